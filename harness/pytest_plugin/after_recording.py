@@ -8,6 +8,7 @@ Each test's last report carries which exchanges of its cassette it used, so that
 
 from __future__ import annotations
 
+import os
 from collections import defaultdict
 from collections.abc import Generator, Iterator
 from pathlib import Path
@@ -92,7 +93,8 @@ class _Recorded:
         used = {number for use in uses.values() if use["passed"] for number in use["used"]}
         if not path.exists() or not (unused := count_unused(path, used)):
             return
-        exchanges, name = pluralize(unused, "exchange"), path.relative_to(self._config.rootpath).as_posix()
+        # The folder of cassettes may be anywhere.
+        exchanges, name = pluralize(unused, "exchange"), Path(os.path.relpath(path, self._config.rootpath)).as_posix()
         if why := self._explain_kept(path, uses, used):
             yield f"{name}: {exchanges} that this run did not use {'stays' if unused == 1 else 'stay'} there: {why}"
         else:

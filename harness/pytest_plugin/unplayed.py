@@ -16,11 +16,11 @@ if TYPE_CHECKING:
     from harness.cassettes.format.interaction import Interaction
     from harness.cassettes.recording.vcr import CassetteSession
     from harness.explain.model import Cause
+    from harness.live.inventory import ProjectSources
 
 MAX_UNPLAYED = 6
 """How many exchanges are listed, the first ones."""
-
-
+_SOURCES_STASH_KEY = pytest.StashKey["ProjectSources"]()
 NO_REQUEST_FIX = (
     "The code under test must use the fixture `client`, or make its client while the test runs; or remove the marker."
 )
@@ -32,26 +32,22 @@ def find_unplayed(item: pytest.Item, session: CassetteSession) -> Cause | None:
     A cassette of several tests may hold more than one of them asks for, and a mark of a module or a class is that of tests
     that ask for nothing, too.
     """
-    if session.mode != "replay" or read_marker_options(item)["unused"] == "allow":
+    total, used = session.exchange_count, len(session.used_numbers)
+    if session.mode != "replay" or used == total or not _is_marked_itself(item):
+        return None
+    if read_marker_options(item)["unused"] == "allow" or (used and not _is_of_this_test_alone(item, session.path)):
         return None
     from harness.core.text.shorten import pluralize
     from harness.core.text.vocabulary import PYTHON
     from harness.explain.model import Cause
 
-    left = session.unplayed
-    total = len(left) + len(session.used_numbers)
-    if (
-        not left
-        or not _is_marked_itself(item)
-        or (len(left) < total and not _is_of_this_test_alone(item, session.path))
-    ):
-        return None
     name = Path(os.path.relpath(session.path, item.config.rootpath)).as_posix()
-    where, allow = _list(left), PYTHON.allow_unused
-    if len(left) == total:
+    left = total - used
+    where, allow = _list(session.find_unplayed(MAX_UNPLAYED), left), PYTHON.allow_unused
+    if not used:
         what, fix = f"No request came: nothing of {name} was replayed.", NO_REQUEST_FIX
         return Cause(what, kind="no_request", where=where, fix=fix, allow=allow)
-    what = f"{len(left)} of {pluralize(total, 'exchange')} in {name} no request asked for."
+    what = f"{left} of {pluralize(total, 'exchange')} in {name} no request asked for."
     fix = f"Look why it was not asked for; pytest --record {shlex.quote(item.nodeid)} removes what is too much."
     return Cause(what, kind="unused", where=where, fix=fix, allow=allow)
 
@@ -63,15 +59,17 @@ def _is_marked_itself(item: pytest.Item) -> bool:
 
 def _is_of_this_test_alone(item: pytest.Item, path: Path) -> bool:
     """Tell whether the function runs once, and no other source names the cassette."""
-    from harness.live.inventory import ProjectSources
+    from harness.live import inventory
 
     if hasattr(item, "callspec"):
         return False
-    sources = ProjectSources(item.config.rootpath)
+    sources: ProjectSources = item.config.stash.setdefault(
+        _SOURCES_STASH_KEY, inventory.ProjectSources(item.config.rootpath)
+    )
     return sources.count_marks(path) == 1 and not sources.is_named_elsewhere(path)
 
 
-def _list(exchanges: Sequence[Interaction]) -> str:
-    hidden = len(exchanges) - MAX_UNPLAYED
-    lines = [f"{exchange.method} {exchange.uri}: {exchange.status}" for exchange in exchanges[:MAX_UNPLAYED]]
-    return "\n".join([*lines, *([f"… {hidden} more"] if hidden > 0 else [])])
+def _list(exchanges: Sequence[Interaction], count: int) -> str:
+    """List the first of so many exchanges, a line each."""
+    lines = [f"{exchange.method} {exchange.uri}: {exchange.status}" for exchange in exchanges]
+    return "\n".join([*lines, *([f"… {count - len(lines)} more"] if count > len(lines) else [])])

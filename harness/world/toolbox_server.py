@@ -14,6 +14,7 @@ import orjson
 from harness.api.project.memories import word_set
 from harness.api.project.skills import SKILL_FILE, read_skill_file
 from harness.core.exchange import Json
+from harness.core.loose_json import as_string, objects_in
 from harness.world.world import World
 
 SEPARATOR = "___"
@@ -149,8 +150,8 @@ class ToolboxServer:
     def _skills(self) -> Mapping[str, str]:
         """The text of the SKILL.md of each existing skill, in the version that the toolbox names or else the default."""
         known = self._world.store.skills
-        named = [skill for skill in self._version["skills"] if isinstance(skill, dict) and skill.get("name") in known]
-        return {skill["name"]: read_skill_file(known[skill["name"]].package(skill.get("version"))) for skill in named}
+        named = ((as_string(skill.get("name")), skill.get("version")) for skill in objects_in(self._version["skills"]))
+        return {name: read_skill_file(known[name].package(version)) for name, version in named if name in known}
 
     def _describe(self, name: str) -> Json:
         skill = self._world.store.skills[name]

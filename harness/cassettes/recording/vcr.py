@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import replace
+from itertools import islice
 from pathlib import Path
 from typing import Any, Literal
 
@@ -238,10 +239,15 @@ class CassetteSession:
         return map(self._exchange, self.used_numbers)
 
     @property
-    def unplayed(self) -> Sequence[Interaction]:
-        """The exchanges of the cassette that were neither replayed nor recorded."""
+    def exchange_count(self) -> int:
+        """How many exchanges the cassette has."""
+        return len(self.vcr_cassette.requests)
+
+    def find_unplayed(self, most: int) -> Sequence[Interaction]:
+        """Find the exchanges of the cassette that were neither replayed nor recorded, `most` of them."""
         used = set(self.used_numbers)
-        return [self._exchange(number) for number in range(len(self.vcr_cassette.requests)) if number not in used]
+        unplayed = (number for number in range(self.exchange_count) if number not in used)
+        return [self._exchange(number) for number in islice(unplayed, most)]
 
     def _exchange(self, number: int) -> Interaction:
         return interaction_from_vcr(self.vcr_cassette.requests[number], self.vcr_cassette.responses[number])

@@ -90,4 +90,7 @@ class TestAToolbox:
             project, tools=[5, None, {}, {"type": 7}], skills="x", metadata=5, description=[], policies={"a": 1}
         )
         assert (made["tools"], made["skills"], made["policies"]) == ([5, None, {}, {"type": 7}], [], {"a": 1})
+        make(project, tools=[{"type": "mcp", "server_label": {}}], skills=[{"name": {}}, {"name": ["x"]}])
+        listed = project.ask("POST /toolboxes/box/mcp", {"jsonrpc": "2.0", "id": 1, "method": "resources/list"})
+        assert listed.body["result"] == {"resources": []}
         assert project.mock.world.problems == []

@@ -61,6 +61,17 @@ def test_a_changed_request_leaves_no_dead_exchange(run: Run, inputs: Callable[[]
     run(asks(one="new", two="same")).assert_outcomes(passed=2)
 
 
+def test_the_folder_of_cassettes_may_be_outside_of_the_project(run: Run, tmp_path: Path) -> None:
+    folder = f"-o harness_cassettes={tmp_path / 'recorded'}".split()
+    run(asks(one="old"), "--record", *folder).assert_outcomes(passed=1)
+    result = run(asks(one="new"), "--record", *folder)
+    result.assert_outcomes(passed=1)
+    result.stdout.fnmatch_lines(["*recorded/shared.yaml: 1 exchange removed that no test replays any more"])
+    left = run("@pytest.mark.cassette('shared')\ndef test_one(): ...\n", *folder)
+    left.assert_outcomes(failed=1)
+    left.stdout.fnmatch_lines(["No request came: nothing of *recorded/shared.yaml was replayed."])
+
+
 def test_the_test_that_is_named_alone_is_enough_for_its_own_cassette(run: Run, inputs: Callable[[], list[str]]) -> None:
     run(asks(one="old"), "--record").assert_outcomes(passed=1)
     run(asks(one="new") + "\ndef test_other(): pass\n", "--record", "-k", "test_one").assert_outcomes(
