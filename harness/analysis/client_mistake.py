@@ -1,4 +1,4 @@
-"""What is seen of a client, and its mistakes in how it asks: when it asks again, how long it waits, how it reads a stream.
+"""What is seen of a client, and mistakes in its requests: when they are sent again, how long they wait, how it reads.
 
 The facts of such a mistake also say when it `came`, where that matters, and whether it is `certain`.
 """

@@ -59,7 +59,7 @@ def mistake(
     certain: bool = False,
     area: str = "",
 ) -> Callable[[MistakeCheck[Seen]], MistakeCheck[Seen]]:
-    """Register a generator that yields the facts of each mistake; its `area` is its module unless it is given."""
+    """Register a generator that yields the facts of each mistake; `area` is the name of its module by default."""
 
     def register(check: MistakeCheck[Seen]) -> MistakeCheck[Seen]:
         id, doc = check.__name__.replace("_", "-"), inspect.getdoc(check) or ""

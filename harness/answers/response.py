@@ -137,7 +137,7 @@ def _count_tool_usage(output: Sequence[Json]) -> Json:
 
 
 def with_billing(response: Json, day: str) -> Json:
-    """Return a response of this day with what it says of its bill. Recorded: only after its end, and never in a stream."""
+    """Return a response with the member `billing` of this day. Recorded: only after its end, and never in a stream."""
     if response["status"] not in ("completed", "incomplete") or day < RESULT_SINCE["billing"]:
         return response
     shown: Json = {}

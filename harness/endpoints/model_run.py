@@ -1,4 +1,4 @@
-"""What the model says to a prompt: the next turn of the script, its items as they stand in the response, and their usage.
+"""Runs the model: takes the next turn of the script, makes the items of the response, counts their usage.
 
 Of an output only what certainly exceeds `max_output_tokens` is cut: an estimate of tokens cuts nothing.
 """

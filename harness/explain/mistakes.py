@@ -1,4 +1,4 @@
-"""What a client did wrong in how it asks, and a receiver of webhooks in how it takes them."""
+"""Explains mistakes in the requests of a client and in how a receiver takes webhooks."""
 
 from __future__ import annotations
 

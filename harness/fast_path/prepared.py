@@ -87,7 +87,7 @@ def split_at_input(raw: bytes) -> SplitBody | None:
 
 
 class Prepared(NamedTuple):
-    """What is decided about requests that equal an accepted one in all but their `input`.
+    """The decisions for requests that equal an accepted one in all but `input`.
 
     They have the same other members, headers and query, and come to a World with this account, models and day. `about_text`
     and `about_items` are the rules that may still decide differently about them, by the form of the input, and

@@ -25,7 +25,7 @@ class Alteration(Fault):
     __slots__ = ()
 
     def alter(self, answer: Answer) -> Answer:
-        """Alter the answer: its events, while one that is no stream stays as it is."""
+        """Alter the events of a stream; return any other answer unchanged."""
         return answer if answer.events is None else answer._replace(events=self.alter_events(list(answer.events)))
 
     def alter_events(self, events: list[Json]) -> list[Json]:

@@ -80,7 +80,7 @@ class _Recorded:
                 self._said.append(f"not pruned: {problem}")
 
     def pytest_terminal_summary(self, terminalreporter: pytest.TerminalReporter) -> None:
-        """Say what the cassettes hold against the mock, and how to learn it; what was pruned, and what was not."""
+        """Print where cassettes contradict the mock and how to learn from them, what was pruned, and what was kept."""
         from harness.overrides.offer import offer_learning
 
         written = [file for cassette in self._uses if (file := Path(cassette)).exists()]

@@ -1,4 +1,4 @@
-"""Exchanges of its cassette that a test has not asked for, where that fails it."""
+"""Fails a test that leaves exchanges of its cassette unplayed."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ NO_REQUEST_FIX = (
 
 
 def find_unplayed(item: pytest.Item, session: CassetteSession) -> Cause | None:
-    """Explain what a test has left of its own cassette: all of it, or a part that no other test replays; else None.
+    """Explain which exchanges a test left unplayed: all of its cassette, or a part that no other test replays; else None.
 
     A cassette of several tests may hold more than one of them asks for, and a mark of a module or a class is that of tests
     that ask for nothing, too.

@@ -1,4 +1,4 @@
-"""How an answer went out, as the viewer shows it: when, in milliseconds since the case began, and its events one by one."""
+"""How the viewer shows the delivery of an answer: times in milliseconds since the case began, and each event."""
 
 from __future__ import annotations
 

@@ -170,7 +170,7 @@ def _find_doubled_texts(request: HistoryRequest, history: History) -> Iterator[t
 
 
 def _find_prompts_again(request: HistoryRequest, history: History) -> Iterator[tuple[str, int, Json]]:
-    """User messages with which a chained request begins that are all those of the transcript before it."""
+    """Find the user messages at the start of a chained request that repeat all user messages of the transcript before."""
     sent = [(place, item) for place, item in request.placed_items if item.get("role") == "user"]
     if len(sent) < 2 or not request.previous_items:
         return

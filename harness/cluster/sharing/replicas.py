@@ -171,7 +171,7 @@ class Replicas:
                 self.courier.look_after(key)
 
     async def _note_outstanding(self) -> None:
-        """Let other servers know for which Worlds something is to be delivered, in case that this one ends."""
+        """Tell other servers for which Worlds deliveries are outstanding, so that they go on if this server ends."""
         courier = self.courier
         added, removed = set(courier.outstanding), courier.finished - courier.outstanding
         if added or removed:

@@ -109,7 +109,7 @@ class SharedCourier:
                 await self._submit(key, request)
 
     def _find_overdue(self, world: World) -> list[LoggedRequest]:
-        """List what ends the waits of a World that are over, by the time that has passed since they were first seen here."""
+        """List the log entries that end waits of a World that are over, counted from when this process saw them first."""
         webhooks, now = world.webhooks, asyncio.get_running_loop().time()
         assert webhooks is not None
         known, overdue = self._since.get(world.api_key, {}), []

@@ -63,7 +63,7 @@ def describe_raised(problem: BaseException) -> Problem:
 
 
 def raise_as_script_error(problem: BaseException, what: str, where: str = "") -> NoReturn:
-    """Raise what code of the user has raised as a ScriptError with its place and frames: `what` it raised `KeyError: …`.
+    """Raise an exception of user code as a ScriptError with its place and frames; `what` stands before `KeyError: …`.
 
     An error of the harness that no such code caused stays as it is, and so does an interrupt; `where` stands before an
     error of the harness that it caused.

@@ -1,1 +1,1 @@
-"""Ready adapters, one module a client."""
+"""Ready adapters, one module a client; `ADAPTERS` in harness/examine/adapter.py lists them by name."""
