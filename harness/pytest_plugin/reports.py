@@ -24,7 +24,7 @@ from harness.pytest_plugin.late import late_requests
 from harness.pytest_plugin.new_case import new_case
 from harness.pytest_plugin.options import read_marker_options
 from harness.pytest_plugin.plugin import WORLD_STASH_KEY, find_losses
-from harness.pytest_plugin.traces import TraceWriter, show_test
+from harness.pytest_plugin.traces import PROBLEM, TraceWriter, show_test
 from harness.report.formats import ACTIONS_VARIABLE, FORMATS, is_page, why_unwritable, write_report
 
 if TYPE_CHECKING:
@@ -154,6 +154,7 @@ class _Reporter:
         self.summaries |= {f"late {number}": _summarize_late(case) for number, case in enumerate(self.late.cases)}
         for file in self.files:
             self._write_file(file)
+        self.problems += dict.fromkeys(summary[PROBLEM] for summary in self.summaries.values() if PROBLEM in summary)
         if self.least is not None and self.summaries:
             self._check_coverage(self.least)
         if self.problems and session.exitstatus == pytest.ExitCode.OK:

@@ -89,8 +89,7 @@ class TraceWriter:
 
         written = [summary[TRACE] for summary in summaries if TRACE in summary]
         shown = os.path.relpath(self.folder, Path.cwd())
-        lines = [f"{pluralize(len(written), 'trace')}: harness view {shown}"] if written else []
-        return [*lines, *dict.fromkeys(summary[PROBLEM] for summary in summaries if PROBLEM in summary)]
+        return [f"{pluralize(len(written), 'trace')}: harness view {shown}"] if written else []
 
 
 def show_test(item: pytest.Item, case: ReportCase, world: World) -> ShownCase:

@@ -70,5 +70,8 @@ def test_workers_of_xdist_write_theirs(run, pytester):
 
 def test_a_trace_that_cannot_be_written_is_told(run, pytester):
     (pytester.path / "harness-traces").write_text("a file")
+    good = run(SUITE, "--harness-trace=all", "-k", "good")
+    good.shows("--harness-trace: *harness-traces: cannot be written: *").assert_outcomes(passed=1, deselected=1)
+    assert good.ret == pytest.ExitCode.TESTS_FAILED
     result = run(SUITE, "--harness-trace=failed").shows("--harness-trace: *harness-traces: cannot be written: *")
     result.assert_outcomes(passed=1, failed=1)
