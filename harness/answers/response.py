@@ -54,14 +54,16 @@ def build_initial_response(
     """
     family = models.defaults(body.get("model") or PROMPT_TEMPLATE_MODEL)
     read = input_items(body) if items is None else items
-    response = {**_default_members(family), "id": id, "created_at": created_at, **echo_request(body, family, read)}
+    # Of all others the client sees how they begin, which has no bill.
+    members = _default_members(family, with_bill=not body.get("stream") and not body.get("background"))
+    response = {**members, "id": id, "created_at": created_at, **echo_request(body, family, read)}
     if conversation:
         response["conversation"] = {"id": conversation}
     return response
 
 
 @lru_cache(maxsize=64)
-def _default_members(family: Model) -> Json:
+def _default_members(family: Model, *, with_bill: bool = False) -> Json:
     """Return the members of a response without parameters, in wire order; the object is shared and must not be changed."""
     first: Json = {"id": "", "object": "response", "created_at": 0, "status": "in_progress"}
     others: Json = {
@@ -72,6 +74,7 @@ def _default_members(family: Model) -> Json:
         "output": [],
         "tool_usage": TOOL_USAGE,
         "usage": None,
+        **(BILLING if with_bill else {}),
         **default_parameters(family),
     }
     last: Json = {"metadata": others.pop("metadata")}
@@ -137,8 +140,11 @@ def _count_tool_usage(output: Sequence[Json]) -> Json:
 
 
 def with_billing(response: Json, day: str) -> Json:
-    """Return a response with the member `billing` of this day. Recorded: only after its end, and never in a stream."""
-    if response["status"] not in ("completed", "incomplete") or day < RESULT_SINCE["billing"]:
+    """Return a response that has ended with the member `billing` of this day; any other, and one that has it, as it is.
+
+    Recorded: it is shown only after the end, and never in a stream.
+    """
+    if "billing" in response or response["status"] not in ("completed", "incomplete") or day < RESULT_SINCE["billing"]:
         return response
     shown: Json = {}
     for name, value in response.items():

@@ -65,7 +65,7 @@ def _build_whole(run: PendingResponse, prompt: Prompt, items: Sequence[Item], wo
     response = world.finish(run)
     if streams:
         return _stream(response, prompt.body, items, world)
-    return Answer(200, with_billing(response, world.as_of))
+    return Answer(200, response)
 
 
 def _stream(response: Json, body: Json, items: Sequence[Item], world: World) -> Answer:
