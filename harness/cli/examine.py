@@ -144,7 +144,7 @@ def _examine(
 ) -> ExaminationResults:
     from shlex import quote
 
-    from harness.examine.adapter import command_for, split_command
+    from harness.examine.adapters import command_for, split_command
     from harness.examine.mode import parse_modes
     from harness.examine.report.results import collect_results
     from harness.examine.run_cases import examine as run_cases

@@ -8,7 +8,7 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 
-from harness.examine.adapter import ADAPTERS, command_for
+from harness.examine.adapters import ADAPTERS, command_for
 from harness.examine.case import AREAS, CASES
 from harness.examine.cell import RED, Cell
 from harness.examine.run_cases import ClientExamination, examine, select_cases

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from harness.examine import adapters
-from harness.examine.adapter import ADAPTERS, command_for
+from harness.examine.adapters import ADAPTERS, command_for
 from harness.examine.cell import RED
 from harness.examine.mode import parse_modes
 from harness.examine.run_cases import examine, select_cases

@@ -10,7 +10,7 @@ from dataclasses import replace
 import pytest
 
 from harness.core.errors import ConfigError
-from harness.examine.adapter import command_for, split_command
+from harness.examine.adapters import command_for, split_command
 from harness.examine.run_cases import examine, select_cases
 
 pytestmark = pytest.mark.slow

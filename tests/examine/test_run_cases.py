@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from harness.examine.adapter import command_for
+from harness.examine.adapters import command_for
 from harness.examine.run_cases import examine, select_cases
 
 

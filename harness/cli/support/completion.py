@@ -32,7 +32,7 @@ def complete_model(incomplete: str) -> list[str]:
 
 def complete_adapter(incomplete: str) -> list[str]:
     """List the names of ready adapters that begin so."""
-    from harness.examine.adapter import ADAPTERS
+    from harness.examine.adapters import ADAPTERS
 
     return _starting_with(incomplete, ADAPTERS)
 

@@ -1,1 +1,53 @@
-"""Ready adapters, one module a client; `ADAPTERS` in harness/examine/adapter.py lists them by name."""
+"""Ready adapters, one module a client, and the commands that run them or any other."""
+
+from __future__ import annotations
+
+import shlex
+import sys
+from collections.abc import Mapping
+from pathlib import Path
+
+from harness.core.errors import ConfigError
+from harness.core.registry import suggest_name
+
+_HERE = Path(__file__).parent
+ADAPTERS: Mapping[str, str] = {
+    "agent-framework": "harness.examine.adapters.agent_framework_python:AgentFrameworkAdapter",
+    "agent-framework-foundry": ("harness.examine.adapters.agent_framework_foundry_python:AgentFrameworkFoundryAdapter"),
+    "ai-sdk": "ai_sdk.mjs",
+    "azure-ai-projects": "harness.examine.adapters.azure_ai_projects_python:AIProjectsAdapter",
+    "langchain-openai": "harness.examine.adapters.langchain_python:LangChainAdapter",
+    "litellm": "harness.examine.adapters.litellm_python:LiteLLMAdapter",
+    "llama-index": "harness.examine.adapters.llama_index_python:LlamaIndexAdapter",
+    "openai": "harness.examine.adapters.openai_python:OpenAIAdapter",
+    "openai-assistants": "harness.examine.adapters.openai_assistants_python:OpenAIAssistantsAdapter",
+    "openai-agents-js": "openai_agents.mjs",
+    "openai-node": "openai_node.mjs",
+    "openai-agents": "harness.examine.adapters.openai_agents_python:OpenAIAgentsAdapter",
+    "pydantic-ai": "harness.examine.adapters.pydantic_ai_python:PydanticAIAdapter",
+}
+"""The ready adapters by name: a Python class, or the file of a Node program beside this one."""
+
+
+def command_for(adapter: str) -> list[str]:
+    """Find the command of an adapter: a ready one by its name, or `MODULE:ATTRIBUTE` of Python."""
+    target = ADAPTERS.get(adapter, adapter)
+    if target.endswith(".mjs"):
+        return ["node", str(_HERE / target)]
+    if ":" not in target:
+        raise ConfigError(
+            f"no adapter {adapter!r}. {suggest_name(adapter, ADAPTERS)} Give one of these, MODULE:CLASS of your own, or "
+            "--command."
+        )
+    return [sys.executable, "-m", "harness.examine.worker", target]
+
+
+def split_command(command: str) -> list[str]:
+    """Split the words of `--command`."""
+    try:
+        words = shlex.split(command)
+    except ValueError as problem:
+        raise ConfigError(f"--command {command!r}: {problem}") from problem
+    if not words:
+        raise ConfigError("--command is empty: give the program that reads tasks and writes outcomes.")
+    return words

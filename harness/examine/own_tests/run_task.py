@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 
 from harness.api.http.dialects import API_ROOTS
-from harness.examine.adapter import ADAPTERS, command_for, split_command
+from harness.examine.adapters import ADAPTERS, command_for, split_command
 from harness.examine.case import CASES, Check, ObservedRun
 from harness.examine.client_process import ClientProcess
 from harness.examine.mode import parse_mode
