@@ -11,6 +11,7 @@ from types import MappingProxyType
 from typing import Any, NamedTuple
 
 from harness.core.delivery import Delivery
+from harness.core.file_content import OnDisk
 
 Json = dict[str, Any]
 """A JSON object."""
@@ -29,6 +30,13 @@ class JsonFault(NamedTuple):
     path: str = ""
 
 
+class Form(NamedTuple):
+    """The fields of a form; of files too large for memory only `on_disk` has the bytes, by `field` or `field[number]`."""
+
+    fields: Json
+    on_disk: Mapping[str, OnDisk] = EMPTY_MAPPING
+
+
 class ReceivedRequest(NamedTuple):
     """What a client sent, before it is understood.
 
@@ -41,7 +49,7 @@ class ReceivedRequest(NamedTuple):
     headers: Mapping[str, str]
     query: Mapping[str, Any] = EMPTY_MAPPING
     raw: bytes = b""
-    form: Json | None = None
+    form: Form | None = None
 
 
 class Request(NamedTuple):
@@ -51,7 +59,8 @@ class Request(NamedTuple):
     (`{"response_id": "resp_1"}`), `query` the parameters of the query, typed where the operation has a schema for them,
     `body` the parsed JSON (None without a body), `raw` the bytes as received. `operation` is the operation's id
     (`POST /responses`), `schema` names the schema of its body or else of its query; `fault` says why the body is invalid
-    JSON. `dialect` is openai, azure or foundry, `root` is the part of the path at which the API begins.
+    JSON. `dialect` is openai, azure or foundry, `root` is the part of the path at which the API begins. `on_disk` is that of
+    its `Form`.
     """
 
     method: str
@@ -66,6 +75,7 @@ class Request(NamedTuple):
     fault: JsonFault | None = None
     dialect: str = "openai"
     root: str = "/v1"
+    on_disk: Mapping[str, OnDisk] = EMPTY_MAPPING
 
 
 class Answer(NamedTuple):

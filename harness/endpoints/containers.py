@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from typing import Any
 
+from harness.api.http.multipart import sent_file
 from harness.api.operations import Cursors, operation
 from harness.api.paging import page
 from harness.contract.check import drop_nulls
 from harness.core.exchange import Answer, Request
-from harness.core.stored_content import read_content
 from harness.world.api_call import ApiCall
 
 CONTAINER_PATH = "/containers/{container_id}"
@@ -64,7 +64,7 @@ def create_file(call: ApiCall) -> Answer:
     if file is None:
         return Answer(200, call.world.copy_to_container(id, call.store.files[call.body["file_id"]]))
     name = f"{call.world.ids.hex('', 32)}-{file['filename']}"
-    return Answer(200, call.world.containers.add_file(id, name, read_content(file["data"])))
+    return Answer(200, call.world.containers.add_file(id, name, sent_file(call.request, "file").read()))
 
 
 def _sent_file(request: Request) -> Any:

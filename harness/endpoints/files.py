@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from harness.api.http.dialects import FOUNDRY
+from harness.api.http.multipart import sent_file
 from harness.api.operations import FILE_LIST, Cursors, operation
 from harness.api.paging import page
 from harness.core.exchange import Answer, Json
-from harness.core.stored_content import StoredContent
+from harness.core.file_content import OnDisk
 from harness.world.api_call import ApiCall
 
 FILES_PER_PAGE = 10_000
@@ -16,11 +17,12 @@ FILES_PER_PAGE = 10_000
 @operation("POST", "/files", content="form", answer="FileObject")
 def create(call: ApiCall) -> Answer:
     """Keep an uploaded file; the server keeps a large one on disk."""
-    file, purpose = call.body["file"], call.body["purpose"]
-    lasts = call.body.get("expires_after")
+    purpose, lasts = call.body["purpose"], call.body.get("expires_after")
     seconds = int(lasts["seconds"]) if isinstance(lasts, dict) and "seconds" in lasts else None
     in_project = call.request.dialect == FOUNDRY
-    id = call.world.uploads.add_uploaded(file["filename"], file["data"], purpose, seconds, in_project=in_project)
+    id = call.world.uploads.add_uploaded(
+        call.body["file"]["filename"], sent_file(call.request, "file"), purpose, seconds, in_project=in_project
+    )
     return Answer(200, call.store.files[id].object)
 
 
@@ -49,8 +51,8 @@ def retrieve(call: ApiCall) -> Answer:
 def retrieve_content(call: ApiCall) -> Answer:
     """Read the bytes of an uploaded file."""
     kind = {"content-type": "application/octet-stream"}
-    file = call.store.files[call.params["file_id"]]
-    return Answer(200, file.text if isinstance(file.text, StoredContent) else file.data, kind)
+    content = call.store.files[call.params["file_id"]].content
+    return Answer(200, content if isinstance(content, OnDisk) else content.read(), kind)
 
 
 @operation("DELETE", "/files/{file_id}", answer="FileDeleted")

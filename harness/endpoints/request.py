@@ -10,7 +10,7 @@ from harness.api.http.body import coerce_query, parse_body
 from harness.api.http.dialects import ApiPath
 from harness.api.operations import Operation, find_operation
 from harness.contract import schema
-from harness.core.exchange import JsonFault, ReceivedRequest, Request
+from harness.core.exchange import EMPTY_MAPPING, JsonFault, ReceivedRequest, Request
 
 MAX_FORM_KEPT = 1 << 20
 """Bytes of the largest form that the journal keeps as it was received; of a larger one it keeps the fields."""
@@ -29,8 +29,11 @@ def read_request(received: ReceivedRequest, place: ApiPath) -> Request:
     is_new_form = reads_form and form is None and multipart.is_form(kind)
     if is_new_form:
         form = multipart.parse_whole_form(raw, kind)
-    request = request_from(operation, params, place, headers, query, raw, form if reads_form else None)
-    return request._replace(fault=JsonFault("form"), schema=None) if is_new_form and form is None else request
+    fields, on_disk = form if form and reads_form else (None, EMPTY_MAPPING)
+    request = request_from(operation, params, place, headers, query, raw, fields)
+    if is_new_form and form is None:
+        return request._replace(fault=JsonFault("form"), schema=None)
+    return request._replace(on_disk=on_disk) if on_disk else request
 
 
 def request_from(

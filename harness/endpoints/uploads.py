@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from harness.api.http.dialects import FOUNDRY
+from harness.api.http.multipart import sent_file
 from harness.api.operations import operation
 from harness.api.resources.parted_uploads import join_parts, new_upload
 from harness.contract.check import drop_nulls
 from harness.core.exchange import Answer
-from harness.core.stored_content import read_content
 from harness.world.api_call import ApiCall
 
 UPLOAD_PATH = "/uploads/{upload_id}"
@@ -26,7 +26,7 @@ def add_part(call: ApiCall) -> Answer:
     """Add a part; the order of the parts is given when the upload is completed."""
     id = call.params["upload_id"]
     upload, now, part = call.store.parted_uploads[id], call.world.tick(), call.world.ids.hex("part_", 32)
-    upload.parts[part] = read_content(call.body["data"]["data"])
+    upload.parts[part] = sent_file(call.request, "data").read()
     call.store.parted_uploads[id] = upload
     return Answer(200, {"id": part, "object": "upload.part", "created_at": now, "upload_id": id})
 

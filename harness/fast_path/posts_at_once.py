@@ -19,8 +19,8 @@ import httptools
 from harness.answers.encode import encode_body
 from harness.core.edge import EdgeRecord
 from harness.core.exchange import Answer
+from harness.core.file_content import OnDisk
 from harness.core.headers import ENCODING
-from harness.core.stored_content import StoredContent
 from harness.fast_path.frames import encode_stream
 from harness.fast_path.repeat_cache import RepeatCache
 
@@ -207,7 +207,7 @@ async def _raise(problem: Exception, *_: object) -> None:
 
 def encode_whole(answer: Answer) -> tuple[bytes, ...] | None:
     """Encode an answer as parts of one write; None if it is too long for that, is delayed or cut, or frames itself."""
-    if answer.delivery is not None or isinstance(answer.body, StoredContent):
+    if answer.delivery is not None or isinstance(answer.body, OnDisk):
         return None
     body = encode_body(answer, encode_stream)
     if len(body) > MOST_WRITTEN or (lines := _encode_lines(answer.headers)) is None:

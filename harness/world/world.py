@@ -282,7 +282,9 @@ class World:
 
     def copy_to_container(self, container: str, file: File) -> Json:
         """Put a copy of an uploaded file into a container; returns the copy's object."""
-        return self.containers.add_file(container, f"{file.object['id']}-{file.object['filename']}", file.data)
+        return self.containers.add_file(
+            container, f"{file.object['id']}-{file.object['filename']}", file.content.read()
+        )
 
     def enqueue(self, run: PendingResponse) -> Json:
         """Store a background response as queued; returns it."""

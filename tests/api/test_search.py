@@ -8,6 +8,7 @@ from hypothesis import strategies as st
 
 from harness.api.resources.files import DEFAULT_CHUNKING, VectorStore, new_file, new_store
 from harness.api.resources.search import file_text, matches_filter, search_files, split_chunks
+from harness.core.file_content import InMemory
 
 
 def strategy(size: int, overlap: int) -> dict:
@@ -17,7 +18,7 @@ def strategy(size: int, overlap: int) -> dict:
 def store(*texts: str, **members) -> tuple[VectorStore, list]:
     made = new_store("vs_1", 0, {})
     files = [
-        new_file(f"file-{index}", f"{index}.txt", said.encode().decode("latin-1"), "assistants", 0)
+        new_file(f"file-{index}", f"{index}.txt", InMemory(said.encode().decode("latin-1")), "assistants", 0)
         for index, said in enumerate(texts)
     ]
     return made, [(made.attach(file, 0, members), file) for file in files]
@@ -47,7 +48,7 @@ class TestChunks:
         assert set("".join(cut)) >= set("".join(said.replace(" ", "x").split()))
 
     def test_bytes_that_are_no_text_have_none(self):
-        assert file_text(new_file("file-1", "a", "\xff\xfe", "assistants", 0)) == ""
+        assert file_text(new_file("file-1", "a", InMemory("\xff\xfe"), "assistants", 0)) == ""
 
 
 class TestScores:

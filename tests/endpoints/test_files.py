@@ -216,4 +216,4 @@ def test_a_large_upload_is_in_memory_once(client):
     tracemalloc.stop()
     assert 20 * MIB <= kept < 25 * MIB
     (world,) = client.api.worlds.values()
-    assert world.store.files[body["id"]].data == data
+    assert world.store.files[body["id"]].content.read() == data

@@ -8,8 +8,8 @@ from typing import Any
 import httpx2 as httpx
 import pytest
 
-from harness.core.exchange import Answer, ReceivedRequest
-from harness.core.stored_content import StoredContent
+from harness.core.exchange import Answer, Form, ReceivedRequest
+from harness.core.file_content import OnDisk
 from tests.support.in_process import KEY, Client, error
 
 ANNOUNCED = {"bytes": 5, "filename": "a.txt", "mime_type": "text/plain", "purpose": "user_data"}
@@ -122,8 +122,9 @@ def test_a_batch_names_its_files_once(client):
 
 def test_a_part_that_is_kept_on_disk_is_part_of_the_file(client):
     data = bytes(range(256))
-    stored = StoredContent(len(data), lambda start=0, length=-1: data[start : None if length < 0 else start + length])
-    form = {"data": {"filename": "part", "content_type": "", "data": stored}}
+    on_disk = OnDisk(len(data), lambda start, length: data[start : start + length])
+    fields = {"data": {"filename": "part", "content_type": "", "data": str(on_disk)}}
+    form = Form(fields, {"data": on_disk})
     upload, headers = begin(client, bytes=256, purpose="batch"), {"authorization": f"Bearer {KEY}"}
     part = client.api.handle(ReceivedRequest("POST", f"/v1/uploads/{upload}/parts", headers, {}, b"x", form))
     file = complete(client, upload, part).body["file"]["id"]

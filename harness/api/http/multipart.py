@@ -11,13 +11,13 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Protocol
 
-from harness.core.exchange import Json
+from harness.core.exchange import Form, Json, Request
+from harness.core.file_content import BYTES_AS_TEXT, FileContent, InMemory, OnDisk
 
 if TYPE_CHECKING:
     from python_multipart.multipart import MultipartCallbacks
 
 CONTENT_TYPE = "multipart/form-data"
-ENCODING = "latin-1"
 logging.getLogger("python_multipart").addHandler(logging.NullHandler())  # the answer reports an invalid body
 _BOUNDARY = re.compile(rb"\s*--([^\r\n]{1,200})\r?\n")
 _OBJECTS = ("expires_after",)
@@ -40,11 +40,17 @@ class PartContent(Protocol):
         """Append bytes."""
 
     def decode(self, encoding: str, errors: str = "strict") -> str:
-        """Decode the content as text, or what stands for it."""
+        """Decode the content as text; one that is on disk tells its size."""
+
+    @property
+    def on_disk(self) -> OnDisk | None:
+        """The content if it is not in memory."""
 
 
 class _MemoryContent:
     """A content in memory; of one piece, as a rule, the text is the only copy."""
+
+    on_disk = None
 
     def __init__(self) -> None:
         self._pieces: list[memoryview] = []
@@ -66,7 +72,7 @@ class _Part:
 
 
 class FormParser:
-    """Parses a form in pieces: `write` each, then `read_fields`. `make_content` makes what holds the content of a part.
+    """Parses a form in pieces: `write` each, then `read`. `make_content` makes what holds the content of a part.
 
     The boundary is that of the header, or else the one with which the body begins, in its first piece.
     """
@@ -102,9 +108,9 @@ class FormParser:
 
         return self._has_boundary and self._is_valid and self._parser.state == MultipartState.END
 
-    def read_fields(self) -> Json:
-        """Read the fields, `{}` if the form is invalid. A truncated form has its first parts."""
-        return _fields_of(self._parts)
+    def read(self) -> Form:
+        """Read the form, without fields if it is invalid. A truncated form has its first parts."""
+        return _read_parts(self._parts)
 
 
 def _collect_into(parts: list[_Part], make_content: Callable[[], PartContent]) -> MultipartCallbacks:
@@ -124,7 +130,7 @@ def _collect_into(parts: list[_Part], make_content: Callable[[], PartContent]) -
         held.extend(data)
 
     def header() -> None:
-        parts[-1].headers[name.decode(ENCODING).lower()] = bytes(value)
+        parts[-1].headers[name.decode(BYTES_AS_TEXT).lower()] = bytes(value)
         name.clear()
         value.clear()
 
@@ -140,13 +146,13 @@ def _collect_into(parts: list[_Part], make_content: Callable[[], PartContent]) -
 def parse_form(raw: bytes, content_type: str) -> Json:
     """Parse the fields of a form, `{}` if it is invalid. `expires_after[b]` is a member of the object `expires_after`."""
     parser = _parse(raw, content_type)
-    return parser.read_fields() if parser else {}
+    return parser.read().fields if parser else {}
 
 
-def parse_whole_form(raw: bytes, content_type: str) -> Json | None:
-    """Parse the fields of a form; None for one that no server can parse."""
+def parse_whole_form(raw: bytes, content_type: str) -> Form | None:
+    """Parse a form; None for one that no server can parse."""
     parser = _parse(raw, content_type)
-    return parser.read_fields() if parser and parser.is_whole else None
+    return parser.read() if parser and parser.is_whole else None
 
 
 def _parse(raw: bytes, content_type: str) -> FormParser | None:
@@ -166,20 +172,42 @@ def is_form(content_type: str) -> bool:
     return content_type.partition(";")[0].strip().lower() == CONTENT_TYPE
 
 
-def _fields_of(parts: list[_Part]) -> Json:
+def _read_parts(parts: list[_Part]) -> Form:
     from python_multipart.multipart import parse_options_header
 
     fields: Json = {}
+    on_disk: dict[str, OnDisk] = {}
     for part in parts:
         _, options = parse_options_header(part.headers.get("content-disposition", b""))
         name = options.get(b"name", b"").decode("utf-8", "replace")
         nested = None if b"filename" in options else _NESTED_NAME.fullmatch(name)
         holder = fields.setdefault(nested[1], {}) if nested else fields
+        place = name
         if name in _LISTS:
-            fields.setdefault(name, []).append(_field_value(part, options))
+            place = _place(name, len(fields.setdefault(name, [])))
+            fields[name].append(_field_value(part, options))
         elif name and isinstance(holder, dict):
             holder[nested[2] if nested else name] = _field_value(part, options)
-    return fields
+        if part.content.on_disk:
+            on_disk[place] = part.content.on_disk
+    return Form(fields, on_disk)
+
+
+def _place(field: str, number: int) -> str:
+    return f"{field}[{number}]"
+
+
+def sent_file(request: Request, field: str) -> FileContent:
+    """Return the file that a field of a form is."""
+    return request.on_disk.get(field) or InMemory(request.body[field]["data"])
+
+
+def sent_files(request: Request, field: str) -> list[FileContent]:
+    """Return the files that a field of a form lists."""
+    return [
+        request.on_disk.get(_place(field, number)) or InMemory(file["data"])
+        for number, file in enumerate(request.body[field])
+    ]
 
 
 def _field_value(part: _Part, options: dict[bytes, bytes]) -> str | Json:
@@ -187,6 +215,6 @@ def _field_value(part: _Part, options: dict[bytes, bytes]) -> str | Json:
         return part.decode("utf-8", "replace")
     return {
         "filename": options[b"filename"].decode("utf-8", "replace"),
-        "content_type": part.headers.get("content-type", b"application/octet-stream").decode(ENCODING),
-        "data": part.decode(ENCODING),
+        "content_type": part.headers.get("content-type", b"application/octet-stream").decode(BYTES_AS_TEXT),
+        "data": part.decode(BYTES_AS_TEXT),
     }

@@ -15,11 +15,9 @@ from harness.api.project.classic import asset_name, sources_of
 from harness.core.account import Organization
 from harness.core.errors import ConfigError
 from harness.core.exchange import Json
+from harness.core.file_content import BYTES_AS_TEXT, FileContent, InMemory
 from harness.core.ids import Ids
-from harness.core.stored_content import content_size, read_content
 
-BYTES_AS_TEXT = "latin-1"
-"""The encoding in which bytes are text with one character per byte."""
 STORE_ID_PREFIX = "vs_"
 """The prefix of vector store ids."""
 MODEL_PURPOSES = frozenset({"fine-tune", "fine-tune-results", "batch", "batch_output", "evals"})
@@ -35,21 +33,15 @@ DEFAULT_CHUNKING: Json = {"max_chunk_size_tokens": 800, "chunk_overlap_tokens": 
 
 
 class File(NamedTuple):
-    """An uploaded file: the object as the API shows it, and the bytes as text (one character per byte) or on disk.
-
-    The text is that of the request in the journal, so that a file is in memory once.
-    """
+    """An uploaded file: the object as the API shows it, and the bytes."""
 
     object: Json
-    text: str
-
-    @property
-    def data(self) -> bytes:
-        """The bytes."""
-        return read_content(self.text)
+    content: FileContent
 
 
-def new_file(id: str, name: str, text: str, purpose: str, now: int, expires_after: int | None = None) -> File:
+def new_file(
+    id: str, name: str, content: FileContent, purpose: str, now: int, expires_after: int | None = None
+) -> File:
     """Make a file uploaded `now` that expires after that many seconds; without a number only files for a batch expire."""
     lasts = expires_after or (BATCH_FILE_LIFETIME if purpose == "batch" else None)
     uploaded = {
@@ -57,13 +49,13 @@ def new_file(id: str, name: str, text: str, purpose: str, now: int, expires_afte
         "id": id,
         "purpose": purpose,
         "filename": name,
-        "bytes": content_size(text),
+        "bytes": content.size,
         "created_at": now,
         "expires_at": now + lasts if lasts else None,
         "status": "processed",
         "status_details": None,
     }
-    return File(uploaded, text)
+    return File(uploaded, content)
 
 
 @dataclass(slots=True)
@@ -200,24 +192,26 @@ class Uploads:
     ) -> str:
         """Store a file (a string as UTF-8) that expires after so many seconds; returns its id."""
         raw = data.encode() if isinstance(data, str) else data
-        return self.add_uploaded(name, raw.decode(BYTES_AS_TEXT), purpose, expires_after, in_project=in_project)
+        return self.add_uploaded(
+            name, InMemory(raw.decode(BYTES_AS_TEXT)), purpose, expires_after, in_project=in_project
+        )
 
     def add_uploaded(
-        self, name: str, text: str, purpose: str, expires_after: int | None, *, in_project: bool = False
+        self, name: str, content: FileContent, purpose: str, expires_after: int | None, *, in_project: bool = False
     ) -> str:
-        """Store a file whose bytes are given as text, one character per byte; returns its id.
+        """Store a file as it was sent; returns its id.
 
         A file of a Foundry project (`in_project`) has another prefix. Recorded 2025-12 to 2026-03, of assistants.
         """
         self._touched = True
         prefix = "assistant-" if in_project and purpose not in MODEL_PURPOSES else "file-"
         id = self._owner.ids.alphanumeric(prefix, 22)
-        self._files[id] = new_file(id, name, text, purpose, self._owner.tick(), expires_after)
+        self._files[id] = new_file(id, name, content, purpose, self._owner.tick(), expires_after)
         return id
 
     def add_assets(self, body: Json) -> list[str]:
         """Store the files that a body takes from the storage of a Foundry project, without content; returns their ids."""
-        return [self.add_uploaded(asset_name(source), "", "assistants", None) for source in sources_of(body)]
+        return [self.add_uploaded(asset_name(source), InMemory(""), "assistants", None) for source in sources_of(body)]
 
     def add_store(self, files: Iterable[str], members: Json, *, in_project: bool = False) -> str:
         """Create a vector store from file ids; returns its id, shorter in a project. ConfigError for an unknown id."""
@@ -265,7 +259,7 @@ class Uploads:
         if holder:
             self._stores.setdefault(holder, new_store(holder, self._owner.now, {}))
         if holder != id and (id not in self._files or purpose):
-            self._files[id] = new_file(id, name or id, "", purpose, self._owner.now)
+            self._files[id] = new_file(id, name or id, InMemory(""), purpose, self._owner.now)
         if store:
             vector_store = self._stores[store]
             vector_store.attach(self._files[id], self._owner.now, {})

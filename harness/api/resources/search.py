@@ -33,7 +33,7 @@ _NEGATIVE_OPERATORS = ("ne", "nin")
 def file_text(file: File) -> str:
     """Return the text of a file; empty for a binary file."""
     try:
-        return file.data.decode()
+        return file.content.read().decode()
     except UnicodeDecodeError:
         return ""
 

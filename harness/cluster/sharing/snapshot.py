@@ -16,9 +16,9 @@ from typing import Any, NamedTuple
 from weakref import ProxyType, proxy
 
 from harness.core.delivery import Gate
+from harness.core.file_content import BYTES_AS_TEXT, InMemory, OnDisk
 from harness.core.garbage import paused_collection
 from harness.core.ids import Ids
-from harness.core.stored_content import StoredContent, read_content
 from harness.items.history import ItemChain
 from harness.server.websocket.session import SocketSession
 from harness.world.world import World
@@ -140,8 +140,8 @@ class _Pickler(pickle.Pickler):
             return _Own, (name,)
         if isinstance(value, MappingProxyType):
             return dict, (dict(value),)
-        if isinstance(value, StoredContent):
-            return str, (read_content(value).decode("latin-1"),)
+        if isinstance(value, OnDisk):
+            return InMemory, (value.read().decode(BYTES_AS_TEXT),)
         if type(value) is ProxyType:
             return _WorldProxy, (value.tick.__self__,)
         if isinstance(value, MethodType):

@@ -6,11 +6,11 @@ Their versions come from a definition, a manifest or code. Recorded by Microsoft
 
 from __future__ import annotations
 
+from harness.api.http.multipart import sent_file
 from harness.api.operations import operation
 from harness.api.project import agents as foundry_agents
 from harness.api.project.agent_definitions import sent_version
 from harness.core.exchange import Answer
-from harness.core.stored_content import read_content
 from harness.world.api_call import ApiCall
 from harness.world.project_agents import add_version, forget_versions, provision
 
@@ -91,8 +91,7 @@ VERSION = f"{VERSIONS}/{{agent_version}}"
 @operation("POST", VERSIONS, project=True, content="form or json")
 def create_version(call: ApiCall) -> Answer:
     """Add a version to an agent, from a definition or, in a form, from code: a part `metadata` and a part `code`."""
-    code = call.body.get("code")
-    data = read_content(code["data"]) if isinstance(code, dict) else None
+    data = sent_file(call.request, "code").read() if isinstance(call.body.get("code"), dict) else None
     return Answer(200, add_version(call.world, call.params["agent_name"], sent_version(call.request), data))
 
 

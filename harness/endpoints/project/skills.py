@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from harness.api.http.multipart import CONTENT_TYPE
+from harness.api.http.multipart import CONTENT_TYPE, sent_files
 from harness.api.operations import operation
 from harness.api.project.skills import VERSIONED_SKILLS_SINCE, package_of, read_header, render_skill, write_package
 from harness.api.project.versions import SKILL_LIST, Versioned, page_list
 from harness.core.exchange import Answer
 from harness.core.loose_json import as_object, as_string
-from harness.core.stored_content import read_content
 from harness.world.api_call import ApiCall
 from harness.world.project_resources import put_skill
 
@@ -23,7 +22,10 @@ def create_version(call: ApiCall) -> Answer:
     """Add a version to a skill, from its content as JSON or from uploaded files: one zip, or several files."""
     name, body = call.params["name"], call.body
     if call.request.headers.get("content-type", "").startswith(CONTENT_TYPE):
-        package = package_of((file["filename"], read_content(file["data"])) for file in body["files"])
+        package = package_of(
+            (file["filename"], content.read())
+            for file, content in zip(body["files"], sent_files(call.request, "files"), strict=True)
+        )
         description = read_header(package).get("description", "")
     else:
         package, description = write_package(name, body["inline_content"]), body["inline_content"]["description"]

@@ -18,8 +18,8 @@ import orjson
 from harness.answers.encode import cut_into_pieces, encode_body, encode_events, encode_frames, encode_partial_event
 from harness.core.delivery import Delivery, Gate, Pause
 from harness.core.exchange import Answer, Json
+from harness.core.file_content import OnDisk
 from harness.core.headers import encode_headers
-from harness.core.stored_content import StoredContent
 from harness.fast_path import is_enabled
 from harness.fast_path.frames import encode_stream
 from harness.server.transport.asgi_types import EDGE, EVENTS, Message, Receive, Send
@@ -44,7 +44,7 @@ async def carry_out(answer: Answer, receive: Receive, send: Send) -> bool:
 
 async def send_answer(send: Send, answer: Answer) -> None:
     """Send a complete answer at once."""
-    if isinstance(answer.body, StoredContent):
+    if isinstance(answer.body, OnDisk):
         await _send_stored(send, answer, answer.body)
         return
     body = encode_body(answer, encode_stream if is_enabled() else encode_events)
@@ -62,12 +62,12 @@ async def send_answer(send: Send, answer: Answer) -> None:
     await send({"type": "http.response.body", "body": body[last:]})
 
 
-async def _send_stored(send: Send, answer: Answer, content: StoredContent) -> None:
+async def _send_stored(send: Send, answer: Answer, content: OnDisk) -> None:
     """Send the bytes of a file that is not in memory, piece by piece."""
     headers = [*encode_headers(answer.headers.items()), (b"content-length", str(content.size).encode())]
     await send({"type": "http.response.start", "status": answer.status, "headers": headers})
     for start in range(0, content.size, READ_SIZE):
-        piece = await asyncio.to_thread(content.read, start, READ_SIZE)
+        piece = await asyncio.to_thread(content.read_part, start, READ_SIZE)
         await send({"type": "http.response.body", "body": piece, "more_body": start + READ_SIZE < content.size})
 
 

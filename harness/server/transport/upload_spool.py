@@ -12,8 +12,8 @@ from typing import IO
 from weakref import finalize
 
 from harness.api.http.multipart import FormParser
-from harness.core.exchange import Json
-from harness.core.stored_content import StoredContent
+from harness.core.exchange import Form
+from harness.core.file_content import OnDisk
 from harness.server.transport.asgi_types import Receive
 
 LARGE_FORM = 1 << 20
@@ -46,23 +46,24 @@ class SpooledContent:
         else:
             self._file.write(data)
 
-    def read(self, start: int = 0, length: int = -1) -> bytes:
-        """At most `length` bytes from `start` on, all of the rest with -1."""
-        assert self._file is not None  # only a content with a file is read so
+    def decode(self, encoding: str, errors: str = "strict") -> str:
+        """Decode the content as text; one that is on disk tells its size."""
+        return str(self.on_disk or str(self._head, encoding, errors))
+
+    @property
+    def on_disk(self) -> OnDisk | None:
+        """The content if it is not in memory."""
+        return OnDisk(self._size, self._read) if self._file else None
+
+    def _read(self, start: int, length: int) -> bytes:
+        assert self._file is not None  # what is in memory is read as text
         with self._reading:
             self._file.seek(start)
             return self._file.read(length)
 
-    def decode(self, encoding: str, errors: str = "strict") -> str:
-        """Decode the content as text; large content as an object that stands for it."""
-        if self._file is None:
-            return str(self._head, encoding, errors)
-        self._file.flush()
-        return StoredContent(self._size, self.read)
 
-
-async def read_form(receive: Receive, content_type: str, most: int) -> tuple[bytes, Json | None] | None:
-    """Read a small form as bytes and None, a larger one as no bytes and its fields; None when the client leaves.
+async def read_form(receive: Receive, content_type: str, most: int) -> tuple[bytes, Form | None] | None:
+    """Read a small form as bytes and None, a larger one as no bytes and the form; None when the client leaves.
 
     Of a larger one that is not whole there are neither.
 
@@ -82,4 +83,4 @@ async def read_form(receive: Receive, content_type: str, most: int) -> tuple[byt
             await asyncio.to_thread(parser.write, data)
     if parser is None:
         return bytes(batch), None
-    return b"", await asyncio.to_thread(parser.read_fields) if parser.is_whole else None
+    return b"", await asyncio.to_thread(parser.read) if parser.is_whole else None

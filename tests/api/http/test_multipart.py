@@ -7,7 +7,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from harness.api.http.multipart import CONTENT_TYPE, ENCODING, parse_form
+from harness.api.http.multipart import CONTENT_TYPE, parse_form
+from harness.core.file_content import BYTES_AS_TEXT
 
 HEADER = f"{CONTENT_TYPE}; boundary=x"
 
@@ -22,7 +23,7 @@ def test_a_field_is_a_text_and_a_file_has_name_type_and_data():
     raw, kind = encoded({"purpose": "user_data"}, {"file": ("é.txt", "café".encode(), "text/plain")})
     assert parse_form(raw, kind) == {
         "purpose": "user_data",
-        "file": {"filename": "é.txt", "content_type": "text/plain", "data": "café".encode().decode(ENCODING)},
+        "file": {"filename": "é.txt", "content_type": "text/plain", "data": "café".encode().decode(BYTES_AS_TEXT)},
     }
 
 
@@ -42,13 +43,13 @@ FILE = ("a.txt", b"a", "text/plain")
 def test_any_bytes_and_any_name_come_through(data, name):
     raw, kind = encoded({}, {"file": (name, data, "application/octet-stream")})
     found = parse_form(raw, kind)["file"]
-    assert (found["data"].encode(ENCODING), found["filename"]) == (data, name)
+    assert (found["data"].encode(BYTES_AS_TEXT), found["filename"]) == (data, name)
 
 
 def test_data_that_looks_like_a_boundary_is_data():
     data = b"\r\n--y\r\n--x \r\n-" + b"\r\n" * 3
     raw = b'--xyz\r\nContent-Disposition: form-data; name="file"; filename="a"\r\n\r\n' + data + b"\r\n--xyz--\r\n"
-    assert parse_form(raw, f"{CONTENT_TYPE}; boundary=xyz")["file"]["data"].encode(ENCODING) == data
+    assert parse_form(raw, f"{CONTENT_TYPE}; boundary=xyz")["file"]["data"].encode(BYTES_AS_TEXT) == data
 
 
 def test_the_boundary_is_read_from_the_body_where_the_header_has_none():

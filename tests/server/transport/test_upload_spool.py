@@ -16,7 +16,7 @@ import httpx
 import pytest
 
 from harness.api.http.multipart import FormParser
-from harness.core.stored_content import StoredContent
+from harness.core.file_content import InMemory, OnDisk
 from harness.server.asgi import Server, serve_in_thread
 from harness.server.mock_api import MockApi
 from harness.server.transport import upload_spool
@@ -58,8 +58,9 @@ def test_a_large_file_is_on_disk_and_the_same_when_it_is_read(server: Server) ->
     made = upload(server, data).json()
     (world,) = server.api.worlds.values()
     assert made["bytes"] == len(data)
-    assert isinstance(world.store.files[made["id"]].text, StoredContent)
-    assert world.store.files[made["id"]].data == data
+    content = world.store.files[made["id"]].content
+    assert isinstance(content, OnDisk)
+    assert content.read() == data
     downloaded = httpx.get(f"{server.base_url}/files/{made['id']}/content", headers=HEADERS)
     assert (downloaded.status_code, downloaded.content == data) == (200, True)
     assert downloaded.headers["content-length"] == str(len(data))
@@ -78,8 +79,7 @@ def test_a_file_up_to_a_size_is_text(server: Server, size: int) -> None:
     data = random.Random(2).randbytes(size)
     made = upload(server, data).json()
     (world,) = server.api.worlds.values()
-    assert type(world.store.files[made["id"]].text) is str
-    assert world.store.files[made["id"]].data == data
+    assert world.store.files[made["id"]].content == InMemory(data.decode("latin-1"))
 
 
 def test_its_memory_does_not_grow_with_it() -> None:
@@ -88,7 +88,7 @@ def test_its_memory_does_not_grow_with_it() -> None:
     _, peak = tracemalloc.get_traced_memory()
     tracemalloc.stop()
     assert read_back
-    assert read_back[1]["file"]["data"].size == 100 * MIB
+    assert read_back[1].on_disk["file"].size == 100 * MIB
     assert peak < 20 * MIB
 
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from hashlib import md5
 
+from harness.api.http.multipart import sent_file
 from harness.api.resources.parted_uploads import UPLOAD_LIFETIME, join_parts
 from harness.contract.rule import Case, WorldView, after, assumed, documented, rule
 from harness.contract.rules.example_requests import FORM_HEADERS
@@ -15,7 +16,6 @@ from harness.contract.rules.stored.uploads import ADD_PART
 from harness.core.account import Organization
 from harness.core.errors import ApiError
 from harness.core.exchange import Json, Request
-from harness.core.stored_content import content_size
 
 COMPLETE = "POST /uploads/{upload_id}/complete"
 LARGEST_PART = 64 * 1024 * 1024
@@ -109,7 +109,7 @@ def part_incomplete(request: Request) -> Iterator[Json]:
 )
 def part_too_large(request: Request, world: WorldView) -> Iterator[Json]:
     """A part has at most 64 MB, and no more than a whole file may have."""
-    if content_size(request.body["data"]["data"]) > min(LARGEST_PART, world.account.largest_file):
+    if sent_file(request, "data").size > min(LARGEST_PART, world.account.largest_file):
         yield {}
 
 

@@ -4,13 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from harness.api.http.multipart import CONTENT_TYPE
+from harness.api.http.multipart import CONTENT_TYPE, sent_file
 from harness.contract.rule import Case, WorldView, assumed, documented, reported, rule
 from harness.contract.rules.example_requests import ANY_UPLOAD, upload
 from harness.core.account import Organization
 from harness.core.errors import ApiError
 from harness.core.exchange import Json, Request
-from harness.core.stored_content import content_size
 
 UPLOAD = "POST /files"
 PURPOSES = ["fine-tune", "assistants", "batch", "user_data", "vision", "evals"]
@@ -205,7 +204,7 @@ def upload_not_lines(request: Request) -> Iterator[Json]:
 )
 def upload_empty(request: Request) -> Iterator[Json]:
     """A file has at least one byte."""
-    if not request.body["file"]["data"]:
+    if not sent_file(request, "file").size:
         yield {}
 
 
@@ -225,5 +224,5 @@ def upload_too_large(request: Request, world: WorldView) -> Iterator[Json]:
     most = world.account.largest_file
     if request.body["purpose"] == "batch":
         most = min(most, LARGEST_BATCH)
-    if content_size(request.body["file"]["data"]) > most:
+    if sent_file(request, "file").size > most:
         yield {}

@@ -1,0 +1,44 @@
+"""The bytes of an uploaded file, in memory or on disk."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+BYTES_AS_TEXT = "latin-1"
+"""The encoding in which bytes are text with one character per byte."""
+
+
+@dataclass(frozen=True, slots=True)
+class InMemory:
+    """Bytes as the text that the body of a request has, with one character per byte, so that they are in memory once."""
+
+    text: str
+
+    @property
+    def size(self) -> int:
+        """Count the bytes."""
+        return len(self.text)
+
+    def read(self) -> bytes:
+        """Read all bytes."""
+        return self.text.encode(BYTES_AS_TEXT)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class OnDisk:
+    """Bytes outside of memory, of which `read_part(start, length)` reads some."""
+
+    size: int
+    read_part: Callable[[int, int], bytes]
+
+    def __str__(self) -> str:
+        """Tell the size, where the bytes would be shown."""
+        return f"({self.size} bytes)"
+
+    def read(self) -> bytes:
+        """Read all bytes."""
+        return self.read_part(0, self.size)
+
+
+FileContent = InMemory | OnDisk
