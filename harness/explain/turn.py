@@ -43,6 +43,18 @@ def unused_cause(world: World) -> Cause:
     )
 
 
+def empty_route_cause(route: Route) -> Cause:
+    """Explain a route that answers nothing, as `when` was given no turn."""
+    return Cause(
+        f"{route} has no turn, and so answers no request.",
+        kind="unused",
+        general="A condition of `when` has no turn, and so answers no request.",
+        where=route.made_at.short,
+        fix="Give it one: `.script(message('…'))` after the condition; or remove it.",
+        allow=route.vocabulary.allow_unused,
+    )
+
+
 def no_request_cause(world: World) -> Cause:
     """Explain that no request came at all: how clients find the mock, and the turns that wait."""
     words = world.vocabulary

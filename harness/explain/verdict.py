@@ -12,7 +12,7 @@ from harness.explain.mistakes import client_causes, webhook_causes
 from harness.explain.model import Cause
 from harness.explain.refusal import MAX_EXPLAINED, absence_cause, probe_causes, refusal_causes, unasked_causes
 from harness.explain.stray import stray_cause
-from harness.explain.turn import no_request_cause, unused_cause
+from harness.explain.turn import empty_route_cause, no_request_cause, unused_cause
 from harness.explain.unanswered import hang_up_causes, has_problem, unanswered_cause
 from harness.world.world import World
 
@@ -40,6 +40,11 @@ def find_verdict(
         *map(absence_cause, world.refusals.missing),
         *(_claim_cause(claim) for claim in world.false_claims if not claim.was_read),
         *([_unused_or_no_request(world)] if unused_turns and not explains_unused else []),
+        *(
+            empty_route_cause(route)
+            for route in world.script.routes
+            if unused and route.is_empty and not explains_unused
+        ),
         *probe_causes(world),
     ]
 

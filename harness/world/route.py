@@ -20,7 +20,7 @@ from harness.core.delivery import Fault
 from harness.core.errors import ScriptError
 from harness.core.exchange import Request
 from harness.core.plain import Dumpable
-from harness.core.text.raised import Place, describe_code, find_calling_place, raise_as_script_error
+from harness.core.text.raised import NOWHERE, Place, describe_code, find_calling_place, raise_as_script_error
 from harness.core.text.vocabulary import PYTHON, Vocabulary
 from harness.ending import DEFAULT_ENDING, Ending, ResponseMembers, TurnLine, split_ending
 from harness.faults import Refusal, ScriptedRefusal
@@ -58,7 +58,8 @@ MAX_VALIDATED = 1000
 class Route:
     """A condition and the turns it leads to, taken one a request; `replayed` is how many the first of them has played.
 
-    `places` are where the turns were scripted, for one that plays several as many, or one for all of it.
+    `places` are where the turns were scripted, for one that plays several as many, or one for all of it. `made_at` is where
+    the condition stands; a route that `is_empty` was given no turn at all.
     """
 
     conditions: dict[str, Matcher]
@@ -68,6 +69,8 @@ class Route:
     replayed: int = 0
     validated_items: dict[int, Item] = field(default_factory=dict)
     vocabulary: Vocabulary = PYTHON
+    made_at: Place = NOWHERE
+    is_empty: bool = True
 
     @named_arguments
     def script(self, *turns: Turn, repeat: bool = False) -> Route:
@@ -81,6 +84,7 @@ class Route:
         """Add turns that were scripted at these places; see `script`."""
         self.turns.extend([_read_turn(turn, self) for turn in turns])
         self.places.extend(places)
+        self.is_empty = self.is_empty and not turns
         return self
 
     def unmet_conditions(self, request: Request) -> list[tuple[str, Matcher, Any]]:

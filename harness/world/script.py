@@ -14,7 +14,7 @@ from harness.core.delivery import Fault, Pace, Pause
 from harness.core.errors import NoTurn, Problem, ScriptError
 from harness.core.exchange import Json, Request
 from harness.core.registry import suggest_name
-from harness.core.text.raised import NOWHERE, Place
+from harness.core.text.raised import NOWHERE, Place, find_calling_place
 from harness.core.text.shorten import pluralize, shorten
 from harness.core.text.vocabulary import PYTHON, Vocabulary
 from harness.ending import Ending, TurnLine
@@ -125,7 +125,7 @@ class Script:
             if not is_matcher(name, wanted):
                 form = "a text or a list of names" if name == "tools" else "a text"
                 raise ScriptError(f"when({name}={wanted!r}): give {form}, a compiled pattern, or a function.")
-        self.routes.append(Route(conditions, vocabulary=self.vocabulary))
+        self.routes.append(Route(conditions, vocabulary=self.vocabulary, made_at=find_calling_place()))
         return self.routes[-1]
 
     def add(self, turns: Sequence[Turn], repeat: bool = False) -> Route:

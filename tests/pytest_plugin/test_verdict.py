@@ -37,6 +37,22 @@ def test_it(mock, client):
 """).shows("12 turns of the script no request took.", '*script: message "g"', "*… 6 more").hides('*message "h"*')
 
 
+def test_a_condition_without_turns_fails_the_test(run):
+    forgotten = """
+def test_it(mock, client):
+    mock.when(instructions="ops")
+    mock.script("hi")
+    client.responses.create(model="gpt-4.1", input="x")
+"""
+    run(forgotten).shows(
+        "when(instructions='ops') has no turn, and so answers no request.",
+        "  where   test_*.py:*",
+        '  allow   @pytest.mark.harness(unused="allow")',
+        failed=1,
+    )
+    run('@pytest.mark.harness(unused="allow")' + forgotten).assert_outcomes(passed=1)
+
+
 def test_a_script_that_no_request_reached_says_how_clients_find_the_mock(run):
     run("def test_it(mock): mock.script(message('hi'))").shows(
         "No request came with this test's key sk-harness-*",
