@@ -2,6 +2,9 @@
 
 from harness.core.registry import import_modules
 
-AREAS = ("calls", "outputs", "tools", "history", "turns", "text", "citations", "reasoning", "order", "endings", "sent")
+AREAS = (
+    *("calls", "outputs", "tools", "history", "turns", "prompts"),
+    *("text", "citations", "reasoning", "order", "endings", "sent"),
+)
 
 import_modules(__name__, AREAS)

@@ -8,12 +8,10 @@ from itertools import islice
 
 from harness.analysis.history.history import History
 from harness.analysis.history.items import (
-    MESSAGE,
     client_call_id,
     describe_item,
     extend_hash,
     is_assistant,
-    item_key,
     item_type,
     message_text,
 )
@@ -33,27 +31,17 @@ from harness.analysis.losses.examples import (
     output,
     user,
 )
+from harness.analysis.losses.prompts import SHORTEST_REPEATED, is_prompt
 from harness.contract.rule import after
 from harness.core.exchange import Json
 from harness.core.loose_json import as_object, as_string, objects_in
 from harness.ending import incomplete
 from harness.items import message
 
-SHORTEST_REPEATED = 8
-"""Characters of a user's message that is not said twice by chance."""
 _DONE, _DONE_ANSWER = assistant("Done."), message("Done.")
 _LAST = user("Thanks.")
 _THIRD = user("Who knows of it?")
 _FIX = "Append what the model said to the history, before the next message of the user."
-_PICTURES: list[Json] = [
-    user(
-        [
-            {"type": "input_text", "text": "What is it?"},
-            {"type": "input_image", "image_url": f"https://example.org/{n}.png"},
-        ]
-    )
-    for n in ("a", "b")
-]
 _THOUGHT_KEPT: Json = {"type": "reasoning", "summary": [], "encrypted_content": "{0.output.0.encrypted_content}"}
 _DATA_PROMPT = user("Plan v2, as JSON.")
 _ONLY_PROMPTS = ask([PROMPT], [PROMPT, NEXT], turns=[REPLY])
@@ -244,95 +232,7 @@ def role_changed(request: HistoryRequest, history: History) -> Iterator[LossFact
     messages = (placed for placed in request.items_after(length) if item_type(placed[1]) != "reasoning")
     for place, item in islice(messages, 1) if replies else ():
         text = message_text(item).strip()
-        if _is_prompt(item) and len(text) >= SHORTEST_REPEATED:
+        if is_prompt(item) and len(text) >= SHORTEST_REPEATED:
             said = [reply for reply in replies if text in [message_text(answer).strip() for answer in _answers(reply)]]
             for reply in said[:1]:
                 yield {"at": place, "said": reply.number, "what": describe_item(item)}
-
-
-@loss(
-    message="the user's {what} stands {here} in request {number}, and {there} in exchange {said}",
-    fix="Append a message of the user to the history once: not there and to the new input as well.",
-    loses=[
-        ask([PROMPT], [PROMPT, PROMPT, assistant(TEXT), NEXT], turns=[REPLY]),
-        ask(
-            [PROMPT],
-            [PROMPT, call(), output()],
-            [PROMPT, PROMPT, call(), output(), assistant(TEXT), NEXT],
-            turns=[DEPLOY, REPLY],
-        ),
-        ask([PROMPT], [PROMPT, PROMPT], turns=[REPLY]),
-        ask([PROMPT, PROMPT], [PROMPT, assistant(TEXT), NEXT], turns=[REPLY]),
-    ],
-    keeps=[
-        ask([PROMPT], [PROMPT, assistant(TEXT), PROMPT], turns=[REPLY]),
-        ask([PROMPT], [PROMPT, PROMPT], turns=[[REPLY, incomplete()]]),
-        ask([user("no"), user("no")], [user("no"), user("no"), assistant(TEXT)], turns=[REPLY]),
-        ask([_PICTURES[0]], _PICTURES, turns=[REPLY]),
-    ],
-)
-def prompt_doubled(request: HistoryRequest, history: History) -> Iterator[LossFacts]:
-    """A message of the user stands twice in a row where another request of the same conversation has it once."""
-    if request.is_chained:
-        return
-    for length, place, item in _find_repeated_prompts(request):
-        replies = history.by_input.get(request.digests[length], ())
-        if number := next((reply.number for reply in replies if reply.is_completed), 0):
-            yield _doubling_facts(place, item, number, request.number, "twice in a row", "once")
-    yield from _find_prompts_made_single(request, history)
-
-
-def _find_repeated_prompts(request: HistoryRequest) -> Iterator[tuple[int, str, Json]]:
-    """Find the user messages that repeat the one before: the number of keys before, place, item."""
-    length, last = request.previous_key_count, Json()
-    for (place, item), key in zip(request.placed_items, request.placed_keys, strict=True):
-        if _is_prompt(item) and is_same_prompt(last, item):
-            yield length, place, item
-        last = item
-        length += key is not None
-
-
-def _is_prompt(item: Json) -> bool:
-    return item_type(item) == MESSAGE and item.get("role") == "user"
-
-
-def is_same_prompt(one: Json, other: Json) -> bool:
-    """Tell whether two messages of the user say the same, with the same pictures and files."""
-    return _is_prompt(one) and bool(message_text(one).strip()) and _prompt_content(one) == _prompt_content(other)
-
-
-def _prompt_content(item: Json) -> tuple[str, Sequence[Json]]:
-    parts = [part for part in objects_in(item.get("content")) if "text" not in part]
-    return message_text(item).strip(), parts
-
-
-def _find_prompts_made_single(request: HistoryRequest, history: History) -> Iterator[LossFacts]:
-    """Find the user messages that stand once before an answer to both of two."""
-    for length, key in enumerate(request.item_keys):
-        reply = history.doubled_prompts.get(request.digests[length])
-        if reply and reply.is_completed and key in map(item_key, reply.output):
-            items = [item for _, item in reply.request.placed_items][-2:]
-            if len(items) == 2 and is_same_prompt(*items) and (new := request.items_after(length - 1)):
-                yield _doubling_facts(*new[0], reply.request.number, request.number, "once", "twice in a row")
-
-
-def _doubling_facts(place: str, item: Json, said: int, number: int, here: str, there: str) -> LossFacts:
-    return {"at": place, "said": said, "what": describe_item(item), "number": number, "here": here, "there": there}
-
-
-@loss(
-    message="the user's {what} stands twice in a row, after what was said in exchange {said}",
-    fix="Append a message of the user to the history once, unless it was said twice.",
-    strict=True,
-    loses=[ask([PROMPT], [PROMPT, assistant(TEXT), NEXT, NEXT], turns=[REPLY])],
-    keeps=[
-        ask([PROMPT], [PROMPT, assistant(TEXT), user("no"), user("no")], turns=[REPLY]),
-        ask([PROMPT], [PROMPT, assistant(TEXT), PROMPT], turns=[REPLY]),
-    ],
-)
-def prompt_repeated(request: HistoryRequest, history: History) -> Iterator[LossFacts]:
-    """A message of the user stands twice in a row, and no other request tells whether it was said twice."""
-    for length, place, item in _find_repeated_prompts(request):
-        known = history.by_input.get(request.digests[length])
-        if history.replies and not known and len(message_text(item).strip()) >= SHORTEST_REPEATED:
-            yield {"at": place, "said": history.replies[-1].number, "what": describe_item(item)}

@@ -77,7 +77,14 @@ def test_examples_are_whole_conversations() -> None:
 def test_the_losses_that_are_known() -> None:
     assert {one.id for one in LOSSES.values() if not one.strict} == {
         *("citation-dropped", "history-replayed", "item-coerced", "call-dropped", "call-altered", "output-altered"),
-        *("answer-dropped", "prompt-doubled", "output-invented", "citation-flattened", "role-changed"),
+        *(
+            "answer-dropped",
+            "prompt-doubled",
+            "prompt-dropped",
+            "output-invented",
+            "citation-flattened",
+            "role-changed",
+        ),
         *("output-twice", "text-altered", "reasoning-dropped", "phase-dropped", "order-changed", "partial-taken"),
     }
     assert {one.area for one in LOSSES.values()} == set(AREAS)
