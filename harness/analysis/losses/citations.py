@@ -1,9 +1,11 @@
-"""Annotations of the assistant's messages: none may be dropped."""
+"""Annotations of the assistant's messages: none may be dropped, none may stand twice."""
 
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Iterator, Sequence, Set
+from typing import Any
 
 from harness.analysis.history.history import History
 from harness.analysis.history.items import describe_item, message_text
@@ -102,6 +104,42 @@ def citation_flattened(request: HistoryRequest, history: History) -> Iterator[Lo
             for facts in _dropped_annotations(f"{place}.content", item, history, placed.get(place)):
                 if not _names_its_sources(text, facts["original"]):
                     yield facts
+
+
+@loss(
+    message="{again} of {had} annotations of the {what}, said in exchange {said}, come back more often",
+    fix="Collect each annotation of a stream once: from its `annotation.added` event, or from the whole item.",
+    loses=[
+        ask([PROMPT], [PROMPT, _message_annotated(_WIRE_ANNOTATION, _WIRE_ANNOTATION), NEXT], turns=[CITED_MESSAGE])
+    ],
+    keeps=[
+        _sent_with(_WIRE_ANNOTATION),
+        ask(
+            [PROMPT],
+            [PROMPT, _message_annotated(_WIRE_ANNOTATION, _WIRE_ANNOTATION), NEXT],
+            turns=[message("v2 is out since May.", annotations=[ANNOTATION, ANNOTATION])],
+        ),
+        ask(
+            [PROMPT],
+            [PROMPT, _message_annotated(_WIRE_ANNOTATION, {**_WIRE_ANNOTATION, "end_index": 2}), NEXT],
+            turns=[CITED_MESSAGE],
+        ),
+    ],
+)
+def citation_doubled(request: HistoryRequest, history: History) -> Iterator[LossFacts]:
+    """An assistant message comes back with an annotation more often than it was said with."""
+    for place, item in request.assistant_messages:
+        said = history.find_said(item)
+        for original in said.originals if said and len(said.originals) == 1 else ():
+            counts = Counter(map(_citation_key, _notes_of(original.item)))
+            sent = Counter(map(_citation_key, _notes_of(item)))
+            if again := sum(sent[key] > count for key, count in counts.items()):
+                facts = {"what": describe_item(original.item), "had": counts.total(), "again": again}
+                yield {"at": f"{place}.content[0]", "said": original.number, **facts}
+
+
+def _citation_key(note: Json) -> tuple[Any, ...]:
+    return (*_sources(note), note.get("start_index"), note.get("end_index", note.get("index")))
 
 
 def _names_its_sources(text: str, original: OutputItem) -> bool:

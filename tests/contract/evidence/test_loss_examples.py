@@ -76,7 +76,15 @@ def test_examples_are_whole_conversations() -> None:
 
 def test_the_losses_that_are_known() -> None:
     assert {one.id for one in LOSSES.values() if not one.strict} == {
-        *("citation-dropped", "history-replayed", "item-coerced", "call-dropped", "call-altered", "output-altered"),
+        *(
+            "citation-dropped",
+            "citation-doubled",
+            "history-replayed",
+            "item-coerced",
+            "call-dropped",
+            "call-altered",
+            "output-altered",
+        ),
         *(
             "answer-dropped",
             "prompt-doubled",
