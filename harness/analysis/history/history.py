@@ -75,7 +75,6 @@ class History:
 
     `turns` are those of chat UIs, whose server under test makes the requests.
     `call_outputs` are the outputs of each call by their texts, the latest last, each with the number of its exchange.
-    `by_start` are the replies to requests that end with one message of the user, by the hash of what stands before it.
     `doubled_prompts` are the replies to requests that end with one message twice, by the hash of what stands before it.
     `open_calls` are the calls of completed responses that no request answers, by `call_id`. `cited` finds the messages
     with annotations by a text like theirs, `joined` by one that begins or ends with theirs, `told` the messages that hold
@@ -95,7 +94,6 @@ class History:
     told: TextHolders = field(default_factory=TextHolders)
     agents: dict[tuple[frozenset[str], str], None] = field(default_factory=dict)
     by_input: dict[int, list[HistoryReply]] = field(default_factory=dict)
-    by_start: dict[int, list[HistoryReply]] = field(default_factory=dict)
     doubled_prompts: dict[int, HistoryReply] = field(default_factory=dict)
     call_outputs: dict[str, dict[str, tuple[int, Json]]] = field(default_factory=dict)
     allowed_counts: Counter[ItemKey] = field(default_factory=Counter)
@@ -170,8 +168,6 @@ class History:
         self.replies.append(reply)
         self.agents[request.agent] = None
         self.by_input.setdefault(request.digests[-1], []).append(reply)
-        if [key[0] for key in request.item_keys[-2:]] in (["user"], ["assistant", "user"]):
-            self.by_start.setdefault(request.digests[-2], []).append(reply)
         if not request.is_chained and request.item_keys[-1:] == request.item_keys[-2:-1] != []:
             self.doubled_prompts[request.digests[-2]] = reply
         for index, item in enumerate(output):

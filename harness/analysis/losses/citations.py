@@ -131,22 +131,23 @@ def citation_doubled(request: HistoryRequest, history: History) -> Iterator[Loss
     for place, item in request.assistant_messages:
         said = history.find_said(item)
         for original in said.originals if said and len(said.originals) == 1 else ():
-            counts = Counter(map(_citation_key, _notes_of(original.item)))
-            sent = Counter(map(_citation_key, _notes_of(item)))
+            counts = Counter(map(_citation_key, notes_of(original.item)))
+            sent = Counter(map(_citation_key, notes_of(item)))
             if again := sum(sent[key] > count for key, count in counts.items()):
                 facts = {"what": describe_item(original.item), "had": counts.total(), "again": again}
                 yield {"at": f"{place}.content[0]", "said": original.number, **facts}
 
 
 def _citation_key(note: Json) -> tuple[Any, ...]:
-    return (*_sources(note), note.get("start_index"), note.get("end_index", note.get("index")))
+    return (*sources_of(note), note.get("start_index"), note.get("end_index", note.get("index")))
 
 
 def _names_its_sources(text: str, original: OutputItem) -> bool:
-    return all(any(source in text for source in _sources(note)) for note in _notes_of(original.item))
+    return all(any(source in text for source in sources_of(note)) for note in notes_of(original.item))
 
 
-def _notes_of(item: Json) -> list[Json]:
+def notes_of(item: Json) -> list[Json]:
+    """List the annotations of all parts of a message."""
     return [note for part in objects_in(item.get("content")) for note in objects_in(part.get("annotations"))]
 
 
@@ -156,7 +157,7 @@ def _find_cited(text: str, item: Json, history: History) -> OutputItem | None:
     return said.least_cited if said else history.cited.find(text) if text else None
 
 
-def _sources(note: Json) -> list[str]:
+def sources_of(note: Json) -> list[str]:
     """List the names of what an annotation cites."""
     return list(filter(None, (as_string(note.get(name)) for name in ("url", "filename", "file_id"))))
 
@@ -175,16 +176,16 @@ def _dropped_annotations(place: str, item: Json, history: History, placed: Outpu
 
 def _count_kept(original: Json, item: Json) -> int:
     """Count the annotations of a message that another has, too, by their sources."""
-    left = [_pages(note) for note in _notes_of(item)]
-    for pages in map(_pages, _notes_of(original)):
+    left = [_pages(note) for note in notes_of(item)]
+    for pages in map(_pages, notes_of(original)):
         if (kept := next((cited for cited in left if not pages or not pages.isdisjoint(cited)), None)) is not None:
             left.remove(kept)
-    return len(_notes_of(item)) - len(left)
+    return len(notes_of(item)) - len(left)
 
 
 def _pages(note: Json) -> Set[str]:
     """List the sources of an annotation, of an address its host and path."""
-    return {_HOST_AND_PATH.sub(r"\1", source).rstrip("/").casefold() for source in _sources(note)}
+    return {_HOST_AND_PATH.sub(r"\1", source).rstrip("/").casefold() for source in sources_of(note)}
 
 
 def _find_annotated(item: Json, history: History, placed: OutputItem | None) -> Iterator[tuple[OutputItem, str]]:

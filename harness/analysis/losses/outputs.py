@@ -13,7 +13,7 @@ from harness.analysis.history.items import answered_id, client_call_id, describe
 from harness.analysis.history.request import HistoryRequest
 from harness.analysis.history.tool_results import output_text
 from harness.analysis.loss import LossFacts, loss
-from harness.analysis.losses.examples import DEPLOY, NEXT, PROMPT, REPLY, TEXT, ask, assistant, call, output
+from harness.analysis.losses.examples import DEPLOY, NEXT, NOTIFY, PROMPT, REPLY, TEXT, ask, assistant, call, output
 from harness.analysis.losses.text import is_doubled
 from harness.contract.rule import Case
 from harness.core.exchange import Json
@@ -43,6 +43,13 @@ def _changed_output_case(output_value: Any, first: Any = "v2 is live") -> Case:
     )
 
 
+def _two_outputs_case(first: str, second: str) -> Case:
+    """Make an example in which a later request sends these outputs for two calls."""
+    calls = [PROMPT, call(), call("call_2", "notify", '{"who":"ops"}')]
+    then = [*calls, output(value=first), output("call_2", second), assistant(TEXT), NEXT]
+    return ask([PROMPT], [*calls, output(), output("call_2", "ops were told")], then, turns=[[DEPLOY, NOTIFY], REPLY])
+
+
 def _mcp_case(**changed: Any) -> Case:
     """Make an example in which the call of an MCP server comes back with changed members."""
     members = {"server_label": "prod", "name": "deploy", "arguments": "{}", "output": "v2 is live"}
@@ -59,8 +66,11 @@ def _mcp_case(**changed: Any) -> Case:
         _changed_output_case("v2 is livev2 is live"),
         _changed_output_case(str(_OUTPUT_PARTS), _OUTPUT_PARTS),
         _changed_output_case(json.dumps(_OUTPUT_PARTS), _OUTPUT_PARTS),
+        _two_outputs_case("ops were told", "v2 is live"),
     ],
     keeps=[
+        _two_outputs_case("v2 is live", "ops were told"),
+        _two_outputs_case("[left out]", "[left out]"),
         _changed_output_case("v2 is live"),
         _changed_output_case(_OUTPUT_PARTS),
         _changed_output_case("[output left out]"),
@@ -78,7 +88,7 @@ def _mcp_case(**changed: Any) -> Case:
     ],
 )
 def output_altered(request: HistoryRequest, history: History) -> Iterator[LossFacts]:
-    """The output of a call is empty, doubled, or a printed value, where the same call's output was a text before.
+    """The output of a call is empty, doubled, a printed value or that of another call, where it was a text before.
 
     Another text may stand for it: old outputs are shortened by right, and late ones replaced.
     """
@@ -110,13 +120,25 @@ def _find_changed_outputs(request: HistoryRequest, history: History) -> Iterator
             sent, now = history.call_outputs.get(id, {}), output_text(item)
             if sent and now not in sent:
                 was, (number, _) = next(reversed(sent.items()))
-                yield {"at": f"{place}.output", "said": number, "verb": "sent", **_describe_change(item, was, now)}
+                changed = _describe_change(item, was, now)
+                if not changed["how"] and (other := _find_owner(now, request, history)):
+                    changed["how"] = f"is that of {other} now"
+                yield {"at": f"{place}.output", "said": number, "verb": "sent", **changed}
     for place, item in request.placed_items:
         if item_type(item) == "mcp_call" and (original := history.find_original(item)):
             was, now = as_string(original.item.get("output")), as_string(item.get("output"))
             if was and now != was:
                 changed = {**_describe_change(item, was, now), "how": ""}
                 yield {"at": f"{place}.output", "said": original.number, "verb": "said", **changed}
+
+
+def _find_owner(text: str, request: HistoryRequest, history: History) -> str:
+    """Find the other call to which an output belongs, which has another one in this request, too; empty for none."""
+    for _, id, item in request.outputs:
+        sent = history.call_outputs.get(id, {})
+        if text in sent and output_text(item) not in sent:
+            return id
+    return ""
 
 
 def _describe_change(item: Json, was: str, now: str) -> Json:

@@ -1,18 +1,17 @@
-"""The messages of the user in a transcript that a client sends again: each stands there once, and none is missing."""
+"""The messages of the user in a transcript that a client sends again: each stands there once."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
 from harness.analysis.history.history import History
-from harness.analysis.history.items import MESSAGE, ItemKey, describe_item, item_key, item_type, message_text
-from harness.analysis.history.request import HistoryReply, HistoryRequest
+from harness.analysis.history.items import MESSAGE, describe_item, item_key, item_type, message_text
+from harness.analysis.history.request import HistoryRequest
 from harness.analysis.loss import LossFacts, loss
 from harness.analysis.losses.examples import DEPLOY, NEXT, PROMPT, REPLY, TEXT, ask, assistant, call, output, user
 from harness.core.exchange import Json
 from harness.core.loose_json import objects_in
 from harness.ending import incomplete
-from harness.items import message
 
 SHORTEST_REPEATED = 8
 """Characters of a user's message that is not said twice by chance."""
@@ -25,73 +24,6 @@ _PICTURES: list[Json] = [
     )
     for n in ("a", "b")
 ]
-_DONE, _DONE_ANSWER, _LAST = assistant("Done."), message("Done."), user("Thanks.")
-_CONTEXT = user("What is known: v1 is live.")
-
-
-@loss(
-    message="the user's {what}, sent in exchange {said}, is {gone} a history that has the answer to it",
-    fix="Keep each message of the user in the history, before what the model said to it.",
-    loses=[
-        ask(
-            [PROMPT],
-            [PROMPT, assistant(TEXT), NEXT],
-            [PROMPT, assistant(TEXT), _DONE, _LAST],
-            turns=[REPLY, _DONE_ANSWER],
-        ),
-        ask(
-            [PROMPT],
-            [PROMPT, assistant(TEXT), NEXT],
-            [PROMPT, assistant(TEXT), user(""), _DONE, _LAST],
-            turns=[REPLY, _DONE_ANSWER],
-        ),
-        ask([PROMPT], [user([]), assistant(TEXT), NEXT], turns=[REPLY]),
-        ask([PROMPT], [user(" "), call(), output()], turns=[DEPLOY]),
-    ],
-    keeps=[
-        ask(
-            [PROMPT],
-            [PROMPT, assistant(TEXT), NEXT],
-            [PROMPT, assistant(TEXT), NEXT, _DONE, _LAST],
-            turns=[REPLY, _DONE_ANSWER],
-        ),
-        ask([PROMPT], [assistant(TEXT), NEXT], turns=[REPLY]),
-        ask([PROMPT], [PROMPT, assistant(TEXT), NEXT], [_DONE, _LAST], turns=[REPLY, _DONE_ANSWER]),
-        ask([PROMPT, _CONTEXT], [PROMPT, assistant(TEXT), NEXT], turns=[REPLY]),
-        ask(
-            [PROMPT],
-            [PROMPT, call(), output(), user("Answer now.")],
-            [PROMPT, call(), output(), assistant(TEXT), NEXT],
-            turns=[DEPLOY, REPLY],
-        ),
-    ],
-)
-def prompt_dropped(request: HistoryRequest, history: History) -> Iterator[LossFacts]:
-    """A message of the user is missing from a history, or empty in it, where the answer to it stands.
-
-    A missing one counts between two answers: a history that is shortened loses its beginning, and what stands beside
-    another message of the user, or behind the outputs of tools, may have been added for one request.
-    """
-    if request.is_chained or request.is_compacted:
-        return
-    keys = request.item_keys
-    for length, key in enumerate(keys):
-        place, item = next(iter(request.items_after(length)), ("", {}))
-        is_empty = is_prompt(item) and _prompt_content(item) == ("", [])
-        if not is_empty and (not length or keys[length - 1][0] != "assistant"):
-            continue
-        answer = keys[length + 1 : length + 2] if is_empty else [key]
-        for reply in history.by_start.get(request.digests[length], ()) if answer else ():
-            is_gone = reply.request.item_keys[-1] not in keys and reply.request.is_same_agent(request)
-            if is_gone and _begins_with(reply, answer[0]):
-                prompt, gone = reply.request.placed_items[-1][1], "empty in" if is_empty else "gone from"
-                yield {"at": place, "said": reply.number, "what": describe_item(prompt), "gone": gone}
-                break
-
-
-def _begins_with(reply: HistoryReply, key: ItemKey) -> bool:
-    """Tell whether a completed reply begins with an item of this key."""
-    return reply.is_completed and next(filter(None, map(item_key, reply.output)), None) == key
 
 
 @loss(

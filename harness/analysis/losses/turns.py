@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from bisect import bisect_left
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from itertools import islice
 
 from harness.analysis.history.history import History
@@ -41,6 +42,11 @@ from harness.items import message
 _DONE, _DONE_ANSWER = assistant("Done."), message("Done.")
 _LAST = user("Thanks.")
 _THIRD = user("Who knows of it?")
+_OTHER_SPEAKERS = {
+    "user": "message of the user",
+    "developer": "developer message",
+    "system": "system message",
+}
 _FIX = "Append what the model said to the history, before the next message of the user."
 _THOUGHT_KEPT: Json = {"type": "reasoning", "summary": [], "encrypted_content": "{0.output.0.encrypted_content}"}
 _DATA_PROMPT = user("Plan v2, as JSON.")
@@ -194,9 +200,11 @@ def _is_data(request: HistoryRequest) -> bool:
 
 
 @loss(
-    message="{what}, said in exchange {said}, comes back as a message of the user",
+    message="{what}, said in exchange {said}, comes back as a {role}",
     fix="Send what the model said back with `role: assistant`.",
     loses=[
+        ask([PROMPT], [PROMPT, {"role": "developer", "content": TEXT}, NEXT], turns=[REPLY]),
+        ask([PROMPT], [PROMPT, {"role": "system", "content": TEXT}, NEXT], turns=[REPLY], instructions="You plan."),
         ask([PROMPT], [PROMPT, user(TEXT), NEXT], turns=[REPLY]),
         ask([PROMPT], [PROMPT, call(), output()], [PROMPT, call(), output(), user(TEXT), NEXT], turns=[DEPLOY, REPLY]),
         ask(
@@ -213,6 +221,7 @@ def _is_data(request: HistoryRequest) -> bool:
         ask([PROMPT], [PROMPT, assistant(TEXT), user(TEXT)], turns=[REPLY]),
         ask([PROMPT], [user(TEXT)], turns=[REPLY]),
         ask([PROMPT], [PROMPT, user("Yes.")], turns=[message("Yes.")]),
+        ask([PROMPT], [PROMPT, assistant(TEXT), {"role": "developer", "content": TEXT}, NEXT], turns=[REPLY]),
         after(
             {"input": [PROMPT], "instructions": "You route."},
             {"input": [PROMPT], "instructions": "You plan."},
@@ -222,17 +231,25 @@ def _is_data(request: HistoryRequest) -> bool:
     ],
 )
 def role_changed(request: HistoryRequest, history: History) -> Iterator[LossFacts]:
-    """What the model said comes back in its place, as words of the user.
+    """What the model said comes back in its place, as words of the user, or as an instruction.
 
     Among several agents the words of one may be told to another, or to itself, as those of a user.
     """
-    if request.is_chained or not history.is_only_agent(request):
+    if request.is_chained:
         return
     replies, length = history.find_continued(request)
     messages = (placed for placed in request.items_after(length) if item_type(placed[1]) != "reasoning")
     for place, item in islice(messages, 1) if replies else ():
         text = message_text(item).strip()
-        if is_prompt(item) and len(text) >= SHORTEST_REPEATED:
+        if (role := _OTHER_SPEAKERS.get(as_string(item.get("role")), "")) and len(text) >= SHORTEST_REPEATED:
             said = [reply for reply in replies if text in [message_text(answer).strip() for answer in _answers(reply)]]
-            for reply in said[:1]:
-                yield {"at": place, "said": reply.number, "what": describe_item(item)}
+            if said and history.is_only_agent(_without(item, request)):
+                yield {"at": place, "said": said[0].number, "what": describe_item(item), "role": role}
+
+
+def _without(instruction: Json, request: HistoryRequest) -> HistoryRequest:
+    """Return a request without one message that counts as an instruction, which would make it another agent's."""
+    if is_prompt(instruction):
+        return request
+    left = [item for item in objects_in(request.body.get("input")) if item is not instruction]
+    return replace(request, body={**request.body, "input": left})

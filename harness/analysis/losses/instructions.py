@@ -1,0 +1,131 @@
+"""Instructions and tools, which the API keeps for no later request: each names its own."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from harness.analysis.history.history import History
+from harness.analysis.history.items import describe_item, message_text
+from harness.analysis.history.request import HistoryRequest, OutputItem
+from harness.analysis.lanes import INSTRUCTION_ROLES
+from harness.analysis.loss import LossFacts, loss
+from harness.analysis.losses.examples import DEPLOY, NEXT, PROMPT, REPLY, TEXT, TOOLS, ask, assistant, call, output
+from harness.contract.rule import Case, after
+from harness.core.exchange import Json
+from harness.core.loose_json import as_string
+
+OTHER_INSTRUCTIONS = ("prompt", "agent", "agent_reference")
+"""Members of a request that name instructions which the API keeps."""
+_AGENT: Json = {"instructions": "You run operations.", "tools": TOOLS}
+_SYSTEM: Json = {"role": "system", "content": "You run operations."}
+_ANSWERED = [PROMPT, call(), output()]
+_CHAINED: Json = {"previous_response_id": "{0.id}", "input": [output()]}
+_GONE = "the instructions of exchange {said}, which said {what}, are gone: the model goes on without any"
+_FIX = "Send `instructions` with each request: `previous_response_id` and `conversation` do not carry them over."
+
+
+def _then(later: Json, **first: object) -> Case:
+    return after({"input": [PROMPT], **(first or _AGENT)}, later, turns=[DEPLOY])
+
+
+@loss(
+    message=_GONE,
+    fix=_FIX,
+    loses=[
+        _then({"input": _ANSWERED, "tools": TOOLS}),
+        _then({**_CHAINED, "tools": TOOLS}),
+        _then({"input": _ANSWERED, "tools": TOOLS, "instructions": " "}),
+        _then({"input": _ANSWERED, "tools": TOOLS}, input=[_SYSTEM, PROMPT], tools=TOOLS),
+    ],
+    keeps=[
+        _then({"input": _ANSWERED, **_AGENT}),
+        _then({"input": _ANSWERED, "tools": TOOLS, "instructions": "You run the operations."}),
+        _then({"input": [{**_SYSTEM, "role": "developer"}, *_ANSWERED], "tools": TOOLS}),
+        _then({"input": _ANSWERED, "tools": TOOLS}, tools=TOOLS),
+        _then({**_CHAINED, "tools": TOOLS}, input=[_SYSTEM, PROMPT], tools=TOOLS),
+        _then({"input": _ANSWERED, "tools": TOOLS[:1]}),
+    ],
+)
+def instructions_dropped(request: HistoryRequest, history: History) -> Iterator[LossFacts]:
+    """A request answers a call, with the same tools, but without any instructions, where the one with the call had some.
+
+    Other instructions may be those of another agent, as may be none with other tools.
+    """
+    for place, original in _find_answered_call(request, history):
+        before = original.reply.request
+        if before.tool_names and before.tool_names == request.tool_names and _has_lost_instructions(before, request):
+            yield _facts(place, original)
+
+
+@loss(
+    message=_GONE,
+    fix=_FIX,
+    strict=True,
+    loses=[
+        ask(
+            {"input": [PROMPT], "instructions": "You plan."},
+            {"previous_response_id": "{0.id}", "input": [NEXT]},
+            turns=[REPLY],
+        ),
+        ask({"input": [PROMPT], "instructions": "You plan."}, [PROMPT, assistant(TEXT), NEXT], turns=[REPLY]),
+    ],
+    keeps=[
+        ask([PROMPT], [PROMPT, assistant(TEXT), NEXT], turns=[REPLY], instructions="You plan."),
+        ask([PROMPT], [PROMPT, assistant(TEXT), NEXT], turns=[REPLY]),
+        _then({"input": _ANSWERED, "tools": TOOLS[:1]}),
+    ],
+)
+def instructions_omitted(request: HistoryRequest, history: History) -> Iterator[LossFacts]:
+    """The user goes on, with the same tools, but without any instructions; the first ones may have been for one answer."""
+    if not request.placed_items or any(_find_answered_call(request, history)):
+        return
+    original = _find_continued(request, history)
+    before = original.reply.request if original else request
+    if original and before.tool_names == request.tool_names and _has_lost_instructions(before, request):
+        yield _facts(request.placed_items[-1][0], original)
+
+
+@loss(
+    message="the tools of exchange {said}, which said {what}, are gone: the model can call none",
+    fix="Send `tools` with each request, unless the model shall call none any more.",
+    strict=True,
+    loses=[_then({"input": _ANSWERED, "instructions": "You run operations."})],
+    keeps=[_then({"input": _ANSWERED, **_AGENT}), _then({"input": _ANSWERED, **_AGENT, "tools": TOOLS[:1]})],
+)
+def tools_omitted(request: HistoryRequest, history: History) -> Iterator[LossFacts]:
+    """A request answers a call, but without any tools; a client may want a text at last."""
+    for place, original in _find_answered_call(request, history):
+        if original.reply.request.tool_names and not request.tool_names:
+            yield _facts(place, original)
+
+
+def _find_answered_call(request: HistoryRequest, history: History) -> Iterator[tuple[str, OutputItem]]:
+    """Find the last call that a request answers, unless the user speaks after it; with the place of its output."""
+    answered = {place: id for place, id, _ in request.outputs}
+    for place, item in reversed(request.placed_items) if answered else ():
+        if item.get("role") == "user":
+            return
+        if (id := answered.get(place)) and (original := history.find_call(id)):
+            yield place, original
+            return
+
+
+def _find_continued(request: HistoryRequest, history: History) -> OutputItem | None:
+    """Find an item of the answer that a request continues."""
+    if request.is_chained:
+        ids = (as_string(item.get("id")) for item in reversed(request.previous_items))
+        return next((original for id in ids if (original := history.by_id.get(id))), None)
+    said = {id(item): reply for reply in history.find_continued(request)[0] for item in reply.output}
+    sent = (original for _, item in request.placed_items for original in history.find_originals(item)[-1:])
+    return next((original for original in sent if id(original.item) in said), None)
+
+
+def _has_lost_instructions(before: HistoryRequest, request: HistoryRequest) -> bool:
+    if not before.masked_instructions.strip() or any(request.body.get(name) for name in OTHER_INSTRUCTIONS):
+        return False
+    is_told = any(item.get("role") in INSTRUCTION_ROLES and message_text(item) for item in request.transcript.items)
+    return not is_told and not as_string(request.body.get("instructions")).strip()
+
+
+def _facts(place: str, original: OutputItem) -> Json:
+    return {"at": place, "said": original.number, "what": describe_item(original.item)}

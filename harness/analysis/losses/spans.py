@@ -1,0 +1,80 @@
+"""Annotations of the assistant's messages: each stands at the words that it was said of."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+from harness.analysis.history.history import History
+from harness.analysis.history.items import describe_item, message_text
+from harness.analysis.history.request import HistoryRequest, OutputItem
+from harness.analysis.loss import LossFacts, loss
+from harness.analysis.losses.citations import ANNOTATION, CITED_MESSAGE, notes_of, sources_of
+from harness.analysis.losses.examples import NEXT, PROMPT, ask, assistant
+from harness.contract.rule import Case
+from harness.core.exchange import Json
+from harness.items import message
+
+POSITIONS = ("index", "start_index", "end_index")
+"""The members of an annotation that say of which words of the text it is."""
+_TEXT = "v2 is out since May."
+_NOTE: Json = {**ANNOTATION, "start_index": 0, "end_index": len(_TEXT)}
+_NOTE.pop("cite", None)
+
+
+def _sent_back(*notes: Json, text: str = _TEXT, turn: Any = CITED_MESSAGE) -> Case:
+    part = {"type": "output_text", "text": text, "annotations": list(notes)}
+    return ask([PROMPT], [PROMPT, assistant("", content=[part]), NEXT], turns=[turn])
+
+
+@loss(
+    message="an annotation of the {what}, said in exchange {said} of {was}, comes back of {now}: {source}",
+    fix="Send the positions of an annotation back as they were said, as long as its text is the same.",
+    loses=[_sent_back({**_NOTE, "end_index": 0}), _sent_back({**_NOTE, "start_index": 3, "end_index": 5})],
+    keeps=[
+        _sent_back(_NOTE),
+        _sent_back({**_NOTE, "start_index": 2, "end_index": 22}, text=f"- {_TEXT}"),
+        _sent_back({**_NOTE, "url": "https://example.org/v3", "end_index": 5}, turn=message(_TEXT)),
+    ],
+)
+def citation_moved(request: HistoryRequest, history: History) -> Iterator[LossFacts]:
+    """An annotation comes back at other words of the same text: its positions were lost, or counted anew."""
+    for place, item, originals in _find_cited(request, history):
+        if any(message_text(original.item) != message_text(item) for original in originals):
+            continue
+        sent = notes_of(item)
+        kept = {(tuple(sources_of(note)), _position(note)) for note in sent}
+        gone = [
+            (original, note)
+            for original in originals
+            for note in notes_of(original.item)
+            if (tuple(sources_of(note)), _position(note)) not in kept
+        ]
+        known = {_position(note) for original in originals for note in notes_of(original.item)}
+        for note in sent:
+            moved = [one for one in gone if sources_of(one[1]) == sources_of(note)]
+            if moved and _position(note) not in known:
+                original, was = moved[-1]
+                words = {"was": _describe_position(was), "now": _describe_position(note), "source": sources_of(note)[0]}
+                yield {**_facts(place, original), **words}
+
+
+def _find_cited(request: HistoryRequest, history: History) -> Iterator[tuple[str, Json, Sequence[OutputItem]]]:
+    """Find the messages with annotations that come back, each with the messages that said the same."""
+    for place, item in request.assistant_messages:
+        if notes_of(item) and (said := history.find_said(item)):
+            yield f"{place}.content[0]", item, said.originals
+
+
+def _facts(place: str, original: OutputItem) -> Json:
+    return {"at": place, "said": original.number, "what": describe_item(original.item)}
+
+
+def _position(note: Json) -> tuple[object, ...]:
+    return tuple(note.get(name) for name in POSITIONS)
+
+
+def _describe_position(note: Json) -> str:
+    if "start_index" in note or "end_index" in note:
+        return f"characters {note.get('start_index')} to {note.get('end_index')}"
+    return f"character {note.get('index')}"

@@ -1,0 +1,263 @@
+"""The user's words in a transcript that a client sends again: each stands where it stood, as it was sent."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+from typing import NamedTuple
+
+from harness.analysis.history.history import History
+from harness.analysis.history.items import MESSAGE, ItemKey, describe_item, item_key, item_type, message_text
+from harness.analysis.history.request import HistoryReply, HistoryRequest
+from harness.analysis.history.similar_text import letters_of
+from harness.analysis.lanes import INSTRUCTION_ROLES
+from harness.analysis.loss import LossFacts, loss
+from harness.analysis.losses.examples import DEPLOY, NEXT, PROMPT, REPLY, TEXT, ask, assistant, call, output, user
+from harness.analysis.losses.history import UNMISTAKABLE_LENGTH
+from harness.analysis.losses.outputs import PRINTED_NOTHING
+from harness.contract.rule import after
+from harness.core.exchange import Json
+from harness.core.loose_json import as_string, objects_in
+from harness.core.text.shorten import quote
+from harness.items import message
+
+MOST_ORIGINALS = 8
+"""How many answers in the same words are looked at, the latest."""
+_PRINTED_PARTS = re.compile(r"""\[?\{\s*['"]""")
+_TOLD = "The operators know of it, all of them."
+_TOLD_REPLY, _LAST = message(_TOLD), user("Thanks.")
+_TURNS = [REPLY, _TOLD_REPLY]
+_FIX = "Append each message of the user to the history as it was sent, before the answer to it."
+
+
+def _third_request(*prompt: Json) -> list[Json]:
+    """Make a third request, with what stands in place of the second message of the user."""
+    return [PROMPT, assistant(TEXT), *prompt, assistant(_TOLD), _LAST]
+
+
+def _talk(*prompt: Json) -> tuple[list[Json], ...]:
+    return [PROMPT], [PROMPT, assistant(TEXT), NEXT], _third_request(*prompt)
+
+
+class _Turn(NamedTuple):
+    """An answer in a transcript: what the user says before it in this request, and said before it in the first one.
+
+    `start` is how many keys of the request stand before those of the user, `end` how many with them.
+    """
+
+    reply: HistoryReply
+    start: int
+    end: int
+    was: Sequence[ItemKey]
+
+
+@loss(
+    message="the user's {what}, sent in exchange {said}, is {gone} a history that has {rest}",
+    fix=_FIX,
+    loses=[
+        ask(*_talk(), turns=_TURNS),
+        ask(*_talk(user("")), turns=_TURNS),
+        ask([PROMPT], [user([{"type": "input_text", "text": ""}]), assistant(TEXT), NEXT], turns=[REPLY]),
+        ask([PROMPT], [user([]), assistant(TEXT), NEXT], turns=[REPLY]),
+        ask([PROMPT], [user(" "), call(), output()], turns=[DEPLOY]),
+        ask([PROMPT], [call(), output()], turns=[DEPLOY]),
+    ],
+    keeps=[
+        ask(*_talk(NEXT), turns=_TURNS),
+        ask(*_talk(user("In other words.")), turns=_TURNS),
+        ask(*_talk()[:2], [assistant(TEXT), NEXT, assistant(_TOLD), _LAST], turns=_TURNS),
+        ask(
+            *_talk()[:2], [user(f"I asked: {NEXT['content']}"), assistant(TEXT), assistant(_TOLD), _LAST], turns=_TURNS
+        ),
+        ask([PROMPT], [assistant(TEXT), NEXT], turns=[REPLY]),
+        ask([PROMPT, user("It is noon.")], [PROMPT, assistant(TEXT), NEXT], turns=[REPLY]),
+        ask(
+            [PROMPT],
+            [PROMPT, call(), output(), user("Answer now.")],
+            [PROMPT, call(), output(), assistant(TEXT), NEXT],
+            turns=[DEPLOY, REPLY],
+        ),
+        ask(
+            [PROMPT],
+            [PROMPT, assistant(TEXT), NEXT, user("It is noon.")],
+            _third_request(NEXT),
+            turns=_TURNS,
+        ),
+        after(
+            {"input": [PROMPT], "instructions": "You plan."},
+            {"input": [call(), output()], "instructions": "You run operations."},
+            turns=[DEPLOY],
+        ),
+        ask([PROMPT], [call(), output()], turns=[DEPLOY], instructions=f"The user said: {PROMPT['content']}"),
+    ],
+)
+def prompt_dropped(request: HistoryRequest, history: History) -> Iterator[LossFacts]:
+    """What the user said is missing between two answers, or from the loop of tools that works on it, or is empty there.
+
+    It counts for the same agent, where nothing of the user stands between these answers any more, and no other message
+    tells it. A history may lose its beginning; and a client may take back a message that it added to those of the user.
+    """
+    for turn in _find_turns(request, history):
+        if not turn.reply.request.is_same_agent(request):
+            continue
+        for place, now, back in _find_changed_prompts(turn, request):
+            if not now:
+                yield {"at": place, "gone": "empty in", "rest": "the answer to it", **_facts(turn, -back)}
+        rest = _describe_rest(turn, request)
+        if rest and not any(_is_told(text, request, history) for _, text in turn.was):
+            yield {"at": _place(turn, request), "gone": "gone from", "rest": rest, **_facts(turn, -1)}
+
+
+def _describe_rest(turn: _Turn, request: HistoryRequest) -> str:
+    """What a history has that lost all words of the user before an answer; empty when it may have lost its beginning."""
+    if turn.start < turn.end:
+        return ""
+    if turn.start:
+        is_answered = request.item_keys[turn.start - 1][0] == "assistant" and _goes_on(turn, request)
+        return "the answers before and after it" if is_answered else ""
+    kinds = [key[0] for key in request.item_keys]
+    return "the call that followed it, and no words of the user" if kinds[0] == "call" and "user" not in kinds else ""
+
+
+@loss(
+    message="the user's {what}, sent in exchange {said}, {how}",
+    fix=_FIX,
+    loses=[
+        ask(*_talk(user("[object Object]")), turns=_TURNS),
+        ask(*_talk(user(str([{"type": "input_text", "text": NEXT["content"]}]))), turns=_TURNS),
+        ask(*_talk(assistant(NEXT["content"])), turns=_TURNS),
+        ask(*_talk({**NEXT, "role": "developer"}), turns=_TURNS),
+        ask(*_talk()[:2], [PROMPT, assistant(TEXT), assistant(_TOLD), NEXT, _LAST], turns=_TURNS),
+    ],
+    keeps=[
+        ask(*_talk(NEXT), turns=_TURNS),
+        ask(*_talk(user("[left out]")), turns=_TURNS),
+        ask([user("None")], [user("None"), assistant(TEXT), NEXT], turns=[REPLY]),
+        ask([PROMPT], [assistant(TEXT), PROMPT], turns=[REPLY]),
+    ],
+)
+def prompt_altered(request: HistoryRequest, history: History) -> Iterator[LossFacts]:
+    """What the user said comes back as a printed value, as words of somebody else, or after the answer to it."""
+    for turn in _find_turns(request, history):
+        if turn.reply.request.is_same_agent(request):
+            for place, now, back in _find_changed_prompts(turn, request):
+                if _is_printed(turn.was[-back][1], now):
+                    yield {"at": place, "how": f"is a printed value now: {quote(now, 80)}", **_facts(turn, -back)}
+        if turn.start == turn.end and (how := _describe_other_place(turn, request)):
+            yield {"at": _place(turn, request), "how": how, **_facts(turn, -1)}
+
+
+@loss(
+    message="the user's {what}, sent in exchange {said}, comes back in other words: {now}",
+    fix=_FIX,
+    strict=True,
+    loses=[ask(*_talk(user("In other words.")), turns=_TURNS), ask(*_talk(user("And")), turns=_TURNS)],
+    keeps=[ask(*_talk(NEXT), turns=_TURNS), ask([PROMPT], [NEXT, assistant(TEXT), _LAST], turns=[REPLY])],
+)
+def prompt_edited(request: HistoryRequest, history: History) -> Iterator[LossFacts]:
+    """What the user said comes back in other words; a client may have added something to them for one request."""
+    for turn in _find_turns(request, history):
+        if turn.start and turn.reply.request.is_same_agent(request):
+            for place, now, back in _find_changed_prompts(turn, request):
+                if now and not _is_printed(turn.was[-back][1], now):
+                    yield {"at": place, "now": quote(now, 80), **_facts(turn, -back)}
+
+
+def _find_turns(request: HistoryRequest, history: History) -> Iterator[_Turn]:
+    """Find the answers in a transcript that begin a reply to the user, each with the words of the user before it."""
+    if request.is_chained or request.is_compacted or not history.replies:
+        return
+    keys, index, start = request.item_keys, 0, 0
+    for _, item in request.placed_items:
+        if (key := item_key(item)) is None:
+            continue
+        if key[0] in ("assistant", "call"):
+            for original in reversed(history.find_originals(item)[-MOST_ORIGINALS:]):
+                was = _last_prompts(original.reply.request)
+                if was and next(filter(None, map(item_key, original.reply.output)), None) == key:
+                    yield _Turn(original.reply, start, index, was)
+                    break
+        index += 1
+        if keys[index - 1][0] != "user":
+            start = index
+
+
+def _last_prompts(request: HistoryRequest) -> Sequence[ItemKey]:
+    """List the keys of the user's messages with which a transcript ends."""
+    keys = request.item_keys
+    count = next((back for back in range(len(keys)) if keys[len(keys) - 1 - back][0] != "user"), len(keys))
+    return keys[len(keys) - count :] if count else ()
+
+
+def _goes_on(turn: _Turn, request: HistoryRequest) -> bool:
+    """Tell whether the same stands before the words of the user as in the first request."""
+    before = turn.reply.request
+    length = len(before.item_keys) - len(turn.was)
+    if before.digests[length] == request.digests[turn.start]:
+        return True
+    last = request.item_keys[turn.start - 1 : turn.start]
+    return bool(length and last) and last[0] == before.item_keys[length - 1] and len(last[0][1]) >= UNMISTAKABLE_LENGTH
+
+
+def _find_changed_prompts(turn: _Turn, request: HistoryRequest) -> Iterator[tuple[str, str, int]]:
+    """Find the messages before an answer whose text is another: place, text, how many of the user's stand behind it.
+
+    None when there are more of them or fewer than there were, or when other words stand before them.
+    """
+    count = turn.end - turn.start
+    if count != len(turn.was) or turn.was == request.item_keys[turn.start : turn.end] or not _goes_on(turn, request):
+        return
+    new = [placed for placed in request.items_after(turn.start) if item_key(placed[1])][:count]
+    for back, ((place, item), was) in enumerate(zip(new[::-1], turn.was[::-1], strict=True), 1):
+        now = message_text(item).strip()
+        if was[1] and now != was[1] and all("text" in part for part in objects_in(item.get("content"))):
+            yield place, now, back
+
+
+def _place(turn: _Turn, request: HistoryRequest) -> str:
+    return request.items_after(turn.end)[0][0]
+
+
+def _facts(turn: _Turn, index: int) -> Json:
+    prompts = [item for item in turn.reply.request.transcript.items if (key := item_key(item)) and key[0] == "user"]
+    return {"said": turn.reply.request.number, "what": describe_item(prompts[index])}
+
+
+def _is_told(text: str, request: HistoryRequest, history: History) -> bool:
+    letters = letters_of(text)
+    in_instructions = letters in letters_of(as_string(request.body.get("instructions")))
+    return in_instructions or history.told.is_held(letters, request.message_letters)
+
+
+def _is_printed(was: str, now: str) -> bool:
+    """Tell whether a text is what a program prints for no value, or for the parts of a message."""
+    if was in PRINTED_NOTHING or _PRINTED_PARTS.match(was):
+        return False
+    is_list = bool(_PRINTED_PARTS.match(now)) and was in now and now[-1] in "}]"
+    return now in PRINTED_NOTHING or is_list
+
+
+def _describe_other_place(turn: _Turn, request: HistoryRequest) -> str:
+    """How the only message of the user before an answer is told by somebody else, or after it; empty when it is not."""
+    before = turn.reply.request
+    if len(turn.was) != 1 or before.tool_names != request.tool_names:
+        return ""
+    text, keys, length = turn.was[0][1], request.item_keys, len(before.item_keys) - 1
+    if not text:
+        return ""
+    if (
+        turn.end
+        and keys[turn.end - 1] == ("assistant", text)
+        and before.digests[length] == request.digests[turn.end - 1]
+    ):
+        return "comes back as words of the assistant"
+    if before.digests[length] != request.digests[turn.end]:
+        return ""
+    said = [key for item in turn.reply.output if (key := item_key(item))]
+    if length and list(keys[turn.end : turn.end + len(said) + 1]) == [*said, turn.was[0]]:
+        return "stands after the answer to it"
+    for _, item in reversed(request.placed_items[: len(request.placed_items) - len(request.items_after(turn.end)) + 2]):
+        role = as_string(item.get("role"))
+        if item_type(item) == MESSAGE and role in INSTRUCTION_ROLES and message_text(item).strip() == text:
+            return f"comes back as a {role} message"
+    return ""

@@ -1,0 +1,149 @@
+"""One long conversation of a client that keeps its history itself, broken in one place each time."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import pytest
+
+from harness.analysis.loss import losses_of
+from harness.analysis.losses.examples import TOOLS, output, user
+from harness.core.exchange import Json
+from harness.items import function_call, message, reasoning, url_citation
+from tests.support.in_process import Client
+
+FIRST, SECOND, THIRD = "Please ship version two.", "Who was told about the release?", "When is the next release?"
+NOTES = url_citation("https://example.org/v2", "Notes")
+Change = Callable[[list[Json]], list[Json]]
+REASONING: Json = {"model": "gpt-5", "store": False, "include": ["reasoning.encrypted_content"]}
+
+
+def make_call(name: str, call_id: str) -> Any:
+    return function_call(name, {"of": call_id}, call_id=call_id, off_schema=True)
+
+
+STEPS: Sequence[tuple[list[Json], list[Any]]] = (
+    ([user(FIRST)], [reasoning("**Plan**"), make_call("deploy", "call_1"), make_call("notify", "call_2")]),
+    (
+        [output("call_1", "v2 is live"), output("call_2", "ops were told")],
+        [reasoning("**Done**"), message("Version two is live, see its notes.", annotations=[NOTES])],
+    ),
+    ([user(SECOND)], [message("The operators were told about the release.")]),
+    ([user(THIRD)], [make_call("notify", "call_3")]),
+    ([output("call_3", "planned for June")], [message("It is planned for June.")]),
+    ([user("Thanks a lot for the help.")], [message("You are welcome, any time.")]),
+)
+
+
+def talk(change: Change, since: int, **members: Any) -> Client:
+    """Hold the conversation; from request `since` on the history is changed before it is sent."""
+    client, history = Client(), list[Json]()
+    for number, (new, turn) in enumerate(STEPS, 1):
+        client.mock.script(turn)
+        history += new
+        body: Json = {"instructions": "You ship software.", "tools": TOOLS, **REASONING}
+        body |= members if number >= since else {}
+        answer = client.ask(change([*history]) if number >= since else history, **body)
+        assert answer.status == 200, answer.body
+        history += answer.body["output"]
+    return client
+
+
+def found(change: Change, since: int, *, strict: bool = False, **members: Any) -> list[tuple[str, int]]:
+    losses = losses_of(talk(change, since, **members).world.exchanges, strict)
+    return [(lost.loss, lost.exchange) for lost in losses]
+
+
+def prompt(text: str, *instead: Json) -> Change:
+    """Put these items in place of a message of the user."""
+
+    def change(history: list[Json]) -> list[Json]:
+        return [new for item in history for new in (instead if item == user(text) else [item])]
+
+    return change
+
+
+def cited(change_notes: Callable[[list[Json]], list[Json]]) -> Change:
+    """Change the annotations of all messages."""
+
+    def change(history: list[Json]) -> list[Json]:
+        return [with_notes(item) if item.get("role") == "assistant" else item for item in history]
+
+    def with_notes(item: Json) -> Json:
+        parts = [{**part, "annotations": change_notes(part["annotations"])} for part in item["content"]]
+        return {**item, "content": parts}
+
+    return change
+
+
+def swapped(history: list[Json]) -> list[Json]:
+    other = {"call_1": "call_2", "call_2": "call_1"}
+    is_output = "function_call_output"
+    return [
+        {**item, "call_id": other.get(item["call_id"], item["call_id"])} if item.get("type") == is_output else item
+        for item in history
+    ]
+
+
+def as_role(role: str) -> Change:
+    """Send the second answer in another role."""
+
+    def change(history: list[Json]) -> list[Json]:
+        text = "The operators were told about the release."
+        is_answer = [item.get("role") == "assistant" and item["content"][0]["text"] == text for item in history]
+        return [
+            {"role": role, "content": text} if answer else item for item, answer in zip(history, is_answer, strict=True)
+        ]
+
+    return change
+
+
+@pytest.mark.parametrize("strict", [False, True])
+def test_a_whole_history_has_lost_nothing(strict: bool) -> None:
+    assert found(lambda history: history, 1, strict=strict) == []
+
+
+@pytest.mark.parametrize(
+    ("change", "since", "loss"),
+    [
+        (prompt(FIRST), 2, "prompt-dropped"),
+        (prompt(SECOND), 4, "prompt-dropped"),
+        (prompt(THIRD), 5, "prompt-dropped"),
+        (prompt(FIRST, user("")), 4, "prompt-dropped"),
+        (prompt(SECOND, user("")), 4, "prompt-dropped"),
+        (prompt(SECOND, user([{"type": "input_text", "text": ""}])), 4, "prompt-dropped"),
+        (prompt(SECOND, user("undefined")), 5, "prompt-altered"),
+        (prompt(SECOND, {"role": "assistant", "content": SECOND}), 4, "prompt-altered"),
+        (prompt(SECOND, {"role": "developer", "content": SECOND}), 4, "prompt-altered"),
+        (as_role("developer"), 4, "role-changed"),
+        (as_role("system"), 4, "role-changed"),
+        (cited(lambda notes: notes * 2), 3, "citation-doubled"),
+        (cited(lambda notes: [{**note, "start_index": 0, "end_index": 0} for note in notes]), 3, "citation-moved"),
+        (swapped, 3, "output-altered"),
+    ],
+)
+def test_a_broken_history_is_a_loss(change: Change, since: int, loss: str) -> None:
+    losses = found(change, since)
+    assert {kind for kind, _ in losses} == {loss}
+    assert losses[0] == (loss, since)
+
+
+@pytest.mark.parametrize("gone", [None, ""])
+def test_instructions_that_are_gone_in_a_loop_of_tools_are_a_loss(gone: str | None) -> None:
+    losses = found(lambda history: history, 2, instructions=gone)
+    assert set(losses) == {("instructions-dropped", 2)}
+
+
+def test_instructions_and_tools_that_are_gone_later_may_be_intended() -> None:
+    assert found(lambda history: history, 3, instructions=None) == []
+    assert ("instructions-omitted", 3) in found(lambda history: history, 3, strict=True, instructions=None)
+    assert found(lambda history: history, 5, tools=[]) == []
+    assert ("tools-omitted", 5) in found(lambda history: history, 5, strict=True, tools=[])
+
+
+def test_a_history_may_lose_its_beginning() -> None:
+    def shortened(history: list[Json]) -> list[Json]:
+        return history[history.index(user(SECOND)) :]
+
+    assert found(shortened, 4) == []
