@@ -60,9 +60,9 @@ def choose_forgotten(exchanges: Iterable[Json], messages: Mapping[str, str], cou
     families = {name: family for family, facts in read_table()["families"].items() for name in facts["names"][0]}
     names, facts, rules = Counter[str](), dict[Fact, None](), dict[str, None]()
     exchanges = list(exchanges)
-    for one in exchanges:
-        body, answer = one.get("request"), one.get("response")
-        if one["status"] >= 400:
+    for exchange in exchanges:
+        body, answer = exchange.get("request"), exchange.get("response")
+        if exchange["status"] >= 400:
             error = answer.get("error") if isinstance(answer, dict) else None
             said = str(error.get("message")) if isinstance(error, dict) else ""
             rules |= dict.fromkeys(id for id, begin in messages.items() if said.startswith(begin))
@@ -102,7 +102,7 @@ def forget(forgotten: Forgotten) -> None:
         del RULES[id]
     families = read_table()["families"]
     for family, name, value in forgotten.facts:
-        rest = False if not value else [each for each in families[family][name][0] if each != value]
+        rest = False if not value else [member for member in families[family][name][0] if member != value]
         families[family][name] = [rest, "assumed forgotten"]
     load = schema._load_epoch
     if names := frozenset(forgotten.names):
@@ -111,10 +111,10 @@ def forget(forgotten: Forgotten) -> None:
 
 def _cut(node: Any, names: Collection[str]) -> Any:
     if isinstance(node, list):
-        return [_cut(each, names) for each in node if not isinstance(each, str) or each not in names]
+        return [_cut(part, names) for part in node if not isinstance(part, str) or part not in names]
     if not isinstance(node, dict):
         return node
-    kept = {name: _cut(each, names) for name, each in node.items()}
+    kept = {name: _cut(part, names) for name, part in node.items()}
     if isinstance(kept.get("properties"), dict):
-        kept["properties"] = {name: each for name, each in kept["properties"].items() if name not in names}
+        kept["properties"] = {name: part for name, part in kept["properties"].items() if name not in names}
     return kept

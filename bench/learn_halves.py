@@ -65,7 +65,7 @@ class Half(NamedTuple):
         """Why recording and mock still disagree about an exchange."""
         if not self.is_known(seen):
             return "unseen kind"
-        alike = {one.key for one in self.derived.before if kind_of(one) == kind_of(self.before[seen.key])}
+        alike = {verdict.key for verdict in self.derived.before if kind_of(verdict) == kind_of(self.before[seen.key])}
         return next(
             (why for key, why in self.derived.dropped.items() if key in alike), "other circumstances than those seen"
         )
@@ -94,7 +94,7 @@ def measure(half: Half) -> Sequence[int]:
             sum(map(half.is_known, still)),
             len(now) - len(still),
         ]
-    words = (sum(seen.verdict == "refusals.different" for seen in each) for each in (half.before.values(), half.after))
+    words = (sum(seen.verdict == "refusals.different" for seen in side) for side in (half.before.values(), half.after))
     return (*rows, *words)
 
 
@@ -176,7 +176,7 @@ def main() -> None:
 
 def render_row(name: str, row: Sequence[object]) -> str:
     """A row of the table."""
-    return f"{name:5} " + " ".join(f"{each:>7}" for each in row)
+    return f"{name:5} " + " ".join(f"{cell:>7}" for cell in row)
 
 
 if __name__ == "__main__":

@@ -39,11 +39,13 @@ async def errors_of(port: int, due: list[float]) -> list[float]:
         came.append(time.perf_counter())
     await reader.read()
     writer.close()
-    return [abs(at - came[0] - moment + due[0]) for at, moment in zip(came[1:], due[1:], strict=True)]
+    return [abs(time - came[0] - moment + due[0]) for time, moment in zip(came[1:], due[1:], strict=True)]
 
 
 async def measure(port: int, streams: int, due: list[float]) -> list[float]:
-    return [error for each in await asyncio.gather(*(errors_of(port, due) for _ in range(streams))) for error in each]
+    return [
+        error for errors in await asyncio.gather(*(errors_of(port, due) for _ in range(streams))) for error in errors
+    ]
 
 
 def main() -> None:

@@ -51,7 +51,7 @@ def asked(port: int) -> Heard:
     with httpx2.Client() as client:
         ask(client, port)
         several = [ask(client, port) for _ in range(REQUESTS)]
-    return Heard(median(one.first for one in several), min(one.chunks for one in several))
+    return Heard(median(sample.first for sample in several), min(sample.chunks for sample in several))
 
 
 def taped(port: int, folder: Path) -> Heard:
@@ -79,13 +79,14 @@ def row(wait: int, folder: Path) -> tuple[str, ...]:
         rounds = [(asked(api.port), taped(api.port, folder), asked(proxy.port)) for _ in range(ROUNDS)]
     plain, inside, passed = zip(*rounds, strict=True)
     times = [
-        median(one.first / other.first for one, other in zip(each, plain, strict=True)) for each in (inside, passed)
+        median(sample.first / alone.first for sample, alone in zip(samples, plain, strict=True))
+        for samples in (inside, passed)
     ]
-    kept = [f"{min(one.chunks for one in each)} of {slow.CHUNKS}" for each in (inside, passed)]
+    kept = [f"{min(sample.chunks for sample in samples)} of {slow.CHUNKS}" for samples in (inside, passed)]
     return (
         f"{wait} ms",
-        f"{median(one.first for one in plain) * 1e3:.1f} ms",
-        *(f"{each:.2f} ×" for each in times),
+        f"{median(sample.first for sample in plain) * 1e3:.1f} ms",
+        *(f"{time:.2f} ×" for time in times),
         *kept,
     )
 

@@ -60,12 +60,12 @@ def measure(runs: Sequence[Callable[[], float]], times: int) -> list[tuple[float
     """Of each of `runs`, in turns, the least seconds of the wall that it returns, and of the processor that it took."""
     taken: list[list[tuple[float, float]]] = [[] for _ in runs]
     for _ in range(times):
-        for run, found in zip(runs, taken, strict=True):
+        for run, measured in zip(runs, taken, strict=True):
             before = resource.getrusage(resource.RUSAGE_CHILDREN)
             wall = run()
             after = resource.getrusage(resource.RUSAGE_CHILDREN)
-            found.append((wall, after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime))
-    return [(min(wall for wall, _ in found), min(processor for _, processor in found)) for found in taken]
+            measured.append((wall, after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime))
+    return [(min(wall for wall, _ in measured), min(processor for _, processor in measured)) for measured in taken]
 
 
 def start_server() -> float:

@@ -141,9 +141,9 @@ def main() -> None:
     all_of_fake, each_of_fake = least[WITHOUT_A_LOOK]
     print(f"| {options.n} tests of two calls | all | × | a test | × |")
     print("| --- | ---: | ---: | ---: | ---: |")
-    for name, (seconds, each) in least.items():
-        ratios = seconds / all_of_fake, each / each_of_fake
-        print(f"| {name} | {seconds:.1f} s | {ratios[0]:.2f} | {each:.1f} ms | {ratios[1]:.2f} |")
+    for name, (seconds, cost) in least.items():
+        ratios = seconds / all_of_fake, cost / each_of_fake
+        print(f"| {name} | {seconds:.1f} s | {ratios[0]:.2f} | {cost:.1f} ms | {ratios[1]:.2f} |")
 
 
 if __name__ == "__main__":

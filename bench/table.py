@@ -42,7 +42,7 @@ def plain_row(what: str, result: str) -> Row:
 def markdown(rows: Sequence[Row], notes: Sequence[str]) -> str:
     """The table with its columns aligned, and the notes as a list below it."""
     widths = [max(map(len, column)) for column in zip(HEAD, *rows, strict=True)]
-    rule = tuple("-" * (width - 1) + ":" if at > 1 else "-" * width for at, width in enumerate(widths))
+    rule = tuple("-" * (width - 1) + ":" if place > 1 else "-" * width for place, width in enumerate(widths))
     lines = ["| " + " | ".join(map(pad, cells, widths, range(6))) + " |" for cells in (HEAD, rule, *rows)]
     return "\n".join([*lines, "", *(f"- {note}" for note in notes)])
 

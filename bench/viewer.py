@@ -147,7 +147,7 @@ def main() -> None:
         file.write_text(build_page(), encoding="utf-8")
         built = time.perf_counter() - begun
         rounds = [look(file.resolve(), folder) for _ in range(args.n)]
-        figures = {name: min(found[name] for found in rounds) for name in rounds[0]}
+        figures = {name: min(figures[name] for figures in rounds) for name in rounds[0]}
         figures["file"] = file.stat().st_size / 1e6
     print(f"{CASES * EXCHANGES:,} exchanges with a history of {HISTORY / 1e6:.0f} MB; built in {built:.1f} s\n")
     print("| what | measured | at most |\n| ---- | -------: | ------: |")

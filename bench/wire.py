@@ -73,7 +73,7 @@ def unused_number() -> int:
 def numbered(wire: bytes) -> Iterator[bytes]:
     """A request again and again, with the next number if it has one, which no round before has sent."""
     before, number, after = wire.partition(NUMBER)
-    return (b"%b%012d%b" % (before, at, after) for at in count(unused_number())) if number else repeat(wire)
+    return (b"%b%012d%b" % (before, number, after) for number in count(unused_number())) if number else repeat(wire)
 
 
 def request_bytes(port: int, kind: str, key: int = 0) -> bytes:

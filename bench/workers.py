@@ -79,7 +79,7 @@ def _measure(kind: str, keys: int, folder: str, script: Path, options: argparse.
     for workers, store in PAIRS:
         own = series[f"{workers} {store}"]
         ratios = [own.over(series["1 memory"]), own.over(series[f"1 {store}"])]
-        shown = [f"{each.mid:.2f} ({each.low:.2f}–{each.high:.2f})" for each in ratios]
+        shown = [f"{ratio.mid:.2f} ({ratio.low:.2f}–{ratio.high:.2f})" for ratio in ratios]
         rate, said = f"{spread(own.rates).mid:,.0f}/s", kind.partition(",")[0]
         print(
             f"| {said:8} | {keys:4} | {workers:7} | {store:6} | {rate:>8} | {shown[0]:16} | {shown[1]:17} |",

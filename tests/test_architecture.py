@@ -95,7 +95,7 @@ def place(file: Path) -> str:
 
 def touched(file: Path, names: set[str]) -> set[str]:
     """Which of these modules a file imports."""
-    return {name for name in names for found in imports(file) if f"{found}.".startswith(f"{name}.")}
+    return {name for name in names for module in imports(file) if f"{module}.".startswith(f"{name}.")}
 
 
 @cache
@@ -117,11 +117,11 @@ def test_the_page_lists_every_package_in_order():
 def test_a_package_imports_only_what_stands_above_it():
     place_of = {name: index for index, name in enumerate(order())}
     late = [
-        f"{name} imports {found}"
+        f"{name} imports {module}"
         for name, file in modules().items()
-        for found in imports(file)
-        if package(name) and package(found) in place_of and found.startswith("harness.")
-        if place_of[package(found)] > place_of[package(name)]
+        for module in imports(file)
+        if package(name) and package(module) in place_of and module.startswith("harness.")
+        if place_of[package(module)] > place_of[package(name)]
     ]
     assert not late
 
@@ -147,10 +147,10 @@ def test_every_package_says_what_lives_there():
 
 def test_nobody_imports_another_modules_private_names():
     private = [
-        f"{name} imports {found}"
+        f"{name} imports {module}"
         for name, file in modules().items()
-        for found in imports(file)
-        if found.startswith("harness.") and re.search(r"\._[^_]", found)
+        for module in imports(file)
+        if module.startswith("harness.") and re.search(r"\._[^_]", module)
     ]
     assert not private
 

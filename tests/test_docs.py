@@ -153,7 +153,11 @@ def commands() -> list[tuple[str, list[str]]]:
         for part in re.split(r"^\$ ", block.text, flags=re.M)[1:]:
             command, *shown = part.splitlines()
             found.append((command, [line.strip() for line in shown if line.strip() not in ("", "…")]))
-    return [each for place, each in enumerate(found) if each not in found[:place] and not each[0].startswith("npx ")]
+    return [
+        command
+        for place, command in enumerate(found)
+        if command not in found[:place] and not command[0].startswith("npx ")
+    ]
 
 
 @pytest.mark.parametrize(
@@ -282,11 +286,11 @@ def test_every_command_and_option_is_there():
     import typer.main
 
     group = typer.main.get_command(app)
-    known = {name: {option for each in made.params for option in each.opts} for name, made in group.commands.items()}
+    known = {name: {option for param in made.params for option in param.opts} for name, made in group.commands.items()}
     named = {name.partition(" -- ")[0] for page in DOCUMENTS for name in ticked(text_of(page))}
     used = [name.split()[1:] for name in named if name.startswith("harness ") and not name.startswith("harness --")]
     assert {command for command, *_ in used} == {*known}
-    options = [(command, each) for command, *rest in used for each in rest if each.startswith("--")]
+    options = [(command, item) for command, *rest in used for item in rest if item.startswith("--")]
     assert [(command, option) for command, option in options if option not in known[command]] == []
     alone = {
         name.split()[0].partition("=")[0] for page in DOCUMENTS for name in ticked(text_of(page)) if name[:2] == "--"

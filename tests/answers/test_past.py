@@ -110,7 +110,7 @@ def test_a_text_has_logprobs_since_june_2025(as_of: str, has_logprobs: bool, str
     client.world.set_date(as_of)
     answer = client.ask(model="gpt-4.1", stream=streams)
     held = [answer.body["output"], *(event for event in answer.events or ())]
-    assert any("logprobs" in str(each) for each in held) is has_logprobs
+    assert any("logprobs" in str(event) for event in held) is has_logprobs
     assert client.send(f"GET /responses/{answer.body['id']}").body["output"] == answer.body["output"]
 
 

@@ -29,7 +29,7 @@ def desk() -> Desk:
 
 
 def deltas(events: list[Any]) -> list[Any]:
-    return [each["delta"]["content"][0]["text"] for each in data(events, "thread.message.delta")]
+    return [entry["delta"]["content"][0]["text"] for entry in data(events, "thread.message.delta")]
 
 
 class TestAStream:
@@ -61,8 +61,8 @@ class TestAStream:
 
     def test_tells_a_refusal(self, desk: Desk) -> None:
         events = desk.stream(message(refusal(["I can", "not."])))
-        told = [each["delta"]["content"][0] for each in data(events, "thread.message.delta")]
-        assert [each["refusal"] for each in told] == ["I can", "not."]
+        told = [entry["delta"]["content"][0] for entry in data(events, "thread.message.delta")]
+        assert [entry["refusal"] for entry in told] == ["I can", "not."]
         assert data(events, "thread.message.completed")[0]["content"] == [{"type": "refusal", "refusal": "I cannot."}]
 
     def test_tells_code_and_what_it_printed(self, desk: Desk) -> None:
@@ -72,10 +72,10 @@ class TestAStream:
         )
         delta = "thread.run.step.delta"
         assert names(events) == [*START, *STEP, delta, "thread.run.step.completed", *SAID, *END]
-        told = [each["delta"]["step_details"]["tool_calls"][0] for each in data(events, delta)]
+        told = [entry["delta"]["step_details"]["tool_calls"][0] for entry in data(events, delta)]
         assert told[0]["code_interpreter"] == {"input": "", "outputs": []}
-        assert ["id" in each for each in told] == [True, False, False, False, False]
-        assert [each["code_interpreter"].get("input") for each in told[1:3]] == ["print", "(5)"]
+        assert ["id" in entry for entry in told] == [True, False, False, False, False]
+        assert [entry["code_interpreter"].get("input") for entry in told[1:3]] == ["print", "(5)"]
         (call,) = data(events, "thread.run.step.completed")[0]["step_details"]["tool_calls"]
         assert call["code_interpreter"]["input"] == "print(5)"
         logs, image = call["code_interpreter"]["outputs"]
@@ -129,7 +129,7 @@ class TestACitation:
             {"file_id": "file-2", "quote": "Not warm."},
             {"file_id": "file-3"},
         ]
-        noted = [note for each in deltas(events) for note in each.get("annotations", ())]
+        noted = [note for delta in deltas(events) for note in delta.get("annotations", ())]
         assert [note["file_citation"]["quote"] for note in noted] == ["Keep it cold.", "Not warm.", ""]
         (stored,) = desk.messages(events[0]["data"]["thread_id"])[:1]
         assert text(stored)["annotations"] == shown
@@ -152,7 +152,7 @@ class TestACitation:
     def test_travels_where_the_world_says(self, desk: Desk, where: Any, in_deltas: int, at_the_end: int) -> None:
         desk.mock.citations = where
         events = desk.stream(message("Cold", annotations=[file_citation("file-1", "a.txt")]))
-        assert sum(len(each.get("annotations", ())) for each in deltas(events)) == in_deltas
+        assert sum(len(delta.get("annotations", ())) for delta in deltas(events)) == in_deltas
         whole = text(data(events, "thread.message.completed")[0])
         assert (whole["value"], len(whole["annotations"])) == ("Cold【4:0†a.txt】", at_the_end)
 
@@ -178,5 +178,5 @@ class TestACitation:
         notes = [url_citation("https://a.example", "A", 0, 7), url_citation("https://b.example", "B", 4, 7)]
         events = desk.stream(message("One two", annotations=notes))
         whole = text(data(events, "thread.message.completed")[0])
-        assert whole["value"] == "".join(each["value"] for each in deltas(events)) == "One two"
+        assert whole["value"] == "".join(delta["value"] for delta in deltas(events)) == "One two"
         assert [note["text"] for note in whole["annotations"]] == ["One two", "two"]

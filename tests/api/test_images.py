@@ -70,7 +70,7 @@ def test_a_broken_chunk_makes_it_none() -> None:
 
 def test_lines_and_a_missing_padding_do_not_matter() -> None:
     text = b64encode(encoded("PNG")).decode()
-    assert is_valid_image("\r\n".join(text[at : at + 76] for at in range(0, len(text), 76)))
+    assert is_valid_image("\r\n".join(text[number : number + 76] for number in range(0, len(text), 76)))
     assert is_valid_image(text.rstrip("="))
 
 

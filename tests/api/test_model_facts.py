@@ -19,7 +19,7 @@ LEVELS = ("recorded", "reported", "documented", "typed", "assumed")
 
 
 def sdk_names() -> set[str]:
-    literals = [each for each in typing.get_args(AllModels) if typing.get_origin(each) is typing.Literal]
+    literals = [arg for arg in typing.get_args(AllModels) if typing.get_origin(arg) is typing.Literal]
     return {name for literal in (ChatModel, *literals) for name in typing.get_args(literal)}
 
 

@@ -92,7 +92,10 @@ def test_a_model_is_added_to_one_world_only() -> None:
     assert taken.status == 200
     plain = {"model": "my-deployment", "input": "hi"}
     answers = [send(mock, plain).body for mock in (changed, other)]
-    assert [(each["model"], each["top_p"]) for each in answers] == [("my-deployment-1", 0.5), ("my-deployment", 1.0)]
+    assert [(answer["model"], answer["top_p"]) for answer in answers] == [
+        ("my-deployment-1", 0.5),
+        ("my-deployment", 1.0),
+    ]
     listed = [send(mock, None, "/v1/models").body["data"] for mock in (changed, other)]
     assert ["my-deployment" in [model["id"] for model in models] for models in listed] == [True, False]
 

@@ -18,14 +18,14 @@ def strategy(size: int, overlap: int) -> dict:
 def store(*texts: str, **members) -> tuple[VectorStore, list]:
     made = new_store("vs_1", 0, {})
     files = [
-        new_file(f"file-{index}", f"{index}.txt", InMemory(said.encode().decode("latin-1")), "assistants", 0)
-        for index, said in enumerate(texts)
+        new_file(f"file-{index}", f"{index}.txt", InMemory(text.encode().decode("latin-1")), "assistants", 0)
+        for index, text in enumerate(texts)
     ]
     return made, [(made.attach(file, 0, members), file) for file in files]
 
 
 def scores(body: dict, *texts: str) -> list[tuple[str, float]]:
-    return [(one["file_id"], one["score"]) for one in search_files(body, store(*texts)[1])]
+    return [(result["file_id"], result["score"]) for result in search_files(body, store(*texts)[1])]
 
 
 class TestChunks:
@@ -77,12 +77,14 @@ class TestScores:
         _, files = store("fox " * 2000, chunking_strategy={"type": "static", "static": DEFAULT_CHUNKING})
         results = search_files({"query": "fox"}, files)
         assert len(results) == 4
-        assert {one["file_id"] for one in results} == {"file-0"}
+        assert {result["file_id"] for result in results} == {"file-0"}
 
     def test_attributes_are_filtered_and_told(self):
         _, files = store("a", attributes={"lang": "fr"})
         wanted = {"type": "eq", "key": "lang", "value": "fr"}
-        assert [one["attributes"] for one in search_files({"query": "a", "filters": wanted}, files)] == [{"lang": "fr"}]
+        assert [result["attributes"] for result in search_files({"query": "a", "filters": wanted}, files)] == [
+            {"lang": "fr"}
+        ]
         assert search_files({"query": "a", "filters": {**wanted, "value": "de"}}, files) == []
 
 

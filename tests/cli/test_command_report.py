@@ -62,4 +62,4 @@ class TestTheReport:
         serve("--script", script, "--unused", "allow", "--report", str(file), *program("ask()"))
         made = json.loads(file.read_text())
         assert [case["outcome"] for case in made["tests"]] == ["passed"]
-        assert [found["expected"] for found in made["tests"][0]["found"]] == [True]
+        assert [finding["expected"] for finding in made["tests"][0]["found"]] == [True]

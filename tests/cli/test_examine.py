@@ -54,7 +54,7 @@ def test_results_are_put_side_by_side(tmp_path: Path) -> None:
     assert ended.exit_code == 0
     assert "mine 1.0: 1 run in 1.5 s" in ended.stdout
     assert "To see one: harness examine mine:Adapter --case answers/text --modes plain,replay" in ended.stdout
-    assert [each.client for each in read_results(tmp_path / "c.json").clients] == ["mine 1.0", "yours 2"]
+    assert [client.client for client in read_results(tmp_path / "c.json").clients] == ["mine 1.0", "yours 2"]
 
 
 def test_one_cause_of_many_cases_is_one_line_with_its_fix(tmp_path: Path) -> None:
@@ -77,7 +77,7 @@ class TestExamining:
         ended = examine("openai", "--cases", "*/one-call", *PLAIN, "--report", str(tmp_path / "a.json"))
         assert (ended.exit_code, ended.stderr) == (0, "")
         assert ended.stdout.splitlines()[0].startswith("openai ")
-        assert [one.verdict for one in read_results(tmp_path / "a.json").clients[0].cells] == ["pass"]
+        assert [cell.verdict for cell in read_results(tmp_path / "a.json").clients[0].cells] == ["pass"]
 
     def test_a_client_that_fails_a_must(self) -> None:
         ended = examine(f"{TARGET}LastMessageOnly", "--cases", "answers/t*", *PLAIN)

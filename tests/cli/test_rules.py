@@ -60,8 +60,8 @@ def test_words_find_by_source_and_by_fix_within_an_area() -> None:
     rule = next(rule for rule in RULES.values() if rule.fix and rule.sources[0].where)
     for words in ([rule.sources[0].where], [rule.fix, rule.id]):
         listed = json.loads(run_cli("rules", *words, "--json", "--area", rule.area).stdout)
-        assert rule.id in [each["id"] for each in listed]
-        assert {each["area"] for each in listed} == {rule.area}
+        assert rule.id in [entry["id"] for entry in listed]
+        assert {entry["area"] for entry in listed} == {rule.area}
 
 
 @pytest.mark.parametrize("name", slow_except_every(10, list(RULES)))

@@ -214,7 +214,7 @@ def serve(monkeypatch: pytest.MonkeyPatch) -> Iterator[Serve]:
 
 
 def handled() -> list[Any]:
-    return [signal.getsignal(each) for each in (signal.SIGINT, signal.SIGTERM)]
+    return [signal.getsignal(number) for number in (signal.SIGINT, signal.SIGTERM)]
 
 
 def eventually(ask: Callable[[], str]) -> str:

@@ -88,7 +88,7 @@ class TestReport:
             "unverifiable_why": {},
             "drift": [],
         }
-        assert [found["at"] for found in said["streams"]["findings"]] == ["events[6]"]
+        assert [finding["at"] for finding in said["streams"]["findings"]] == ["events[6]"]
 
     def test_what_vcrpy_wrote_vcrpy_reads(self) -> None:
         for file in CASSETTES.glob("*.yaml"):

@@ -106,7 +106,7 @@ def test_no_file_fills_the_memory(reader: str, name: str, tmp_path: Path) -> Non
     assert int(taken) < MOST_MEMORY
     assert path.as_posix() in told
     if reader == "verify" or "sparse" in name:
-        assert any(each in told for each in why.split("|")), told
+        assert any(part in told for part in why.split("|")), told
 
 
 @pytest.mark.slow

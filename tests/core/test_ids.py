@@ -27,7 +27,7 @@ def test_other_seeds_give_other_ids():
 
 
 def test_no_id_is_given_out_twice(ids):
-    given = [one for _ in range(500) for one in made(ids)]
+    given = [id for _ in range(500) for id in made(ids)]
     assert len(set(given)) == len(given)
 
 

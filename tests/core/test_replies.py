@@ -40,7 +40,7 @@ class TestAResponse:
     def test_says_the_same_in_any_form(self, client: Client, how: dict[str, Any]) -> None:
         client.mock.script(ANSWER)
         client.ask(**how)
-        assert [(said.text, said.annotations) for said in client.mock.said] == [("See the report.", [LOGGED])]
+        assert [(reply.text, reply.annotations) for reply in client.mock.said] == [("See the report.", [LOGGED])]
 
     def test_in_the_background_was_said_when_it_was_read(self, client: Client) -> None:
         client.mock.script(ANSWER)
@@ -49,14 +49,14 @@ class TestAResponse:
         assert client.mock.said == ()
         for _ in range(2):
             client.send(f"GET /responses/{made['id']}")
-        assert [(said.text, said.exchange) for said in client.mock.said] == [("See the report.", 3)]
+        assert [(reply.text, reply.exchange) for reply in client.mock.said] == [("See the report.", 3)]
 
     def test_over_a_websocket_is_told_and_a_warm_up_is_not(self) -> None:
         socket = Socket()
         socket.mock.script(ANSWER)
         socket.create(generate=False)
         socket.create()
-        assert [said.text for said in socket.mock.said] == ["See the report."]
+        assert [reply.text for reply in socket.mock.said] == ["See the report."]
 
     def test_that_was_refused_or_failed_at_once_said_nothing(self, client: Client) -> None:
         client.mock.script([message("Partly."), failed("server_error")])
@@ -80,7 +80,7 @@ class TestAResponse:
         answered = [*first["output"], {"type": "function_call_output", "call_id": "call_f", "output": "1"}]
         client.ask([{"role": "user", "content": "hi"}, *answered])
         client.ask([{"role": "user", "content": "hi"}, *answered, {"role": "assistant", "content": "Done."}])
-        assert [said.follows for said in client.mock.said] == [None, first["id"], None]
+        assert [reply.follows for reply in client.mock.said] == [None, first["id"], None]
 
     def test_follows_a_request_for_leave_that_it_answers(self, client: Client) -> None:
         client.mock.script(mcp_approval_request("prod", "deploy", {}), message("Done."))
@@ -152,7 +152,7 @@ class TestARun:
         desk.messages(run["thread_id"])
         desk.messages(run["thread_id"], order="asc")
         [said] = desk.mock.said
-        assert [part for each in said.messages for part in each["content"]] == [
+        assert [part for message in said.messages for part in message["content"]] == [
             {"type": "output_text", "text": "One.", "annotations": []},
             {"type": "output_text", "text": "Two.", "annotations": []},
             {"type": "refusal", "refusal": "No."},
@@ -166,4 +166,4 @@ class TestARun:
         desk.mock.citations = "delta"
         events = desk.stream(message("See the report.", "More.", annotations=[NOTE]))
         desk.messages(events[0]["data"]["thread_id"])
-        assert [len(said.annotations) for said in desk.mock.said] == [1]
+        assert [len(reply.annotations) for reply in desk.mock.said] == [1]

@@ -141,8 +141,8 @@ class App:
             return JSONResponse(whole)
         told: list[Json] = [{"type": "response.created", "sequence_number": 0, "response": {**whole, "output": []}}]
         told += [
-            {"type": "response.output_item.done", "output_index": at, "item": item}
-            for at, item in enumerate(whole["output"])
+            {"type": "response.output_item.done", "output_index": place, "item": item}
+            for place, item in enumerate(whole["output"])
         ]
         return StreamingResponse(
             [encode_events([*told, {"type": "response.completed", "response": whole}])], media_type="text/event-stream"
@@ -183,7 +183,7 @@ class TestAServer:
         chat = talk(mock, right, mode, stream)
         linear(mock.exchanges, chat.texts)
         linear(mock.exchanges)
-        assert [len(each.request.body["input"]) for each in mock.exchanges] == [1, 4, 6, 9, 11, 14]
+        assert [len(exchange.request.body["input"]) for exchange in mock.exchanges] == [1, 4, 6, 9, 11, 14]
 
     @pytest.mark.harness(losses="allow")
     def test_that_empties_typed_items_is_found(self, mock: Any) -> None:
@@ -275,7 +275,7 @@ class TestAChat:
         with Chat(mock.base_url, mock.api_key, mode="chain", instructions="Be brief.") as chat:
             replies = [chat.say("Hi."), chat.say("And?")]
         assert [reply.text for reply in replies] == ["Hello.", "Bye."]
-        bodies = [each.request.body for each in mock.exchanges]
+        bodies = [exchange.request.body for exchange in mock.exchanges]
         assert [body["instructions"] for body in bodies] == ["Be brief."] * 2
         assert bodies[1]["previous_response_id"] == replies[0].response["id"]
         assert bodies[1]["input"] == [chat.items[2]]

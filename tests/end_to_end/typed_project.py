@@ -52,7 +52,7 @@ def test_a_refund_is_made_once(mock: Mock, client: OpenAI) -> None:
         previous_response_id=first.id,
         input=[{"type": "function_call_output", "call_id": call.call_id, "output": output}],
     )
-    assert [(each.name, each.answered) for each in mock.calls] == [("refund", 1)]
+    assert [(call.name, call.answered) for call in mock.calls] == [("refund", 1)]
     assert tool.runs == [{"order": "A7"}]
 
 
@@ -75,7 +75,7 @@ def test_what_goes_wrong_on_the_way(mock: Mock, client: OpenAI) -> None:
     mock.organization(models=["gpt-4.1"])
     with pytest.raises(Exception, match="Rate limit"):
         client.responses.create(model="gpt-4.1", input="Hello?")
-    assert [each.loss for each in mock.losses] == []
+    assert [loss.loss for loss in mock.losses] == []
     assert len(mock.lanes) == 1
     assert str(mock.flow)
     assert not mock.approvals

@@ -60,8 +60,8 @@ def test_what_one_answer_sets_the_next_to_the_same_request_has_not(mock: Mock, c
     asked: Json = {"model": "gpt-4.1", "input": "x", "stream": True}
     firsts = [next(iter(client.responses.create(**asked))).response for _ in range(4)]  # type: ignore[union-attr]
     plain = "gpt-4.1-2025-04-14"
-    assert [each.model for each in firsts] == [plain, "gpt-4.1-mini-2025-04-14", plain, plain]
-    assert [each.metadata for each in firsts] == [{}, {}, {}, {"a": "b"}]
+    assert [first.model for first in firsts] == [plain, "gpt-4.1-mini-2025-04-14", plain, plain]
+    assert [first.metadata for first in firsts] == [{}, {}, {}, {"a": "b"}]
 
 
 def test_lines_add_up_and_go_with_faults_and_functions(mock: Mock, client: openai.OpenAI) -> None:

@@ -137,7 +137,7 @@ class TestBesideAnAgent:
         api.open("mine").world.as_of = "2026-02-20"
         assert ask(api, {**ASKED, "instructions": "Be brief.", "reasoning": {"effort": "low"}}).status == 200
         error = ask(api, {**ASKED, "tools": [{"type": "web_search"}]}).body["error"]
-        assert (error["message"], [each["target"] for each in error["details"]]) == ("Invalid payload", ["tools"])
+        assert (error["message"], [detail["target"] for detail in error["details"]]) == ("Invalid payload", ["tools"])
 
 
 class TestAMessage:
@@ -161,7 +161,7 @@ class TestAMessage:
         text = {"type": "output_text", "text": "Hello."}
         items = [USER, {"role": "assistant", "content": [text, text]}]
         details = ask(api, {**ASKED, "input": items}, PREVIEW).body["error"]["details"]
-        assert [(each["param"], each["message"].partition(":")[0]) for each in details] == [
+        assert [(detail["param"], detail["message"].partition(":")[0]) for detail in details] == [
             ("/input", "type"),
             ("/input/1", "required"),
             ("/input/1/content", "type"),

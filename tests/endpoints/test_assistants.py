@@ -72,7 +72,7 @@ class TestAnAssistant:
     def test_is_listed_newest_first_and_gone_when_deleted(self, desk: Desk) -> None:
         other = desk.send("POST /assistants", {"model": "gpt-4o"}).body["id"]
         listed = desk.send("GET /assistants").body
-        assert [each["id"] for each in listed["data"]] == [other, desk.assistant]
+        assert [entry["id"] for entry in listed["data"]] == [other, desk.assistant]
         assert (listed["first_id"], listed["last_id"], listed["has_more"]) == (other, desk.assistant, False)
         gone = desk.send(f"DELETE /assistants/{other}").body
         assert gone == {"id": other, "object": "assistant.deleted", "deleted": True}

@@ -98,7 +98,7 @@ PREFIX = {
 }
 DELETES = {
     name: min(
-        (each.id for each in ASKED if each.id.startswith("DELETE") and each.id.endswith(f"{{{name}}}")),
+        (request.id for request in ASKED if request.id.startswith("DELETE") and request.id.endswith(f"{{{name}}}")),
         key=len,
         default="",
     )
@@ -171,9 +171,9 @@ class Tenant:
 def _named(value: Any, ids: Mapping[str, str]) -> Any:
     """A value with the ids of things in place of their names in braces."""
     if isinstance(value, dict):
-        return {name: _named(each, ids) for name, each in value.items()}
+        return {name: _named(member, ids) for name, member in value.items()}
     if isinstance(value, list):
-        return [_named(each, ids) for each in value]
+        return [_named(part, ids) for part in value]
     return re.sub(r"\{(\w+)\}", lambda found: ids[found[1]], value) if isinstance(value, str) else value
 
 
@@ -248,9 +248,11 @@ class TestABody:
 
 
 LISTS = [
-    each
-    for each in API
-    if each.query_schema and "after" in schema.load(each.query_schema)["properties"] and not each.id.endswith("}")
+    endpoint
+    for endpoint in API
+    if endpoint.query_schema
+    and "after" in schema.load(endpoint.query_schema)["properties"]
+    and not endpoint.id.endswith("}")
 ]
 
 
@@ -268,7 +270,7 @@ class TestAList:
         assert mine.ask(operation.id, mine.ids, query={"after": last}).body["data"] == []
 
     def test_shows_nothing_of_another_key(self, mine: Tenant, theirs: Tenant, operation: Operation) -> None:
-        shown = {each["id"] for each in mine.ask(operation.id, mine.ids).body["data"]}
+        shown = {entry["id"] for entry in mine.ask(operation.id, mine.ids).body["data"]}
         assert shown
         assert shown.isdisjoint(theirs.ids.values())
 
@@ -312,10 +314,10 @@ def test_a_new_endpoint_refuses_malformed_json_by_itself(mine: Tenant) -> None:
 
 def test_what_another_key_tries_changes_nothing(mine: Tenant, theirs: Tenant) -> None:
     """Every endpoint that changes something is asked for the other key's things, in vain."""
-    reads = [each.id for each in ASKED if each.method == "GET" and not each.id.endswith("/content")]
+    reads = [request.id for request in ASKED if request.method == "GET" and not request.id.endswith("/content")]
     before = [mine.ask(call, mine.ids).body for call in reads]
-    for each in ASKED:
-        theirs.ask(each.id, mine.ids)
+    for request in ASKED:
+        theirs.ask(request.id, mine.ids)
     assert [mine.ask(call, mine.ids).body for call in reads] == before
     assert not {exchange.request.headers["authorization"] for exchange in mine.mock.exchanges} - {"Bearer sk-mine"}
 

@@ -59,7 +59,7 @@ class TestContainers:
             client.send("POST /containers", {"name": name})
         client.world.skip(LIFETIME)
         listed = client.send("GET /containers", name="a", limit="1").body
-        assert ([one["status"] for one in listed["data"]], listed["has_more"]) == (["expired"], True)
+        assert ([entry["status"] for entry in listed["data"]], listed["has_more"]) == (["expired"], True)
 
     def test_a_container_expires_when_nothing_uses_it(self, client):
         id = client.send("POST /containers", {"name": "data", "expires_after": minutes(5)}).body["id"]
@@ -110,7 +110,7 @@ class TestItsFiles:
     def test_a_container_begins_with_copies_of_files(self, client):
         files = [client.mock.file("a.csv", "1"), client.mock.file("b.csv", "2")]
         id = client.send("POST /containers", {"name": "data", "file_ids": files}).body["id"]
-        paths = [one["path"] for one in client.send(f"GET /containers/{id}/files", order="asc").body["data"]]
+        paths = [entry["path"] for entry in client.send(f"GET /containers/{id}/files", order="asc").body["data"]]
         assert [path[-5:] for path in paths] == ["a.csv", "b.csv"]
 
     @pytest.mark.parametrize(("kind", "body"), [("application/json", b"{"), ("application/json", b"[]"), ("", b"x")])

@@ -219,8 +219,8 @@ class TestInAProject:
         project = Project()
         ids = [self.started(project) for _ in range(2)]
         shown = project.ask("GET", "/conversations", limit="10").body
-        assert [list(one) for one in shown["data"]] == [["id", "object", "metadata", "created_at"]] * 2
-        assert ([one["id"] for one in shown["data"]], shown["has_more"]) == (ids[::-1], False)
+        assert [list(entry) for entry in shown["data"]] == [["id", "object", "metadata", "created_at"]] * 2
+        assert ([entry["id"] for entry in shown["data"]], shown["has_more"]) == (ids[::-1], False)
         assert Client().send("GET /conversations").status == 405
 
     def test_lists_its_items_of_one_type(self) -> None:

@@ -35,7 +35,7 @@ def made(client: Client, *given: Any, **fields: str) -> dict[str, Any]:
 
 
 def names(answer: Answer) -> list[str]:
-    return [one["filename"] for one in answer.body["data"]]
+    return [entry["filename"] for entry in answer.body["data"]]
 
 
 class TestUploads:

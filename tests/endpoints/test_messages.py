@@ -54,14 +54,14 @@ class TestAMessage:
         newest, _ = desk.messages(thread)
         gone = desk.send(f"DELETE /threads/{thread}/messages/{newest['id']}").body
         assert gone == {"id": newest["id"], "object": "thread.message.deleted", "deleted": True}
-        assert [text(each)["value"] for each in desk.messages(thread)] == ["a"]
+        assert [text(message)["value"] for message in desk.messages(thread)] == ["a"]
 
     def test_is_read_page_by_page(self, desk: Desk) -> None:
         thread = desk.thread(*"abc")
         page = desk.send(f"GET /threads/{thread}/messages", limit="2", order="asc").body
         assert page["has_more"]
         rest = desk.messages(thread, after=page["last_id"], order="asc")
-        assert [text(each)["value"] for each in rest] == ["c"]
+        assert [text(item)["value"] for item in rest] == ["c"]
 
     def test_can_be_listed_by_the_run_that_made_it(self, desk: Desk) -> None:
         run = desk.settled(desk.run(desk.thread("hi")).body)

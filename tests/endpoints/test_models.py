@@ -47,5 +47,5 @@ def test_a_deleted_model_is_gone():
 def test_a_listed_model_is_listed_until_it_is_deleted():
     client = Client(models=frozenset(["gpt-4.1", "ft:gpt-4.1:acme::1"]))
     client.send("DELETE /models/ft:gpt-4.1:acme::1")
-    assert [one["id"] for one in client.send("GET /models").body["data"]] == ["gpt-4.1"]
+    assert [entry["id"] for entry in client.send("GET /models").body["data"]] == ["gpt-4.1"]
     assert client.send("DELETE /models/gpt-4.1").status == 403

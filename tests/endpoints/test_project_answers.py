@@ -318,7 +318,7 @@ class TestAFile:
         assert project.respond(tools=[code]).status == 200
         store = project.ask("POST", "/vector_stores", {"name": "s", "file_ids": [id]}).body
         assert project.respond(tools=[{"type": "file_search", "vector_store_ids": [store["id"]]}]).status == 200
-        assert [each["id"] for each in project.ask("GET", f"/vector_stores/{store['id']}/files").body["data"]] == [id]
+        assert [entry["id"] for entry in project.ask("GET", f"/vector_stores/{store['id']}/files").body["data"]] == [id]
         assert project.ask("DELETE", f"/files/{id}").body == {"object": "file", "deleted": True, "id": id}
         assert project.ask("GET", f"/files/{id}").status == 404
 

@@ -17,7 +17,7 @@ HEX = re.compile(r"[0-9a-f]{32}")
 BY_THE_MODEL = {"openai-organization", "openai-project", "openai-processing-ms", "openai-version"}
 PARTITION = "openai-client-partition-id"
 SIX_LIMITS = {
-    f"x-ratelimit-{name}-{what}" for name in ("limit", "remaining", "reset") for what in ("requests", "tokens")
+    f"x-ratelimit-{name}-{unit}" for name in ("limit", "remaining", "reset") for unit in ("requests", "tokens")
 }
 THREE_MORE = {
     *("x-ratelimit-abusepenalty-active", "x-ratelimit-renewalperiod-requests", "x-ratelimit-renewalperiod-tokens")

@@ -88,7 +88,9 @@ class TestTaken:
         assert refused.body["error"]["message"] == "Tool choice 'openapi' not found in 'tools' parameter."
 
     def test_an_unknown_type_is_refused_in_the_words_of_openai(self, project):
-        words = [one.create(tools=[{"type": "nonsense"}]).body["error"]["message"] for one in (project, Client(AZURE))]
+        words = [
+            client.create(tools=[{"type": "nonsense"}]).body["error"]["message"] for client in (project, Client(AZURE))
+        ]
         assert words[0] == words[1]
         assert "bing_grounding" not in words[0]
 
@@ -260,7 +262,7 @@ class TestMemories:
     def test_what_is_remembered_is_found_and_said(self, project):
         project.mock.memory_store("m", scope="user_1", memories=["Likes tea."])
         search, answer = self.ask(project, "Which tea do I like?")
-        assert [each["memory_item"]["content"] for each in search["memories"]] == ["Likes tea."]
+        assert [memory["memory_item"]["content"] for memory in search["memories"]] == ["Likes tea."]
         assert answer["content"][0]["text"].startswith("You told me: Likes tea.")
 
     def test_what_the_user_says_is_remembered_in_the_scope(self, project):

@@ -65,8 +65,8 @@ class TestADeclaration:
     def test_names_schemas_that_exist(self) -> None:
         named = {
             name
-            for one in OPERATIONS.values()
-            for name in (one.body_schema, one.query_schema, one.answer_schema)
+            for operation in OPERATIONS.values()
+            for name in (operation.body_schema, operation.query_schema, operation.answer_schema)
             if name
         }
         assert named <= set(root_names(schemas_directory()))

@@ -27,8 +27,8 @@ class TestAFunctionCall:
     def test_is_told_in_one_step_that_waits(self, desk: Desk) -> None:
         events = desk.stream(*self.CALLS)
         assert names(events) == [*START, *STEP, "thread.run.step.delta", "thread.run.requires_action", "done"]
-        told = [each["delta"]["step_details"]["tool_calls"][0] for each in data(events, "thread.run.step.delta")]
-        assert [(each["index"], each.get("id"), each["function"]["arguments"]) for each in told] == [
+        told = [entry["delta"]["step_details"]["tool_calls"][0] for entry in data(events, "thread.run.step.delta")]
+        assert [(entry["index"], entry.get("id"), entry["function"]["arguments"]) for entry in told] == [
             (0, "call_a", ""),
             (0, None, '{"a"'),
             (0, None, ":1}"),
@@ -113,8 +113,8 @@ class TestPolling:
         desk.mock.automatic = False
         run = desk.run(desk.thread("hi")).body
         assert [desk.read(run)["status"] for _ in range(2)] == ["queued", "queued"]
-        assert [each["status"] for each in desk.mock.advance()] == ["in_progress"]
-        assert [each["status"] for each in desk.mock.advance(run["id"])] == ["completed"]
+        assert [run["status"] for run in desk.mock.advance()] == ["in_progress"]
+        assert [moved["status"] for moved in desk.mock.advance(run["id"])] == ["completed"]
         with pytest.raises(ConfigError, match=rf"advance: no .* by the id {run['id']}; none is"):
             desk.mock.advance(run["id"])
 
@@ -128,7 +128,7 @@ class TestPolling:
 
     def test_adds_messages_first(self, desk: Desk) -> None:
         run = desk.run(desk.thread("a"), additional_messages=[{"role": "user", "content": "b"}]).body
-        assert [text(each)["value"] for each in desk.messages(run["thread_id"])] == ["b", "a"]
+        assert [text(message)["value"] for message in desk.messages(run["thread_id"])] == ["b", "a"]
 
     def test_can_be_named_by_routes(self, desk: Desk) -> None:
         desk.mock.when(agent="ann", tools="f", instructions="brief").script(message("routed"))
@@ -237,7 +237,7 @@ class TestOnFoundry:
         desk.mock.script(lambda request: [seen.append(request.body["input"][-1]) or message("done"), ON_FOUNDRY])
         given = {"tool_approvals": [{"tool_call_id": call["id"], "approve": True}]}
         desk.send(f"POST /api/projects/p{path(run)}/submit_tool_outputs", given, **AZURE)
-        assert [(each["type"], each["server_label"], each["name"]) for each in seen] == [("mcp_call", "s", "f")]
+        assert [(entry["type"], entry["server_label"], entry["name"]) for entry in seen] == [("mcp_call", "s", "f")]
 
     def test_leave_is_given_there_alone(self, desk: Desk) -> None:
         run = desk.stream(mcp_approval_request("s", "f"), ON_FOUNDRY)[-2]["data"]

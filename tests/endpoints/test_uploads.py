@@ -63,7 +63,7 @@ def test_the_file_can_be_used_like_any_other(client):
     part = {"type": "input_file", "file_id": file}
     assert client.ask([{"role": "user", "content": [part]}]).status == 200
     assert client.send("POST /vector_stores", {"file_ids": [file]}).status == 200
-    assert [one["id"] for one in client.send("GET /files").body["data"]] == [file]
+    assert [entry["id"] for entry in client.send("GET /files").body["data"]] == [file]
 
 
 def test_the_file_expires_as_the_upload_said(client):

@@ -76,7 +76,7 @@ class TestLife:
         for name in "abc":
             client.mock.vector_store(name=name)
         body = client.send("GET /vector_stores", limit="2").body
-        assert ([one["name"] for one in body["data"]], body["has_more"]) == (["c", "b"], True)
+        assert ([entry["name"] for entry in body["data"]], body["has_more"]) == (["c", "b"], True)
 
     def test_the_account_can_have_stores_from_before(self, client):
         client.mock.organization(files={"vs_old", "file-old"})
@@ -161,8 +161,8 @@ class TestFiles:
 
     def test_files_are_listed_by_state(self, client, store, files):
         path = f"/vector_stores/{store}/files"
-        assert [one["id"] for one in client.send(f"GET {path}").body["data"]] == files[::-1]
-        assert [one["id"] for one in client.send(f"GET {path}", order="asc").body["data"]] == files
+        assert [entry["id"] for entry in client.send(f"GET {path}").body["data"]] == files[::-1]
+        assert [entry["id"] for entry in client.send(f"GET {path}", order="asc").body["data"]] == files
         assert client.send(f"GET {path}", filter="failed").body["data"] == []
         assert client.send(f"GET {path}", filter="odd").status == 400
 
@@ -177,14 +177,14 @@ class TestBatches:
         body = client.send(f"GET {path}/{body['id']}").body
         assert (body["status"], counts(body)) == ("completed", (0, 2, 0, 2))
         listed = client.send(f"GET {path}/{body['id']}/files", order="asc").body["data"]
-        assert [(one["id"], one["attributes"]) for one in listed] == [(id, {"a": 1}) for id in files]
+        assert [(entry["id"], entry["attributes"]) for entry in listed] == [(id, {"a": 1}) for id in files]
 
     def test_files_of_a_batch_may_have_attributes_of_their_own(self, client, files):
         store = client.mock.vector_store()
         asked = {"files": [{"file_id": files[0], "attributes": {"a": 1}}, {"file_id": files[1]}]}
         client.send(f"POST /vector_stores/{store}/file_batches", asked)
         listed = client.send(f"GET /vector_stores/{store}/files", order="asc").body["data"]
-        assert [one["attributes"] for one in listed] == [{"a": 1}, {}]
+        assert [entry["attributes"] for entry in listed] == [{"a": 1}, {}]
 
     def test_a_batch_that_is_cancelled_at_once_takes_in_nothing(self, client, files):
         store = client.mock.vector_store()
@@ -206,13 +206,13 @@ class TestBatches:
         id = client.send(f"POST {path}", {"file_ids": files}).body["id"]
         client.send(f"DELETE /files/{files[0]}")
         assert counts(client.send(f"POST {path}/{id}/cancel").body) == (0, 0, 1, 1)
-        assert [one["id"] for one in client.send(f"GET {path}/{id}/files").body["data"]] == [files[1]]
+        assert [entry["id"] for entry in client.send(f"GET {path}/{id}/files").body["data"]] == [files[1]]
 
 
 def test_a_search_finds_the_chunks_that_hold_the_words(client, store, files) -> None:
     body = client.send(f"POST /vector_stores/{store}/search", {"query": ["capital of", "JAPAN"]}).body
     assert body["search_query"] == ["capital of", "JAPAN"]
     assert (body["has_more"], body["next_page"]) == (False, None)
-    assert [(one["file_id"], one["score"]) for one in body["data"]] == [(files[1], 1.0), (files[0], 0.6667)]
+    assert [(entry["file_id"], entry["score"]) for entry in body["data"]] == [(files[1], 1.0), (files[0], 0.6667)]
     assert body["data"][0]["content"] == [{"type": "text", "text": JAPAN.decode()}]
     assert body["data"][0]["filename"] == "jp.txt"

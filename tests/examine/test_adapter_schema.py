@@ -31,7 +31,7 @@ OF = {
 
 @pytest.mark.parametrize("name", OF)
 def test_the_members_are_those_of_the_class(name):
-    assert list(DEFINED[name]["properties"]) == [each.name for each in fields(OF[name])]
+    assert list(DEFINED[name]["properties"]) == [field.name for field in fields(OF[name])]
 
 
 @pytest.mark.parametrize(

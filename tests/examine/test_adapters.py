@@ -19,7 +19,7 @@ LINES = 80
 
 
 @pytest.mark.parametrize(
-    "file", sorted(each.name for each in HERE.glob("*.*") if each.stem.partition("_")[0] != "node")
+    "file", sorted(program.name for program in HERE.glob("*.*") if program.stem.partition("_")[0] != "node")
 )
 def test_an_adapter_is_short(file):
     assert len((HERE / file).read_text(encoding="utf-8").splitlines()) <= LINES

@@ -53,14 +53,14 @@ def test_what_says_the_same_changes_nothing(mock: Mock, client: openai.OpenAI) -
 def test_an_error_that_is_seen_is_no_wrong_result(mock: Mock, client: openai.OpenAI) -> None:
     found = mock.explore(scenario_of(stream, client), "streams/cut")
     assert found.wrong == []
-    assert [(one.variation, list(one.steps)) for one in found.changed] == [
+    assert [(trial.variation, list(trial.steps)) for trial in found.changed] == [
         ("streams/cut", ["answer 1 is cut after 0 of 15 events"])
     ]
 
 
 def test_a_cut_that_is_swallowed_is_told_with_the_smallest(mock: Mock, client: openai.OpenAI) -> None:
     found = mock.explore(scenario_of(swallow, client), "streams/error")
-    assert [(one.steps, one.result) for one in found.wrong] == [
+    assert [(trial.steps, trial.result) for trial in found.wrong] == [
         (["answer 1 ends with an error after 1 of 15 events"], "")
     ]
     assert "instead of 'Sunny, 18 °C.': returned ''" in str(found)
@@ -107,7 +107,7 @@ def test_a_tool_that_runs_twice_is_found(mock: Mock) -> None:
             if not calls:
                 return response.output_text, booked
             booked += 1
-            said += [{"type": "function_call_output", "call_id": each.call_id, "output": "18"} for each in calls]
+            said += [{"type": "function_call_output", "call_id": call.call_id, "output": "18"} for call in calls]
 
     [found] = mock.explore(scenario, "errors/server-error").changed
     assert (found.result, list(found.steps)) == ((TEXT, 2), ["answer 1 is a 500 first"])

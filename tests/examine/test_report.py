@@ -107,7 +107,7 @@ def test_cells_with_one_reason_are_told_once() -> None:
 
 def test_clients_side_by_side() -> None:
     merged = merge_results([results(RED), results(GREEN), results(cell("tools/one-call"), client="yours 2")])
-    assert [each.client for each in merged.clients] == ["mine 1.0", "mine 1.0 (2)", "yours 2"]
+    assert [client.client for client in merged.clients] == ["mine 1.0", "mine 1.0 (2)", "yours 2"]
     assert merged.areas == ["answers", "tools"]
 
 
@@ -173,7 +173,7 @@ def test_one_cause_of_many_cases_is_told_once() -> None:
 
 def test_cases_without_a_reason_have_no_cause_in_common() -> None:
     cells = [cell("tools/a", "crash"), cell("tools/b", "crash")]
-    assert group_by_reason(cells) == [[one] for one in cells]
+    assert group_by_reason(cells) == [[cell] for cell in cells]
 
 
 def test_the_page_has_a_cell_of_each_client_and_groups_those_of_one_cause() -> None:
@@ -186,7 +186,7 @@ def test_the_page_has_a_cell_of_each_client_and_groups_those_of_one_cause() -> N
     shown = page.examination
     assert shown is not None
     assert (page.source, shown.clients) == ("examine", ["mine 1.0", "yours 2.0"])
-    assert [(one.client, one.mode, one.verdict) for one in shown.cells][:2] == [
+    assert [(cell.client, cell.mode, cell.verdict) for cell in shown.cells][:2] == [
         ("mine 1.0", "plain,chain", "fail"),
         ("mine 1.0", "stream,chain", "fail"),
     ]

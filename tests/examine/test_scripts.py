@@ -92,7 +92,7 @@ def test_a_bug_is_found_with_the_smallest_script(
     agent: Agent, smallest: str, mock: Mock, client: openai.OpenAI
 ) -> None:
     found = mock.explore(shows_all(agent, client), generate=scripts([LOOK_UP]))
-    assert [list(one.steps) for one in found.wrong] == [[smallest]]
+    assert [list(trial.steps) for trial in found.wrong] == [[smallest]]
     assert f"generated: {smallest}\n  raised AssertionError" in str(found)
 
 

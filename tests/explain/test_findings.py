@@ -89,7 +89,7 @@ def test_a_loss_that_the_api_told_the_client_was_expected_all_the_same() -> None
     bare = {**item, "content": [{**item["content"][0], "annotations": []}]}
     user = {"role": "user", "content": "Report?"}
     ask(mock, [user, bare, user], bogus=1)
-    kinds = [(found.kind, found.expected) for found in fill_case(mock.worlds[KEY], judged=False).found]
+    kinds = [(finding.kind, finding.expected) for finding in fill_case(mock.worlds[KEY], judged=False).found]
     assert sorted(kinds) == [("loss", True), ("refusal", True)]
 
 
@@ -122,12 +122,12 @@ def test_what_is_found_comes_in_the_order_of_the_exchanges() -> None:
     bare = {**item, "content": [{**item["content"][0], "annotations": []}]}
     ask(mock, [{"role": "user", "content": "Report?"}, bare, {"role": "user", "content": "a"}])
     ask(mock, "hi", bogus=1)
-    assert [found.exchange for found in fill_case(mock.worlds[KEY], "failed").found] == [1, 3, 4]
+    assert [finding.exchange for finding in fill_case(mock.worlds[KEY], "failed").found] == [1, 3, 4]
 
 
 def test_only_the_newest_refusals_are_traced() -> None:
     mock = make_mock()
     for _ in range(MAX_TRACED + 2):
         ask(mock, "hi", bogus=1)
-    whys = [bool(found.why) for found in fill_case(mock.worlds[KEY], "failed").found]
+    whys = [bool(finding.why) for finding in fill_case(mock.worlds[KEY], "failed").found]
     assert whys == [False] * 2 + [True] * MAX_TRACED

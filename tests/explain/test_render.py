@@ -17,9 +17,9 @@ from harness.world.world import World
 from tests.support.slow import slow_except_every
 
 REFUSALS = [
-    pytest.param(each, case, id=f"{each.id}: {words[:60]}")
-    for each in RULES.values()
-    for words, case in each.rejects.items()
+    pytest.param(rule, case, id=f"{rule.id}: {words[:60]}")
+    for rule in RULES.values()
+    for words, case in rule.rejects.items()
 ]
 
 
@@ -83,7 +83,7 @@ def test_of_several_causes_the_others_are_a_line_each() -> None:
 
 @pytest.mark.parametrize(
     ("vocabulary", "shows"),
-    [(PYTHON, "-v"), *((each, "GET /_harness/report?verbose=true") for each in (PYTHON_FILE, JSON, JAVASCRIPT))],
+    [(PYTHON, "-v"), *((reader, "GET /_harness/report?verbose=true") for reader in (PYTHON_FILE, JSON, JAVASCRIPT))],
 )
 def test_the_others_are_shown_by_what_the_reader_has(vocabulary: Vocabulary, shows: str) -> None:
     told = render_causes([Cause("One."), Cause("Two.")], vocabulary)

@@ -92,11 +92,11 @@ def play(
     player.api = MockApi(fallback=lambda _: OK_TURN, limits=limits)
     player.mock = player.api.open(EXAMPLE_KEY)
     before = player.prepare(case)
-    answers = [*before, *[player.send(each, before) for each in sequence(case)]]
+    answers = [*before, *[player.send(request, before) for request in sequence(case)]]
     assert len(player.mock.exchanges) <= len(answers) + 1
     seen = [
-        (each.status, each.body, None if each.body is None or not each.status else encode_whole(each))
-        for each in answers
+        (answer.status, answer.body, None if answer.body is None or not answer.status else encode_whole(answer))
+        for answer in answers
     ]
     return seen, judge_world(player.mock, verbose=True).report
 
@@ -212,7 +212,7 @@ class TestRequestsThatShareAllButTheirInput:
         def said(limits: Limits) -> list[bytes | None]:
             api = MockApi(limits=limits)
             api.open(KEY).script(*[message("word " * 8)] * 12)
-            bodies = [{**self.SETTINGS, **members, "input": each} for each in self.INPUTS * 2]
+            bodies = [{**self.SETTINGS, **members, "input": sent_input} for sent_input in self.INPUTS * 2]
             return [encode_whole(send(api, body)) for body in bodies]
 
         assert said(SERVED) == said(UNLIMITED)

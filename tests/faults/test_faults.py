@@ -310,7 +310,7 @@ class TestAScript:
             yield [reasoning("**Plan**"), ONCE]
 
         client.mock.script(cut(model, after=3), message("Done."))
-        told = [len(streamed(client, input=said).events) for said in ("a", "b", "c")]
+        told = [len(streamed(client, input=name).events) for name in ("a", "b", "c")]
         assert told[:2] == [3, 3]
         assert told[2] > 3
         assert heard == ["a", "b"]

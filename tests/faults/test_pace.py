@@ -29,7 +29,7 @@ def streamed(turn: Any, client: Client | None = None, **members: Any) -> Answer:
 
 def times(answer: Answer) -> list[float]:
     assert answer.delivery is not None
-    return [round(each, 6) for each in answer.delivery.times]
+    return [round(time, 6) for time in answer.delivery.times]
 
 
 def by_event(answer: Answer) -> list[tuple[str, float]]:
@@ -67,7 +67,7 @@ class TestAStream:
         assert one == other
         deltas = [later - before for before, later in pairwise(one) if later > before]
         assert 0.8 <= deltas[0] <= 1.2
-        assert all(0.16 <= each <= 0.24 for each in deltas[1:])
+        assert all(0.16 <= delta <= 0.24 for delta in deltas[1:])
         assert len(set(deltas)) > 40
 
     def test_that_is_cut_is_paced_up_to_there(self) -> None:

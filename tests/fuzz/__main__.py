@@ -23,19 +23,21 @@ from tests.support.shared import SHARED
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run what the arguments say; returns the exit code."""
     said = _parser().parse_args(arguments)
-    more = {f"recordings in {each}": recorded(each) for each in said.recordings if each.is_dir()}
+    more = {f"recordings in {recording}": recorded(recording) for recording in said.recordings if recording.is_dir()}
     gc.freeze()  # what the requests are made from stays; a collection that visits it takes much longer than a request
     found, progress = list[Found](), Progress("requests", said.number)
     began = time.monotonic()
     try:
-        for one in run(said.seed, said.number, more, progress.tell):
-            found.append(one)
+        for finding in run(said.seed, said.number, more, progress.tell):
+            found.append(finding)
             progress.note = f", {len(found)} kinds of complaint"
-            print(f"{one.complaint}\n  {one.stand}: {json.dumps(one.sent[-1].to_json())[:1500]}", flush=True)
+            print(
+                f"{finding.complaint}\n  {finding.stand}: {json.dumps(finding.sent[-1].to_json())[:1500]}", flush=True
+            )
     except KeyboardInterrupt:
         print("stopped", end=": ")
     if said.keep:
-        cases = [each.to_json() for each in (*kept(), *found)]
+        cases = [finding.to_json() for finding in (*kept(), *found)]
         KEPT.write_text(json.dumps(cases, indent=1, ensure_ascii=False) + "\n", encoding="utf-8")
     print(
         f"{progress.done} requests of seed {said.seed}, {time.monotonic() - began:.0f} s: "

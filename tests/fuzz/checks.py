@@ -74,7 +74,8 @@ Snapshot = Mapping[str, Mapping[str, str]]
 def snapshot(world: World) -> Snapshot:
     """The store, the script, the account and the gates of a World."""
     tables = {
-        table.name: {id: repr(one) for id, one in getattr(world.store, table.name).items()} for table in fields(Store)
+        table.name: {id: repr(entry) for id, entry in getattr(world.store, table.name).items()}
+        for table in fields(Store)
     }
     script = repr([(route.conditions, len(route.turns), route.taken) for route in world.script.all_routes])
     return {**tables, "script": {"": script}, "account": {"": repr(world.account)}, "gates": {"": repr(world.gates)}}
@@ -89,7 +90,7 @@ def changes(before: Snapshot, after: Snapshot, listed: Container[str]) -> list[s
     return [
         name
         for name in before
-        if [*before[name].items()] != [(id, one) for id, one in after[name].items() if not read_first(name, id)]
+        if [*before[name].items()] != [(id, entry) for id, entry in after[name].items() if not read_first(name, id)]
     ]
 
 
@@ -98,8 +99,8 @@ def _of_answer(answer: Answer, sent: Sent) -> Iterator[str]:
         if not isinstance(value, str) or not re.fullmatch(r"[\t\x20-\x7e\x80-\xff]*", value):
             yield f"header: {name}: {value!r}"
     try:
-        for one in (answer.body, *(answer.events or ())):
-            _ = one if isinstance(one, bytes) else orjson.dumps(one)
+        for body in (answer.body, *(answer.events or ())):
+            _ = body if isinstance(body, bytes) else orjson.dumps(body)
     except TypeError as problem:
         yield f"unserializable: {problem}"
     if answer.status == TEAPOT:
@@ -166,7 +167,7 @@ def known_names(request: Request) -> set[str]:
     """The parameters that an operation has, whether they were sent or not."""
     declared = OPERATIONS.get(CREATE_RESPONSE if request.method == SOCKET else request.operation)
     named = {request.schema, declared and declared.body_schema, declared and declared.query_schema} - {None}
-    names = {name for one in named if one for name in schema.load(one).get("properties", ())}
+    names = {name for root in named if root for name in schema.load(root).get("properties", ())}
     return names | ({"type"} if request.method == SOCKET else set())
 
 

@@ -134,7 +134,7 @@ def _split(chance: random.Random, data: bytes) -> Sequence[bytes]:
     if (kind := chance.random()) < 0.3 or len(data) < 2:
         return [data]
     if kind < 0.4 and len(data) < 500:
-        return [data[at : at + 1] for at in range(len(data))]
+        return [data[number : number + 1] for number in range(len(data))]
     cuts = sorted(chance.sample(range(1, len(data)), min(chance.randrange(1, 6), len(data) - 1)))
     return [data[begin:end] for begin, end in zip([0, *cuts], [*cuts, len(data)], strict=True)]
 
@@ -201,7 +201,7 @@ class Sides:
 
     def ask_bare(self, case: Case) -> Said:
         """What a bare server says."""
-        return self._ask(HttpToolsProtocol, [case.plain[at : at + 1] for at in range(len(case.plain))])
+        return self._ask(HttpToolsProtocol, [case.plain[number : number + 1] for number in range(len(case.plain))])
 
     def ask(self, name: str, case: Case) -> Said:
         """What the mock says."""

@@ -115,7 +115,7 @@ def mutated(sent: Sent, chance: Random, stock: Stock) -> Sent:
 
 def stock_of(seeds: Sequence[Sent]) -> Stock:
     """What values are taken from: the bodies of right requests, and the samples."""
-    bodies = [body for one in seeds[:50] if not _is_form(one) and isinstance(body := parse_body(one.body)[0], dict)]
+    bodies = [body for seed in seeds[:50] if not _is_form(seed) and isinstance(body := parse_body(seed.body)[0], dict)]
     return Stock([*bodies, *REQUESTS], [*NAMED, "x"])
 
 

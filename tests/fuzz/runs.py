@@ -43,20 +43,20 @@ class Found:
 
     def to_json(self) -> Json:
         """The case as `found.json` keeps it."""
-        return {"was": self.complaint, "stand": self.stand, "sent": [one.to_json() for one in self.sent]}
+        return {"was": self.complaint, "stand": self.stand, "sent": [item.to_json() for item in self.sent]}
 
 
 def kept() -> list[Found]:
     """The cases that earlier runs have found."""
     read = json.loads(KEPT.read_text(encoding="utf-8"))
-    return [Found(one["stand"], [*map(Sent.from_json, one["sent"])], one["was"]) for one in read]
+    return [Found(entry["stand"], [*map(Sent.from_json, entry["sent"])], entry["was"]) for entry in read]
 
 
 def replay(made: Stand, sent: Sequence[Sent]) -> list[str]:
     """The complaints about the last of some requests, and about the journal that they leave."""
     found: list[str] = []
-    for one in sent:
-        found = complaints(made, one)
+    for item in sent:
+        found = complaints(made, item)
     return [*found, *_of_journal(made)]
 
 
@@ -75,9 +75,9 @@ def run(
         if sent % CHUNK == 0:
             chance = Random(f"{seed}.{sent // CHUNK}")
         (name,) = chance.choices(names, weights)
-        for found in _session(name, makers[name], chance):
-            if found.kind not in seen and (reduced := _reduced(found, makers[name])):
-                seen.add(found.kind)
+        for finding in _session(name, makers[name], chance):
+            if finding.kind not in seen and (reduced := _reduced(finding, makers[name])):
+                seen.add(finding.kind)
                 yield replace(reduced, stand="samples") if name in (more or {}) else reduced
         tell(min(sent + PER_SESSION, count))
 
@@ -87,16 +87,16 @@ def _session(name: str, make: MakeStand, chance: Random) -> Iterator[Found]:
     stock = stock_of(stand.seeds)
     for _ in range(PER_SESSION):
         sent.append(mutated(chance.choice(stand.seeds), chance, stock))
-        yield from (Found(name, tuple(sent), said) for said in complaints(stand, sent[-1]))
-    yield from (Found(name, tuple(sent), said) for said in _of_journal(stand))
+        yield from (Found(name, tuple(sent), complaint) for complaint in complaints(stand, sent[-1]))
+    yield from (Found(name, tuple(sent), exchange) for exchange in _of_journal(stand))
 
 
 READERS: Mapping[str, Callable[[World], object]] = {
     "losses": lambda world: losses_of(world.exchanges, True),
     "flow": lambda world: Mock(world).flow.mermaid,
-    "calls": lambda world: [each.as_json() for each in Mock(world).calls],
+    "calls": lambda world: [call.as_json() for call in Mock(world).calls],
     "approvals": lambda world: Mock(world).approvals,
-    "said": lambda world: [each.as_json() for each in Mock(world).said],
+    "said": lambda world: [item.as_json() for item in Mock(world).said],
     "report": lambda world: judge_world(Mock(world), verbose=True),
 }
 """What a test and its report read of a journal."""
@@ -115,12 +115,12 @@ def _reduced(found: Found, make: MakeStand) -> Found | None:
     """The case with requests left out that it does not need; None when it does not happen again."""
 
     def happens(sent: Sequence[Sent]) -> bool:
-        return any(Found("", (), said).kind == found.kind for said in replay(make(), sent))
+        return any(Found("", (), problem).kind == found.kind for problem in replay(make(), sent))
 
     sent = found.sent
     if not happens(sent):
         return None
-    for one in found.sent[:-1]:
-        fewer = [each for each in sent if each is not one]
+    for item in found.sent[:-1]:
+        fewer = [request for request in sent if request is not item]
         sent = fewer if happens(fewer) else sent
     return Found(found.stand, sent, found.complaint)

@@ -95,14 +95,18 @@ def _of_operation(mock: MockApi, id: str) -> Sent:
 
 
 def _recorded_requests(folder: Path) -> Iterator[Sent]:
-    for one in exchanges_below(folder):
-        if not str(one.get("url_path", "")).startswith("/") or one.get("no_request"):
+    for exchange in exchanges_below(folder):
+        if not str(exchange.get("url_path", "")).startswith("/") or exchange.get("no_request"):
             continue
-        body = one["request"]
+        body = exchange["request"]
         if isinstance(body, dict):  # what it continues is not here
             body = {name: value for name, value in body.items() if name not in ("previous_response_id", "conversation")}
         raw = b"" if body is None else json.dumps(body).encode()
         if len(raw) <= LARGEST_SEED:
             yield Sent(
-                one["method"], one["url_path"], raw, EXAMPLE_HEADERS, parse_query((one.get("query") or "").encode())
+                exchange["method"],
+                exchange["url_path"],
+                raw,
+                EXAMPLE_HEADERS,
+                parse_query((exchange.get("query") or "").encode()),
             )

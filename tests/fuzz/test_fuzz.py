@@ -22,7 +22,7 @@ from tests.support.seed import REPEAT, TODAY
 KEPT = kept()
 
 
-@pytest.mark.parametrize("found", KEPT, ids=[f"{place}: {each.kind[:60]}" for place, each in enumerate(KEPT)])
+@pytest.mark.parametrize("found", KEPT, ids=[f"{place}: {case.kind[:60]}" for place, case in enumerate(KEPT)])
 def test_what_was_found_is_mended(found: Found) -> None:
     assert replay(stands()[found.stand](), found.sent) == []
 
@@ -40,7 +40,7 @@ def test_a_seed_makes_the_same_requests_again(monkeypatch: pytest.MonkeyPatch) -
         monkeypatch.setattr("tests.fuzz.runs.complaints", lambda stand, one, into=into: into.append(one) or [])
         assert [*run(seed=3, count=40)] == []
     assert sent[0] == sent[1]
-    assert len({(one.path, one.body) for one in sent[0]}) > 20
+    assert len({(request.path, request.body) for request in sent[0]}) > 20
 
 
 class TestACheck:

@@ -37,7 +37,10 @@ def create(item: Any) -> Any:
 
 
 ITEMS = {
-    one["type"]: one for body in REQUESTS for one in body.get("input", ()) if isinstance(one, dict) and "type" in one
+    item["type"]: item
+    for body in REQUESTS
+    for item in body.get("input", ())
+    if isinstance(item, dict) and "type" in item
 }
 OPEN = {kind: item for kind, item in ITEMS.items() if create({**item, "unknown": 1}).status == 200}
 

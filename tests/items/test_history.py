@@ -33,7 +33,7 @@ def chain_of(links):
 @given(LINKS, st.lists(ITEMS, max_size=4))
 def test_a_transcript_pairs_calls_and_outputs_as_a_walk_of_all_items_does(links, added):
     transcript = Transcript(chain_of(links), added)
-    items = [item for own in links for item in own] + added
+    items = [item for link in links for item in link] + added
     calls, outputs = collect_calls(items), collect_outputs(items)
     waiting = [key for key, call in calls.items() if key not in outputs and not call.get("async")]
     assert list(transcript.items) == items

@@ -42,7 +42,7 @@ def test_the_model_can_emit_it():
     assert made == item_from_wire({"type": "kitchen_call", "call_id": None, "dish": "soup"})
     wire = {"id": "kc_1", "type": "kitchen_call", "status": "completed", "call_id": "call_1", "dish": "soup"}
     response = {"id": "resp_1", "status": "completed", "output": [wire], "model": "gpt-4.1", "usage": None}
-    added, done = (each for each in render_events(response) if "output_item" in each["type"])
+    added, done = (event for event in render_events(response) if "output_item" in event["type"])
     assert (added["item"]["status"], done["item"]) == ("in_progress", wire)
 
 
@@ -59,7 +59,7 @@ def test_rules_pair_the_call_with_its_output():
 
 
 def test_a_list_of_input_items_shows_its_status():
-    assert [each["status"] for each in render_input_items([CALL, OUTPUT])] == ["completed", "completed"]
+    assert [item["status"] for item in render_input_items([CALL, OUTPUT])] == ["completed", "completed"]
 
 
 def test_an_output_has_ids_like_its_call():

@@ -126,7 +126,7 @@ verify = partial(run_cli, "verify")
 
 
 def kinds(score: Any) -> set[str]:
-    return {each.get("claim") or each.get("outcome") or each["message"] for each in score.findings}
+    return {finding.get("claim") or finding.get("outcome") or finding["message"] for finding in score.findings}
 
 
 class Examined(NamedTuple):
@@ -305,10 +305,10 @@ class TestAWrongServer:
     @pytest.mark.slow
     def test_three_grades_of_a_refusal(self, wrong_errors: tuple[Score, list[int]]) -> None:
         score, changed = wrong_errors
-        graded = [each for each in score.findings if each["kind"] == "refusal"]
-        wrong = [each for each in graded if each["outcome"] != _due_grade(each["expected"], each["got"])]
+        graded = [finding for finding in score.findings if finding["kind"] == "refusal"]
+        wrong = [grade for grade in graded if grade["outcome"] != _due_grade(grade["expected"], grade["got"])]
         assert wrong == []
-        assert {each["outcome"] for each in graded} == {"code", "status"}
+        assert {grade["outcome"] for grade in graded} == {"code", "status"}
         assert min(changed) > 50
         assert set(score.refusals["content"]) == {"code", "status"}
         assert not score.is_clean
@@ -318,7 +318,11 @@ class TestAWrongServer:
     @pytest.mark.slow
     def test_an_error_in_another_form_is_a_finding(self, wrong_errors: tuple[Score, list[int]]) -> None:
         score, changed = wrong_errors
-        found = [each["times"] for each in score.findings if (each["kind"], each.get("at")) == ("errors", "error")]
+        found = [
+            finding["times"]
+            for finding in score.findings
+            if (finding["kind"], finding.get("at")) == ("errors", "error")
+        ]
         looked_for = len(OPTIONAL_ENDPOINTS)  # these answers are not judged
         assert changed[3] - looked_for <= sum(found) <= changed[3]
 
@@ -344,18 +348,20 @@ class TestAWrongServer:
     def test_a_custom_tool_that_is_not_called(self, forgetful: Score) -> None:
         assert forgetful.claims["custom tool"]["false"] == 1
         assert "it has deltas" in {
-            each["claim"] for each in forgetful.findings if each.get("area") == "custom tool streamed"
+            finding["claim"] for finding in forgetful.findings if finding.get("area") == "custom tool streamed"
         }
 
     def test_a_member_that_is_missing_is_reported_once(self, forgetful: Score) -> None:
-        answers = [each for each in forgetful.findings if each["kind"] == "answers"]
-        (found,) = [each for each in answers if each["on"] == "POST /responses" and each["at"] == "parallel_tool_calls"]
+        answers = [finding for finding in forgetful.findings if finding["kind"] == "answers"]
+        (found,) = [
+            answer for answer in answers if answer["on"] == "POST /responses" and answer["at"] == "parallel_tool_calls"
+        ]
         assert found["times"] > 100
-        assert sum(each["times"] for each in answers) == forgetful.forms["answers"]["findings"]
+        assert sum(answer["times"] for answer in answers) == forgetful.forms["answers"]["findings"]
 
     @pytest.mark.slow
     def test_events_that_no_client_of_event_source_hears(self, forgetful: Score) -> None:
-        found = {(each["kind"], each.get("at"), each.get("message")) for each in forgetful.findings}
+        found = {(finding["kind"], finding.get("at"), finding.get("message")) for finding in forgetful.findings}
         assert (
             "streams",
             "events[0]",
@@ -591,7 +597,7 @@ class TestSockets:
                 connection.send(json.dumps(error if refused else {"type": "response.completed", "response": made}))
 
         with over_sockets(forgetful) as url:
-            claims = {each.text: each.problem for each in run_scenario(SCENARIOS["websocket"], Talking(url))}
+            claims = {finding.text: finding.problem for finding in run_scenario(SCENARIOS["websocket"], Talking(url))}
         assert claims["a request is refused as over HTTP"] == ""
         assert claims["what is not stored is not known to another connection"] == ""
         assert claims["after a refusal the connection goes on from it"].startswith("400")
@@ -680,22 +686,26 @@ class TestQuestions:
         assert kinds_of_items() - probed == SOME_MODELS
 
     def test_what_no_server_can_answer_is_left_out_with_a_reason(self) -> None:
-        reasons = {each.reason for each in build_questions("gpt-4.1", (), ("/files",), "/v1") if each.reason}
+        reasons = {
+            question.reason for question in build_questions("gpt-4.1", (), ("/files",), "/v1") if question.reason
+        }
         assert reasons >= {"it is another provider's", "it needs an account of its own", "time has to pass"}
         assert "the server has no /files" in reasons
 
     def test_the_path_in_a_refusal_is_that_of_the_server(self) -> None:
-        questions = [each for each in build_questions("gpt-4.1", (), (), "/api/v1") if each.name == "unknown_url"]
+        questions = [
+            question for question in build_questions("gpt-4.1", (), (), "/api/v1") if question.name == "unknown_url"
+        ]
         assert questions[0].expected_message == "Invalid URL (POST /api/v1/response)"
 
     @pytest.mark.slow
     def test_other_models_are_tried_where_the_server_lists_them(self) -> None:
         fewer, more = (
-            sum(not each.reason for each in build_questions("gpt-4.1", listed, (), "/v1"))
+            sum(not question.reason for question in build_questions("gpt-4.1", listed, (), "/v1"))
             for listed in ((), ("gpt-5",))
         )
         assert more > fewer
 
     def test_what_depends_on_the_model_is_left_out(self) -> None:
-        reasons = {each.name: each.reason for each in build_questions("a-deployment", (), (), "/v1")}
+        reasons = {question.name: question.reason for question in build_questions("a-deployment", (), (), "/v1")}
         assert reasons["encrypted_content_unsupported"] == "it depends on the model"

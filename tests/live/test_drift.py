@@ -129,7 +129,7 @@ def test_ids_times_texts_and_what_a_model_says_are_not(tmp_path: Path, change: d
 
 def test_an_event_of_a_new_kind_is_reported(tmp_path: Path) -> None:
     made = recorded({**HI, "stream": True})
-    made[0]["events"] = [each for each in made[0]["events"] if each["event"] != "response.in_progress"]
+    made[0]["events"] = [event for event in made[0]["events"] if event["event"] != "response.in_progress"]
     result = drifted(recording(tmp_path, made))
     assert "events[response.in_progress]\n  recorded  absent\n  live      an object" in result.stdout
 
@@ -195,7 +195,7 @@ def talked(*steps: tuple[str, str, Any]) -> list[dict[str, Any]]:
     mock, made = MockApi(fallback=small_talk), []
     mock.open(HEADERS["authorization"].removeprefix("Bearer "))
     for number, (method, path, body) in enumerate(steps, 1):
-        ids = [one["response"].get("id") for one in made]
+        ids = [exchange["response"].get("id") for exchange in made]
         below, sent = path.format(*ids), {**body, "conversation": ids[0]} if "model" in body else body
         answer = mock.handle(
             ReceivedRequest(method, below, HEADERS, raw=b"" if method == "GET" else json.dumps(sent).encode())
@@ -243,8 +243,8 @@ def test_a_new_member_of_an_item_is_not_taken_for_the_mocks(tmp_path: Path) -> N
 
 def test_events_in_another_order_are_reported_by_the_first_that_is_wrong(tmp_path: Path) -> None:
     made = recorded({**HI, "stream": True})
-    events = [each["data"] for each in made[0]["events"]]
-    frames = "".join(f"data: {json.dumps(each)}\n\n" for each in [events[0], events[2], events[1], *events[3:]])
+    events = [event["data"] for event in made[0]["events"]]
+    frames = "".join(f"data: {json.dumps(event)}\n\n" for event in [events[0], events[2], events[1], *events[3:]])
 
     def swapped(method: str, path: str, body: Any) -> Any:
         return 200, {"content_type": "text/event-stream"}, frames

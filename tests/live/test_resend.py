@@ -34,7 +34,7 @@ def talked(*events: Event, change: EventChange = lambda event: event) -> list[Fr
     for event in events:
         sent = {name: result.format(*ids) if name.endswith("_id") else result for name, result in event.items()}
         received = socket.send(sent)
-        ids += [each["response"]["id"] for each in received if each["type"] == "response.created"]
+        ids += [answer["response"]["id"] for answer in received if answer["type"] == "response.created"]
         made += [*frames(CLIENT, sent), *frames(SERVER, *filter(None, map(change, received)))]
     return made
 
@@ -63,7 +63,7 @@ def drifted(folder: Path, *interactions: Interaction, change: EventChange | None
 def found(result: Result) -> list[list[str]]:
     """Where each exchange differs, in order."""
     assert result.stdout, result.output
-    return [[each["at"] for each in one["found"]] for one in json.loads(result.stdout)["exchanges"]]
+    return [[finding["at"] for finding in exchange["found"]] for exchange in json.loads(result.stdout)["exchanges"]]
 
 
 def differences(folder: Path, *interactions: Interaction, change: EventChange | None = None) -> list[list[str]]:
@@ -98,7 +98,7 @@ def test_a_connection_is_had_again_with_the_ids_of_today(tmp_path: Path) -> None
     assert result.stdout == "3 exchanges sent again: 3 as recorded, 0 not\n"
     assert "3 calls, at most about" in result.stderr
     assert (api.opened, api.keys) == (1, [f"Bearer {KEY}"])
-    ids = [each["previous_response_id"] for each in api.requests[1:]]
+    ids = [request["previous_response_id"] for request in api.requests[1:]]
     assert len({*ids, *(json.loads(text).get("previous_response_id") for _, _, text in then)} - {None}) == 4
 
 
@@ -114,7 +114,7 @@ def test_each_connection_is_opened_anew_at_its_own_path(tmp_path: Path) -> None:
     with live_websocket() as (url, api):
         result = drift(url, cassette(tmp_path, connection(talked(*CHAIN[:2])), connection(talked(create("ho")))))
     assert "3 exchanges sent again: 3 as recorded" in result.stdout
-    assert (api.opened, [each["input"] for each in api.requests]) == (2, ["hi", "and?", "ho"])
+    assert (api.opened, [request["input"] for request in api.requests]) == (2, ["hi", "and?", "ho"])
 
 
 def test_what_http_began_goes_on_over_a_websocket(tmp_path: Path) -> None:
@@ -208,7 +208,7 @@ def test_a_warm_up_that_is_refused_now_is_reported(tmp_path: Path) -> None:
 
 def test_requests_that_overlap_are_left_out(tmp_path: Path) -> None:
     then = talked(create(stream_id="a"), create(stream_id="b"))
-    second = next(at for at, (_, side, _) in enumerate(then) if at and side == CLIENT)
+    second = next(place for place, (_, side, _) in enumerate(then) if place and side == CLIENT)
     mixed = [then[0], then[second], *then[1:second], *then[second + 1 :]]
     result = drifted(tmp_path, connection(mixed), connection(talked(create())))
     assert "2 left out: it was said over a WebSocket on which requests overlap" in result.stderr

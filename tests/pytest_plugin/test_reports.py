@@ -173,7 +173,7 @@ def test_a_report_tells_each_test_that_used_the_mock(run, pytester):
         "test_allowed": "passed",
         "test_late": "error",
     }
-    assert {name: [(one.kind, one.expected) for one in trial.found] for name, trial in told.items()} == {
+    assert {name: [(finding.kind, finding.expected) for finding in trial.found] for name, trial in told.items()} == {
         "test_good": [],
         "test_expected": [("refusal", True)],
         "test_refused": [("refusal", False)],

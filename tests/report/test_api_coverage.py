@@ -70,7 +70,7 @@ def test_a_good_request_touches_the_rules_that_it_keeps() -> None:
     ],
 )
 def test_a_rule_about_a_form_counts_when_something_of_that_form_is_sent(keyword: str, members: Any) -> None:
-    rule = next(each.id for each in RULES.values() if each.keyword == keyword)
+    rule = next(rule.id for rule in RULES.values() if rule.keyword == keyword)
     assert (rule in rules(), rule in rules(**members)) == (False, True)
 
 

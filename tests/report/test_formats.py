@@ -155,7 +155,7 @@ def test_sarif_has_what_was_not_expected_at_the_line_of_its_test() -> None:
     (run,) = said["runs"]
     rules, results = run["tool"]["driver"]["rules"], run["results"]
     assert (said["version"], [rule["id"] for rule in rules]) == ("2.1.0", ["unknown_parameter", "unused"])
-    assert [(one["ruleId"], one["ruleIndex"], one["level"]) for one in results] == [
+    assert [(result["ruleId"], result["ruleIndex"], result["level"]) for result in results] == [
         ("unknown_parameter", 0, "error"),
         ("unused", 1, "warning"),
     ]
@@ -163,14 +163,14 @@ def test_sarif_has_what_was_not_expected_at_the_line_of_its_test() -> None:
     assert place["artifactLocation"] == {"uri": "tests/test_a%20b.py", "uriBaseId": "%SRCROOT%"}
     assert place["region"] == {"startLine": 12}
     assert all(rule["shortDescription"]["text"] and rule["help"]["text"] for rule in rules)
-    assert len({one["partialFingerprints"]["finding/v1"] for one in results}) == 2
+    assert len({result["partialFingerprints"]["finding/v1"] for result in results}) == 2
 
 
 def test_what_has_a_line_of_its_own_is_told_there() -> None:
     found = (replace(REFUSED, kind="disagreement", line=41), ReportFinding("unreadable", False, "It breaks off."))
     report = make_report(replace(FAILED, found=found))
     (run,) = json.loads(render_report(report, ".sarif"))["runs"]
-    places = [one["locations"][0]["physicalLocation"]["region"] for one in run["results"]]
+    places = [result["locations"][0]["physicalLocation"]["region"] for result in run["results"]]
     assert places == [{"startLine": 41}, {"startLine": 12}]
     assert [line.split(",")[1] for line in annotation_commands(report)] == ["line=41", "line=12"]
     assert "test\\_a b.py:41 " in render_report(report, ".md")

@@ -35,7 +35,7 @@ def test_a_report_that_does_not_fit_leaves_the_old_one(suffix: str, tmp_path: Pa
     with largest_file(100), pytest.raises(ConfigError, match=r"report\.\w+: cannot be written: .* Raise the limit"):
         write_report(make_report(), file, suffix)
     assert file.read_text() == "old"
-    assert [each.name for each in tmp_path.iterdir()] == [file.name]
+    assert [entry.name for entry in tmp_path.iterdir()] == [file.name]
 
 
 def test_a_block_that_fails_leaves_the_old_file(tmp_path: Path) -> None:

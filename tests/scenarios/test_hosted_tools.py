@@ -40,7 +40,7 @@ class TestFileSearch:
         mock.script([call, message("At nine.")], [call, message("At nine.")])
         assert self.ask(client, store).output[0].results is None
         shown = self.ask(client, store, include=["file_search_call.results"])
-        assert [(one.filename, one.text) for one in shown.output[0].results] == [("0.txt", HOURS)]
+        assert [(result.filename, result.text) for result in shown.output[0].results] == [("0.txt", HOURS)]
         assert shown.output_text == "At nine."
 
     def test_what_was_hidden_can_be_included_later(self, mock, client):
@@ -68,8 +68,8 @@ class TestImageGeneration:
             stream=True,
         )
         events = list(stream)
-        partial = [each for each in events if each.type == "response.image_generation_call.partial_image"]
-        assert [each.partial_image_index for each in partial] == list(range(len(partial)))
+        partial = [event for event in events if event.type == "response.image_generation_call.partial_image"]
+        assert [event.partial_image_index for event in partial] == list(range(len(partial)))
         (item,) = events[-1].response.output
         assert base64.b64decode(item.result).startswith(b"\x89PNG")
         assert item.revised_prompt == "A blue square."
@@ -117,7 +117,7 @@ class TestLogprobs:
         assert not client.responses.create(**asked).output[0].content[0].logprobs
         include = ["message.output_text.logprobs"]
         shown = client.responses.create(**asked, include=include).output[0].content[0].logprobs
-        assert "".join(each.token for each in shown) == "At nine."
+        assert "".join(entry.token for entry in shown) == "At nine."
 
     def test_a_reasoning_model_has_none(self, mock, client):
         with mock.refuses("logprobs are not supported"), pytest.raises(openai.BadRequestError):

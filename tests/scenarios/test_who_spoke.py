@@ -23,7 +23,7 @@ async def deploy(ref: str) -> str:
 
 
 def spoke(mock):
-    return {name: [exchange.number for exchange in own] for name, own in mock.lanes.items()}
+    return {name: [exchange.number for exchange in exchanges] for name, exchanges in mock.lanes.items()}
 
 
 def team(client, input_filter=None):
@@ -77,4 +77,4 @@ async def test_agents_at_the_same_time_keep_to_their_lanes(mock, async_client):
         mock.when(instructions=name).script(function_call("deploy", {"ref": name}), message("Done."))
     agents = [Agent(name, instructions=f"You are {name}.", model=model, tools=[deploy]) for name in names]
     await asyncio.gather(*(Runner.run(agent, "Ship it.", run_config=QUIET) for agent in agents))
-    assert {name: len(own) for name, own in mock.lanes.items()} == dict.fromkeys(names, 2)
+    assert {name: len(exchanges) for name, exchanges in mock.lanes.items()} == dict.fromkeys(names, 2)

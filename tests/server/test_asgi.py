@@ -75,8 +75,10 @@ class TestAStream:
         with serve_in_thread(MockApi(fallback=lambda _: [message("one two three four")])) as own:
             streams = [read_events(text) for text in asyncio.run(all_of(own))]
         assert len({stream[0]["response"]["id"] for stream in streams}) == 200
-        told = [[(event["type"], event["sequence_number"], event.get("delta")) for event in one] for one in streams]
-        assert all(one == told[0] for one in told)
+        told = [
+            [(event["type"], event["sequence_number"], event.get("delta")) for event in stream] for stream in streams
+        ]
+        assert all(entry == told[0] for entry in told)
         assert [number for _, number, _ in told[0]] == list(range(len(told[0])))
         assert {stream[-1]["type"] for stream in streams} == {"response.completed"}
 

@@ -428,7 +428,7 @@ class TestAConnection:
         sent = [raw_request(body, b"Content-Length: %d" % len(body)) for body in asked]
         sent[-1] = raw_request(asked[-1], b"Content-Length: %d" % len(asked[-1]), b"Connection: close")
         said = spoken(server, b"".join(sent))
-        assert [one[:3] for one in said.split(b"HTTP/1.1 ")[1:]] == [b"200", b"400", b"400", b"200"]
+        assert [part[:3] for part in said.split(b"HTTP/1.1 ")[1:]] == [b"200", b"400", b"400", b"200"]
 
     def test_that_sends_the_body_in_chunks_is_answered(self, server: Server) -> None:
         head = raw_request(b"", b"Transfer-Encoding: chunked", b"Connection: close")

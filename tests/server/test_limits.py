@@ -111,7 +111,7 @@ def test_no_table_of_a_world_grows_beyond_its_limit(members: dict[str, Any]) -> 
         measured.append(sizes(api))
     assert max(measured[1].values()) <= 10 * KEPT
     assert max(measured[1][name] for name in ("exchanges", "responses", "problems")) <= KEPT
-    assert all(later <= before + KEPT for before, later in zip(*(one.values() for one in measured), strict=True))
+    assert all(later <= before + KEPT for before, later in zip(*(sizes.values() for sizes in measured), strict=True))
 
 
 def test_unanswered_requests_and_approvals_are_bounded_too() -> None:

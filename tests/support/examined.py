@@ -62,6 +62,6 @@ def cell(
 def results(*cells: Cell, client: str = "mine 1.0", complete: bool = True) -> ExaminationResults:
     """Results of one client with these cells."""
     facts = {"severity": "must", "title": "A title", "does": "It does.", "source": "a source", "shows": "This."}
-    cases = {one.case: {"id": one.case, "area": one.case.partition("/")[0], **facts, "needs": []} for one in cells}
+    cases = {cell.case: {"id": cell.case, "area": cell.case.partition("/")[0], **facts, "needs": []} for cell in cells}
     result = ClientResult(client=client, adapter="mine:Adapter", seconds=1.5, complete=complete, cells=cells)
     return ExaminationResults((result,), cases)

@@ -45,7 +45,7 @@ def recorded(*requests: dict[str, Any], turns: Sequence[Turn] = ()) -> list[dict
     mock, made = MockApi(), []
     mock.open(KEY).script(*map(as_recorded, turns), *[message("ok")] * (len(requests) - len(turns)))
     for number, request in enumerate(requests, 1):
-        ids = [(one["response"] or one["events"][-1]["data"]["response"]).get("id") for one in made]
+        ids = [(exchange["response"] or exchange["events"][-1]["data"]["response"]).get("id") for exchange in made]
         body = {name: value.format(*ids) if name.endswith("_id") else value for name, value in request.items()}
         answer = mock.handle(ReceivedRequest("POST", "/v1/responses", HEADERS, raw=orjson.dumps(body)))
         plain = exchange(number, body, answer.status, None if answer.events else answer.body)
@@ -57,7 +57,7 @@ def recorded(*requests: dict[str, Any], turns: Sequence[Turn] = ()) -> list[dict
 def write_jsonl(folder: Path, exchanges: Sequence[dict[str, Any]], name: str = "tape.jsonl") -> Path:
     """Exchanges as a file of JSON lines."""
     file = folder / name
-    file.write_text("".join(json.dumps(one) + "\n" for one in exchanges))
+    file.write_text("".join(json.dumps(exchange) + "\n" for exchange in exchanges))
     return file
 
 

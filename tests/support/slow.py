@@ -12,12 +12,12 @@ from _pytest.mark import ParameterSet
 def slow_except(kept: Iterable[int], cases: Iterable[Any]) -> list[ParameterSet]:
     """The cases for `parametrize`, each `slow` but for those at these places: one of each kind is enough every time."""
     quick = frozenset(kept)
-    return [_as_parameters(case, slow=at not in quick) for at, case in enumerate(cases)]
+    return [_as_parameters(case, slow=place not in quick) for place, case in enumerate(cases)]
 
 
 def slow_except_every(step: int, cases: Iterable[Any]) -> list[ParameterSet]:
     """The cases of a long table for `parametrize`: the first and then one of so many every time, the others `slow`."""
-    return [_as_parameters(case, slow=bool(at % step)) for at, case in enumerate(cases)]
+    return [_as_parameters(case, slow=bool(place % step)) for place, case in enumerate(cases)]
 
 
 def _as_parameters(case: Any, *, slow: bool) -> ParameterSet:

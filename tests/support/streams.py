@@ -62,7 +62,7 @@ def response(*items, status="completed", **members):
         "incomplete_details": {"reason": "max_output_tokens"} if status == "incomplete" else None,
         "instructions": None,
         "model": "gpt-4.1-2025-04-14",
-        "output": [render_item(one, ids, name, NOW, **cut_off) for one in items],
+        "output": [render_item(item, ids, name, NOW, **cut_off) for item in items],
         "parallel_tool_calls": True,
         "reasoning": {"effort": None, "summary": None},
         "service_tier": "default",

@@ -21,7 +21,7 @@ def strict_function(name: str, **properties: str) -> Json:
     """A strict function with these properties, each with its JSON type."""
     schema = {
         "type": "object",
-        "properties": {each: {"type": kind} for each, kind in properties.items()},
+        "properties": {member: {"type": kind} for member, kind in properties.items()},
         "required": list(properties),
         "additionalProperties": False,
     }

@@ -33,7 +33,7 @@ class Socket:
         """The server's events for one event of the client; bytes and texts are sent as they are."""
         raw = event if isinstance(event, bytes | str) else orjson.dumps(event)
         events = list(self.session.receive(raw))
-        assert [check_answer("ResponsesServerEvent", one) for one in events] == [None] * len(events)
+        assert [check_answer("ResponsesServerEvent", answer) for answer in events] == [None] * len(events)
         return events
 
     def create(self, input: Any = "hi", **members: Any) -> list[Event]:

@@ -95,7 +95,7 @@ def test_of_a_refusal_in_other_words_both_rules_were_wrong(tmp_path: Path) -> No
     records = records_of(tmp_path, 400, refusal("Invalid type for 'x': y."), model=None)
     assert records.of("missing_required_parameter") == RuleRecord(seen=1)
     records = records_of(tmp_path, 400, CREATE_WITHOUT_MODEL, colour="red")
-    assert {id: one for id, one in records.rules.items() if one.is_met} == {
+    assert {id: record for id, record in records.rules.items() if record.is_met} == {
         "unknown_parameter": RuleRecord(seen=1),
         "missing_required_parameter": RuleRecord(seen=1),
     }
@@ -147,7 +147,7 @@ class TestThePackage:
     def test_the_counts_are_of_rules_that_there_are(self) -> None:
         kept = load_kept_records()
         assert set(kept.rules) - set(RULES) == set()
-        assert all(one.right <= one.seen for one in kept.rules.values())
+        assert all(rule.right <= rule.seen for rule in kept.rules.values())
         assert kept.recordings > 3000
         assert kept.exchanges > 6000
 
@@ -168,7 +168,7 @@ class TestThePackage:
 
     def test_most_of_what_was_seen_is_right(self) -> None:
         kept = load_kept_records()
-        seen, right = (sum(getattr(one, name) for one in kept.rules.values()) for name in ("seen", "right"))
+        seen, right = (sum(getattr(rule, name) for rule in kept.rules.values()) for name in ("seen", "right"))
         assert right >= 0.99 * seen
 
     @pytest.mark.slow

@@ -44,8 +44,8 @@ def test_logprobs_are_given_for_each_token(top: int, stream: bool) -> None:
     assert "".join(entry["token"] for entry in part["logprobs"]) == part["text"]
     for entry in part["logprobs"]:
         assert bytes(entry["bytes"]).decode() == entry["token"]
-        assert len({each["token"] for each in entry["top_logprobs"]}) == top
-        assert all(each["logprob"] <= entry["logprob"] < 0 for each in entry["top_logprobs"])
+        assert len({logprob["token"] for logprob in entry["top_logprobs"]}) == top
+        assert all(logprob["logprob"] <= entry["logprob"] < 0 for logprob in entry["top_logprobs"])
     deltas = [event for event in answer.events or () if event["type"] == "response.output_text.delta"]
     assert all(len(event["logprobs"]) == 1 for event in deltas)
     assert bool(deltas) == stream

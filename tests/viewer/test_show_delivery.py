@@ -125,7 +125,7 @@ def test_what_a_server_sent_has_measured_times(served: World, tmp_path: Path) ->
     case = build_case(CaseHead("paced"), served)
     [shown] = case.exchanges
     times = [event.at for event in shown.events or ()]
-    first, second, third, *_ = measured = [at for at in times if at is not None]
+    first, second, third, *_ = measured = [time for time in times if time is not None]
     assert len(measured) == len(times)
     assert 0 <= first <= second < third - 40
     assert (first, second, third) != (0, 0, 50)  # as planned

@@ -74,7 +74,7 @@ class TestACondition:
 
     def test_sees_nothing_in_a_request_without_an_object(self) -> None:
         request = Request("GET", "/responses/resp_1")
-        assert [condition_value(request, what) for what in ("instructions", "tools", "input", "agent")] == [
+        assert [condition_value(request, name) for name in ("instructions", "tools", "input", "agent")] == [
             "",
             [],
             "",

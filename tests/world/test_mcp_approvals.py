@@ -125,7 +125,7 @@ def test_denied_the_model_may_ask_again(team):
     again = team.answer(team.ask(), False)
     assert types(again) == [ASKED]
     assert types(team.answer(again, True)) == [CALLED, "message"]
-    assert [(one.approve, one.executed) for one in team.mock.approvals] == [(False, 0), (True, 1)]
+    assert [(approval.approve, approval.executed) for approval in team.mock.approvals] == [(False, 0), (True, 1)]
 
 
 def test_several_at_once_are_all_asked_for(team):

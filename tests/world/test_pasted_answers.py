@@ -119,7 +119,7 @@ class TestAWholeResponse:
         made = form(response())
         output = made["output"] if isinstance(made, dict) else made.output
         assert scripted(output) == [OUTPUT]
-        assert scripted(*output) == [[each] for each in OUTPUT]
+        assert scripted(*output) == [[item] for item in OUTPUT]
 
 
 def test_objects_of_the_sdk_are_taken_from_a_function_too() -> None:

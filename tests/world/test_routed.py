@@ -68,14 +68,14 @@ class TestWithTheSdk:
         mock.route("POST", "/embeddings", EMBEDDINGS)
         for _ in range(2):
             assert client.embeddings.create(**ASKED).data[0].embedding == [0.5, -0.25]
-        assert [(one.status, one.is_routed, one.request.path) for one in mock.exchanges] == [
+        assert [(exchange.status, exchange.is_routed, exchange.request.path) for exchange in mock.exchanges] == [
             (200, True, "/embeddings")
         ] * 2
 
     def test_embeddings_in_base64(self, mock: Mock, client: openai.OpenAI) -> None:
         mock.route("POST", "/embeddings", encoded)
         made = client.embeddings.create(model="text-embedding-3-small", input=["a", "b"])
-        assert [each.embedding for each in made.data] == [[0.5, -0.25]] * 2
+        assert [entry.embedding for entry in made.data] == [[0.5, -0.25]] * 2
 
     def test_embeddings_asked_for_asynchronously(self, mock: Mock) -> None:
         mock.route("POST", "/embeddings", CreateEmbeddingResponse.model_validate(EMBEDDINGS))
@@ -94,7 +94,7 @@ class TestWithTheSdk:
         foundry = openai.OpenAI(base_url=f"{mock.project_endpoint}/openai/v1", api_key=key)
         for client in (old, new, foundry):
             assert client.embeddings.create(**ASKED).data[0].embedding == [0.5, -0.25]
-        assert [one.request.dialect for one in mock.exchanges] == ["azure", "azure", "foundry"]
+        assert [exchange.request.dialect for exchange in mock.exchanges] == ["azure", "azure", "foundry"]
 
     def test_an_application_that_retrieves_first(self, mock: Mock, client: openai.OpenAI) -> None:
         mock.route("POST", "/embeddings", EMBEDDINGS)
@@ -115,12 +115,12 @@ class TestWithTheSdk:
         stream = f"data: {json.dumps(chunk)}\n\ndata: [DONE]\n\n"
         mock.route("POST", "/chat/completions", stream, headers={"content-type": "text/event-stream"})
         chunks = client.chat.completions.create(model="m", messages=[{"role": "user", "content": "x"}], stream=True)
-        assert [each.id for each in chunks] == ["c"]
+        assert [chunk.id for chunk in chunks] == ["c"]
 
     def test_errors_and_retries(self, mock: Mock, client: openai.OpenAI) -> None:
         mock.route("POST", "/embeddings", [http_error(429, "Later.", headers={"retry-after-ms": "1"}), EMBEDDINGS])
         assert client.with_options(max_retries=1).embeddings.create(**ASKED).data
-        assert [one.status for one in mock.exchanges] == [429, 200]
+        assert [exchange.status for exchange in mock.exchanges] == [429, 200]
         assert mock.losses == []
 
 
@@ -311,7 +311,8 @@ def test_what_cannot_be_routed_is_told_why(method: Any, path: Any, answer: Any, 
     "head",
     [{"status": 100}, {"status": "200"}, {"status": True}, {"headers": 5}]
     + [
-        {"headers": each} for each in ({"a": 1}, {"a b": "c"}, {"a": "b\r\nc: d"}, {"content-length": "1"}, {"a": "é…"})
+        {"headers": headers}
+        for headers in ({"a": 1}, {"a b": "c"}, {"a": "b\r\nc: d"}, {"content-length": "1"}, {"a": "é…"})
     ],
     ids=str,
 )

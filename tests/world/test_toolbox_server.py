@@ -52,7 +52,7 @@ def test_a_client_is_told_who_answers(project: ProjectClient) -> None:
 
 def test_tools_have_the_label_of_their_server(project: ProjectClient) -> None:
     find, *others = rpc(project, "tools/list")["tools"]
-    assert [each["name"] for each in others] == ["specs___drop", "specs___count"]
+    assert [tool["name"] for tool in others] == ["specs___drop", "specs___count"]
     assert (find["name"], find["description"]) == ("specs___find", "Finds a spec.")
     assert (find["annotations"], find["_meta"]) == ({"readOnlyHint": True}, {"tool_configuration": SPECS})
 
@@ -68,11 +68,11 @@ def test_tools_are_called(project: ProjectClient) -> None:
 
 def test_a_search_stands_in_the_place_of_the_tools(project: ProjectClient) -> None:
     project.mock.toolbox("box", tools=[SPECS, {"type": "toolbox_search"}])
-    assert [each["name"] for each in rpc(project, "tools/list")["tools"]] == ["tool_search", "call_tool"]
+    assert [tool["name"] for tool in rpc(project, "tools/list")["tools"]] == ["tool_search", "call_tool"]
 
     def search(**arguments: Any) -> list[str]:
         told = json.loads(call(project, "tool_search", **arguments)["content"][0]["text"])
-        return [each["name"] for each in told["tools"]]
+        return [tool["name"] for tool in told["tools"]]
 
     assert search(query="find a spec")[0] == "specs___find"
     assert search(query="weather") == []

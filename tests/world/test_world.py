@@ -136,8 +136,8 @@ class TestItsScript:
         mock.when(instructions="plan", tools="f", input="x", agent="ops").script(message("all"))
         wide = ask(instructions="plan", tools=[{"name": "f"}], input="x", metadata={"agent": "ops"})
         said = [
-            mock.world.script.next(ApiCall(one, mock.world)).lines[0].members["content"][0]["text"]
-            for one in (ask(model="o3"), wide, ask())
+            mock.world.script.next(ApiCall(request, mock.world)).lines[0].members["content"][0]["text"]
+            for request in (ask(model="o3"), wide, ask())
         ]
         assert said == ["o", "all", "else"]
 
@@ -160,7 +160,7 @@ class TestItsJournal:
         world = World()
         for status in (200, 400):
             world.add_exchange(ask(), Answer(status))
-        assert [(one.number, one.status) for one in world.exchanges] == [(1, 200), (2, 400)]
+        assert [(exchange.number, exchange.status) for exchange in world.exchanges] == [(1, 200), (2, 400)]
 
     @pytest.mark.parametrize("keep", [1, 5])
     def test_keeps_the_latest_when_it_is_bounded(self, keep: int) -> None:

@@ -99,9 +99,9 @@ when:
         )
         store = world.store
         assert store.connections["search"]["credentials"] == {"key": "secret", "type": "ApiKey"}
-        assert [each["modelName"] for each in store.deployments.values()] == ["gpt-4.1", "Phi-4"]
+        assert [deployment["modelName"] for deployment in store.deployments.values()] == ["gpt-4.1", "Phi-4"]
         assert store.indexes["docs"].latest["members"]["indexName"] == "docs"
-        assert [list(each.blobs) for each in store.blobs.values()] == [["a.txt"]]
+        assert [list(blob.blobs) for blob in store.blobs.values()] == [["a.txt"]]
         (memory,) = store.memory_stores["coffee"].items.values()
         assert (memory["content"], memory["scope"]) == ("Prefers dark roast.", "user_1")
         assert (store.skills["refunds"].default, store.toolboxes["team"].default) == ("1", "1")
@@ -176,9 +176,9 @@ when:
         )
         tools = [{"name": "f"}]
         assert take_turn(world, input="hi", tools=tools) == [message("a")]
-        for other in ({"input": "hi there", "tools": tools}, {"input": "hi"}):
+        for request in ({"input": "hi there", "tools": tools}, {"input": "hi"}):
             with pytest.raises(ScriptError, match="The closest is when"):
-                take_turn(world, **other)
+                take_turn(world, **request)
 
     def test_settings_are_of_every_world(self, write: Write) -> None:
         script = load_script_file(

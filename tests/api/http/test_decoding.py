@@ -68,7 +68,7 @@ def test_a_stream_is_the_data_of_its_events(said: str, events: list[Any], flags:
     ],
 )
 def test_the_lines_around_the_data_of_an_event_are_looked_at(said: str, wrong: list[tuple[str, str]]) -> None:
-    assert [each[:2] for each in decode_answer(said.encode(), EVENTS).misframed] == wrong
+    assert [event[:2] for event in decode_answer(said.encode(), EVENTS).misframed] == wrong
 
 
 def test_a_stream_needs_no_header() -> None:

@@ -200,7 +200,7 @@ class TestPlainVcrpy:
         text = (Path(__file__).parent.parent / "test_weather.yaml").read_text(encoding="utf-8")
         cassette = parse_cassette(text, "it")
         assert cassette.header is None
-        assert [one.status for one in cassette.interactions] == [200, 200]
+        assert [interaction.status for interaction in cassette.interactions] == [200, 200]
         assert json.loads(cassette.interactions[0].body)["model"] == "gpt-4.1"
         assert cassette.interactions[0].chunks[0][0] == 0.0
         assert "content-length" not in cassette.interactions[0].answer_headers
@@ -331,26 +331,26 @@ class TestTheSchema:
         schema = json.loads((schemas_directory() / "cassette.json").read_text(encoding="utf-8"))
         jsonschema.Draft202012Validator.check_schema(schema)
         defined = schema["$defs"]
-        assert set(defined["header"]["properties"]) == {each.name for each in fields(CassetteHeader)}
+        assert set(defined["header"]["properties"]) == {field.name for field in fields(CassetteHeader)}
         assert defined["spelling"]["enum"] == [*JSON_STYLES]
         assert defined["header"]["properties"]["evidence"]["enum"] == [*LEVELS]
-        assert set(defined["origin"]["properties"]) == {each.name for each in fields(Origin)}
+        assert set(defined["origin"]["properties"]) == {field.name for field in fields(Origin)}
         assert defined["origin"]["properties"]["published"]["items"]["enum"] == [*PUBLISHED_MEMBERS, *FURTHER_MEMBERS]
 
     def test_says_of_every_place_what_belongs_there(self):
         schema = json.loads((schemas_directory() / "cassette.json").read_text(encoding="utf-8"))
-        assert [place for place, one in places(schema) if not ("description" in one or "$ref" in one)] == []
+        assert [place for place, part in places(schema) if not ("description" in part or "$ref" in part)] == []
 
 
 def places(schema: dict[str, Any], place: str = "") -> Iterator[tuple[str, dict[str, Any]]]:
     """Every schema within a schema."""
     yield place, schema
     for name in ("properties", "$defs"):
-        for member, one in schema.get(name, {}).items():
-            yield from places(one, f"{place}/{member}")
-    for one in (schema.get("items"), schema.get("additionalProperties"), *schema.get("prefixItems", ())):
-        if isinstance(one, dict):
-            yield from places(one, f"{place}/*")
+        for member, child in schema.get(name, {}).items():
+            yield from places(child, f"{place}/{member}")
+    for part in (schema.get("items"), schema.get("additionalProperties"), *schema.get("prefixItems", ())):
+        if isinstance(part, dict):
+            yield from places(part, f"{place}/*")
 
 
 def test_an_origin_comes_back_with_its_exchange_and_its_socket():

@@ -118,7 +118,7 @@ class TestWhatIsTakenDown:
             gate.open()
             assert b"time" in b"".join(pieces)
         (interaction,) = front.interactions()
-        seconds = [at for at, _ in interaction.chunks]
+        seconds = [time for time, _ in interaction.chunks]
         assert seconds == sorted(seconds)
         assert len(interaction.chunks) == interaction.answer.count(b"event: ")
         assert seconds[5] - seconds[4] >= 0.2

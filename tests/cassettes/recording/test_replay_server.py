@@ -37,7 +37,7 @@ def exchange(input: str, answer: str, status: int = 200, **more: Any) -> Interac
 
 def stream(input: str, *chunks: tuple[float, str], cut: bool = False) -> Interaction:
     body = json.dumps({"input": input}).encode()
-    chunks_at = tuple((at, f"data: {text}\n\n".encode()) for at, text in chunks)
+    chunks_at = tuple((time, f"data: {text}\n\n".encode()) for time, text in chunks)
     return Interaction("POST", URL, REQUEST, body, 200, STREAMED, chunks_at, cut)
 
 
@@ -190,15 +190,19 @@ class TestAConnection:
 class TestWhatIsLoaded:
     def record(self, path: Path, *interactions: Interaction) -> None:
         with open_recorder(path, CassetteHeader()) as cassette:
-            for each in interactions:
-                cassette.add(each)
+            for interaction in interactions:
+                cassette.add(interaction)
 
     def test_is_one_cassette_or_all_of_a_folder(self, tmp_path):
         self.record(tmp_path / "b.yaml", exchange("b", "B"))
         self.record(tmp_path / "a.yaml", exchange("a", "A"), socket(("client", "{}")))
         (tmp_path / "other.yaml").write_text("name: nothing recorded\n")
-        assert [each.answer for each in load_recordings(tmp_path)] == [b'{"said": "A"}', b"", b'{"said": "B"}']
-        assert [each.answer for each in load_recordings(tmp_path / "b.yaml")] == [b'{"said": "B"}']
+        assert [recording.answer for recording in load_recordings(tmp_path)] == [
+            b'{"said": "A"}',
+            b"",
+            b'{"said": "B"}',
+        ]
+        assert [recording.answer for recording in load_recordings(tmp_path / "b.yaml")] == [b'{"said": "B"}']
 
     def test_is_something_or_an_error(self, tmp_path):
         with pytest.raises(ConfigError, match="it holds no recordings"):

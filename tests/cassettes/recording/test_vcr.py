@@ -119,7 +119,7 @@ def record_with_a_rest(http, live, world, file):
 def test_a_stream_reaches_the_client_while_it_is_recorded_and_keeps_its_times(http, live, world, file):
     got = record_with_a_rest(http, live, world, file)
     (interaction,) = read_cassette(file).interactions
-    times = [at for at, _ in interaction.chunks]
+    times = [time for time, _ in interaction.chunks]
     assert [len(data) for _, data in interaction.chunks] == [len(data) for _, data in got]
     assert times == sorted(times)
     assert times[-1] - times[0] >= SLOW
@@ -131,7 +131,7 @@ def test_it_is_replayed_at_once_or_at_the_pace_at_which_it_came(http, live, worl
         slow = read_stream(http, live.url, REQUEST)
     text = file.read_text(encoding="utf-8")
     file.write_text(re.sub(r"\[0\.\d+, (?=\d+\])", "[600.0, ", text), encoding="utf-8")
-    assert {at for at, _ in read_cassette(file).interactions[0].chunks} == {600.0}
+    assert {time for time, _ in read_cassette(file).interactions[0].chunks} == {600.0}
     with use_cassette(file):
         quick = read_stream(http, live.url, REQUEST)
     assert slow[-1][0] >= SLOW

@@ -45,7 +45,7 @@ class TestAConnection:
         assert (interaction.uri, interaction.status, interaction.cut) == (f"{live}/v1/responses", 101, False)
         assert [text for _, by, text in interaction.frames if by == "client"] == [CREATE, CREATE]
         assert [json.loads(text) for _, by, text in interaction.frames if by == "server"] == [*first, *second]
-        seconds = [at for at, _, _ in interaction.frames]
+        seconds = [time for time, _, _ in interaction.frames]
         assert seconds == sorted(seconds)
 
     def test_that_is_open_is_preserved_as_far_as_it_came(self, front, world):

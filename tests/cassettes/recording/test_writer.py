@@ -34,12 +34,12 @@ def file(tmp_path):
 
 def record(file, *interactions, **options):
     with open_recorder(file, CassetteHeader(), **options) as recorder:
-        for one in interactions:
-            recorder.add(one)
+        for interaction in interactions:
+            recorder.add(interaction)
 
 
 def others(file):
-    return sorted(each.name for each in file.parent.iterdir() if each != file)
+    return sorted(entry.name for entry in file.parent.iterdir() if entry != file)
 
 
 def test_what_was_added_is_in_the_file(file):
@@ -72,7 +72,7 @@ def test_what_the_header_says_already_stays(file):
 
 def test_stored_interactions_come_first(file):
     record(file, over_http({"n": 2}, {}), existing=[over_http({"n": 1}, {})])
-    assert [one.body for one in read_cassette(file).interactions] == [b'{"n":1}', b'{"n":2}']
+    assert [interaction.body for interaction in read_cassette(file).interactions] == [b'{"n":1}', b'{"n":2}']
 
 
 def test_nothing_recorded_is_nothing_written(file):
@@ -147,7 +147,7 @@ class TestACassetteThatGrows:
         recorder.save_if_due(lambda: [over_http({"n": 2}, {})] * 2)
         with pytest.raises(SecretFound, match=r"line 7: a key\n.*The first 1 exchange of this recording are there"):
             recorder.save()
-        assert [one.body for one in read_cassette(file).interactions] == [b'{"n":1}']
+        assert [interaction.body for interaction in read_cassette(file).interactions] == [b'{"n":1}']
 
 
 @pytest.mark.parametrize(

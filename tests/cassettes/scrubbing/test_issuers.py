@@ -27,7 +27,7 @@ def example(id: str) -> tuple[str, str]:
     rule = RULES[id]
     for seed in range(300):
         text = f"it is {make_up(rule.pattern, seed)} ."
-        text = text if any(each in text.lower() for each in rule.keywords) else f"of {rule.keywords[0]} {text}"
+        text = text if any(keyword in text.lower() for keyword in rule.keywords) else f"of {rule.keywords[0]} {text}"
         if spans := [span for span in rule.spans(text, 0, len(text)) if span in find_keys(text)]:
             return text, text[slice(*spans[0])]
     raise AssertionError(f"no key of {id} was made up")
@@ -39,7 +39,7 @@ EXAMPLES = {id: example(id) for id in RULES}
 def deltas(text: str) -> Interaction:
     cut = len(text) // 2
     event = {"type": "response.output_text.delta", "item_id": "m"}
-    return streamed(*(sse({**event, "delta": each}) for each in (text[:cut], text[cut:])))
+    return streamed(*(sse({**event, "delta": half}) for half in (text[:cut], text[cut:])))
 
 
 POSITIONS: dict[str, Callable[[str], Interaction]] = {
@@ -62,9 +62,9 @@ def test_no_key_of_an_issuer_is_left(position):
     dirty = [POSITIONS[position](text) for text, _ in EXAMPLES.values()]
     clean = scrub_interactions(dirty)
     left = []
-    for (id, (text, key)), one in zip(EXAMPLES.items(), clean, strict=True):
+    for (id, (text, key)), masked in zip(EXAMPLES.items(), clean, strict=True):
         forms = (key, quote(key, safe=""), base64.b64encode(text.encode()).decode())
-        left += [id] if any(each in bytes_of(one) for each in forms) else []
+        left += [id] if any(form in bytes_of(masked) for form in forms) else []
     assert left == []
     assert scrub_interactions(clean) == clean
     assert secrets_in(dump_cassette(CassetteHeader(), clean)) == ()

@@ -25,7 +25,7 @@ from tests.support.texts.planted_secrets import KEYS, KINDS, NAMES, VALUE_OF_NAM
 def wrap_at_escapes(text: str) -> str:
     """Base64 in lines, whose ends were escaped and left so."""
     encoded = base64.b64encode(f"{'-' * 50}\n{text}\n{'-' * 50}".encode()).decode()
-    return "it is\\n" + "\\n".join(encoded[at : at + 64] for at in range(0, len(encoded), 64)) + "\\n"
+    return "it is\\n" + "\\n".join(encoded[number : number + 64] for number in range(0, len(encoded), 64)) + "\\n"
 
 
 ENCODINGS: dict[str, Callable[[str], str]] = {
@@ -42,7 +42,7 @@ ENCODINGS: dict[str, Callable[[str], str]] = {
     "hexadecimal": lambda text: text.encode().hex(),
     "base32": lambda text: base64.b32encode(text.encode()).decode(),
     "HTML": lambda text: f"<p>{html.escape(text)}</p>",
-    "HTML, all escaped": lambda text: "".join(f"&#{ord(each)};" for each in text),
+    "HTML, all escaped": lambda text: "".join(f"&#{ord(character)};" for character in text),
 }
 
 
@@ -96,16 +96,16 @@ WHOLE: dict[str, Callable[[str], Interaction]] = {
 
 def as_deltas(first: str, second: str) -> Interaction:
     event = {"type": "response.output_text.delta", "item_id": "m"}
-    return streamed(*(sse({**event, "delta": each}) for each in (first, second)))
+    return streamed(*(sse({**event, "delta": half}) for half in (first, second)))
 
 
 def as_parts(first: str, second: str) -> Interaction:
-    parts = [{"type": "input_text", "text": each} for each in (first, second)]
+    parts = [{"type": "input_text", "text": half} for half in (first, second)]
     return over_http({"input": [{"role": "user", "content": parts}]}, {})
 
 
 def as_items(first: str, second: str) -> Interaction:
-    return over_http({"input": [{"type": "function_call_output", "output": each} for each in (first, second)]}, {})
+    return over_http({"input": [{"type": "function_call_output", "output": half} for half in (first, second)]}, {})
 
 
 def as_streamed_parts(first: str, second: str) -> Interaction:
@@ -147,7 +147,7 @@ def is_left(one: Interaction, secret: str, planted: str) -> bool:
     """Whether a line of a secret, or the text that it was planted in, is still to be found."""
     text = everything_in(one)
     lines = [line for line in secret.splitlines() if len(line) > 5]
-    return any(each in text for each in (planted, json.dumps(planted)[1:-1], quote(planted, safe=""), *lines))
+    return any(form in text for form in (planted, json.dumps(planted)[1:-1], quote(planted, safe=""), *lines))
 
 
 @pytest.mark.parametrize(
@@ -162,7 +162,9 @@ def test_no_kind_is_left(position, encoding):
     clean = scrub_interactions(map(WHOLE[position], planted.values()))
     text = dump_cassette(CassetteHeader(), clean)
     written = parse_cassette(text, "it").interactions
-    assert [kind for kind, one in zip(kinds, written, strict=True) if is_left(one, KINDS[kind][1], planted[kind])] == []
+    assert [
+        kind for kind, text in zip(kinds, written, strict=True) if is_left(text, KINDS[kind][1], planted[kind])
+    ] == []
     assert secrets_in(text) == ()
 
 
@@ -171,15 +173,15 @@ def test_no_kind_is_left(position, encoding):
 def test_no_half_of_a_split_secret_is_left(position):
     kinds = KINDS if position == "two deltas" else KEYS
     cut = {kind: halves(around.format(secret), secret) for kind, (around, secret) in kinds.items()}
-    dirty = [SPLIT[position](*each) for each in cut.values()]
+    dirty = [SPLIT[position](*halves) for halves in cut.values()]
     clean = scrub_interactions(dirty)
     left = []
-    for (kind, (_, secret)), one in zip(kinds.items(), clean, strict=True):
+    for (kind, (_, secret)), masked in zip(kinds.items(), clean, strict=True):
         edges = [max(half.splitlines(), key=len) for half in halves(secret, secret)]
-        left += [kind] if all(edge in everything_in(one) for edge in edges) else []
+        left += [kind] if all(edge in everything_in(masked) for edge in edges) else []
     assert left == []
     assert secrets_in(dump_cassette(CassetteHeader(), clean)) == ()
-    texts = [dump_cassette(CassetteHeader(), [one]) for one in dirty]
+    texts = [dump_cassette(CassetteHeader(), [interaction]) for interaction in dirty]
     assert [kind for kind, text in zip(kinds, texts, strict=True) if not secrets_in(text)] == []
 
 
@@ -194,9 +196,9 @@ def test_the_gate_sees_every_kind(kind):
 @pytest.mark.parametrize("name", slow_except_every(8, NAMES))
 def test_the_value_of_a_revealing_name_is_masked(name):
     value = {name: VALUE_OF_NAME, "nested": [{name: VALUE_OF_NAME}], "note": "stays"}
-    for one in (over_http(value, {}), tool_output(json.dumps(value)), arguments(json.dumps(value))):
-        assert secrets_in(dump_cassette(CassetteHeader(), [one]))
-        (clean,) = scrub_interactions([one])
+    for dirty in (over_http(value, {}), tool_output(json.dumps(value)), arguments(json.dumps(value))):
+        assert secrets_in(dump_cassette(CassetteHeader(), [dirty]))
+        (clean,) = scrub_interactions([dirty])
         assert VALUE_OF_NAME not in everything_in(clean)
         assert "stays" in everything_in(clean)
 
@@ -228,7 +230,7 @@ def test_a_request_with_secrets_is_replayed():
     requests = [tool_output(around.format(secret)) for around, secret in KINDS.values()]
     replay = Replay(parse_cassette(dump_cassette(CassetteHeader(), scrub_interactions(requests)), "it").interactions)
     assert [
-        kind for kind, one in zip(KINDS, requests, strict=True) if not isinstance(replay.play(one), Interaction)
+        kind for kind, request in zip(KINDS, requests, strict=True) if not isinstance(replay.play(request), Interaction)
     ] == []
 
 

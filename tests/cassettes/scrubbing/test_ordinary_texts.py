@@ -30,4 +30,4 @@ def test_neighbouring_parts_stay_too():
     parts = [{"type": "input_text", "text": text} for text in TEXTS if not text.startswith("data:")]
     (clean,) = scrub_interactions([over_http({"input": [{"role": "user", "content": parts}]}, {})])
     written = json.loads(clean.body)["input"][0]["content"]
-    assert len([one for one, other in zip(parts, written, strict=True) if one != other]) <= 1
+    assert len([part for part, text in zip(parts, written, strict=True) if part != text]) <= 1

@@ -52,7 +52,7 @@ SECRETS = FORMS | KNOWN
 
 
 def escaped(text: str) -> str:
-    return "".join(f"\\u{ord(each):04x}" for each in text)
+    return "".join(f"\\u{ord(character):04x}" for character in text)
 
 
 ENCODINGS: dict[str, Callable[[str], str]] = {
@@ -92,7 +92,7 @@ def deltas(text: str) -> list[dict[str, str]]:
 
 def in_bytes(planted: str, size: int) -> Interaction:
     raw = sse({"type": "response.completed", "text": planted})
-    return streamed(*(raw[at : at + size] for at in range(0, len(raw), size)))
+    return streamed(*(raw[number : number + size] for number in range(0, len(raw), size)))
 
 
 def refused(planted: str) -> Interaction:
@@ -146,7 +146,7 @@ def arguments(planted: str) -> Interaction:
     """JSON in JSON, told in small pieces."""
     text = json.dumps({"a": json.dumps({"b": planted})})
     kind = {"type": "response.function_call_arguments.delta", "item_id": "fc_1"}
-    return streamed(*(sse({**kind, "delta": text[at : at + 12]}) for at in range(0, len(text), 12)))
+    return streamed(*(sse({**kind, "delta": text[number : number + 12]}) for number in range(0, len(text), 12)))
 
 
 POSITIONS: dict[str, Callable[[str], Interaction]] = {
@@ -225,7 +225,7 @@ def test_no_planted_secret_is_left(position, encoding):
     clean = scrub_interactions(interactions)
     text = dump_cassette(CassetteHeader(), clean)
     _, *written = parse_cassette(text, "it").interactions
-    assert [name for name, one in zip(SECRETS, written, strict=True) if left(one, SECRETS[name], planted[name])] == []
+    assert [name for name, text in zip(SECRETS, written, strict=True) if left(text, SECRETS[name], planted[name])] == []
     assert [name for name, secret in SECRETS.items() if secret in text] == []
     assert secrets_in(text, known_secrets(interactions)) == ()
 
@@ -302,7 +302,9 @@ def test_a_pseudonym_has_length_prefix_and_alphabet_and_is_its_own(id):
     other = pseudonym(id)
     assert other != id
     assert len(other) == len(id)
-    assert [each for each in other if each in "-_"] == [each for each in id if each in "-_"]
+    assert [character for character in other if character in "-_"] == [
+        character for character in id if character in "-_"
+    ]
     assert pseudonym(other) == other
     assert is_pseudonym(other)
     assert not is_pseudonym(id)
@@ -347,7 +349,7 @@ def test_chunks_move_with_a_text_that_became_another_length():
 
 def test_a_compressed_stream_keeps_its_times():
     (clean,) = scrub_interactions([zipped_stream("word")])
-    assert [at for at, _ in clean.chunks] == [0.0, 1.0, 2.0, 3.0]
+    assert [time for time, _ in clean.chunks] == [0.0, 1.0, 2.0, 3.0]
 
 
 def test_what_the_model_says_of_accounts_stays():
@@ -497,7 +499,7 @@ def test_ciphertexts_are_left_alone():
 
 
 @pytest.mark.parametrize(
-    "position", slow_except_every(4, [each for each in POSITIONS if each not in ("header of an answer", "path")])
+    "position", slow_except_every(4, [place for place in POSITIONS if place not in ("header of an answer", "path")])
 )
 def test_scrubbing_twice_changes_nothing_more(position):
     clean = scrub_interactions([POSITIONS[position](encode(FORMS["key"])) for encode in ENCODINGS.values()])

@@ -101,7 +101,7 @@ def test_requests_that_the_store_could_not_take_are_logged_and_counted(start):
     assert 'harness_requests_total{dialect="openai",operation="POST /responses",status="503"} 2.0' in said
     _, _, said = served.end(signal.SIGTERM)
     logged = [json.loads(line) for line in said.splitlines() if line.startswith("{")]
-    assert [one["status"] for one in logged] == [200, 503, 503]
+    assert [line["status"] for line in logged] == [200, 503, 503]
     assert logged[-1].items() >= {"operation": "POST /responses", "model": "gpt-4.1", "world": None}.items()
 
 
@@ -116,7 +116,7 @@ def test_a_store_that_is_full(start):
         assert "maxmemory" in full.json["error"]["message"]
         say(port, "CONFIG", "SET", "maxmemory", "100mb")
         assert create(served.port).status == 200
-        numbers = [each["number"] for each in ask(served.port, "GET", "/_harness/exchanges").json]
+        numbers = [exchange["number"] for exchange in ask(served.port, "GET", "/_harness/exchanges").json]
         assert len(numbers) == 2 + seen.count(200)
 
 
@@ -132,9 +132,9 @@ def test_a_slow_store_and_one_that_breaks_off(start, redis_port, store):
         for _ in range(8):
             time.sleep(0.06)
             wire.cut()
-        answers = [each.result() for each in asked]
-    texts = [text_of(each) for each in answers if each.status == 200]
-    unknown = [each for each in answers if each.status == 503 and each.headers.get("x-should-retry") == "false"]
+        answers = [request.result() for request in asked]
+    texts = [text_of(answer) for answer in answers if answer.status == 200]
+    unknown = [answer for answer in answers if answer.status == 503 and answer.headers.get("x-should-retry") == "false"]
     assert max(Counter(texts).values()) == 1
     taken = ask(other.port, "GET", "/_harness/said").json
     assert len(texts) < len(taken) <= len(texts) + 1 + len(unknown)
@@ -170,7 +170,7 @@ def test_clocks_of_machines_do_not_matter(start, store):
     late = serving(*store, patch="import time; now = time.time; time.time = lambda: now() + 60")
     with late as other:
         served = start(*store)
-        times = [create(each.port).json["created_at"] for each in (served, other, served, other)]
+        times = [create(server.port).json["created_at"] for server in (served, other, served, other)]
     assert times == list(range(times[0], times[0] + 4))
 
 
@@ -195,10 +195,10 @@ def test_a_worker_killed_at_any_moment_leaves_nothing_half_done(start, store):
             for pid in children(risky.child.pid):
                 with suppress(ProcessLookupError):
                     os.kill(pid, signal.SIGKILL)
-            seen += [text for each in asked if (text := each.result())]
+            seen += [text for request in asked if (text := request.result())]
         seen.append(text_of(create(safe.port)))
         if attempt % 50 == 49:
-            said = [each["text"] for each in ask(safe.port, "GET", "/_harness/said").json]
+            said = [reply["text"] for reply in ask(safe.port, "GET", "/_harness/said").json]
             assert max(Counter(seen).values()) == 1
             assert said == [f"turn {number}" for number in range(len(said))]
             assert set(seen) <= set(said)
@@ -232,7 +232,7 @@ def test_chains_over_two_addresses_behind_a_balancer(store):
             ends = list(agents.map(lambda number: _chain(wire.port, number), range(1000)))
         assert ends == ["after thanks"] * 1000
         journal = ask(ours.port, "GET", "/_harness/exchanges").json
-        assert [each["number"] for each in journal] == list(range(journal[0]["number"], 3_001))
+        assert [exchange["number"] for exchange in journal] == list(range(journal[0]["number"], 3_001))
         wire.close()
 
 
@@ -258,5 +258,5 @@ def test_a_key_is_used_without_end_where_its_requests_are_known(store, redis_por
             assert ask(late.port, "GET", "/_harness/exchanges").status == 503
             assert create(ours.port, previous_response_id=ids[0]).status == 200
             assert ask(late.port, "POST", "/_harness/world", {"name": "again"}).status == 200
-            assert {create(each.port).status for each in (late, ours, other)} == {200}
+            assert {create(server.port).status for server in (late, ours, other)} == {200}
             assert len(ask(ours.port, "GET", "/_harness/exchanges").json) == 3

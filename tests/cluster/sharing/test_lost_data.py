@@ -72,13 +72,13 @@ def lose_the_end(port: int, prefix: str) -> None:
 def test_however_it_is_lost_each_server_that_knew_it_says_so(start_unlooking, store, redis_port, lose):
     ours, other = start_unlooking(*store), start_unlooking(*store)
     script(ours.port)
-    assert [text_of(create(each.port)) for each in (ours, other, ours)] == TURNS
+    assert [text_of(create(server.port)) for server in (ours, other, ours)] == TURNS
     lose(redis_port, store[-1])
     assert_told_once(ours.port)
     assert is_lost(other.port)
-    assert 503 not in [create(each.port).status for each in (other, ours)]
+    assert 503 not in [create(server.port).status for server in (other, ours)]
     ask(other.port, "POST", "/_harness/world", {"name": "the next test"})
-    assert [verdict(each.port) for each in (ours, other)] == [None, None]
+    assert [verdict(server.port) for server in (ours, other)] == [None, None]
 
 
 def test_a_log_that_others_have_continued_after_it_was_shorter(start_unlooking, store, redis_port):

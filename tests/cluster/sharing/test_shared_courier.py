@@ -144,7 +144,7 @@ class TestServersThatShareAStore:
         assert [body["data"]["id"] for _, body in (begun, left)] == jobs
         assert again == begun  # as the API tries again what has got no answer: the receiver knows it by its id
         made = deliveries(other.port)
-        assert [(each["response"], each["attempt"], each["status"], each["error"]) for each in made] == [
+        assert [(entry["response"], entry["attempt"], entry["status"], entry["error"]) for entry in made] == [
             (jobs[0], 1, None, SERVER_ENDED),
             (jobs[1], 1, 200, ""),
             (jobs[0], 2, 200, ""),
@@ -184,7 +184,7 @@ class TestWorkers:
             for _ in range(2):
                 ask(server.port, "POST", "/_harness/advance", {}, key)
             made = ask(server.port, "GET", "/_harness/deliveries", key=key).json["deliveries"]
-            assert [(each["response"], each["status"]) for each in made] == [(jobs[-1], 200)]
+            assert [(entry["response"], entry["status"]) for entry in made] == [(jobs[-1], 200)]
         assert sorted(hook.responses) == sorted(jobs)
 
 

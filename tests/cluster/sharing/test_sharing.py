@@ -25,8 +25,8 @@ def test_answers_are_those_from_memory(start, store):
     everything(alone)
     everything(shared)
     assert len(alone.said) > 40
-    for expected, found in zip(alone.said, shared.said, strict=True):
-        assert found == expected
+    for expected, reply in zip(alone.said, shared.said, strict=True):
+        assert reply == expected
 
 
 def test_a_server_that_comes_late_knows_it_all(start, store):
@@ -45,7 +45,7 @@ def test_a_turn_is_taken_once(start, store):
         answers = list(clients.map(lambda number: create(ports[number % 2]), range(200)))
     assert sorted(map(text_of, answers)) == sorted(turns)
     assert max(Counter(answer.json["id"] for answer in answers).values()) == 1
-    numbers = [[each["number"] for each in ask(port, "GET", "/_harness/exchanges").json] for port in ports]
+    numbers = [[exchange["number"] for exchange in ask(port, "GET", "/_harness/exchanges").json] for port in ports]
     assert numbers == [list(range(1, 201))] * 2
 
 

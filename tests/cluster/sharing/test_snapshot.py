@@ -53,8 +53,8 @@ def test_what_comes_back_from_a_snapshot_answers_as_before(start, store):
         dropped = Interrupted(ours.port)
         everything(dropped)
     assert len(alone.said) > 40
-    for expected, found in zip(alone.said, dropped.said, strict=True):
-        assert found == expected
+    for expected, reply in zip(alone.said, dropped.said, strict=True):
+        assert reply == expected
 
 
 @pytest.mark.slow
@@ -106,7 +106,7 @@ def test_a_websocket_goes_on_in_all_servers(store):
                 assert len(ask(late.port, "GET", "/_harness/exchanges").json) == 1
                 assert _last_text(wire, asked) == "two"
                 assert text_of(create(late.port)) == "three"
-                journals = [ask(each.port, "GET", "/_harness/exchanges").body for each in (ours, late)]
+                journals = [ask(server.port, "GET", "/_harness/exchanges").body for server in (ours, late)]
                 assert journals[0] == journals[1]
 
 
@@ -121,7 +121,7 @@ def test_a_connection_that_is_observed_comes_back(api):
     events = made.sessions["one"].receive('{"type": "response.create", "model": "gpt-4.1", "input": "and?"}')
     assert events[-1]["type"] == "response.completed"
     assert made.world is not None
-    assert (made.world.exchange_count, [one.operation for one in told]) == (2, ["WS /responses"] * 2)
+    assert (made.world.exchange_count, [entry.operation for entry in told]) == (2, ["WS /responses"] * 2)
 
 
 def _last_text(wire, asked):

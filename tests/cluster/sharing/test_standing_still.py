@@ -87,9 +87,9 @@ def test_requests_of_all_kinds(served: Served, wire: Wire) -> None:
         lambda: ask(served.port, "POST", "/_harness/script", {"script": ["one"]}),
         lambda: ask(served.port, "DELETE", "/_harness/world"),
     ]
-    for each in asked:
+    for request in asked:
         with within(SECONDS + SLACK):
-            answer = each()
+            answer = request()
         assert (answer.status, answer.headers.get("x-should-retry")) == (503, None)
 
 
@@ -100,7 +100,7 @@ def test_those_who_come_meanwhile_do_not_wait_one_after_another(served: Served, 
         for number in range(20):
             asked.append(clients.submit(create, served.port, key=f"sk-{number}"))
             time.sleep(SECONDS / 25)
-        assert {each.result().status for each in asked} == {503}
+        assert {request.result().status for request in asked} == {503}
 
 
 def test_health_and_metrics_do_not_wait_at_all(wire: Wire, store: tuple[str, ...]) -> None:

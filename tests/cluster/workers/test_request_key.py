@@ -86,9 +86,9 @@ def test_the_key_is_the_one_that_the_app_sees(head: bytes, key: str) -> None:
     assert KEYS.find(scope["path"], headers, parse_query(scope["query_string"])) == key
     assert KEYS.read(sent) == key
     reader = HeadReader()
-    for at in range(0, len(sent), 7):
+    for number in range(0, len(sent), 7):
         assert not reader.is_whole
-        reader.feed(sent[at : at + 7])
+        reader.feed(sent[number : number + 7])
     assert (reader.is_whole, KEYS.read_from(reader.url, reader.headers)) == (True, key)
 
 

@@ -51,8 +51,8 @@ class Carried:
                         key.data.pump()
 
     def close(self) -> None:
-        for each in (self.client, self.below, self.worker):
-            each.close()
+        for end in (self.client, self.below, self.worker):
+            end.close()
         self._thread.join(10)
         assert self.relay.has_ended
 

@@ -148,9 +148,9 @@ def test_a_head_of_any_form_leads_to_the_world_of_its_key(workers, before):
         sent = request(key)
         sent = before + (sent.partition(b"\r\n")[2] if before[:4] == b"POST" else sent)
         with workers.say(sent) as wire:
-            assert [each[:3] for each in answers_of(wire, 1)] == [b"200"]
+            assert [answer[:3] for answer in answers_of(wire, 1)] == [b"200"]
             wire.sendall(sent)
-            assert [each[:3] for each in answers_of(wire, 1)] == [b"200"]
+            assert [answer[:3] for answer in answers_of(wire, 1)] == [b"200"]
         assert create(workers.port, key=key).status == 200
     assert [len(ask(workers.port, "GET", "/_harness/exchanges", key=key).json) for key in keys] == [3] * 4
 

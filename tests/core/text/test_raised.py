@@ -55,4 +55,4 @@ def test_code_is_named_with_its_place() -> None:
 def test_a_place_is_that_of_the_user_who_calls() -> None:
     place = find_calling_place()
     assert (place.file, place.short) == (__file__, f"{HERE}:{place.line}")
-    assert [str(each) for each in (Place("/a/b.py", 3), Place("/a/b.py"), Place())] == ["/a/b.py:3", "/a/b.py", ""]
+    assert [str(place) for place in (Place("/a/b.py", 3), Place("/a/b.py"), Place())] == ["/a/b.py:3", "/a/b.py", ""]

@@ -146,12 +146,12 @@ def test_agents(mock: Mock, ask: Ask) -> None:
     mock.when(instructions="the planner").script(function_call("transfer_to_ops", {}))
     mock.when(instructions="are ops").script(function_call("deploy", {"ref": "v2"}), message("v2 is live."))
     history: list[Any] = [user("Ship v2.")]
-    for instructions, tool, said in (
+    for instructions, tool, text in (
         ("You are the planner.", HAND_OVER, "ops takes over"),
         ("You are ops.", DEPLOY, "v2 is live"),
     ):
         [call] = ask(history, instructions=instructions, tools=[tool]).json()["output"]
-        history = [*history, call, output(call, said)]
+        history = [*history, call, output(call, text)]
     ask(history, instructions="You are ops.", tools=[DEPLOY])
 
 

@@ -168,7 +168,7 @@ def judge(*more: dict[str, Any], expected: str = "green", **content: Any) -> lis
         "losses": [],
         "refusals": 0,
     }
-    return judged(run, [one | content, *(one | each for each in more)], "")
+    return judged(run, [one | content, *(one | member for member in more)], "")
 
 
 class TestATable:

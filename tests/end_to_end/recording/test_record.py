@@ -319,7 +319,7 @@ class TestAnInterruption:
         assert [
             json.loads(interaction.answer)["output"][0]["content"][0]["text"] for interaction in interactions_in(file)
         ] == ["whole"]
-        assert [each.name for each in tmp_path.iterdir()] == ["a.yaml"]
+        assert [entry.name for entry in tmp_path.iterdir()] == ["a.yaml"]
 
     def test_ends_also_a_command_that_does_not_listen(self, live, tmp_path, monkeypatch):
         monkeypatch.setattr("harness.cli.support.run_command.GRACE_SECONDS", 0.2)

@@ -132,7 +132,7 @@ def test_a_client_of_any_language_is_recorded_and_played_to(client: Command, liv
     assert [interaction.status for interaction in (first, streamed, refused)] == [200, 200, 400]
     assert len(streamed.chunks) == streamed.answer.count(b"event: ") >= 10
     assert KEY not in file.read_text()
-    assert [found.status for found in read_recording(file)] == [200, 200, 400]
+    assert [recorded.status for recorded in read_recording(file)] == [200, 200, 400]
 
     player = ReplayApp(load_recordings(file))
     with serving(player) as origin:
@@ -236,7 +236,7 @@ def test_a_foreign_server_over_tls_is_played_byte_for_byte(record, play, foreign
     assert all(len(recorded[number][2]) > 1 for number in (1, 2))
     again = play(foreign, file)
     assert [(status, kind) for status, kind, _ in again] == [(status, kind) for status, kind, _ in recorded]
-    assert [b"".join(pieces) for _, _, pieces in again] == [masked(*one) for one in recorded]
+    assert [b"".join(pieces) for _, _, pieces in again] == [masked(*answer) for answer in recorded]
     if play is played_in_process:
         assert [[*map(len, pieces)] for _, _, pieces in again] == [[*map(len, pieces)] for _, _, pieces in recorded]
 

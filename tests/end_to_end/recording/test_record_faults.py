@@ -105,7 +105,7 @@ class TestARecorder:
             child.wait(30)
             assert recorded(file) == 3
         assert record(live, file, asking())[0] == 0
-        assert [each.name for each in file.parent.iterdir()] == ["a.yaml"]
+        assert [entry.name for entry in file.parent.iterdir()] == ["a.yaml"]
 
     @pytest.mark.slow
     def test_whose_terminal_is_closed_ends_as_if_interrupted(self, live, file):
@@ -114,7 +114,7 @@ class TestARecorder:
             child.send_signal(signal.SIGHUP)
             code, errors = result(child)
         assert (code, f"2 exchanges in {file}" in errors) == (128 + signal.SIGHUP, True)
-        assert [each.name for each in file.parent.iterdir()] == ["a.yaml"]
+        assert [entry.name for entry in file.parent.iterdir()] == ["a.yaml"]
 
     @pytest.mark.slow
     def test_below_nohup_goes_on(self, live, file):
@@ -168,7 +168,7 @@ class TestARecorder:
             ],
         )
         assert file.read_bytes() == before
-        assert [each.name for each in file.parent.iterdir()] == ["a.yaml"]
+        assert [entry.name for entry in file.parent.iterdir()] == ["a.yaml"]
 
 
 @pytest.mark.slow

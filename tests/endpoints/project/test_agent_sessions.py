@@ -57,7 +57,7 @@ class TestASession:
     def test_is_listed_without_an_object(self, project: Project) -> None:
         first, second = opened(project), opened(project, agent_session_id="mine")
         listed = project.ask("GET", SESSIONS).body
-        assert [each["agent_session_id"] for each in listed["data"]] == ["mine", first]
+        assert [entry["agent_session_id"] for entry in listed["data"]] == ["mine", first]
         assert (listed["first_id"], listed["last_id"], listed["has_more"]) == (second, first, False)
         assert "object" not in listed
 
@@ -104,7 +104,7 @@ class TestASession:
 
     def test_is_opened_by_a_request_that_names_none(self, project: Project) -> None:
         id = project.respond(V1, "/agents/hosted/endpoint/protocols/openai").body["agent_session_id"]
-        assert [each["agent_session_id"] for each in project.ask("GET", SESSIONS).body["data"]] == [id]
+        assert [entry["agent_session_id"] for entry in project.ask("GET", SESSIONS).body["data"]] == [id]
 
     def test_in_use_keeps_its_agent_and_its_version_from_being_deleted(self, project: Project) -> None:
         id = opened(project)
@@ -128,7 +128,7 @@ class TestAUser:
         alice, bob = {"x-ms-user-identity": "alice"}, {"x-ms-user-identity": "bob"}
         project.ask("POST", SESSIONS, {"agent_session_id": "hers"}, headers=alice)
         opened(project, agent_session_id="ours")
-        assert [each["agent_session_id"] for each in project.ask("GET", SESSIONS, headers=alice).body["data"]] == [
+        assert [entry["agent_session_id"] for entry in project.ask("GET", SESSIONS, headers=alice).body["data"]] == [
             "hers"
         ]
         assert project.ask("GET", SESSIONS, headers=bob).body["data"] == []
@@ -174,7 +174,7 @@ class TestAFile:
             "path": "remote",
             "entries": [{"name": "a.txt", "size": 5, "is_directory": False, "modified_time": 0}],
         }
-        assert [(each["name"], each["is_directory"]) for each in project.ask("GET", files).body["entries"]] == [
+        assert [(entry["name"], entry["is_directory"]) for entry in project.ask("GET", files).body["entries"]] == [
             ("remote", True)
         ]
         read = project.ask("GET", f"{files}/content", query={**V1, "path": "/remote/a.txt"})
@@ -194,7 +194,7 @@ class TestAFile:
     def test_stays_below_the_home(self, project: Project, path: str) -> None:
         id = opened(project)
         put(project, id, path, b"")
-        assert [each["name"] for each in project.ask("GET", f"{SESSIONS}/{id}/files").body["entries"]] == ["x"]
+        assert [entry["name"] for entry in project.ask("GET", f"{SESSIONS}/{id}/files").body["entries"]] == ["x"]
 
     def test_may_have_an_odd_name(self, project: Project) -> None:
         id = opened(project)

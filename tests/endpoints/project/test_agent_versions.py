@@ -114,9 +114,9 @@ class TestAnAgent:
             project.make(name)
         project.ask("POST", "/agents/three/versions", {"definition": {"kind": "workflow"}}, headers=PREVIEWS)
         listed = project.ask("GET", "/agents").body
-        assert [each["name"] for each in listed["data"]] == ["three", "two", "one"]
+        assert [entry["name"] for entry in listed["data"]] == ["three", "two", "one"]
         assert [
-            each["name"] for each in project.ask("GET", "/agents", query={**V1, "kind": "workflow"}).body["data"]
+            entry["name"] for entry in project.ask("GET", "/agents", query={**V1, "kind": "workflow"}).body["data"]
         ] == ["three"]
 
     def test_of_the_account_was_there_before(self, project: Project) -> None:

@@ -64,8 +64,8 @@ class TestTheEndpointOfAnAgent:
         project.make("helper", instructions="Two.")
         direct(project, share("1", 25), share("2", 75))
         said = [project.respond(V1, ENDPOINT).body for _ in range(8)]
-        assert Counter(each["agent_reference"]["version"] for each in said) == {"1": 2, "2": 6}
-        assert {each["instructions"] for each in said if each["agent_reference"]["version"] == "1"} == {"One."}
+        assert Counter(item["agent_reference"]["version"] for item in said) == {"1": 2, "2": 6}
+        assert {item["instructions"] for item in said if item["agent_reference"]["version"] == "1"} == {"One."}
         assert project.respond(agent_reference=HELPER).body["agent_reference"]["version"] == "2"
 
     def test_falls_back_to_the_newest_version_when_the_selected_one_is_gone(self, project: Project) -> None:
@@ -133,7 +133,7 @@ def test_a_draft_is_not_the_newest_version(project: Project) -> None:
     assert project.ask("GET", "/agents/helper").body["versions"]["latest"]["version"] == "1"
     assert len(project.ask("GET", "/agents/helper/versions").body["data"]) == 1
     drafts = project.ask("GET", "/agents/helper/versions", query={**V1, "include_drafts": "true"}).body
-    assert [each["version"] for each in drafts["data"]] == ["2", "1"]
+    assert [entry["version"] for entry in drafts["data"]] == ["2", "1"]
 
 
 class TestAKind:
@@ -273,7 +273,7 @@ class TestADefinition:
         tool = {"type": "function", "name": "f", "parameters": {"type": "object", "properties": {}}, "audience": ["x"]}
         project.make("helper", tools=[tool, {"type": "bing_grounding", "bing_grounding": {}}, {"type": "nonsense"}])
         shown = project.respond(agent_reference=HELPER).body["tools"]
-        assert [each["type"] for each in shown] == ["function", "bing_grounding"]
+        assert [entry["type"] for entry in shown] == ["function", "bing_grounding"]
 
     def test_given_by_a_test_is_an_agent_like_any_other(self, project: Project) -> None:
         assert project.mock.agent("helper", model="mine", instructions="Help.", description="d") == "helper:1"

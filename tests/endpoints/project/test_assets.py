@@ -29,11 +29,11 @@ class TestAnIndex:
         for version in ("1.2", "1.3"):
             project.ask(f"PATCH /indexes/i/versions/{version}", INDEX)
         project.mock.index("j", connectionName="c", indexName="d")
-        assert [(each["name"], each["version"]) for each in project.get("/indexes")["value"]] == [
+        assert [(entry["name"], entry["version"]) for entry in project.get("/indexes")["value"]] == [
             ("i", "1.3"),
             ("j", "1"),
         ]
-        assert [each["version"] for each in project.get("/indexes/i/versions")["value"]] == ["1.3", "1.2"]
+        assert [entry["version"] for entry in project.get("/indexes/i/versions")["value"]] == ["1.3", "1.2"]
         assert project.get("/indexes/x/versions") == {"value": []}
 
     def test_is_forgotten_more_than_once(self, project: ProjectClient) -> None:

@@ -51,7 +51,7 @@ class TestAConnection:
             project.mock.connection(name, type=kind)
 
         def names(**query: str) -> list[str]:
-            return [each["name"] for each in project.get("/connections", **query)["value"]]
+            return [entry["name"] for entry in project.get("/connections", **query)["value"]]
 
         assert names() == ["a", "b", "c"]
         assert names(connectionType="AzureOpenAI") == ["a", "c"]
@@ -90,7 +90,7 @@ class TestADeployment:
         project.mock.deployment("b", modelName="Phi-4", modelPublisher="Microsoft", connectionName="c")
 
         def names(**query: str) -> list[str]:
-            return [each["name"] for each in project.get("/deployments", **query)["value"]]
+            return [entry["name"] for entry in project.get("/deployments", **query)["value"]]
 
         assert names() == names(deploymentType="ModelDeployment") == ["a", "b"]
         assert names(modelPublisher="Microsoft") == names(modelName="Phi-4") == ["b"]

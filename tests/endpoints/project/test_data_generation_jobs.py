@@ -30,7 +30,7 @@ def begun(project: ProjectClient, body: Json = EVALUATION) -> str:
 def result_of(project: ProjectClient, body: Json) -> Any:
     id = begun(project, body)
     states = [project.get(f"{JOBS}/{id}") for _ in range(3)]
-    assert [each["status"] for each in states] == ["in_progress", "succeeded", "succeeded"]
+    assert [state["status"] for state in states] == ["in_progress", "succeeded", "succeeded"]
     assert states[1] == states[2]
     return states[2]["result"]
 
@@ -58,7 +58,7 @@ def test_tuning_gets_files_one_for_each_part(project: ProjectClient) -> None:
     split = {**TUNING, "generation_configuration": {"type": "simple_qna", "max_samples": 10, "train_split": 0.8}}
     train, validation = result_of(project, split)["outputs"]
     files = project.mock.world.store.files
-    sizes = [files[each["id"]].object["bytes"] for each in (train, validation)]
+    sizes = [files[file["id"]].object["bytes"] for file in (train, validation)]
     assert sizes[0] > sizes[1] > 0
 
 
@@ -74,9 +74,9 @@ def test_a_job_under_way_is_cancelled_and_a_finished_one_is_not(project: Project
 
 def test_jobs_are_listed_newest_first_until_they_are_deleted(project: ProjectClient) -> None:
     first, second = begun(project), begun(project)
-    assert [each["id"] for each in project.get(JOBS)["data"]] == [second, first]
+    assert [entry["id"] for entry in project.get(JOBS)["data"]] == [second, first]
     assert project.ask(f"DELETE {JOBS}/{second}").status == 204
-    assert [each["id"] for each in project.get(JOBS)["data"]] == [first]
+    assert [entry["id"] for entry in project.get(JOBS)["data"]] == [first]
     assert project.ask(f"GET {JOBS}/{second}").status == 404
 
 

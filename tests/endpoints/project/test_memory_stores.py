@@ -26,7 +26,7 @@ def project() -> ProjectClient:
 
 
 def contents(found: Json) -> list[str]:
-    return [each["memory_item"]["content"] for each in found["memories"]]
+    return [memory["memory_item"]["content"] for memory in found["memories"]]
 
 
 class TestAStore:
@@ -58,10 +58,10 @@ class TestAStore:
     def test_is_listed_in_pages_newest_first(self, project: ProjectClient) -> None:
         project.mock.memory_store("n")
         first = project.get("/memory_stores", limit="1")
-        assert ([each["name"] for each in first["data"]], first["has_more"]) == (["n"], True)
+        assert ([entry["name"] for entry in first["data"]], first["has_more"]) == (["n"], True)
         assert list(first) == ["data", "first_id", "last_id", "has_more", "object"]
         rest = project.get("/memory_stores", after=first["last_id"])
-        assert [each["name"] for each in rest["data"]] == ["m"]
+        assert [entry["name"] for entry in rest["data"]] == ["m"]
         end = project.get("/memory_stores", after=rest["last_id"])
         assert end == {"data": [], "first_id": "", "last_id": "", "has_more": False, "object": "list"}
 
@@ -113,14 +113,14 @@ class TestAnUpdate:
         assert project.get(f"/memory_stores/m/updates/{first}") == superseded
         project.get(f"/memory_stores/m/updates/{second}")
         made = project.get(f"/memory_stores/m/updates/{second}")["result"]["memory_operations"]
-        assert [each["memory_item"]["content"] for each in made] == ["I like tea.", "I like coffee."]
+        assert [entry["memory_item"]["content"] for entry in made] == ["I like tea.", "I like coffee."]
 
     def test_makes_nothing_twice_and_a_summary_of_a_conversation(self, project: ProjectClient) -> None:
         items = [user("I like tea."), {"type": "message", "role": "assistant", "content": [{"text": "Noted."}]}]
         for _ in range(2):
             self.begin(project, items=items)
         listed = project.ask("POST /memory_stores/m/items:list", SCOPE, order="asc").body["data"]
-        assert [(each["kind"], each["content"]) for each in listed] == [
+        assert [(entry["kind"], entry["content"]) for entry in listed] == [
             ("user_profile", "I like tea."),
             ("chat_summary", "user: I like tea.\nassistant: Noted."),
         ]
@@ -206,7 +206,7 @@ class TestAMemory:
 
         def listed(scope: str = "user_1", **query: str) -> list[str]:
             page = project.ask("POST /memory_stores/m/items:list", {"scope": scope}, **query).body
-            return [each["content"] for each in page["data"]]
+            return [entry["content"] for entry in page["data"]]
 
         assert (listed(), listed(kind="user_profile"), listed("other")) == (["c", "b", "a"], ["c", "a"], [])
         first = project.ask("POST /memory_stores/m/items:list", SCOPE, limit="2").body

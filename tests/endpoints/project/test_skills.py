@@ -95,7 +95,7 @@ class TestAVersion:
 
     def test_can_be_forgotten(self, project: ProjectClient) -> None:
         first, second = make(project), make(project)
-        assert [each["version"] for each in project.get("/skills/s/versions")["data"]] == ["2", "1"]
+        assert [entry["version"] for entry in project.get("/skills/s/versions")["data"]] == ["2", "1"]
         assert project.ask("DELETE /skills/s/versions/1").body == {
             "object": "skill.version.deleted",
             "id": first["id"],
@@ -114,7 +114,7 @@ class TestASkill:
         make(project, "a")
         project.mock.skill("b", instructions="Do.", description="Does.")
         listed = project.get("/skills")
-        assert [each["name"] for each in listed["data"]] == ["b", "a"]
+        assert [entry["name"] for entry in listed["data"]] == ["b", "a"]
         assert list(listed) == list(empty)
         assert project.get("/skills", after=listed["last_id"]) == empty
 

@@ -51,7 +51,7 @@ class TestAToolbox:
         first, second = make(project), make(project)
         assert project.get("/toolboxes/box")["default_version"] == "1"
         assert project.ask("PATCH /toolboxes/box", {"default_version": "2"}).body["default_version"] == "2"
-        assert [each["version"] for each in project.get("/toolboxes/box/versions")["data"]] == ["2", "1"]
+        assert [entry["version"] for entry in project.get("/toolboxes/box/versions")["data"]] == ["2", "1"]
         assert project.get("/toolboxes/box/versions/2") == second
         assert project.ask("DELETE /toolboxes/box/versions/2").status == 204
         assert project.get("/toolboxes/box")["default_version"] == first["version"]
@@ -60,7 +60,7 @@ class TestAToolbox:
         assert project.get("/toolboxes")["data"] == []
         make(project)
         project.mock.toolbox("other", tools=[MCP])
-        assert [each["name"] for each in project.get("/toolboxes")["data"]] == ["other", "box"]
+        assert [entry["name"] for entry in project.get("/toolboxes")["data"]] == ["other", "box"]
 
     def test_that_is_forgotten_is_told_as_recorded(self, project: ProjectClient) -> None:
         make(project)

@@ -57,7 +57,7 @@ def drop_texts_with_questions(self: R, output: list[Json]) -> list[Json]:
 
 def free_call_waits(self: R, output: list[Json]) -> list[Json]:
     new = R.react(self, output)
-    return [each for each in new if each.get("output") != "18 °C"] if self.task.approvals and len(new) > 1 else new
+    return [item for item in new if item.get("output") != "18 °C"] if self.task.approvals and len(new) > 1 else new
 
 
 mutant(

@@ -42,7 +42,9 @@ def split_all(self: H, chunks: Iterator[bytes]) -> Iterator[str]:
 
 def dedupe(self: R, response: Json) -> None:
     R.note(self, response)
-    self.shown["annotations"] = list({each.get("url"): each for each in self.shown["annotations"]}.values())
+    self.shown["annotations"] = list(
+        {annotation.get("url"): annotation for annotation in self.shown["annotations"]}.values()
+    )
 
 
 def uncited(type: str) -> Any:

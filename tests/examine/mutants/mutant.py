@@ -75,6 +75,6 @@ def without_annotations(lost: Callable[[Json], bool]) -> Callable[..., None]:
 
     def note(self: R, response: Json) -> None:
         R.note(self, response)
-        self.shown["annotations"] = [each for each in self.shown["annotations"] if not lost(each)]
+        self.shown["annotations"] = [annotation for annotation in self.shown["annotations"] if not lost(annotation)]
 
     return note

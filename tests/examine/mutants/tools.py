@@ -18,9 +18,9 @@ def calls_of(output: list[Json]) -> list[Json]:
 
 def swap_outputs(self: R, output: list[Json]) -> list[Json]:
     new = R.react(self, output)
-    texts = [each["output"] for each in new]
-    same = len({each["type"] for each in new}) == 1
-    return [{**each, "output": text} for each, text in zip(new, reversed(texts), strict=True)] if same else new
+    texts = [item["output"] for item in new]
+    same = len({item["type"] for item in new}) == 1
+    return [{**item, "output": text} for item, text in zip(new, reversed(texts), strict=True)] if same else new
 
 
 def run_unique(self: R, output: list[Json]) -> list[Json]:
@@ -94,7 +94,7 @@ def dies_without_city(self: R, tool: Any, arguments: Any) -> str:
 
 
 def as_text(value: Any) -> Any:
-    return {name: str(each) for name, each in value.items()} if isinstance(value, dict) else value
+    return {name: str(member) for name, member in value.items()} if isinstance(value, dict) else value
 
 
 def retry_tool(self: R, tool: Any, arguments: Any) -> str:
@@ -104,9 +104,9 @@ def retry_tool(self: R, tool: Any, arguments: Any) -> str:
 
 def first_failure_ends(self: R, output: list[Json]) -> list[Json]:
     new = R.react(self, output)
-    failed = any(each["output"].startswith("error: the station") for each in new)
+    failed = any(item["output"].startswith("error: the station") for item in new)
     return (
-        [each for each in new if not each["output"].startswith("error: the station")]
+        [item for item in new if not item["output"].startswith("error: the station")]
         if failed and len(new) > 1
         else new
     )
@@ -115,7 +115,7 @@ def first_failure_ends(self: R, output: list[Json]) -> list[Json]:
 def unanswered_unknown(alone: bool) -> Any:
     def react(self: R, output: list[Json]) -> list[Json]:
         new = R.react(self, output)
-        kept = [each for each in new if not each["output"].startswith("error: there is no tool")]
+        kept = [item for item in new if not item["output"].startswith("error: there is no tool")]
         return kept if (len(new) == 1) is alone else new
 
     return react
@@ -125,7 +125,7 @@ def custom_arguments(self: R, call: Json) -> str:
     """The text of a custom tool is parsed where it is JSON of an object."""
     text = call.get("input", "")
     if text.startswith("{"):
-        tool = next(each for each in self.task.tools if each.name == call["name"])
+        tool = next(tool for tool in self.task.tools if tool.name == call["name"])
         return str(run_tool(tool, json.loads(text)))
     return R.output_of(self, call)
 
@@ -136,8 +136,8 @@ def strip_input(self: R, call: Json) -> str:
 
 def one_kind(self: R, output: list[Json]) -> list[Json]:
     new = R.react(self, output)
-    kinds = {each["type"] for each in new}
-    return [{**each, "type": "function_call_output"} for each in new] if len(kinds) > 1 else new
+    kinds = {item["type"] for item in new}
+    return [{**item, "type": "function_call_output"} for item in new] if len(kinds) > 1 else new
 
 
 mutant("tools/same-tool-twice", react=run_last_of_each)

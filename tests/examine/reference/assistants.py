@@ -92,6 +92,6 @@ class AssistantsSession:
     def text_of_run(self, id: str) -> str:
         """The text of the messages of a run; their annotations are noted."""
         listed = self.http.call("GET", f"/threads/{self.thread_id}/messages", query={"run_id": id, "order": "asc"})
-        texts = [part["text"] for each in listed["data"] for part in each["content"] if part["type"] == "text"]
+        texts = [part["text"] for entry in listed["data"] for part in entry["content"] if part["type"] == "text"]
         self.shown["annotations"] = [note for text in texts for note in text["annotations"]]
         return "".join(text["value"] for text in texts)

@@ -42,7 +42,7 @@ class ReferenceSession(AssistantsSession):
         self.task = task
         self.http = self.http_class(task)
         names = tuple(tool.name for tool in task.tools)
-        self.agents = {each.name: each for each in task.agents or (Agent("assistant", task.instructions, names),)}
+        self.agents = {agent.name: agent for agent in task.agents or (Agent("assistant", task.instructions, names),)}
         self.agent = next(iter(self.agents.values()))
         self.thread = Thread()
         self.answers = list(task.approvals)
@@ -146,7 +146,7 @@ class ReferenceSession(AssistantsSession):
         """Keep what was said."""
         thread.previous, thread.session = response["id"], response.get("agent_session_id")
         thread.items += [*new, *response["output"]]
-        last = [at for at, item in enumerate(thread.items) if item.get("type") == "compaction"]
+        last = [place for place, item in enumerate(thread.items) if item.get("type") == "compaction"]
         if last:
             thread.items = thread.items[last[-1] :]
 
@@ -268,7 +268,7 @@ class ReferenceSession(AssistantsSession):
             return self.hand_over(name.removeprefix("transfer_to_"))
         if name.startswith("ask_") and name.removeprefix("ask_") in self.agents:
             return self.ask_agent(name.removeprefix("ask_"), json.loads(call["arguments"])["input"])
-        tool = next((each for each in self.task.tools if each.name == name), None)
+        tool = next((tool for tool in self.task.tools if tool.name == name), None)
         if tool is None:
             return f"error: there is no tool {name}"
         try:
@@ -297,7 +297,7 @@ class ReferenceSession(AssistantsSession):
     def approves(self, tool: str) -> bool:
         """Ask the user; each answer counts once."""
         self.shown["interruptions"].append(tool)
-        answer = next((each for each in self.answers if each.tool == tool), None)
+        answer = next((answer for answer in self.answers if answer.tool == tool), None)
         if answer:
             self.answers.remove(answer)
         return bool(answer and answer.approve)
@@ -319,8 +319,8 @@ class ReferenceSession(AssistantsSession):
     def tools_of(self, agent: Agent) -> list[Json]:
         """The tools of an agent as a request has them."""
         own = [self.declare(tool) for tool in self.task.tools if tool.name in agent.tools]
-        to = [_function(f"transfer_to_{each}") for each in agent.handoffs]
-        asked = [_function(f"ask_{each}", "input") for each in agent.ask]
+        to = [_function(f"transfer_to_{handoff}") for handoff in agent.handoffs]
+        asked = [_function(f"ask_{name}", "input") for name in agent.ask]
         return [*own, *to, *asked, *self.task.hosted_tools]
 
     def declare(self, tool: Tool) -> Json:
@@ -333,7 +333,7 @@ class ReferenceSession(AssistantsSession):
 
 
 def _function(name: str, *parameters: str) -> Json:
-    schema = {"type": "object", "properties": {each: {"type": "string"} for each in parameters}}
+    schema = {"type": "object", "properties": {parameter: {"type": "string"} for parameter in parameters}}
     return {"type": "function", "name": name, "description": "", "parameters": schema, "strict": False}
 
 

@@ -31,12 +31,12 @@ class Finding:
 def kept() -> list[Finding]:
     """What earlier runs have found."""
     read = json.loads(KEPT.read_text(encoding="utf-8")) if KEPT.is_file() else []
-    return [Finding(one["parser"], one["data"].encode("latin-1"), one["was"]) for one in read]
+    return [Finding(entry["parser"], entry["data"].encode("latin-1"), entry["was"]) for entry in read]
 
 
 def keep(finding: Finding) -> None:
     """Add a finding to `found.json`."""
-    cases = [each.to_json() for each in (*kept(), finding)]
+    cases = [case.to_json() for case in (*kept(), finding)]
     KEPT.write_text(json.dumps(cases, indent=1, ensure_ascii=False) + "\n", encoding="utf-8")
 
 

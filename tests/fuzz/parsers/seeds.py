@@ -94,7 +94,7 @@ SCRIPTS = (
 
 
 def _raw(values: Iterable[Any]) -> list[bytes]:
-    return [json.dumps(each).encode() for each in values][:FEW]
+    return [json.dumps(value).encode() for value in values][:FEW]
 
 
 def bodies() -> Sequence[bytes]:
@@ -136,12 +136,12 @@ def _plain(value: Any) -> Any:
     if isinstance(value, bytes):
         return value.decode("latin-1")
     if isinstance(value, dict):
-        return {str(name): _plain(each) for name, each in value.items()}
+        return {str(name): _plain(member) for name, member in value.items()}
     return [*map(_plain, value)] if isinstance(value, list) else value
 
 
 def cassettes() -> Sequence[bytes]:
-    return [*(yaml.safe_dump(each).encode() for each in VARIANTS.values()), *own_cassettes()]
+    return [*(yaml.safe_dump(variant).encode() for variant in VARIANTS.values()), *own_cassettes()]
 
 
 def own_cassettes() -> Sequence[bytes]:
@@ -195,7 +195,7 @@ def messages() -> Sequence[bytes]:
     return [
         *_raw(several),
         b"\n".join(_raw(several)),
-        *_raw({"type": "response.create", **each} for each in REQUESTS[:20]),
+        *_raw({"type": "response.create", **request} for request in REQUESTS[:20]),
     ]
 
 
@@ -225,11 +225,11 @@ def connections() -> Sequence[bytes]:
 
 
 def scripts() -> Sequence[bytes]:
-    return [each.encode() for each in SCRIPTS]
+    return [script.encode() for script in SCRIPTS]
 
 
 def sent_scripts() -> Sequence[bytes]:
-    return _raw([*(yaml.safe_load(each) for each in SCRIPTS), {"turns": ["Hi."], "when": {"input": "x"}}])
+    return _raw([*(yaml.safe_load(script) for script in SCRIPTS), {"turns": ["Hi."], "when": {"input": "x"}}])
 
 
 def reports() -> Sequence[bytes]:

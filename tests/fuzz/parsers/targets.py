@@ -95,8 +95,8 @@ def _cassette(raw: bytes) -> None:
 
 def _file(suffix: str) -> Callable[[bytes], None]:
     def read(raw: bytes) -> None:
-        for one in read_recording(_write(f"fuzz{suffix}", raw)):
-            orjson.dumps([one.request, one.answer, one.events])
+        for recorded in read_recording(_write(f"fuzz{suffix}", raw)):
+            orjson.dumps([recorded.request, recorded.answer, recorded.events])
 
     return read
 
@@ -112,8 +112,8 @@ def _socket(raw: bytes) -> None:
         ReceivedRequest("GET", f"{API_ROOT}/responses", EXAMPLE_HEADERS)
     )
     assert isinstance(session, SocketSession)
-    for each in raw.split(b"\n")[:20]:
-        encode_events(session.receive(each))
+    for part in raw.split(b"\n")[:20]:
+        encode_events(session.receive(part))
 
 
 def _script(raw: bytes) -> None:

@@ -19,7 +19,7 @@ KEPT = kept()
 EACH, EACH_SLOW = 15, 400
 
 
-@pytest.mark.parametrize("found", KEPT, ids=[f"{place}: {each.parser}" for place, each in enumerate(KEPT)])
+@pytest.mark.parametrize("found", KEPT, ids=[f"{place}: {case.parser}" for place, case in enumerate(KEPT)])
 def test_what_was_found_is_mended(found):
     assert complaint(parsers()[found.parser], found.data) is None
 

@@ -41,7 +41,7 @@ def inputs(pytester: pytest.Pytester) -> Callable[[], list[str]]:
 
     def inputs() -> list[str]:
         content = read_cassette(pytester.path / "cassettes/shared.yaml")
-        return [orjson.loads(each.body)["input"] for each in content.interactions]
+        return [orjson.loads(interaction.body)["input"] for interaction in content.interactions]
 
     return inputs
 
@@ -111,7 +111,7 @@ def test_what_may_be_replayed_stays(
     why: str,
 ) -> None:
     run(asks(one="old", two="two"), "--record").assert_outcomes(passed=2)
-    options = tuple(each.replace("test_it", "test_what_may_be_replayed_stays") for each in options)
+    options = tuple(option.replace("test_it", "test_what_may_be_replayed_stays") for option in options)
     result = run(sources, "--record=new", *options)
     assert "old" in inputs()
     result.stdout.fnmatch_lines([f"cassettes/shared.yaml: * that this run did not use * there: {why}"])

@@ -132,7 +132,7 @@ def test_one(client):
         client.responses.create(model="gpt-4.1", input=[{"role": "user", "content": str(n)} for n in range(4)])
 """
         lines = run(source).outlines
-        start = next(at for at, line in enumerate(lines) if "not recorded" in line)
+        start = next(place for place, line in enumerate(lines) if "not recorded" in line)
         assert '          +      "role": "user"' in lines[start : start + 12]
         assert "lines more" in "".join(lines[start : start + 12])
         assert any(line.startswith("  fix ") for line in lines[start : start + 12])

@@ -91,7 +91,8 @@ def cassette(pytester):
     asked = [{"role": "user", "content": "Report?"}, bare, {"role": "user", "content": "y"}]
     (answered,) = recorded({**HI, "input": asked})
     takes = [
-        over_http(one["request"], one["response"], status=one["status"]) for one in (greeted, refused, said, answered)
+        over_http(exchange["request"], exchange["response"], status=exchange["status"])
+        for exchange in (greeted, refused, said, answered)
     ]
     takes.append(over_http({}, {}, uri="https://api.openai.com/v1/chat/completions"))
     return taped(pytester, *takes)
@@ -112,7 +113,9 @@ def test_a_run_ends_with_a_line(run):
 def test_a_report_tells_each_test_that_has_a_cassette(run, pytester):
     run(SUITE, "--harness-report=a.json").assert_outcomes(passed=7, failed=2, errors=1, skipped=1)
     told = read_cases(pytester.path / "a.json")
-    found = {name: [(one.kind, one.id, one.expected) for one in trial.found] for name, trial in told.items()}
+    found = {
+        name: [(finding.kind, finding.id, finding.expected) for finding in trial.found] for name, trial in told.items()
+    }
     assert found == {
         "test_good": [],
         "test_expected": [("refusal", "invalid_type", True)],
@@ -169,7 +172,7 @@ def test_a_test_that_is_expected_to_fail_may_lose_what_it_likes(run, pytester):
     run(source.replace("@", "@pytest.mark.xfail\n@"), "-k", "lossy", "--harness-report=a.json").assert_outcomes(
         xfailed=1
     )
-    assert [found.expected for found in read_cases(pytester.path / "a.json")["test_lossy"].found] == [True]
+    assert [finding.expected for finding in read_cases(pytester.path / "a.json")["test_lossy"].found] == [True]
 
 
 def test_a_marker_that_does_not_fit_is_the_error_of_its_test_alone(run):

@@ -56,15 +56,17 @@ def main() -> int:
                 try:  # what a script may hold, and what was said before, no schema says
                     case.call_and_validate(headers=AUTH, excluded_checks=[positive_data_acceptance])
                 except FailureGroup as group:
-                    failures.update((f"{case.operation.label}: {one.title}", str(one)) for one in group.exceptions)
+                    failures.update(
+                        (f"{case.operation.label}: {exception.title}", str(exception)) for exception in group.exceptions
+                    )
                 except Exception as problem:
                     if type(problem).__module__.startswith("hypothesis"):
                         raise
                     failures[f"{case.operation.label}: {type(problem).__name__}"] = f"{problem}\n{case.body!r}"
 
             run(check)
-    for name, said in failures.items():
-        print(f"{name}\n{said}\n")
+    for name, text in failures.items():
+        print(f"{name}\n{text}\n")
     print(f"{sent} requests, {len(failures)} kinds of failure")
     return 1 if failures else 0
 
@@ -80,8 +82,8 @@ def use(api: MockApi) -> None:
     mock = api.open(KEY)
     if not mock.exchanges:
         mock.script([function_call("f", {"a": 1})], message("Hi."))
-        for one in sampled().seeds[:12]:
-            api.handle(ReceivedRequest(one.method, one.path, {**one.headers, **AUTH}, one.query, one.body))
+        for seed in sampled().seeds[:12]:
+            api.handle(ReceivedRequest(seed.method, seed.path, {**seed.headers, **AUTH}, seed.query, seed.body))
 
 
 if __name__ == "__main__":

@@ -208,8 +208,8 @@ class TestTheServer:
 
     def test_lists_the_rules_in_order(self, client: Client) -> None:
         said = client.send("GET", "/_harness/rules")[1]
-        assert [one["id"] for one in said] == list(RULES)
-        assert all(list(one) == ["id", "area", "summary", "level", "message"] for one in said)
+        assert [item["id"] for item in said] == list(RULES)
+        assert all(list(item) == ["id", "area", "summary", "level", "message"] for item in said)
 
     @pytest.mark.parametrize("key", [None, "pk-1", "sk-"])
     @pytest.mark.parametrize(
@@ -253,7 +253,7 @@ class TestWhatWasSaid:
         client.send("POST", "/_harness/script", {"turns": [list(self.TURN)]})
         client.ask(tools=functions("f"))
         status, said = client.send("GET", "/_harness/said")
-        assert (status, [(each["text"], len(each["calls"])) for each in said]) == (200, [("See it.", 1)])
+        assert (status, [(item["text"], len(item["calls"])) for item in said]) == (200, [("See it.", 1)])
         status, calls = client.send("GET", "/_harness/calls")
         assert (status, [(call["name"], call["said"], call["answered"]) for call in calls]) == (200, [("f", 1, 0)])
 

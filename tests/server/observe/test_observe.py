@@ -80,7 +80,9 @@ class Watched:
     def samples(self) -> dict[tuple[str, ...], float]:
         """Each sample by its name and its labels' values."""
         families = text_string_to_metric_families(self.metrics.render().decode())
-        return {(one.name, *one.labels.values()): one.value for family in families for one in family.samples}
+        return {
+            (sample.name, *sample.labels.values()): sample.value for family in families for sample in family.samples
+        }
 
 
 @pytest.fixture

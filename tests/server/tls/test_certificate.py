@@ -88,7 +88,7 @@ def files(tmp_path: Path) -> Files:
         builder = x509.CertificateBuilder().subject_name(name).issuer_name(name).public_key(key.public_key())
         builder = builder.serial_number(1).not_valid_before(now + begins * DAY).not_valid_after(now + ends * DAY)
         if names:
-            builder = builder.add_extension(x509.SubjectAlternativeName([x509.DNSName(each) for each in names]), False)
+            builder = builder.add_extension(x509.SubjectAlternativeName([x509.DNSName(name) for name in names]), False)
         made, number = builder.sign(key, hashes.SHA256()), len(list(tmp_path.iterdir()))
         certificate, key_file = tmp_path / f"{number}.crt", tmp_path / f"{number}.key"
         certificate.write_bytes(made.public_bytes(Encoding.PEM))

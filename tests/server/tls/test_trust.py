@@ -22,7 +22,7 @@ def test_a_bundle_holds_what_the_environment_names_besides(tmp_path: Path) -> No
     bundles = {variables[name] for name in BUNDLE_VARIABLES}
     assert bundles == {str(tmp_path / "authorities.pem")}
     known = set(ssl.create_default_context().get_ca_certs(binary_form=True))
-    added = {ssl.PEM_cert_to_DER_cert(each.decode()) for each in (own, theirs)}
+    added = {ssl.PEM_cert_to_DER_cert(certificate.decode()) for certificate in (own, theirs)}
     assert authorities(*bundles) == known | added
 
 
@@ -46,5 +46,5 @@ def test_java_has_a_store_besides_the_options_that_it_had(tmp_path: Path) -> Non
     )
     held = pkcs12.load_pkcs12(Path(store.partition("=")[2]).read_bytes(), JAVA_PASSWORD.encode()).additional_certs
     assert ssl.PEM_cert_to_DER_cert(own.decode()) in {
-        ssl.PEM_cert_to_DER_cert(each.certificate.public_bytes(Encoding.PEM).decode()) for each in held
+        ssl.PEM_cert_to_DER_cert(event.certificate.public_bytes(Encoding.PEM).decode()) for event in held
     }

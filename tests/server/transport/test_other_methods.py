@@ -80,13 +80,13 @@ class TestConnect:
             port = int(front.origin.rpartition(":")[2])
             assert ask(port, CONNECT).startswith(REFUSED)
             assert ask(port, request_head(ASK) + ASK).startswith(b"HTTP/1.1 200 ")
-            assert [each.method for each in front.interactions()] == ["POST"]
+            assert [interaction.method for interaction in front.interactions()] == ["POST"]
 
     @pytest.mark.timeout(30)
     def test_behind_a_request_is_refused_behind_its_answer(self, server: Server) -> None:
         kept = request_head(ASK).replace(b"Connection: close\r\n", b"") + ASK
         answer = ask(server.port, kept + CONNECT)
-        assert [each[:3] for each in answer.split(b"HTTP/1.1 ")[1:]] == [b"200", b"400"]
+        assert [part[:3] for part in answer.split(b"HTTP/1.1 ")[1:]] == [b"200", b"400"]
 
     @pytest.mark.timeout(30)
     def test_with_an_address_of_the_api_is_a_method_that_this_has_not(self, server: Server) -> None:

@@ -111,7 +111,7 @@ class TestAnUpgrade:
         """Its body is read, and so is the request behind it; Java's client sends one with each request."""
         upgrading = request_head(BODY).replace(b"Connection: close\r\n", UPGRADE + b"==\r\n") + BODY
         answer = said(served.say(upgrading.replace(b"websocket", to) + request_head(BODY) + BODY))
-        assert [one[:3] for one in answer.split(b"HTTP/1.1 ")[1:]] == [b"200", b"200"]
+        assert [part[:3] for part in answer.split(b"HTTP/1.1 ")[1:]] == [b"200", b"200"]
 
     @pytest.mark.slow
     @pytest.mark.parametrize(

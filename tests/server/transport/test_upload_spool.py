@@ -117,9 +117,9 @@ def test_it_ends_with_its_world(server: Server, monkeypatch: Any) -> None:
     upload(server, b"x" * (MAX_IN_MEMORY + 1))
     gc.disable()
     try:
-        assert any(each() for each in made)
+        assert any(entry() for entry in made)
         server.api.close(KEY)
-        assert not any(each() for each in made)
+        assert not any(entry() for entry in made)
     finally:
         gc.enable()
 
@@ -149,4 +149,4 @@ def test_a_full_disk_is_told(server: Server, monkeypatch: Any) -> None:
     ids=["parts", "name", "value"],
 )
 def test_a_form_of_endless_parts_or_headers_is_invalid(form: bytes) -> None:
-    assert read(*[form[at : at + 65_536] for at in range(0, len(form), 65_536)]) == (b"", None)
+    assert read(*[form[number : number + 65_536] for number in range(0, len(form), 65_536)]) == (b"", None)

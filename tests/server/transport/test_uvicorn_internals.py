@@ -54,8 +54,8 @@ def test_what_is_read_is_there(owner: type, attributes: tuple[str, ...]) -> None
 
 
 def test_the_installed_version_is_one_that_is_allowed() -> None:
-    wanted = [Requirement(each) for each in requires("responses-harness") or () if each.startswith("uvicorn")]
-    assert all(version("uvicorn") in each.specifier for each in wanted)
+    wanted = [Requirement(require) for require in requires("responses-harness") or () if require.startswith("uvicorn")]
+    assert all(version("uvicorn") in requirement.specifier for requirement in wanted)
 
 
 def test_a_server_stops_without_waiting_for_its_tick() -> None:

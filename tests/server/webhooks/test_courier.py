@@ -194,9 +194,9 @@ class TestAnApp:
         assert statuses(mock) == [204]
 
     def test_of_another_kind_is_refused_with_what_to_give(self, mock):
-        for other in (web.Application(), object(), lambda: None):
+        for app in (web.Application(), object(), lambda: None):
             with pytest.raises(ConfigError, match="give a URL, or an ASGI or WSGI app"):
-                mock.webhooks(other)
+                mock.webhooks(app)
 
 
 class TestAnAsyncTest:

@@ -39,7 +39,7 @@ OWN = [
     for words, case in rule.rejects.items()
     if case.on is None and case.headers is None and not (rule.id in OF_STREAMS and "stream" not in (case.body or ()))
 ]
-REJECTS = [pytest.param(*each, id=f"{each[0].id}: {each[1][:40]}") for each in OWN]
+REJECTS = [pytest.param(*rejected, id=f"{rejected[0].id}: {rejected[1][:40]}") for rejected in OWN]
 ACCEPTS = [
     pytest.param(case, id=f"{rule.id}-{index}")
     for rule in RULES.values()

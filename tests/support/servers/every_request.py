@@ -95,7 +95,7 @@ def everything(talk: Conversation) -> None:
     talk.respond(previous_response_id="resp_unknown")
     call = talk.get("/_harness/calls")[0]
     output = {"type": "function_call_output", "call_id": call["call_id"], "output": "sunny"}
-    called = [each["answer"]["id"] for each in talk.get("/_harness/exchanges") if each["status"] == 200][-1]
+    called = [exchange["answer"]["id"] for exchange in talk.get("/_harness/exchanges") if exchange["status"] == 200][-1]
     talk.respond([output], previous_response_id=called, tools=[WEATHER])
     queued = talk.respond(background=True)
     for _ in range(3):

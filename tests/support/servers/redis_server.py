@@ -46,9 +46,9 @@ class Wire:
 
     def cut(self) -> None:
         """Break all connections off."""
-        for each in self._open:
+        for connection in self._open:
             with suppress(OSError):
-                each.shutdown(socket.SHUT_RDWR)
+                connection.shutdown(socket.SHUT_RDWR)
         self._open.clear()
 
     def close(self) -> None:
@@ -78,6 +78,6 @@ class Wire:
             while piece := source.recv(65536):
                 time.sleep(self.delay)
                 target.sendall(piece)
-        for each in (source, target):
+        for wire in (source, target):
             with suppress(OSError):
-                each.close()
+                wire.close()

@@ -28,14 +28,14 @@ def make_up(pattern: str, seed: int) -> str:
 
 
 def _draw(parsed: Any, chance: random.Random) -> str:
-    return "".join(_draw_one(code, what, chance) for code, what in parsed)
+    return "".join(_draw_one(code, argument, chance) for code, argument in parsed)
 
 
 def _draw_one(code: Any, what: Any, chance: random.Random) -> str:
     if code is codes.LITERAL:
         return chr(what)
     if code is codes.IN:
-        return chance.choice("".join(_characters(*each) for each in what))
+        return chance.choice("".join(_characters(*bounds) for bounds in what))
     if code is codes.ANY:
         return chance.choice(string.ascii_letters)
     if code is codes.BRANCH:

@@ -35,8 +35,8 @@ class Block:
 def fenced(file: Path) -> Iterator[Block]:
     """The blocks of a page, in their order."""
     page = file.read_text(encoding="utf-8")
-    for found in re.finditer(r"^```(\w*)\n(.*?)^```$", page, re.S | re.M):
-        yield Block(file, page.count("\n", 0, found.start()) + 1, *found.groups())
+    for match in re.finditer(r"^```(\w*)\n(.*?)^```$", page, re.S | re.M):
+        yield Block(file, page.count("\n", 0, match.start()) + 1, *match.groups())
 
 
 def in_order(shown: Iterable[str], output: str) -> None:

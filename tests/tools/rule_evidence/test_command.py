@@ -72,9 +72,9 @@ def test_the_evidence_is_read_like_any_other(api: tuple[str, Live], tmp_path: Pa
         400,
         "Unknown parameter: 'seed'.",
     )
-    assert [each.origin.key for each in held["auth_missing"].interactions] == [""]
+    assert [interaction.origin.key for interaction in held["auth_missing"].interactions] == [""]
     accepted = evidence.read_interactions(tmp_path / "openai/accepts/unknown_parameter.yaml")
-    assert [each.status for each in accepted] == [200]
+    assert [exchange.status for exchange in accepted] == [200]
 
 
 @pytest.mark.slow
@@ -112,7 +112,7 @@ def test_what_was_sent_longer_ago_makes_room(api: tuple[str, Live], tmp_path: Pa
     record(api[0], tmp_path, "shape", "--yes")
     held = evidence.read_interactions(file)
     assert len(held) == count
-    assert all(one.origin.date > "2025" for one in held)
+    assert all(exchange.origin.date > "2025" for exchange in held)
 
 
 HAND = """# kept by hand
@@ -139,7 +139,7 @@ def test_what_people_have_transcribed_stays(api: tuple[str, Live], tmp_path: Pat
     for _ in range(2):
         record(api[0], tmp_path, "shape", "--yes")
     held = evidence.read_interactions(file)
-    assert [one.origin.level for one in held].count("reported") == 1
+    assert [exchange.origin.level for exchange in held].count("reported") == 1
     assert held[0].origin.where == "https://example.org/1"
     text = file.read_text()
     assert text.startswith("# kept by hand\nversion: 1\nharness:\n")
@@ -158,7 +158,7 @@ def test_a_file_of_a_strange_layout_is_written_anew_with_all_that_it_says(tmp_pa
     file.parent.mkdir(parents=True)
     file.write_text(text)
     store.store_runs(tmp_path, "openai", {probe(): run(REFUSED)})
-    assert [one.origin.level for one in evidence.read_interactions(file)] == ["reported", "recorded"]
+    assert [interaction.origin.level for interaction in evidence.read_interactions(file)] == ["reported", "recorded"]
     assert file.read_text().startswith("version: 1\nharness:\n  dialect: openai\n")
 
 
@@ -191,7 +191,7 @@ def test_what_the_api_accepts_contradicts_its_rule(tmp_path: Path) -> None:
     assert result.exit_code == 1
     assert "contradicted  unknown_parameter: Unknown parameter: 'seed'.\n  it is taken" in result.stdout
     accepted = evidence.read_interactions(tmp_path / "openai/accepts/unknown_parameter.yaml")
-    assert [orjson.loads(one.interaction.body).get("seed") for one in accepted] == [1, None]
+    assert [orjson.loads(exchange.interaction.body).get("seed") for exchange in accepted] == [1, None]
 
 
 @pytest.mark.usefixtures("one_rule")
@@ -232,7 +232,7 @@ def test_what_lies_in_the_account_or_the_hour_is_unclear_and_not_kept(answer: An
     unclear = result.stdout.partition("unclear  unknown_parameter: Unknown parameter: 'seed'.")[2]
     assert why in unclear
     held = evidence.read_interactions(tmp_path / "openai/rules/unknown_parameter.yaml")
-    assert not any(seeded(orjson.loads(one.interaction.body)) for one in held)
+    assert not any(seeded(orjson.loads(exchange.interaction.body)) for exchange in held)
 
 
 def test_an_example_whose_first_step_fails_is_unclear(tmp_path: Path) -> None:

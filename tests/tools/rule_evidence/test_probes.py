@@ -63,7 +63,7 @@ def test_every_example_is_sent_or_counted() -> None:
 
 
 def test_the_events_of_an_example_come_after_its_requests() -> None:
-    probes, left_out = probes_for_rules([one for one in RULES.values() if one.area == "websocket"])
+    probes, left_out = probes_for_rules([rule for rule in RULES.values() if rule.area == "websocket"])
     assert set(left_out) == {"time has to pass", "it needs an account of its own"}
     assert [
         probe

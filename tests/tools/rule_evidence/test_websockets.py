@@ -64,7 +64,9 @@ def test_an_api_that_answers_as_expected_confirms_every_rule_over_one_connection
     assert result.exit_code == 0, result.output
     (count,) = re.search(r"all +(\d+) +\1 +- +- +-", result.stdout).groups()
     assert (
-        api.opened == int(count) == len(probes_for_rules([one for one in RULES.values() if one.area == "websocket"])[0])
+        api.opened
+        == int(count)
+        == len(probes_for_rules([rule for rule in RULES.values() if rule.area == "websocket"])[0])
     )
     assert set(api.keys) == {f"Bearer {KEY}"}
     assert "left out: time has to pass" in result.stderr
@@ -80,7 +82,7 @@ def test_what_was_sent_is_preserved_as_frames_with_its_origin(once: Any) -> None
     assert one.interaction.uri == "wss://api.openai.com/v1/responses"
     assert [side for _, side, _ in one.interaction.frames] == ["client", "server"]
     accepted = evidence.read_interactions(into / "openai/accepts/generate_kind.yaml")
-    assert [each.is_refusal for each in accepted] == [False, False]
+    assert [exchange.is_refusal for exchange in accepted] == [False, False]
     text = "".join(file.read_text() for file in into.rglob("*.yaml"))
     assert KEY not in text
     assert "Bearer" not in text
@@ -112,7 +114,7 @@ def test_what_was_sent_longer_ago_makes_room_and_what_people_wrote_stays(tmp_pat
     mine = recorded.partition("sockets:\n")[2].replace("level: recorded", "level: reported   # by hand")
     file.write_text(re.sub(r"date: '[\d-]+'", "date: '2020-01-01'", recorded) + mine)
     text = record_probe(probe, tmp_path).read_text()
-    assert [one.origin.level for one in evidence.read_interactions(file)] == ["reported", "recorded"]
+    assert [interaction.origin.level for interaction in evidence.read_interactions(file)] == ["reported", "recorded"]
     assert mine in text
     assert "2020" not in text
 
@@ -122,7 +124,7 @@ def test_an_example_that_begins_with_a_request_is_found_again(tmp_path: Path) ->
     for _ in range(2):
         record_probe(alone, tmp_path)
         run = evidence.read_interactions(record_probe(probe, tmp_path))
-        assert [bool(one.interaction.frames) for one in run] == [False, True, True]
+        assert [bool(exchange.interaction.frames) for exchange in run] == [False, True, True]
         assert (find_runs(alone, run), find_runs(probe, run)) == ([(1,)], [(0, 2)])
 
 

@@ -10,7 +10,7 @@ def tagged(tag, **more):
 
 
 def pairs(ours, theirs):
-    return {(mine.at, other.at) for place in align_schemas(ours, theirs, (theirs, "#")) for mine, other in place.pairs}
+    return {(mine.at, match.at) for place in align_schemas(ours, theirs, (theirs, "#")) for mine, match in place.pairs}
 
 
 class TestForms:
@@ -70,7 +70,7 @@ class TestPlaces:
     def test_members_items_and_values_lead_on(self):
         ours = {"properties": {"a": {"items": {"type": "string"}}, "b": {"additionalProperties": {"type": "string"}}}}
         theirs = {"properties": {"b": {"additionalProperties": {"type": "string"}}, "a": {"items": {"type": "string"}}}}
-        assert {mine for mine, other in pairs(ours, theirs) if mine == other} >= {
+        assert {mine for mine, match in pairs(ours, theirs) if mine == match} >= {
             "#/properties/a/items",
             "#/properties/b/additionalProperties",
         }

@@ -19,7 +19,7 @@ pytestmark = pytest.mark.slow  # what is generated is in the repository: test_sy
 
 
 def nodes(node):
-    yield from (each for part in (node if isinstance(node, list) else []) for each in nodes(part))
+    yield from (inner for part in (node if isinstance(node, list) else []) for inner in nodes(part))
     if isinstance(node, dict):
         yield node
         for name, part in node.items():

@@ -29,5 +29,5 @@ async def test_fifty_requests_at_once_get_fifty_answers(mock, async_client):
     answers = await asyncio.gather(*(async_client.responses.create(model=MODEL, input=text) for text in requests))
     assert [response.output_text for response in answers] == requests
     assert len({response.id for response in answers}) == len(
-        {one.answer.headers["x-request-id"] for one in mock.exchanges}
+        {exchange.answer.headers["x-request-id"] for exchange in mock.exchanges}
     )

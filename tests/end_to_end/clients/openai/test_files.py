@@ -22,7 +22,7 @@ def test_a_file_is_uploaded_read_queried_and_deleted(mock, client):
     file = client.files.create(file=("a.txt", FRANCE), purpose="user_data")
     assert (file.bytes, file.filename, file.status) == (len(FRANCE), "a.txt", "processed")
     assert client.files.retrieve(file.id) == file
-    assert [one.id for one in client.files.list(purpose="user_data")] == [file.id]
+    assert [file.id for file in client.files.list(purpose="user_data")] == [file.id]
     assert client.responses.create(model=MODEL, input=asking(file.id)).output_text == "A city."
     assert client.files.delete(file.id).deleted
     with pytest.raises(openai.NotFoundError, match="No such File object: file-"):
@@ -80,13 +80,13 @@ def test_a_batch_of_files_is_polled(mock, client):
     batch = client.vector_stores.file_batches.create_and_poll(store.id, file_ids=ids)
     assert (batch.status, batch.file_counts.completed) == ("completed", 2)
     listed = client.vector_stores.file_batches.list_files(batch.id, vector_store_id=store.id)
-    assert {one.id for one in listed} == set(ids)
+    assert {entry.id for entry in listed} == set(ids)
 
 
 def test_stores_are_changed_listed_and_deleted(client):
     store = client.vector_stores.create(name="A", expires_after={"anchor": "last_active_at", "days": 7})
     assert client.vector_stores.update(store.id, name="B", metadata={"a": "b"}).name == "B"
-    assert [one.name for one in client.vector_stores.list()] == ["B"]
+    assert [store.name for store in client.vector_stores.list()] == ["B"]
     assert client.vector_stores.delete(store.id).deleted
     with pytest.raises(openai.NotFoundError, match="No vector store found with id"):
         client.vector_stores.retrieve(store.id)

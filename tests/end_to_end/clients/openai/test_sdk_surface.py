@@ -34,13 +34,13 @@ RAW, STREAMING = "with_raw_response", "with_streaming_response"
 
 def methods(resource: Any, name: str) -> Iterator[str]:
     """The public methods of a resource and of those within it, by their dotted names."""
-    for each, value in inspect.getmembers_static(type(resource)):
-        if each.startswith("_") or each in (RAW, STREAMING):
+    for member, value in inspect.getmembers_static(type(resource)):
+        if member.startswith("_") or member in (RAW, STREAMING):
             continue
         if inspect.isfunction(value):
-            yield f"{name}.{each}"
+            yield f"{name}.{member}"
         else:
-            yield from methods(getattr(resource, each), f"{name}.{each}")
+            yield from methods(getattr(resource, member), f"{name}.{member}")
 
 
 def of(client: Any, method: str, way: str) -> Any:
@@ -138,8 +138,8 @@ async def later(result: Any) -> Any:
         result = await result
     if hasattr(result, "__aenter__"):
         async with result as inner:
-            return await _talk_later(inner) if hasattr(inner, "recv") else [each async for each in inner]
-    return [each async for each in result] if hasattr(result, "__aiter__") else result
+            return await _talk_later(inner) if hasattr(inner, "recv") else [event async for event in inner]
+    return [event async for event in result] if hasattr(result, "__aiter__") else result
 
 
 async def _talk_later(connection: Any) -> list[Any]:
