@@ -2,6 +2,7 @@
 
 import json
 from copy import deepcopy
+from functools import reduce
 
 import pytest
 
@@ -9,17 +10,20 @@ from harness.contract.overlay import apply_entries, parse_entries
 from harness.contract.overlay_operations import OVERLAY_OPERATIONS, merge_patch
 from harness.core.errors import SchemaError
 
+BRANCHES = [{"$ref": "#/$defs/Tool"}, {"type": "null"}]
+WITH_X = [BRANCHES[0], {"type": "null", "x": 1}]
+PROPERTIES = {
+    "name": {"type": "string"},
+    "kind": {"enum": ["a", "b"]},
+    "only": {"const": "a"},
+    "tools": {"type": "array", "items": {"anyOf": BRANCHES}},
+    "a/b~c": {"type": "string"},
+}
 SCHEMA = {
     "$schema": "draft",
     "title": "ToolParams",
     "type": "object",
-    "properties": {
-        "name": {"type": "string"},
-        "kind": {"enum": ["a", "b"]},
-        "only": {"const": "a"},
-        "tools": {"type": "array", "items": {"anyOf": [{"$ref": "#/$defs/Tool"}, {"type": "null"}]}},
-        "a/b~c": {"type": "string"},
-    },
+    "properties": PROPERTIES,
     "required": ["name"],
     "$defs": {"Tool": {"type": "object", "properties": {"name": {"type": "string"}}}, "Open": {"type": "object"}},
 }
@@ -48,74 +52,69 @@ def refused(text):
 
 
 class TestOperations:
-    def test_define_adds_definitions_to_the_root(self):
-        assert applied(entry(define={"New": {"type": "null"}}))["$defs"]["New"] == {"type": "null"}
+    @pytest.mark.parametrize(
+        ("made", "at", "value"),
+        [
+            (entry(define={"New": {"type": "null"}}), "$defs/New", {"type": "null"}),
+            (entry("$defs/Tool#/properties/name", define={"New": {}}), "$defs/New", {}),
+            (
+                entry(nullable=["name", "kind"]),
+                "properties/kind",
+                {"anyOf": [{"enum": ["a", "b"]}, {"type": "null"}]},
+            ),
+            (entry("Create#/properties/name", replace={"type": "null"}), "properties/name", {"type": "null"}),
+            (
+                entry("Create#/properties/kind", merge={"enum": None, "type": "string", "x-facts": {"a": 1}}),
+                "properties/kind",
+                {"type": "string", "x-facts": {"a": 1}},
+            ),
+            (entry(require=["tools", "kind"]), "required", ["name", "tools", "kind"]),
+            (entry("$defs/Tool", require=["name"]), "$defs/Tool/required", ["name"]),
+            (entry(optional=["name"]), "required", []),
+            (entry("$defs/Open", members={"id": {}}), "$defs/Open/properties", {"id": {}}),
+            (entry("Create#/properties/kind", enum_add=["c"]), "properties/kind/enum", ["a", "b", "c"]),
+            (entry("Create#/properties/only", enum_add=["b"]), "properties/only", {"enum": ["a", "b"]}),
+            (
+                entry("Create#/properties/tools/items", branches=[{"type": "string"}]),
+                "properties/tools/items/anyOf",
+                [*BRANCHES, {"type": "string"}],
+            ),
+            (entry("$defs/Tool#/properties/name", merge={"x": 1}), "$defs/Tool/properties/name/x", 1),
+            (entry("Create#/properties/tools/items/anyOf/1", merge={"x": 1}), "properties/tools/items/anyOf", WITH_X),
+            (
+                entry("Create#/properties/a~1b~0c", merge={"x": 1}),
+                "properties",
+                {**PROPERTIES, "a/b~c": {"type": "string", "x": 1}},
+            ),
+            (entry("$defs/ToolParams", require=["tools"]), "required", ["name", "tools"]),
+        ],
+        ids=lambda value: str(value) if isinstance(value, dict) and "at" in value else "",
+    )
+    def test_change_a_place(self, made, at, value):
+        assert reduce(lambda node, step: node[step], at.split("/"), applied(made)) == value
 
-    def test_define_adds_definitions_to_the_root_of_a_definition(self):
-        assert "New" in applied(entry("$defs/Tool#/properties/name", define={"New": {}}))["$defs"]
-
-    def test_nullable_lets_members_be_null(self):
-        changed = applied(entry(nullable=["name", "kind"]))["properties"]
-        assert changed["name"] == {"anyOf": [{"type": "string"}, {"type": "null"}]}
-        assert changed["kind"] == {"anyOf": [{"enum": ["a", "b"]}, {"type": "null"}]}
+    def test_nullable_is_stale_where_null_may_stand_or_nothing_is(self):
         assert "'name' may be null already" in problem(entry(nullable=["name"]), entry(nullable=["name"]))
         assert "no member 'nam'; nearest: name" in problem(entry(nullable=["nam"]))
-
-    def test_replace_replaces_the_whole_schema(self):
-        assert applied(entry("Create#/properties/name", replace={"type": "null"}))["properties"]["name"] == {
-            "type": "null"
-        }
 
     def test_replace_of_a_root_keeps_its_definitions(self):
         schema = applied(entry(replace={"type": "array"}))
         assert schema == {"type": "array", **{name: SCHEMA[name] for name in ("$schema", "title", "$defs")}}
 
-    def test_merge_is_a_json_merge_patch(self):
-        schema = applied(entry("Create#/properties/kind", merge={"enum": None, "type": "string", "x-facts": {"a": 1}}))
-        assert schema["properties"]["kind"] == {"type": "string", "x-facts": {"a": 1}}
-
-    def test_require_comes_after_what_is_required(self):
-        assert applied(entry(require=["tools", "kind"]))["required"] == ["name", "tools", "kind"]
-
-    def test_require_starts_the_list(self):
-        assert applied(entry("$defs/Tool", require=["name"]))["$defs"]["Tool"]["required"] == ["name"]
-
-    def test_optional_removes_a_name_from_required(self):
-        assert applied(entry(optional=["name"]))["required"] == []
-
-    def test_members_adds_properties(self):
-        assert applied(entry("$defs/Open", members={"id": {}}))["$defs"]["Open"]["properties"] == {"id": {}}
-
     def test_order_puts_these_first_and_the_rest_behind(self):
         assert list(applied(entry(order=["tools", "kind"]))["properties"]) == ["tools", "kind", "name", "only", "a/b~c"]
 
-    def test_enum_add_adds_values(self):
-        assert applied(entry("Create#/properties/kind", enum_add=["c"]))["properties"]["kind"]["enum"] == [
-            "a",
-            "b",
-            "c",
-        ]
-
-    def test_enum_add_widens_a_constant(self):
-        assert applied(entry("Create#/properties/only", enum_add=["b"]))["properties"]["only"] == {"enum": ["a", "b"]}
-
-    def test_branches_adds_to_a_union(self):
-        union = applied(entry("Create#/properties/tools/items", branches=[{"type": "string"}]))["properties"]["tools"][
-            "items"
-        ]
-        assert union["anyOf"][2:] == [{"type": "string"}]
-
-    def test_operations_of_an_entry_run_in_their_order_not_as_written(self):
+    def test_of_an_entry_run_in_their_order_not_as_written(self):
         schema = applied(entry(order=["id"], require=["id"], members={"id": {}}))
         assert next(iter(schema["properties"])) == "id"
         documented = ["define", "replace", "merge", "members", "require", "optional", "nullable", "order", "enum_add"]
         assert list(OVERLAY_OPERATIONS) == [*documented, "branches"]
 
-    def test_entries_build_on_each_other(self):
+    def test_of_several_entries_build_on_each_other(self):
         schema = applied(entry(define={"New": {}}), entry("$defs/New", merge={"type": "null"}))
         assert schema["$defs"]["New"] == {"type": "null"}
 
-    def test_two_roots_never_share_what_an_entry_gave_them(self):
+    def test_never_let_two_roots_share_what_an_entry_gave_them(self):
         entries = parse_entries("o.yaml", json.dumps([entry("$defs/Tool", members={"id": {}})]))
         one, other = deepcopy(SCHEMA), deepcopy(SCHEMA)
         assert [*apply_entries("One", one, entries), *apply_entries("Other", other, entries)] == []
@@ -123,33 +122,23 @@ class TestOperations:
 
 
 class TestPlaces:
-    def test_a_root_entry_leaves_other_roots_alone(self):
-        assert applied(entry("Other", merge={"type": "null"})) == SCHEMA
+    @pytest.mark.parametrize(
+        "elsewhere",
+        [
+            entry("Other", merge={"x": 1}),
+            entry("$defs/Elsewhere", merge={"x": 1}),
+            entry("$defs/Tool", roots=["Other"], merge={"x": 1}),
+        ],
+    )
+    def test_of_another_root_or_of_definitions_that_a_root_lacks_change_nothing_there(self, elsewhere):
+        assert applied(elsewhere) == SCHEMA
 
-    def test_a_pointer_walks_lists_and_escapes(self):
-        schema = applied(
-            entry("Create#/properties/tools/items/anyOf/1", merge={"type": "string"}),
-            entry("Create#/properties/a~1b~0c", merge={"maxLength": 1}),
-        )
-        assert schema["properties"]["tools"]["items"]["anyOf"][1] == {"type": "string"}
-        assert schema["properties"]["a/b~c"]["maxLength"] == 1
+    @pytest.mark.parametrize(("roots", "root"), [({}, "Any"), ({"roots": ["Create"]}, "Create")])
+    def test_of_a_definition_are_in_every_root_unless_roots_narrow_them(self, roots, root):
+        assert applied(entry("$defs/Tool", merge={"x": 1}, **roots), root=root)["$defs"]["Tool"]["x"] == 1
 
-    def test_a_definition_is_changed_wherever_it_occurs(self):
-        assert applied(entry("$defs/Tool#/properties/name", merge={"maxLength": 64}), root="Any") != SCHEMA
-
-    def test_roots_narrow_a_definition(self):
-        narrowed = entry("$defs/Tool", roots=["Create"], merge={"minProperties": 1})
-        assert applied(narrowed, root="Other") == SCHEMA
-        assert applied(narrowed)["$defs"]["Tool"]["minProperties"] == 1
-
-    def test_a_root_made_from_a_definition_is_that_definition(self):
-        assert applied(entry("$defs/ToolParams", require=["tools"]))["required"] == ["name", "tools"]
-
-    def test_a_definition_that_a_root_lacks_is_no_problem_there(self):
-        assert applied(entry("$defs/Elsewhere", merge={"type": "null"})) == SCHEMA
-
-    def test_a_list_of_places_is_an_entry_for_each(self):
-        both = {"at": ["$defs/Tool", "Create#/properties/kind"], "merge": {"x": 1}, "source": "s", "level": "typed"}
+    def test_in_a_list_are_an_entry_each(self):
+        both = entry(["$defs/Tool", "Create#/properties/kind"], merge={"x": 1})
         assert [str(one) for one in parse_entries("o.yaml", json.dumps([both]))] == [
             "o.yaml[0] at $defs/Tool",
             "o.yaml[0] at Create#/properties/kind",

@@ -10,12 +10,9 @@ from hypothesis import strategies as st
 
 from harness.contract.phrasing import (
     abbreviate,
-    describe_actual,
     describe_expected,
     did_you_mean,
     edit_distance,
-    join_with,
-    quote_and_join,
 )
 
 ROOT: dict[str, Any] = {
@@ -28,33 +25,6 @@ ROOT: dict[str, Any] = {
         "Union": {"anyOf": [{"$ref": "#/$defs/Tool"}, {"type": "string"}]},
     }
 }
-
-
-@pytest.mark.parametrize(
-    ("value", "kind"),
-    [
-        (None, "null"),
-        (True, "a boolean"),
-        (1, "an integer"),
-        (1.5, "a decimal number"),
-        ("x", "a string"),
-        ([], "an array"),
-        ({}, "an object"),
-    ],
-)
-def test_what_came_is_named_by_its_json_type(value: Any, kind: str) -> None:
-    assert describe_actual(value) == kind
-
-
-@pytest.mark.parametrize(
-    ("parts", "text"), [([], ""), (["a"], "a"), (["a", "b"], "a or b"), (["a", "b", "c"], "a, b, or c")]
-)
-def test_a_list_ends_with_a_comma_and_the_word_from_three_on(parts: list[str], text: str) -> None:
-    assert join_with(parts, "or") == text
-
-
-def test_values_are_listed_in_quotes() -> None:
-    assert quote_and_join(["auto", 1, "x"], "and") == "'auto', '1', and 'x'"
 
 
 @pytest.mark.parametrize(

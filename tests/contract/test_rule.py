@@ -44,12 +44,16 @@ class TestADeclaration:
         assert made.doc == "There must be cheese.\n\nThe last of it counts."
         assert (made.needs, made.check, made.keyword) == (("request", "world"), cheese, None)
 
-    def test_is_about_create_unless_it_names_others(self) -> None:
-        assert declared().on == ("POST /responses",)
-        RULES.pop("cheese")
-        assert declared(on="*").on == ("*",)
-        RULES.pop("cheese")
-        assert declared(on=["GET /a", "GET /b"]).on == ("GET /a", "GET /b")
+    @pytest.mark.parametrize(
+        ("named", "on"),
+        [
+            ({}, ("POST /responses",)),
+            ({"on": "*"}, ("*",)),
+            ({"on": ["GET /a", "GET /b"]}, ("GET /a", "GET /b")),
+        ],
+    )
+    def test_is_about_create_unless_it_names_others(self, named: dict[str, Any], on: tuple[str, ...]) -> None:
+        assert declared(**named).on == on
 
     def test_gives_the_function_back(self) -> None:
         assert rule(error=ERROR, source=SEEN, rejects=EXAMPLE)(cheese) is cheese
@@ -64,34 +68,18 @@ class TestADeclaration:
         assert made.rejects == {"No cheese.": Case({"input": "cheese?"}), "No ham.": whole}
         assert made.accepts == (Case({"input": "ham"}),)
 
-    def test_of_words_for_a_keyword_has_no_function(self) -> None:
-        shape(
-            __name__,
-            "holes",
-            "  Cheese has holes.\n\n  Many.",
-            keyword="holes",
-            error=ERROR,
-            source=SEEN,
-            rejects=EXAMPLE,
-        )
+    @pytest.mark.parametrize(("named", "keyword"), [({"keyword": "holes"}, "holes"), ({}, "x-rule")])
+    def test_of_words_for_a_keyword_or_for_a_schema_has_no_function(self, named: dict[str, str], keyword: str) -> None:
+        shape(__name__, "holes", "  Cheese has holes.\n\n  Many.", error=ERROR, source=SEEN, rejects=EXAMPLE, **named)
         made = RULES["holes"]
-        assert (made.check, made.keyword, made.area, made.doc) == (
-            None,
-            "holes",
-            "test_rule",
-            "Cheese has holes.\n\nMany.",
-        )
-
-    def test_of_words_a_schema_names_has_no_keyword_of_its_own(self) -> None:
-        shape(__name__, "rind", "Cheese has a rind.", error=ERROR, source=SEEN, rejects=EXAMPLE)
-        assert RULES["rind"].keyword == "x-rule"
+        assert (made.check, made.keyword, made.area) == (None, keyword, "test_rule")
+        assert made.doc == "Cheese has holes.\n\nMany."
 
 
 class TestARefusal:
     def test_is_the_error_with_its_facts(self) -> None:
-        assert declared().error_for({"thing": "ham", "place": "tools[1]"}) == ApiError(
-            400, "No ham.", "tools[1]", "none_ham"
-        )
+        error = declared().error_for({"thing": "ham", "place": "tools[1]"})
+        assert error == ApiError(400, "No ham.", "tools[1]", "none_ham")
 
     def test_may_have_facts_that_resemble_fields(self) -> None:
         assert declared().error_for({"thing": "{x}", "place": "{"}).message == "No {x}."
@@ -107,9 +95,6 @@ class TestEvidence:
         assert declared(source=sources).level == "recorded"
         assert [source.level for source in sources] == ["assumed", "documented", "recorded", "reported"]
 
-    def test_that_is_a_guess_needs_no_example(self) -> None:
-        assert declared(source=assumed("a guess"), rejects={}).rejects == {}
-
 
 class TestAnExample:
     def test_after_others_is_the_last_of_them(self) -> None:
@@ -119,42 +104,30 @@ class TestAnExample:
         assert case.turns == ("x", "y")
 
 
+def bare(request: Any) -> Iterator[dict[str, Any]]:
+    yield {}
+
+
+WRONG_CHECKS = (lambda request: [], lambda world, request: (yield {}), lambda request, other: (yield {}))
+
+
 class TestAWrongDeclaration:
-    def refused(self, problem: str, check: Any = cheese, **words: Any) -> None:
-        with pytest.raises(RegistrationError, match=problem):
-            rule(**{"error": ERROR, "source": SEEN, "rejects": EXAMPLE, **words})(check)
-
-    def test_is_a_second_one_of_the_same_name(self) -> None:
-        declared()
-        self.refused("rule cheese in .*test_rule is declared twice")
-
-    def test_has_no_docstring(self) -> None:
-        def bare(request: Any) -> Iterator[dict[str, Any]]:
-            yield {}
-
-        self.refused("rule bare in .* has no docstring", bare)
-
-    def test_has_no_source(self) -> None:
-        self.refused("has no source", source=[])
-
-    @pytest.mark.parametrize(("message", "count"), [("No cheese.", 2), ("No {thing}.", 1)])
-    def test_has_examples_without_their_words(self, message: str, count: int) -> None:
-        self.refused("write rejects=", error=ApiError(400, message), rejects=[{"input": "cheese?"}] * count)
-
-    def test_has_no_example_although_it_is_no_guess(self) -> None:
-        self.refused("has no example: add rejects=", rejects={})
-
     @pytest.mark.parametrize(
-        "check",
+        ("problem", "check", "words"),
         [
-            lambda request: [],
-            lambda world, request: (yield {}),
-            lambda request, other: (yield {}),
+            ("rule cheese in .*test_rule is declared twice", cheese, {}),
+            ("rule bare in .* has no docstring", bare, {}),
+            ("has no source", cheese, {"source": []}),
+            ("write rejects=", cheese, {"error": ApiError(400, "No cheese."), "rejects": [{"input": "cheese?"}] * 2}),
+            ("write rejects=", cheese, {"error": ApiError(400, "No {thing}."), "rejects": [{"input": "cheese?"}]}),
+            ("has no example: add rejects=", cheese, {"rejects": {}}),
+            *(("write a generator taking some of request, world, transcript", check, {}) for check in WRONG_CHECKS),
         ],
     )
-    def test_is_no_generator_of_the_subjects_in_their_order(self, check: Any) -> None:
-        self.refused("write a generator taking some of request, world, transcript, in this order", check)
-
-    def test_leaves_nothing_behind(self) -> None:
-        self.refused("has no source", source=[])
-        assert "cheese" not in RULES
+    def test_is_refused_and_leaves_nothing_behind(self, problem: str, check: Any, words: dict[str, Any]) -> None:
+        if "twice" in problem:
+            declared()
+        before = dict(RULES)
+        with pytest.raises(RegistrationError, match=problem):
+            rule(**{"error": ERROR, "source": SEEN, "rejects": EXAMPLE, **words})(check)
+        assert before == RULES

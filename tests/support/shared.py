@@ -11,6 +11,9 @@ from typing import Any
 
 import pytest
 
+from harness.cassettes.format.recorded import Recorded
+from harness.verify.read_files import read_recording
+
 SHARED = Path(__file__).resolve().parents[3] / "shared"
 RECORDINGS = (SHARED / "corpus", SHARED / "corpus-2")
 """The folders of recorded traffic."""
@@ -31,6 +34,13 @@ def rejects() -> list[dict[str, Any]]:
 def accepts() -> list[dict[str, Any]]:
     """Bodies that the API accepted."""
     return json.loads((SHARED / "contract" / "accepts.json").read_text())["accepts"] if PRESENT else []
+
+
+def recordings() -> Iterator[Recorded]:
+    """Every recorded exchange as `verify` reads it, in the order of the files."""
+    for folder in RECORDINGS:
+        for file in sorted(folder.glob("*.jsonl.gz")):
+            yield from read_recording(file)
 
 
 def exchanges() -> Iterator[dict[str, Any]]:

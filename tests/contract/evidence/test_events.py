@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-import orjson
-
 from harness.contract import schema
 from harness.contract.check import check_answer
 from harness.contract.schema import discriminator_values
-from harness.core.exchange import Answer, ReceivedRequest
+from harness.core.exchange import Json
 from harness.ending import failed, incomplete
 from harness.items import (
     apply_patch_call,
@@ -38,10 +36,9 @@ from harness.items import (
 )
 from harness.server.mock_api import MockApi
 from harness.verify.examples import as_recorded
+from tests.support.in_process import post
 
 EVENT = "ResponseStreamEvent"
-HEADERS = {"authorization": "Bearer sk-events"}
-
 NOT_TOLD = {
     "response.audio.delta": "the Responses API gives no audio; the types stand in the union, no recording has one",
     "response.audio.done": "as response.audio.delta",
@@ -68,32 +65,18 @@ TURNS = [
 ]
 
 
-def streams() -> list[Answer]:
-    """The streams of all turns, and one of a background response."""
+def told() -> list[Json]:
+    """The events of all turns, and of one of a background response."""
     mock = MockApi()
     mock.open("sk-events").script(*map(as_recorded, TURNS), message("Hi."))
     bodies = [{} for _ in TURNS] + [{"background": True}]
     sent = [{"model": "gpt-4.1", "input": "hi", "stream": True, **more} for more in bodies]
-    return [mock.handle(ReceivedRequest("POST", "/v1/responses", HEADERS, raw=orjson.dumps(body))) for body in sent]
+    return [event for body in sent for event in post(mock, body, key="sk-events").events or ()]
 
 
-def known() -> set[str]:
-    root = schema.load(EVENT)
-    return set(discriminator_values(root, root, "type"))
-
-
-def test_every_event_type_is_reported_or_listed() -> None:
-    answers = streams()
-    assert [answer.body for answer in answers if answer.status != 200] == []
-    seen = {event["type"] for answer in answers for event in answer.events or ()}
-    assert known() - seen == set(NOT_TOLD)
-    assert seen <= known()
-
-
-def test_what_is_reported_conforms() -> None:
-    assert [
-        check_answer(EVENT, event)
-        for answer in streams()
-        for event in answer.events or ()
-        if check_answer(EVENT, event)
-    ] == []
+def test_every_event_type_is_told_or_listed_and_conforms() -> None:
+    events, root = told(), schema.load(EVENT)
+    known, seen = set(discriminator_values(root, root, "type")), {event["type"] for event in events}
+    assert known - seen == set(NOT_TOLD)
+    assert seen <= known
+    assert [found for event in events if (found := check_answer(EVENT, event))] == []

@@ -8,9 +8,8 @@ from harness.api.models import MODELS, Model
 from harness.cassettes.format.recorded import Recorded
 from harness.verify.judging.judge import judge
 from harness.verify.judging.verdict import VerdictKind
-from harness.verify.read_files import read_recording
 from harness.world.world import World
-from tests.support.shared import READS_RECORDINGS, RECORDINGS
+from tests.support.shared import READS_RECORDINGS, RECORDINGS, recordings
 from tools.model_facts_met import count_met_facts
 
 pytestmark = READS_RECORDINGS
@@ -30,8 +29,7 @@ LEAST_RIGHT = 0.9
 @cache
 def refusals() -> tuple[Recorded, ...]:
     """The recorded refusals that are about the model."""
-    files = [file for folder in RECORDINGS for file in sorted(folder.glob("*.jsonl.gz"))]
-    everything = (one for file in files for one in read_recording(file) if one.status in (400, 404))
+    everything = (one for one in recordings() if one.status in (400, 404))
     about = (one for one in everything if message(one).startswith(ABOUT_MODELS) and "odel" in message(one))
     return tuple(one for one in about if family(one))
 
@@ -60,14 +58,9 @@ def test_every_recorded_refusal_about_a_model_is_made() -> None:
 
 
 def test_a_family_that_is_switched_off_makes_its_recordings_fail() -> None:
-    names = {found.name for one in refusals() if (found := family(one))}
-    kept = {
-        name
-        for name in names
-        if any(is_made(one, without=name) for one in refusals() if (found := family(one)) and found.name == name)
-    }
-    assert kept == set()
-    assert len(names) > 30
+    about = [(one, found.name) for one in refusals() if (found := family(one))]
+    assert {name for one, name in about if is_made(one, without=name)} == set()
+    assert len({name for _, name in about}) > 30
 
 
 def test_what_the_table_says_of_defaults_is_what_answers_show() -> None:

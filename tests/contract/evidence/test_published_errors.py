@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import re
-from collections import Counter
 from collections.abc import Callable
 from typing import Any
 
@@ -156,18 +155,6 @@ def test_a_model_that_only_some_accounts_have_is_refused_where_the_account_says_
     mock, example = fresh(), next(one for one in rejects() if one["example_id"] == "model-not-found-cd27f4245f")
     mock.open("sk-evidence").organization(models={"gpt-4.1"})
     assert differences(post(mock, example["request"]), example["expected"], example["match"]) == []
-
-
-def test_how_many_real_errors_are_reproduced(capsys: pytest.CaptureFixture[str]) -> None:
-    same: Counter[str] = Counter()
-    all_of: Counter[str] = Counter()
-    for example in rejects():
-        if example["endpoint"] in HTTP:
-            all_of[example["area"]] += 1
-            same[example["area"]] += not differences(answer_to(example), example["expected"], example["match"])
-    with capsys.disabled():
-        print("\nreal errors reproduced:", ", ".join(f"{area} {same[area]}/{all_of[area]}" for area in sorted(all_of)))
-    assert all_of.total() - same.total() == len(DIFFERENT)
 
 
 def accepted_body(example: dict[str, Any]) -> tuple[MockApi, dict[str, Any]]:

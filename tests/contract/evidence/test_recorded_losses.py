@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Sequence
 
 import pytest
 
@@ -12,9 +12,8 @@ from harness.analysis.loss import Lost, losses_in_accepted
 from harness.cassettes.format.recorded import Recorded
 from harness.core.exchange import Exchange
 from harness.verify.judging.to_journal import rebuild_exchange
-from harness.verify.read_files import read_recording
 from harness.world.world import World
-from tests.support.shared import READS_RECORDINGS, SHARED
+from tests.support.shared import READS_RECORDINGS, recordings
 
 pytestmark = READS_RECORDINGS
 
@@ -29,14 +28,12 @@ KNOWN = {
 """What clients did lose, as looked at one by one: a new kind is looked at before it stands here."""
 
 
-def conversations() -> Iterator[list[Recorded]]:
+def conversations() -> Iterable[list[Recorded]]:
     """The exchanges of each recorded file."""
-    for folder in ("corpus", "corpus-2"):
-        for file in sorted((SHARED / folder).glob("*.jsonl.gz")):
-            found: dict[str, list[Recorded]] = {}
-            for one in read_recording(file):
-                found.setdefault(one.id.rpartition("#")[0], []).append(one)
-            yield from found.values()
+    found: dict[str, list[Recorded]] = {}
+    for one in recordings():
+        found.setdefault(one.id.rpartition("#")[0], []).append(one)
+    return found.values()
 
 
 def journal(recorded: Sequence[Recorded]) -> list[Exchange]:

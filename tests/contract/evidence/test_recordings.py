@@ -1,15 +1,17 @@
-"""Recorded traffic that nobody here wrote, judged as anyone would judge it: `harness verify` on the whole of it."""
+"""Recorded traffic that nobody here wrote, judged as anyone would judge it: `harness verify --respell` on all of it."""
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from functools import cache
 from pathlib import Path
 
 import pytest
 
-from harness.core.exchange import Json
+from harness.verify.judging.verdict import FINDINGS
 from harness.verify.output import count_reasons
-from harness.verify.run import Tally, verify_recordings
-from tests.support.shared import READS_RECORDINGS, RECORDINGS
+from harness.verify.run import JudgeOptions, Tally, verify_recordings
+from tests.support.shared import FOUNDRY_RECORDINGS, READS_RECORDINGS, RECORDINGS
 
 pytestmark = READS_RECORDINGS
 
@@ -19,63 +21,64 @@ EDITED = {
     "usage_without_tokens_details": "members of the usage were taken out",
 }
 """Recordings that are not as the API sent them, although nothing in them shows that."""
-OPEN = ("reasoning_generate_summary.yaml", "uploaded_file-image-openai_responses")
-"""Recordings of which the API's reason, or its day, is not known well enough."""
+LEFT = (
+    *EDITED,
+    *("reasoning_generate_summary.yaml", "uploaded_file-image-openai_responses"),  # the reason or the day is not known
+    *("issue-6454-root-definitions", "test_openai_client_tool_search_streaming"),  # not wholly as the API sent them
+    *("js_a2a_stream_2026-03-17-cut", "js_sharepoint_stream_2026-03-17-cut"),  # whoever wrote them down left events out
+)
+"""The recordings that have findings, which `README.md` explains."""
+
+Judged = Callable[..., Tally]
 
 
 @pytest.fixture(scope="module")
-def tally(tmp_path_factory: pytest.TempPathFactory) -> Tally:
-    return verify_recordings(RECORDINGS, tmp_path_factory.mktemp("spools"))
+def judged(tmp_path_factory: pytest.TempPathFactory) -> Judged:
+    """Judges folders of recordings, each once."""
+    return cache(
+        lambda *folders: verify_recordings(folders, tmp_path_factory.mktemp("spools"), 1, JudgeOptions(respelled=True))
+    )
 
 
-def genuine(tally: Tally, at: str) -> list[Json]:
-    return [entry for entry in tally.entries(at) if not any(part in entry.get("id", "") for part in (*EDITED, *OPEN))]
+@pytest.mark.parametrize("folders", [RECORDINGS, (FOUNDRY_RECORDINGS,)], ids=["openai and azure", "foundry"])
+@pytest.mark.parametrize("at", FINDINGS)
+def test_no_finding_is_the_mocks(judged: Judged, folders: tuple[Path, ...], at: str) -> None:
+    assert [entry for entry in judged(*folders).entries(at) if not any(part in str(entry) for part in LEFT)] == []
 
 
-def test_the_figures(tally: Tally, capsys: pytest.CaptureFixture[str]) -> None:
+def test_the_figures(judged: Judged, capsys: pytest.CaptureFixture[str]) -> None:
+    tally = judged(*RECORDINGS)
     with capsys.disabled():
         print(f"\nrecorded traffic: {dict(sorted(tally.counts.items()))}")
         for at in ("requests.unverifiable", "refusals.unverifiable", "skipped"):
             print(f"  {at}: {count_reasons(tally, at)}")
-    assert tally.counts["exchanges"] > 6000
-    assert tally.counts["requests.accepted"] > 5500
-    assert tally.counts["refusals.same"] > 370
+    least = {"exchanges": 6000, "requests.accepted": 5500, "refusals.same": 370, "respelled.same": 5000}
+    assert {at: tally.counts[at] for at, count in least.items() if tally.counts[at] <= count} == {}
     assert tally.counts["answers.unverifiable"] + tally.counts["streams.unverifiable"] < 20
     assert tally.counts["requests.unverifiable"] + tally.counts["refusals.unverifiable"] < 120
-
-
-def test_no_request_that_the_api_took_is_refused(tally: Tally) -> None:
-    assert genuine(tally, "requests.refused") == []
-
-
-def test_every_refusal_is_made_in_the_recorded_words(tally: Tally) -> None:
-    assert genuine(tally, "refusals.different") == []
-    assert genuine(tally, "refusals.missed") == []
-
-
-def test_every_answer_and_every_stream_conforms(tally: Tally) -> None:
-    assert genuine(tally, "answers.findings") == []
-    assert genuine(tally, "streams.findings") == []
     assert len([*tally.entries("answers.findings"), *tally.entries("streams.findings")]) < 10
 
 
-def test_no_member_of_an_answer_is_unknown(tally: Tally) -> None:
-    unknown = [entry for at in ("answers.drift", "streams.drift") for entry in genuine(tally, at)]
-    assert [entry for entry in unknown if entry["message"].startswith("unknown")] == []
+def test_no_member_of_an_answer_is_unknown(judged: Judged) -> None:
+    unknown = [entry for at in ("answers.drift", "streams.drift") for entry in judged(*RECORDINGS).entries(at)]
+    assert {entry["message"] for entry in unknown if entry["message"].startswith("unknown")} <= {FILE_STORE}
 
 
-def test_everything_is_read_and_judged(tally: Tally) -> None:
-    assert list(tally.entries("unreadable")) == []
+FILE_STORE = "unknown member 'file_store_ids'"
+"""As the edited ones have it."""
 
 
-def test_what_was_edited_is_in_the_traffic(tally: Tally) -> None:
-    reported_ids = [
-        entry["id"]
-        for at in ("requests.refused", "answers.findings", "streams.findings")
-        for entry in tally.entries(at)
-    ]
-    assert [part for part in EDITED if not any(part in id for id in reported_ids)] == []
+def test_what_was_edited_is_in_the_traffic(judged: Judged) -> None:
+    told = [str(entry) for at in FINDINGS for entry in judged(*RECORDINGS).entries(at)]
+    assert [part for part in EDITED if not any(part in entry for entry in told)] == []
 
 
-def test_the_recordings_are_where_the_readme_says() -> None:
-    assert str(Path("shared", "corpus")) in (Path(__file__).parent / "README.md").read_text(encoding="utf-8")
+def test_nothing_of_foundry_is_passed_over_that_can_be_judged(judged: Judged) -> None:
+    tally = judged(FOUNDRY_RECORDINGS)
+    assert count_reasons(tally, "skipped") == {"not judged: /evals": 1}
+    assert count_reasons(tally, "requests.unverifiable") == {}
+    assert count_reasons(tally, "refusals.unverifiable") == {
+        "another client of the project may have deleted it": 1,
+        "it depends on the account": 1,
+    }
+    assert tally.counts["exchanges"] > 180

@@ -8,15 +8,12 @@ import pytest
 
 import harness.server.mock_api  # noqa: F401  (registers the rules)
 from harness.api.operations import find_operation
-from harness.contract import schema
-from harness.contract.check import check_answer, named_rules
-from harness.contract.rule import RULES, Case, Rule, assumed, reported, rule
-from harness.contract.rule_plan import _make_plan, forget_plans
+from harness.contract.check import check_answer
+from harness.contract.rule import RULES, Case, Rule
+from harness.contract.rule_plan import _make_plan
 from harness.contract.rules import AREAS
-from harness.core.errors import ApiError, RegistrationError
 from harness.verify.examples import play_case
 from tests.support.foundry import names_request, said
-from tests.support.slow import slow_except_every
 
 REJECTS = [
     pytest.param(r, words, case, id=f"{r.id}: {words[:60]}")
@@ -71,52 +68,3 @@ def test_precedence_is_the_order_of_areas_then_of_the_source() -> None:
         "previous_response_zdr",
         "previous_response_not_found",
     ]
-
-
-@pytest.mark.parametrize("root", slow_except_every(6, schema.root_names(schema.schemas_directory())))
-def test_schemas_name_only_rules_that_exist(root: str) -> None:
-    assert named_rules(schema.load(root)) <= set(RULES)
-
-
-WORDS = {"error": ApiError(400, "No."), "source": assumed("a test"), "rejects": {"No.": {}}}
-
-
-@pytest.mark.parametrize(
-    ("name", "doc", "words", "problem"),
-    [
-        ("call_needs_output", "Twice.", {}, "is declared twice"),
-        ("rule_without_doc", None, {}, "has no docstring"),
-        ("rule_without_source", "Doc.", {"source": ()}, "has no source"),
-        ("rule_without_example", "Doc.", {"source": reported("somebody"), "rejects": {}}, "has no example"),
-    ],
-)
-def test_a_rule_declared_wrongly_fails_when_it_is_registered(name: str, doc: str, words: dict, problem: str) -> None:
-    def check(request):
-        yield {}
-
-    check.__name__, check.__doc__ = name, doc
-    with pytest.raises(RegistrationError, match=problem):
-        rule(**{**WORDS, **words})(check)
-
-
-def test_a_rule_is_a_generator_over_the_request_the_world_and_the_transcript() -> None:
-    with pytest.raises(RegistrationError, match="write a generator taking some of request, world, transcript"):
-        rule(**WORDS)(lambda body: ())
-
-
-def test_a_rule_of_ones_own_refuses_like_any_other() -> None:
-    def no_shouting(request):
-        """An input is not shouted."""
-        if request.body["input"].isupper():
-            yield {"input": request.body["input"]}
-
-    rule(error=ApiError(400, "Do not shout: '{input}'."), source=assumed("house rule"), rejects={}, fix="Whisper.")(
-        no_shouting
-    )
-    forget_plans()
-    try:
-        assert play_case(Case({"input": "HI"})).answer.body["error"]["message"] == "Do not shout: 'HI'."
-        assert play_case(Case({"input": "hi"})).answer.status == 200
-    finally:
-        del RULES["no_shouting"]
-        forget_plans()

@@ -18,13 +18,10 @@ from harness.ending import DEFAULT_ENDING
 from harness.items.kind import ITEMS, Item, item_from_wire
 from harness.verify.judging.judge import answer_object, judge, rebuild_request
 from harness.verify.judging.mock_answer import is_response_request, renderable_response
-from harness.verify.read_files import read_recording
 from harness.world.world import World
-from tests.support.shared import READS_RECORDINGS, SHARED
+from tests.support.shared import READS_RECORDINGS, recordings
 
 pytestmark = READS_RECORDINGS
-
-FOLDERS = ("corpus", "corpus-2")
 
 
 class RecordedTurn(NamedTuple):
@@ -41,14 +38,13 @@ class RecordedTurn(NamedTuple):
 
 
 def recorded_turns() -> Iterator[RecordedTurn]:
-    for file in (file for folder in FOLDERS for file in sorted((SHARED / folder).glob("*.jsonl.gz"))):
-        worlds: dict[str, World] = {}
-        for recorded in read_recording(file):
-            world = worlds.setdefault(recorded.file, World(recorded.file))
-            if (made := as_turn(recorded, world)) is not None:
-                yield made
-            for _ in judge(recorded, world):
-                pass  # the World learns what a later request continues
+    worlds: dict[str, World] = {}
+    for recorded in recordings():
+        world = worlds.setdefault(recorded.file, World(recorded.file))
+        if (made := as_turn(recorded, world)) is not None:
+            yield made
+        for _ in judge(recorded, world):
+            pass  # the World learns what a later request continues
 
 
 def as_turn(recorded: Recorded, world: World) -> RecordedTurn | None:
