@@ -31,6 +31,14 @@ def entry(
     }
 
 
+def call(line: str, body: Any = None, answer: Any = None, status: int = 200) -> dict[str, Any]:
+    """One exchange with a project, `GET /agents`, whose client takes part in every preview."""
+    method, path = line.split()
+    one = entry(method, f"{PROJECT}{path}?api-version=v1", body, answer, status)
+    features = ",".join(f"{name}=V1Preview" for name in ("MemoryStores", "Skills", "HostedAgents"))
+    return {**one, "RequestHeaders": {**one["RequestHeaders"], "Foundry-Features": features}}
+
+
 def proxy_file(folder: Path, *entries: dict[str, Any], name: str = "tape.json") -> Path:
     """Exchanges as a file of the test proxy."""
     file = folder / name

@@ -32,14 +32,10 @@ def based(raw: bytes) -> str:
 
 def vcr(request: Any = SENT, body: Any = None, answer: dict[str, Any] | None = None, **headers: list[str]) -> Any:
     """An exchange as vcrpy writes it."""
+    said = {"headers": {**SAID_IN, **headers}, "body": {"string": GOT if body is None else body}}
     return {
         "request": {"method": "POST", "uri": URL, "headers": ASKED_IN, "body": request},
-        "response": {
-            "status": {"code": 200, "message": "OK"},
-            "headers": {**SAID_IN, **headers},
-            "body": {"string": GOT if body is None else body},
-            **(answer or {}),
-        },
+        "response": {"status": {"code": 200, "message": "OK"}, **said, **(answer or {})},
     }
 
 
@@ -53,6 +49,25 @@ def har(content: Any, **response: Any) -> Any:
     return {"log": {"version": "1.2", "entries": [{"request": request, "response": answer, "_webSocketMessages": []}]}}
 
 
+NOCK = {
+    "scope": "https://api.openai.com:443",
+    "method": "POST",
+    "path": "/v1/responses?include[]=a&include[]=b",
+    "reqheaders": TEXTS_IN,
+    "body": ASKED,
+    "status": 200,
+    "response": SAID,
+    "rawHeaders": RAW_OUT,
+}
+PROXIED = {
+    "RequestUri": URL,
+    "RequestMethod": "POST",
+    "RequestHeaders": TEXTS_IN,
+    "RequestBody": ASKED,
+    "StatusCode": 200,
+    "ResponseHeaders": TEXTS_OUT,
+    "ResponseBody": SAID,
+}
 VARIANTS: dict[str, Any] = {
     "vcrpy": interactions(vcr()),
     "vcrpy, bytes": interactions(vcr(SENT.encode(), GOT.encode())),
@@ -167,56 +182,18 @@ VARIANTS: dict[str, Any] = {
             }
         ]
     },
-    "nock": [
-        {
-            "scope": "https://api.openai.com:443",
-            "method": "POST",
-            "path": "/v1/responses?include[]=a&include[]=b",
-            "reqheaders": TEXTS_IN,
-            "body": ASKED,
-            "status": 200,
-            "response": SAID,
-            "rawHeaders": RAW_OUT,
-        }
-    ],
+    "nock": [NOCK],
     "nock, compressed": [
         {
-            "scope": "https://api.openai.com:443",
-            "method": "POST",
-            "path": "/v1/responses?include[]=a&include[]=b",
-            "reqheaders": TEXTS_IN,
+            **NOCK,
             "body": SENT,
-            "status": 200,
             "response": [ZIPPED[:30].hex(), ZIPPED[30:].hex()],
             "rawHeaders": [["Content-Type", "application/json"], ["Date", DATE]],
         }
     ],
-    "test proxy": {
-        "Entries": [
-            {
-                "RequestUri": URL,
-                "RequestMethod": "POST",
-                "RequestHeaders": TEXTS_IN,
-                "RequestBody": ASKED,
-                "StatusCode": 200,
-                "ResponseHeaders": TEXTS_OUT,
-                "ResponseBody": SAID,
-            }
-        ],
-        "Variables": {},
-    },
+    "test proxy": {"Entries": [PROXIED], "Variables": {}},
     "test proxy, lines": {
-        "Entries": [
-            {
-                "RequestUri": URL,
-                "RequestMethod": "POST",
-                "RequestHeaders": TEXTS_IN,
-                "RequestBody": [SENT[:7], SENT[7:]],
-                "StatusCode": 200,
-                "ResponseHeaders": TEXTS_OUT,
-                "ResponseBody": [based(ZIPPED)],
-            }
-        ]
+        "Entries": [{**PROXIED, "RequestBody": [SENT[:7], SENT[7:]], "ResponseBody": [based(ZIPPED)]}]
     },
     "flat": {
         "method": "post",

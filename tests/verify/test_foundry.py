@@ -15,10 +15,22 @@ from harness.verify.read_files import Recorded, read_recording
 from harness.world.options import WorldOptions
 from harness.world.world import World
 from tests.support.recordings import error, judged
-from tests.verify.foundry import AT, HOST, PROJECT, REFERENCE, RESPONSES, VERSIONS, entry, made, proxy_file, version
+from tests.verify.foundry import (
+    AT,
+    HOST,
+    PROJECT,
+    REFERENCE,
+    RESPONSES,
+    VERSIONS,
+    call,
+    entry,
+    made,
+    proxy_file,
+    version,
+)
 
-AGENT = f"{PROJECT}/agents/helper?api-version=v1"
 GONE = {"object": "agent.deleted", "name": "helper", "deleted": True}
+OTHER_MODEL = "Model must match the agent's model 'gpt-4o' when agent is specified."
 BARE: dict[str, Any] = {
     "object": "response",
     "id": "wfresp_662dd709d07d95ea00UIxFMPr55o6qkSX0",
@@ -39,27 +51,16 @@ def verdicts(tmp_path: Path, *entries: dict[str, Any]) -> dict[str, Any]:
 def test_the_path_of_a_project_tells_foundry_whatever_masks_the_host(
     tmp_path: Path, host: str, headers: dict[str, str]
 ) -> None:
-    refused = error("Model must match the agent's model 'gpt-4o' when agent is specified.")
-    one = entry("POST", f"{host}/api/projects/REDACTED/openai/v1/responses", {}, refused, 400, headers)
-    report = verdicts(tmp_path, {**one, "RequestBody": {"agent_reference": REFERENCE, "input": "hi"}})
+    asked = {"agent_reference": REFERENCE, "input": "hi"}
+    path = f"{host}/api/projects/REDACTED/openai/v1/responses"
+    report = verdicts(tmp_path, entry("POST", path, asked, error(OTHER_MODEL), 400, headers))
     assert report["skipped"] == 0
     assert report["requests"]["judged"] + report["refusals"]["judged"] == 1
     assert "model" not in str(report["refusals"]["different"])
 
 
-def test_operations_on_agents_are_judged(tmp_path: Path) -> None:
-    report = verdicts(
-        tmp_path,
-        made(),
-        entry("GET", f"{PROJECT}/agents/helper/versions/1?api-version=v1", None, version()),
-        entry("DELETE", AGENT, None, GONE),
-    )
-    assert report["requests"]["accepted"] == 3
-    assert report["skipped"] == 0
-
-
 def test_an_operation_that_the_mock_has_not_is_named(tmp_path: Path) -> None:
-    report = verdicts(tmp_path, entry("POST", f"{PROJECT}/agents/helper:teleport?api-version=v1", {}, {}))
+    report = verdicts(tmp_path, call("POST /agents/helper:teleport", {}, {}))
     assert report["skipped_why"] == {"not judged: /agents": 1}
 
 
@@ -71,25 +72,25 @@ def test_a_version_that_the_mock_would_refuse_is_a_finding(tmp_path: Path) -> No
 @pytest.mark.parametrize("again", [1, 7])
 def test_an_agent_is_known_from_its_creation_until_it_is_deleted(tmp_path: Path, again: int) -> None:
     """Whatever version the service has come to: a definition that did not change gives the version that is there."""
-    number = f"{PROJECT}/agents/helper/versions/{again}?api-version=v1"
+    number = f"/agents/helper/versions/{again}"
+    shown = {"object": "agent", "name": "helper", "versions": {"latest": version(again)}}
     report = verdicts(
         tmp_path,
         made(again),
         made(again),
-        entry("GET", AGENT, None, {"object": "agent", "name": "helper", "versions": {"latest": version(again)}}),
-        entry("DELETE", number, None, {**GONE, "object": "agent.version.deleted", "version": str(again)}),
+        call("GET /agents/helper", None, shown),
+        call(f"GET {number}", None, version(again)),
+        call(f"DELETE {number}", None, {**GONE, "object": "agent.version.deleted", "version": str(again)}),
+        made(again),
+        call("DELETE /agents/helper", None, GONE),
     )
-    assert report["requests"]["accepted"] == 4
-    assert report["requests"]["unverifiable"] == 0
+    assert (report["requests"]["accepted"], report["requests"]["unverifiable"], report["skipped"]) == (7, 0, 0)
 
 
 def test_a_request_is_judged_by_the_definition_of_its_agent(tmp_path: Path) -> None:
     body = {"agent_reference": REFERENCE, "input": "hi", "model": "o3"}
-    refused = error(
-        "Model must match the agent's model 'gpt-4o' when agent is specified.", param="model", code="invalid_payload"
-    )
-    report = verdicts(tmp_path, made(), entry("POST", RESPONSES, body, refused, 400))
-    assert report["refusals"]["same"] == 1
+    refused = error(OTHER_MODEL, param="model", code="invalid_payload")
+    assert verdicts(tmp_path, made(), entry("POST", RESPONSES, body, refused, 400))["refusals"]["same"] == 1
 
 
 def test_an_id_of_a_workflow_or_a_hosted_agent_is_not_made_up(tmp_path: Path) -> None:
@@ -115,33 +116,29 @@ class TestAnswersOfAProject:
 
     def test_what_a_project_had_come_to_before_is_not_compared(self, tmp_path: Path) -> None:
         deleted = {"object": "agent.version.deleted", "name": "helper", "version": "41", "deleted": True}
-        listed = {
-            "object": "list",
-            "data": [version(41), version(40)],
-            "first_id": "b",
-            "last_id": "a",
-            "has_more": False,
-        }
+        page = {"object": "list", "first_id": "b", "last_id": "a", "has_more": False}
         assert not respelled(
             tmp_path,
             made(41),
-            entry("GET", f"{PROJECT}/agents/helper/versions?api-version=v1", None, listed),
-            entry("DELETE", f"{PROJECT}/agents/helper/versions/41?api-version=v1", None, deleted),
+            call("GET /agents/helper/versions", None, {**page, "data": [version(41), version(40)]}),
+            call("DELETE /agents/helper/versions/41", None, deleted),
         )
-
-    def test_what_the_user_has_named_is_not_compared(self, tmp_path: Path) -> None:
-        one = made()
-        assert not respelled(tmp_path, {**one, "ResponseBody": {**one["ResponseBody"], "metadata": {"mine": "x"}}})
 
     @pytest.mark.parametrize(
         ("changes", "at"),
-        [({"colour": "blue"}, "colour"), ({"created_at": "today"}, "created_at"), ({"object": "agent"}, "object")],
+        [
+            ({"metadata": {"mine": "x"}}, []),
+            ({"colour": "blue"}, ["colour"]),
+            ({"created_at": "today"}, ["created_at"]),
+            ({"object": "agent"}, ["object"]),
+        ],
+        ids=["what the user has named", "another member", "another kind of value", "another object"],
     )
-    def test_a_member_another_kind_of_value_or_another_object_is_a_difference(
-        self, tmp_path: Path, changes: dict[str, Any], at: str
+    def test_differs_by_what_it_is_and_not_by_what_it_is_called(
+        self, tmp_path: Path, changes: dict[str, Any], at: list[str]
     ) -> None:
         one = made()
-        assert list(respelled(tmp_path, {**one, "ResponseBody": {**one["ResponseBody"], **changes}})) == [at]
+        assert list(respelled(tmp_path, {**one, "ResponseBody": {**one["ResponseBody"], **changes}})) == at
 
     def test_another_status_is_a_difference(self, tmp_path: Path) -> None:
         assert respelled(tmp_path, {**made(), "StatusCode": 201}) == {"status": ("201", "200")}
@@ -173,7 +170,7 @@ def test_an_agent_that_was_there_before_is_presumed(tmp_path: Path) -> None:
         tmp_path,
         made(),
         entry("POST", RESPONSES, other, answer),
-        entry("GET", f"{PROJECT}/agents/oldest?api-version=v1", None, {"object": "agent"}),
+        call("GET /agents/oldest", None, {"object": "agent"}),
     )
     assert report["requests"]["accepted"] == 3
 
@@ -199,17 +196,20 @@ class TestBodiesOfTheTestProxy:
         assert request.body["purpose"] == "assistants"
         assert request.body["file"]["data"] == "\xff\0\xff"
 
-    @pytest.mark.parametrize("kind", ["application/zip", "application/octet-stream", "image/png"])
-    def test_bytes(self, tmp_path: Path, kind: str) -> None:
-        one = self.read(tmp_path, RequestHeaders={"Content-Type": kind}, RequestBody="UEsDBP8=")
-        assert one.raw == b"PK\3\4\xff"
-
     @pytest.mark.parametrize(
-        ("kind", "body"), [("text/plain", "UEsDBP8="), ("application/zip", "Sanitized"), ("application/xml", "<a/>")]
+        ("kind", "body", "raw"),
+        [
+            *(
+                (kind, "UEsDBP8=", b"PK\3\4\xff")
+                for kind in ("application/zip", "application/octet-stream", "image/png")
+            ),
+            ("text/plain", "UEsDBP8=", b"UEsDBP8="),
+            ("application/zip", "Sanitized", b"Sanitized"),
+            ("application/xml", "<a/>", b"<a/>"),
+        ],
     )
-    def test_text(self, tmp_path: Path, kind: str, body: str) -> None:
-        one = self.read(tmp_path, RequestHeaders={"Content-Type": kind}, RequestBody=body)
-        assert one.raw == body.encode()
+    def test_bytes_and_texts(self, tmp_path: Path, kind: str, body: str, raw: bytes) -> None:
+        assert self.read(tmp_path, RequestHeaders={"Content-Type": kind}, RequestBody=body).raw == raw
 
     def test_a_stream(self, tmp_path: Path) -> None:
         lines = ["event: error\n", 'data: {"type":"error",', '"code":"\\u002b"}\n\n']
@@ -245,14 +245,13 @@ class TestErrorsOfAProject:
         answer = {"error": {**violation.error.body()["error"], **members}}
         return respelled(tmp_path, made(), entry("POST", RESPONSES, unknown, answer, violation.error.status))
 
-    def test_are_the_same_but_for_the_id_of_the_request(self, tmp_path: Path) -> None:
-        assert not self.differences(tmp_path)
-
-    def test_another_member_is_a_difference(self, tmp_path: Path) -> None:
-        assert list(self.differences(tmp_path, hint="Make it first.")) == ["error.hint"]
-
-    def test_another_kind_of_value_is_a_difference(self, tmp_path: Path) -> None:
-        assert list(self.differences(tmp_path, details="none")) == ["error.details"]
+    @pytest.mark.parametrize(
+        ("members", "at"),
+        [({}, []), ({"hint": "Make it first."}, ["error.hint"]), ({"details": "none"}, ["error.details"])],
+        ids=["none but the id of the request", "another member", "another kind of value"],
+    )
+    def test_differ_by(self, tmp_path: Path, members: dict[str, Any], at: list[str]) -> None:
+        assert list(self.differences(tmp_path, **members)) == at
 
     def test_form_of_an_asset(self, tmp_path: Path) -> None:
         """Recorded of datasets: the form of Azure ML conforms."""
@@ -262,7 +261,7 @@ class TestErrorsOfAProject:
             "time": "2026-04-16T10:00:00+00:00",
             "statusCode": 404,
         }
-        report = verdicts(tmp_path, entry("GET", AGENT, None, answer, 404))
+        report = verdicts(tmp_path, call("GET /agents/helper", None, answer, 404))
         assert report["answers"]["findings"] == report["answers"]["drift"] == []
 
 
@@ -270,28 +269,21 @@ class TestWhatAProjectHadBefore:
     """Since the API accepted requests that name it."""
 
     @pytest.mark.parametrize(
-        ("call", "body"),
+        "line",
         [
-            ("GET /connections/mine", None),
-            ("POST /connections/mine/getConnectionWithCredentials", None),
-            ("GET /deployments/gpt-4o", None),
-            ("GET /indexes/mine/versions/7", None),
-            ("GET /datasets/mine/versions/2.1", None),
-            ("GET /memory_stores/mine", None),
-            ("GET /toolboxes/mine", None),
-            ("GET /toolboxes/mine/versions/9", None),
-            ("PATCH /toolboxes/mine", {"default_version": "9"}),
-            ("GET /skills/mine", None),
-            ("GET /agents/helper/endpoint/sessions/5", None),
-            ("DELETE /agents/helper/versions/31", None),
+            *(
+                "GET /connections/mine",
+                "POST /connections/mine/getConnectionWithCredentials",
+                "GET /deployments/gpt-4o",
+            ),
+            *("GET /indexes/mine/versions/7", "GET /datasets/mine/versions/2.1", "GET /memory_stores/mine"),
+            *("GET /toolboxes/mine", "GET /toolboxes/mine/versions/9", "PATCH /toolboxes/mine", "GET /skills/mine"),
+            *("GET /agents/helper/endpoint/sessions/5", "DELETE /agents/helper/versions/31"),
         ],
     )
-    def test_is_presumed(self, tmp_path: Path, call: str, body: Any) -> None:
-        method, path = call.split()
-        asked = {"Content-Type": "application/json", "Foundry-Features": "MemoryStores=V1Preview,Skills=V1Preview"}
-        one = entry(method, f"{PROJECT}{path}?api-version=v1", body, {})
-        report = verdicts(tmp_path, {**one, "RequestHeaders": asked})
-        assert report["requests"]["accepted"] == 1
+    def test_is_presumed(self, tmp_path: Path, line: str) -> None:
+        body = {"default_version": "9"} if line.startswith("PATCH") else None
+        assert verdicts(tmp_path, call(line, body, {}))["requests"]["accepted"] == 1
 
     def test_an_agent_is_as_its_responses_show_it(self, tmp_path: Path) -> None:
         """Without tools a choice among them would be refused."""
@@ -302,7 +294,7 @@ class TestWhatAProjectHadBefore:
 
     def test_may_be_deleted_by_another_client_meanwhile(self, tmp_path: Path) -> None:
         gone = error("Agent not found", type="error", code="not_found")
-        report = verdicts(tmp_path, made(), entry("DELETE", AGENT, None, gone, 404))
+        report = verdicts(tmp_path, made(), call("DELETE /agents/helper", None, gone, 404))
         assert report["refusals"]["unverifiable_why"] == {"another client of the project may have deleted it": 1}
 
 
@@ -310,48 +302,25 @@ class TestWhatARecordingMakes:
     """The mock plays it; ids that the service chose are those of the recording."""
 
     def test_a_session(self, tmp_path: Path) -> None:
-        sessions = f"{PROJECT}/agents/helper/endpoint/sessions"
         session = {
             "agent_session_id": "of-the-service",
             "version_indicator": {"type": "version_ref", "agent_version": "1"},
             "status": "active",
-            "created_at": AT,
-            "last_accessed_at": AT,
-            "expires_at": AT,
+            **dict.fromkeys(("created_at", "last_accessed_at", "expires_at"), AT),
         }
         lines = ["event: log\n", 'data: {"timestamp":"now","stream":"status","message":"Up."}\n\n']
-        log = entry(
-            "GET", f"{PROJECT}/agents/helper/versions/1/sessions/of-the-service:logstream?api-version=v1", None, lines
-        )
+        log = call("GET /agents/helper/versions/1/sessions/of-the-service:logstream", None, lines)
         entries = [
             made(),
-            entry("POST", f"{sessions}?api-version=v1", {}, session, 201),
-            entry("GET", f"{sessions}/of-the-service?api-version=v1", None, session),
+            call("POST /agents/helper/endpoint/sessions", {}, session, 201),
+            call("GET /agents/helper/endpoint/sessions/of-the-service", None, session),
             {**log, "ResponseHeaders": {**log["ResponseHeaders"], "Content-Type": "text/event-stream"}},
         ]
-        for one in entries:
-            one["RequestHeaders"]["Foundry-Features"] = "HostedAgents=V1Preview"
         report = verdicts(tmp_path, *entries)
-        assert report["requests"]["accepted"] == 4
-        assert report["streams"]["findings"] == []
+        assert (report["requests"]["accepted"], report["streams"]["findings"]) == (4, [])
         assert not respelled(tmp_path, *entries)
         lines[1] = lines[1].replace("stream", "channel")
         assert list(respelled(tmp_path, *entries)) == ["events"]
-
-    def test_memories(self, tmp_path: Path) -> None:
-        store = f"{PROJECT}/memory_stores"
-        definition = {"kind": "default", "chat_model": "gpt-4o", "embedding_model": "e"}
-        memory = {"memory_id": "mem_9", "updated_at": AT, "scope": "s", "content": "Tea.", "kind": "user_profile"}
-        entries = [
-            entry("POST", f"{store}?api-version=v1", {"name": "mine", "definition": definition}, {}),
-            entry("POST", f"{store}/mine/items?api-version=v1", {"scope": "s", "content": "Tea."}, memory),
-            entry("GET", f"{store}/mine/items/mem_9?api-version=v1", None, memory),
-            entry("POST", f"{store}/mine:update_memories?api-version=v1", {"scope": "s"}, {"update_id": "u"}, 202),
-            entry("GET", f"{store}/mine/updates/u?api-version=v1", None, {"update_id": "u", "status": "completed"}),
-        ]
-        for one in entries:
-            one["RequestHeaders"]["Foundry-Features"] = "MemoryStores=V1Preview"
-        assert verdicts(tmp_path, *entries)["requests"]["accepted"] == 5
 
     def test_a_file_is_refused_by_its_name(self, tmp_path: Path) -> None:
         """Known from the upload, or presumed from the refusal."""
@@ -361,10 +330,9 @@ class TestWhatARecordingMakes:
         form = ["--x\r\n", 'Content-Disposition: form-data; name="purpose"\r\n\r\n', "assistants\r\n", "--x--\r\n"]
         upload = entry("POST", f"{PROJECT}/openai/v1/files", form, file)
         upload["RequestHeaders"]["Content-Type"] = "multipart/form-data; boundary=x"
-        attach = entry(
-            "POST", f"{PROJECT}/openai/v1/vector_stores/vs_1/files", {"file_id": "assistant-1"}, refused, 400
-        )
-        make = entry("POST", f"{PROJECT}/openai/v1/vector_stores", {}, {"object": "vector_store", "id": "vs_1"})
+        stores = f"{PROJECT}/openai/v1/vector_stores"
+        attach = entry("POST", f"{stores}/vs_1/files", {"file_id": "assistant-1"}, refused, 400)
+        make = entry("POST", stores, {}, {"object": "vector_store", "id": "vs_1"})
         for before in ([upload, make], [make]):
             assert verdicts(tmp_path, *before, attach)["refusals"]["same"] == 1
 
@@ -382,7 +350,7 @@ class TestWhatARecordingMakes:
 
 
 @pytest.mark.parametrize(
-    ("call", "body", "answer"),
+    ("line", "body", "answer"),
     [
         ("GET /agents", None, {"data": [5], "object": "list"}),
         ("GET /agents/helper/versions", None, {"data": [version(2) | {"id": []}, 5, version(3) | {"version": 3}]}),
@@ -396,13 +364,8 @@ class TestWhatARecordingMakes:
         ("PATCH /toolboxes/mine", {"default_version": 5}, {"default_version": []}),
     ],
 )
-def test_odd_exchanges_are_no_crash(tmp_path: Path, call: str, body: Any, answer: Any) -> None:
-    method, path = call.split()
-    one = entry(method, f"{PROJECT}{path}?api-version=v1", body, answer)
-    one["RequestHeaders"]["Foundry-Features"] = "MemoryStores=V1Preview"
+def test_odd_exchanges_are_no_crash(tmp_path: Path, line: str, body: Any, answer: Any) -> None:
     follow = entry("POST", RESPONSES, {"agent_reference": REFERENCE, "input": "hi"}, {**BARE, "id": "resp_1"})
-    lists = [
-        entry("GET", f"{PROJECT}{path}?api-version=v1", None, {"data": [{}]}) for path in ("/agents", "/memory_stores")
-    ]
-    report = judged(tmp_path, proxy_file(tmp_path, made(), one, follow, *lists), respelled=True)[1]
-    assert report["unreadable"] == []
+    lists = [call(f"GET {path}", None, {"data": [{}]}) for path in ("/agents", "/memory_stores")]
+    entries = [made(), call(line, body, answer), follow, *lists]
+    assert judged(tmp_path, proxy_file(tmp_path, *entries), respelled=True)[1]["unreadable"] == []

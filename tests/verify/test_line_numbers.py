@@ -55,12 +55,15 @@ def test_lines_of_json(tmp_path: Path) -> None:
     assert find_record_lines(file) == [2, 4]
 
 
-@pytest.mark.parametrize("name", ["a.json", "a.har", "a.yaml.gz", "none.yaml"])
-def test_other_files_have_no_line_numbers(tmp_path: Path, name: str) -> None:
-    (tmp_path / "a.json").write_text('{"interactions": [\n{},\n{}]}')
+@pytest.mark.parametrize(
+    ("name", "content"),
+    [
+        *((name, b'{"interactions": [\n{},\n{}]}') for name in ("a.json", "a.har", "a.yaml.gz")),
+        ("a.yaml", b"interactions:\n- \xff\xfe"),
+        ("none.yaml", None),
+    ],
+)
+def test_other_files_have_no_line_numbers(tmp_path: Path, name: str, content: bytes | None) -> None:
+    if content:
+        (tmp_path / name).write_bytes(content)
     assert find_record_lines(tmp_path / name) == []
-
-
-def test_a_file_that_is_no_text_has_no_line_numbers(tmp_path: Path) -> None:
-    (tmp_path / "a.yaml").write_bytes(b"interactions:\n- \xff\xfe")
-    assert find_record_lines(tmp_path / "a.yaml") == []

@@ -23,80 +23,77 @@ from tests.support.recordings import HI, error, exchange, recorded, write_jsonl
 GATEWAY = "https://llm.corp.example:4000/openai-proxy/v1/responses"
 
 
-def at(url: str, *, times: int = 1, **more: Any) -> list[dict[str, Any]]:
-    """Exchanges with another host."""
-    (one,) = recorded(HI)
-    moved = {name: value for name, value in one.items() if name not in ("provider", "url_path", "id")}
-    return [{**moved, "url": url, **more}] * times
-
-
-def unverifiable() -> list[dict[str, Any]]:
-    return [exchange(1, HI, 401, error("Incorrect API key provided: sk-a.", code="invalid_api_key"))]
+(JUDGED,) = recorded(HI)
+OTHER = {**{key: JUDGED[key] for key in JUDGED if key not in ("provider", "url_path", "id")}, "url": GATEWAY}
+"""An exchange with another host."""
+UNVERIFIABLE = exchange(1, HI, 401, error("Incorrect API key provided: sk-a.", code="invalid_api_key"))
 
 
 class TestVerify:
-    def test_a_folder_without_files(self, tmp_path: Path) -> None:
-        self.check(run_cli("verify", tmp_path), "no file there has a recording's suffix")
+    @pytest.mark.parametrize(
+        ("files", "why"),
+        [
+            ({}, "no file there has a recording's suffix"),
+            (dict.fromkeys(("package.json", "notes.yaml"), '{"name": "x"}'), "2 files, and no recording"),
+            ({"empty.yaml": "version: 1\ninteractions: []\n"}, "the recordings hold no exchanges"),
+        ],
+        ids=["no files", "files that are no recordings", "a recording of nothing"],
+    )
+    def test_of_a_folder_with(self, tmp_path: Path, files: dict[str, str], why: str) -> None:
+        for name, text in files.items():
+            (tmp_path / name).write_text(text)
+        self.check(run_cli("verify", tmp_path), why)
 
-    def test_files_that_are_no_recordings(self, tmp_path: Path) -> None:
-        for name in ("package.json", "notes.yaml"):
-            (tmp_path / name).write_text('{"name": "x"}')
-        self.check(run_cli("verify", tmp_path), "2 files, and no recording")
-
-    def test_a_recording_of_nothing(self, tmp_path: Path) -> None:
-        (tmp_path / "empty.yaml").write_text("version: 1\ninteractions: []\n")
-        self.check(run_cli("verify", tmp_path), "the recordings hold no exchanges")
-
-    def test_another_host_alone(self, tmp_path: Path) -> None:
-        file = write_jsonl(tmp_path, at(GATEWAY, times=3))
-        why = "3 exchanges, and none that can be judged. 3 × another service: llm.corp.example. "
-        self.check(run_cli("verify", file), f"{why}Judge a gateway by --host llm.corp.example.\n")
-
-    def test_another_service_that_is_no_gateway(self, tmp_path: Path) -> None:
-        file = write_jsonl(tmp_path, at("https://api.anthropic.com/v1/messages"))
-        result = run_cli("verify", file)
-        self.check(result, "1 exchange, and none that can be judged. 1 × another service: api.anthropic.com.\n")
-        assert "--host" not in result.stderr
-
-    def test_other_endpoints_alone(self, tmp_path: Path) -> None:
-        file = write_jsonl(tmp_path, at("https://api.openai.com/v1/chat/completions"))
-        self.check(run_cli("verify", file), "1 × not judged: /chat/completions")
-
-    def test_what_no_recording_can_show_is_not_judged(self, tmp_path: Path) -> None:
-        result = run_cli("verify", write_jsonl(tmp_path, unverifiable()))
-        assert result.exit_code == 2, result.stdout
-        assert "1 × " in result.stderr
+    @pytest.mark.parametrize(
+        ("exchanges", "why"),
+        [
+            (
+                [OTHER] * 3,
+                "3 exchanges, and none that can be judged. 3 × another service: llm.corp.example. "
+                "Judge a gateway by --host llm.corp.example.\n",
+            ),
+            (
+                [{**OTHER, "url": "https://api.anthropic.com/v1/messages"}],
+                "1 exchange, and none that can be judged. 1 × another service: api.anthropic.com.\n",
+            ),
+            ([{**OTHER, "url": "https://api.openai.com/v1/chat/completions"}], "1 × not judged: /chat/completions"),
+            ([UNVERIFIABLE], "1 × "),
+        ],
+        ids=["another host", "another service that is no gateway", "other endpoints", "what no recording can show"],
+    )
+    def test_of_exchanges_with(self, tmp_path: Path, exchanges: list[dict[str, Any]], why: str) -> None:
+        self.check(run_cli("verify", write_jsonl(tmp_path, exchanges)), why)
 
     def test_the_reason_is_in_the_json(self, tmp_path: Path) -> None:
-        file = write_jsonl(tmp_path, at(GATEWAY))
+        file = write_jsonl(tmp_path, [OTHER])
         run_cli("verify", file, "--json", tmp_path / "said.json")
         said = json.loads((tmp_path / "said.json").read_text())
         jsonschema.validate(said, json.loads((schemas_directory() / "verify.json").read_text()))
         assert said["nothing_judged"].startswith("nothing was judged: 1 exchange, and none that can be judged.")
 
     def test_the_reason_fails_the_reports(self, tmp_path: Path) -> None:
-        run_cli(
-            "verify",
-            write_jsonl(tmp_path, at(GATEWAY)),
-            "--report",
-            tmp_path / "a.json",
-            "--report",
-            tmp_path / "a.xml",
-        )
-        case = read_report(tmp_path / "a.json").cases[-1]
+        as_json, as_xml = tmp_path / "a.json", tmp_path / "a.xml"
+        run_cli("verify", write_jsonl(tmp_path, [OTHER]), "--report", as_json, "--report", as_xml)
+        case = read_report(as_json).cases[-1]
         assert (case.id, case.outcome, case.unexpected[0].kind) == ("nothing judged", "error", "unreadable")
-        assert 'errors="1"' in (tmp_path / "a.xml").read_text()
-        assert "llm.corp.example" in (tmp_path / "a.xml").read_text()
+        assert 'errors="1"' in as_xml.read_text()
+        assert "llm.corp.example" in as_xml.read_text()
 
-    def test_a_finding_goes_before(self, tmp_path: Path) -> None:
-        (tmp_path / "broken.json").write_text('{"interactions": {"a": 1}}')
-        assert run_cli("verify", tmp_path / "broken.json").exit_code == 1
+    @pytest.mark.parametrize("more", [(), ("bare",)])
+    def test_a_finding_goes_before(self, tmp_path: Path, more: tuple[str, ...]) -> None:
+        (broken := tmp_path / "broken.json").write_text('{"interactions": {"a": 1}}')
+        paths = [tmp_path / name for name in more]
+        for path in paths:
+            path.mkdir()
+        result = run_cli("verify", broken, *paths)
+        assert result.exit_code == 1
+        assert all(f"nothing was judged of {path.as_posix()}:" in result.stderr for path in paths)
 
     @pytest.mark.parametrize("jobs", ["1", "2"])
     def test_one_of_several_paths_that_held_nothing(self, tmp_path: Path, jobs: str) -> None:
         good, bare, void = (tmp_path / name for name in ("good", "bare", "void.yaml"))
         good.mkdir(), bare.mkdir()
-        write_jsonl(good, recorded(HI))
+        write_jsonl(good, [JUDGED])
         (bare / "package.json").write_text('{"name": "x"}')
         void.write_text("version: 1\ninteractions: []\n")
         report = tmp_path / "said.json"
@@ -108,16 +105,8 @@ class TestVerify:
         assert json.loads(report.read_text())["nothing_judged"].startswith(why)
         assert run_cli("verify", good, good / "tape.jsonl").exit_code == 0
 
-    def test_a_finding_goes_before_a_path_that_held_nothing(self, tmp_path: Path) -> None:
-        (bare := tmp_path / "bare").mkdir()
-        broken = tmp_path / "broken.json"
-        broken.write_text('{"interactions": {"a": 1}}')
-        result = run_cli("verify", broken, bare)
-        assert result.exit_code == 1
-        assert f"nothing was judged of {bare.as_posix()}:" in result.stderr
-
     def test_files_that_are_no_recordings_are_named_on_request(self, tmp_path: Path) -> None:
-        write_jsonl(tmp_path, recorded(HI))
+        write_jsonl(tmp_path, [JUDGED])
         (tmp_path / "package.json").write_text('{"name": "x"}')
         plain, verbose = run_cli("verify", tmp_path), run_cli("verify", "-v", tmp_path)
         assert (plain.exit_code, verbose.exit_code) == (0, 0)
@@ -134,12 +123,15 @@ class TestVerify:
 
 
 class TestGateways:
+    def verify(self, folder: Path, *exchanges: dict[str, Any], hosts: tuple[str, ...] = ("corp.example",)) -> Result:
+        return run_cli("verify", write_jsonl(folder, exchanges), *(word for host in hosts for word in ("--host", host)))
+
     @pytest.mark.parametrize(
         "host", ["llm.corp.example", "LLM.corp.example:4000", "https://corp.example/x", "corp.example"]
     )
     @pytest.mark.parametrize("jobs", ["1", "2"])
     def test_their_exchanges_are_judged(self, tmp_path: Path, host: str, jobs: str) -> None:
-        files = [write_jsonl(tmp_path, at(GATEWAY, times=2), name) for name in ("a.jsonl", "b.jsonl")]
+        files = [write_jsonl(tmp_path, [OTHER] * 2, name) for name in ("a.jsonl", "b.jsonl")]
         result = run_cli("verify", *files, "--host", host, "--jobs", jobs)
         assert result.exit_code == 0, result.output
         assert result.stdout.splitlines()[1].split() == ["requests", "4", "4", "-", "-", "-"]
@@ -148,30 +140,26 @@ class TestGateways:
         "path", ["/responses", "/api/v1/responses", "/v1/acct/gw/openai/responses", "/v1/responses"]
     )
     def test_wherever_the_api_is_below_them(self, tmp_path: Path, path: str) -> None:
-        result = run_cli(
-            "verify", write_jsonl(tmp_path, at(f"https://gw.example.dev{path}")), "--host", "gw.example.dev"
-        )
+        result = self.verify(tmp_path, {**OTHER, "url": f"https://gw.corp.example{path}"})
         assert (result.exit_code, result.stdout.splitlines()[1].split()[1]) == (0, "1"), result.output
 
     def test_what_breaks_the_contract_is_found(self, tmp_path: Path) -> None:
-        result = run_cli(
-            "verify", write_jsonl(tmp_path, at(GATEWAY, request={**HI, "colour": "blue"})), "--host", "corp.example"
-        )
+        result = self.verify(tmp_path, {**OTHER, "request": {**HI, "colour": "blue"}})
         assert (result.exit_code, "Unknown parameter: 'colour'." in result.stdout) == (1, True)
 
     def test_the_option_can_be_repeated(self, tmp_path: Path) -> None:
-        exchanges = [*at(GATEWAY), *at("http://10.0.0.7:8000/v1/responses")]
-        result = run_cli("verify", write_jsonl(tmp_path, exchanges), "--host", "corp.example", "--host", "10.0.0.7")
+        local = {**OTHER, "url": "http://10.0.0.7:8000/v1/responses"}
+        result = self.verify(tmp_path, OTHER, local, hosts=("corp.example", "10.0.0.7"))
         assert result.stdout.splitlines()[1].split()[:2] == ["requests", "2"]
 
     def test_beside_others_they_are_told(self, tmp_path: Path) -> None:
-        result = run_cli("verify", write_jsonl(tmp_path, [*recorded(HI), *at(GATEWAY)]))
+        result = self.verify(tmp_path, JUDGED, OTHER, hosts=())
         assert result.exit_code == 0
         told = "skipped  1 request for responses to llm.corp.example: --host llm.corp.example judges such"
         assert told in result.stdout
 
     def test_one_that_no_exchange_is_with_is_a_mistake(self, tmp_path: Path) -> None:
-        result = run_cli("verify", write_jsonl(tmp_path, [*recorded(HI), *at(GATEWAY)]), "--host", "lm.corp.example")
+        result = self.verify(tmp_path, JUDGED, OTHER, hosts=("lm.corp.example",))
         assert result.exit_code == 2
         assert "--host lm.corp.example: no exchange is with that host." in result.stderr
         assert "The hosts of these recordings: llm.corp.example." in result.stderr

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from tests.support.recordings import judged
-from tests.verify.foundry import AT, PROJECT, entry, proxy_file
+from tests.verify.foundry import AT, call, proxy_file
 
 STORE = {
     "object": "memory_store",
@@ -38,38 +38,29 @@ DEPLOYMENT = {"name": "d", "type": "ModelDeployment", "modelName": "m"}
 MEMORY = {"memory_id": "mem_1", "updated_at": AT, "scope": "s", "content": "c", "kind": "user_profile"}
 
 
-def call(method: str, path: str, body: Any, answer: Any, status: int = 200) -> dict[str, Any]:
-    one = entry(method, f"{PROJECT}{path}?api-version=v1", body, answer, status)
-    return {**one, "RequestHeaders": {**one["RequestHeaders"], "Foundry-Features": "MemoryStores=V1Preview"}}
-
-
-MAKE_STORE = call("POST", "/memory_stores", {"name": "m", "definition": STORE["definition"]}, STORE)
+MAKE_STORE = call("POST /memory_stores", {"name": "m", "definition": STORE["definition"]}, STORE)
 
 
 @pytest.mark.parametrize(
     "entries",
     [
         (
-            call("GET", "/connections", None, {"value": [CONNECTION]}),
-            call("POST", "/connections/c/getConnectionWithCredentials", None, CONNECTION),
+            call("GET /connections", None, {"value": [CONNECTION]}),
+            call("POST /connections/c/getConnectionWithCredentials", None, CONNECTION),
         ),
+        (call("GET /deployments", None, {"value": [DEPLOYMENT]}), call("GET /deployments/d", None, DEPLOYMENT)),
         (
-            call("GET", "/deployments", None, {"value": [DEPLOYMENT]}),
-            call("GET", "/deployments/d", None, DEPLOYMENT),
+            MAKE_STORE,
+            call("POST /memory_stores/m:update_memories", {"scope": "s"}, {"update_id": "u", "status": "queued"}, 202),
+            call("GET /memory_stores/m/updates/u", None, {"update_id": "u", "status": "queued"}),
         ),
         (
             MAKE_STORE,
-            call(
-                "POST", "/memory_stores/m:update_memories", {"scope": "s"}, {"update_id": "u", "status": "queued"}, 202
-            ),
-            call("GET", "/memory_stores/m/updates/u", None, {"update_id": "u", "status": "queued"}),
-        ),
-        (
-            MAKE_STORE,
-            call("POST", "/memory_stores/m/items", {"scope": "s", "content": "c"}, MEMORY),
-            call("GET", "/memory_stores/m/items/mem_1", None, MEMORY),
+            call("POST /memory_stores/m/items", {"scope": "s", "content": "c"}, MEMORY),
+            call("GET /memory_stores/m/items/mem_1", None, MEMORY),
         ),
     ],
+    ids=["connections", "deployments", "updates of a memory", "memories"],
 )
 def test_what_is_shown_is_known_from_then_on(tmp_path: Path, entries: tuple[dict[str, Any], ...]) -> None:
     report = judged(tmp_path, proxy_file(tmp_path, *entries))[1]
@@ -81,5 +72,5 @@ def test_what_is_shown_is_known_from_then_on(tmp_path: Path, entries: tuple[dict
     "path", ["/connections", "/deployments", "/memory_stores/m", "/connections/c", "/memory_stores/m/items/x"]
 )
 def test_odd_answers_teach_nothing(tmp_path: Path, path: str, answer: Any) -> None:
-    report = judged(tmp_path, proxy_file(tmp_path, MAKE_STORE, call("GET", path, None, answer)))[1]
+    report = judged(tmp_path, proxy_file(tmp_path, MAKE_STORE, call(f"GET {path}", None, answer)))[1]
     assert report["requests"]["judged"] == 2

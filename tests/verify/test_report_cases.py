@@ -46,9 +46,7 @@ def reported(*paths: str | Path, code: int = 0) -> Report:
 
 def own(exchanges: list[dict[str, Any]], name: str = "tape.jsonl") -> Path:
     """A file of lines whose exchanges have no ids of their own."""
-    return write_jsonl(
-        Path(), [{name: member for name, member in one.items() if name != "id"} for one in exchanges], name
-    )
+    return write_jsonl(Path(), [{key: one[key] for key in one if key != "id"} for one in exchanges], name)
 
 
 def only(report: Report) -> tuple[ReportCase, ReportFinding]:
@@ -74,34 +72,43 @@ def test_a_recording_is_a_trial_with_its_exchanges_and_the_surface_that_they_tou
     assert report.totals == Totals(tests=1, exchanges=3, expected=1)
 
 
-def test_a_request_that_the_mock_refuses() -> None:
-    good, bad = recorded(HI, HI)
-    trial, found = only(reported(own([good, {**bad, "request": {**HI, "colour": "blue"}}]), code=1))
-    assert (trial.outcome, found.kind, found.id, found.exchange) == ("failed", "disagreement", "unknown_parameter", 2)
-    assert (found.at, found.line, trial.location_of(found)) == ("colour", 2, ("tape.jsonl", 2))
-    assert found.message.startswith("The API took the request, the mock refuses it.\n")
-    assert "Unknown parameter: 'colour'." in found.message
+(TAKEN,) = recorded(HI)
+FOUND = {
+    "a request that the mock refuses": (
+        {**TAKEN, "request": {**HI, "colour": "blue"}},
+        ("unknown_parameter", "colour"),
+        "The API took the request, the mock refuses it.\nrule  unknown_parameter\nmock  Unknown parameter: 'colour'.",
+    ),
+    "a refusal in other words": (
+        exchange(1, {**HI, "input": 3}, 400, error("No numbers.")),
+        ("invalid_type", "input"),
+        "recorded  400 No numbers.",
+    ),
+    "a refusal that the mock does not make": (
+        exchange(1, HI, 400, error("Not on Sundays.")),
+        ("refusals.missed", ""),
+        "takes it",
+    ),
+    "an answer that does not conform": (
+        {**TAKEN, "response": {**TAKEN["response"], "status": "done"}},
+        ("answers.findings", "status"),
+        "The answer does not conform.\nInvalid value: 'done'.",
+    ),
+}
 
 
-def test_a_refusal_in_other_words() -> None:
-    _, found = only(reported(own([exchange(1, {**HI, "input": 3}, 400, error("No numbers."))]), code=1))
-    assert (found.kind, found.id, found.at) == ("disagreement", "invalid_type", "input")
-    assert "recorded  400 No numbers." in found.message
+@pytest.mark.parametrize("name", FOUND)
+def test_what_is_found_stands_at_its_exchange(name: str) -> None:
+    made, (id, at), words = FOUND[name]
+    trial, found = only(reported(own([TAKEN, made]), code=1))
+    assert (trial.outcome, found.kind, found.id, found.at) == ("failed", "disagreement", id, at)
+    assert (found.exchange, found.line, trial.location_of(found)) == (2, 2, ("tape.jsonl", 2))
+    assert words in found.message
 
 
-def test_a_refusal_that_the_mock_does_not_make() -> None:
-    trial, found = only(reported(own([exchange(1, HI, 400, error("Not on Sundays."))]), code=1))
-    assert (found.id, found.exchange) == ("refusals.missed", 1)
-    assert "takes it" in found.message
-    assert [one.kind for one in trial.found if one.expected] == ["refusal"]
-
-
-def test_an_answer_that_does_not_conform() -> None:
-    (one,) = recorded(HI)
-    one["response"]["status"] = "done"
-    _, found = only(reported(own([one]), code=1))
-    assert (found.id, found.at) == ("answers.findings", "status")
-    assert found.message.startswith("The answer does not conform.\nInvalid value: 'done'.")
+def test_a_refusal_is_expected_whoever_makes_it() -> None:
+    trial, _ = only(reported(own([exchange(1, HI, 400, error("Not on Sundays."))]), code=1))
+    assert [found.kind for found in trial.found if found.expected] == ["refusal"]
 
 
 def test_a_stream_over_a_websocket_at_its_line() -> None:
@@ -118,22 +125,17 @@ def test_a_stream_over_a_websocket_at_its_line() -> None:
 
 def test_a_stream_that_the_mock_renders_differently() -> None:
     (one,) = recorded({**HI, "stream": True, "background": True})
-    verify(
-        own([{**one, "request": {**HI, "stream": True}, "recorded_at": "2026-01-01"}]),
-        "--respell",
-        "--report",
-        "o.json",
-    )
-    found = next(
-        found for found in read_report(Path("o.json")).cases[0].unexpected if found.id == "respelled.different"
-    )
+    made = own([{**one, "request": {**HI, "stream": True}, "recorded_at": "2026-01-01"}])
+    verify(made, "--respell", "--report", "o.json")
+    (trial,) = read_report(Path("o.json")).cases
+    found = next(found for found in trial.unexpected if found.id == "respelled.different")
     assert (found.kind, found.at) == ("disagreement", "events[1]")
     assert found.message.startswith(VERDICT_TEXTS["respelled.different"])
     assert found.message.endswith("mock      response.in_progress")
 
 
 def test_a_file_that_breaks_off() -> None:
-    file = own(recorded(HI))
+    file = own([TAKEN])
     file.write_text(file.read_text() + '{"method": "POST"\n')
     trial, found = only(reported(file, code=1))
     assert (found.kind, found.place, found.exchange, len(trial.exchanges)) == ("unreadable", "the file", None, 1)
@@ -147,17 +149,13 @@ def test_a_file_that_is_no_recording_and_was_named() -> None:
 
 
 def test_other_services_leave_an_empty_trial() -> None:
-    (one,) = recorded(HI)
-    trial, reason = reported(own([{**one, "url_path": "/v1/chat/completions"}]), code=2).cases
-    assert (
-        reason.why == "nothing was judged: 1 exchange, and none that can be judged. 1 × not judged: /chat/completions."
-    )
+    trial, reason = reported(own([{**TAKEN, "url_path": "/v1/chat/completions"}]), code=2).cases
+    assert reason.why.endswith("1 exchange, and none that can be judged. 1 × not judged: /chat/completions.")
     assert (trial.outcome, trial.exchanges, trial.diagram) == ("passed", [], "")
 
 
 def test_conversations_in_one_file_are_trials_of_their_own() -> None:
-    made = recorded(HI, HI)
-    both = write_jsonl(Path(), [{**one, "id": f"project/{name}.json#0"} for one, name in zip(made, "ab", strict=True)])
+    both = write_jsonl(Path(), [{**TAKEN, "id": f"project/{name}.json#0"} for name in "ab"])
     assert [(trial.id, trial.file) for trial in reported(both).cases] == [
         ("project/a.json", "tape.jsonl"),
         ("project/b.json", "tape.jsonl"),
@@ -165,10 +163,8 @@ def test_conversations_in_one_file_are_trials_of_their_own() -> None:
 
 
 def test_no_secret_is_reported() -> None:
-    (one,) = recorded(HI)
-    one["request_headers"] = {"authorization": f"Bearer {KEY}"}
-    one["request"] = {**HI, "note": KEY}
-    reported(own([one]), code=1)
+    headers = {"authorization": f"Bearer {KEY}"}
+    reported(own([{**TAKEN, "request_headers": headers, "request": {**HI, "note": KEY}}]), code=1)
     assert KEY not in Path("o.json").read_text()
 
 
@@ -181,7 +177,7 @@ def test_every_finding_of_verify_has_words() -> None:
 
 def test_files_side_by_side_are_reported_in_order() -> None:
     for name in ("a.jsonl", "b.jsonl", "c.jsonl"):
-        own(recorded(HI), name)
+        own([TAKEN], name)
     alone = reported(".")
     assert reported(".", "--jobs", "3") == alone
     assert [trial.id for trial in alone.cases] == ["a.jsonl", "b.jsonl", "c.jsonl"]
@@ -205,7 +201,7 @@ def test_every_form_is_written() -> None:
 @pytest.mark.parametrize(("checkout", "place"), [("..", "{here}/a/tape.jsonl"), ("elsewhere", "a/tape.jsonl")])
 def test_a_file_is_named_from_the_checkout(monkeypatch: pytest.MonkeyPatch, checkout: str, place: str) -> None:
     Path("a").mkdir()
-    own(recorded(HI)).rename("a/tape.jsonl")
+    own([TAKEN]).rename("a/tape.jsonl")
     monkeypatch.setenv("GITHUB_WORKSPACE", str(Path(checkout).resolve()))
     (trial,) = reported(Path("a/tape.jsonl").resolve()).cases
     assert trial.file == place.format(here=Path.cwd().name)
@@ -228,12 +224,12 @@ def test_a_file_elsewhere_keeps_its_whole_path() -> None:
     ],
 )
 def test_a_report_that_cannot_be_made_is_refused_before_anything_is_judged(arguments: list[str], says: str) -> None:
-    own(recorded(HI))
+    own([TAKEN])
     result = verify(*arguments)
     assert (result.exit_code, says in result.stderr) == (2, True)
 
 
 def test_a_report_that_cannot_be_written_says_so() -> None:
     Path("o.json").mkdir()
-    result = verify(own(recorded(HI)), "--report", "o.json")
+    result = verify(own([TAKEN]), "--report", "o.json")
     assert (result.exit_code, "o.json: cannot be written" in result.stderr) == (2, True)

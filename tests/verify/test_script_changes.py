@@ -4,35 +4,43 @@ from __future__ import annotations
 
 from typing import Any
 
-from harness.verify.recorded_script import RecordedScript
-from harness.verify.script_changes import find_changes, summarize_changes
+import pytest
+
+from harness.verify.script_changes import RequestChange, find_changes, summarize_changes
 from tests.support.in_process import Client
 from tests.support.recordings import HI, over_http, response
 from tests.support.tools import functions
 from tests.verify.tapes import CALL, said, script
 
+SAID = over_http(HI, response(said("Hi.")))
+
 
 class TestChanges:
     @staticmethod
-    def changes(*asked: Any, recorded: RecordedScript | None = None) -> list[str]:
-        tape = recorded or script(*(over_http(HI, response(said("Hi."))) for _ in range(2)))
-        client = Client()
+    def changes(*asked: Any) -> list[RequestChange]:
+        """What differs where these inputs are asked, and twice `hi` was recorded."""
+        tape, client = script(SAID, SAID), Client()
         tape.apply(client.mock)
         for input in asked:
             client.ask(input)
-        return [str(change) for change in find_changes(tape, client.world.exchanges)]
+        return find_changes(tape, client.world.exchanges)
 
-    def test_are_none_where_the_requests_are_the_same(self) -> None:
-        assert self.changes("hi", "hi") == []
+    @pytest.mark.parametrize(
+        ("asked", "told"),
+        [
+            (["hi", "hi"], []),
+            (["hi"], ["POST /responses was recorded and did not come"]),
+            (["hi"] * 3, ["request 3, POST /responses, was not recorded"]),
+        ],
+        ids=["the same", "too few", "too many"],
+    )
+    def test_are_requests_too_few_and_too_many(self, asked: list[str], told: list[str]) -> None:
+        assert list(map(str, self.changes(*asked))) == told
 
     def test_are_shown_as_a_diff(self) -> None:
-        [told] = self.changes("hi", "ho")
+        told = str(*self.changes("hi", "ho"))
         assert told.startswith("request 2, POST /responses, differs from the recording:\n--- recorded\n+++ asked\n")
         assert '-  "input": "hi",\n+  "input": "ho",' in told
-
-    def test_tell_of_requests_too_few_and_too_many(self) -> None:
-        assert self.changes("hi") == ["POST /responses was recorded and did not come"]
-        assert self.changes("hi", "hi", "hi") == ["request 3, POST /responses, was not recorded"]
 
     def test_are_no_other_ids(self) -> None:
         output = {"type": "function_call_output", "call_id": "call_1", "output": "1"}
@@ -48,9 +56,5 @@ class TestChanges:
         assert (told.exchange, "store" in told.diff) == (1, True)
 
     def test_are_summed_up_in_a_line(self) -> None:
-        tape = script(*(over_http(HI, response(said("Hi."))) for _ in range(2)))
-        client = Client()
-        tape.apply(client.mock)
-        client.ask("ho")
-        changes = find_changes(tape, client.world.exchanges)
-        assert summarize_changes(changes, "tape") == "tape: 1 request differs from it, 1 request did not come"
+        told = summarize_changes(self.changes("ho"), "tape")
+        assert told == "tape: 1 request differs from it, 1 request did not come"

@@ -35,6 +35,7 @@ from harness.world.route import Turn
 from tests.support.command_line import run_cli
 from tests.support.recordings import HI, recorded, write_jsonl
 from tests.support.streams import ITEMS
+from tests.support.tools import functions
 
 ASK = {**HI, "stream": True}
 TURNS = [
@@ -63,28 +64,52 @@ def rerendered(tmp_path: Path, *exchanges: dict[str, Any]) -> list[dict[str, Any
     ]
 
 
+def difference(tmp_path: Path, one: dict[str, Any]) -> tuple[str, str, str]:
+    """The only difference of an exchange: where, what was recorded, what the mock says."""
+    (entry,) = rerendered(tmp_path, one)
+    assert entry is not None
+    return entry["at"], entry["recorded"], entry["mock"]
+
+
+def numbered(made: dict[str, Any]) -> dict[str, Any]:
+    """A recording whose events have numbers that rise."""
+    for number, event in enumerate(made["events"]):
+        event["data"]["sequence_number"] = number
+    return made
+
+
 def changed(made: dict[str, Any], place: int, **members: Any) -> dict[str, Any]:
     made = deepcopy(made)
     made["events"][place]["data"].update(members)
     return made
 
 
+SEARCHING = {"model": "gpt-5.6-sol", "include": ["web_search_call.action.sources", "reasoning.encrypted_content"]}
+ASKED = {
+    "plainly": {},
+    "in the background": {"background": True},
+    "without obfuscation": {"stream_options": {"include_obfuscation": False}},
+    "with tools": {"tools": [*functions("f"), {"type": "custom", "name": "c"}], "tool_choice": "required"},
+    "to be stored nowhere": {**SEARCHING, "store": False},
+    "with words of its own": {"text": {"verbosity": "low"}, "metadata": {"a": "b"}, "model": "gpt-5.6-sol"},
+    "with limits": {"max_output_tokens": 500, "truncation": "auto", "user": "u", "prompt_cache_key": "k"},
+    "with an effort": {"reasoning": {"effort": "low", "summary": "auto"}, "model": "gpt-5.6-sol"},
+    "unseen": None,
+}
+
+
+@pytest.mark.parametrize("asked", ASKED.values(), ids=ASKED)
 @pytest.mark.parametrize("turn", TURNS)
-@pytest.mark.parametrize("members", [{}, {"background": True}, {"stream_options": {"include_obfuscation": False}}])
-def test_what_the_mock_streams_it_streams_again(tmp_path: Path, turn: Turn, members: dict[str, Any]) -> None:
-    assert rerendered(tmp_path, stream(turn, **members)) == [None]
+def test_what_the_mock_streams_it_streams_again(tmp_path: Path, turn: Turn, asked: dict[str, Any] | None) -> None:
+    unknown = {} if asked is not None else {"request": None, "no_request": True}
+    assert rerendered(tmp_path, {**stream(turn, **(asked or {})), **unknown}) == [None]
 
 
 @given(turn=st.lists(ITEMS, min_size=1, max_size=3), streams=st.booleans(), known=st.booleans())
 @settings(max_examples=60, suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow])
-def test_so_it_does_whatever_was_sent(tmp_path: Path, turn: list[Item], streams: bool, known: bool) -> None:
+def test_so_it_does_whatever_was_said(tmp_path: Path, turn: list[Item], streams: bool, known: bool) -> None:
     (made,) = recorded({**HI, "stream": streams}, turns=[turn])
     assert rerendered(tmp_path, made | ({} if known else {"request": None, "no_request": True})) == [None]
-
-
-@pytest.mark.parametrize("turn", TURNS)
-def test_so_it_does_when_the_request_is_not_known(tmp_path: Path, turn: Turn) -> None:
-    assert rerendered(tmp_path, {**stream(turn), "request": None, "no_request": True}) == [None]
 
 
 def test_the_cut_of_texts_and_what_comes_when_it_likes_do_not_matter(tmp_path: Path) -> None:
@@ -93,10 +118,8 @@ def test_the_cut_of_texts_and_what_comes_when_it_likes_do_not_matter(tmp_path: P
     merged = {**one["data"], "delta": "Hello", "obfuscation": ""}
     keepalive = {"type": "keepalive", "sequence_number": 0}
     made["events"][4:6] = [{"event": merged["type"], "data": merged}, {"event": "keepalive", "data": keepalive}]
-    for number, event in enumerate(made["events"]):
-        event["data"]["sequence_number"] = number
     assert two["data"]["delta"] == "lo"
-    assert rerendered(tmp_path, made) == [None]
+    assert rerendered(tmp_path, numbered(made)) == [None]
 
 
 def test_an_annotation_may_come_later_than_ours(tmp_path: Path) -> None:
@@ -105,9 +128,7 @@ def test_an_annotation_may_come_later_than_ours(tmp_path: Path) -> None:
     events = made["events"]
     at = next(n for n, event in enumerate(events) if event["event"].endswith("annotation.added"))
     events[at], events[at + 1] = events[at + 1], events[at]
-    for number, event in enumerate(events):
-        event["data"]["sequence_number"] = number
-    assert rerendered(tmp_path, made) == [None]
+    assert rerendered(tmp_path, numbered(made)) == [None]
 
 
 def of_today(made: dict[str, Any], **response: Any) -> dict[str, Any]:
@@ -115,6 +136,10 @@ def of_today(made: dict[str, Any], **response: Any) -> dict[str, Any]:
     merged = {**made["events"][0]["data"]["response"], **response}
     members = {name: value for name, value in merged.items() if value != "gone"}
     return {**changed(made, 0, response=members), "recorded_at": "2026-10-01"}
+
+
+SCHEMA = {"type": "object", "properties": {}, "required": [], "additionalProperties": False}
+JSON_ASKED = {"format": {"type": "json_schema", "name": "out", "schema": SCHEMA}}
 
 
 class TestADifference:
@@ -133,25 +158,15 @@ class TestADifference:
         for event in made["events"]:
             if response := event["data"].get("response"):
                 response["truncation"] = "auto"
-        (entry,) = rerendered(tmp_path, of_today(made))
-        assert entry is not None
-        assert entry["mock"] == "response.created: response.truncation 'disabled'"
+        assert difference(tmp_path, of_today(made))[2] == "response.created: response.truncation 'disabled'"
 
     def test_is_an_event_more_or_less(self, tmp_path: Path) -> None:
-        made = stream(message("Hi."), background=True)
-        assert made["events"][1]["event"] == "response.queued"
-        (entry,) = rerendered(tmp_path, {**made, "request": ASK, "recorded_at": "2026-01-01"})
-        assert entry is not None
-        assert (entry["at"], entry["recorded"]) == ("events[1]", "response.queued")
-        assert entry["mock"] == "response.in_progress"
+        made = {**stream(message("Hi."), background=True), "request": ASK, "recorded_at": "2026-01-01"}
+        assert difference(tmp_path, made) == ("events[1]", "response.queued", "response.in_progress")
 
     def test_is_a_member_of_a_response_that_is_not_there(self, tmp_path: Path) -> None:
-        (entry,) = rerendered(tmp_path, of_today(stream(message("Hi.")), user="gone"))
-        assert entry is not None
-        assert (entry["recorded"], entry["mock"]) == (
-            "response.created: no response.user",
-            "response.created: response.user None",
-        )
+        _, was, now = difference(tmp_path, of_today(stream(message("Hi.")), user="gone"))
+        assert (was, now) == ("response.created: no response.user", "response.created: response.user None")
 
     def test_is_none_for_a_member_that_no_schema_knows(self, tmp_path: Path) -> None:
         made = stream(function_call("f", "{}"))
@@ -172,13 +187,11 @@ class TestADifference:
         assert rerendered(tmp_path, {**old, "recorded_at": "2026-03-01"}) == [None]
 
     def test_is_a_script_that_the_request_does_not_allow(self, tmp_path: Path) -> None:
-        schema = {"type": "object", "properties": {}, "required": [], "additionalProperties": False}
         made = stream(message("Hi."))
-        made["request"]["text"] = {"format": {"type": "json_schema", "name": "out", "schema": schema}}
-        (entry,) = rerendered(tmp_path, made)
-        assert entry is not None
-        assert entry["at"] == f"events[{len(made['events']) - 1}]"
-        assert "is not what text.format (out) asks for" in entry["mock"]
+        made["request"]["text"] = JSON_ASKED
+        at, _, now = difference(tmp_path, made)
+        assert at == f"events[{len(made['events']) - 1}]"
+        assert "is not what text.format (out) asks for" in now
 
     def test_is_none_for_what_the_api_announces_in_one_way_or_another(self, tmp_path: Path) -> None:
         made = stream(message(["Hi."]))
@@ -196,10 +209,14 @@ def answer(request: dict[str, Any] = HI, turn: Turn | None = None, **members: An
     return {**made, "response": answer_body, "recorded_at": TODAY}
 
 
+IN_JSON = [asked for asked in ASKED.values() if asked is not None and "stream_options" not in asked]
+
+
 class TestAnAnswer:
+    @pytest.mark.parametrize("asked", IN_JSON)
     @pytest.mark.parametrize("turn", TURNS[:-3])
-    def test_is_reported_again(self, tmp_path: Path, turn: Turn) -> None:
-        assert rerendered(tmp_path, answer(turn=turn)) == [None]
+    def test_is_reported_again(self, tmp_path: Path, turn: Turn, asked: dict[str, Any]) -> None:
+        assert rerendered(tmp_path, answer({**HI, **asked}, turn=turn)) == [None]
 
     @pytest.mark.parametrize(
         ("members", "at", "sides"),
@@ -225,9 +242,8 @@ class TestAnAnswer:
     def test_differs_in_an_item(self, tmp_path: Path) -> None:
         made = answer(turn=web_search_call("rain"))
         made["response"]["output"][0]["action"]["sources"] = []
-        (entry,) = rerendered(tmp_path, made)
-        assert entry is not None
-        assert (entry["at"], entry["mock"]) == ("output[0].action.sources", "absent")
+        at, _, now = difference(tmp_path, made)
+        assert (at, now) == ("output[0].action.sources", "absent")
 
     @pytest.mark.parametrize(
         "members",
@@ -242,9 +258,8 @@ class TestAnAnswer:
         assert rerendered(tmp_path, answer(**members)) == [None]
 
     def test_differs_in_what_was_requested_whoever_chooses_it_otherwise(self, tmp_path: Path) -> None:
-        (entry,) = rerendered(tmp_path, answer({**HI, "store": True}, store=False))
-        assert entry is not None
-        assert (entry["at"], entry["recorded"], entry["mock"]) == ("store", "False", "True")
+        made = answer({**HI, "store": True}, store=False)
+        assert difference(tmp_path, made) == ("store", "False", "True")
 
     def test_differs_in_the_defaults_of_known_models_only(self, tmp_path: Path) -> None:
         ours = {**HI, "model": "ft:gpt-4.1:acme::1"}
@@ -266,9 +281,7 @@ class TestAnAnswer:
 
     def test_is_no_stream(self, tmp_path: Path) -> None:
         made = {**answer(), "request": {**HI, "stream": True}}
-        (entry,) = rerendered(tmp_path, made)
-        assert entry is not None
-        assert (entry["at"], entry["recorded"], entry["mock"]) == ("answer", "JSON", "a stream")
+        assert difference(tmp_path, made) == ("answer", "JSON", "a stream")
 
     def test_is_compared_while_it_is_under_way(self, tmp_path: Path) -> None:
         request = {**HI, "background": True}
@@ -281,25 +294,16 @@ class TestAnAnswer:
             {"output": [{"type": "mood", "id": "mood_1"}]},
             {"output": []},
             {"output": None},
+            {"output": [{"id": "ws_1", "type": "web_search_call", "status": "completed", "action": "rain"}]},
             {"id": 3},
             {"status": "done"},
         ],
     )
-    def test_is_not_compared_where_it_cannot_be_known(self, tmp_path: Path, members: Any) -> None:
+    def test_is_not_compared_where_it_cannot_be_known_or_does_not_conform(self, tmp_path: Path, members: Any) -> None:
         assert rerendered(tmp_path, answer(**members)) == []
 
-    def test_that_does_not_conform_is_reported_with_the_answers(self, tmp_path: Path) -> None:
-        made = answer(turn=web_search_call("rain"))
-        made["response"]["output"][0]["action"] = "rain"
-        assert rerendered(tmp_path, made) == []
-
     def test_that_the_request_does_not_allow_differs(self, tmp_path: Path) -> None:
-        made = answer()
-        schema = {"type": "object", "properties": {}, "required": [], "additionalProperties": False}
-        made["request"] = {**HI, "text": {"format": {"type": "json_schema", "name": "out", "schema": schema}}}
-        (entry,) = rerendered(tmp_path, made)
-        assert entry is not None
-        assert (entry["at"], entry["recorded"]) == ("output", "completed")
+        assert difference(tmp_path, {**answer(), "request": {**HI, "text": JSON_ASKED}})[:2] == ("output", "completed")
 
     def test_that_was_published_and_not_recorded_is_not_compared(self, tmp_path: Path) -> None:
         assert rerendered(tmp_path, {**answer(), "transcribed": True}) == []

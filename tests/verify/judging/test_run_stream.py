@@ -11,8 +11,8 @@ import pytest
 
 from harness.items import code_interpreter_call, file_citation, function_call, mcp_approval_request, mcp_call, message
 from harness.verify.examples import as_recorded
-from harness.verify.run import Tally, verify_recordings
-from tests.support.recordings import exchange, write_jsonl
+from harness.verify.run import Tally
+from tests.support.recordings import exchange, judged, write_jsonl
 from tests.support.threads import FUNCTION, Desk, path
 
 PLAN = {"model": "gpt-4o"}
@@ -39,10 +39,8 @@ class ExchangeRecorder(Desk):
         return answer
 
 
-def judged(folder: Path, exchanges: list[dict[str, Any]]) -> Tally:
-    spools = folder / "spools"
-    spools.mkdir(exist_ok=True)
-    return verify_recordings([write_jsonl(folder, exchanges)], spools)
+def tally_of(folder: Path, exchanges: list[dict[str, Any]]) -> Tally:
+    return judged(folder, write_jsonl(folder, exchanges))[0]
 
 
 def messages(tally: Tally, at: str) -> list[str]:
@@ -93,7 +91,7 @@ def converse(recorder: ExchangeRecorder) -> None:
 
 def test_what_the_mock_says_itself_is_clean(recorder: ExchangeRecorder, tmp_path: Path) -> None:
     converse(recorder)
-    tally = judged(tmp_path, recorder.exchanges)
+    tally = tally_of(tmp_path, recorder.exchanges)
     assert tally.is_clean, [*tally.entries("requests.refused"), *tally.entries("streams.findings")]
     taken = sum(one["status"] == 200 for one in recorder.exchanges)
     assert (tally.counts["requests.accepted"], tally.counts["refusals.same"]) == (
@@ -107,7 +105,7 @@ def test_what_the_mock_says_itself_is_clean(recorder: ExchangeRecorder, tmp_path
 def test_what_the_tape_did_not_make_is_presumed_after_its_first_use(recorder: ExchangeRecorder, tmp_path: Path) -> None:
     converse(recorder)
     later = [one for one in recorder.exchanges if one["url_path"] not in ("/v1/assistants", "/v1/threads")]
-    tally = judged(tmp_path, later)
+    tally = tally_of(tmp_path, later)
     assert tally.is_clean
     assert tally.counts["requests.unverifiable"] < 4
 
@@ -117,7 +115,7 @@ def test_what_ended_unseen_is_unverifiable(recorder: ExchangeRecorder, tmp_path:
     recorder.settled(run)
     recorder.send(f"POST /threads/{run['thread_id']}/messages", HI)
     unpolled = [one for one in recorder.exchanges if one["method"] == "POST"]
-    tally = judged(tmp_path, unpolled)
+    tally = tally_of(tmp_path, unpolled)
     assert tally.is_clean
     assert dict(tally.reasons) == {("requests.unverifiable", "what ran in the background may have ended unseen"): 1}
 
@@ -125,7 +123,7 @@ def test_what_ended_unseen_is_unverifiable(recorder: ExchangeRecorder, tmp_path:
 def test_a_refusal_of_a_run_that_may_have_moved_is_unverifiable(recorder: ExchangeRecorder, tmp_path: Path) -> None:
     run = recorder.run(recorder.thread("hi")).body
     recorder.submit(recorder.read(run), {"call_a": "ok"})
-    tally = judged(tmp_path, [one for one in recorder.exchanges if one["method"] == "POST"])
+    tally = tally_of(tmp_path, [one for one in recorder.exchanges if one["method"] == "POST"])
     assert tally.is_clean
     assert tally.counts["refusals.unverifiable"] == 1
 
@@ -135,10 +133,10 @@ def test_version_1_is_judged_by_the_contract_of_its_day(tmp_path: Path) -> None:
     made = {"id": "asst_1", "object": "assistant", "created_at": 1_704_412_800, **body}
     header = {"openai-beta": "assistants=v1"}
     how: dict[str, Any] = {"url_path": "/v1/assistants", "request_headers": header}
-    tally = judged(tmp_path, [exchange(1, body, 200, made, recorded_at="2024-01-05", **how)])
+    tally = tally_of(tmp_path, [exchange(1, body, 200, made, recorded_at="2024-01-05", **how)])
     assert tally.is_clean
     assert (tally.counts["requests.accepted"], tally.counts["answers.conform"]) == (1, 1)
-    tally = judged(
+    tally = tally_of(
         tmp_path, [exchange(1, body, 200, {**made, "created_at": 1_735_689_600}, recorded_at="2025-01-01", **how)]
     )
     assert tally.counts["requests.refused"] == 1
@@ -150,7 +148,7 @@ def test_a_missing_header_lies_outside_the_recording(tmp_path: Path) -> None:
     }
     refusal["message"] += "setting the header 'OpenAI-Beta: assistants=v2'."
     error = {"error": {**refusal, "type": "invalid_request_error", "param": None, "code": "invalid_beta"}}
-    tally = judged(tmp_path, [exchange(1, PLAN, 400, error, url_path="/v1/assistants")])
+    tally = tally_of(tmp_path, [exchange(1, PLAN, 400, error, url_path="/v1/assistants")])
     assert tally.counts["refusals.unverifiable"] == 1
 
 
@@ -180,14 +178,14 @@ class TestFoundry:
         return recorder.exchanges
 
     def test_is_judged_by_what_it_accepts_more(self, tmp_path: Path) -> None:
-        tally = judged(tmp_path, self.exchanges())
+        tally = tally_of(tmp_path, self.exchanges())
         assert tally.is_clean, [*tally.entries("requests.refused"), *tally.entries("streams.findings")]
         assert (tally.counts["requests.accepted"], tally.counts["streams.conform"]) == (4, 2)
 
     def test_may_know_more_than_is_known_of_it(self, tmp_path: Path) -> None:
         first, *_ = self.exchanges()
         first["request"] = {**PLAN, "tool_resources": {"of_tomorrow": {"indexes": []}}}
-        tally = judged(tmp_path, [first])
+        tally = tally_of(tmp_path, [first])
         assert dict(tally.reasons) == {("requests.unverifiable", "Azure takes more than OpenAI"): 1}
 
 
@@ -229,10 +227,10 @@ def drop(name: str) -> Callable[[list[dict[str, Any]]], None]:
 )  # fmt: skip
 def test_a_bent_stream_is_found(recorder: ExchangeRecorder, tmp_path: Path, change: Any, problem: str) -> None:
     events = stream_of(recorder)
-    assert judged(tmp_path, recorder.exchanges).is_clean
+    assert tally_of(tmp_path, recorder.exchanges).is_clean
     change(events)
     recorder.exchanges[-1]["events"] = events
-    found = messages(judged(tmp_path, recorder.exchanges), "streams.findings")
+    found = messages(tally_of(tmp_path, recorder.exchanges), "streams.findings")
     assert [message for message in found if problem in message], found
 
 
@@ -240,10 +238,10 @@ def test_a_bent_stream_is_found(recorder: ExchangeRecorder, tmp_path: Path, chan
 def test_an_error_may_end_a_stream(recorder: ExchangeRecorder, tmp_path: Path, data: dict[str, Any]) -> None:
     events = stream_of(recorder)
     recorder.exchanges[-1]["events"] = [*events[:4], {"event": "error", "data": data}, events[-1]]
-    assert judged(tmp_path, recorder.exchanges).is_clean
+    assert tally_of(tmp_path, recorder.exchanges).is_clean
 
 
 def test_a_cut_stream_is_not_added_up(recorder: ExchangeRecorder, tmp_path: Path) -> None:
     events = stream_of(recorder)
     recorder.exchanges[-1] |= {"events": events[:-3], "cut": True}
-    assert judged(tmp_path, recorder.exchanges).is_clean
+    assert tally_of(tmp_path, recorder.exchanges).is_clean
