@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import pytest
@@ -16,16 +17,20 @@ from harness.analysis.losses.examples import (
     TEXT,
     THOUGHT,
     TOOLS,
+    ask,
     assistant,
     call,
     output,
     user,
 )
+from harness.contract.rule import Case, after
 from harness.core.exchange import Answer, Exchange, Json, Request
 from harness.ending import completed, failed
 from harness.items import custom_tool_call, function_call, mcp_approval_request, message, reasoning, shell_call
+from harness.verify.examples import play_case
 from harness.world.mock import Mock
 from tests.support.in_process import Client, post
+from tests.support.tools import functions
 from tests.support.websockets import Socket
 
 
@@ -34,8 +39,8 @@ def client() -> Client:
     return Client()
 
 
-def ids(world: Mock, *, strict: bool = False) -> list[str]:
-    return [lost.loss for lost in losses_of(world.exchanges, strict)]
+def ids(exchanges: Sequence[Exchange], *, strict: bool = False) -> list[str]:
+    return [lost.loss for lost in losses_of(exchanges, strict)]
 
 
 class TestAConversationIsFollowed:
@@ -48,17 +53,11 @@ class TestAConversationIsFollowed:
         assert (lost.loss, lost.exchange, lost.at, lost.said) == ("history-replayed", 3, "input[1]", 1)
         assert lost.message.startswith("2 items that this transcript holds already stand in it again")
 
-    def test_through_a_stream(self, client: Client) -> None:
-        client.mock.script(REPLY)
-        client.ask([PROMPT], stream=True)
-        client.ask([PROMPT, assistant(TEXT * 2), NEXT], stream=True)
-        assert ids(client.world) == ["text-altered"]
-
     def test_through_a_background_response_which_a_retrieve_tells(self, client: Client) -> None:
         client.mock.script(REPLY)
         id = client.ask([PROMPT], background=True).body["id"]
         client.ask([PROMPT, assistant(TEXT), PROMPT, assistant(TEXT)])
-        assert ids(client.world) == []
+        assert ids(client.world.exchanges) == []
         for _ in range(3):
             client.send(f"GET /responses/{id}")
         client.ask([assistant(TEXT[:9])], previous_response_id=id)
@@ -71,7 +70,7 @@ class TestAConversationIsFollowed:
         socket.mock.script(REPLY)
         first = socket.made([PROMPT], store=False)
         socket.create([assistant(TEXT), NEXT], previous_response_id=first["id"], store=False)
-        assert ids(socket.world) == ["history-replayed"]
+        assert ids(socket.world.exchanges) == ["history-replayed"]
 
     def test_through_a_steer(self) -> None:
         socket = Socket()
@@ -87,7 +86,7 @@ class TestAConversationIsFollowed:
         client.mock.script(REPLY)
         for asked in ([PROMPT], [PROMPT, assistant(TEXT), PROMPT, assistant(TEXT)]):
             post(client.api, {"model": "gpt-4.1", "input": asked}, f"{path}/responses")
-        assert ids(client.world) == ["history-replayed"]
+        assert ids(client.world.exchanges) == ["history-replayed"]
 
     def test_through_a_conversation_and_what_is_put_into_it(self, client: Client) -> None:
         client.mock.script(REPLY, DEPLOY)
@@ -95,10 +94,10 @@ class TestAConversationIsFollowed:
         said = client.ask([NEXT], conversation=id).body["output"][0]
         client.send(f"POST /conversations/{id}/items", {"items": [user("Hm.")]})
         client.ask([assistant(TEXT)], conversation={"id": id})
-        assert ids(client.world) == ["history-replayed"]
+        assert ids(client.world.exchanges) == ["history-replayed"]
         client.send(f"DELETE /conversations/{id}/items/{said['id']}")
         client.ask([assistant(TEXT), output()], conversation=id)
-        assert ids(client.world) == ["history-replayed"]
+        assert ids(client.world.exchanges) == ["history-replayed"]
 
     def test_not_through_a_conversation_of_which_some_unknown_item_was_deleted(self, client: Client) -> None:
         client.mock.script(REPLY)
@@ -108,23 +107,14 @@ class TestAConversationIsFollowed:
         (unknown,) = [item["id"] for item in told if item.get("content", [{}])[0].get("text") == PROMPT["content"]]
         client.send(f"DELETE /conversations/{id}/items/{unknown}")
         client.ask([assistant(TEXT)], conversation=id)
-        assert ids(client.world) == []
-
-    def test_through_references(self, client: Client) -> None:
-        client.mock.script([REPLY, DEPLOY], REPLY)
-        said = client.ask([PROMPT]).body["output"]
-        named = [{"type": "item_reference", "id": item["id"]} for item in said]
-        client.ask([PROMPT, *named, output()])
-        assert ids(client.world, strict=True) == []
-        client.ask([PROMPT, named[1], output(), {"id": said[0]["id"]}, NEXT])
-        assert ids(client.world) == ["order-changed"]
+        assert ids(client.world.exchanges) == []
 
     def test_of_a_failed_response_nothing_is_stored_in_its_conversation(self, client: Client) -> None:
         client.mock.script([REPLY, failed()])
         id = client.send("POST /conversations", {}).body["id"]
         client.ask([PROMPT], conversation=id, stream=True)
         client.ask([PROMPT], conversation=id)
-        assert ids(client.world) == []
+        assert ids(client.world.exchanges) == []
 
 
 class TestARefusedRequestIsLookedAt:
@@ -135,13 +125,6 @@ class TestARefusedRequestIsLookedAt:
         (lost,) = client.mock.losses
         assert (lost.loss, lost.exchange, lost.said) == ("call-dropped", 2, 1)
         assert "function_call deploy (call_1), said in exchange 1" in lost.message
-
-    def test_but_it_stores_nothing(self, client: Client) -> None:
-        client.mock.script(DEPLOY)
-        client.ask([PROMPT])
-        client.ask([PROMPT, call(), output(), output("call_9")])
-        client.ask([PROMPT, call(), output(value="")])
-        assert ids(client.world, strict=True) == []
 
     @pytest.mark.parametrize(
         "body",
@@ -197,7 +180,7 @@ class TestAServerThatStoresEachTurnTwice:
             client.ask([*stored, user("Go on.")])
             stored = [*stored, user("Go on."), assistant("Done.")]
             client.ask([user(f"Title of {turn}?")])
-        assert ids(client.world, strict=True) == []
+        assert ids(client.world.exchanges, strict=True) == []
 
 
 class TestWhatIsLostStaysLost:
@@ -217,133 +200,148 @@ class TestWhatIsLostStaysLost:
 OPS: Json = {"instructions": "You run operations. It is 2026-09-21.", "tools": TOOLS}
 
 
-class TestARightHabitIsNoLoss:
-    def test_a_sliding_window(self, client: Client) -> None:
-        client.mock.script([REPLY, DEPLOY], message("Done."), message("Bye."))
-        client.ask([PROMPT], **OPS)
-        client.ask([PROMPT, assistant(TEXT), call(), output()], **OPS)
-        client.ask([assistant(TEXT), NEXT], **OPS)
-        assert ids(client.world, strict=True) == []
-
-    def test_a_hand_off_that_leaves_the_calls_out(self, client: Client) -> None:
-        client.mock.script([REPLY, function_call("transfer_to_ops", "{}", off_schema=True)], message("Done."))
-        planner = {
-            "type": "function",
-            "name": "transfer_to_ops",
-            "parameters": {"type": "object", "properties": {}},
-            "strict": False,
-        }
-        client.ask([PROMPT], instructions="You plan.", tools=[planner])
-        client.ask([PROMPT, assistant(TEXT)], **OPS)
-        client.ask([PROMPT, assistant(TEXT), assistant("Done."), NEXT], **OPS)
-        assert ids(client.world, strict=True) == []
-
-    def test_a_transcript_told_in_one_message(self, client: Client) -> None:
-        client.mock.script([REPLY, DEPLOY], message("Done."))
-        client.ask([PROMPT])
-        told = f"The conversation so far:\n1. user: Ship v2.\n2. assistant: {TEXT}\n3. function_call: {call()}"
-        client.ask([{"role": "assistant", "content": told}, NEXT])
-        assert ids(client.world, strict=True) == []
-
-    def test_another_answer_to_the_same_question(self, client: Client) -> None:
-        client.mock.script([REPLY, DEPLOY], [message("Which one?"), NOTIFY], message("Right."))
-        client.ask([PROMPT], **OPS)
-        client.ask([PROMPT], **OPS)
-        client.ask(
-            [PROMPT, assistant("Which one?"), call("call_2", "notify", '{"who":"ops"}'), output("call_2")], **OPS
-        )
-        assert ids(client.world, strict=True) == []
-
-    def test_agents_side_by_side_that_say_the_same(self, client: Client) -> None:
-        client.mock.script(*[DEPLOY] * 3, *[REPLY] * 3)
-        for _ in range(3):
-            client.ask([PROMPT])
-        for _ in range(3):
-            client.ask([PROMPT, call(), output()])
-        client.ask([PROMPT, *[assistant(TEXT)] * 3, NEXT])
-        assert ids(client.world) == []
-
-    def test_an_approval_that_comes_late(self, client: Client) -> None:
-        client.mock.script([DEPLOY, NOTIFY], message("Done."), message("Told."))
-        other = call("call_2", "notify", '{"who":"ops"}')
-        client.ask([PROMPT], **OPS)
-        client.ask([PROMPT, call(), output()], **OPS)
-        client.ask([PROMPT, call(), output(), other, output("call_2")], **OPS)
-        assert ids(client.world, strict=True) == []
-
-    def test_reasoning_of_a_stream_in_the_form_it_was_announced_in(self, client: Client) -> None:
-        asked: Json = {"model": "gpt-5", "store": False, "include": ["reasoning.encrypted_content"]}
-        client.mock.script([reasoning("**Plan**"), DEPLOY])
-        client.ask([PROMPT], **asked)
-        early = {"type": "reasoning", "summary": [], "encrypted_content": "gAAAA-early"}
-        client.ask([PROMPT, early, call(), output()], **asked)
-        assert ids(client.world) == []
-
-    def test_a_call_that_may_stay_open(self, client: Client) -> None:
-        client.mock.script([REPLY, DEPLOY])
-        client.ask([PROMPT])
-        (first,) = client.world.exchanges
-        made = [*first.answer.body["output"][:1], {**first.answer.body["output"][1], "async": True}]
-        first = first._replace(answer=Answer(200, {**first.answer.body, "output": made}))
-        client.ask([PROMPT, assistant(TEXT), NEXT])
-        assert losses_of([first, client.world.exchanges[1]]) == []
+PLANNER: Json = {"instructions": "You plan.", "tools": functions("transfer_to_ops")}
+TOLD = f"The conversation so far:\n1. user: Ship v2.\n2. assistant: {TEXT}\n3. function_call: {call()}"
+NOTIFIED = (call("call_2", "notify", '{"who":"ops"}'), output("call_2"))
+ASKED_FOR_LEAVE = [mcp_approval_request("prod", "deploy", {"ref": "v2"}), completed(off_schema=True)]
+APPROVED = {"type": "mcp_approval_response", "approval_request_id": "{0.output.0.id}", "approve": True}
+DONE = message("Done.")
+RIGHT = {
+    "a sliding window": ask(
+        [PROMPT],
+        [PROMPT, assistant(TEXT), call(), output()],
+        [assistant(TEXT), NEXT],
+        turns=[[REPLY, DEPLOY], DONE, message("Bye.")],
+        **OPS,
+    ),
+    "a hand-off that leaves the calls out": after(
+        {"input": [PROMPT], **PLANNER},
+        {"input": [PROMPT, assistant(TEXT)], **OPS},
+        {"input": [PROMPT, assistant(TEXT), assistant("Done."), NEXT], **OPS},
+        turns=[[REPLY, function_call("transfer_to_ops", "{}", off_schema=True)], DONE],
+    ),
+    "a transcript told in one message": ask(
+        [PROMPT], [{"role": "assistant", "content": TOLD}, NEXT], turns=[[REPLY, DEPLOY], DONE]
+    ),
+    "another answer to the same question": ask(
+        [PROMPT],
+        [PROMPT],
+        [PROMPT, assistant("Which one?"), *NOTIFIED],
+        turns=[[REPLY, DEPLOY], [message("Which one?"), NOTIFY], message("Right.")],
+        **OPS,
+    ),
+    "an approval that comes late": ask(
+        [PROMPT],
+        [PROMPT, call(), output()],
+        [PROMPT, call(), output(), *NOTIFIED],
+        turns=[[DEPLOY, NOTIFY], DONE, message("Told.")],
+        **OPS,
+    ),
+    "references": ask(
+        [PROMPT],
+        [PROMPT, *({"type": "item_reference", "id": f"{{0.output.{number}.id}}"} for number in (0, 1)), output()],
+        turns=[[REPLY, DEPLOY], REPLY],
+    ),
+    "what only a refused request held": ask(
+        [PROMPT], [PROMPT, call(), output(), output("call_9")], [PROMPT, call(), output(value="")], turns=[DEPLOY]
+    ),
+}
 
 
-class TestACallIsTheSame:
-    @pytest.mark.parametrize(
-        ("said", "sent", "members"),
-        [
-            (
-                custom_tool_call("run", "ls", call_id="call_1", off_schema=True),
-                {"type": "custom_tool_call", "name": "run"},
-                "input",
-            ),
-            (shell_call("ls", call_id="call_1"), {"type": "shell_call"}, "action"),
-        ],
-    )
-    def test_with_all_that_it_does(self, client: Client, said: Any, sent: Json, members: str) -> None:
-        client.mock.script([said, completed(off_schema=True)])
-        original = client.ask([PROMPT]).body["output"][0]
-        same = {**sent, "call_id": "call_1", members: original[members]}
-        client.ask([PROMPT, same])
-        assert "call-altered" not in ids(client.world)
-        client.ask([PROMPT, {**same, members: "rm" if members == "input" else {"commands": ["rm"]}}])
-        (lost,) = client.mock.losses
-        assert (lost.loss, lost.at) == ("call-altered", f"input[1].{members}")
-
-    def test_in_another_kind_it_is_not(self, client: Client) -> None:
-        client.mock.script(DEPLOY)
-        client.ask([PROMPT])
-        client.ask([PROMPT, {"type": "custom_tool_call", "call_id": "call_1", "name": "deploy", "input": "v2"}])
-        assert ids(client.world) == ["call-altered"]
-
-    def test_an_approval_that_is_left_out_is_dropped_though_its_answer_is_there(self, client: Client) -> None:
-        client.mock.script([mcp_approval_request("prod", "deploy", {"ref": "v2"}), completed(off_schema=True)])
-        id = client.ask([PROMPT]).body["output"][0]["id"]
-        client.ask([PROMPT, {"type": "mcp_approval_response", "approval_request_id": id, "approve": True}])
-        assert ids(client.world) == ["call-dropped"]
+@pytest.mark.parametrize("case", RIGHT.values(), ids=RIGHT)
+def test_a_right_habit_is_no_loss(case: Case) -> None:
+    assert ids(play_case(case).exchanges, strict=True) == []
 
 
-class TestATypedItemAsText:
-    @pytest.mark.parametrize(
-        "printed",
-        [
-            "ResponseFunctionToolCall(arguments='{}', call_id='call_1', name='deploy', type='function_call')",
-            "ResponseReasoningItem(id='{rs}', summary=[], type='reasoning')",
-            "[{'type': 'function_call', 'call_id': 'call_1', 'name': 'deploy'}]",
-        ],
-    )
-    def test_is_known_as_programs_print_it(self, client: Client, printed: str) -> None:
-        client.mock.script([THOUGHT, DEPLOY], REPLY)
-        id = client.ask([PROMPT], model="gpt-5").body["output"][0]["id"]
-        client.ask([PROMPT, {"role": "assistant", "content": printed.replace("{rs}", id)}, NEXT], model="gpt-5")
-        assert "item-coerced" in ids(client.world)
+THINKING: Json = {"model": "gpt-5", "store": False, "include": ["reasoning.encrypted_content"]}
+EARLY = {"type": "reasoning", "summary": [], "encrypted_content": "gAAAA-early"}
+FOUND = {
+    "none where a stream announced reasoning in another form": (
+        ask([PROMPT], [PROMPT, EARLY, call(), output()], turns=[[reasoning("**Plan**"), DEPLOY]], **THINKING),
+        [],
+    ),
+    "none of agents side by side that say the same": (
+        ask(
+            *[[PROMPT]] * 3,
+            *[[PROMPT, call(), output()]] * 3,
+            [PROMPT, *[assistant(TEXT)] * 3, NEXT],
+            turns=[*[DEPLOY] * 3, *[REPLY] * 3],
+        ),
+        [],
+    ),
+    "a text of a stream": (
+        ask([PROMPT], [PROMPT, assistant(TEXT * 2), NEXT], turns=[REPLY], stream=True),
+        ["text-altered"],
+    ),
+    "the order of references": (
+        ask(
+            [PROMPT],
+            [PROMPT, {"type": "item_reference", "id": "{0.output.1.id}"}, output(), {"id": "{0.output.0.id}"}, NEXT],
+            turns=[[REPLY, DEPLOY], REPLY],
+        ),
+        ["order-changed"],
+    ),
+    "a call that comes back as one of another kind": (
+        ask(
+            [PROMPT],
+            [PROMPT, {"type": "custom_tool_call", "call_id": "call_1", "name": "deploy", "input": "v2"}],
+            turns=[DEPLOY],
+        ),
+        ["call-altered"],
+    ),
+    "an approval that is left out though its answer is there": (
+        ask([PROMPT], [PROMPT, APPROVED], turns=[ASKED_FOR_LEAVE]),
+        ["call-dropped"],
+    ),
+}
 
-    @pytest.mark.parametrize(
-        "text", ["Item(call_id='call_9')", "Note(id='msg_1')", '{"type": "function_call", "call_id": "call_9"}']
-    )
-    def test_is_none_when_nobody_said_it(self, client: Client, text: str) -> None:
-        client.mock.script(DEPLOY, REPLY)
-        client.ask([PROMPT])
-        client.ask([PROMPT, call(), output(), user(text)])
-        assert ids(client.world) == []
+
+@pytest.mark.parametrize(("case", "found"), FOUND.values(), ids=FOUND)
+def test_found_is(case: Case, found: list[str]) -> None:
+    assert ids(play_case(case).exchanges) == found
+
+
+def test_a_call_that_may_stay_open_is_not_dropped() -> None:
+    first, second = play_case(ask([PROMPT], [PROMPT, assistant(TEXT), NEXT], turns=[[REPLY, DEPLOY]])).exchanges
+    reply, open_call = first.answer.body["output"]
+    waits = Answer(200, {**first.answer.body, "output": [reply, {**open_call, "async": True}]})
+    assert ids([first._replace(answer=waits), second]) == []
+
+
+RUN_LS = custom_tool_call("run", "ls", call_id="call_1", off_schema=True)
+SENT_LS = {"type": "custom_tool_call", "name": "run", "call_id": "call_1"}
+SHELL_LS = {"type": "shell_call", "call_id": "call_1"}
+
+
+@pytest.mark.parametrize(
+    ("said", "same", "changed", "member"),
+    [
+        (RUN_LS, {**SENT_LS, "input": "ls"}, {"input": "rm"}, "input"),
+        (
+            shell_call("ls", call_id="call_1"),
+            {**SHELL_LS, "action": {"commands": ["ls"], "timeout_ms": None, "max_output_length": None}},
+            {"action": {"commands": ["rm"]}},
+            "action",
+        ),
+    ],
+)
+def test_a_call_is_the_same_with_all_that_it_does(said: Any, same: Json, changed: Json, member: str) -> None:
+    case = ask([PROMPT], [PROMPT, same], [PROMPT, {**same, **changed}], turns=[[said, completed(off_schema=True)]])
+    lost = [lost for lost in losses_of(play_case(case).exchanges) if lost.loss == "call-altered"]
+    assert [(one.exchange, one.at) for one in lost] == [(3, f"input[1].{member}")]
+
+
+@pytest.mark.parametrize(
+    ("printed", "found"),
+    [
+        ("ResponseFunctionToolCall(arguments='{}', call_id='call_1', name='deploy', type='function_call')", True),
+        ("ResponseReasoningItem(id='{0.output.0.id}', summary=[], type='reasoning')", True),
+        ("[{'type': 'function_call', 'call_id': 'call_1', 'name': 'deploy'}]", True),
+        ("Item(call_id='call_9')", False),
+        ("Note(id='msg_1')", False),
+        ('{"type": "function_call", "call_id": "call_9"}', False),
+    ],
+)
+def test_a_typed_item_is_known_as_programs_print_it_if_somebody_said_it(printed: str, found: bool) -> None:
+    case = ask([PROMPT], [PROMPT, assistant(printed), NEXT], turns=[[THOUGHT, DEPLOY], REPLY], model="gpt-5")
+    assert ("item-coerced" in ids(play_case(case).exchanges)) is found

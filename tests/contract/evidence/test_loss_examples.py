@@ -2,19 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-
 import pytest
 
 from harness.analysis.loss import LOSSES, Loss, loss, losses_of
 from harness.analysis.losses import AREAS
 from harness.contract.rule import Case, after
 from harness.core.errors import RegistrationError
-from harness.core.exchange import Answer, Exchange, ReceivedRequest
 from harness.core.tool_runs import SentTurn, ToolRuns
 from harness.report.catalogue import loss_json, loss_row, loss_sections
-from harness.server.mock_api import MockApi
-from harness.verify.examples import EXAMPLE_HEADERS, EXAMPLE_KEY, OK_TURN, as_recorded, build_body
+from harness.verify.examples import play_case
 
 
 def examples(kind: str) -> list:
@@ -25,20 +21,6 @@ def examples(kind: str) -> list:
     ]
 
 
-def played(case: Case) -> Sequence[Exchange]:
-    """The journal of a conversation with a whole mock."""
-    mock, steps = MockApi(fallback=lambda _: OK_TURN), (*case.before, case)
-    world = mock.open(EXAMPLE_KEY)
-    world.script(*map(as_recorded, case.turns), *([OK_TURN] * (len(steps) - len(case.turns))))
-    answers: list[Answer] = []
-    for step in steps:
-        path = (step.on or "POST /responses").removeprefix("POST ")
-        answers.append(
-            mock.handle(ReceivedRequest("POST", f"/v1{path}", EXAMPLE_HEADERS, raw=build_body(step, answers)))
-        )
-    return world.exchanges
-
-
 def sent_before(case: Case) -> ToolRuns:
     """What a chat UI has sent the client before the last request of an example."""
     return ToolRuns(turns=[SentTurn(1, case.sent)] if case.sent else [])
@@ -46,7 +28,7 @@ def sent_before(case: Case) -> ToolRuns:
 
 @pytest.mark.parametrize(("expected", "case"), examples("loses"))
 def test_an_example_shows_its_loss_and_no_other(expected: Loss, case: Case) -> None:
-    journal = played(case)
+    journal = play_case(case).exchanges
     found = losses_of(journal, expected.strict, sent_before(case))
     assert {lost.loss for lost in found} == {expected.id}
     for lost in found:
@@ -59,14 +41,14 @@ def test_an_example_shows_its_loss_and_no_other(expected: Loss, case: Case) -> N
 
 @pytest.mark.parametrize(("expected", "case"), examples("keeps"))
 def test_a_right_conversation_loses_nothing(expected: Loss, case: Case) -> None:
-    journal = played(case)
+    journal = play_case(case).exchanges
     assert losses_of(journal, expected.strict, sent_before(case)) == []
     assert journal[-1].status == 200
 
 
 @pytest.mark.parametrize("case", [case for one in LOSSES.values() if one.strict for case in one.loses])
 def test_what_may_be_a_right_habit_is_found_only_on_demand(case: Case) -> None:
-    assert losses_of(played(case), tool_runs=sent_before(case)) == []
+    assert losses_of(play_case(case).exchanges, tool_runs=sent_before(case)) == []
 
 
 def test_examples_are_whole_conversations() -> None:
