@@ -127,6 +127,10 @@ def test_entries_about_other_requests_contradict_nothing(text: str) -> None:
             "format: 1\nexemptions:\n- rule: invalid_type\n  rule: invalid_value",
             "contract.yaml:4: `rule` stands there twice; delete one of them.",
         ),
+        ("format: 1\n? [1]\n: 2\n", "a contract has no "),
+        ("format: 1\nrefusals: [{error: {status: 400, message: 1}, models: [x]}]", "`error.message` is a text"),
+        ("format: 1\nexemptions: [{rule: invalid_type, seen: [{file: a, exchange: x}]}]", "`exchange` is a number"),
+        ("format: 1\nexemptions: [{rule: invalid_type, words: [a]}]", "`words` is a mapping, got a list"),
         (
             "format: 1\nrefusals:\n- error: {status: 400, message: a}\n  when: [{at: x, value: [1, 2]}]\n"
             "- error: {status: 400, message: b}\n  when: [{at: x, value: [2]}]",

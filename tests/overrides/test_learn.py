@@ -2,24 +2,27 @@
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from harness.core.exchange import Json
 from tests.support.command_line import run_cli
 from tests.support.learning import ASK, Learn, contract, refused, taken, verdict
 from tests.support.recordings import HI, KEY, recorded, write_jsonl
 
 HELLO = {"role": "user", "content": "hi"}
+TAPE = Path("tape.jsonl")
+"""What was learned from last."""
+BLUE = taken(colour="blue")
 SEARCH = {"type": "tool_search_call", "call_id": "s_1", "execution": "client", "arguments": {}, "status": "completed"}
 OTHER_OUTPUT = {"type": "custom_tool_call_output", "call_id": "s_1", "output": "{}"}
 
 
 class TestWhatTheApiTook:
     def test_becomes_an_exemption_of_that_rule_at_that_place(self, learn: Learn) -> None:
-        assert learn(taken(colour="blue")) == (
+        assert learn(BLUE) == (
             "1 exchange: 1 disagree with the mock, 0 with what was learned\n"
             "taken: unknown_parameter does not hold at colour (colour: text)\n"
             "written: contract.yaml\n"
@@ -28,15 +31,24 @@ class TestWhatTheApiTook:
         assert (entry.rule, entry.at, entry.seen[0].date) == ("unknown_parameter", "colour", "2026-05-05")
         assert (verdict(colour="red"), verdict(color="red")) == ("", "Unknown parameter: 'color'.")
 
-    def test_is_no_wider_than_the_kind_of_the_value(self, learn: Learn) -> None:
-        learn(taken(temperature="1.0"))
-        assert verdict(temperature="0.5") == ""
-        assert verdict(temperature=[]).startswith("Invalid type for 'temperature'")
-
-    def test_of_a_value_is_no_wider_than_the_value(self, learn: Learn) -> None:
-        learn(taken(truncation="middle"))
-        assert verdict(truncation="middle") == ""
-        assert verdict(truncation="left").startswith("Invalid value: 'left'.")
+    @pytest.mark.parametrize(
+        ("body", "alike", "other", "problem"),
+        [
+            ({"temperature": "1.0"}, {"temperature": "0.5"}, {"temperature": []}, "Invalid type for 'temperature'"),
+            ({"truncation": "middle"}, {"truncation": "middle"}, {"truncation": "left"}, "Invalid value: 'left'."),
+            (
+                {"colour": "blue", "shape": "round"},
+                {"colour": "red", "shape": "flat"},
+                {"size": 1},
+                "Unknown parameter: 'size'.",
+            ),
+        ],
+        ids=["the kind of the value", "a value of a list", "two reasons in one request"],
+    )
+    def test_is_no_wider_than(self, learn: Learn, body: Json, alike: Json, other: Json, problem: str) -> None:
+        learn(taken(**body))
+        assert verdict(**alike) == ""
+        assert verdict(**other).startswith(problem)
 
     @pytest.mark.slow
     def test_is_of_the_kind_of_item_that_has_it(self, learn: Learn) -> None:
@@ -45,11 +57,6 @@ class TestWhatTheApiTook:
         learn(taken(input=[call, output]))
         assert verdict(input=[call, output]) == ""
         assert verdict(input=[{**call, "colour": None}, {**output, "colour": 1}]) != ""
-
-    def test_may_have_two_reasons_in_one_request(self, learn: Learn) -> None:
-        learn(taken(colour="blue", shape="round"))
-        assert verdict(colour="red", shape="flat") == ""
-        assert verdict(size=1) == "Unknown parameter: 'size'."
 
     def test_a_missing_member_is_missing_for_all_that_comes_after(self, learn: Learn) -> None:
         learn(taken(tools=[{"type": "file_search"}]))
@@ -109,16 +116,14 @@ class TestWhatTheApiRefused:
         learn(refused("No.", "truncation", "no", truncation="auto"), {**accepted, "id": "b#1"})
         assert (verdict(truncation="auto"), verdict(truncation="auto", temperature=0.5)) == ("No.", "")
 
-    def test_that_nothing_tells_apart_from_what_was_taken_is_not_learned(self, learn: Learn) -> None:
-        (accepted,) = recorded({**ASK, "truncation": "auto"})
-        printed = learn(refused("No.", "truncation", "no", truncation="auto"), accepted)
+    @pytest.mark.parametrize(("stream", "refused_as"), [({}, {}), ({"stream": False}, {"stream": True})])
+    def test_that_nothing_but_how_it_is_answered_tells_apart_from_what_was_taken_is_not_learned(
+        self, learn: Learn, stream: Json, refused_as: Json
+    ) -> None:
+        (accepted,) = recorded({**ASK, "truncation": "auto", **stream})
+        printed = learn(refused("No.", "truncation", "no", truncation="auto", **refused_as), accepted)
         assert "not learned: a.yaml#1: the API did otherwise in " in printed
         assert not Path("contract.yaml").exists()
-
-    def test_that_differs_in_how_it_is_answered_only_is_not_told_apart(self, learn: Learn) -> None:
-        (accepted,) = recorded({**ASK, "truncation": "auto", "stream": False})
-        printed = learn(refused("No.", "truncation", "no", truncation="auto", stream=True), {**accepted, "id": "b#1"})
-        assert "not learned: a.yaml#1: the API did otherwise in " in printed
 
     def test_in_other_words_elsewhere_is_not_taken(self, learn: Learn) -> None:
         """A refusal that the mock makes in other words would be missed by an exemption: that is worse."""
@@ -141,34 +146,33 @@ class TestWhatTheApiRefused:
         assert [verdict(truncation=each, model="gpt-4o") for each in ("auto", "disabled")] == ["", words]
 
 
-def test_a_member_that_no_schema_knows_is_known_then(learn: Learn, tmp_path: Path) -> None:
+def drift(*options: str) -> str:
+    """What `verify` counts as drift of answers."""
+    printed = run_cli("verify", *options, TAPE).stdout
+    return next(line.split()[-1] for line in printed.splitlines() if line.startswith("answers"))
+
+
+def test_a_member_that_no_schema_knows_is_known_then(learn: Learn) -> None:
     (one,) = recorded(HI)
     one["response"]["mood"] = "good"
     assert "known in Response: mood" in learn(one)
-    (file,) = tmp_path.glob("*.jsonl")
-    drift = [
-        run_cli("verify", *more, file).stdout.splitlines()[3].split()[-1]
-        for more in ([], ["--contract", "contract.yaml"])
-    ]
-    assert drift == ["1", "-"]
+    assert (drift(), drift("--contract", "contract.yaml")) == ("1", "-")
 
 
 def test_an_entry_that_changes_nothing_any_more_is_reported_and_goes(learn: Learn, tmp_path: Path) -> None:
-    learn(taken(colour="blue"), taken(shape="round"))
-    (file,) = tmp_path.glob("*.jsonl")
+    learn(BLUE, taken(shape="round"))
     write_jsonl(tmp_path, recorded(HI))
-    printed = run_cli("verify", "--contract", "contract.yaml", file).stdout
+    printed = run_cli("verify", "--contract", "contract.yaml", TAPE).stdout
     assert "contract.yaml:5: changes nothing any more: unknown_parameter does not hold at colour" in printed
-    again = run_cli("learn", file.name).stdout
+    again = run_cli("learn", TAPE).stdout
     assert "no longer needed: contract.yaml:5: unknown_parameter does not hold at colour" in again
     assert contract().entries == ()
 
 
 def test_the_file_of_the_project_is_found(learn: Learn, tmp_path: Path) -> None:
     (tmp_path / "pyproject.toml").write_text('[tool.harness]\ncontract = "tests/own.yaml"\n')
-    assert "written: tests/own.yaml" in learn(taken(colour="blue"))
-    (file,) = tmp_path.glob("*.jsonl")
-    assert run_cli("verify", file).exit_code == 0
+    assert "written: tests/own.yaml" in learn(BLUE)
+    assert run_cli("verify", TAPE).exit_code == 0
     assert "unknown_parameter" in run_cli("rules", "--area", "yours").stdout
 
 
@@ -189,15 +193,8 @@ class TestNothingToLearn:
         assert "nothing to learn from in " in result.stderr
 
     def test_another_providers_model_is_another_service(self, tmp_path: Path) -> None:
-        (one,) = recorded(HI)
-        claude = {
-            **one,
-            "provider": "",
-            "host": "api.anthropic.com",
-            "url_path": "/v1/messages",
-            "request": {**ASK, "x": 1},
-        }
-        file = write_jsonl(tmp_path, [claude])
+        elsewhere = {"provider": "", "host": "api.anthropic.com", "url_path": "/v1/messages"}
+        file = write_jsonl(tmp_path, [{**taken(x=1), **elsewhere}])
         assert "nothing to learn from in " in run_cli("learn", file).stderr
 
     def test_recordings_that_agree_write_no_file(self, learn: Learn) -> None:
@@ -217,26 +214,25 @@ class TestSecrets:
         assert "ann@acme.io" not in text
 
     def test_an_entry_that_would_need_one_is_left_out_alone(self, learn: Learn) -> None:
-        printed = learn(taken(**{KEY: 1}), taken(colour="blue"))
+        printed = learn(taken(**{KEY: 1}), BLUE)
         assert "not learned: " in printed
         assert "a value of it seems to be a secret" in printed
         assert KEY not in Path("contract.yaml").read_text() + printed
         assert [each.at for each in contract().exemptions] == ["colour"]
 
-    def test_none_gets_into_a_bundle_that_is_cut_to_what_matters(self, learn: Learn, tmp_path: Path) -> None:
-        learn(taken(colour="blue", instructions=f"My key is {KEY}. " + "x" * 500, metadata={"a": "b"}))
-        (file,) = tmp_path.glob("*.jsonl")
-        result = run_cli("learn", "--share", tmp_path / "shared.jsonl", file)
+    def test_none_gets_into_a_bundle_that_is_cut_to_what_matters(self, learn: Learn) -> None:
+        told = f"My key is {KEY}. " + "x" * 500
+        learn(taken(colour=f"Bearer {KEY}", input="Mail ann@acme.io", instructions=told, metadata={"a": "b"}))
+        result = run_cli("learn", "--share", "shared.jsonl", TAPE)
         assert "1 exchanges written" in result.stdout, result.output
-        (line,) = (tmp_path / "shared.jsonl").read_text().splitlines()
-        assert json.loads(line)["request"] == {"model": "gpt-4.1", "colour": "blue", "input": "hi"} or KEY not in line
-        assert "instructions" not in line
+        (line,) = Path("shared.jsonl").read_text().splitlines()
+        assert [word for word in (KEY, "ann@acme.io", "instructions", "metadata") if word in line] == []
         assert '"colour"' in line
-        assert "requests.refused" in run_cli("verify", tmp_path / "shared.jsonl").stdout
+        assert "requests.refused" in run_cli("verify", "shared.jsonl").stdout
 
 
 class TestMembersOfAnswers:
-    def test_in_the_events_of_a_stream_become_members_too(self, learn: Learn, tmp_path: Path) -> None:
+    def test_in_the_events_of_a_stream_become_members_too(self, learn: Learn) -> None:
         (one,) = recorded(HI)
         event = {"type": "response.completed", "sequence_number": 0, "response": {**one["response"], "mood": "good"}}
         streamed = {**one, "response": None, "events": [event], "request": {**one["request"], "stream": True}}
@@ -246,31 +242,26 @@ class TestMembersOfAnswers:
         (one,) = recorded(HI)
         one["response"]["output"][0]["mood"] = "good"
         assert "known in Response: output[].mood" in learn(one)
-        (file,) = tmp_path.glob("*.jsonl")
-        drift = []
-        for place in (one["response"]["output"][0], one["response"]):
-            place["mood"] = "good"
-            write_jsonl(tmp_path, [one])
-            printed = run_cli("verify", "--contract", "contract.yaml", file).stdout
-            drift += [line.split()[-1] for line in printed.splitlines() if line.startswith("answers")]
-        assert drift == ["-", "1"]
+        assert drift("--contract", "contract.yaml") == "-"
+        one["response"]["mood"] = "good"
+        write_jsonl(tmp_path, [one])
+        assert drift("--contract", "contract.yaml") == "1"
 
 
 class TestTheFileOfTheUser:
     def test_own_entries_stay_and_stay_the_same(self, learn: Learn) -> None:
         own = "format: 1\nexemptions:\n- rule: unknown_parameter\n  at: mine\n"
         Path("contract.yaml").write_text(own)
-        learn(taken(colour="blue"))
+        learn(BLUE)
         assert [each.at for each in contract().exemptions] == ["colour", "mine"]
         before = Path("contract.yaml").read_text()
-        learn(taken(colour="blue"))
+        learn(BLUE)
         assert Path("contract.yaml").read_text() == before
 
-    def test_a_mistake_in_it_stops_before_anything_is_written(self, learn: Learn, tmp_path: Path) -> None:
-        learn(taken(colour="blue"))
-        (file,) = tmp_path.glob("*.jsonl")
+    def test_a_mistake_in_it_stops_before_anything_is_written(self, learn: Learn) -> None:
+        learn(BLUE)
         Path("contract.yaml").write_text("format: 1\nexemption: []\n")
-        result = run_cli("learn", file)
+        result = run_cli("learn", TAPE)
         assert (result.exit_code, Path("contract.yaml").read_text()) == (2, "format: 1\nexemption: []\n")
         assert "contract.yaml:2: a contract has no `exemption`. Did you mean 'exemptions'?" in result.stderr
 
@@ -287,16 +278,8 @@ class TestTheFileOfTheUser:
         [
             (b"\xff\xfe", "not UTF-8, and no contract"),
             (b"a: &a [*a]\n", "cannot be read"),
-            (b"format: 1\n? [1]\n: 2\n", "a contract has no "),
             (b"\x00", "no YAML"),
             (b"- " * 5000, "cannot be read"),
-            (b"format: 1\nformat: 2\n", "own.yaml:2: `format` stands there twice; delete one of them."),
-            (b"format: 1\nrefusals: [{error: {status: 400, message: 1}, models: [x]}]", "`error.message` is a text"),
-            (
-                b"format: 1\nexemptions: [{rule: invalid_type, seen: [{file: a, exchange: x}]}]",
-                "`exchange` is a number",
-            ),
-            (b"format: 1\nexemptions: [{rule: invalid_type, words: [a]}]", "`words` is a mapping, got a list"),
         ],
     )
     def test_garbage_is_an_error_and_no_crash(self, tmp_path: Path, content: bytes, problem: str) -> None:
@@ -311,14 +294,12 @@ class TestWhatIsNoEvidence:
 
     @pytest.mark.parametrize("model", ["claude-sonnet-4-5", "gemini-2.5-pro", "mistral-large-latest"])
     def test_a_model_of_another_provider(self, learn: Learn, tmp_path: Path, model: str) -> None:
-        why = "is a model of another provider; what a gateway takes for it is no contract of the API."
-        file = write_jsonl(tmp_path, [taken(model=model, colour="blue")])
-        assert (
-            f"nothing to learn from in {file.name}: {file.name}#1: {model!r} {why}"
-            in run_cli("learn", file.name).stderr
-        )
-        printed = learn(taken(model=model, colour="blue"), taken(shape="round"))
-        assert f"#1: {model!r} {why}" in printed
+        why = f"#1: {model!r} is a model of another provider; what a gateway takes for it is no contract of the API."
+        other = taken(model=model, colour="blue")
+        write_jsonl(tmp_path, [other])
+        assert f"nothing to learn from in {TAPE}: {TAPE}{why}" in run_cli("learn", TAPE).stderr
+        printed = learn(other, taken(shape="round"))
+        assert why in printed
         assert "not judged: " in printed
         assert [each.at for each in contract().exemptions] == ["shape"]
 
@@ -328,14 +309,14 @@ class TestWhatIsNoEvidence:
 
     @pytest.mark.parametrize("day", ["2999-01-01", "2026-13-01", "soon"])
     def test_a_day_that_is_none_or_lies_in_the_future(self, learn: Learn, day: str) -> None:
-        one = taken(colour="blue")
+        one = BLUE
         one["response"].pop("created_at", None)
         learn({**one, "recorded_at": f"{day}T00:00:00Z"})
         assert contract().exemptions[0].seen[0].date == ""
 
     @pytest.mark.parametrize("name", ["a.b", "a[0]", "a]", ""])
     def test_a_name_that_cannot_be_written_as_a_place(self, learn: Learn, name: str) -> None:
-        learn(taken(**{name: 1}), taken(colour="blue"))
+        learn(taken(**{name: 1}), BLUE)
         assert [each.at for each in contract().exemptions] == ["colour"]
 
     def test_an_entry_that_newer_recordings_contradict_goes(self, learn: Learn) -> None:
@@ -353,19 +334,9 @@ class TestWhatIsNoEvidence:
 
 
 class TestABundle:
-    def test_has_each_kind_once(self, learn: Learn, tmp_path: Path) -> None:
-        learn(taken(colour="blue"), taken(colour="blue", metadata={"a": "b"}), taken(shape="round"))
-        (file,) = tmp_path.glob("*.jsonl")
-        assert "2 exchanges written" in run_cli("learn", "--share", tmp_path / "shared.jsonl", file).stdout
-
-    def test_holds_no_secret_of_the_member_that_matters(self, learn: Learn, tmp_path: Path) -> None:
-        learn(taken(colour=f"Bearer {KEY}", input="Mail ann@acme.io"))
-        (file,) = tmp_path.glob("*.jsonl")
-        run_cli("learn", "--share", tmp_path / "shared.jsonl", file)
-        text = (tmp_path / "shared.jsonl").read_text()
-        assert '"colour"' in text
-        assert KEY not in text
-        assert "ann@acme.io" not in text
+    def test_has_each_kind_once(self, learn: Learn) -> None:
+        learn(BLUE, taken(colour="blue", metadata={"a": "b"}), taken(shape="round"))
+        assert "2 exchanges written" in run_cli("learn", "--share", "shared.jsonl", TAPE).stdout
 
     def test_is_not_written_where_nothing_differs(self, tmp_path: Path) -> None:
         result = run_cli("learn", "--share", tmp_path / "shared.jsonl", write_jsonl(tmp_path, recorded(HI)))
