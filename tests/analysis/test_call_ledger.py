@@ -45,10 +45,19 @@ class TestTheLedger:
         assert client.mock.calls == [Call("function_call", "f", "call_f", '{"x":1}', said=1)]
         assert client.mock.calls[0].answered == 0
 
-    def test_has_the_answer_in_a_chain(self, client: Client) -> None:
+    @pytest.mark.parametrize(
+        ("outputs", "answers"),
+        [(["1"], [(2, "1")]), (["1", "1"], [(2, "1")]), (["1", "2"], [(2, "1"), (3, "2")])],
+        ids=["once", "in a fork the same", "another"],
+    )
+    def test_has_each_other_answer_in_a_chain(
+        self, client: Client, outputs: list[str], answers: list[tuple[int, str]]
+    ) -> None:
         first = client.ask().body
-        client.ask([output()], previous_response_id=first["id"])
-        assert answers(client) == [(2, "1")]
+        for text in outputs:
+            client.ask([output(text)], previous_response_id=first["id"])
+        [call] = client.mock.calls
+        assert list(call.outputs) == answers
 
     def test_takes_a_history_that_is_sent_again_for_the_same_answer(self, client: Client) -> None:
         first = client.ask().body
@@ -65,18 +74,6 @@ class TestTheLedger:
             [{key: each[key] for key in each if key != "id"} for each in history], previous_response_id=second["id"]
         )
         assert answers(client) == [(2, "1")]
-
-    def test_takes_a_fork_for_the_same_answer(self, client: Client) -> None:
-        first = client.ask().body
-        for _ in range(2):
-            client.ask([output()], previous_response_id=first["id"])
-        assert answers(client) == [(2, "1")]
-
-    def test_counts_an_answer_that_is_another(self, client: Client) -> None:
-        first = client.ask().body
-        for said in ("1", "2"):
-            client.ask([output(said)], previous_response_id=first["id"])
-        assert answers(client) == [(2, "1"), (3, "2")]
 
     def test_counts_the_same_answer_twice_in_a_conversation(self, client: Client) -> None:
         conversation = client.send("POST /conversations", {}).body["id"]

@@ -1,6 +1,5 @@
 """A whole flow as a text and as a Mermaid diagram: what was new in each request, and what the model said."""
 
-import http.client
 import json
 import re
 from dataclasses import asdict
@@ -10,38 +9,12 @@ import pytest
 from harness.analysis.flow import Flow
 from harness.analysis.flow_steps import FlowStep
 from harness.analysis.sequence import SequenceDiagram, SequenceMessage
-from harness.core.exchange import ReceivedRequest
 from harness.ending import incomplete
 from harness.items import function_call, mcp_call, message, reasoning
-from harness.server.asgi import serve_in_thread
-from tests.support.tools import functions
+from tests.support.threads import FUNCTION, Desk
 
 USER = {"role": "user", "content": "Ship v2."}
 PLANNER, OPS = "You are the planner.", "You are ops."
-BETA = {"openai-beta": "assistants=v2"}
-TOOLS = [
-    *functions("transfer_to_ops", "deploy", "f"),
-    {"type": "mcp", "server_label": "prod", "server_url": "https://e.org"},
-]
-
-
-@pytest.fixture
-def world(api):
-    return api.open("sk-test", "flow")
-
-
-@pytest.fixture
-def ask(api):
-    """Send a body to the mock without a network; the answer is the result."""
-
-    def ask(given, method="POST", path="/v1/responses", headers=(), **members):
-        body = {"model": "gpt-4.1", "input": given, "tools": TOOLS, **members} if path == "/v1/responses" else given
-        raw = b"" if given is None else json.dumps(body).encode()
-        return api.handle(
-            ReceivedRequest(method, path, {"authorization": "Bearer sk-test", **dict(headers)}, raw=raw)
-        ).body
-
-    return ask
 
 
 def output(text="v2 is live"):
@@ -126,7 +99,7 @@ def test_what_is_not_whole_says_how_it_ended(world, ask):
     ask([USER])
     made = ask([USER], background=True)
     for _ in range(2):
-        ask(None, "GET", f"/v1/responses/{made['id']}")
+        ask(None, f"GET /v1/responses/{made['id']}")
     assert [line for line in told(world) if "→" in line] == [
         '→ assistant "Once upon"',
         "→ incomplete (max_output_tokens)",
@@ -151,31 +124,24 @@ def test_approvals_are_told_with_their_ids(world, ask):
         '→ mcp_call prod.deploy "up"',
         '→ assistant "Out."',
     ]
-    drawn = world.flow.mermaid
-    assert "participant P3 as MCP server prod" in drawn
-    assert re.search(r'P2->>P3: deploy \{"ref":"v2"\}\n  P3-->>P2: up\n', drawn)
+    assert "participant P3 as MCP server prod" in world.flow.mermaid
+    assert 'P2->>P3: deploy {"ref":"v2"}\n  P3-->>P2: up\n' in world.flow.mermaid
 
 
-def test_runs_tell_messages_calls_and_outputs(world, ask):
-    world.script(function_call("deploy", {}, call_id="call_1"), message("Done."))
-    deploy = {"type": "function", "function": {"name": "deploy"}}
-    made = ask({"model": "gpt-4.1", "name": "ops", "tools": [deploy]}, path="/v1/assistants", headers=BETA)
-    thread = ask({}, path="/v1/threads", headers=BETA)["id"]
-    ask({"role": "user", "content": "Ship v2."}, path=f"/v1/threads/{thread}/messages", headers=BETA)
-    run = ask({"assistant_id": made["id"]}, path=f"/v1/threads/{thread}/runs", headers=BETA)
-    at = f"/v1/threads/{thread}/runs/{run['id']}"
-    for _ in range(2):
-        waiting = ask(None, "GET", at, headers=BETA)
+def test_runs_tell_messages_calls_and_outputs():
+    desk = Desk(name="ops", tools=[FUNCTION])
+    desk.mock.script(function_call("f", {}, call_id="call_1"), message("Done."))
+    thread = desk.thread()
+    desk.send(f"POST /threads/{thread}/messages", {"role": "user", "content": "Ship v2."})
+    waiting = desk.settled(desk.run(thread).body)
     [call] = waiting["required_action"]["submit_tool_outputs"]["tool_calls"]
-    outputs = [{"tool_call_id": call["id"], "output": "up"}]
-    ask({"tool_outputs": outputs, "stream": True}, path=f"{at}/submit_tool_outputs", headers=BETA)
-    ask(None, "GET", f"/v1/threads/{thread}/messages", headers=BETA)
-    lines = [line for line in told(world) if not re.match(r"\d", line)]
-    assert lines == [
+    desk.submit(waiting, {call["id"]: "up"}, stream=True)
+    desk.messages(thread)
+    assert [line for line in told(desk.mock) if not re.match(r"\d", line)] == [
         'user "Ship v2."',
         "→ queued",
         "→ in_progress",
-        f"→ function_call deploy {{}} ({call['id']})",
+        f"→ function_call f {{}} ({call['id']})",
         f'function_call_output {call["id"]} "up"',
         '→ assistant "Done."',
     ]
@@ -262,24 +228,4 @@ def test_what_would_end_or_change_a_message_is_written_as_a_number(text):
 
 def test_a_lane_that_is_called_like_a_participant_is_one_of_its_own():
     drawn = Flow([FlowStep(1, "user", [USER], []), FlowStep(2, "API", [], [])]).mermaid
-    assert [line.split(" as ")[1] for line in drawn.splitlines() if " as " in line] == [
-        "user",
-        "agent user",
-        "API",
-        "agent API",
-    ]
-
-
-# Over HTTP
-
-
-def test_another_language_reads_the_flow_over_http(api, world, ask):
-    world.script(message("Done."))
-    ask([USER], instructions=OPS)
-    with serve_in_thread(api) as server:
-        connection = http.client.HTTPConnection(server.host, server.port, timeout=10)
-        connection.request("GET", "/_harness/flow", headers={"authorization": "Bearer sk-test"})
-        told = json.loads(connection.getresponse().read())
-        connection.close()
-    flow = world.flow
-    assert told == {"text": flow.text, "mermaid": flow.mermaid, "lanes": {"ops": [1]}, "hand_offs": []}
+    assert re.findall(" as (.*)", drawn) == ["user", "agent user", "API", "agent API"]

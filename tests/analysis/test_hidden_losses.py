@@ -36,6 +36,12 @@ JOINED = (
 )
 
 
+def annotated(text: str, start: int) -> list[Json]:
+    """A text with the guide as its source from there on."""
+    notes = [{**GUIDE, "start_index": start, "end_index": start + 3}]
+    return [{"type": "output_text", "text": text, "annotations": notes}]
+
+
 class TestACitationOfAnEditedMessage:
     """The text of a message is put together anew, say by a group of agents: its citations are lost all the same."""
 
@@ -46,20 +52,40 @@ class TestACitationOfAnEditedMessage:
         client.ask(history, instructions="You are the writer.", stream=True)
         return [(lost.loss, lost.message) for lost in client.mock.losses]
 
-    def test_is_lost_though_a_space_stands_before_its_full_stop(self, client: Client) -> None:
-        ((loss, text),) = self.sent_back(client, "Ask your manager two weeks before you leave .")
-        assert (loss, text) == (
-            "citation-dropped",
-            f'1 of 1 annotations of the message "{ADVICE[:39]}…", said in exchange 1, are gone, and its text was edited, '
-            '"re you leave." to "re you leave .": the client dropped them',
-        )
+    def kinds(self, client: Client, text: str, said: str = ADVICE, **members: Any) -> list[str]:
+        return [loss for loss, _ in self.sent_back(client, text, said, **members)]
 
-    def test_is_lost_though_a_word_is_another(self, client: Client) -> None:
-        ((loss, _),) = self.sent_back(client, "Ask your boss two weeks before you leave.")
-        assert loss == "citation-dropped"
+    def test_is_told_with_what_was_edited(self, client: Client) -> None:
+        assert self.sent_back(client, "Ask your manager two weeks before you leave .") == [
+            (
+                "citation-dropped",
+                f'1 of 1 annotations of the message "{ADVICE[:39]}…", said in exchange 1, are gone, and its text was '
+                'edited, "re you leave." to "re you leave .": the client dropped them',
+            )
+        ]
 
-    def test_is_lost_of_a_short_message_too(self, client: Client) -> None:
-        assert [loss for loss, _ in self.sent_back(client, "Yes .", "Yes.")] == ["citation-dropped"]
+    @pytest.mark.parametrize(
+        ("text", "said", "found"),
+        [
+            ("Ask your boss two weeks before you leave.", ADVICE, ["citation-dropped"]),
+            ("Yes .", "Yes.", ["citation-dropped"]),
+            (ADVICE * 2, ADVICE, ["text-altered", "citation-dropped"]),
+            *((ADVICE[:cut], ADVICE, ["text-altered", "citation-dropped"]) for cut in (3, 20, 40)),
+            ("Two weeks ahead, says the guide.", ADVICE, []),
+            ("Ask your manager about the printer on the second floor, and tell me.", ADVICE, []),
+            ("No.", ADVICE, []),
+            ("Ask your manager…", ADVICE, []),
+            (ADVICE, f"{ADVICE}【4:0†leave.txt】", []),
+        ],
+    )
+    def test_is_lost_of_an_edited_or_cut_text_and_not_of_other_words(
+        self, client: Client, text: str, said: str, found: list[str]
+    ) -> None:
+        assert self.kinds(client, text, said) == found
+
+    @pytest.mark.parametrize("cut", [3, 20, 40])
+    def test_is_lost_with_the_end_of_a_plain_text(self, client: Client, cut: int) -> None:
+        assert self.kinds(client, "", content=ADVICE[:cut]) == ["text-altered", "citation-flattened"]
 
     def test_is_told_by_the_id_of_the_message(self, client: Client) -> None:
         client.mock.script(message(ADVICE, annotations=[GUIDE]))
@@ -67,70 +93,32 @@ class TestACitationOfAnEditedMessage:
         client.ask([PROMPT, assistant(ADVICE.replace(" two", " four"), id=id), NEXT])
         assert ids(client.world) == ["citation-dropped"]
 
+    def test_of_a_text_that_comes_back_cut_off_is_told_so(self, client: Client) -> None:
+        _, (_, told) = self.sent_back(client, ADVICE[:40])
+        assert told.endswith("are gone, and its text came back cut off: the client dropped them")
+
     def test_is_kept_with_the_edited_text(self, client: Client) -> None:
-        notes = [{**GUIDE, "start_index": 0, "end_index": 3}]
-        content = [{"type": "output_text", "text": ADVICE + " !", "annotations": notes}]
-        assert self.sent_back(client, "", content=content) == []
-
-    @pytest.mark.parametrize(
-        "text",
-        [
-            "Two weeks ahead, says the guide.",
-            "Ask your manager about the printer on the second floor, and tell me.",
-            "No.",
-            "Ask your manager…",
-        ],
-    )
-    def test_has_none_in_other_words(self, client: Client, text: str) -> None:
-        assert self.sent_back(client, text) == []
-
-    def test_is_taken_out_on_purpose_with_its_mark(self, client: Client) -> None:
-        assert self.sent_back(client, ADVICE, f"{ADVICE}【4:0†leave.txt】") == []
-
-    def test_belongs_to_a_text_that_comes_back_cut_off(self, client: Client) -> None:
-        client.mock.script(message(ADVICE, annotations=[GUIDE]))
-        client.ask([PROMPT])
-        client.ask([PROMPT, assistant(ADVICE[:40]), NEXT])
-        altered, dropped = client.mock.losses
-        assert (altered.loss, dropped.loss) == ("text-altered", "citation-dropped")
-        assert dropped.message.endswith("are gone, and its text came back cut off: the client dropped them")
-
-    @pytest.mark.parametrize("cut", [3, 20, 40])
-    def test_is_lost_with_the_end_of_a_text_wherever_it_is_cut(self, client: Client, cut: int) -> None:
-        assert [loss for loss, _ in self.sent_back(client, ADVICE[:cut])] == ["text-altered", "citation-dropped"]
-        plain = self.sent_back(Client(), ADVICE[:cut], content=ADVICE[:cut])
-        assert [loss for loss, _ in plain] == ["text-altered", "citation-flattened"]
-
-    def test_is_lost_with_the_copy_of_a_doubled_text(self, client: Client) -> None:
-        assert [loss for loss, _ in self.sent_back(client, ADVICE * 2)] == ["text-altered", "citation-dropped"]
+        assert self.kinds(client, "", content=annotated(ADVICE + " !", 0)) == []
 
     @pytest.mark.parametrize("joined", JOINED)
     def test_is_lost_though_further_text_is_joined_to_it(self, client: Client, joined: str) -> None:
-        ((loss, text),) = self.sent_back(client, joined.format(ADVICE))
+        ((loss, told),) = self.sent_back(client, joined.format(ADVICE))
         assert loss == "citation-dropped"
-        assert text.endswith("are gone, and further text was joined to it: the client dropped them")
-        assert [loss for loss, _ in self.sent_back(Client(), "", content=joined.format(ADVICE))] == [
-            "citation-flattened"
-        ]
+        assert told.endswith("are gone, and further text was joined to it: the client dropped them")
+        assert self.kinds(Client(), "", content=joined.format(ADVICE)) == ["citation-flattened"]
 
     @pytest.mark.parametrize("joined", JOINED)
     def test_is_kept_where_the_joined_text_has_it_or_names_its_source(self, client: Client, joined: str) -> None:
-        place = joined.index("{}")
-        notes = [{**GUIDE, "start_index": place, "end_index": place + 3}]
-        content = [{"type": "output_text", "text": joined.format(ADVICE), "annotations": notes}]
-        assert self.sent_back(client, "", content=content) == []
-        assert self.sent_back(Client(), joined.format(ADVICE) + " Source: https://example.org/leave") == []
+        content = annotated(joined.format(ADVICE), joined.index("{}"))
+        assert self.kinds(client, "", content=content) == []
+        assert self.kinds(Client(), joined.format(ADVICE) + " Source: https://example.org/leave") == []
 
     def test_is_lost_of_one_of_several_messages_that_are_joined(self, client: Client) -> None:
-        other = url_citation("https://example.org/pay", "Pay")
-        said = [message(ADVICE, annotations=[GUIDE]), message("You are paid meanwhile.", annotations=[other])]
-        client.mock.script(said)
+        paid = message("You are paid meanwhile.", annotations=[url_citation("https://example.org/pay", "Pay")])
+        client.mock.script([message(ADVICE, annotations=[GUIDE]), paid])
         client.ask([PROMPT])
-        joined = f"{ADVICE}\n\nYou are paid meanwhile."
-        note = {**GUIDE, "start_index": 0, "end_index": 3}
-        client.ask(
-            [PROMPT, assistant("", content=[{"type": "output_text", "text": joined, "annotations": [note]}]), NEXT]
-        )
+        joined = annotated(f"{ADVICE}\n\nYou are paid meanwhile.", 0)
+        client.ask([PROMPT, assistant("", content=joined), NEXT])
         (lost,) = client.mock.losses
         assert (lost.loss, "You are paid" in lost.message) == ("citation-dropped", True)
 

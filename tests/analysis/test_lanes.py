@@ -1,11 +1,8 @@
 """Which agent sent each request, by nothing but the requests."""
 
-import json
-
 import pytest
 
 from harness.analysis.lanes import HandOff
-from harness.core.exchange import ReceivedRequest
 from harness.items import function_call, message
 from tests.support.in_process import post
 from tests.support.tools import functions
@@ -14,30 +11,15 @@ PLANNER, OPS = "You are the planner.", "You are ops."
 USER = {"role": "user", "content": "Ship v2."}
 
 
-def tool(name):
-    return {"type": "function", "name": name, "parameters": {"type": "object", "properties": {}}, "strict": False}
+def tools(names):
+    """A function for each letter."""
+    return {"tools": functions(*names)}
 
 
 @pytest.fixture
-def world(api):
-    world = api.open("sk-test", "lanes")
+def world(world):
     world.world.script.fallback = lambda request: [message("ok")]
     return world
-
-
-@pytest.fixture
-def ask(api, world):
-    """Send a body to the mock without a network; the answer is the result."""
-
-    def ask(given="hi", method="POST", path="/v1/responses", headers=(), model="gpt-4.1", **members):
-        own = {"model": model, "input": given, "tools": functions("transfer_to_ops"), **members}
-        body = given if path != "/v1/responses" else own
-        raw = b"" if method == "GET" else body if isinstance(body, bytes) else json.dumps(body).encode()
-        return api.handle(
-            ReceivedRequest(method, path, {"authorization": "Bearer sk-test", **dict(headers)}, raw=raw)
-        ).body
-
-    return ask
 
 
 def lanes(world):
@@ -75,8 +57,8 @@ def test_a_memory_that_grows_makes_no_other_agent_where_its_talk_goes_on(world, 
 
 
 def test_without_any_name_agents_are_numbered(world, ask):
-    for tools in (["search"], ["deploy"], ["search"]):
-        ask(tools=[tool(name) for name in tools])
+    for names in ("s", "d", "s"):
+        ask(**tools(names))
     assert lanes(world) == {"agent 1": [1, 3], "agent 2": [2]}
 
 
@@ -90,7 +72,7 @@ def test_a_name_that_is_taken_gets_a_number(world, ask):
 def test_the_text_of_a_route_names_whom_the_instructions_do_not(world, ask):
     world.when(instructions="triage", tools="sort").script(message("ok"))
     world.when(tools="sort", model="gpt-5*")
-    ask(instructions="Sort what comes in, for the triage of all tickets.", tools=[tool("sort")])
+    ask(instructions="Sort what comes in, for the triage of all tickets.", tools=functions("sort"))
     assert lanes(world) == {"triage": [1]}
 
 
@@ -99,24 +81,24 @@ def test_the_text_of_a_route_names_whom_the_instructions_do_not(world, ask):
 
 def test_other_tools_or_another_model_are_another_agents(world, ask):
     kind = "Be kind."
-    ask(instructions=kind, tools=[tool("a")])
-    ask(instructions=kind, tools=[tool("b")])
-    ask(instructions=kind, tools=[tool("a")], model="gpt-4.1-mini")
+    ask(instructions=kind, **tools("a"))
+    ask(instructions=kind, **tools("b"))
+    ask(instructions=kind, **tools("a"), model="gpt-4.1-mini")
     assert lanes(world) == {"Be kind": [1], "Be kind 2": [2], "Be kind 3": [3]}
 
 
 def test_an_agent_may_gain_and_lose_tools(world, ask):
     for names in ("a", "ab", "b", ""):
-        ask(instructions=OPS, tools=[tool(name) for name in names])
+        ask(instructions=OPS, **tools(names))
     ask(instructions=OPS, tools=[{"type": "mcp", "server_label": "prod", "server_url": "https://mcp.example.org"}])
     assert lanes(world) == {"ops": [1, 2, 3, 4], "ops 2": [5]}
 
 
 def test_the_same_tools_come_before_some_of_them(world, ask):
-    ask(tools=[tool("a")])
-    ask(tools=[tool("b")])
-    ask(tools=[tool("a"), tool("b")])
-    ask(tools=[tool("b")])
+    ask(**tools("a"))
+    ask(**tools("b"))
+    ask(**tools("ab"))
+    ask(**tools("b"))
     assert lanes(world) == {"agent 1": [1, 3], "agent 2": [2, 4]}
 
 
@@ -132,10 +114,10 @@ def test_a_name_in_the_metadata_decides(world, ask):
 
 def test_an_agent_reference_decides(world, ask):
     agent = {"agent_reference": {"type": "agent_reference", "name": "researcher"}}
-    path = "/api/projects/p/openai/v1/responses"
-    first = ask({"input": "hi", **agent}, path=path)
-    ask({"input": "more", "previous_response_id": first["id"]}, path=path)
-    ask({"model": "gpt-4.1", "input": "else"}, path=path)
+    path = "POST /api/projects/p/openai/v1/responses"
+    first = ask({"input": "hi", **agent}, call=path)
+    ask({"input": "more", "previous_response_id": first["id"]}, call=path)
+    ask({"model": "gpt-4.1", "input": "else"}, call=path)
     assert lanes(world) == {"researcher": [1, 2], "agent 1": [3]}
 
 
@@ -151,7 +133,7 @@ def test_a_chain_that_repeats_no_instructions_stays_in_its_lane(world, ask):
 
 
 def test_a_conversation_stays_in_its_lane(world, ask):
-    conversation = ask({}, path="/v1/conversations")["id"]
+    conversation = ask({}, call="POST /v1/conversations")["id"]
     ask([{"role": "system", "content": PLANNER}, USER], conversation=conversation)
     ask("more", conversation={"id": conversation})
     assert lanes(world) == {"client": [1], "planner": [2, 3]}
@@ -159,22 +141,19 @@ def test_a_conversation_stays_in_its_lane(world, ask):
 
 def test_what_asks_for_a_response_belongs_to_who_made_it(world, ask):
     made = ask(instructions=PLANNER, background=True)
-    ask(method="GET", path=f"/v1/responses/{made['id']}")
-    ask(method="GET", path="/v1/responses/resp_" + "0" * 50)
-    ask(method="GET", path="/v1/models")
+    ask(call=f"GET /v1/responses/{made['id']}")
+    ask(call="GET /v1/responses/resp_" + "0" * 50)
+    ask(call="GET /v1/models")
     assert lanes(world) == {"planner": [1, 2], "client": [3, 4]}
 
 
 def test_the_run_of_an_assistant_is_named_by_it(world, ask):
-    beta = {"openai-beta": "assistants=v2"}
-    made = ask({"model": "gpt-4.1", "name": "Ann"}, path="/v1/assistants", headers=beta)
-    nameless = ask({"model": "gpt-4.1", "instructions": OPS}, path="/v1/assistants", headers=beta)
+    made = ask({"model": "gpt-4.1", "name": "Ann"}, "POST /v1/assistants")
+    nameless = ask({"model": "gpt-4.1", "instructions": OPS}, "POST /v1/assistants")
     for assistant in (made, nameless):
-        run = ask(
-            {"assistant_id": assistant["id"], "thread": {"messages": [USER]}}, path="/v1/threads/runs", headers=beta
-        )
-        ask(method="GET", path=f"/v1/threads/{run['thread_id']}/runs/{run['id']}", headers=beta)
-    ask({"assistant_id": "asst_none"}, path="/v1/threads/runs", headers=beta)
+        run = ask({"assistant_id": assistant["id"], "thread": {"messages": [USER]}}, "POST /v1/threads/runs")
+        ask(call=f"GET /v1/threads/{run['thread_id']}/runs/{run['id']}")
+    ask({"assistant_id": "asst_none"}, "POST /v1/threads/runs")
     assert lanes(world) == {"client": [1, 2], "Ann": [3, 4], "ops": [5, 6], "agent 1": [7]}
 
 
@@ -184,10 +163,11 @@ def test_the_run_of_an_assistant_is_named_by_it(world, ask):
 def test_the_output_of_a_call_that_leads_to_another_lane_is_a_hand_off(world, ask):
     world.when(instructions="planner").script(function_call("transfer_to_ops", {}, call_id="call_1"))
     world.script(message("Deployed."), message("Bye."))
-    said = ask([USER], instructions=PLANNER)["output"]
-    output = {"type": "function_call_output", "call_id": "call_1", "output": "ops"}
-    replied = ask([USER, *said, output], instructions="Deploy what you are asked to deploy.")["output"]
-    ask([USER, *said, output, *replied, USER], instructions="Deploy what you are asked to deploy.")
+    ops = {"instructions": "Deploy what you are asked to deploy."}
+    passed = {"type": "function_call_output", "call_id": "call_1", "output": "ops"}
+    history = [USER, *ask([USER], instructions=PLANNER)["output"], passed]
+    replied = ask(history, **ops)["output"]
+    ask([*history, *replied, USER], **ops)
     assert lanes(world) == {"planner": [1], "ops": [2, 3]}
     assert world.flow.hand_offs == [HandOff(2, "planner", "ops", "transfer_to_ops", "call_1")]
 
@@ -213,7 +193,7 @@ def test_the_words_of_another_agent_are_no_hand_off(world, ask):
     ],
 )
 def test_a_malformed_request_has_a_lane_too(world, ask, members):
-    ask(**{"given": "hi", **members} | ({"given": members["input"]} if "input" in members else {}))
+    ask(**members)
     assert [exchange.status for exchange in world.exchanges] == [400]
     assert lanes(world) == {"agent 1": [1]}
     assert "refused: 400" in world.flow.text

@@ -58,10 +58,8 @@ class TestAgentFramework:
 
     def test_usage_may_be_an_object(self) -> None:
         usage = SimpleNamespace(input_token_count=1, output_token_count=2, total_token_count=3)
-        made = like("agent_framework._types.AgentResponse")(
-            messages=self.messages, usage_details=usage, response_id="resp_1"
-        )
-        assert read(made) == self.WHOLE
+        made = like("agent_framework._types.AgentResponse")(messages=[], usage_details=usage, response_id="resp_1")
+        assert read(made).usage == self.WHOLE.usage
 
     def test_outputs_of_a_workflow_are_messages_one_after_the_other(self) -> None:
         outputs = [self.messages, self.messages[1]]
@@ -143,15 +141,9 @@ class TestLangChain:
     Message = like("langchain_core.messages.ai.AIMessage", like("langchain_core.messages.base.BaseMessage"))
 
     def message(self, content: Any, **members: Any) -> Any:
+        empty = {"tool_calls": [], "additional_kwargs": {}, "id": None, "response_metadata": {}}
         usage = {"input_tokens": 1, "output_tokens": 2, "total_tokens": 3}
-        plain = {
-            "tool_calls": [],
-            "additional_kwargs": {},
-            "usage_metadata": usage,
-            "id": None,
-            "response_metadata": {},
-        }
-        return self.Message(content=content, **{**plain, **members})
+        return self.Message(content=content, **{**empty, "usage_metadata": usage, **members})
 
     def test_messages_in_blocks(self) -> None:
         shown = read(
@@ -173,9 +165,8 @@ class TestLangChain:
         assert (shown.annotations, len(shown.calls or ())) == ([{"url": "https://e.org"}], 2)
 
     def test_messages_of_other_versions(self) -> None:
-        old = self.message(
-            "Hi.", additional_kwargs={"reasoning": {"type": "reasoning", "summary": [{"text": "**One**"}]}}
-        )
+        thought = {"type": "reasoning", "summary": [{"text": "**One**"}]}
+        old = self.message("Hi.", additional_kwargs={"reasoning": thought})
         new = self.message([{"type": "reasoning", "reasoning": "**One**"}, "Hi."])
         assert [(shown.text, shown.reasoning) for shown in (read(old), read(new))] == [("Hi.", "**One**")] * 2
 
@@ -188,9 +179,6 @@ class TestLangChain:
         assert read(self.message("", additional_kwargs={"refusal": "No."})).text == "No."
 
     def test_chunks_are_added_up(self) -> None:
-        chunk = like(
-            "langchain_core.messages.ai.AIMessageChunk",
-            self.Message,
-            __add__=lambda one, other: self.message(one.content + other.content),
-        )
+        add = {"__add__": lambda one, other: self.message(one.content + other.content)}
+        chunk = like("langchain_core.messages.ai.AIMessageChunk", self.Message, **add)
         assert read([chunk(content="Hi "), chunk(content="you.")]).text == "Hi you."

@@ -12,7 +12,6 @@ from harness.items import function_call, message
 from tests.support.in_process import Client
 
 FOLLOW_UP = "Tool execution skipped - user provided follow-up message"
-SAME = ("call_1", "call_2")
 CALLS = [
     function_call("deploy", {"ref": "v2"}, call_id="call_1"),
     function_call("notify", {"who": "ops"}, call_id="call_2"),
@@ -21,14 +20,27 @@ CALLS = [
 SENT = [call(), call("call_2", "notify", '{"who":"ops"}'), call("call_3", arguments='{"ref":"v3"}')]
 
 
-def answered(*texts: Any, then: tuple[Json, ...] = (), sent: list[Json] = SENT, calls: list[Any] = CALLS) -> list[str]:
-    """What is lost when three calls get these outputs, and these items follow them."""
-    client = Client()
-    client.mock.script(calls, message("Done."))
-    client.ask([PROMPT], tools=TOOLS)
-    outputs = [output(f"call_{number}", text) for number, text in enumerate(texts, 1)]
-    client.ask([PROMPT, *sent, *outputs, *then], tools=TOOLS)
-    return [lost.message for lost in client.mock.losses]
+class Conversation:
+    """Three calls were made in one response."""
+
+    def __init__(self, calls: list[Any] = CALLS) -> None:
+        self.client = Client()
+        self.client.mock.script(calls, message("Done."), message("Yes."))
+        self.first = self.client.ask([PROMPT], tools=TOOLS).body["id"]
+
+    def lost(self, *items: Json, **members: str) -> list[str]:
+        """What is lost when these items are sent."""
+        self.client.ask([*items], tools=TOOLS, **members)
+        return [lost.message for lost in self.client.mock.losses]
+
+
+def outputs(*texts: str) -> list[Json]:
+    return [output(f"call_{number}", text) for number, text in enumerate(texts, 1)]
+
+
+def answered(*texts: str, then: tuple[Json, ...] = (), sent: list[Json] = SENT, calls: list[Any] = CALLS) -> list[str]:
+    """What is lost when the calls get these outputs, and these items follow them."""
+    return Conversation(calls).lost(PROMPT, *sent, *outputs(*texts), *then)
 
 
 class TestAFinding:
@@ -49,20 +61,13 @@ class TestAFinding:
         assert "as 2 calls were" in found[0]
 
     def test_is_one_through_a_chain(self) -> None:
-        client = Client()
-        client.mock.script(CALLS, message("Done."))
-        first = client.ask([PROMPT], tools=TOOLS).body["id"]
-        outputs = [output(f"call_{number}", FOLLOW_UP) for number in (1, 2, 3)]
-        client.ask(outputs, previous_response_id=first, tools=TOOLS)
-        assert [lost.loss for lost in client.mock.losses] == ["output-invented"] * 3
+        talk = Conversation()
+        assert len(talk.lost(*outputs(*[FOLLOW_UP] * 3), previous_response_id=talk.first)) == 3
 
     def test_is_told_once_however_often_the_history_is_sent(self) -> None:
-        client, history = Client(), [PROMPT, *SENT, *(output(f"call_{number}", FOLLOW_UP) for number in (1, 2, 3))]
-        client.mock.script(CALLS, message("Done."), message("Yes."))
-        client.ask([PROMPT], tools=TOOLS)
-        client.ask(history, tools=TOOLS)
-        client.ask([*history, assistant("Done."), NEXT], tools=TOOLS)
-        assert len(client.mock.losses) == 3
+        talk, history = Conversation(), [PROMPT, *SENT, *outputs(*[FOLLOW_UP] * 3)]
+        talk.lost(*history)
+        assert len(talk.lost(*history, assistant("Done."), NEXT)) == 3
 
 
 RIGHT = [
@@ -98,12 +103,8 @@ class TestNoFinding:
         assert answered(text, text, text, sent=[*SENT, NEXT]) == []
 
     def test_is_a_message_of_the_user_that_follows_in_a_chain(self) -> None:
-        client = Client()
-        client.mock.script(CALLS, message("Done."))
-        first = client.ask([PROMPT], tools=TOOLS).body["id"]
-        outputs = [output(f"call_{number}", FOLLOW_UP) for number in (1, 2, 3)]
-        client.ask([*outputs, NEXT], previous_response_id=first, tools=TOOLS)
-        assert client.mock.losses == []
+        talk = Conversation()
+        assert talk.lost(*outputs(*[FOLLOW_UP] * 3), NEXT, previous_response_id=talk.first) == []
 
     def test_is_a_single_call_that_was_not_executed(self) -> None:
         assert answered("v2 is live", "Tool execution skipped.", "v3 is live") == []
