@@ -159,7 +159,7 @@ def _matrix(rows: Sequence[Row]) -> Table:
         verdict = Text(row.verdict, style={"green": "green", "red": "red"}.get(row.verdict, "yellow"))
         as_expected = Text("differs", style="bold red") if row.fault else Text("ok")
         cells = [row.suite, f"{test}{count}", row.environment, ", ".join(row.packages[:2])]
-        seconds = Text(f"{sum(each.seconds for each in same):.1f}")
+        seconds = Text(f"{sum(row.seconds for row in same):.1f}")
         table.add_row(*map(Text, cells), verdict, as_expected, seconds, Text(row.reason[:REASON]))
     return table
 

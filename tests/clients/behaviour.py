@@ -59,8 +59,8 @@ def _section(text: str, title: str) -> str:
 
 def _table(title: str, columns: Mapping[str, str], old: str, every: Sequence[ClientExamination]) -> Iterator[str]:
     """A table: a row for each client, a column for each case."""
-    known = {found["client"]: found[0] for found in _ROW.finditer(old) if found["client"] != "client"}
-    new = {found.declared.client: _row(found, columns) for found in every}
+    known = {match["client"]: match[0] for match in _ROW.finditer(old) if match["client"] != "client"}
+    new = {client.declared.client: _row(client, columns) for client in every}
     yield f"### {title}\n"
     yield f"| client | {' | '.join(columns.values())} |"
     yield f"|---|{'---|' * len(columns)}"

@@ -84,7 +84,7 @@ def read(file: Path) -> Suite:
     """A suite; a ConfigError says what of its table does not fit its tests."""
     try:
         said = tomllib.loads(file.read_text(encoding="utf-8"))
-        environments = tuple(_environment(name, own) for name, own in said["environments"].items())
+        environments = tuple(_environment(name, packages) for name, packages in said["environments"].items())
         suite = Suite(file.parent, environments, said["cells"])
     except (tomllib.TOMLDecodeError, KeyError, TypeError, AttributeError) as problem:
         raise ConfigError(f"{file}: {problem!r}; see tests/clients/cells.py for what it has.") from problem

@@ -139,11 +139,11 @@ def judged(run: Run, told: Sequence[Mapping[str, Any]], output: str) -> list[Row
     """A row for each test that ran, and one for each cell without a test; `told` is what `suites/conftest.py` wrote."""
     expected = run.suite.expected(run.environment.name)
     ended: dict[str, Mapping[str, Any]] = {}
-    for one in told:
-        if one["test"] not in ended or one["outcome"] != "passed":
-            ended[one["test"]] = one
-    rows = [_row(run, one, expected.get(one["cell"], "")) for one in ended.values()]
-    missing = [cell for cell in expected if cell not in {one["cell"] for one in ended.values()}]
+    for entry in told:
+        if entry["test"] not in ended or entry["outcome"] != "passed":
+            ended[entry["test"]] = entry
+    rows = [_row(run, test, expected.get(test["cell"], "")) for test in ended.values()]
+    missing = [cell for cell in expected if cell not in {test["cell"] for test in ended.values()}]
     return [*rows, *(_missing(run, cell, output) for cell in missing)]
 
 

@@ -27,7 +27,7 @@ def read_environments(file: Path = EXAMINED) -> Iterator[tuple[str, Environment]
     """The adapters, each with the environments of its releases."""
     for adapter, releases in tomllib.loads(file.read_text(encoding="utf-8")).items():
         for name, packages in releases.items():
-            lists = {kind: tuple(each) for kind, each in packages.items()}
+            lists = {kind: tuple(names) for kind, names in packages.items()}
             yield adapter, Environment(f"{adapter}-{name}", **lists)
 
 
@@ -45,7 +45,7 @@ def render_page(page: str, every: Sequence[ClientExamination]) -> str:
     """The page, with the tables of these examinations between its two marks."""
     notes = tomllib.loads(NOTES.read_text(encoding="utf-8"))
     before, after = page.split(BEGIN)[0], page.split(END)[1]
-    told = [*_count_areas(every), "", *(line for each in every for line in _explain(each, notes))]
+    told = [*_count_areas(every), "", *(line for client in every for line in _explain(client, notes))]
     return "\n".join([f"{before}{BEGIN}", "", *told, f"{END}{after}"])
 
 
@@ -53,16 +53,16 @@ def _count_areas(every: Iterable[ClientExamination]) -> Iterator[str]:
     areas = [area for area in AREAS if any(case.area == area for case in CASES.values())]
     yield f"| client | {' | '.join(areas)} | seconds |"
     yield f"|---|{'---|' * len(areas)}---|"
-    for found in every:
-        counts = [_count([cell for cell in found.cells if cell.case.startswith(f"{area}/")]) for area in areas]
-        yield f"| {found.declared.client} | {' | '.join(counts)} | {found.seconds:.0f} |"
+    for client in every:
+        counts = [_count([cell for cell in client.cells if cell.case.startswith(f"{area}/")]) for area in areas]
+        yield f"| {client.declared.client} | {' | '.join(counts)} | {client.seconds:.0f} |"
 
 
 def _count(cells: Iterable[Cell]) -> str:
     """How many cells passed of those that apply; then, where there are some, how many failed."""
     verdicts = Counter(cell.verdict for cell in cells)
     applied = verdicts.total() - verdicts["not applicable"]
-    red, warned = sum(verdicts[each] for each in RED), verdicts["warn"]
+    red, warned = sum(verdicts[verdict] for verdict in RED), verdicts["warn"]
     worse = [f"{count} {word}" for count, word in ((red, "red"), (warned, "warn")) if count]
     return f"{verdicts['pass']}/{applied}{': ' + ', '.join(worse) if worse else ''}" if applied else "–"
 

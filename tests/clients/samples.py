@@ -67,7 +67,10 @@ def publish_samples() -> None:
     """Run all samples, write how they ended; a reason that still holds stays as it was worded."""
     (suite,) = found([SUITE])
     before = tomllib.loads(EXPECTED.read_text(encoding="utf-8")) if EXPECTED.exists() else {}
-    ends = {_package(each): _ends(suite, each, before.get(_package(each), {})) for each in suite.environments}
+    ends = {
+        _package(environment): _ends(suite, environment, before.get(_package(environment), {}))
+        for environment in suite.environments
+    }
     EXPECTED.write_text(HEAD + "\n".join(_tables(ends)), encoding="utf-8")
     PAGE.write_text(render_samples(PAGE.read_text(encoding="utf-8"), ends), encoding="utf-8")
 
@@ -124,16 +127,16 @@ def _counts(ends: Ends) -> Iterator[str]:
     yield "| samples | | works | not mocked | fails |\n|---|---|---|---|---|"
     left = {(package, folder): samples for package, folders in ends.items() for folder, samples in folders.items()}
     for name, package, wanted in GROUPS:
-        own = [at for at in left if at[0] == package and (not wanted or at[1] in wanted)]
-        verdicts = Counter(_verdict(told) for at in own for told in left.pop(at).values())
-        counts = [str(verdicts[each] or "–") for each in VERDICTS]
+        own = [place for place in left if place[0] == package and (not wanted or place[1] in wanted)]
+        verdicts = Counter(_verdict(told) for place in own for told in left.pop(place).values())
+        counts = [str(verdicts[verdict] or "–") for verdict in VERDICTS]
         yield f"| {name} | {verdicts.total()} | {' | '.join(counts)} |"
 
 
 def _misses(ends: Ends) -> Iterator[str]:
     """A line for each sample that fails."""
-    folders = [each for own in ends.values() for each in own.items()]
-    for name, told in [(f"{folder}/{name}", told) for folder, own in folders for name, told in own.items()]:
+    folders = [item for end in ends.values() for item in end.items()]
+    for name, told in [(f"{folder}/{name}", told) for folder, samples in folders for name, told in samples.items()]:
         if _verdict(told) == FAILS:
             yield f"- `{name}`: {WHY.get(name, told.partition(': ')[2])}"
 

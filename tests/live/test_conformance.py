@@ -657,8 +657,8 @@ def kinds_of_items() -> set[str]:
     def types(schema: Any) -> Iterator[str]:
         if "$ref" in schema:
             schema = root["$defs"][schema["$ref"].rpartition("/")[2]]
-        for one in schema.get("anyOf", schema.get("oneOf", ())):
-            yield from types(one)
+        for branch in schema.get("anyOf", schema.get("oneOf", ())):
+            yield from types(branch)
         yield json.dumps(schema.get("properties", {}).get("type"))
 
     _, listed = root["properties"]["input"]["anyOf"]

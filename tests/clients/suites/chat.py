@@ -22,7 +22,9 @@ class Chat:
     async def approve(self, yes=True):
         """Say yes, or no, to everything that was asked."""
         await self.run(
-            resume={"interrupts": [{"id": each["id"], "value": {"accepted": yes}} for each in self.interrupts]}
+            resume={
+                "interrupts": [{"id": interrupt["id"], "value": {"accepted": yes}} for interrupt in self.interrupts]
+            }
         )
 
     async def run(self, **more):
@@ -49,5 +51,5 @@ class Chat:
     @property
     def text(self):
         """What the assistant said last."""
-        said = (each.get("content") for each in reversed(self.messages) if each["role"] == "assistant")
+        said = (message.get("content") for message in reversed(self.messages) if message["role"] == "assistant")
         return next(filter(None, said), None)

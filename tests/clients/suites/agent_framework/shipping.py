@@ -48,7 +48,7 @@ async def go_on(saved: Path, log: Path, decision: str) -> str:
     """Decide about all calls of a saved session and play it to its end."""
     known = json.loads(saved.read_text())
     session = AgentSession.from_dict(known["session"])
-    requests = [Content.from_dict(each) for each in known["requests"]]
+    requests = [Content.from_dict(request) for request in known["requests"]]
     answer = decided(requests, decision == "approve")
     agent = shipper(OpenAIChatClient(model="gpt-5"), log, **known["options"])
     return (await agent.run(answer, session=session)).text

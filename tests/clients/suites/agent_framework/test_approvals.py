@@ -145,7 +145,7 @@ async def test_resumed_in_a_new_process(mock, ops, log, run, tmp_path, options, 
     session = ops.create_session()
     requests = (await run(ops, "Ship v2.", session=session)).user_input_requests
     saved = tmp_path / "session.json"
-    known = {"session": session.to_dict(), "requests": [each.to_dict() for each in requests], "options": options}
+    known = {"session": session.to_dict(), "requests": [request.to_dict() for request in requests], "options": options}
     saved.write_text(json.dumps(known))
     command = [sys.executable, shipping.__file__, str(saved), str(log), decision]
     ended = subprocess.run(command, capture_output=True, text=True, timeout=60)

@@ -50,7 +50,12 @@ async def test_text(mock, chat, run):
 async def test_pieces_of_a_stream(mock, openai):
     mock.script(message(["Paris ", "is ", "mild."]))
     updates = [update async for update in Agent(openai).run("How is Paris?", stream=True)]
-    deltas = [each.text for update in updates for each in update.contents if each.merge_mode == "append" and each.text]
+    deltas = [
+        content.text
+        for update in updates
+        for content in update.contents
+        if content.merge_mode == "append" and content.text
+    ]
     assert deltas == ["Paris ", "is ", "mild."]
     surfaced(updates, mock.said)
 

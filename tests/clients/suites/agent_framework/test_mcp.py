@@ -41,7 +41,7 @@ async def test_mcp_approved(mock, ops, run, shipped):
     asked = await run(agent, "Ship v2.", session=session)
     result = await run(agent, decided(asked.user_input_requests), session=session)
     assert (result.text, shipped) == ("v2 is out.", ["v2"])
-    assert [(each.approve, each.executed) for each in mock.approvals] == [(True, 1)]
+    assert [(approval.approve, approval.executed) for approval in mock.approvals] == [(True, 1)]
 
 
 async def test_mcp_denied(mock, ops, run, shipped):
@@ -50,7 +50,7 @@ async def test_mcp_denied(mock, ops, run, shipped):
     asked = await run(agent, "Ship v2.", session=session)
     result = await run(agent, decided(asked.user_input_requests, yes=False), session=session)
     assert (result.text, shipped) == ("Nothing was shipped.", [])
-    assert [(each.approve, each.executed) for each in mock.approvals] == [(False, 0)]
+    assert [(approval.approve, approval.executed) for approval in mock.approvals] == [(False, 0)]
 
 
 async def test_mcp_only_some_tools_need_leave(mock, ops, run, shipped):
@@ -58,7 +58,7 @@ async def test_mcp_only_some_tools_need_leave(mock, ops, run, shipped):
     agent, session = ops({"always_require_approval": ["deploy"], "never_require_approval": ["status"]}), AgentSession()
     asked = await run(agent, "Ship v2.", session=session)
     await run(agent, decided(asked.user_input_requests), session=session)
-    assert (shipped, [each.executed for each in mock.approvals]) == (["v2"], [1])
+    assert (shipped, [approval.executed for approval in mock.approvals]) == (["v2"], [1])
 
 
 async def test_mcp_approved_and_asked_on(mock, ops, run, shipped):
@@ -69,7 +69,7 @@ async def test_mcp_approved_and_asked_on(mock, ops, run, shipped):
     for question in ("Since when?", "Thanks."):
         result = await run(agent, question, session=session)
     assert (result.text, shipped) == ("Bye.", ["v2"])
-    assert [(each.answers, each.executed) for each in mock.approvals] == [((2,), 1)]
+    assert [(approval.answers, approval.executed) for approval in mock.approvals] == [((2,), 1)]
 
 
 async def test_mcp_approved_by_hand(mock, ops, run, shipped):

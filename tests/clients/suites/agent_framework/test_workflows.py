@@ -237,5 +237,5 @@ def answers(result, response):
 def approvals(result):
     """Yes to every call that a workflow waits with."""
     asked = {event.request_id: event.data for event in result.get_request_info_events()}
-    assert all(isinstance(each, Content) for each in asked.values())
+    assert all(isinstance(request, Content) for request in asked.values())
     return {id: request.to_function_approval_response(True) for id, request in asked.items()}

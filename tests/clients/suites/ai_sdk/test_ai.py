@@ -136,7 +136,7 @@ def test_turns_that_cite(mock, run, library, state):
 def test_chat(mock, play):
     mock.script([PARIS, OSLO], message("Both are mild."), PARIS, message("Still mild."), message("You are welcome."))
     messages = play("chat", questions=["Paris and Oslo?", "Paris now?", "Thanks."])
-    assert [each["role"] for each in messages] == ["user", "assistant"] * 3
+    assert [message["role"] for message in messages] == ["user", "assistant"] * 3
     assert messages[-1]["parts"][-1]["text"] == "You are welcome."
     assert [call.answered for call in mock.calls] == [1, 1, 1]
 

@@ -58,4 +58,4 @@ def test_hosted_mcp(mock, run, approve):
     call = mcp_call("prod", "deploy", {"ref": "v2"})
     mock.script([call, message("That is settled.")], *([] if approve else [message("That is settled.")]))
     assert run("decided", remote=True, decisions=[approve])["output"] == "That is settled."
-    assert [(each.approve, each.executed) for each in mock.approvals] == [(approve, int(approve))]
+    assert [(approval.approve, approval.executed) for approval in mock.approvals] == [(approve, int(approve))]

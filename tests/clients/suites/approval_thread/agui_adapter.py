@@ -18,14 +18,14 @@ class AGUISession(ClientSession):
     def __init__(self, task: Task) -> None:
         super().__init__(task)
         client = OpenAIChatClient(base_url=task.base_url, api_key=task.api_key, model=task.model)
-        agent = Agent(client, task.instructions, name="ops", tools=[self._wrap(each) for each in task.tools])
+        agent = Agent(client, task.instructions, name="ops", tools=[self._wrap(tool) for tool in task.tools])
         app = FastAPI()
         try:
             add_agent_framework_fastapi_endpoint(app, agent, single_user=True)
         except TypeError:  # releases that knew no users
             add_agent_framework_fastapi_endpoint(app, agent)
         self._chat = Chat(app)
-        self._gated = [each.name for each in task.tools if each.needs_approval]
+        self._gated = [tool.name for tool in task.tools if tool.needs_approval]
 
     def _wrap(self, each: Tool):
         mode = "always_require" if each.needs_approval else "never_require"

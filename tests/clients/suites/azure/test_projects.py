@@ -79,7 +79,7 @@ def test_agent_whose_tool_needs_leave(mock, project):
         leave = {"type": "mcp_approval_response", "approval_request_id": asked.output[-1].id, "approve": True}
         done = client.responses.create(input=[leave], previous_response_id=asked.id, extra_body=bound(agent))
     assert done.output_text == "v2 is out."
-    assert [each.executed for each in mock.approvals] == [1]
+    assert [approval.executed for approval in mock.approvals] == [1]
 
 
 def test_agent_brings_its_own_tools(mock, project):
@@ -106,8 +106,8 @@ def test_agents_are_kept_in_versions(mock, project):
     assert (first.id, second.id, other.description) == ("helper:1", "helper:2", "Other")
     assert project.agents.get("helper").versions["latest"].version == "2"
     assert project.agents.get_version("helper", "1").definition["instructions"] == "One."
-    assert [each.version for each in project.agents.list_versions("helper")] == ["2", "1"]
-    assert {each.name for each in project.agents.list()} == {"helper", "other"}
+    assert [version.version for version in project.agents.list_versions("helper")] == ["2", "1"]
+    assert {agent.name for agent in project.agents.list()} == {"helper", "other"}
     assert project.agents.delete_version("helper", "2").deleted
     assert project.agents.get("helper").versions["latest"].version == "1"
     assert project.agents.delete("helper").deleted

@@ -29,7 +29,7 @@ def test_project_over_tls(mock, foundry_credential):
         agent = project.agents.create_version("helper", definition=HELPER)
         response = client.responses.create(input="hi", extra_body=bound(agent))
         events = list(client.responses.create(input="bye", extra_body=bound(agent), stream=True))
-        assert [each.name for each in project.agents.list()] == ["helper"]
+        assert [listed.name for listed in project.agents.list()] == ["helper"]
     assert (response.output_text, events[-1].response.output_text) == ("Hello.", "Goodbye.")
     surfaced([response, events[-1].response], mock.said)
 
@@ -45,7 +45,7 @@ async def test_project_over_tls_async(mock, foundry_credential):
         response = await client.responses.create(input="hi", extra_body=bound(agent))
         stream = await client.responses.create(input="bye", extra_body=bound(agent), stream=True)
         events = [event async for event in stream]
-        assert [each.name async for each in project.agents.list()] == ["helper"]
+        assert [listed.name async for listed in project.agents.list()] == ["helper"]
     assert (response.output_text, events[-1].response.output_text) == ("Hello.", "Goodbye.")
 
 

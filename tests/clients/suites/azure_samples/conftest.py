@@ -25,4 +25,4 @@ def ended(request, samples, tmp_path_factory):
     """How the samples ended that this run has tests for, by their paths."""
     chosen = [item.callspec.params["sample"] for item in request.session.items if "ended" in item.fixturenames]
     there = [sample for sample in chosen if (samples / sample).exists()]
-    return {one.sample: one for one in run_samples(samples, there, tmp_path_factory.mktemp("output"))}
+    return {sample.sample: sample for sample in run_samples(samples, there, tmp_path_factory.mktemp("output"))}

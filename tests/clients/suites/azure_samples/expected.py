@@ -15,7 +15,9 @@ def expected_of(package):
     """By the path of a sample how it is to end."""
     folders = TABLE.get(package, {})
     return {
-        f"{folder}/{name}".removeprefix("./"): told for folder, own in folders.items() for name, told in own.items()
+        f"{folder}/{name}".removeprefix("./"): told
+        for folder, samples in folders.items()
+        for name, told in samples.items()
     }
 
 

@@ -160,11 +160,13 @@ def judge(sample, code, mock, output):
     """The verdict on a sample that ended with an exit code, by what its World saw."""
     exchanges = mock.exchanges
     shown = SHOWN_REFUSALS.get(sample)
-    faults = [one for one in exchanges if one.status >= 400 and not (shown and one.answer.rule == shown)]
-    refused = [one for one in faults if not _is_clean_up(one, exchanges)]
+    faults = [
+        exchange for exchange in exchanges if exchange.status >= 400 and not (shown and exchange.answer.rule == shown)
+    ]
+    refused = [fault for fault in faults if not _is_clean_up(fault, exchanges)]
     ended = Ended(sample, WORKS, items=_items(mock), output=output)
-    ended.requests = [f"{one.request.method} {one.request.path} {one.status}" for one in exchanges]
-    ended.refused = [_refusal(one) for one in refused]
+    ended.requests = [f"{exchange.request.method} {exchange.request.path} {exchange.status}" for exchange in exchanges]
+    ended.refused = [_refusal(fault) for fault in refused]
     if refused:
         named = NAMED.search(_refusal(refused[0])) if _error(refused[0]).get("code") == NOT_MOCKED_CODE else None
         ended.verdict, ended.reason = (NOT_MOCKED, named[1]) if named else (FAILS, ended.refused[0])
@@ -178,9 +180,13 @@ def _is_clean_up(exchange, exchanges):
     request = exchange.request
     if (request.method, exchange.status) != ("DELETE", 404) or not request.operation.startswith("DELETE"):
         return False
-    before = [one for one in exchanges[: exchange.number - 1] if one.status < 400 and one.request.method != "GET"]
+    before = [
+        earlier.request
+        for earlier in exchanges[: exchange.number - 1]
+        if earlier.status < 400 and earlier.request.method != "GET"
+    ]
     name = request.path.rpartition("/")[2]
-    return not any(name in one.request.path or name.encode() in one.request.raw for one in before)
+    return not any(name in earlier.path or name.encode() in earlier.raw for earlier in before)
 
 
 def _failure(code, exchanges, output):
@@ -191,7 +197,7 @@ def _failure(code, exchanges, output):
         return [f"ended with {code}", *lines, *raised][-1]
     if not exchanges:
         return "it sent no request"
-    bodies = [one.answer.body for one in exchanges if isinstance(one.answer.body, dict)]
+    bodies = [exchange.answer.body for exchange in exchanges if isinstance(exchange.answer.body, dict)]
     return next((_state(body) for body in bodies if _state(body)), "")
 
 

@@ -34,7 +34,7 @@ def eager(world, call):
 def _cite(body, stored):
     """A message that cites a file of the stores that are searched, as far as there is one."""
     own = [*body["tools"], (body.get("tool_resources") or {}).get("file_search") or {}]
-    named = [id for each in own for id in each.get("vector_store_ids") or ()]
+    named = [id for tool in own for id in tool.get("vector_store_ids") or ()]
     files = [id for store in named if store in stored.vector_stores for id in stored.vector_stores[store].files]
     known = [id for id in files if id in stored.files]
     return message(FOUND, annotations=[file_citation(id, stored.files[id].object["filename"], 0) for id in known[:1]])

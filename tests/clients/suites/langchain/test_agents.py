@@ -39,7 +39,7 @@ def says(text):
 
 async def talk(run, agent):
     """Ask all questions on one thread."""
-    return tuple([(await run(agent, says(each), config=THREAD))["messages"][-1].text for each in QUESTIONS])
+    return tuple([(await run(agent, says(question), config=THREAD))["messages"][-1].text for question in QUESTIONS])
 
 
 def sizes(mock):

@@ -63,7 +63,10 @@ async def test_parallel_tools_of_a_completion(mock, complete):
 async def test_text_beside_calls(mock, complete):
     mock.script([message("I look it up."), PARIS], message("It is mild."))
     messages = await use_tools(complete, [user("How is Paris?")], tools=[WEATHER])
-    assert [one["content"] for one in messages if one["role"] == "assistant"] == ["I look it up.", "It is mild."]
+    assert [message["content"] for message in messages if message["role"] == "assistant"] == [
+        "I look it up.",
+        "It is mild.",
+    ]
 
 
 async def test_structured_completion(mock, complete):
@@ -84,7 +87,7 @@ async def test_replay(mock, complete):
     messages = []
     for question in QUESTIONS:
         messages = await use_tools(complete, [*messages, user(question)], tools=[WEATHER])
-    said = tuple(one["content"] for one in messages if one["role"] == "assistant" and one["content"])
+    said = tuple(message["content"] for message in messages if message["role"] == "assistant" and message["content"])
     sizes = [len(exchange.request.body["input"]) for exchange in mock.exchanges]
     assert (said, sizes) == (ANSWERS, [1, 3, 5, 7])
 

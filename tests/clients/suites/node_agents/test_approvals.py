@@ -63,14 +63,14 @@ def prod(mock):
 def test_hosted_mcp(mock, prod, run, approve):
     mock.script([REMOTE, message("Done as asked.")], *([] if approve else [message("Done as asked.")]))
     assert run("run", agent="remote", approve=approve)["output"] == "Done as asked."
-    assert [(each.approve, each.executed) for each in mock.approvals] == [(approve, int(approve))]
+    assert [(approval.approve, approval.executed) for approval in mock.approvals] == [(approve, int(approve))]
 
 
 @DECISIONS
 def test_hosted_mcp_is_asked_of_a_human(mock, prod, run, approve):
     mock.script([REMOTE, message("Done as asked.")], *([] if approve else [message("Done as asked.")]))
     assert run("decided", agent="remote", decisions=[approve])["output"] == "Done as asked."
-    assert [(each.approve, each.executed) for each in mock.approvals] == [(approve, int(approve))]
+    assert [(approval.approve, approval.executed) for approval in mock.approvals] == [(approve, int(approve))]
 
 
 @DECISIONS
@@ -78,4 +78,4 @@ def test_hosted_mcp_in_a_new_process(mock, prod, node, play, approve):
     mock.script([REMOTE, message("Done as asked.")], *([] if approve else [message("Done as asked.")]))
     paused = play("paused", agent="remote")
     assert node("resume.mjs", agent="remote", state=paused["state"], approve=approve) == "Done as asked."
-    assert [(each.approve, each.executed) for each in mock.approvals] == [(approve, int(approve))]
+    assert [(approval.approve, approval.executed) for approval in mock.approvals] == [(approve, int(approve))]

@@ -92,7 +92,7 @@ def test_tool_runner_approves(mock, play):
     mock.mcp("prod", {"deploy": lambda ref: f"{ref} is live"})
     mock.script([PARIS, mcp_call("prod", "deploy", {"ref": "v2"})], message("v2 is out."))
     assert play("runner", mcp=True)["output_text"] == "v2 is out."
-    assert [(each.approve, each.executed) for each in mock.approvals] == [(True, 1)]
+    assert [(approval.approve, approval.executed) for approval in mock.approvals] == [(True, 1)]
 
 
 @pytest.mark.parametrize("approve", [True, False], ids=["approve", "deny"])
@@ -104,7 +104,7 @@ def test_approvals(mock, play, approve):
     )
     response = play("approvals", approve=approve)
     assert response["output_text"] == "That is settled."
-    assert [(each.approve, each.executed) for each in mock.approvals] == [(approve, int(approve))] * 2
+    assert [(approval.approve, approval.executed) for approval in mock.approvals] == [(approve, int(approve))] * 2
 
 
 def test_background(mock, play):
