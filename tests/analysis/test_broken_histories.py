@@ -129,6 +129,21 @@ def test_a_broken_history_is_a_loss(change: Change, since: int, loss: str) -> No
     assert losses[0] == (loss, since)
 
 
+def test_an_answer_that_is_gone_behind_its_outputs_is_a_loss() -> None:
+    def change(history: list[Json]) -> list[Json]:
+        text = "Version two is live, see its notes."
+        return [item for item in history if item.get("role") != "assistant" or item["content"][0]["text"] != text]
+
+    assert set(found(change, 4)) == {("answer-dropped", 4), ("reasoning-orphaned", 4)}
+
+
+def test_reasoning_without_the_calls_that_followed_it_is_a_loss() -> None:
+    def change(history: list[Json]) -> list[Json]:
+        return [item for item in history if item.get("call_id") not in ("call_1", "call_2")]
+
+    assert set(found(change, 3)) == {("reasoning-orphaned", 3)}
+
+
 @pytest.mark.parametrize("gone", [None, ""])
 def test_instructions_that_are_gone_in_a_loop_of_tools_are_a_loss(gone: str | None) -> None:
     losses = found(lambda history: history, 2, instructions=gone)

@@ -74,6 +74,7 @@ class History:
     """What was sent and answered before a request; `sent` is what any request of the journal sends back.
 
     `turns` are those of chat UIs, whose server under test makes the requests.
+    `by_ciphertext` are the items with an `encrypted_content`.
     `call_outputs` are the outputs of each call by their texts, the latest last, each with the number of its exchange.
     `doubled_prompts` are the replies to requests that end with one message twice, by the hash of what stands before it.
     `open_calls` are the calls of completed responses that no request answers, by `call_id`. `cited` finds the messages
@@ -86,6 +87,7 @@ class History:
     turns: Sequence[SentTurn] = ()
     replies: list[HistoryReply] = field(default_factory=list)
     by_id: dict[str, OutputItem] = field(default_factory=dict)
+    by_ciphertext: dict[str, OutputItem] = field(default_factory=dict)
     by_call: dict[str, list[OutputItem]] = field(default_factory=dict)
     by_text: dict[str, SaidText] = field(default_factory=dict)
     open_calls: dict[str, OutputItem] = field(default_factory=dict)
@@ -181,6 +183,8 @@ class History:
         if id := as_string(item.get("id")):
             self.items[id] = item
             self.by_id.setdefault(id, output)
+        if ciphertext := as_string(item.get("encrypted_content")):
+            self.by_ciphertext.setdefault(ciphertext, output)
         if call_id := client_call_id(item):
             for name in {call_id, id} - {""}:  # some send the `id` of a call as its `call_id`
                 self.by_call.setdefault(name, []).append(output)

@@ -1,21 +1,36 @@
-"""Reasoning before a call, which the model needs to go on."""
+"""Reasoning, which belongs to the item that followed it, and which the model needs to go on with a call."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 
 from harness.analysis.history.history import History
-from harness.analysis.history.items import client_call_id, describe_item, item_type
+from harness.analysis.history.items import client_call_id, describe_item, is_assistant, item_type, message_text
 from harness.analysis.history.request import HistoryRequest, OutputItem
+from harness.analysis.history.similar_text import letters_of
 from harness.analysis.loss import LossFacts, loss
-from harness.analysis.losses.examples import DEPLOY, NEXT, PROMPT, REPLY, TEXT, THOUGHT, ask, assistant, call, output
+from harness.analysis.losses.examples import (
+    DEPLOY,
+    NEXT,
+    PROMPT,
+    REPLY,
+    TEXT,
+    THOUGHT,
+    ask,
+    assistant,
+    call,
+    output,
+    user,
+)
 from harness.contract.rule import after
 from harness.core.exchange import Json
 from harness.core.loose_json import as_string
+from harness.items import message
 
 ENCRYPTED_CONTENT = "reasoning.encrypted_content"
 _ENCRYPTED_REQUEST: Json = {"model": "gpt-5", "store": False, "include": [ENCRYPTED_CONTENT]}
 _ENCRYPTED_REASONING: Json = {"type": "reasoning", "summary": [], "encrypted_content": "{0.output.0.encrypted_content}"}
+_LAST = user("Thanks.")
 _STORED_CALL: Json = {**call(), "id": "{0.output.1.id}"}
 
 
@@ -61,6 +76,71 @@ def reasoning_dropped(request: HistoryRequest, history: History) -> Iterator[Los
                 if is_missing and not _has_unknown_reasoning(request, history):
                     what, call = describe_item(thought), describe_item(original.item)
                     yield {"at": place, "said": original.number, "what": what, "call": call}
+
+
+@loss(
+    message="{what}, said in exchange {said}, stands in this request without {then}, which followed it",
+    fix="Send the reasoning back with the item that followed it, or leave both out.",
+    loses=[
+        ask(
+            [PROMPT],
+            [PROMPT, _ENCRYPTED_REASONING, call(), output()],
+            [PROMPT, _ENCRYPTED_REASONING, assistant(TEXT), NEXT],
+            turns=[[THOUGHT, DEPLOY], REPLY],
+            **_ENCRYPTED_REQUEST,
+        ),
+        ask(
+            [PROMPT],
+            [PROMPT, _ENCRYPTED_REASONING, assistant(TEXT), NEXT],
+            [PROMPT, _ENCRYPTED_REASONING, NEXT, assistant("Done."), _LAST],
+            turns=[[THOUGHT, REPLY], message("Done.")],
+            **_ENCRYPTED_REQUEST,
+        ),
+    ],
+    keeps=[
+        ask(
+            [PROMPT], [PROMPT, _ENCRYPTED_REASONING, call(), output()], turns=[[THOUGHT, DEPLOY]], **_ENCRYPTED_REQUEST
+        ),
+        ask(
+            [PROMPT],
+            [PROMPT, _ENCRYPTED_REASONING, assistant("In other words."), NEXT],
+            turns=[[THOUGHT, REPLY]],
+            **_ENCRYPTED_REQUEST,
+        ),
+        ask([PROMPT], [PROMPT, _ENCRYPTED_REASONING], turns=[THOUGHT], **_ENCRYPTED_REQUEST),
+        ask(
+            [PROMPT],
+            [PROMPT, _ENCRYPTED_REASONING, {**call(), "id": "{0.output.1.id}"}, output(), assistant(TEXT), NEXT],
+            turns=[[THOUGHT, DEPLOY]],
+            **_ENCRYPTED_REQUEST,
+        ),
+    ],
+)
+def reasoning_orphaned(request: HistoryRequest, history: History) -> Iterator[LossFacts]:
+    """Reasoning comes back without the call or the message that followed it; the API refuses that where it has stored both.
+
+    A message may come back in other words, and without its id.
+    """
+    if request.is_chained or request.is_compacted:
+        return
+    items = [item for _, item in request.placed_items]
+    calls = {client_call_id(item) for item in items}
+    for (place, item), behind in zip(request.placed_items, [*items[1:], {}], strict=False):
+        if item_type(item) == "reasoning" and (original := _find_thought(item, history)):
+            for then in original.reply.output[original.index + 1 : original.index + 2]:
+                id = client_call_id(then)
+                is_gone = is_assistant(then) and behind.get("role") == "user" and not _is_told(then, request)
+                if is_gone or (id and id not in calls):
+                    facts = {"what": describe_item(original.item), "then": describe_item(then)}
+                    yield {"at": place, "said": original.number, **facts}
+
+
+def _is_told(message: Json, request: HistoryRequest) -> bool:
+    return letters_of(message_text(message)) in request.message_letters
+
+
+def _find_thought(item: Json, history: History) -> OutputItem | None:
+    return history.find_original(item) or history.by_ciphertext.get(as_string(item.get("encrypted_content")))
 
 
 def _has_unknown_reasoning(request: HistoryRequest, history: History) -> bool:

@@ -79,6 +79,13 @@ _ONLY_PROMPTS = ask([PROMPT], [PROMPT, NEXT], turns=[REPLY])
             turns=[REPLY, _DONE_ANSWER, message("All.")],
         ),
         ask([PROMPT], [PROMPT, NEXT], [PROMPT, assistant(TEXT), NEXT, _LAST], turns=[REPLY, _DONE_ANSWER]),
+        ask(
+            [PROMPT],
+            [PROMPT, call(), output()],
+            [PROMPT, call(), output(), assistant(TEXT), NEXT],
+            [PROMPT, call(), output(), NEXT, _DONE, _LAST],
+            turns=[DEPLOY, REPLY, _DONE_ANSWER],
+        ),
     ],
     keeps=[
         ask([PROMPT], [PROMPT, assistant(TEXT), NEXT], turns=[REPLY]),
@@ -112,9 +119,10 @@ def answer_dropped(request: HistoryRequest, history: History) -> Iterator[LossFa
     """The assistant's answer is missing from a history that holds what led to it, and the user's next message.
 
     It counts when no request ever sends it back, by the same agent, which keeps other answers or is the only one; when
-    it was sent back once, and answers before and after it still are; or when it comes late, after the answer to that next
-    message. A history that is shortened loses its beginning; what was said may be told in another message; a list of the
-    user's messages may be all that another agent needs; and data in JSON is often not meant for the history.
+    it was sent back once, and answers or outputs before it still are, and answers after it; or when it comes late, after
+    the answer to that next message. A history that is shortened loses its beginning; what was said may be told in another
+    message; a list of the user's messages may be all that another agent needs; and data in JSON is often not meant for
+    the history.
     """
     if not request.is_chained and not request.is_compacted:
         kept: Sequence[int] | None = None
@@ -178,7 +186,8 @@ def _is_surely_lost(
         return False
     before = bisect_left(kept, len(request.placed_items) - len(request.items_after(length)))
     if text in history.sent.texts or as_string(said.get("id")) in history.sent.message_ids:
-        return 0 < before < len(kept)
+        is_known = before > 0 or request.item_keys[length - 1][0] == "output"
+        return is_known and before < len(kept)
     return bool(kept) or (not _is_data(reply.request) and history.is_only_agent(request))
 
 
