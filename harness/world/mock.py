@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
-from typing import Any
+from typing import Any, get_args
 from urllib.parse import urlsplit
 
 import harness.analysis.client_mistakes  # noqa: F401  (registers every mistake)
@@ -278,6 +278,8 @@ class Mock(JournalViews):
 
     @automatic.setter
     def automatic(self, value: bool) -> None:
+        if not isinstance(value, bool):
+            raise ConfigError(f"automatic = {value!r}: give True or False.")
         self.world.automatic = value
 
     @property
@@ -287,6 +289,9 @@ class Mock(JournalViews):
 
     @citations.setter
     def citations(self, value: CitationPlacement) -> None:
+        known = get_args(CitationPlacement)
+        if value not in known:
+            raise ConfigError(f"citations = {value!r}: give one of {', '.join(map(repr, known))}.")
         self.world.citations = value
 
     def advance(self, id: str | None = None) -> list[Json]:

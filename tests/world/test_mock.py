@@ -42,6 +42,13 @@ def test_a_misspelt_setting_is_an_error() -> None:
         Mock().automatik = False  # type: ignore[attr-defined]
 
 
+def test_a_value_that_a_setting_has_not_is_an_error() -> None:
+    with pytest.raises(ConfigError, match="citations = 'deltas': give one of 'both', 'delta', 'completed'"):
+        Mock().citations = "deltas"  # type: ignore[assignment]
+    with pytest.raises(ConfigError, match="automatic = 'no': give True or False"):
+        Mock().automatic = "no"  # type: ignore[assignment]
+
+
 def test_two_handles_of_a_world_show_the_same() -> None:
     world = World()
     assert Mock(world).exchanges is Mock(world).exchanges

@@ -13,6 +13,8 @@ class MockFailure extends Error {
     }
 }
 exports.MockFailure = MockFailure;
+/** The names of the options of a mock. */
+const OPTIONS = ["unused", "losses", "refusals", "webhooks", "client", "patience"];
 /** The test that has the World of this worker now. */
 let running = "";
 /** The mock of a test: what the model answers, what was asked, and the judgement of both. */
@@ -21,6 +23,7 @@ class Mock {
     reported = "";
     constructor(allowed = {}) {
         this.allowed = allowed;
+        checkOptions(allowed);
         (0, environment_js_1.setEnvironment)();
     }
     /** What a client of the SDK takes, `new OpenAI(mock.options)`; it never retries, so that each call is one exchange. */
@@ -176,6 +179,14 @@ class Mock {
     }
 }
 exports.Mock = Mock;
+/** Throw for what is no option: what is misspelt would permit nothing, or look for nothing, and say nothing. */
+function checkOptions(options) {
+    if (typeof options !== "object" || options === null || Array.isArray(options))
+        throw new TypeError(`useMock(${JSON.stringify(options)}): give options by name, as in useMock({ losses: "allow" }).`);
+    const unknown = Object.keys(options).find((name) => !OPTIONS.includes(name));
+    if (unknown !== undefined)
+        throw new TypeError(`useMock: there is no option ${JSON.stringify(unknown)}. The options are ${OPTIONS.join(", ")}.`);
+}
 function toWire(turn) {
     const line = (each) => (typeof each === "string" ? { message: each } : each);
     return Array.isArray(turn) ? turn.map(line) : line(turn);

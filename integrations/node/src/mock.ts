@@ -26,6 +26,9 @@ export class MockFailure extends Error {
   }
 }
 
+/** The names of the options of a mock. */
+const OPTIONS = ["unused", "losses", "refusals", "webhooks", "client", "patience"];
+
 /** The test that has the World of this worker now. */
 let running = "";
 
@@ -34,6 +37,7 @@ export class Mock {
   private reported = "";
 
   constructor(private readonly allowed: MockOptions = {}) {
+    checkOptions(allowed);
     setEnvironment();
   }
 
@@ -204,6 +208,15 @@ export class Mock {
   private async allowRefusals(): Promise<void> {
     if (this.allowed.refusals !== undefined) await this.set({ refusals: this.allowed.refusals });
   }
+}
+
+/** Throw for what is no option: what is misspelt would permit nothing, or look for nothing, and say nothing. */
+function checkOptions(options: unknown): void {
+  if (typeof options !== "object" || options === null || Array.isArray(options))
+    throw new TypeError(`useMock(${JSON.stringify(options)}): give options by name, as in useMock({ losses: "allow" }).`);
+  const unknown = Object.keys(options).find((name) => !OPTIONS.includes(name));
+  if (unknown !== undefined)
+    throw new TypeError(`useMock: there is no option ${JSON.stringify(unknown)}. The options are ${OPTIONS.join(", ")}.`);
 }
 
 function toWire(turn: Turn): unknown {

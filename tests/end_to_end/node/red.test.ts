@@ -1,6 +1,7 @@
 // Tests that must fail, each with a report; the last ones must pass.
 import OpenAI from "openai";
 import { Agent, run, tool } from "@openai/agents";
+import { Mock } from "responses-harness";
 import { useMock } from "responses-harness/vitest";
 import { describe, expect, test } from "vitest";
 import { z } from "zod";
@@ -68,6 +69,15 @@ describe("red:", () => {
 });
 
 describe("green:", () => {
+  test.each([
+    [{ lossess: "allow" }, 'there is no option "lossess". The options are unused, losses,'],
+    ["allow", "give options by name"],
+    [null, "give options by name"],
+    [["losses"], "give options by name"],
+  ])("has no option that is misspelt: %j", (options, problem) => {
+    expect(() => new Mock(options as never)).toThrow(problem);
+  });
+
   test("a World has nothing of the one before", async () => {
     expect(await mock.exchanges()).toEqual([]);
   });
