@@ -22,7 +22,7 @@ from bench.wire import Captured, capture
 
 
 def loads(options: argparse.Namespace, folder: Path) -> tuple[list[table.Row], list[str]]:
-    """The rows and notes of the servers under load."""
+    """Return the rows and notes of the servers under load."""
     answers, notes, running = sample.captured(), [], list[Server]()
     with ExitStack() as children:
         for start in (lambda: servers.ours(folder), lambda: servers.aimock(folder)):
@@ -62,7 +62,7 @@ def started(server: Server) -> str:
 
 
 def contract_rows(notes: list[str]) -> tuple[list[table.Row], bool]:
-    """The rows of the contract, and whether its cost grows linearly."""
+    """Return the rows of the contract, and whether its cost grows linearly."""
     try:
         costs = inside.check_costs()
     except SkipError as why:
@@ -90,7 +90,7 @@ def test_rows(folder: Path, notes: list[str]) -> list[table.Row]:
 
 
 def machine() -> str:
-    """The cores and the versions that decide the rates."""
+    """Return the cores and the versions that decide the rates."""
     parts = [f"{os.cpu_count()} cores, {platform.system()} {platform.machine()}, Python {platform.python_version()}"]
     parts += [f"{name} {version(name)}" for name in ("uvicorn", "starlette", "pytest")]
     if shutil.which("node"):

@@ -42,7 +42,7 @@ def half_sent_body(served: Served) -> socket.socket:
 
 
 def upgrade_by_post(served: Served) -> socket.socket:
-    """A POST that asks for a WebSocket: its body is paused as any stream is."""
+    """Return a POST that asks for a WebSocket: its body is paused as any stream is."""
     upgrade = b"Connection: Upgrade\r\nUpgrade: websocket"
     wire = served.say(request_head(STREAM).replace(b"Connection: close", upgrade) + STREAM)
     read_until(wire, b"response.output_item.added")

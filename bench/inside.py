@@ -73,7 +73,7 @@ def conversation(count: int) -> list[dict[str, Any]]:
 
 
 def checker(items: list[dict[str, Any]]) -> Callable[[], object]:
-    """The check of a request with these input items; the place to adapt to the contract's interface."""
+    """Return the check of a request with these input items; the place to adapt to the contract's interface."""
     body = {"model": "gpt-4.1", "input": items}
     raw = json.dumps(body).encode()
     request = Request(
@@ -92,7 +92,7 @@ def verify(items: list[dict[str, Any]]) -> None:
 
 
 def best(call: Callable[[], object], seconds: float = 0.7) -> float:
-    """The least time of one call, in microseconds."""
+    """Return the least time of one call, in microseconds."""
     least, until = math.inf, time.perf_counter() + seconds
     while (begun := time.perf_counter()) < until:
         call()
@@ -107,7 +107,7 @@ def check_costs() -> dict[int, float]:
 
 
 def growth(costs: Mapping[int, float]) -> float:
-    """The exponent of the growth from the middle size to the greatest."""
+    """Return the exponent of the growth from the middle size to the greatest."""
     _, middle, most = SIZES
     return math.log(costs[most] / costs[middle]) / math.log(most / middle)
 

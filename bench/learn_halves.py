@@ -38,7 +38,7 @@ COLUMNS = ("refused", "after", "known", "after", "new", "missed", "after", "know
 
 
 def kind_of(seen: Seen) -> Any:
-    """What a disagreement is about: what one entry is about, and the family of models."""
+    """Return what a disagreement is about: what one entry is about, and the family of models."""
     if seen.verdict == REFUSED and seen.violation:
         return exemption_key(seen), seen.family if is_about_model(seen.violation) else ""
     return refusal_key(seen), seen.family
@@ -58,7 +58,7 @@ class Half(NamedTuple):
         return [seen for seen in self.after if is_worse(seen.verdict, self.before[seen.key].verdict)]
 
     def is_known(self, seen: Seen) -> bool:
-        """Whether the learned half shows a disagreement of this kind."""
+        """Tell whether the learned half shows a disagreement of this kind."""
         return kind_of(self.before[seen.key]) in self.kinds
 
     def explain(self, seen: Seen) -> str:
@@ -81,7 +81,7 @@ def learn_half(own: Path, other: Path) -> Half:
 
 
 def measure(half: Half) -> Sequence[int]:
-    """The figures of COLUMNS."""
+    """Return the figures of COLUMNS."""
     rows = []
     for verdict in (REFUSED, MISSED):
         was = [seen for seen in half.before.values() if seen.verdict == verdict]
@@ -129,7 +129,7 @@ def _read_lines(recordings: Path) -> Iterator[bytes]:
 
 
 def choose(recordings: Path, count: int, names: Sequence[str], seed: int) -> Forgotten:
-    """What the mock forgets for a split."""
+    """Return what the mock forgets for a split."""
     if not count:
         return Forgotten(names=tuple(names))
     begins = {rule.id: rule.error.message.partition("{")[0] for rule in RULES.values() if rule.check}
@@ -139,7 +139,7 @@ def choose(recordings: Path, count: int, names: Sequence[str], seed: int) -> For
 
 
 def run_split(seed: int, options: argparse.Namespace) -> tuple[Sequence[int], str]:
-    """The figures of one split, and what is to be listed."""
+    """Return the figures of one split, and what is to be listed."""
     forgotten = choose(options.recordings, options.forget, options.name, seed)
     forget(forgotten)
     with TemporaryDirectory() as folder:
@@ -175,7 +175,7 @@ def main() -> None:
 
 
 def render_row(name: str, row: Sequence[object]) -> str:
-    """A row of the table."""
+    """Return a row of the table."""
     return f"{name:5} " + " ".join(f"{cell:>7}" for cell in row)
 
 

@@ -36,7 +36,7 @@ class Heard(NamedTuple):
 
 
 def ask(client: httpx2.Client, port: int) -> Heard:
-    """One request, and its answer to the end."""
+    """Return one request, and its answer to the end."""
     begun = time.perf_counter()
     body = {"model": "gpt-4.1", "input": "hi", "stream": True}
     with client.stream("POST", f"http://127.0.0.1:{port}/v1/responses", json=body) as answer:
@@ -55,7 +55,7 @@ def asked(port: int) -> Heard:
 
 
 def taped(port: int, folder: Path) -> Heard:
-    """The same, recorded in process; chunks are those of the cassette."""
+    """Return the same, recorded in process; chunks are those of the cassette."""
     file = folder / "it.yaml"
     with use_cassette(file, "all"):
         heard = asked(port)

@@ -47,7 +47,7 @@ def interleave(
     connections: int,
     client: Callable[[int, str, float, int], Load] = measure,
 ) -> dict[str, Series]:
-    """The series of each server, by name; the one that goes first changes with each round, `client` loads it."""
+    """Return the series of each server, by name; the one that goes first changes with each round, `client` loads it."""
     series = {server.name: Series([], []) for server in servers}
     for number in range(rounds):
         first = number % len(servers)
@@ -61,7 +61,7 @@ def interleave(
 
 
 def ceiling(series: Series) -> str:
-    """What the client could do at most, by what it spent itself on this server's answers."""
+    """Return what the client could do at most, by what it spent itself on this server's answers."""
     share = median(load.client_cpu for load in series.loads)
     rate = median(series.rates)
     return f"{share:.0%} of a core at {rate:,.0f}/s, so at most {rate / share:,.0f}/s"

@@ -77,7 +77,7 @@ def completed() -> dict[str, Any]:
 
 
 def events() -> list[dict[str, Any]]:
-    """The 58 events of the stream."""
+    """Return the 58 events of the stream."""
     opened = response("in_progress", [], None)
     at = {"item_id": ITEM_ID, "output_index": 0, "content_index": 0}
     plain: list[dict[str, Any]] = [
@@ -95,7 +95,7 @@ def events() -> list[dict[str, Any]]:
 
 
 def captured() -> dict[str, Captured]:
-    """The built-in answer, in the form that a capture from a server has."""
+    """Return the built-in answer, in the form that a capture from a server has."""
     frames = (f"event: {e['type']}\ndata: {json.dumps(e, separators=(',', ':'))}\n\n" for e in events())
     return {
         "json": Captured({"content-type": "application/json"}, json.dumps(completed(), separators=(",", ":"))),

@@ -73,7 +73,7 @@ def wait_for(port: int, child: subprocess.Popen[bytes], name: str, seconds: floa
 
 @contextmanager
 def serving(name: str, command: Sequence[str], port: int) -> Iterator[Server]:
-    """A child process that listens on `port`, ended when the block ends."""
+    """Provide a child process that listens on `port`, ended when the block ends."""
     begun = time.perf_counter()
     env = {**os.environ, "NODE_ENV": "production"}
     child = subprocess.Popen(command, cwd=ROOT, env=env, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL)
@@ -85,7 +85,7 @@ def serving(name: str, command: Sequence[str], port: int) -> Iterator[Server]:
 
 
 def write_script(folder: Path) -> Path:
-    """What our server says, as `--script` takes it."""
+    """Return what our server says, as `--script` takes it."""
     script = folder / "bench.yaml"
     script.write_text(f"script: [{TEXT!r}]\nrepeat: true\n")
     return script
@@ -112,7 +112,7 @@ def bare(answers: Mapping[str, Captured], folder: Path, *, split: bool = False) 
 
 
 def aimock_cli() -> Path:
-    """The command's file, installed into the user's cache when it is not there."""
+    """Return the command's file, installed into the user's cache when it is not there."""
     if not (shutil.which("node") and shutil.which("npm")):
         raise SkipError("aimock is skipped: it needs node and npm")
     package = CACHE / "node_modules" / AIMOCK

@@ -26,7 +26,7 @@ def ratio(spread: Spread | None) -> str:
 
 
 def load_rows(what: str, series: Mapping[str, Series]) -> list[Row]:
-    """A row per server: median rate, ratios as median (least–greatest) of the rounds, CPU time per answer."""
+    """Return a row per server: median rate, ratios as median (least–greatest) of the rounds, CPU time per answer."""
     rows: list[Row] = []
     for name, mine in series.items():
         ratios = [ratio(mine.over(series[to])) if to in series and to != name else "" for to in ("aimock", "bare")]
@@ -40,7 +40,7 @@ def plain_row(what: str, result: str) -> Row:
 
 
 def markdown(rows: Sequence[Row], notes: Sequence[str]) -> str:
-    """The table with its columns aligned, and the notes as a list below it."""
+    """Return the table with its columns aligned, and the notes as a list below it."""
     widths = [max(map(len, column)) for column in zip(HEAD, *rows, strict=True)]
     rule = tuple("-" * (width - 1) + ":" if place > 1 else "-" * width for place, width in enumerate(widths))
     lines = ["| " + " | ".join(map(pad, cells, widths, range(6))) + " |" for cells in (HEAD, rule, *rows)]

@@ -44,7 +44,7 @@ class Captured:
         return "".join(part["text"] for part in parts)
 
     def shape(self) -> str:
-        """The answer in one phrase: bytes, and events with their deltas."""
+        """Return the answer in one phrase: bytes, and events with their deltas."""
         deltas = self.events.count("response.output_text.delta")
         size = f"{len(self.body.encode()):,} bytes"
         return f"{size}, {len(self.events)} events ({deltas} deltas)" if self.events else size
@@ -66,18 +66,18 @@ def capture(port: int, kind: str) -> Captured:
 
 
 def unused_number() -> int:
-    """A number above all that earlier rounds have counted up to: the microseconds since 1970, in 12 digits."""
+    """Return a number above all that earlier rounds have counted up to: the microseconds since 1970, in 12 digits."""
     return time.time_ns() // 1000 % 10**12
 
 
 def numbered(wire: bytes) -> Iterator[bytes]:
-    """A request again and again, with the next number if it has one, which no round before has sent."""
+    """Return a request again and again, with the next number if it has one, which no round before has sent."""
     before, number, after = wire.partition(NUMBER)
     return (b"%b%012d%b" % (before, number, after) for number in count(unused_number())) if number else repeat(wire)
 
 
 def request_bytes(port: int, kind: str, key: int = 0) -> bytes:
-    """The whole HTTP/1.1 request, as it goes over a connection that is kept alive; `key` numbers the API key."""
+    """Return the whole HTTP/1.1 request, as it goes over a connection that is kept alive; `key` numbers the API key."""
     own = {**HEADERS, "authorization": f"{HEADERS['authorization']}-{key}"} if key else HEADERS
     fields = {"host": f"127.0.0.1:{port}", **own, "content-length": str(len(BODIES[kind]))}
     head = "".join(f"{name}: {value}\r\n" for name, value in fields.items())

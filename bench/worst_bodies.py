@@ -42,7 +42,7 @@ def send(api: MockApi, body: Any, path: str = "/v1/responses", method: str = "PO
 
 
 def request(make: Callable[[int], Json], unit: int, path: str = "/v1/responses") -> Build:
-    """The request whose body `make` gives for a count; `unit` is about how many bytes one of them takes."""
+    """Return the request whose body `make` gives for a count; `unit` is about how many bytes one of them takes."""
 
     def build(size: int) -> Load:
         raw = json.dumps({"model": "gpt-4.1", "input": "hi"} | make(max(1, size // unit))).encode()
@@ -207,7 +207,7 @@ BODIES: Mapping[str, Build] = {
 
 
 def deep_bytes(opening: bytes) -> Build:
-    """A body that is nothing but nesting."""
+    """Return a body that is nothing but nesting."""
 
     def build(size: int) -> Load:
         api, raw = open_api(), opening * (size // len(opening))
@@ -217,7 +217,7 @@ def deep_bytes(opening: bytes) -> Build:
 
 
 def stream(make: Callable[[int], str]) -> Build:
-    """An answer as long as the request: a text that is streamed."""
+    """Return an answer as long as the request: a text that is streamed."""
 
     def build(size: int) -> Load:
         text = make(size)
@@ -262,7 +262,7 @@ def file_part(data: bytes) -> bytes:
 
 
 def socket(make: Callable[[int], Json]) -> Build:
-    """One event of a WebSocket."""
+    """Return one event of a WebSocket."""
 
     def build(size: int) -> Load:
         api = open_api()

@@ -22,7 +22,7 @@ STEEP, DEAR_MS = 1.15, 250.0
 
 
 def cpu_ms(build: Build, size: int) -> tuple[int, float]:
-    """The bytes of a case, and the least CPU time of up to three calls in ms, each in a World of its own."""
+    """Return the bytes of a case, and the least CPU time of up to three calls in ms, each in a World of its own."""
     least, sent = math.inf, 0
     for _ in range(3):
         sent, call = build(size)
@@ -39,7 +39,7 @@ def _time(call: Callable[[], object]) -> float:
 
 
 def exponent(points: Sequence[tuple[int, float]]) -> float:
-    """The slope of ms over bytes, both as logarithms, by least squares over the three greatest sizes."""
+    """Return the slope of ms over bytes, both as logarithms, by least squares over the three greatest sizes."""
     logs = [(math.log(size), math.log(max(ms, 1e-3))) for size, ms in points[-3:]]
     mean_x, mean_y = (sum(axis) / len(logs) for axis in zip(*logs, strict=True))
     spread = sum((x - mean_x) ** 2 for x, _ in logs)
@@ -47,7 +47,7 @@ def exponent(points: Sequence[tuple[int, float]]) -> float:
 
 
 def measure(name: str, build: Build, sizes: Sequence[int] = SIZES, dear_ms: float | None = DEAR_MS) -> str:
-    """The line of a case; without `dear_ms` no cost is too much, and only the growth marks it."""
+    """Return the line of a case; without `dear_ms` no cost is too much, and only the growth marks it."""
     points: list[tuple[int, float]] = []
     for size in sizes:
         points.append(cpu_ms(build, size))

@@ -41,7 +41,7 @@ def called(number: int) -> list[Item]:
 
 
 def follow(api: MockApi, turns: int) -> Iterator[Json]:
-    """The bodies of a chain, each continuing the response before; sending them is left to who iterates."""
+    """Yield the bodies of a chain, each continuing the response before; sending them is left to who iterates."""
     previous: Json = {}
     for number in range(turns):
         body = {"model": "gpt-4.1", "input": f"question {number}"} | previous
@@ -54,7 +54,7 @@ def _last(api: MockApi) -> Any:
 
 
 def chain(size: int) -> Load:
-    """The last turn of a chain, for which the client sends a few bytes; the size is that of the chain."""
+    """Return the last turn of a chain, for which the client sends a few bytes; the size is that of the chain."""
     api = open_api()
     for body in follow(api, size // TURN_BYTES):
         send(api, body)
@@ -63,7 +63,7 @@ def chain(size: int) -> Load:
 
 
 def conversation(size: int) -> Load:
-    """A turn of a conversation that has many items."""
+    """Return a turn of a conversation that has many items."""
     api = open_api()
     _, made = send(api, {}, "/v1/conversations")
     for _ in range(size // TURN_BYTES // 10):
@@ -80,7 +80,7 @@ def conversation(size: int) -> Load:
 
 
 def input_list(size: int) -> Load:
-    """A page of a response's input items."""
+    """Return a page of a response's input items."""
     api = open_api()
     sent, made = send(api, {"model": "gpt-4.1", "input": [{"role": "user", "content": "x"}] * (size // 35)})
     path = f"/v1/responses/{made.body['id']}/input_items"
@@ -111,7 +111,7 @@ def replay(turn: Turn, *, judge: bool = False, echo: bool = True) -> Build:
 
 
 def chained(turn: Turn, *, judge: bool = False) -> Build:
-    """The losses of a journal that is one chain."""
+    """Return the losses of a journal that is one chain."""
 
     def build(size: int) -> Load:
         api, sent = open_api(numbered(turn)), 0
@@ -136,7 +136,7 @@ def forked(size: int) -> Load:
 
 
 def separate(turn: Turn) -> Build:
-    """The losses of a journal of questions that have nothing to do with one another."""
+    """Return the losses of a journal of questions that have nothing to do with one another."""
 
     def build(size: int) -> Load:
         api, sent = open_api(numbered(turn)), 0

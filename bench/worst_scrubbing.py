@@ -88,7 +88,7 @@ def scrubbed(make: Callable[[int], bytes]) -> Build:
 
 
 def searched(make: Callable[[int], bytes]) -> Build:
-    """The last search of a cassette's whole text."""
+    """Return the last search of a cassette's whole text."""
 
     def build(size: int) -> Load:
         text = make(size).decode("latin-1")

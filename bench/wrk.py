@@ -20,7 +20,7 @@ def is_there() -> bool:
 
 
 def script(kind: str) -> str:
-    """The request as wrk's Lua has it; JSON's quotes are Lua's, too."""
+    """Return the request as wrk's Lua has it; JSON's quotes are Lua's, too."""
     headers = "".join(f"wrk.headers[{json.dumps(name)}] = {json.dumps(value)}\n" for name, value in HEADERS.items())
     body = BODIES[kind].decode()
     before, number, after = map(json.dumps, body.partition(NUMBER.decode()))
@@ -36,7 +36,7 @@ def script(kind: str) -> str:
 
 
 def measure(port: int, kind: str, seconds: float, connections: int) -> Load:
-    """One round of wrk in one thread, of whole seconds; an answer that is not a success is a RuntimeError."""
+    """Return one round of wrk in one thread, of whole seconds; an answer that is not a success is a RuntimeError."""
     with tempfile.NamedTemporaryFile("w", suffix=".lua") as lua:
         Path(lua.name).write_text(script(kind))
         whole = max(1, round(seconds))

@@ -40,7 +40,7 @@ hypothesis.settings.load_profile("repeatable")
 
 @pytest.hookimpl(wrapper=True, optionalhook=True)
 def pytest_xdist_auto_num_workers() -> Generator[None, int, int]:
-    """One worker more than there are processors: tests of servers wait a lot."""
+    """Yield one worker more than there are processors: tests of servers wait a lot."""
     return (yield) + 1
 
 

@@ -51,7 +51,7 @@ IMPORTS_TEST = re.compile(r"^\s*(?:from|import) tests\.(?:\S+\.)?(?:test_|confte
 
 
 def order() -> list[str]:
-    """The packages as ARCHITECTURE.md lists them, each importing only what stands above it."""
+    """Return the packages as ARCHITECTURE.md lists them, each importing only what stands above it."""
     block = re.search(r"```packages\n(.*?)```", PAGE, re.S)
     assert block, "ARCHITECTURE.md has lost its ```packages block"
     return [line.split()[0].rstrip("/") for line in block.group(1).splitlines() if line[:1].strip()]
@@ -71,7 +71,7 @@ def tree(file: Path) -> ast.Module:
 
 @cache
 def imports(file: Path) -> frozenset[str]:
-    """The full names a file imports anywhere, those below `if TYPE_CHECKING` included."""
+    """Return the full names a file imports anywhere, those below `if TYPE_CHECKING` included."""
     return frozenset(_imported(file))
 
 
@@ -85,7 +85,7 @@ def _imported(file: Path) -> Iterator[str]:
 
 
 def package(name: str) -> str:
-    """The package of a module below `harness`, empty for those that stand beside the packages."""
+    """Return the package of a module below `harness`, empty for those that stand beside the packages."""
     return name.split(".")[1] if name.count(".") and name != "harness.__main__" else ""
 
 
@@ -100,7 +100,7 @@ def touched(file: Path, names: set[str]) -> set[str]:
 
 @cache
 def calls(file: Path, name: str) -> bool:
-    """Whether a file calls a builtin."""
+    """Tell whether a file calls a builtin."""
     found = (node.func for node in ast.walk(tree(file)) if isinstance(node, ast.Call))
     return any(isinstance(func, ast.Name) and func.id == name for func in found)
 

@@ -50,7 +50,7 @@ OPTIONAL = (
 
 
 def at_once(tree: ast.Module) -> list[ast.stmt]:
-    """The statements of a module that run when it is imported; those below `if TYPE_CHECKING` do not."""
+    """Return the statements of a module that run when it is imported; those below `if TYPE_CHECKING` do not."""
     return tree.body
 
 
@@ -75,7 +75,7 @@ def imported(node: ast.AST) -> list[str]:
 
 
 def declared(*lists: str) -> set[str]:
-    """The distributions that pyproject.toml lists as dependencies or in these extras."""
+    """Return the distributions that pyproject.toml lists as dependencies or in these extras."""
     known = {"dependencies": PROJECT["dependencies"], **OPTIONAL_DEPENDENCIES}
     return {canonical(re.split(r"[^\w.-]", line)[0]) for name in lists for line in known[name]}
 

@@ -58,12 +58,12 @@ def blocks(language: str) -> list[Block]:
 
 
 def fixtures_of_aimock() -> list[Block]:
-    """The blocks of JSON that `harness import` converts."""
+    """Return the blocks of JSON that `harness import` converts."""
     return [block for block in blocks("json") if '"fixtures"' in block.text]
 
 
 def section(page: str, title: str) -> str:
-    """The text below a heading of a page of `docs/`, up to the next."""
+    """Return the text below a heading of a page of `docs/`, up to the next."""
     found = re.search(
         rf"^## {title}\n(.*?)(?=^## |\Z)", (ROOT / "docs" / page).read_text(encoding="utf-8"), re.S | re.M
     )
@@ -72,7 +72,7 @@ def section(page: str, title: str) -> str:
 
 
 def first_cells(text: str) -> set[str]:
-    """What the first column of a table names in backticks."""
+    """Return what the first column of a table names in backticks."""
     return {name for cell in re.findall(r"^\| (.*?) \|", text, re.M) for name in ticked(cell)}
 
 
@@ -188,7 +188,7 @@ def test_served_commands_print_what_is_shown_and_answer(command, shown, desk):
 
 
 def anywhere(line: str) -> str:
-    """A line without the number of its port."""
+    """Return a line without the number of its port."""
     return re.sub(r"(127\.0\.0\.1):\d+", r"\1:PORT", line.strip())
 
 

@@ -33,7 +33,7 @@ def modules() -> list[str]:
 
 
 def declared() -> list[str]:
-    """The modules that say in `__all__` what they offer."""
+    """Return the modules that say in `__all__` what they offer."""
     return [name for name in modules() if "__all__ = " in source(name)]
 
 

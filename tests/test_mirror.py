@@ -144,13 +144,13 @@ def users_of() -> dict[str, set[str]]:
 
 
 def place(file: Path) -> str:
-    """The path of a module below `harness/`, without suffix."""
+    """Return the path of a module below `harness/`, without suffix."""
     return file.relative_to(HARNESS).with_suffix("").as_posix()
 
 
 @cache
 def names_of_tests() -> dict[str, set[str]]:
-    """What the files of tests of each package are named after."""
+    """Return what the files of tests of each package are named after."""
     names = defaultdict(set)
     for file in TESTS.rglob("test_*.py"):
         names[file.relative_to(TESTS).parts[0]].add(file.stem.removeprefix("test_"))
@@ -158,24 +158,24 @@ def names_of_tests() -> dict[str, set[str]]:
 
 
 def behaves(file: Path) -> bool:
-    """Whether a module has a function, which a test can call."""
+    """Tell whether a module has a function, which a test can call."""
     return FUNCTION.search(file.read_text(encoding="utf-8")) is not None
 
 
 @cache
 def modules() -> list[str]:
-    """The modules with behaviour."""
+    """Return the modules with behaviour."""
     return [place(file) for file in sorted(HARNESS.rglob("*.py")) if file.stem[0] != "_" and behaves(file)]
 
 
 def found_by_name(module: str) -> bool:
-    """Whether the tests of its package have a file of the name of a module, or of a folder that it is in."""
+    """Tell whether the tests of its package have a file of the name of a module, or of a folder that it is in."""
     package, *names = module.split("/")
     return not names_of_tests()[package].isdisjoint(names)
 
 
 def found(module: str) -> bool:
-    """Whether a module is found by its name, or is a part of one that is."""
+    """Tell whether a module is found by its name, or is a part of one that is."""
     users = users_of()[module]
     return found_by_name(module) or (len(users) == 1 and found_by_name(*users))
 

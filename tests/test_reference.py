@@ -26,7 +26,7 @@ def blocks() -> dict[str, dict[str, Any]]:
 
 
 def find(name: str) -> object:
-    """The object of a dotted name: a module or a member of one."""
+    """Return the object of a dotted name: a module or a member of one."""
     try:
         return import_module(name)
     except ModuleNotFoundError:

@@ -23,7 +23,7 @@ def answer(id: str = "mcpr_1", approve: bool = True, **members: str) -> Json:
 
 
 def ledger(*exchanges: tuple[list[Json], list[Json]]) -> list[Approval]:
-    """The entries after these exchanges, each the request's own items and the output, all in one chain."""
+    """Return the entries after these exchanges, each the request's own items and the output, all in one chain."""
     made, before = ApprovalLedger(), []
     for number, (given, output) in enumerate(exchanges, 1):
         made.add_exchange(number, before, given, output)
@@ -71,7 +71,7 @@ def test_an_answer_that_is_sent_twice_at_once_is_seen():
 
 
 def without_storage(*exchanges: tuple[list[Json], list[Json]]) -> list[Approval]:
-    """The entries after these exchanges, each with everything before it among its own items."""
+    """Return the entries after these exchanges, each with everything before it among its own items."""
     made, before = ApprovalLedger(), []
     for number, (given, output) in enumerate(exchanges, 1):
         made.add_exchange(number, [], [*before, *given], output)

@@ -22,7 +22,7 @@ def output(text="v2 is live"):
 
 
 def told(world):
-    """The lines of the transcript, each with single spaces."""
+    """Return the lines of the transcript, each with single spaces."""
     return [" ".join(line.split()) for line in str(world.flow).splitlines()]
 
 

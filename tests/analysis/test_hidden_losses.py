@@ -37,7 +37,7 @@ JOINED = (
 
 
 def annotated(text: str, start: int) -> list[Json]:
-    """A text with the guide as its source from there on."""
+    """Return a text with the guide as its source from there on."""
     notes = [{**GUIDE, "start_index": start, "end_index": start + 3}]
     return [{"type": "output_text", "text": text, "annotations": notes}]
 

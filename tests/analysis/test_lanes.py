@@ -12,7 +12,7 @@ USER = {"role": "user", "content": "Ship v2."}
 
 
 def tools(names):
-    """A function for each letter."""
+    """Return a function for each letter."""
     return {"tools": functions(*names)}
 
 

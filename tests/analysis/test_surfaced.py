@@ -50,7 +50,7 @@ CALL = {"name": "deploy", "arguments": {"ref": "v2"}}
 
 
 def said(*turns: Any) -> Client:
-    """A World in which these turns were said, each to a request of its own."""
+    """Return a World in which these turns were said, each to a request of its own."""
     client = Client()
     client.mock.script(*turns)
     for turn in turns:
@@ -59,7 +59,7 @@ def said(*turns: Any) -> Client:
 
 
 def run(*turns: Any) -> Client:
-    """A World in which these turns are one run: each request answers the calls of the turn before."""
+    """Return a World in which these turns are one run: each request answers the calls of the turn before."""
     client = Client()
     client.mock.script(*turns)
     asked: Json = {"input": "hi"}

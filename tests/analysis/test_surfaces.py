@@ -14,7 +14,7 @@ from harness.core.errors import ConfigError
 
 
 def like(name: str, *bases: type, **members: Any) -> type:
-    """A class of a framework, by its module and name."""
+    """Return a class of a framework, by its module and name."""
     module, _, own = name.rpartition(".")
     return type(own, bases or (SimpleNamespace,), {"__module__": module, **members})
 

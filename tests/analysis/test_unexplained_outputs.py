@@ -29,7 +29,7 @@ class Conversation:
         self.first = self.client.ask([PROMPT], tools=TOOLS).body["id"]
 
     def lost(self, *items: Json, **members: str) -> list[str]:
-        """What is lost when these items are sent."""
+        """Return what is lost when these items are sent."""
         self.client.ask([*items], tools=TOOLS, **members)
         return [lost.message for lost in self.client.mock.losses]
 
@@ -39,7 +39,7 @@ def outputs(*texts: str) -> list[Json]:
 
 
 def answered(*texts: str, then: tuple[Json, ...] = (), sent: list[Json] = SENT, calls: list[Any] = CALLS) -> list[str]:
-    """What is lost when the calls get these outputs, and these items follow them."""
+    """Return what is lost when the calls get these outputs, and these items follow them."""
     return Conversation(calls).lost(PROMPT, *sent, *outputs(*texts), *then)
 
 

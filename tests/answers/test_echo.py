@@ -23,7 +23,7 @@ SEARCH: Json = {"type": "tool_search"}
 
 
 def echoed(*tools: Json, input: Any = "hi", model: str = "gpt-5.6-sol") -> list[Json]:
-    """The tools of a response, which conforms."""
+    """Return the tools of a response, which conforms."""
     response = build_initial_response({"model": model, "input": input, "tools": list(tools)}, "resp_1", 0)
     assert check_answer("Response", response) is None
     said: list[Json] = response["tools"]

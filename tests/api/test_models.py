@@ -1,4 +1,4 @@
-"""What is known of models: families by name or date, names that are none, families of one's own."""
+"""What is known of models: families by name or date, names of no model, families of one's own."""
 
 from __future__ import annotations
 

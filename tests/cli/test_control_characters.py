@@ -24,7 +24,7 @@ CLI = Path(harness.cli.__file__).parent
 
 
 def hostile(tmp_path: Path) -> Path:
-    """A recording that has control characters wherever it has a text, and its file in its name."""
+    """Return a recording that has control characters wherever it has a text, and its file in its name."""
     (good,) = recorded(HI)
     bad = {**good, "id": f"p/{EVIL}#1", "request": {**HI, EVIL: EVIL, "input": EVIL}}
     refused = exchange(2, HI, 400, {"error": {"message": EVIL, "type": EVIL, "param": EVIL, "code": EVIL}})

@@ -32,7 +32,7 @@ def client(base_url: str, api_key: str = "sk-test") -> openai.OpenAI:
 
 
 def says(base_url: str, api_key: str = "sk-test", model: str = "gpt-4.1") -> str:
-    """What the model says to a plain request."""
+    """Return what the model says to a plain request."""
     with client(base_url, api_key) as each:
         return each.responses.create(model=model, input="hi").output_text
 
@@ -218,7 +218,7 @@ def handled() -> list[Any]:
 
 
 def eventually(ask: Callable[[], str]) -> str:
-    """What `ask` returns once the server is up; it has a minute."""
+    """Return what `ask` returns once the server is up; it has a minute."""
     for _ in range(600):
         with contextlib.suppress(openai.APIConnectionError):
             return ask()

@@ -58,7 +58,7 @@ def paused_stream(served: Served) -> socket.socket:
 
 
 def half_sent_body(served: Served) -> socket.socket:
-    """A request that was taken, as its `100 Continue` says, and half of its body."""
+    """Return a request that was taken, as its `100 Continue` says, and half of its body."""
     head = request_head(STREAM).replace(b"Connection: close", b"Expect: 100-continue")
     wire = served.say(head)
     assert b" 100 " in read_until(wire, b"\r\n\r\n")
@@ -67,7 +67,7 @@ def half_sent_body(served: Served) -> socket.socket:
 
 
 def open_websocket(served: Served) -> socket.socket:
-    """A WebSocket over which nothing is read any more."""
+    """Return a WebSocket over which nothing is read any more."""
     head = f"GET /v1/responses HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer sk-1\r\n{UPGRADE.decode()}==\r\n\r\n"
     wire = served.say(head.encode())
     assert b" 101 " in read_until(wire, b"\r\n\r\n")

@@ -32,7 +32,7 @@ verify = partial(run_cli, "verify")
 
 
 def told(tmp_path: Path, *paths: str | Path) -> dict[str, Any]:
-    """The JSON report, which must be as its schema says."""
+    """Return the JSON report, which must be as its schema says."""
     verify(*paths, "--json", tmp_path / "said.json")
     said = json.loads((tmp_path / "said.json").read_text())
     jsonschema.validate(said, json.loads((schemas_directory() / "verify.json").read_text()))
@@ -173,7 +173,7 @@ def test_a_long_recording_takes_no_more_memory_than_a_short_one(tmp_path: Path) 
 
 
 def peak(file: Path) -> int:
-    """The most memory that judging a file takes, in what the system counts by."""
+    """Return the most memory that judging a file takes, in what the system counts by."""
     code = "import resource, sys; from harness.cli import app; app(sys.argv[1:], standalone_mode=False); "
     code += "print(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss, file=sys.stderr)"
     done = run_child([sys.executable, "-c", code, "verify", file], check=True)

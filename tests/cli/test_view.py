@@ -37,7 +37,7 @@ def _here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def refused_case(name: str = "test_a.py::test_weather") -> ShownCase:
-    """A test whose client left a call without an output."""
+    """Return a test whose client left a call without an output."""
     asked = Asked()
     asked.mock.script([function_call("look", {}, call_id="call_1")], "Never.")
     call = asked.ask([user("Weather in Paris?")], tools=[TOOL])["output"][0]

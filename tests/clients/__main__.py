@@ -148,7 +148,7 @@ def _counts(rows: Sequence[Row]) -> Iterator[str]:
 
 
 def _matrix(rows: Sequence[Row]) -> Table:
-    """A line for each test in each environment; parameter sets that came out alike share one."""
+    """Return a line for each test in each environment; parameter sets that came out alike share one."""
     table = Table("suite", "test", "environment", "release", "verdict", "", "seconds", "reason", box=None)
     alike: dict[tuple[object, ...], list[Row]] = {}
     for row in rows:

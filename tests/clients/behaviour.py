@@ -58,7 +58,7 @@ def _section(text: str, title: str) -> str:
 
 
 def _table(title: str, columns: Mapping[str, str], old: str, every: Sequence[ClientExamination]) -> Iterator[str]:
-    """A table: a row for each client, a column for each case."""
+    """Yield a table: a row for each client, a column for each case."""
     known = {match["client"]: match[0] for match in _ROW.finditer(old) if match["client"] != "client"}
     new = {client.declared.client: _row(client, columns) for client in every}
     yield f"### {title}\n"
@@ -69,7 +69,7 @@ def _table(title: str, columns: Mapping[str, str], old: str, every: Sequence[Cli
 
 
 def _row(found: ClientExamination, columns: Iterable[str]) -> str:
-    """The row of a client; empty when none of the cases applies to it."""
+    """Return the row of a client; empty when none of the cases applies to it."""
     cells = [_describe([cell for cell in found.cells if cell.case == case]) for case in columns]
     return f"| {found.declared.client} | {' | '.join(cells)} |" if any(text != "–" for text in cells) else ""
 

@@ -58,7 +58,7 @@ class Suite:
         return self.folder.name
 
     def files(self, environment: str) -> list[Path]:
-        """The files with a test that runs in an environment: others may import what it does not have."""
+        """Return the files with a test that runs in an environment: others may import what it does not have."""
         wanted = {function_of(cell) for cell, expected in self.cells.items() if environment in expected}
         return [file for file in _files(self.folder) if wanted & set(_tests(file))]
 
@@ -68,12 +68,12 @@ class Suite:
 
 
 def function_of(cell: str) -> str:
-    """The function of a test, without its parameters."""
+    """Return the function of a test, without its parameters."""
     return cell.partition("[")[0]
 
 
 def found(names: Iterable[str] = (), root: Path = HERE) -> list[Suite]:
-    """The suites of these names, all of them without one; a name that is none is a ConfigError."""
+    """Return the suites of these names, all of them without one; another name is a ConfigError."""
     known = {file.parent.name: file for file in sorted(root.glob("*/suite.toml"))}
     if unknown := sorted(set(names) - set(known)):
         raise ConfigError(f"no suite {', '.join(unknown)} in {root}: there is {', '.join(known) or 'none'}.")
@@ -81,7 +81,7 @@ def found(names: Iterable[str] = (), root: Path = HERE) -> list[Suite]:
 
 
 def read(file: Path) -> Suite:
-    """A suite; a ConfigError says what of its table does not fit its tests."""
+    """Return a suite; a ConfigError says what of its table does not fit its tests."""
     try:
         said = tomllib.loads(file.read_text(encoding="utf-8"))
         environments = tuple(_environment(name, packages) for name, packages in said["environments"].items())
@@ -120,7 +120,7 @@ def _files(folder: Path) -> list[Path]:
 
 
 def _tests(file: Path) -> list[str]:
-    """The names of the tests in a file, read without importing it."""
+    """Return the names of the tests in a file, read without importing it."""
     try:
         nodes = ast.walk(ast.parse(file.read_text(encoding="utf-8"), str(file)))
     except SyntaxError as problem:

@@ -33,17 +33,17 @@ NPM = ("install", "--no-audit", "--no-fund", "--ignore-scripts", "--loglevel=err
 
 
 def cache() -> Path:
-    """The folder of all environments."""
+    """Return the folder of all environments."""
     return Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "responses-harness" / "clients"
 
 
 def python_of(environment: Environment, made: Path) -> Path:
-    """The interpreter of an environment in its folder."""
+    """Return the interpreter of an environment in its folder."""
     return Path(sys.executable) if environment.here else made / "bin" / "python"
 
 
 def prepared(environment: Environment, root: Path | None = None) -> Path:
-    """The folder of an environment, made when it is new; a ConfigError says what could not be installed."""
+    """Return the folder of an environment, made when it is new; a ConfigError says what could not be installed."""
     folder = (root or cache()) / f"{environment.name}-{_hash(environment)}"
     folder.parent.mkdir(parents=True, exist_ok=True)
     with _locked(folder.parent / f"{folder.name}.lock"):
@@ -104,7 +104,7 @@ def _run(command: Sequence[str]) -> None:
 
 
 def _hash(environment: Environment) -> str:
-    """What the content of an environment follows from."""
+    """Return what the content of an environment follows from."""
     own = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
     parts = [environment.python, environment.npm, environment.here, sys.version, ROOT, RUNNER, EXTRA, NODE]
     parts += [own["dependencies"], own["entry-points"], *environment.sources]

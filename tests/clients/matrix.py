@@ -72,7 +72,7 @@ class Run:
 
 
 def runs(suites: Sequence[Suite], only: str | None = None) -> list[Run]:
-    """What there is to run; `only` names one environment."""
+    """Return what there is to run; `only` names one environment."""
     every = [Run(suite, environment) for suite in suites for environment in suite.environments]
     return [run for run in every if only in (None, run.environment.name)]
 
@@ -130,7 +130,7 @@ def _end(started: subprocess.Popen[bytes]) -> None:
 
 
 def surroundings(home: Path) -> dict[str, str]:
-    """The environment variables of a run, whose home is an empty folder."""
+    """Return the environment variables of a run, whose home is an empty folder."""
     kept = {name: os.environ[name] for name in KEPT if name in os.environ}
     return {**kept, **QUIET, "HOME": str(home)}
 
@@ -166,7 +166,7 @@ def _row(run: Run, one: Mapping[str, Any], expected: str) -> Row:
 
 
 def fault_of(one: Mapping[str, Any], expected: str) -> str:
-    """What of the end of a test is not as its cell expects; empty when all is."""
+    """Return what of the end of a test is not as its cell expects; empty when all is."""
     if not expected:
         return "this test has no cell"
     if expected == GREEN:
@@ -182,7 +182,7 @@ def fault_of(one: Mapping[str, Any], expected: str) -> str:
 
 
 def causes(one: Mapping[str, Any]) -> list[str]:
-    """The lines in which the harness must name the cause of a failure: the first ones of each text it wrote."""
+    """Return the lines in which the harness must name the cause of a failure: the first ones of each text it wrote."""
     return [line for text in one["says"] for line in text.splitlines()[:CAUSE]]
 
 

@@ -24,7 +24,7 @@ SHOWN = 200
 
 
 def read_environments(file: Path = EXAMINED) -> Iterator[tuple[str, Environment]]:
-    """The adapters, each with the environments of its releases."""
+    """Yield the adapters, each with the environments of its releases."""
     for adapter, releases in tomllib.loads(file.read_text(encoding="utf-8")).items():
         for name, packages in releases.items():
             lists = {kind: tuple(names) for kind, names in packages.items()}
@@ -42,7 +42,7 @@ def examine_release(adapter: str, environment: Environment, cases: str = "*") ->
 
 
 def render_page(page: str, every: Sequence[ClientExamination]) -> str:
-    """The page, with the tables of these examinations between its two marks."""
+    """Return the page, with the tables of these examinations between its two marks."""
     notes = tomllib.loads(NOTES.read_text(encoding="utf-8"))
     before, after = page.split(BEGIN)[0], page.split(END)[1]
     told = [*_count_areas(every), "", *(line for client in every for line in _explain(client, notes))]
@@ -68,7 +68,7 @@ def _count(cells: Iterable[Cell]) -> str:
 
 
 def _explain(found: ClientExamination, notes: Mapping[str, Mapping[str, str]]) -> Iterator[str]:
-    """A line for each case of which a cell is red: in how many modes, what is wrong, where the case is from."""
+    """Yield a line for each case of which a cell is red: in how many modes, what is wrong, where the case is from."""
     own = {**notes.get("every client", {}), **notes.get(found.declared.client.rpartition(" ")[0], {})}
     red = [cell for cell in found.cells if cell.verdict in RED]
     if not red:

@@ -81,7 +81,7 @@ def read_ends() -> Ends:
 
 
 def render_samples(page: str, ends: Ends) -> str:
-    """The page, with the tables of these samples between its two marks."""
+    """Return the page, with the tables of these samples between its two marks."""
     before, after = page.split(BEGIN)[0], page.split(END)[1]
     return "\n".join([f"{before}{BEGIN}", "", *_counts(ends), "", *_misses(ends), f"{END}{after}"])
 
@@ -134,7 +134,7 @@ def _counts(ends: Ends) -> Iterator[str]:
 
 
 def _misses(ends: Ends) -> Iterator[str]:
-    """A line for each sample that fails."""
+    """Yield a line for each sample that fails."""
     folders = [item for end in ends.values() for item in end.items()]
     for name, told in [(f"{folder}/{name}", told) for folder, samples in folders for name, told in samples.items()]:
         if _verdict(told) == FAILS:

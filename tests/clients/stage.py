@@ -26,7 +26,7 @@ class Answer(BaseModel):
 
 
 def model(request: Request) -> Iterator[Any]:
-    """A model that says `ok`, as JSON where it is asked for, and calls a tool first where it has one."""
+    """Yield a model that says `ok`, as JSON where it is asked for, and calls a tool first where it has one."""
     while True:
         request = yield _turn(request.body)
 

@@ -53,7 +53,7 @@ SUBJECTS = ("request", "world", "transcript")
 
 
 def subjects(*names: str) -> Any:
-    """A rule that takes these subjects and yields what they are."""
+    """Return a rule that takes these subjects and yields what they are."""
     scope: dict[str, Any] = {}
     args = ", ".join(names)
     exec(

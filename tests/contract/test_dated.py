@@ -34,7 +34,7 @@ ASSISTANT = RUN._replace(path="/assistants", operation="POST /assistants", param
 
 
 def refusal(request: Request, as_of: str, **body: Any) -> str:
-    """The rule that refuses a body on a day; a missing object is no matter of dates."""
+    """Return the rule that refuses a body on a day; a missing object is no matter of dates."""
     found = check(request._replace(body=body), World(options=WorldOptions(as_of=as_of)))
     return "" if found is None or found.rule.error.status == 404 else found.rule.id
 

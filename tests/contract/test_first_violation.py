@@ -17,7 +17,7 @@ MINIMAL = {"model": "gpt-4.1", "input": "hi"}
 
 
 def first(root: str = CREATE, **members: Any) -> SchemaViolation:
-    """The first fault of a request for a response with these members, or of a body of another root."""
+    """Return the first fault of a request for a response with these members, or of a body of another root."""
     violation = first_violation.find_violation(root, {**MINIMAL, **members} if root == CREATE else members)
     assert violation is not None, "the schema took it"
     return violation

@@ -113,7 +113,7 @@ def refused_tools(family: Model) -> Iterator[Refusal]:
 
 
 def judge(body: dict[str, Any], family: Model) -> Violation | None:
-    """What a World that knows this family says on the family's last day."""
+    """Return what a World that knows this family says on the family's last day."""
     end = family.gone or family.removed
     last = (date.fromisoformat(end) - timedelta(days=1)).isoformat() if end else CONTRACT_DATE
     world = World(options=WorldOptions(as_of=last))

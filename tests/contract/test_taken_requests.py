@@ -30,7 +30,7 @@ def said(*parts: Any) -> dict[str, Any]:
 def refusal(
     body: dict[str, Any], path: str = "/responses", schema: str = "CreateResponse", as_of: str = ""
 ) -> tuple[str, str] | None:
-    """The rule that refuses a request, and the param that it names."""
+    """Return the rule that refuses a request, and the param that it names."""
     headers = {"authorization": "Bearer sk-contract"}
     whole = {"model": "gpt-5.4", "input": "hi", **body}
     request = Request("POST", path, headers, {}, whole, operation=f"POST {path}", schema=schema)

@@ -31,7 +31,7 @@ USAGE: dict[str, Any] = {
 
 
 def finished_response(**members: Any) -> dict[str, Any]:
-    """A finished response with one message, and these members besides."""
+    """Return a finished response with one message, and these members besides."""
     part = {"type": "output_text", "text": "Hi", "annotations": [], "logprobs": []}
     item = {"id": "msg_1", "type": "message", "role": "assistant", "status": "completed", "content": [part]}
     whole = finish_response(build_initial_response(REQUEST, "resp_1", 0), [item], USAGE, 1)

@@ -65,7 +65,7 @@ def sparse(size: int) -> Write:
 
 
 def packed(*pieces: tuple[bytes, int]) -> Write:
-    """A compressed file of pieces, each so many times."""
+    """Return a compressed file of pieces, each so many times."""
 
     def write(path: Path) -> None:
         with gzip.open(path, "wb", compresslevel=1) as out:
@@ -145,7 +145,7 @@ def test_a_compressed_file_that_breaks_off_is_named(reader: str, tmp_path: Path)
 
 
 def measure(reader: str, path: Path) -> tuple[str, str]:
-    """What a process says that reads a file, and the MiB that it took for it."""
+    """Return what a process says that reads a file, and the MiB that it took for it."""
     command = [sys.executable, "-c", MEASURE, reader, str(path)]
     limit = {**os.environ, LIMIT_VARIABLE: str(LIMIT)}
     done = subprocess.run(command, capture_output=True, text=True, check=True, timeout=300, env=limit)

@@ -34,7 +34,7 @@ Given = Callable[[Json, list[Json]], list[Json]]
 
 
 def right(body: Json, stored: list[Json]) -> list[Json]:
-    """All items as they are; where a chain and a replay tell the same, the chain."""
+    """Return all items as they are; where a chain and a replay tell the same, the chain."""
     sent = list(body["input"])
     return [*stored, sent[-1]] if stored else sent
 
@@ -58,7 +58,7 @@ def twice(body: Json, stored: list[Json]) -> list[Json]:
 
 
 def joined(body: Json, stored: list[Json]) -> list[Json]:
-    """All that the user ever said in one message."""
+    """Return all that the user ever said in one message."""
     said = [_coerced(item)["content"] for item in right(body, stored) if item.get("role") == "user"]
     return [{"role": "user", "content": "\n\n".join(said)}]
 
@@ -94,7 +94,7 @@ SHORTENED: Any = {
 
 
 def chat_through(mock: Any, options: Any) -> Chat:
-    """A chat of three turns in mode replay, through a server that says only what is new, and how it goes on."""
+    """Return a chat of three turns in mode replay, through a server that says only what is new, and how it goes on."""
     mock.script(*(message(f"Answer {number}.") for number in range(len(QUESTIONS))))
     last: list[str] = []
     upstream = openai.OpenAI(base_url=mock.base_url, api_key=mock.api_key, max_retries=0)
@@ -151,7 +151,7 @@ class App:
 
 @contextmanager
 def served(create: Any) -> Iterator[str]:
-    """The address of a server with this endpoint."""
+    """Provide the address of a server with this endpoint."""
     listening = socket.create_server(("127.0.0.1", 0))
     app = Starlette(routes=[Route("/v1/responses", create, methods=["POST"])])
     server = uvicorn.Server(uvicorn.Config(app, log_level="error", lifespan="off"))
@@ -163,7 +163,7 @@ def served(create: Any) -> Iterator[str]:
 
 
 def talk(mock: Any, given: Given, mode: Any, stream: bool = True) -> Chat:
-    """A chat of three turns through a server."""
+    """Return a chat of three turns through a server."""
     for number in range(len(QUESTIONS)):
         mock.script([reasoning("**Looking**"), function_call("look", {"n": number})], message(f"Answer {number}."))
     with (

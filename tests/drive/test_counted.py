@@ -41,7 +41,7 @@ TOOLS = [{"type": "function", "name": "deploy", "parameters": {"type": "object",
 
 
 def answered(client: Client, *outputs: str, arguments: str = '{"ref":"v2"}') -> list[str]:
-    """What is lost when the model calls `deploy` so many times, and gets these outputs."""
+    """Return what is lost when the model calls `deploy` so many times, and gets these outputs."""
     history: list[Any] = [PROMPT]
     client.mock.script(
         *[function_call("deploy", arguments, call_id=f"call_{number}") for number in range(len(outputs))],

@@ -91,7 +91,7 @@ def aimock(fixtures: Path) -> Iterator[str]:
 
 
 def ask(base_url: str, key: str, request: Json) -> Any:
-    """What an answer says: its status with its items, without ids that are made up; or its error."""
+    """Return what an answer says: its status with its items, without ids that are made up; or its error."""
     headers = {"authorization": f"Bearer {key}"}
     answer = httpx2.post(f"{base_url}/responses", json={"model": "gpt-4.1", **request}, headers=headers)
     body = answer.json()

@@ -182,7 +182,7 @@ class TestTheImage:
 
 
 def traces_of(folder: Path) -> list[str]:
-    """The tests whose traces are beside the reports, as the viewer reads them."""
+    """Return the tests whose traces are beside the reports, as the viewer reads them."""
     return [read_trace(file).case.row.name for file in list_traces([folder / "reports/traces"])]
 
 

@@ -30,7 +30,7 @@ def command(request: pytest.FixtureRequest) -> list[str]:
 
 
 def serve(folder: Path, script: str, command: list[str]) -> tuple[int, str, str]:
-    """What the command printed, what the mock says of it, and the exit code."""
+    """Return what the command printed, what the mock says of it, and the exit code."""
     (folder / "weather.yaml").write_text(script, encoding="utf-8")
     serve = [sys.executable, "-m", "harness", "serve", "--script", str(folder / "weather.yaml"), "--", *command]
     done = run(serve, timeout=100)

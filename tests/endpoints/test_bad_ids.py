@@ -162,14 +162,14 @@ class Tenant:
     def ask(
         self, call: str, ids: Mapping[str, str], body: Any = None, query: Mapping[str, str] | None = None
     ) -> Answer:
-        """The answer of an endpoint, about things by their ids."""
+        """Return the answer of an endpoint, about things by their ids."""
         if body is None and call in OPERATIONS and (OPERATIONS[call].body_schema or call in BODIES):
             body = BODIES.get(call, {})
         return self.send(_named(call, ids), _named(body, ids), query)
 
 
 def _named(value: Any, ids: Mapping[str, str]) -> Any:
-    """A value with the ids of things in place of their names in braces."""
+    """Return a value with the ids of things in place of their names in braces."""
     if isinstance(value, dict):
         return {name: _named(member, ids) for name, member in value.items()}
     if isinstance(value, list):
@@ -291,7 +291,7 @@ def test_a_new_endpoint_refuses_unknown_ids_by_itself(
     mine: Tenant, template: str, id: str, error: tuple[int, str]
 ) -> None:
     def list_cheeses(request: Request, world: object) -> Answer:
-        """The cheeses."""
+        """Return the cheeses."""
         return Answer(200)
 
     with restored(OPERATIONS, PATHS):
@@ -303,7 +303,7 @@ def test_a_new_endpoint_refuses_unknown_ids_by_itself(
 
 def test_a_new_endpoint_refuses_malformed_json_by_itself(mine: Tenant) -> None:
     def create_cheese(request: Request, world: object) -> Answer:
-        """A new cheese."""
+        """Return a new cheese."""
         return Answer(200)
 
     with restored(OPERATIONS, PATHS):

@@ -20,7 +20,7 @@ def code_tool(container: Any = None) -> list[Any]:
 
 
 def put(client: Client, container: str, name: str = "a.txt", data: bytes = b"Paris") -> Answer:
-    """The answer to a file put into a container, as a real HTTP library writes it."""
+    """Return the answer to a file put into a container, as a real HTTP library writes it."""
     url = f"/v1/containers/{container}/files"
     sent = httpx.Request("POST", f"http://api.test{url}", files={"file": (name, data)})
     headers = {"authorization": f"Bearer {KEY}", "content-type": sent.headers["content-type"]}

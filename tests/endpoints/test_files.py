@@ -21,7 +21,7 @@ TEXT = b"Paris is the capital of France."
 
 
 def upload(client: Client, name: str = "a.txt", data: bytes = TEXT, **fields: str) -> Answer:
-    """The answer to an upload, as a real HTTP library writes it."""
+    """Return the answer to an upload, as a real HTTP library writes it."""
     fields = {"purpose": "user_data", **fields}
     sent = httpx.Request("POST", "http://api.test", data=fields, files={"file": (name, data, "text/plain")})
     headers = {"authorization": f"Bearer {KEY}", "content-type": sent.headers["content-type"]}

@@ -31,7 +31,7 @@ TIERS = {"azureai-processed-tier", "azureai-requested-tier"}
 
 
 def sorted_out(headers: Mapping[str, str]) -> set[str]:
-    """The headers whose days differ."""
+    """Return the headers whose days differ."""
     prefixes = (
         "openai-",
         "x-ratelimit-",
@@ -139,7 +139,7 @@ def test_of_a_timeout_are_those_of_the_gateway() -> None:
 
 
 def is_the_projects(answer: Answer) -> bool:
-    """Whether the project itself has answered, and not a service behind it."""
+    """Tell whether the project itself has answered, and not a service behind it."""
     headers = answer.headers
     assert GUID.fullmatch(headers["apim-request-id"])
     assert headers["x-request-id"] != headers["apim-request-id"]

@@ -20,7 +20,7 @@ def begin(client: Client, **members: Any) -> str:
 
 
 def add(client: Client, upload: str, data: bytes) -> Answer:
-    """The answer to a part, as a real HTTP library sends it."""
+    """Return the answer to a part, as a real HTTP library sends it."""
     url = f"/v1/uploads/{upload}/parts"
     sent = httpx.Request("POST", f"http://api.test{url}", files={"data": ("part", data)})
     headers = {"authorization": f"Bearer {KEY}", "content-type": sent.headers["content-type"]}

@@ -27,7 +27,7 @@ def cells_of(command, cases=CASE, jobs=1):
 
 
 def program(*lines):
-    """A command that runs these lines of Python."""
+    """Return a command that runs these lines of Python."""
     return [sys.executable, "-c", "\n".join(("import sys, time", *lines))]
 
 

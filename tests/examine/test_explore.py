@@ -20,13 +20,13 @@ TEXT = "Sunny, 18 °C."
 
 
 def stream(client: openai.OpenAI, **asked: Any) -> str:
-    """A client that shows what it streamed, and lets errors be seen."""
+    """Return a client that shows what it streamed, and lets errors be seen."""
     events = client.responses.create(model="gpt-4.1", stream=True, **asked)
     return "".join(event.delta for event in events if event.type == "response.output_text.delta")
 
 
 def swallow(client: openai.OpenAI, **asked: Any) -> str:
-    """A client that takes a stream that was cut for one that ended."""
+    """Return a client that takes a stream that was cut for one that ended."""
     shown = ""
     try:
         for event in client.responses.create(model="gpt-4.1", stream=True, **asked):

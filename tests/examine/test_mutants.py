@@ -40,7 +40,7 @@ def caught_by(mutant: Mutant, bench: Bench) -> set[str]:
 
 
 def mode_named(name: str, case: ClientCase, client: ReferenceClient) -> Mode | None:
-    """The mode of a case with this name; None when it does not run in it."""
+    """Return the mode of a case with this name; None when it does not run in it."""
     return next((mode for mode in modes_of(case, client.declare()) if str(mode) == name), None)
 
 

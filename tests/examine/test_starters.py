@@ -22,7 +22,7 @@ def init(folder: Path | str, *arguments: str) -> Result:
 
 
 def shell(command: str, cases: str, folder: Path) -> str:
-    """What the printed command prints when it is pasted into a shell, for some cases."""
+    """Return what the printed command prints when it is pasted into a shell, for some cases."""
     own = command.replace("harness examine", f"{sys.executable} -m harness examine")
     told = {**os.environ, "PYTHONPATH": str(ROOT)}
     pasted = f"{own} --cases '{cases}'"

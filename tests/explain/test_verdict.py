@@ -88,7 +88,7 @@ def test_a_body_that_is_no_object_has_a_line(world, post):
 
 
 def section(world, **options):
-    """The section of a test that failed by itself."""
+    """Return the section of a test that failed by itself."""
     return render_section(world, find_suspects(world), **options)
 
 
@@ -217,7 +217,7 @@ def test_the_difference_to_the_nearest_route_is_shown(mock, world, post):
 
 
 def unused_lines(world):
-    """The lines of the verdict about unused turns."""
+    """Return the lines of the verdict about unused turns."""
     return [line.removeprefix("  where ").strip() for line in render_verdict(world).splitlines()[1:-3]]
 
 

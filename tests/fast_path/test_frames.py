@@ -31,7 +31,7 @@ WORDS = message([f"word{n} "[: n % 9] for n in range(300)])
 
 
 def response_with(item: Item, seed: str = "ids") -> Json:
-    """A response with this item, whose ids follow from the seed."""
+    """Return a response with this item, whose ids follow from the seed."""
     wire = render_item(item, Ids(seed), "resp_0", 0)
     return {"id": "resp_0", "status": "completed", "error": None, "output": [wire], "reasoning": {"effort": None}}
 
@@ -104,7 +104,7 @@ def test_events_that_are_no_plan_are_encoded_as_they_are() -> None:
 
 
 def streamed(rule: Rule) -> Iterator[Case]:
-    """The examples of a rule that create a response, as streams."""
+    """Yield the examples of a rule that create a response, as streams."""
     for case in [*rule.rejects.values(), *rule.accepts]:
         if case.raw is None and (case.on or CREATE_RESPONSE) == CREATE_RESPONSE:
             yield replace(case, body={**(case.body or {}), "stream": True})
@@ -120,7 +120,7 @@ def test_the_streams_of_the_examples_of_rules(area: str) -> None:
 
 
 def recorded_responses() -> Iterator[tuple[Json, list[Item]]]:
-    """The responses of recorded streams that the mock can tell, each with its items and their exact deltas."""
+    """Yield the responses of recorded streams that the mock can tell, each with its items and their exact deltas."""
     for folder in RECORDINGS:
         for file in sorted(folder.glob("*.jsonl.gz")):
             for exchange in read_files.read_recording(file):

@@ -30,7 +30,7 @@ HEAD = "POST {path} HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer sk-1\r\n{more}C
 
 
 def turn_for(request: Request) -> Any:
-    """A turn as the input asks for it."""
+    """Return a turn as the input asks for it."""
     said: dict[str, Any] = {
         "long": lambda: message(LONG),
         "late": lambda: pause(message("Late."), seconds=0.01),
@@ -58,7 +58,7 @@ def either(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> S
 
 
 def answering_later(seconds: Iterator[float]) -> Callable[..., Awaited | None]:
-    """What answers a POST, each with the answer to come after the next of these seconds."""
+    """Return what answers a POST, each with the answer to come after the next of these seconds."""
     answer_post = App.answer_post
 
     def answer_later(app: App, *asked: Any) -> Awaited | None:
@@ -79,7 +79,7 @@ def request_of(body: object, path: str = "/v1/responses", more: str = "") -> byt
 
 
 def answer_to(server: Server, *pieces: bytes) -> bytes:
-    """All that a connection gives for these pieces, sent one after the other, but for the time of day.
+    """Return all that a connection gives for these pieces, sent one after the other, but for the time of day.
 
     It is read to its end when the last request asks for one, else for one whole answer: a connection of which
     one side is closed is given up by the server, whatever it has yet to send.
@@ -226,7 +226,7 @@ def head_of(request: bytes) -> bytes:
 
 
 def ask(wire: socket.socket, *pieces: bytes) -> bytes:
-    """The whole answer to a request on an open connection, without what differs from one to the next."""
+    """Return the whole answer to a request on an open connection, without what differs from one to the next."""
     for piece in pieces:
         wire.sendall(piece)
         time.sleep(0.02 * (len(pieces) > 1))

@@ -43,7 +43,7 @@ def mock(api: MockApi) -> Mock:
 
 
 def send(api: MockApi, body: Json, headers: Mapping[str, str] = HEADERS) -> Answer:
-    """The answer to a request whose bytes are new, as those of each request are."""
+    """Return the answer to a request whose bytes are new, as those of each request are."""
     return api.handle(ReceivedRequest("POST", PATH, headers, raw=json.dumps(body).encode()))
 
 
@@ -52,7 +52,7 @@ def send_again(api: MockApi, body: Json) -> list[Answer]:
 
 
 def prepared_of(api: MockApi) -> PreparedRequests:
-    """What a server has decided about requests."""
+    """Return what a server has decided about requests."""
     assert api._prepared is not None
     return api._prepared
 
@@ -72,7 +72,7 @@ def repeat(case: Case) -> list[Case]:
 
 
 def vary(case: Case) -> list[Case]:
-    """A case several times, each with an input of its own."""
+    """Return a case several times, each with an input of its own."""
     if case.raw is not None or case.on or not isinstance(case.body, dict | None):
         return repeat(case)
     body: Json = case.body or {}
@@ -87,7 +87,7 @@ def vary(case: Case) -> list[Case]:
 def play(
     case: Case, limits: Limits, sequence: Callable[[Case], list[Case]]
 ) -> tuple[list[tuple[int, Any, bytes | None]], str]:
-    """The answers to a sequence of requests made of a case, and what is said of its World."""
+    """Return the answers to a sequence of requests made of a case, and what is said of its World."""
     player = CasePlayer()
     player.api = MockApi(fallback=lambda _: OK_TURN, limits=limits)
     player.mock = player.api.open(EXAMPLE_KEY)

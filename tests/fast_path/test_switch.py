@@ -39,7 +39,7 @@ def test_it_is_on_by_default(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def send_stream() -> bytes:
-    """The body that a server sends for a stream."""
+    """Return the body that a server sends for a stream."""
     said = response(message("Hello there."))
     body = bytearray()
 

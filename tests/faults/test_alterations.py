@@ -45,7 +45,7 @@ def streamed(client: Client, turn: Any) -> Answer:
 
 
 def pieces_of(server: Server, turn: Any, stream: bool = True) -> tuple[int, list[bytes]]:
-    """The status of an answer over HTTP, and the pieces in which its body came."""
+    """Return the status of an answer over HTTP, and the pieces in which its body came."""
     mock = server.api.open("sk-pieces", "pieces", server.base_url)
     mock.script(turn)
     body = {"model": "gpt-4.1", "input": "hi", "stream": stream}

@@ -39,7 +39,7 @@ TOOLS = [*functions("f"), {"type": "custom", "name": "run"}, {"type": "web_searc
 
 
 def asked(client: Client, *turns: Any, **members: Any) -> Answer:
-    """The answer to a request that takes the first of these turns."""
+    """Return the answer to a request that takes the first of these turns."""
     client.mock.script(*turns)
     return post(client.api, {"model": "gpt-4.1", "input": "hi", **members})
 

@@ -48,7 +48,7 @@ NAMES_OF_THE_API = {
 
 
 def complaints(stand: Stand, sent: Sent) -> list[str]:
-    """What is wrong with the answer to a request, which is sent here."""
+    """Return what is wrong with the answer to a request, which is sent here."""
     count, before, listed = len(stand.world.exchanges), snapshot(stand.world), stand.world.account.files
     try:
         with cpu_time() as spent:
@@ -72,7 +72,7 @@ Snapshot = Mapping[str, Mapping[str, str]]
 
 
 def snapshot(world: World) -> Snapshot:
-    """The store, the script, the account and the gates of a World."""
+    """Return the store, the script, the account and the gates of a World."""
     tables = {
         table.name: {id: repr(entry) for id, entry in getattr(world.store, table.name).items()}
         for table in fields(Store)
@@ -164,7 +164,7 @@ def is_place(param: str, request: Request) -> bool:
 
 
 def known_names(request: Request) -> set[str]:
-    """The parameters that an operation has, whether they were sent or not."""
+    """Return the parameters that an operation has, whether they were sent or not."""
     declared = OPERATIONS.get(CREATE_RESPONSE if request.method == SOCKET else request.operation)
     named = {request.schema, declared and declared.body_schema, declared and declared.query_schema} - {None}
     names = {name for root in named if root for name in schema.load(root).get("properties", ())}

@@ -67,7 +67,7 @@ class Said(NamedTuple):
 
 
 def make_case(chance: random.Random) -> Case:
-    """A connection of one to four requests, most of them right, cut anywhere."""
+    """Return a connection of one to four requests, most of them right, cut anywhere."""
     sent, plain, methods = b"", b"", set[str]()
     for _ in range(chance.choice((1, 1, 2, 2, 3, 4))):
         lines, body, upgrade = _make_request(chance)
@@ -86,7 +86,7 @@ def make_case(chance: random.Random) -> Case:
 
 
 def _make_request(chance: random.Random) -> tuple[list[str], bytes, list[str]]:
-    """The lines of a head, its body, and those of its lines that ask for an upgrade."""
+    """Return the lines of a head, its body, and those of its lines that ask for an upgrade."""
     if chance.random() < 0.1:  # what is answered at once
         body = chance.choice(BODIES)
         return ["POST /v1/responses HTTP/1.1", "Host: x", f"Content-Length: {len(body)}"], body, []
@@ -107,7 +107,7 @@ def _make_request(chance: random.Random) -> tuple[list[str], bytes, list[str]]:
 
 
 def _is_made(lines: Sequence[str], upgrade: Sequence[str]) -> bool:
-    """Whether the upgrade that is asked for is made, or the request is broken for another reason."""
+    """Tell whether the upgrade that is asked for is made, or the request is broken for another reason."""
     return lines[0].startswith("GET ") and upgrade[-1:] in (["Upgrade: websocket"], ["Upgrade: WebSocket"])
 
 
@@ -123,7 +123,7 @@ def _encode(before: str, lines: Sequence[str], upgrade: Sequence[str], body: byt
 
 
 def _mutate(chance: random.Random, data: bytes) -> bytes:
-    """The bytes with one deleted, replaced or inserted, or with line ends of one character."""
+    """Return the bytes with one deleted, replaced or inserted, or with line ends of one character."""
     at = chance.randrange(len(data))
     byte = bytes([chance.choice((0, 9, 10, 13, 32, 58, 255, chance.randrange(256)))])
     made = (data[:at] + data[at + 1 :], data[:at] + byte + data[at + 1 :], data[:at] + byte + data[at:])
@@ -200,11 +200,11 @@ class Sides:
         }
 
     def ask_bare(self, case: Case) -> Said:
-        """What a bare server says."""
+        """Return what a bare server says."""
         return self._ask(HttpToolsProtocol, [case.plain[number : number + 1] for number in range(len(case.plain))])
 
     def ask(self, name: str, case: Case) -> Said:
-        """What the mock says."""
+        """Return what the mock says."""
         return self._ask(self.made[name], case.pieces)
 
     def _ask(self, make: Callable[..., Any], pieces: Sequence[bytes]) -> Said:
@@ -233,7 +233,7 @@ class Sides:
 
 
 def read_answers(said: bytes) -> Sequence[tuple[int, bytes]]:
-    """The statuses and bodies of answers that were written one after another; one that says to go on is none."""
+    """Return the statuses and bodies of answers written one after another, without those that say to go on."""
     answers = []
     while said:
         head, _, said = said.partition(b"\r\n\r\n")
@@ -249,7 +249,7 @@ def read_answers(said: bytes) -> Sequence[tuple[int, bytes]]:
 
 
 def expected(bare: Said, name: str, case: Case) -> Said:
-    """What the mock has to say where a bare server says this."""
+    """Return what the mock has to say where a bare server says this."""
     if name == "closing" and bare.answers:
         return Said(bare.answers[:1], True)
     for number, (_, body) in enumerate(bare.answers, 1):

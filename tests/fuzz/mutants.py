@@ -105,7 +105,7 @@ LARGEST_BODY = 1 << 20
 
 
 def mutated(sent: Sent, chance: Random, stock: Stock) -> Sent:
-    """A right request with one to three things changed."""
+    """Return a right request with one to three things changed."""
     for _ in range(chance.choice((1, 1, 1, 2, 3))):
         ways, weights = WAYS_IF_FORM if _is_form(sent) else WAYS_IF_JSON
         changed = chance.choices(ways, weights)[0](sent, chance, stock)
@@ -114,7 +114,7 @@ def mutated(sent: Sent, chance: Random, stock: Stock) -> Sent:
 
 
 def stock_of(seeds: Sequence[Sent]) -> Stock:
-    """What values are taken from: the bodies of right requests, and the samples."""
+    """Return what values are taken from: the bodies of right requests, and the samples."""
     bodies = [body for seed in seeds[:50] if not _is_form(seed) and isinstance(body := parse_body(seed.body)[0], dict)]
     return Stock([*bodies, *REQUESTS], [*NAMED, "x"])
 
@@ -170,7 +170,7 @@ def _change_dialect(sent: Sent, chance: Random, stock: Stock) -> Sent:
 
 
 def _change_field(sent: Sent, chance: Random, stock: Stock) -> Sent:
-    """A form with another name, with a part more or less, without a file name, or with another value."""
+    """Return a form with another name, with a part more or less, without a file name, or with another value."""
     name = chance.choice(FIELDS)
     parts = sent.body.split(b"--x")
     place = chance.randrange(len(parts))

@@ -42,18 +42,18 @@ class Found:
         return re.sub(r"\d+|'[^']*'", "…", self.complaint.partition("\n")[0])[:160]
 
     def to_json(self) -> Json:
-        """The case as `found.json` keeps it."""
+        """Return the case as `found.json` keeps it."""
         return {"was": self.complaint, "stand": self.stand, "sent": [item.to_json() for item in self.sent]}
 
 
 def kept() -> list[Found]:
-    """The cases that earlier runs have found."""
+    """Return the cases that earlier runs have found."""
     read = json.loads(KEPT.read_text(encoding="utf-8"))
     return [Found(entry["stand"], [*map(Sent.from_json, entry["sent"])], entry["was"]) for entry in read]
 
 
 def replay(made: Stand, sent: Sequence[Sent]) -> list[str]:
-    """The complaints about the last of some requests, and about the journal that they leave."""
+    """Return the complaints about the last of some requests, and about the journal that they leave."""
     found: list[str] = []
     for item in sent:
         found = complaints(made, item)
@@ -112,7 +112,7 @@ def _of_journal(stand: Stand) -> Iterator[str]:
 
 
 def _reduced(found: Found, make: MakeStand) -> Found | None:
-    """The case with requests left out that it does not need; None when it does not happen again."""
+    """Return the case with requests left out that it does not need; None when it does not happen again."""
 
     def happens(sent: Sequence[Sent]) -> bool:
         return any(Found("", (), problem).kind == found.kind for problem in replay(make(), sent))

@@ -28,7 +28,7 @@ class Sent:
     query: Mapping[str, Any] = field(default_factory=dict)
 
     def to_json(self) -> Json:
-        """The request as JSON, each byte of the body a character."""
+        """Return the request as JSON, each byte of the body a character."""
         return {
             "method": self.method,
             "path": self.path,
@@ -39,12 +39,12 @@ class Sent:
 
     @staticmethod
     def from_json(kept: Json) -> Sent:
-        """What `to_json` has written."""
+        """Return what `to_json` has written."""
         return Sent(**{**kept, "body": kept["body"].encode("latin-1")})
 
     @staticmethod
     def from_interaction(made: Interaction, query: Mapping[str, Any]) -> Sent:
-        """The request of an example."""
+        """Return the request of an example."""
         return Sent(made.method, made.uri.partition("?")[0], made.body, made.headers, query)
 
 
@@ -63,14 +63,14 @@ class Stand:
         return self.api.open(self.key).world
 
     def deliver(self, sent: Sent) -> Answer:
-        """The answer to a request; to an event it is the one that HTTP would give."""
+        """Return the answer to a request; to an event it is the one that HTTP would give."""
         if sent.method != SOCKET:
             return self.api.handle(ReceivedRequest(sent.method, sent.path, sent.headers, sent.query, sent.body))
         self._session.receive(sent.body)
         return self.world.exchanges[-1].answer
 
     def journal_since(self, count: int) -> list[Exchange]:
-        """The exchanges of the World after its first `count` ones."""
+        """Return the exchanges of the World after its first `count` ones."""
         return self.world.exchanges[count:]
 
     @property

@@ -42,13 +42,13 @@ def stands() -> Mapping[str, MakeStand]:
 
 
 def sampled() -> Stand:
-    """A mock that has stored nothing, and the samples of `POST /responses` in every dialect."""
+    """Return a mock that has stored nothing, and the samples of `POST /responses` in every dialect."""
     bodies = [json.dumps(body).encode() for body in REQUESTS]
     return Stand(_fresh(), [Sent("POST", f"{root}/responses", body) for body in bodies for root in API_ROOTS.values()])
 
 
 def remembering() -> Stand:
-    """A mock that has stored something of everything, and a request of each operation about it."""
+    """Return a mock that has stored something of everything, and a request of each operation about it."""
     mock = stored.remembering()
     seeds = [_of_operation(mock, id) for id in OPERATIONS]
     seeds += [Sent("POST", "/v1/responses", json.dumps(body).encode(), stored.AUTH) for body in stored.continuing()]
@@ -56,13 +56,13 @@ def remembering() -> Stand:
 
 
 def uploading() -> Stand:
-    """A mock that has stored nothing, and every form of the examples."""
+    """Return a mock that has stored nothing, and every form of the examples."""
     cases = (case for rule in RULES.values() for _, case in _cases(rule) if case.on == UPLOAD and case.raw)
     return Stand(_fresh(), [Sent.from_interaction(build_request(case, ()), {}) for case in cases])
 
 
 def recorded(folder: Path) -> MakeStand:
-    """A mock that has stored nothing, and the requests of the recordings below a folder."""
+    """Return a mock that has stored nothing, and the requests of the recordings below a folder."""
     seeds = [*_recorded_requests(folder)]
     return lambda: Stand(_fresh(), seeds)
 
@@ -87,7 +87,7 @@ def _of_case(case: Case) -> MakeStand:
 
 
 def _of_operation(mock: MockApi, id: str) -> Sent:
-    """A request of an operation, its body made up from the schema."""
+    """Return a request of an operation, its body made up from the schema."""
     method, path, query = stored.address(mock, id)
     schema = OPERATIONS[id].body_schema
     body = json.dumps(instance(load(schema), load(schema), Random(id), optional=0.5)).encode() if schema else b""

@@ -47,7 +47,7 @@ class TestACheck:
     GOOD = Sent("POST", "/v1/responses", b'{"model": "gpt-4.1", "input": "hi"}')
 
     def said(self, monkeypatch: pytest.MonkeyPatch, answer: Answer | Exception) -> list[str]:
-        """The complaints about an answer."""
+        """Return the complaints about an answer."""
 
         def handle(*request: object) -> Answer:
             if isinstance(answer, Exception):

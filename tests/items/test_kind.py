@@ -30,7 +30,7 @@ def kitchen() -> Iterator[None]:
 
         @item("kc", call_name="kitchen call", examples={"kitchen_call": after_message(CALL, OUTPUT)})
         def kitchen_call(dish: str) -> dict[str, Any]:
-            """The model orders a dish."""
+            """Return the model orders a dish."""
             return {"call_id": None, "dish": dish}
 
         input_item("kitchen_call_output", "What the kitchen serves.", output_of="kitchen_call", status=True)

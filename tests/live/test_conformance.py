@@ -76,7 +76,7 @@ class Quiet(ThreadingHTTPServer):
 
 @contextmanager
 def server(answer: Callable[[str, str, Any, bytes], Reply]) -> Iterator[str]:
-    """The base URL of a server that answers so."""
+    """Provide the base URL of a server that answers so."""
     with running(type("Own", (Handler,), {"answer": staticmethod(answer)})) as url:
         yield f"{url}/v1"
 
@@ -93,7 +93,7 @@ def running(handler: type[Handler]) -> Iterator[str]:
 
 
 def mocked(change: Callable[[str, str, Any], Any] = lambda method, path, body: body) -> Callable[..., Reply]:
-    """A mock whose JSON answers (of streams: each event) are changed."""
+    """Return a mock whose JSON answers (of streams: each event) are changed."""
     mock = MockApi(fallback=small_talk)
 
     def answer(method: str, path: str, headers: Any, raw: bytes) -> Reply:
@@ -392,7 +392,7 @@ class TestAWrongServer:
 
 
 def _due_grade(expected: Any, got: Any) -> str:
-    """The grade of an error that one of WRONG_ERRORS was done to."""
+    """Return the grade of an error that one of WRONG_ERRORS was done to."""
     return (
         "code"
         if "code" in got and all(got[name] == expected[name] for name in ("status", "param", "code"))
@@ -523,7 +523,7 @@ class TestNoSuchServer:
 
 @contextmanager
 def over_sockets(talk: Callable[[Any], None], refuse: int | None = None) -> Iterator[str]:
-    """The base URL of a server that talks so over each WebSocket, or refuses all with a status."""
+    """Provide the base URL of a server that talks so over each WebSocket, or refuses all with a status."""
 
     def check(connection: Any, request: Any) -> Any:
         return None if refuse is None else connection.respond(refuse, "No.\n")
@@ -651,7 +651,7 @@ SOME_MODELS = {
 
 
 def kinds_of_items() -> set[str]:
-    """The types of all items that a request may have."""
+    """Return the types of all items that a request may have."""
     root = load("CreateResponse")
 
     def types(schema: Any) -> Iterator[str]:

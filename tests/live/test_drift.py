@@ -36,7 +36,7 @@ def drifted(file: Path, change: Change | None = None) -> Result:
 
 
 def altered(**changes: Any) -> Change:
-    """The API, whose answers to `POST /responses` have other members now."""
+    """Return the API, whose answers to `POST /responses` have other members now."""
 
     def change(method: str, path: str, body: Any) -> Any:
         (one,) = recorded({**body})
@@ -191,7 +191,7 @@ def test_a_refusal_of_what_was_not_known_is_compared(tmp_path: Path) -> None:
 
 
 def talked(*steps: tuple[str, str, Any]) -> list[dict[str, Any]]:
-    """What a mock answers to these requests; `{0}` in a path or a text is the id that answer 0 gave."""
+    """Return what a mock answers to these requests; `{0}` in a path or a text is the id that answer 0 gave."""
     mock, made = MockApi(fallback=small_talk), []
     mock.open(HEADERS["authorization"].removeprefix("Bearer "))
     for number, (method, path, body) in enumerate(steps, 1):
@@ -327,7 +327,7 @@ def test_ids_are_replaced_wherever_they_stand() -> None:
 
 
 def in_turn(*answers: Any) -> Change:
-    """The API, which answers so, one after the other, and then as ever."""
+    """Return the API, which answers so, one after the other, and then as ever."""
     left = list(answers)
     return lambda *request: left.pop(0) if left else None
 

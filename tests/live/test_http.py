@@ -18,7 +18,7 @@ from tests.support.servers.live_server import over_tls
 
 @contextmanager
 def raw_server(*pieces: bytes, pause: float = 0.0) -> Iterator[str]:
-    """The base URL of a server that answers one request by these bytes, with pauses of so many seconds."""
+    """Provide the base URL of a server that answers one request by these bytes, with pauses of so many seconds."""
     with socket.create_server(("127.0.0.1", 0)) as listening:
         thread = threading.Thread(target=_answer, args=(listening, pieces, pause), daemon=True)
         thread.start()

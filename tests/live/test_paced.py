@@ -29,7 +29,7 @@ def in_turn(*answers: Reply) -> Change:
 
 
 def send_in_turn(*answers: Reply) -> tuple[Any, int, list[float]]:
-    """The reply to one request, how often it was sent, and the waits."""
+    """Return the reply to one request, how often it was sent, and the waits."""
     waits: list[float] = []
     with live(in_turn(*answers)) as (url, api):
         sender = Sender(behind(url), sleep=waits.append)

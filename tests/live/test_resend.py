@@ -28,7 +28,7 @@ def frames(side: str, *events: Event) -> list[Frame]:
 
 
 def talked(*events: Event, change: EventChange = lambda event: event) -> list[Frame]:
-    """What goes to and fro when these events are sent to a mock; `{0}` in an id is that of the response 0."""
+    """Return what goes to and fro when these events are sent to a mock; `{0}` in an id is that of the response 0."""
     socket, made, ids = Socket(), list[Frame](), list[str]()
     socket.mock.script(*[message("ok")] * len(events))
     for event in events:
@@ -72,7 +72,7 @@ def differences(folder: Path, *interactions: Interaction, change: EventChange | 
 
 
 def only(kind: str, change: Callable[[Event], Event | None], after: int = 0) -> EventChange:
-    """A change of the events of one kind, but for the first ones."""
+    """Return a change of the events of one kind, but for the first ones."""
     left = [None] * after
 
     def changed(event: Event) -> Event | None:

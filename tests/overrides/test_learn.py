@@ -147,7 +147,7 @@ class TestWhatTheApiRefused:
 
 
 def drift(*options: str) -> str:
-    """What `verify` counts as drift of answers."""
+    """Return what `verify` counts as drift of answers."""
     printed = run_cli("verify", *options, TAPE).stdout
     return next(line.split()[-1] for line in printed.splitlines() if line.startswith("answers"))
 

@@ -37,7 +37,7 @@ class Ops:
         return await Runner.run(self.agent, given, run_config=QUIET, **options)
 
     async def put_away(self, result):
-        """The state of a stopped run, to JSON text and back."""
+        """Return the state of a stopped run, to JSON text and back."""
         text = json.dumps(result.to_state().to_json())
         return await RunState.from_json(self.agent, json.loads(text))
 
@@ -52,7 +52,7 @@ def deploy(ref, call_id):
 
 
 def outputs(mock):
-    """The outputs of the last request, by `call_id`."""
+    """Return the outputs of the last request, by `call_id`."""
     sent = mock.exchanges[-1].request.body["input"]
     return {item["call_id"]: item["output"] for item in sent if item.get("type") == "function_call_output"}
 

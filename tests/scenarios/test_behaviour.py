@@ -25,7 +25,7 @@ NEVER = Gate()
 
 
 def found(mock: Mock) -> set[str]:
-    """All mistakes that the client of a test made, intended or not."""
+    """Return all mistakes that the client of a test made, intended or not."""
     return {mistake.mistake for mistake in client_mistakes_of(see_client(mock.world), strict=True)}
 
 
@@ -167,7 +167,7 @@ def test_the_same_request_twice_takes_two_turns(mock: Mock, wire: httpx.Client) 
 
 class TestAStreamWithoutAnEnd:
     def read(self, client: openai.OpenAI) -> str:
-        """The id of a response whose stream the SDK reads to where it stops, which is no error for it."""
+        """Return the id of a response whose stream the SDK reads to where it stops, which is no error for it."""
         events = list(client.responses.create(**HI, stream=True, background=True))
         assert events[-1].type != "response.completed"
         return str(events[0].response.id)  # type: ignore[union-attr]
@@ -205,7 +205,7 @@ class TestAStreamThatGoesOn:
 
 class TestAStreamThatIsResumed:
     def begin(self, mock: Mock, wire: httpx.Client) -> tuple[str, int]:
-        """The id of a background response whose stream breaks off, and the number of its last event."""
+        """Return the id of a background response whose stream breaks off, and the number of its last event."""
         mock.script(cut("Once upon a time.", after=4))
         with (
             pytest.raises(httpx.RemoteProtocolError),

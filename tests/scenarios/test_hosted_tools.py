@@ -17,7 +17,7 @@ HOURS = "We open at nine."
 
 
 def store_of(client, *texts):
-    """A vector store with a file for each text."""
+    """Return a vector store with a file for each text."""
     store = client.vector_stores.create(name="manual")
     for number, text in enumerate(texts):
         file = client.files.create(file=(f"{number}.txt", text.encode()), purpose="assistants")

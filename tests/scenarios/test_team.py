@@ -32,7 +32,7 @@ async def deploy(ref: str) -> str:
 
 
 def team(client, input_filter=None, model="gpt-4.1"):
-    """A planner who can hand over to ops; the filter decides what ops sees of the talk."""
+    """Return a planner who can hand over to ops; the filter decides what ops sees of the talk."""
     made = OpenAIResponsesModel(model, client)
     ops = Agent("Ops", instructions="You are ops.", model=made, tools=[deploy])
     transfer = handoff(ops, input_filter=input_filter)
@@ -97,7 +97,7 @@ async def test_a_filter_that_takes_all_of_the_hand_off_away_is_fine(mock, async_
 
 
 def without_calls(data: HandoffInputData) -> HandoffInputData:
-    """A filter with the classic bug: the call of the hand-off goes, its output stays."""
+    """Return a filter with the classic bug: the call of the hand-off goes, its output stays."""
     return replace(data, new_items=tuple(item for item in data.new_items if item.type != "handoff_call_item"))
 
 

@@ -27,7 +27,7 @@ def spoke(mock):
 
 
 def team(client, input_filter=None):
-    """A planner who can hand over to ops, each told about hand-offs in the words of the framework."""
+    """Return a planner who can hand over to ops, each told about hand-offs in the words of the framework."""
     model = OpenAIResponsesModel("gpt-4.1", client)
     ops = Agent("Ops", instructions=prompt_with_handoff_instructions("You are ops."), model=model, tools=[deploy])
     planner = prompt_with_handoff_instructions("You are the planner.")

@@ -40,7 +40,7 @@ def server() -> Iterator[Server]:
 
 
 def read_events(text: str) -> list[dict[str, Any]]:
-    """The data of every event of a stream, whose names must agree with it."""
+    """Return the data of every event of a stream, whose names must agree with it."""
     frames = [frame.split("\n") for frame in text.strip().split("\n\n")]
     events = [json.loads(data.removeprefix("data: ")) for _, data in frames]
     assert [name.removeprefix("event: ") for name, _ in frames] == [event["type"] for event in events]
@@ -48,7 +48,7 @@ def read_events(text: str) -> list[dict[str, Any]]:
 
 
 def body_of(answer: bytes) -> str:
-    """The body of a chunked HTTP answer."""
+    """Return the body of a chunked HTTP answer."""
     _, _, rest = answer.partition(b"\r\n\r\n")
     whole = b""
     while (size := int(rest[: rest.index(b"\r\n")], 16)) > 0:
@@ -143,7 +143,7 @@ class TestAClientThatLeaves:
 
 class TestABody:
     def answer(self, *messages: dict[str, Any]) -> list[Any]:
-        """What the app sends for a body that comes in these ASGI messages."""
+        """Return what the app sends for a body that comes in these ASGI messages."""
         waiting, sent = list(messages), []
 
         async def receive() -> Any:

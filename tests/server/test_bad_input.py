@@ -67,7 +67,7 @@ def post(server: Server, body: bytes, headers: dict[str, str] = JSON) -> Reply:
 
 
 def spoken(server: Server, *sent: bytes) -> bytes:
-    """What the server says to bytes until it closes the connection."""
+    """Return what the server says to bytes until it closes the connection."""
     with socket.create_connection((server.host, server.port), 10) as wire:
         for part in sent:
             wire.sendall(part)

@@ -56,13 +56,13 @@ def ask(wire: http.client.HTTPConnection, mock: Mock, **members: Any) -> http.cl
 
 
 def ended(mock: Mock, number: int = 1) -> EdgeTimes:
-    """The times of an exchange once nothing more goes out."""
+    """Return the times of an exchange once nothing more goes out."""
     assert wait_until(lambda: number in mock.world.edge and mock.world.edge[number].ended)
     return mock.world.edge[number]
 
 
 def read_raw(server: Server, mock: Mock, **members: Any) -> bytes:
-    """All bytes of an answer on a connection that the server then closes."""
+    """Return all bytes of an answer on a connection that the server then closes."""
     body = json.dumps({"model": "gpt-4.1", "input": "hi", **members}).encode()
     head = (
         f"POST /v1/responses HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer {mock.api_key}\r\nConnection: close\r\n"

@@ -35,7 +35,7 @@ def ask(api: MockApi, key: str = "sk-one", **members: Any) -> Answer:
 
 
 def sizes(api: MockApi, key: str = "sk-one") -> dict[str, int]:
-    """The entries of every table and list of a World that requests can add to."""
+    """Return the entries of every table and list of a World that requests can add to."""
     world = api.worlds[key]
     lists = {"exchanges": world.exchanges, "problems": world.problems, "approvals": list(world.approval_ledger)}
     return {name: len(getattr(world.store, name)) for name in TABLES} | {

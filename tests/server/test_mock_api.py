@@ -35,7 +35,7 @@ def scripted() -> MockApi:
 
 @contextmanager
 def added(method: str, template: str, check: Any) -> Iterator[None]:
-    """An endpoint and a rule on it, for the time of a block."""
+    """Provide an endpoint and a rule on it, for the time of a block."""
 
     def handler(request: Request, world: Any) -> Answer:
         """Nothing."""
@@ -225,7 +225,7 @@ class TestWhatOnlyTheUserCanFix:
     @pytest.mark.parametrize(("headers", "noted"), [(AUTH, 1), ({}, 0)])
     def test_is_a_rule_of_theirs_that_raises(self, headers: dict[str, str], noted: int) -> None:
         def clumsy(request: Request) -> Iterator[dict[str, Any]]:
-            """A rule that trips over a header it did not expect to be absent."""
+            """Yield a rule that trips over a header it did not expect to be absent."""
             yield {"value": request.headers["x-value"]}
 
         with added("POST", "/test_mock", clumsy):

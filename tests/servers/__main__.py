@@ -69,7 +69,7 @@ def _cells(report: dict[str, Any]) -> Iterator[str]:
 
 
 def examined(kind: Kind, reports: Path | None) -> tuple[dict[str, Any], float]:
-    """The report on a server, which is started for it, and the seconds it took."""
+    """Return the report on a server, which is started for it, and the seconds it took."""
     made = prepared(kind.environment)
     with (
         tempfile.TemporaryDirectory() as folder,
@@ -91,7 +91,7 @@ def examined(kind: Kind, reports: Path | None) -> tuple[dict[str, Any], float]:
 
 @contextmanager
 def started(kind: Kind, start: Start) -> Iterator[None]:
-    """A server that answers, and is ended afterwards."""
+    """Provide a server that answers, and is ended afterwards."""
     command, own = kind.command(start)
     log = start.home / "output.txt"
     with log.open("w") as output:

@@ -30,7 +30,7 @@ class Start:
     upstream: str
 
     def tool(self, name: str) -> str:
-        """A program of the environment."""
+        """Return a program of the environment."""
         return str(self.made / "bin" / name)
 
 
@@ -57,7 +57,7 @@ def _own(start: Start) -> Command:
 
 
 def _litellm(start: Start) -> Command:
-    """A proxy in front of the mock: every model is passed through to its Responses API."""
+    """Return a proxy in front of the mock: every model is passed through to its Responses API."""
     through = {"model": "openai/*", "api_base": start.upstream, "api_key": "sk-upstream-0123456789"}
     config = {"model_list": [{"model_name": "*", "litellm_params": through}], "general_settings": {"master_key": KEY}}
     file = start.home / "config.yaml"
@@ -86,7 +86,7 @@ def _hermes(start: Start) -> Command:
 
 
 def _hosted(program: str) -> Callable[[Start], Command]:
-    """A server for hosted agents of Foundry, whose agent asks the mock."""
+    """Return a server for hosted agents of Foundry, whose agent asks the mock."""
 
     def command(start: Start) -> Command:
         model = {"OPENAI_BASE_URL": start.upstream, "OPENAI_API_KEY": "sk-upstream-0123456789"}
@@ -111,5 +111,5 @@ KINDS = {
 
 
 def variables(kind: Kind, start: Start, own: Mapping[str, str]) -> dict[str, str]:
-    """The environment that a server sees: nothing of the user's but the path."""
+    """Return the environment that a server sees: nothing of the user's but the path."""
     return {"PATH": os.environ["PATH"], "HOME": str(start.home), **ALONE, **own}

@@ -12,16 +12,16 @@ from harness.world.world import World
 
 
 def ask(input: Any = "hi", **members: Any) -> ApiCall:
-    """A request for a response, in a World of its own."""
+    """Return a request for a response, in a World of its own."""
     return ApiCall(Request("POST", "/responses", body={"model": "gpt-4.1", "input": input, **members}), World())
 
 
 def texts(items: list[Item]) -> list[str]:
-    """The texts of messages."""
+    """Return the texts of messages."""
     return [item.members["content"][0]["text"] for item in items]
 
 
 def answer(script: Script, input: Any = "hi", **members: Any) -> str:
-    """The text of the turn that a request takes."""
+    """Return the text of the turn that a request takes."""
     (text,) = texts(script.next(ask(input, **members)).lines)
     return text

@@ -12,7 +12,7 @@ AUTH = {"authorization": "Bearer sk-contract"}
 
 
 def request(body: Any = None, **members: Any) -> Request:
-    """A request for a response that says this besides what each says."""
+    """Return a request for a response that says this besides what each says."""
     whole = {"model": "gpt-4.1", "input": "hi", **(body or {})}
     return Request(
         "POST", "/responses", AUTH, {}, whole, operation="POST /responses", schema="CreateResponse", **members
@@ -20,6 +20,6 @@ def request(body: Any = None, **members: Any) -> Request:
 
 
 def refused(sent: Request, world: World | None = None) -> str | None:
-    """The rule that refuses a request, if one does."""
+    """Return the rule that refuses a request, if one does."""
     refusal = check(sent, world or World())
     return refusal.rule.id if refusal else None

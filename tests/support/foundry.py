@@ -50,19 +50,19 @@ class Project:
 
 
 def names_request(answer: Answer) -> bool:
-    """Whether a refusal's message ends with the id of its request."""
+    """Tell whether a refusal's message ends with the id of its request."""
     return "[Request ID: " in str(answer.body.get("error", {}).get("message"))
 
 
 def said(answer: Answer) -> str:
-    """The message of a refusal by a project's own service, without the id of the request that it ends with."""
+    """Return the message of a refusal by a project's own service, without the id of the request that it ends with."""
     message, ending = str(answer.body["error"]["message"]), f" [Request ID: {answer.headers['x-request-id']}]"
     assert message.endswith(ending), message
     return message.removesuffix(ending)
 
 
 def upload(project: Project, purpose: str = "assistants", root: str = PROJECT, name: str = "planets.txt") -> Json:
-    """The file of an upload."""
+    """Return the file of an upload."""
     lines = ["--b", 'content-disposition: form-data; name="purpose"', "", purpose, "--b"]
     lines += [f'content-disposition: form-data; name="file"; filename="{name}"', "", "Jupiter is the largest.", "--b--"]
     headers = {"api-key": "mine", "authorization": "Bearer mine", "content-type": "multipart/form-data; boundary=b"}

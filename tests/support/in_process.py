@@ -18,7 +18,7 @@ KEY = "sk-unit"
 
 
 def post(api: MockApi, body: Any, path: str = "/v1/responses", key: str = KEY, **headers: str) -> Answer:
-    """The answer to one request, whatever it is; a body of bytes is sent as it stands."""
+    """Return the answer to one request, whatever it is; a body of bytes is sent as it stands."""
     raw = body if isinstance(body, bytes) else orjson.dumps(body)
     return api.handle(ReceivedRequest("POST", path, {"authorization": f"Bearer {key}", **headers}, raw=raw))
 
@@ -34,7 +34,7 @@ class Client:
         self.world = self.mock.world
 
     def send(self, call: str, body: Any = None, **query: Any) -> Answer:
-        """The answer to one request; texts in `query` are its parameters."""
+        """Return the answer to one request; texts in `query` are its parameters."""
         method, _, path = call.partition(" ")
         raw = orjson.dumps(body) if body is not None else b""
         answer = self.api.handle(ReceivedRequest(method, f"/v1{path}", {"authorization": f"Bearer {KEY}"}, query, raw))
@@ -44,22 +44,22 @@ class Client:
         return answer
 
     def ask(self, input: Any = "hi", **members: Any) -> Answer:
-        """The answer to a `POST /responses`."""
+        """Return the answer to a `POST /responses`."""
         tools = {"tools": list(self.tools)} if self.tools else {}
         return self.send("POST /responses", {"model": "gpt-4.1", "input": input, **tools, **members})
 
 
 def user(text: str) -> dict[str, Any]:
-    """A message of a user."""
+    """Return a message of a user."""
     return {"role": "user", "content": text}
 
 
 def error(answer: Answer) -> tuple[Any, ...]:
-    """The status, message, param and code of a refusal."""
+    """Return the status, message, param and code of a refusal."""
     detail = answer.body["error"]
     return answer.status, detail["message"], detail["param"], detail["code"]
 
 
 def types(answer: Answer) -> list[str]:
-    """The types of the events of a stream, without the prefix that all have."""
+    """Return the types of the events of a stream, without the prefix that all have."""
     return [event["type"].removeprefix("response.") for event in answer.events or ()]

@@ -18,24 +18,24 @@ Learn = Callable[..., str]
 
 
 def taken(**body: Any) -> dict[str, Any]:
-    """An exchange whose request the API took, though the mock would not."""
+    """Return an exchange whose request the API took, though the mock would not."""
     (one,) = recorded(HI)
     return {**one, "recorded_at": "2026-05-05T00:00:00Z", "request": {**ASK, **body}}
 
 
 def refused(message: str, param: str | None, code: str | None = None, **body: Any) -> dict[str, Any]:
-    """An exchange whose request the API refused, though the mock would not."""
+    """Return an exchange whose request the API refused, though the mock would not."""
     one = exchange(1, {**ASK, **body}, 400, error(message, param=param, code=code))
     return {**one, "recorded_at": "2026-05-05T00:00:00Z"}
 
 
 def contract() -> Overrides:
-    """The learned contract."""
+    """Return the learned contract."""
     return parse_overrides(Path("contract.yaml").read_text())
 
 
 def verdict(**body: Any) -> str:
-    """What the mock with the learned contract says to a request: the message, or nothing."""
+    """Return what the mock with the learned contract says to a request: the message, or nothing."""
     world = World()
     world.overrides = contract()
     headers = {"authorization": "Bearer sk-x", "content-type": "application/json"}

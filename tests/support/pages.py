@@ -31,7 +31,7 @@ class Scripts(HTMLParser):
 
 
 def in_page(page: str) -> tuple[Run, list[ShownCase]]:
-    """The run and the cases in a page."""
+    """Return the run and the cases in a page."""
     data = Scripts(page).found
     run = read_text(data["run"], Run)
     return run, [read_text(data[f"case-{number}"], ShownCase) for number in range(len(run.cases))]

@@ -70,27 +70,27 @@ def run(
 
 
 def children(pid: int) -> list[int]:
-    """The processes that a process has started and that still run, the oldest first."""
+    """Return the processes that a process has started and that still run, the oldest first."""
     listed = subprocess.run(["ps", "--ppid", str(pid), "-o", "pid="], capture_output=True, text=True, check=False)
     return sorted(map(int, listed.stdout.split()))
 
 
 def free_port() -> int:
-    """A port of this machine on which nothing listens."""
+    """Return a port of this machine on which nothing listens."""
     with socket.socket() as probe:
         probe.bind(("127.0.0.1", 0))
         return int(probe.getsockname()[1])
 
 
 def is_listening(port: int) -> bool:
-    """Whether something listens on a port of this machine."""
+    """Tell whether something listens on a port of this machine."""
     with suppress(OSError), socket.create_connection(("127.0.0.1", port), timeout=1):
         return True
     return False
 
 
 def wait_until(condition: Callable[[], object], seconds: float = SECONDS) -> bool:
-    """Whether a condition comes true within so many seconds."""
+    """Tell whether a condition comes true within so many seconds."""
     end = time.monotonic() + seconds
     while not (met := bool(condition())) and time.monotonic() < end:
         time.sleep(0.01)

@@ -38,7 +38,7 @@ class ProjectClient:
         )
 
     def get(self, path: str, **query: str) -> Any:
-        """The body of what is there."""
+        """Return the body of what is there."""
         answer = self.ask(f"GET {path}", **query)
         assert answer.status == 200, answer.body
         return answer.body

@@ -27,7 +27,7 @@ OUTPUT = {"type": "function_call_output", "call_id": "call_1", "output": "ok"}
 
 
 def exchange(number: int, request: Any, status: int, answer: Any, **more: Any) -> dict[str, Any]:
-    """One exchange in the form of exchange JSONL."""
+    """Return one exchange in the form of exchange JSONL."""
     return {
         "id": f"project/tape.jsonl#{number}",
         "provider": "openai",
@@ -62,17 +62,17 @@ def write_jsonl(folder: Path, exchanges: Sequence[dict[str, Any]], name: str = "
 
 
 def response(*output: Json, status: str = "completed", **members: Any) -> Json:
-    """A response with these items, as far as a script is made of it."""
+    """Return a response with these items, as far as a script is made of it."""
     return {"object": "response", "id": "resp_1", "status": status, "output": list(output), **members}
 
 
 def error(text: str, **more: Any) -> dict[str, Any]:
-    """The body of a refusal."""
+    """Return the body of a refusal."""
     return {"error": {"message": text, "type": "invalid_request_error", "param": None, "code": None, **more}}
 
 
 def judged(tmp_path: Path, *files: Path, jobs: int = 1, respelled: bool = False) -> tuple[Tally, dict[str, Any]]:
-    """The tally of some files, and its JSON, which must be as its schema says."""
+    """Return the tally of some files, and its JSON, which must be as its schema says."""
     spools = tmp_path / "spools"
     spools.mkdir(exist_ok=True)
     tally = verify_recordings(files, spools, jobs, JudgeOptions(respelled=respelled))
@@ -84,7 +84,7 @@ def judged(tmp_path: Path, *files: Path, jobs: int = 1, respelled: bool = False)
 
 
 def judge(tmp_path: Path, exchanges: list[dict[str, Any]]) -> dict[str, Any]:
-    """The JSON of `harness verify` for these exchanges."""
+    """Return the JSON of `harness verify` for these exchanges."""
     return judged(tmp_path, write_jsonl(tmp_path, exchanges))[1]
 
 
@@ -106,7 +106,7 @@ def sse(*events: dict[str, Any]) -> bytes:
 def over_http(
     request: Any = None, answer: Any = None, *, status: int = 200, uri: str = URI, **members: Any
 ) -> Interaction:
-    """A `POST /responses` with JSON on both sides."""
+    """Return a `POST /responses` with JSON on both sides."""
     body = b"" if request is None else compact(request)
     chunks = () if answer is None else ((0.25, compact(answer)),)
     plain = {"headers": JSON, "answer_headers": JSON, "chunks": chunks, "reason": "OK", **members}
@@ -114,12 +114,12 @@ def over_http(
 
 
 def streamed(*chunks: bytes, request: Any = None, **members: Any) -> Interaction:
-    """A stream in these chunks, a tenth of a second apart."""
+    """Return a stream in these chunks, a tenth of a second apart."""
     timed = tuple((number / 10, chunk) for number, chunk in enumerate(chunks, 1))
     return over_http(request, answer_headers=STREAM, chunks=timed, **members)
 
 
 def socket(*frames: tuple[str, Any]) -> Interaction:
-    """A WebSocket with frames of `client` and `server`."""
+    """Return a WebSocket with frames of `client` and `server`."""
     timed = tuple((number / 10, side, compact(event).decode()) for number, (side, event) in enumerate(frames, 1))
     return Interaction("GET", "wss://api.openai.com/v1/responses", status=101, frames=timed)

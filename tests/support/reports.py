@@ -35,30 +35,30 @@ FAILED = ReportCase(
 
 
 def make_mock(turn: list[TurnLine] | None = None) -> MockApi:
-    """A mock that answers everything with this turn."""
+    """Return a mock that answers everything with this turn."""
     mock = MockApi(fallback=lambda _: turn or [message("ok")])
     mock.open(KEY)
     return mock
 
 
 def post(mock: MockApi, body: Json | bytes, path: str = "/v1/responses", **headers: str) -> Any:
-    """The body of the answer to one request."""
+    """Return the body of the answer to one request."""
     return in_process.post(mock, body, path, KEY, **headers).body
 
 
 def ask(mock: MockApi, input: Any, **members: Any) -> Any:
-    """The answer to a `POST /responses`."""
+    """Return the answer to a `POST /responses`."""
     return post(mock, {"model": "gpt-4.1", "input": input, **members})
 
 
 def fill_case(world: World, outcome: str = "passed", *allowed: str, why: str = "", judged: bool = True) -> ReportCase:
-    """A case with what is found in the exchanges of a World."""
+    """Return a case with what is found in the exchanges of a World."""
     case = ReportCase("test_a.py::test_it", "test_a.py", 3, outcome, 0.1, why=why)
     return fill_report_case(case, world, losses_of(world.exchanges), allowed, judged=judged)
 
 
 def passed_with(*inputs: str) -> ReportCase:
-    """A test that sent these inputs and passed."""
+    """Return a test that sent these inputs and passed."""
     mock = make_mock()
     for input in inputs or ("hi",):
         ask(mock, input)
@@ -66,16 +66,16 @@ def passed_with(*inputs: str) -> ReportCase:
 
 
 def make_report(*cases: ReportCase, **hit: set[str]) -> Report:
-    """A report of these cases; `hit` is what they cover in each dimension."""
+    """Return a report of these cases; `hit` is what they cover in each dimension."""
     return Report(cases, hit={name: frozenset(hit.get(name, ())) for name in DIMENSIONS})
 
 
 def passed(id: str = "test_b.py::test_ok", **members: object) -> ReportCase:
-    """A case that passed, with other members."""
+    """Return a case that passed, with other members."""
     return replace(ReportCase(id, "test_b.py", 1, "passed", 0.5), **members)
 
 
 def read_cases(file: Path) -> dict[str, ReportCase]:
-    """The tests of a JSON report by their names; the report must be as its schema says."""
+    """Return the tests of a JSON report by their names; the report must be as its schema says."""
     jsonschema.validate(json.loads(file.read_text()), json.loads((schemas_directory() / "report.json").read_text()))
     return {case.id.rpartition("::")[2]: case for case in read_report(file).cases}

@@ -15,7 +15,7 @@ BODIES: list[Json] = [case.body for case in CASES if isinstance(case.body, dict)
 
 
 def request_for(*bodies: Json, dialect: str = "openai") -> Request:
-    """A request to `POST /responses` with the members of all these bodies; the last one of each name counts."""
+    """Return a request to `POST /responses` with the members of all these bodies; the last one of each name counts."""
     body = {name: value for members in (MINIMAL_REQUEST, *bodies) for name, value in members.items()}
     return Request(
         *("POST", "/responses", EXAMPLE_HEADERS, {}, body, orjson.dumps(body)),

@@ -21,21 +21,21 @@ Write = Callable[..., Path]
 
 
 def world_of(path: Path) -> World:
-    """A World that a script file has scripted."""
+    """Return a World that a script file has scripted."""
     mock = Mock()
     load_script_file(path).apply(mock)
     return mock.world
 
 
 def take_turn(world: World, **body: Any) -> Sequence[TurnLine]:
-    """The lines of the turn that a request takes."""
+    """Return the lines of the turn that a request takes."""
     return world.script.next(
         ApiCall(Request("POST", "/responses", body={"model": "gpt-4.1", "input": "hi", **body}), world)
     ).lines
 
 
 def complaint(path: Path) -> str:
-    """What is wrong with a script file, without its folder."""
+    """Return what is wrong with a script file, without its folder."""
     with pytest.raises(ScriptError) as caught:
         load_script_file(path)
     return str(caught.value).replace(f"{path.parent}/", "")

@@ -29,12 +29,12 @@ def ask(key=os.environ.get("OPENAI_API_KEY"), url=os.environ.get("OPENAI_BASE_UR
 
 
 def program(text: str) -> list[str]:
-    """A command whose function `ask` sends a request."""
+    """Return a command whose function `ask` sends a request."""
     return ["--", sys.executable, "-c", ASK + text]
 
 
 def environment(**more: str) -> dict[str, str]:
-    """That of this process, in which a program finds the harness."""
+    """Return that of this process, in which a program finds the harness."""
     return {**os.environ, "PYTHONPATH": str(ROOT), **more}
 
 

@@ -48,7 +48,7 @@ class Asked:
 
 
 def transcript(case: ShownCase, number: int) -> list[Any]:
-    """The transcript of an exchange."""
+    """Return the transcript of an exchange."""
     shown = next(exchange for exchange in case.exchanges if exchange.number == number)
     read: list[Any] = PoolReader(case.pool).value(shown.transcript)
     return read
@@ -60,6 +60,6 @@ def places(case: ShownCase, number: int) -> list[tuple[str, int, str, str]]:
 
 
 def read(case: ShownCase, number: int, member: str) -> Any:
-    """A member of an exchange, with what stands in the pool."""
+    """Return a member of an exchange, with what stands in the pool."""
     shown: ShownExchange = next(exchange for exchange in case.exchanges if exchange.number == number)
     return PoolReader(case.pool).value(orjson.loads(orjson.dumps(getattr(shown, member))))

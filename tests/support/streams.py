@@ -48,7 +48,7 @@ NOW = 1788812320
 
 
 def response(*items, status="completed", **members):
-    """A completed response with these items."""
+    """Return a completed response with these items."""
     ids = Ids("stream")
     name = ids.response(NOW)
     cut_off = {"status": "incomplete"} if status == "incomplete" else {}
@@ -85,7 +85,7 @@ def response(*items, status="completed", **members):
 
 
 def types(stream):
-    """The event types without `response.`, runs of deltas as one."""
+    """Return the event types without `response.`, runs of deltas as one."""
     names = [event["type"].removeprefix("response.") for event in stream]
     return [name for name, before in zip(names, ["", *names], strict=False) if name != before]
 
@@ -99,7 +99,7 @@ def deltas(stream, stem):
 
 
 def between(stream):
-    """The events of the items alone."""
+    """Return the events of the items alone."""
     return types(stream)[2:-1]
 
 

@@ -51,16 +51,16 @@ class Desk:
         return self.send(f"POST /threads/{thread}/runs", {"assistant_id": self.assistant, **members})
 
     def stream(self, *turn: Any, **members: Any) -> list[Json]:
-        """The events of a run on a new thread in which the model says this turn."""
+        """Return the events of a run on a new thread in which the model says this turn."""
         self.mock.script(list(turn))
         return list(self.run(self.thread("hi"), stream=True, **members).events or ())
 
     def read(self, run: Json) -> Json:
-        """The run as it stands, which moves it on."""
+        """Return the run as it stands, which moves it on."""
         return self.send(f"GET {path(run)}").body
 
     def settled(self, run: Json) -> Json:
-        """The run at its end, or as it waits."""
+        """Return the run at its end, or as it waits."""
         while run["status"] in ("queued", "in_progress", "cancelling"):
             run = self.read(run)
         return run
@@ -81,7 +81,7 @@ def path(run: Json) -> str:
 
 
 def names(events: list[Json]) -> list[str]:
-    """The names of events, of a row of the same one."""
+    """Return the names of events, of a row of the same one."""
     return [name for name, _ in groupby(event["event"] for event in events)]
 
 
@@ -94,12 +94,12 @@ def wire(events: list[Json]) -> str:
 
 
 def data(events: list[Any], name: str) -> list[Any]:
-    """What the events of this name carry."""
+    """Return what the events of this name carry."""
     return [event["data"] for event in events if event["event"] == name]
 
 
 def made_with(desk: Desk, call: str, body: dict[str, Any]) -> dict[str, Any]:
-    """The vector store that is made with another object, of one file."""
+    """Return the vector store that is made with another object, of one file."""
     stores = [{"file_ids": [desk.mock.file("a.txt", "Paris")], "metadata": {"a": "b"}}]
     made = desk.send(call, {**body, "tool_resources": {"file_search": {"vector_stores": stores}}}).body
     (id,) = made["tool_resources"]["file_search"]["vector_store_ids"]

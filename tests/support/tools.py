@@ -18,7 +18,7 @@ def functions(*names: str) -> list[Json]:
 
 
 def strict_function(name: str, **properties: str) -> Json:
-    """A strict function with these properties, each with its JSON type."""
+    """Return a strict function with these properties, each with its JSON type."""
     schema = {
         "type": "object",
         "properties": {member: {"type": kind} for member, kind in properties.items()},
@@ -29,13 +29,13 @@ def strict_function(name: str, **properties: str) -> Json:
 
 
 def mcp_tool(label: str) -> Json:
-    """A hosted MCP server whose calls need no approval."""
+    """Return a hosted MCP server whose calls need no approval."""
     url = f"https://{label}.example.org/mcp"
     return {"type": "mcp", "server_label": label, "server_url": url, "require_approval": "never"}
 
 
 def tools_for(*turns: Any) -> list[Json]:
-    """What a request declares so that the model may make the calls of these turns, whatever their arguments."""
+    """Return what a request declares so that the model may make the calls of these turns, whatever their arguments."""
     made: list[Json] = []
     for tool in (tool for turn in turns for tool in _tools_of(turn)):
         if tool not in made:

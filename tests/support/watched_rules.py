@@ -87,7 +87,7 @@ class WatchedParts:
 
 
 def watch_request(request: Request, reads: set[str]) -> Any:
-    """A request that notes what is read of it; whether its body is an object may always be asked."""
+    """Return a request that notes what is read of it; whether its body is an object may always be asked."""
     body = WatchedMembers(request.body, reads) if isinstance(request.body, dict) else request.body
     instead = {
         **{name: getattr(request, name) for name in PLANNED_BY},

@@ -30,28 +30,28 @@ class Socket:
         self.session = session
 
     def send(self, event: Any) -> list[Event]:
-        """The server's events for one event of the client; bytes and texts are sent as they are."""
+        """Return the server's events for one event of the client; bytes and texts are sent as they are."""
         raw = event if isinstance(event, bytes | str) else orjson.dumps(event)
         events = list(self.session.receive(raw))
         assert [check_answer("ResponsesServerEvent", answer) for answer in events] == [None] * len(events)
         return events
 
     def create(self, input: Any = "hi", **members: Any) -> list[Event]:
-        """The events for a `response.create`."""
+        """Return the events for a `response.create`."""
         return self.send({"type": "response.create", "model": "gpt-4.1", "input": input, **members})
 
     def made(self, input: Any = "hi", **members: Any) -> Event:
-        """The response that a `response.create` leads to."""
+        """Return the response that a `response.create` leads to."""
         last = self.create(input, **members)[-1]
         assert last["type"] == "response.completed", last
         return dict(last["response"])
 
     def refused(self, **members: Any) -> tuple[Any, ...]:
-        """The status, code, param and message with which a `response.create` is refused, by one event alone."""
+        """Return the status, code, param and message with which a `response.create` is refused, by one event alone."""
         return error(*self.create(**members))
 
     def steer(self, id: str, input: Any = "Be brief.", **members: Any) -> list[Event]:
-        """The events for a `response.steer`."""
+        """Return the events for a `response.steer`."""
         return self.send({"type": "response.steer", "previous_response_id": id, "input": input, **members})
 
     @property
@@ -61,39 +61,39 @@ class Socket:
 
 
 def error(event: Event) -> tuple[Any, ...]:
-    """What an `error` event says."""
+    """Return what an `error` event says."""
     assert event["type"] == "error"
     assert event["error"]["type"] == "invalid_request_error"
     return event["status"], event["error"]["code"], event["error"]["param"], event["error"]["message"]
 
 
 def types(events: list[Event]) -> list[str]:
-    """The types of events, without what they have in common."""
+    """Return the types of events, without what they have in common."""
     return [event["type"].removeprefix("response.") for event in events]
 
 
 def frames_of(side: str, *events: Any) -> list[Frame]:
-    """The frames in which one side sends these events."""
+    """Return the frames in which one side sends these events."""
     return [(0.0, side, event if isinstance(event, str) else orjson.dumps(event).decode()) for event in events]
 
 
 def connection(*frames: Frame, **members: Any) -> Interaction:
-    """A recorded WebSocket."""
+    """Return a recorded WebSocket."""
     return Interaction("GET", URI, status=101, frames=frames, **members)
 
 
 def frames_sent(socket: Socket, *events: Any) -> list[Frame]:
-    """The frames of both sides when these events are sent to a mock."""
+    """Return the frames of both sides when these events are sent to a mock."""
     return [frame for event in events for frame in (*frames_of(CLIENT, event), *frames_of(SERVER, *socket.send(event)))]
 
 
 def create(input: Any = "hi", **members: Any) -> dict[str, Any]:
-    """A `response.create`."""
+    """Return a `response.create`."""
     return {"type": "response.create", "model": "gpt-4.1", "input": input, **members}
 
 
 def cassette(folder: Path, *interactions: Interaction) -> Path:
-    """A cassette with these interactions."""
+    """Return a cassette with these interactions."""
     file = folder / "it.yaml"
     file.write_text(
         dump_cassette(CassetteHeader(dialect="openai", recorded="2026-09-21"), interactions), encoding="utf-8"
@@ -102,7 +102,7 @@ def cassette(folder: Path, *interactions: Interaction) -> Path:
 
 
 def scripted(*turns: Any) -> Socket:
-    """A connection to a mock with this script."""
+    """Return a connection to a mock with this script."""
     socket = Socket()
     socket.mock.script(*turns)
     return socket

@@ -11,6 +11,6 @@ NOW = 1788812320
 
 
 def wire(made: Item, **options: Any) -> dict[str, Any]:
-    """An item with its ids."""
+    """Return an item with its ids."""
     ids = Ids("items")
     return render_item(made, ids, ids.response(NOW), NOW, **options)

@@ -23,7 +23,7 @@ CLOCK = {"type": "function", "name": "get_time", "parameters": None}
 
 
 def said(**body: Any) -> Any:
-    """The one item that answers a request."""
+    """Return the one item that answers a request."""
     (item,) = small_talk(
         ApiCall(Request("POST", "/responses", body={"model": "gpt-4.1", "input": "hi", **body}), World())
     )

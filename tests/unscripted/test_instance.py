@@ -200,7 +200,7 @@ def test_texts_and_numbers_are_those_of_the_user_where_they_fit(schema: Any, sai
 
 
 def nested(depth: int) -> Any:
-    """A schema of objects in objects."""
+    """Return a schema of objects in objects."""
     made: Any = {"type": "null"}
     for _ in range(depth):
         made = {"type": "object", "properties": {"a": made}, "required": ["a"]}
@@ -208,7 +208,7 @@ def nested(depth: int) -> Any:
 
 
 def doubled(times: int, of: str = "anyOf") -> Any:
-    """A schema of a few definitions, each of which names the next one twice."""
+    """Return a schema of a few definitions, each of which names the next one twice."""
     two = {
         f"A{n}": {of: [{"$ref": f"#/$defs/A{n + 1}"}, {"type": "integer", "allOf": [{"$ref": f"#/$defs/A{n + 1}"}]}]}
         for n in range(times)

@@ -19,7 +19,7 @@ AT = 1776333600
 def entry(
     method: str, uri: str, body: Any, answer: Any, status: int = 200, headers: Mapping[str, str] | None = None
 ) -> dict[str, Any]:
-    """One exchange as the test proxy writes it."""
+    """Return one exchange as the test proxy writes it."""
     return {
         "RequestUri": uri,
         "RequestMethod": method,
@@ -32,7 +32,7 @@ def entry(
 
 
 def call(line: str, body: Any = None, answer: Any = None, status: int = 200) -> dict[str, Any]:
-    """One exchange with a project, `GET /agents`, whose client takes part in every preview."""
+    """Return one exchange with a project, `GET /agents`, whose client takes part in every preview."""
     method, path = line.split()
     one = entry(method, f"{PROJECT}{path}?api-version=v1", body, answer, status)
     features = ",".join(f"{name}=V1Preview" for name in ("MemoryStores", "Skills", "HostedAgents"))
@@ -47,7 +47,7 @@ def proxy_file(folder: Path, *entries: dict[str, Any], name: str = "tape.json") 
 
 
 def version(number: int = 1, **definition: Any) -> dict[str, Any]:
-    """A version of the agent `helper` as the service answers it."""
+    """Return a version of the agent `helper` as the service answers it."""
     return {
         "metadata": {},
         "object": "agent.version",
@@ -62,6 +62,6 @@ def version(number: int = 1, **definition: Any) -> dict[str, Any]:
 
 
 def made(number: int = 1, **definition: Any) -> dict[str, Any]:
-    """The creation of a version of the agent `helper`."""
+    """Return the creation of a version of the agent `helper`."""
     answer = version(number, **definition)
     return entry("POST", VERSIONS, {"definition": answer["definition"]}, answer)

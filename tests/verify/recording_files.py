@@ -31,7 +31,7 @@ def based(raw: bytes) -> str:
 
 
 def vcr(request: Any = SENT, body: Any = None, answer: dict[str, Any] | None = None, **headers: list[str]) -> Any:
-    """An exchange as vcrpy writes it."""
+    """Return an exchange as vcrpy writes it."""
     said = {"headers": {**SAID_IN, **headers}, "body": {"string": GOT if body is None else body}}
     return {
         "request": {"method": "POST", "uri": URL, "headers": ASKED_IN, "body": request},

@@ -55,7 +55,7 @@ CONVERSATION = [
 
 
 def failures(exchanges: list[Recorded]) -> list[str]:
-    """What the judge reports as failures of its own."""
+    """Return what the judge reports as failures of its own."""
     world = World("recording")
     verdicts = (verdict for one in exchanges for verdict in judge_exchange(one, world, True))
     return [

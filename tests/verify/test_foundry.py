@@ -105,7 +105,7 @@ def test_an_id_of_a_workflow_or_a_hosted_agent_is_not_made_up(tmp_path: Path) ->
 
 
 def respelled(tmp_path: Path, *entries: dict[str, Any]) -> dict[str, Any]:
-    """The differences between the recorded answers and the mock's own, by their place."""
+    """Return the differences between the recorded answers and the mock's own, by their place."""
     report = judged(tmp_path, proxy_file(tmp_path, *entries), respelled=True)[1]
     assert report["unreadable"] == []
     return {found["at"]: (found["recorded"], found["mock"]) for found in report["respelled"]["different"]}
@@ -235,7 +235,7 @@ class TestErrorsOfAProject:
     """In the words of the mock; `--respell` compares the form around them, too."""
 
     def differences(self, tmp_path: Path, **members: Any) -> dict[str, Any]:
-        """Those of a 404 whose error has these members beside its words."""
+        """Return those of a 404 whose error has these members beside its words."""
         unknown = {"agent_reference": {**REFERENCE, "name": "none"}, "input": "hi"}
         world = World(options=WorldOptions(as_of="2026-04-16"))
         world.store.agents["helper"] = [version()]

@@ -20,7 +20,7 @@ SPOKEN: Frame = (0.0, CLIENT, json.dumps({"type": "response.create", **ASKED}))
 
 
 def exchange_lines(file: Path) -> list[str]:
-    """The beginning of each line that is named."""
+    """Return the beginning of each line that is named."""
     lines = file.read_text(encoding="utf-8").splitlines()
     return [lines[number - 1].strip()[:10] for number in find_record_lines(file)]
 

@@ -35,7 +35,7 @@ verify = partial(run_cli, "verify")
 
 
 def reported(*paths: str | Path, code: int = 0) -> Report:
-    """The JSON report of recordings, which must be as its schema says."""
+    """Return the JSON report of recordings, which must be as its schema says."""
     result = verify(*paths, "--report", "o.json")
     assert result.exit_code == code, result.output
     jsonschema.validate(
@@ -45,7 +45,7 @@ def reported(*paths: str | Path, code: int = 0) -> Report:
 
 
 def own(exchanges: list[dict[str, Any]], name: str = "tape.jsonl") -> Path:
-    """A file of lines whose exchanges have no ids of their own."""
+    """Return a file of lines whose exchanges have no ids of their own."""
     return write_jsonl(Path(), [{key: one[key] for key in one if key != "id"} for one in exchanges], name)
 
 

@@ -18,7 +18,7 @@ SAID = over_http(HI, response(said("Hi.")))
 class TestChanges:
     @staticmethod
     def changes(*asked: Any) -> list[RequestChange]:
-        """What differs where these inputs are asked, and twice `hi` was recorded."""
+        """Return what differs where these inputs are asked, and twice `hi` was recorded."""
         tape, client = script(SAID, SAID), Client()
         tape.apply(client.mock)
         for input in asked:

@@ -162,7 +162,7 @@ def test_memory_is_flat_over_many_exchanges(tmp_path: Path) -> None:
 
 
 def peak(folder: Path) -> int:
-    """The most memory of a process that judges the recordings in a folder, in what the system counts by."""
+    """Return the most memory of a process that judges the recordings in a folder, in what the system counts by."""
     code = "import resource, sys; from harness.cli import app; app(sys.argv[1:], standalone_mode=False); "
     code += "print(max(resource.getrusage(who).ru_maxrss for who in (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN)))"
     done = run_child([sys.executable, "-c", code, "verify", folder], timeout=600, check=True)

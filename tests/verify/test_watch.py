@@ -42,7 +42,7 @@ class Watched:
         return httpx2.post(self.url, json=body, headers=KEY)
 
     def found(self, number: int) -> Tally:
-        """What was found, once so many exchanges have ended."""
+        """Return what was found, once so many exchanges have ended."""
         self.front.interactions(number)
         self._watch.close()
         return self._watch.tally
@@ -62,7 +62,7 @@ def watched(tmp_path: Path) -> Iterator[Callable[..., Watched]]:
 
 
 def answering(status: int, body: Any) -> App:
-    """An API that says the same to everything."""
+    """Return an API that says the same to everything."""
 
     async def app(scope: Any, receive: Any, send: Any) -> None:
         headers = [(b"content-type", b"application/json")]

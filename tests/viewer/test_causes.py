@@ -14,7 +14,7 @@ from tests.support.shown import TOOL, Asked
 
 
 def unanswered_call(before: int) -> CaseRow:
-    """A test whose client leaves a call without an output, after so many other requests."""
+    """Return a test whose client leaves a call without an output, after so many other requests."""
     asked = Asked()
     asked.mock.script(*["Hello."] * before, function_call("look", {}, call_id="call_1"))
     for _ in range(before):

@@ -81,7 +81,7 @@ def test_recordings_of_the_same_name_below_two_folders_are_the_same() -> None:
 
 
 def examination(client: str, **cells: str) -> Run:
-    """An examination in which a client has these verdicts, by case."""
+    """Return an examination in which a client has these verdicts, by case."""
     shown = [
         ShownCell(id, client, "plain", verdict, "must", "Why.", f"cause of {id}" if verdict == "fail" else "", flow="f")
         for id, verdict in cells.items()

@@ -62,7 +62,7 @@ def test_an_exchange_says_when_it_came_and_which_turn_answered(asked: Asked) -> 
 
 
 def streamed(turn: Turn) -> list[StreamEvent]:
-    """The events of a turn, with their content."""
+    """Return the events of a turn, with their content."""
     asked = Asked()
     asked.mock.script(turn)
     asked.ask("hi", stream=True)

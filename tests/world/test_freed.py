@@ -37,7 +37,7 @@ def _no_collection() -> Iterator[None]:
 
 
 def read_through(api: MockApi, path: str, body: Any, **headers: str) -> Any:
-    """An answer of which all events were read."""
+    """Return an answer of which all events were read."""
     answer = post(api, body, f"/v1{path}", **headers)
     for _ in answer.events or ():
         pass

@@ -52,7 +52,7 @@ def play(post: Callable[..., Any], turns: int, follow: Callable[[Any], Any]) -> 
 
 
 def count_calls(steps: Iterator[None], turns: int) -> int:
-    """The calls of functions of the next turns."""
+    """Return the calls of functions of the next turns."""
     count = 0
 
     def note(_: FrameType, event: str, __: object) -> None:
@@ -69,7 +69,7 @@ def count_calls(steps: Iterator[None], turns: int) -> int:
 
 
 def count_bytes(steps: Iterator[None], turns: int) -> int:
-    """The bytes that the next turns leave behind."""
+    """Return the bytes that the next turns leave behind."""
     tracemalloc.start()
     try:
         skip(steps, turns)

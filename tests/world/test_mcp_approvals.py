@@ -39,11 +39,11 @@ class Team(Client):
         return f"{ref} is live"
 
     def ask(self, input: Any = "hi", **members: Any) -> Answer:
-        """The answer to a request that has the server among its tools, unless it says otherwise."""
+        """Return the answer to a request that has the server among its tools, unless it says otherwise."""
         return super().ask(input, **{"tools": [prod()], **members})
 
     def answer(self, asked: Answer, *approve: bool, items: list[Json] | None = None, **members: Any) -> Answer:
-        """The answer to the request that answers what `asked` asked for, by chain."""
+        """Return the answer to the request that answers what `asked` asked for, by chain."""
         given = [*(items or []), *map(answered, requests(asked), approve)]
         return self.ask(given, previous_response_id=asked.body["id"], **members)
 

@@ -40,7 +40,7 @@ def ask(api: MockApi, input: str = "hi", path: str = "/v1/responses", **members:
 
 
 def here() -> int:
-    """The line that calls this."""
+    """Return the line that calls this."""
     return sys._getframe(1).f_lineno
 
 

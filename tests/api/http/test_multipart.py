@@ -14,7 +14,7 @@ HEADER = f"{CONTENT_TYPE}; boundary=x"
 
 
 def encoded(data: dict[str, str], files: dict[str, tuple[str, bytes, str]]) -> tuple[bytes, str]:
-    """A form as a real client writes it, with its content type."""
+    """Return a form as a real client writes it, with its content type."""
     sent = httpx.Request("POST", "http://api.test/files", data=data, files=files)
     return sent.read(), sent.headers["content-type"]
 

@@ -11,7 +11,7 @@ HERE = "http://127.0.0.1:8765"
 
 
 def led(url: str, **given: str) -> dict[str, str]:
-    """What leads a command with this environment to the recorder, without what keeps it from a proxy."""
+    """Return what leads a command with this environment to the recorder, without what keeps it from a proxy."""
     found = redirected_environment(parse_upstream(url), HERE, given)
     return {name: value for name, value in found.items() if name.upper() != "NO_PROXY"}
 

@@ -17,7 +17,7 @@ CREATED = [{"type": "response.created", "response": RESPONSE}]
 
 
 def of(request: Any = "{}", answer: Any = "{}", **members: Any) -> Recorded:
-    """An exchange with these bodies and members that differ from those of a plain one."""
+    """Return an exchange with these bodies and members that differ from those of a plain one."""
     plain = Interaction("POST", "https://api.openai.com/v1/responses", status=200)
     bodies = {"body": encode_body(request, {}), "chunks": ((0.0, encode_body(answer, {})),)}
     return parse_recorded(replace(plain, **bodies, **members), "a.yaml", 3)

@@ -32,7 +32,7 @@ def client() -> Iterator[httpx2.Client]:
 
 
 def asked(front: Front) -> socket.socket:
-    """A connection over which a request was sent; the client leaves when it is closed."""
+    """Return a connection over which a request was sent; the client leaves when it is closed."""
     host, port = front.origin.removeprefix("http://").split(":")
     wire = socket.create_connection((host, int(port)))
     body = json.dumps(HI).encode()

@@ -28,7 +28,7 @@ STREAMED = {"content-type": "text/event-stream"}
 
 
 def exchange(input: str, answer: str, status: int = 200, **more: Any) -> Interaction:
-    """A recorded request with this input."""
+    """Return a recorded request with this input."""
     body = json.dumps({"input": input}).encode()
     return Interaction(
         "POST", URL, REQUEST, body, status, ANSWER, ((0.0, json.dumps({"said": answer}).encode()),), **more

@@ -24,7 +24,7 @@ def opened(front: Front, path: str = "/v1/responses", **headers: str) -> ClientC
 
 
 def events(wire: ClientConnection) -> list[Any]:
-    """The events up to the one that ends an answer."""
+    """Return the events up to the one that ends an answer."""
     found = []
     for text in wire:
         found.append(json.loads(text))

@@ -23,7 +23,7 @@ RULES = {rule.id: rule for rule in issuer_rules()}
 
 
 def example(id: str) -> tuple[str, str]:
-    """A text with a key of this issuer, and the key."""
+    """Return a text with a key of this issuer, and the key."""
     rule = RULES[id]
     for seed in range(300):
         text = f"it is {make_up(rule.pattern, seed)} ."

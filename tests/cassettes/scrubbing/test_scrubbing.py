@@ -124,7 +124,7 @@ def form(planted: str) -> Interaction:
 
 
 def upload(file: bytes, name: str = "a.png", field: str = "vision") -> Interaction:
-    """A form with a file that is no text, and a field beside it."""
+    """Return a form with a file that is no text, and a field beside it."""
     head = f'--b\r\nContent-Disposition: form-data; name="purpose"\r\n\r\n{field}\r\n--b\r\n'
     head += f'Content-Disposition: form-data; name="file"; filename="{name}"\r\nContent-Type: image/png\r\n\r\n'
     body = b"%s\x89PNG\xff\xfe%s\xff\r\n--b--\r\n" % (head.encode(), file)
@@ -195,7 +195,7 @@ CARRIER = Interaction("GET", "https://api.openai.com/v1/models", HEADERS, status
 
 
 def left(one: Interaction, secret: str, planted: str) -> bool:
-    """Whether a secret can still be found in what a client would get."""
+    """Tell whether a secret can still be found in what a client would get."""
     texts = [
         one.uri,
         one.reason,
@@ -243,7 +243,7 @@ def test_the_gate_sees_what_was_not_scrubbed_and_never_says_it(position):
 
 
 def take_plain(one: Interaction) -> Interaction:
-    """What a recorder that forgot to scrub, but not to decode, would write."""
+    """Return what a recorder that forgot to scrub, but not to decode, would write."""
     clean = scrub_interactions(
         [Interaction("GET", "/", status=200, answer_headers=one.answer_headers, chunks=one.chunks)]
     )

@@ -89,7 +89,7 @@ def pytest_runtest_makereport(
 
 
 def _is_own(caught: pytest.ExceptionInfo[BaseException]) -> bool:
-    """Whether it is the harness that judged: an assertion in its code, or `pytest.fail` of its plugin."""
+    """Tell whether it is the harness that judged: an assertion in its code, or `pytest.fail` of its plugin."""
     if not isinstance(caught.value, AssertionError | pytest.fail.Exception):
         return False
     frames = [entry.path for entry in caught.traceback if "_pytest" not in str(entry.path)]
@@ -97,7 +97,7 @@ def _is_own(caught: pytest.ExceptionInfo[BaseException]) -> bool:
 
 
 def _losses(item: pytest.Item) -> list[str]:
-    """The losses of a test, without those that its marker names."""
+    """Return the losses of a test, without those that its marker names."""
     world = getattr(item, "funcargs", {}).get("mock")
     marker = item.get_closest_marker("harness")
     named = marker.kwargs.get("losses", ()) if marker else ()
@@ -114,7 +114,7 @@ def _expected_refusals(item: pytest.Item) -> int:
 
 
 def _cell(item: pytest.Item) -> str | None:
-    """The cell of a test: that of its parameters, else of its function."""
+    """Return the cell of a test: that of its parameters, else of its function."""
     names = (item.name, getattr(item, "originalname", None) or item.name)
     return next((name for name in names if name in _cells(item)), None)
 

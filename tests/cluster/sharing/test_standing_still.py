@@ -50,7 +50,7 @@ def served(wire: Wire, store: tuple[str, ...]) -> Iterator[Served]:
 
 @contextmanager
 def serving_behind(wire: Wire, store: tuple[str, ...], seconds: float) -> Iterator[Served]:
-    """A server that waits so many seconds for an answer of the store behind this wire."""
+    """Provide a server that waits so many seconds for an answer of the store behind this wire."""
     patch = (
         "from harness.cluster.sharing import redis_log, replicas\n"
         f"redis_log.ANSWER_SECONDS, replicas.LOOK_SECONDS = {seconds}, 3600  # a look would wait, too"

@@ -52,7 +52,7 @@ BROKEN = {
 
 
 def heard(sent: bytes) -> tuple[dict[str, Any] | None, bytes]:
-    """The scope that the app of a server gets for these bytes, and what the server says by itself."""
+    """Return the scope that the app of a server gets for these bytes, and what the server says by itself."""
     scopes: list[Any] = []
 
     async def app(scope: Any, receive: Any, send: Any) -> None:

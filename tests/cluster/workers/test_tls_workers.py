@@ -39,7 +39,7 @@ def trusting(made: Certificate) -> ssl.SSLContext:
 
 
 def secured(made: Certificate, patch: str = "") -> AbstractContextManager[Served]:
-    """A server with two workers and this certificate."""
+    """Return a server with two workers and this certificate."""
     return serving("--workers", "2", "--certificate", str(made.file), "--key", str(made.key), patch=patch)
 
 

@@ -260,7 +260,7 @@ def test_a_port_in_use_is_said():
 
 
 def counted(port: int) -> dict[str, float]:
-    """The metrics of a server, those of all labels added up."""
+    """Return the metrics of a server, those of all labels added up."""
     sums: dict[str, float] = {}
     for line in ask(port, "GET", "/_harness/metrics").body.decode().splitlines():
         if not line.startswith("#"):

@@ -17,7 +17,7 @@ from tools.rules_met import count_met_rules, write_kept_records
 
 
 def count_everything() -> RuleRecords:
-    """The records of the rules today."""
+    """Return the records of the rules today."""
     return count_met_rules(
         (evidence_directory(), *RECORDINGS, FOUNDRY_RECORDINGS), datetime.now(UTC).date().isoformat()
     )

@@ -49,7 +49,7 @@ Entry = tuple[str, str]
 
 @contextmanager
 def without_rule(id: str) -> Iterator[None]:
-    """The contract without one rule."""
+    """Provide the contract without one rule."""
     everything = dict(RULES)
     del RULES[id]
     forget()
@@ -132,7 +132,7 @@ class HangingObserver:
         pass
 
     def _is_as_recorded(self, request: Request) -> str:
-        """The rule by which a recorded refusal is made in its words; empty if it is not."""
+        """Return the rule by which a recorded refusal is made in its words; empty if it is not."""
         try:
             violation = checking.check(request, self._world)
         except (KeyError, TypeError, AttributeError):
@@ -201,7 +201,7 @@ class HangingObserver:
 
 
 def used_values(body: Json) -> Iterator[str]:
-    """The values of a request that a list of the table has to hold, as `efforts=low`.
+    """Yield the values of a request that a list of the table has to hold, as `efforts=low`.
 
     Of `prompt_cache_retention` no refusal but that of `in_memory` is known.
     """
@@ -230,7 +230,7 @@ def texts_of(value: Any, place: str = "") -> Iterator[tuple[str, str]]:
 
 
 def refuses_without(value: str, bodies: Iterable[tuple[int, str, Json]]) -> bool:
-    """Whether the schema of requests refuses all of these, which it takes, when no place of it has this value."""
+    """Tell whether the schema of requests refuses all of these, which it takes, when no place of it has this value."""
     changes = schemas.changes_of("CreateResponse")
     return all(
         not _validator_without(value, start_of_epoch(day, changes)).is_valid(
@@ -260,7 +260,7 @@ def _without_value(schema: Any, value: str) -> Any:
 
 @cache
 def find_hanging(paths: tuple[Path, ...]) -> Hanging:
-    """What the recordings at these paths hang on."""
+    """Return what the recordings at these paths hang on."""
     observer = HangingObserver()
     with TemporaryDirectory() as folder:
         verify_recordings(paths, Path(folder), 1, JudgeOptions(make_observer=lambda recording, seen: observer))

@@ -49,7 +49,7 @@ Pair = tuple[dict[str, Any], dict[str, Any]]
 
 
 def answer_of(one: dict[str, Any]) -> dict[str, Any]:
-    """The response object of a recorded exchange, of a stream the last one; empty where there is none."""
+    """Return the response object of a recorded exchange, of a stream the last one; empty where there is none."""
     objects = [event["data"] for event in one.get("events") or () if isinstance(event.get("data"), dict)]
     held = [one.get("response"), *(data.get("response") for data in reversed(objects))]
     return next((response for response in held if isinstance(response, dict) and "created_at" in response), {})

@@ -66,7 +66,7 @@ TURNS = [
 
 
 def told() -> list[Json]:
-    """The events of all turns, and of one of a background response."""
+    """Return the events of all turns, and of one of a background response."""
     mock = MockApi()
     mock.open("sk-events").script(*map(as_recorded, TURNS), message("Hi."))
     bodies = [{} for _ in TURNS] + [{"background": True}]

@@ -22,7 +22,7 @@ def examples(kind: str) -> list:
 
 
 def sent_before(case: Case) -> ToolRuns:
-    """What a chat UI has sent the client before the last request of an example."""
+    """Return what a chat UI has sent the client before the last request of an example."""
     return ToolRuns(turns=[SentTurn(1, case.sent)] if case.sent else [])
 
 
@@ -92,7 +92,7 @@ def test_a_loss_is_reported_as_a_row_a_page_and_json() -> None:
 
 
 def check(request, past):
-    """A loss."""
+    """Yield a loss."""
     yield {}
 
 

@@ -25,7 +25,7 @@ LATER = {"status"}
 
 
 def runs() -> Iterator[list[Json]]:
-    """The exchanges of each recorded file that begins with a list of an MCP server's tools, in order."""
+    """Yield the exchanges of each recorded file that begins with a list of an MCP server's tools, in order."""
     for project in PROJECTS:
         with gzip.open(SHARED / "corpus" / f"{project}.jsonl.gz", "rt", encoding="utf-8") as lines:
             every = [json.loads(line) for line in lines if '"mcp_list_tools"' in line or '"mcp_approval_' in line]
@@ -36,14 +36,14 @@ def runs() -> Iterator[list[Json]]:
 
 
 def output(exchange: Json) -> list[Json]:
-    """What the API said in the end, as JSON or at the end of a stream."""
+    """Return what the API said in the end, as JSON or at the end of a stream."""
     last = (exchange.get("events") or [{}])[-1].get("data") or {}
     response = exchange.get("response") or (last.get("response") if isinstance(last, dict) else None) or {}
     return list(response.get("output") or ())
 
 
 def play(recorded: list[Json]) -> tuple[list[Json], list[Json]]:
-    """What a mock says to the recorded requests and what the API said, all items in order."""
+    """Return what a mock says to the recorded requests and what the API said, all items in order."""
     client, recorded_items = Client(), [item for one in recorded for item in output(one)]
     offer = next(tool for tool in recorded[0]["request"]["tools"] if tool["type"] == "mcp")
     serve(client, recorded_items, {"not allowed": "unseen"} if offer.get("allowed_tools") else {})
@@ -81,7 +81,7 @@ def is_scripted(item: Json) -> bool:
 
 
 def scripted(item: Json) -> Item:
-    """What a script says of a recorded item: of a call only its tool and arguments."""
+    """Return what a script says of a recorded item: of a call only its tool and arguments."""
     if item["type"] in OURS:
         return mcp_call(item["server_label"], item["name"], [item["arguments"]])
     return item_from_wire(item)
@@ -100,7 +100,7 @@ def renamed(value: Json, new: dict[str, str]) -> Json:
 
 
 def shown(item: Json) -> Json:
-    """An item without what differs from run to run."""
+    """Return an item without what differs from run to run."""
     if item["type"] not in OURS:
         return {"type": item["type"]}
     left = {name: value for name, value in item.items() if name not in LATER | {"id", "approval_request_id"}}

@@ -28,7 +28,7 @@ LEAST_RIGHT = 0.9
 
 @cache
 def refusals() -> tuple[Recorded, ...]:
-    """The recorded refusals that are about the model."""
+    """Return the recorded refusals that are about the model."""
     everything = (one for one in recordings() if one.status in (400, 404))
     about = (one for one in everything if message(one).startswith(ABOUT_MODELS) and "odel" in message(one))
     return tuple(one for one in about if family(one))
@@ -45,7 +45,7 @@ def family(recorded: Recorded) -> Model | None:
 
 
 def is_made(recorded: Recorded, *, without: str = "") -> bool:
-    """Whether the mock makes a refusal in the recorded words, with or without a family."""
+    """Tell whether the mock makes a refusal in the recorded words, with or without a family."""
     world = World()
     if without:
         world.models = MODELS.with_family(Model(without, without, name_only=True))

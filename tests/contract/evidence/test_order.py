@@ -94,7 +94,7 @@ ITEMS: dict[str, Any] = {
 
 
 def refusal(*faults: dict[str, Any]) -> dict[str, Any]:
-    """What the API says to a body with these faults, the first of which stands last in it."""
+    """Return what the API says to a body with these faults, the first of which stands last in it."""
     body = dict(BODY)
     for fault in reversed(faults):
         body = {name: value for name, value in body.items() if name not in fault} | fault

@@ -40,7 +40,7 @@ def fresh() -> MockApi:
 
 
 def differences(answer: Answer, expected: dict[str, Any], match: str) -> list[str]:
-    """What the mock said otherwise; how much of the words is known is part of the evidence (`match`)."""
+    """Return what the mock said otherwise; how much of the words is known is part of the evidence (`match`)."""
     error = answer.body.get("error") or {}
     found = [] if answer.status == expected["status"] else [f"status {answer.status}"]
     actual, published = str(error.get("message")), expected["message"]
@@ -58,7 +58,7 @@ def stored(mock: Mock, *output: dict[str, Any]) -> None:
 
 
 def open_call(mock: MockApi, example: dict[str, Any]) -> Answer:
-    """A call in the chain, or in the conversation, that nobody has answered."""
+    """Return a call in the chain, or in the conversation, that nobody has answered."""
     body, words = dict(example["request"]), example["expected"]["message"].split()
     call_id = next((word.rstrip(".") for word in words if word.startswith("call_")), "call_1")
     mock.open("sk-evidence").script(function_call("f", "{}", call_id=call_id, off_schema=True))
@@ -70,7 +70,7 @@ def open_call(mock: MockApi, example: dict[str, Any]) -> Answer:
 
 
 def same_item(mock: MockApi, example: dict[str, Any]) -> Answer:
-    """The item that the request sends is already in the chain."""
+    """Return the item that the request sends is already in the chain."""
     request = example["request"]
     stored(
         mock.open("sk-evidence"),
@@ -87,7 +87,7 @@ def lonely_thought(mock: MockApi, example: dict[str, Any]) -> Answer:
 
 
 def lonely_item(mock: MockApi, example: dict[str, Any]) -> Answer:
-    """The item followed a reasoning item when it was made."""
+    """Return the item followed a reasoning item when it was made."""
     item = next(item for item in example["request"]["input"] if "id" in item)
     named = re.findall(r"'(rs_\w+)'", example["expected"]["message"]) or ["rs_1"]
     kind = item["type"].replace("item_reference", "web_search_call")
@@ -103,7 +103,7 @@ def foreign_ciphertext(mock: MockApi, example: dict[str, Any]) -> Answer:
 
 
 def ended_response(mock: MockApi, example: dict[str, Any]) -> Answer:
-    """A response that has ended, in the background where the example says so."""
+    """Return a response that has ended, in the background where the example says so."""
     background = "background response" in example["request"]["__path__"]
     id = post(mock, {"model": "gpt-5", "input": "hi", "background": background}).body["id"]
     mock.open("sk-evidence").automatic = False

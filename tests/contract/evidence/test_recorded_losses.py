@@ -29,7 +29,7 @@ KNOWN = {
 
 
 def conversations() -> Iterable[list[Recorded]]:
-    """The exchanges of each recorded file."""
+    """Return the exchanges of each recorded file."""
     found: dict[str, list[Recorded]] = {}
     for one in recordings():
         found.setdefault(one.id.rpartition("#")[0], []).append(one)

@@ -55,7 +55,7 @@ def account(interaction: SourcedInteraction) -> Organization:
 
 
 def ask(mock: MockApi, world: World, interaction: SourcedInteraction) -> Answer:
-    """What the mock says to a request, on the day, in the account and with the key that its origin names."""
+    """Return what the mock says to a request, on the day, in the account and with the key that its origin names."""
     world.as_of = f"{interaction.origin.date}-01-01"[:10] if interaction.origin.date else CONTRACT_DATE
     key = KEY if interaction.origin.key is None else interaction.origin.key
     headers = {**interaction.interaction.headers, **({"authorization": f"Bearer {key}"} if key else {})}
@@ -70,7 +70,7 @@ def ask(mock: MockApi, world: World, interaction: SourcedInteraction) -> Answer:
 
 
 def last_answer(mock: MockApi, world: World, interaction: SourcedInteraction, headers: dict[str, str]) -> Answer:
-    """What the mock says to the last event of a WebSocket; the time between its frames passes in the World."""
+    """Return what the mock says to the last event of a WebSocket; the time between its frames passes in the World."""
     session = mock.open_session(ReceivedRequest("GET", path(interaction), headers, query(interaction)))
     assert isinstance(session, SocketSession)
     began = 0.0
@@ -115,7 +115,7 @@ def replayed(rule: str) -> list[tuple[SourcedInteraction, Answer]]:
 
 
 def differences(interaction: SourcedInteraction, answer: Answer) -> dict[str, Any]:
-    """What the mock says otherwise than what was published of the error."""
+    """Return what the mock says otherwise than what was published of the error."""
     error = (answer.body.get("error") or {}) | {"status": answer.status}
     known = interaction.answer["error"] | ({"status": interaction.status} if published_status(interaction) else {})
     found = {name: error.get(name, "absent") for name, value in known.items() if error.get(name, "absent") != value}
@@ -169,7 +169,7 @@ def test_plain_vcrpy_plays_it(file: Path) -> None:
 
 
 def parsed(body: bytes) -> Any:
-    """The JSON of a body, else its bytes."""
+    """Return the JSON of a body, else its bytes."""
     try:
         return orjson.loads(body)
     except orjson.JSONDecodeError:

@@ -22,7 +22,7 @@ EVENT = "ResponseStreamEvent"
 
 
 def send(**body: Any) -> Answer:
-    """The mock's answer to a plain request, with an item of each of the common kinds."""
+    """Return the mock's answer to a plain request, with an item of each of the common kinds."""
     mock = MockApi()
     call = function_call("f", '{"a":1}', call_id="call_1")
     mock.open("sk-answers").script([reasoning("**Thought**"), message("Hi."), call])

@@ -22,7 +22,7 @@ PYTHON_WORDS = re.compile(r"mock\.|pytest|@|\bNone\b|\bTrue\b|\bFalse\b|turn\(s\
 
 
 def scripted(script):
-    """A World for other languages, with a script as JSON."""
+    """Return a World for other languages, with a script as JSON."""
     api = MockApi(vocabulary=JSON)
     parse_document(script).apply(api.open(KEY))
     return api

@@ -26,7 +26,7 @@ SECONDS = 200
 
 
 def look_at(page: Path, script: str, **settings: str) -> Any:
-    """What a script saw in a page; skips the test where there is no Chromium or no playwright-core.
+    """Return what a script saw in a page; skips the test where there is no Chromium or no playwright-core.
 
     `HARNESS_SCREENSHOTS=FOLDER` keeps the pictures.
     """
@@ -63,7 +63,7 @@ def report_stories(folder: Path, options: str = "", others: Mapping[str, str] = 
 
 
 def look_once(folders: pytest.TempPathFactory, name: str, look: Callable[[Path], Any]) -> Any:
-    """What `look` returned of a new folder; the workers of one run of pytest look only once."""
+    """Return what `look` returned of a new folder; the workers of one run of pytest look only once."""
     root = folders.getbasetemp()
     if "PYTEST_XDIST_WORKER" in os.environ:
         root = root.parent

@@ -53,7 +53,7 @@ def seen(looked: Any) -> Any:
 
 
 def hostile() -> str:
-    """The id of the test whose every text is hostile."""
+    """Return the id of the test whose every text is hostile."""
     [mark] = stories.test_hostile.pytestmark  # type: ignore[attr-defined]
     escaped = mark.kwargs["ids"][0].replace("\x07", "\\x07")
     return f"{TESTS}test_hostile[{escaped}]"
@@ -148,7 +148,7 @@ def test_a_stream_is_stepped_through_and_grows(seen: Any) -> None:
 
 
 def has_words(item: str) -> bool:
-    """Whether an item has a text yet."""
+    """Tell whether an item has a text yet."""
     return "The" in item
 
 

@@ -52,14 +52,14 @@ ENDS = ("response.completed", "response.failed", "response.incomplete", "error")
 
 
 def whole(response: Any) -> Json:
-    """A response that has every member."""
+    """Return a response that has every member."""
     assert {name for name, types in MEMBERS.items() if not isinstance(response.get(name, ...), types)} == set()
     assert response["object"] == "response"
     return dict(response)
 
 
 def done(response: Any) -> Json:
-    """One that has been completed, too."""
+    """Return one that has been completed, too."""
     whole(response)
     assert (response["status"], response["error"], response["incomplete_details"]) == ("completed", None, None)
     assert response["completed_at"] >= response["created_at"]
@@ -73,7 +73,7 @@ def done(response: Any) -> Json:
 
 
 def spoken(response: Any) -> str:
-    """The text of a response that is one message."""
+    """Return the text of a response that is one message."""
     (item,) = done(response)["output"]
     (part,) = item["content"]
     assert (item["type"], item["role"], item["status"]) == ("message", "assistant", "completed")
@@ -92,7 +92,7 @@ def calls(response: Any, name: str) -> None:
 
 
 def final_response(events: list[Json]) -> Json:
-    """The response that a stream ends with; its events have all that they must have, in order."""
+    """Return the response that a stream ends with; its events have all that they must have, in order."""
     assert [event["sequence_number"] for event in events] == list(range(len(events)))
     for event in events:
         assert set(event) >= {"type", *EVENTS[event["type"]]}

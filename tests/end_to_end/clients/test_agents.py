@@ -49,12 +49,12 @@ def model(async_client: openai.AsyncOpenAI) -> OpenAIResponsesModel:
 
 @function_tool
 async def get_weather(city: str) -> int:
-    """The temperature in a city."""
+    """Return the temperature in a city."""
     return TEMPERATURES[city]
 
 
 def sent(mock: Mock, number: int) -> list[str]:
-    """The types of the items of the request with that number, messages by their role."""
+    """Return the types of the items of the request with that number, messages by their role."""
     return [item.get("type", item.get("role")) for item in mock.exchanges[number - 1].request.body["input"]]
 
 

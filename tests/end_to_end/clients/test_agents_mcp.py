@@ -33,7 +33,7 @@ class Ops:
         return f"{ref} is live"
 
     def agent(self, approve: bool | None = None, require_approval: Any = "always") -> Agent:
-        """The agent; with `approve` a callback decides, without it a human does."""
+        """Return the agent; with `approve` a callback decides, without it a human does."""
 
         def decide(request: MCPToolApprovalRequest) -> Any:
             self.requested.append((request.data.name, request.data.arguments))

@@ -209,7 +209,7 @@ def unstored(input: Any, **members: Any) -> Json:
 
 
 def after(input: Any) -> Callable[[str], Json]:
-    """What goes on with the first response, without being stored."""
+    """Return what goes on with the first response, without being stored."""
     return lambda id: unstored(input, previous_response_id=id)
 
 

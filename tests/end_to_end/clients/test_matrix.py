@@ -76,7 +76,7 @@ def rows(root: Path, cache: Path) -> dict[str, Row]:
 
 
 def is_running(pid: str) -> bool:
-    """Whether a process goes on; one that has ended may still wait for its parent."""
+    """Tell whether a process goes on; one that has ended may still wait for its parent."""
     try:
         return Path(f"/proc/{pid}/stat").read_text().split()[2] != "Z"
     except OSError:
@@ -154,7 +154,7 @@ class TestACell:
 
 
 def judge(*more: dict[str, Any], expected: str = "green", **content: Any) -> list[Row]:
-    """The rows of a test that ended so."""
+    """Return the rows of a test that ended so."""
     run = Run(
         cells.Suite(Path("suites/made_up"), (Environment("here"),), {"test_x": {"here": expected}}), Environment("here")
     )

@@ -70,7 +70,7 @@ class Project:
         (self.folder / name).write_text(text, encoding="utf-8")
 
     def path_with(self, *folders: Path) -> str:
-        """The PATH with these folders first, then Node and the packages."""
+        """Return the PATH with these folders first, then Node and the packages."""
         bins = (*folders, self._made / "bin", self._made / "node_modules/.bin")
         return os.pathsep.join([*map(str, bins), os.environ["PATH"]])
 
@@ -87,7 +87,7 @@ class Project:
         assert installed.returncode == 0, installed.stderr
 
     def vitest(self, *arguments: str, **more: str) -> str:
-        """What vitest prints, both streams, without the time that things took."""
+        """Return what vitest prints, both streams, without the time that things took."""
         ended = self.run("vitest", "run", "--reporter=verbose", *arguments, **more)
         return re.sub(r" \d+ms$", "", ended.stdout + ended.stderr, flags=re.M)
 
@@ -106,7 +106,7 @@ def project(made: Path, tmp_path_factory: pytest.TempPathFactory) -> Project:
 
 
 def blocks() -> dict[str, str]:
-    """The files that the page shows, each named by the comment in its first line."""
+    """Return the files that the page shows, each named by the comment in its first line."""
     return {block.name: block.text for block in fenced(PAGE) if block.language in ("ts", "js")}
 
 
@@ -116,7 +116,7 @@ def red(project: Project) -> str:
 
 
 def failure(output: str, title: str) -> str:
-    """What vitest prints of the failure of a test."""
+    """Return what vitest prints of the failure of a test."""
     _, found, text = output.rpartition(f" > {title}\n")
     assert found, output
     return text.partition("⎯⎯⎯⎯")[0]

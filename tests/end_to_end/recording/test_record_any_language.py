@@ -143,7 +143,7 @@ def test_a_client_of_any_language_is_recorded_and_played_to(client: Command, liv
 
 
 def texts(output: str) -> list[Any]:
-    """What a client has printed, without ids, which a cassette renames."""
+    """Return what a client has printed, without ids, which a cassette renames."""
     lines = [
         line.partition("data: ")[2] or line for line in output.splitlines() if line.strip() and "event: " not in line
     ]
@@ -242,7 +242,7 @@ def test_a_foreign_server_over_tls_is_played_byte_for_byte(record, play, foreign
 
 
 def masked(status: int, kind: str, pieces: Sequence[bytes]) -> bytes:
-    """What an answer becomes in a cassette: ids are others, everything else is the same."""
+    """Return what an answer becomes in a cassette: ids are others, everything else is the same."""
     chunks = tuple((0.0, piece) for piece in pieces)
     interaction = Interaction("GET", "/", status=status, answer_headers={"content-type": kind}, chunks=chunks)
     return scrub_interactions([interaction])[0].answer

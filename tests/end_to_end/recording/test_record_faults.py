@@ -75,7 +75,7 @@ def recorder(
 
 
 def result(child: Child) -> tuple[int, str]:
-    """The exit code of a recorder and what it wrote to stderr."""
+    """Return the exit code of a recorder and what it wrote to stderr."""
     errors = child.communicate(timeout=60)[1] or ""
     assert "Traceback" not in errors
     return child.returncode, errors
@@ -88,7 +88,7 @@ def record(*arguments: Any, **options: Any) -> tuple[int, str]:
 
 
 def soon(condition: Callable[[], object]) -> bool:
-    """Whether a condition comes true while a process may still be starting."""
+    """Tell whether a condition comes true while a process may still be starting."""
     return wait_until(condition, seconds=60)
 
 

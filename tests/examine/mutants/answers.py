@@ -72,7 +72,7 @@ def reason_of(response: Json) -> Any:
 
 
 def silent(when: Any) -> Any:
-    """A client that takes some of what was cut for whole."""
+    """Return a client that takes some of what was cut for whole."""
     return lambda self, response: "" if when(response) else R.ending_of(self, response)
 
 

@@ -12,7 +12,7 @@ STREAMED = "stream,thread"
 
 
 def once(self: R, run: Json) -> list[Json]:
-    """One output, however many calls there are."""
+    """Return one output, however many calls there are."""
     return R.outputs_for(self, run)[:1]
 
 

@@ -12,7 +12,7 @@ from tests.examine.reference.http import ReferenceClientError
 
 
 def words(status: int, part: str = "") -> Any:
-    """An error whose words get lost on the way to the user."""
+    """Return an error whose words get lost on the way to the user."""
 
     def refused(self: H, answer: httpx.Response) -> ReferenceClientError:
         lost = answer.status_code == status and part in answer.text
@@ -33,7 +33,7 @@ def reads_code(self: H, answer: httpx.Response) -> ReferenceClientError:
 
 
 def swallows(when: Any) -> Any:
-    """An error after which the task counts as done."""
+    """Return an error after which the task counts as done."""
 
     def describe(self: R, problem: ReferenceClientError) -> Json | None:
         return None if when(self, problem) else R.describe(self, problem)

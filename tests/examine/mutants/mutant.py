@@ -41,7 +41,7 @@ def gives_up(why: str = "broken") -> Any:
 
 
 def output_without(dropped: Callable[[Json], bool]) -> Callable[..., None]:
-    """A `remember` that loses some items of the output."""
+    """Return a `remember` that loses some items of the output."""
 
     def remember(self: R, thread: Any, new: list[Json], response: Json) -> None:
         kept = [item for item in response["output"] if not dropped(item)]
@@ -51,7 +51,7 @@ def output_without(dropped: Callable[[Json], bool]) -> Callable[..., None]:
 
 
 def output_changed(change: Callable[[Json], Json]) -> Callable[..., None]:
-    """A `remember` that changes the items of the output."""
+    """Return a `remember` that changes the items of the output."""
 
     def remember(self: R, thread: Any, new: list[Json], response: Json) -> None:
         R.remember(self, thread, new, {**response, "output": list(map(change, response["output"]))})
@@ -60,7 +60,7 @@ def output_changed(change: Callable[[Json], Json]) -> Callable[..., None]:
 
 
 def dies_of(reason: Callable[[Json], Any]) -> Callable[..., None]:
-    """A `check_response` that cannot read some responses."""
+    """Return a `check_response` that cannot read some responses."""
 
     def check_response(self: R, response: Json) -> None:
         R.check_response(self, response)
@@ -71,7 +71,7 @@ def dies_of(reason: Callable[[Json], Any]) -> Callable[..., None]:
 
 
 def without_annotations(lost: Callable[[Json], bool]) -> Callable[..., None]:
-    """A `note` that loses annotations."""
+    """Return a `note` that loses annotations."""
 
     def note(self: R, response: Json) -> None:
         R.note(self, response)

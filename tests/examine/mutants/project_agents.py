@@ -13,7 +13,7 @@ PLAIN = "plain,replay,foundry"
 
 
 def forgets_agent(self: R, agent: Agent) -> Json:
-    """A client that names the agent in its first request only."""
+    """Return a client that names the agent in its first request only."""
     said = R.said_of(self, agent)
     if self.task.project_agent and self.task.tools and getattr(self, "asked", False):
         return {**said, "agent_reference": {**said["agent_reference"], "name": "assistant"}}

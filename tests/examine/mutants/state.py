@@ -19,7 +19,7 @@ def doubled(self: R, thread: Thread, new: list[Json], response: Json) -> None:
 
 
 def new_conversation(self: R, thread: Thread, agent: Any, prompt: str) -> str:
-    """A conversation for each prompt."""
+    """Return a conversation for each prompt."""
     thread.conversation = None
     return R.say(self, thread, agent, prompt)
 

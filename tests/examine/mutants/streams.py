@@ -77,7 +77,7 @@ def whole_ends_only(self: H, chunks: Iterator[bytes]) -> Iterator[str]:
 
 
 def half_if_unended(self: R, events: Iterator[Json]) -> Json:
-    """A stream that just ends after its items is an answer without a text."""
+    """Return a stream that just ends after its items is an answer without a text."""
     seen: list[Json] = []
     for event in events:
         seen.append(event)
@@ -120,7 +120,7 @@ def only_lines_feeds(self: H, chunks: Iterator[bytes]) -> Iterator[str]:
 
 
 def strict_fields(*known: str) -> Any:
-    """Gives up at a line whose beginning is none of these."""
+    """Make a client that gives up at a line which begins with none of these."""
 
     def read_lines(self: H, chunks: Iterator[bytes]) -> Iterator[str]:
         for line in H.read_lines(self, chunks):

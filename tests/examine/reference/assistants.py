@@ -44,22 +44,22 @@ class AssistantsSession:
         raise ReferenceClientError(f"no answer after {RUNS} runs")
 
     def describe_assistant(self) -> Json:
-        """The assistant of the task."""
+        """Return the assistant of the task."""
         tools = [self.describe_function(tool) for tool in self.task.tools]
         return {"model": self.task.model, "instructions": self.agent.instructions, "tools": tools}
 
     def describe_function(self, tool: Tool) -> Json:
-        """A function as an assistant has it."""
+        """Return a function as an assistant has it."""
         own = {"name": tool.name, "description": tool.description, "parameters": dict(tool.parameters)}
         return {"type": "function", "function": own}
 
     def outputs_for(self, run: Json) -> list[Json]:
-        """An output for each call that the run waits for."""
+        """Return an output for each call that the run waits for."""
         calls = run["required_action"]["submit_tool_outputs"]["tool_calls"]
         return [{"tool_call_id": call["id"], "output": self.output_of(call["function"])} for call in calls]
 
     def go_on(self, below: str, body: Json) -> Json:
-        """The run after a request that starts it or lets it go on, when it does not go on by itself any more."""
+        """Return the run after a request that starts it or lets it go on, when it does not go on by itself any more."""
         path = f"/threads/{self.thread_id}/runs"
         if self.task.stream:
             run = self.receive_run(self.http.events("POST", path + below, {**body, "stream": True}))
@@ -73,7 +73,7 @@ class AssistantsSession:
         return run
 
     def receive_run(self, events: Iterator[Json]) -> Json:
-        """The run of the last event that has one."""
+        """Return the run of the last event that has one."""
         run: Json = {"status": "queued"}
         for event in events:
             self.show_in_thread(event)
@@ -90,7 +90,7 @@ class AssistantsSession:
                 self.shown["streamed"][-1] += part["text"].get("value", "")
 
     def text_of_run(self, id: str) -> str:
-        """The text of the messages of a run; their annotations are noted."""
+        """Return the text of the messages of a run; their annotations are noted."""
         listed = self.http.call("GET", f"/threads/{self.thread_id}/messages", query={"run_id": id, "order": "asc"})
         texts = [part["text"] for entry in listed["data"] for part in entry["content"] if part["type"] == "text"]
         self.shown["annotations"] = [note for text in texts for note in text["annotations"]]

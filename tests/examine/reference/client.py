@@ -78,12 +78,12 @@ class ReferenceSession(AssistantsSession):
         return self.outcome(error)
 
     def outcome(self, error: Json | None) -> Outcome:
-        """All that was shown."""
+        """Return all that was shown."""
         streamed = self.shown["streamed"] if self.task.stream else None
         return Outcome(**{**self.shown, "streamed": streamed, "usage": self.usage, "error": error})
 
     def describe(self, problem: ReferenceClientError) -> Json | None:
-        """An error as the user sees it."""
+        """Return an error as the user sees it."""
         return {"type": type(problem).__name__, "message": str(problem), "status": problem.status}
 
     def say(self, thread: Thread, agent: Agent, prompt: str) -> str:
@@ -100,13 +100,13 @@ class ReferenceSession(AssistantsSession):
         raise ReferenceClientError(f"no answer after {TURNS} turns")
 
     def guard(self, text: str) -> str:
-        """An answer, unless the guardrail trips."""
+        """Return an answer, unless the guardrail trips."""
         if self.task.guardrail and self.task.guardrail in text:
             raise ReferenceClientError("the guardrail tripped")
         return text
 
     def ask(self, thread: Thread, agent: Agent, new: list[Json]) -> Json:
-        """The response of the model to new items."""
+        """Return the response of the model to new items."""
         if self.task.state == "conversation" and thread.conversation is None:
             thread.conversation = self.http.call("POST", "/conversations", {})["id"]
         body = self.said_of(agent) | {**self.task.options, **self.state_of(thread), "input": self.input_of(thread, new)}
@@ -121,13 +121,13 @@ class ReferenceSession(AssistantsSession):
         return response
 
     def said_of(self, agent: Agent) -> Json:
-        """What a request says of the agent that answers it; one that a project keeps needs its name only."""
+        """Return what a request says of the agent that answers it; one that a project keeps needs its name only."""
         if name := self.task.project_agent:
             return {"agent_reference": {"type": "agent_reference", "name": name}}
         return {"model": self.task.model, "instructions": agent.instructions, "tools": self.tools_of(agent)}
 
     def state_of(self, thread: Thread) -> Json:
-        """The members that keep the session."""
+        """Return the members that keep the session."""
         session = {"agent_session_id": thread.session} if thread.session else {}
         if self.task.state == "chain" and thread.previous:
             return {"previous_response_id": thread.previous, **session}
@@ -139,7 +139,7 @@ class ReferenceSession(AssistantsSession):
         return {}
 
     def input_of(self, thread: Thread, new: list[Json]) -> list[Json]:
-        """The input of the next request."""
+        """Return the input of the next request."""
         return [*thread.items, *new] if self.task.state in ("replay", "stateless") or not thread.previous else new
 
     def remember(self, thread: Thread, new: list[Json], response: Json) -> None:
@@ -157,7 +157,7 @@ class ReferenceSession(AssistantsSession):
         thread.previous = None
 
     def wait_for(self, response: Json) -> Json:
-        """A response that is no longer under way."""
+        """Return a response that is no longer under way."""
         while response["status"] in ("queued", "in_progress"):
             time.sleep(0.01)
             response = self.http.call("GET", f"/responses/{response['id']}")
@@ -171,7 +171,7 @@ class ReferenceSession(AssistantsSession):
             raise ReferenceClientError("the response was cancelled")
 
     def receive(self, events: Iterator[Json]) -> Json:
-        """The response at the end of a stream; one in the background is resumed where it broke."""
+        """Return the response at the end of a stream; one in the background is resumed where it broke."""
         id, number = "", -1
         for attempt in range(RESUMES):
             try:
@@ -190,11 +190,11 @@ class ReferenceSession(AssistantsSession):
         raise ReferenceClientError("the stream broke too often")
 
     def resume_after(self, number: int) -> int:
-        """The number of the last event that came."""
+        """Return the number of the last event that came."""
         return number
 
     def final(self, event: Json) -> Json:
-        """The response of the last event."""
+        """Return the response of the last event."""
         response: Json = event["response"]
         return response
 
@@ -206,7 +206,7 @@ class ReferenceSession(AssistantsSession):
             raise self.error_in(event)
 
     def error_in(self, event: Json) -> ReferenceClientError:
-        """The error of an `error` event, in either form."""
+        """Return the error of an `error` event, in either form."""
         return ReferenceClientError(event.get("error", event)["message"])
 
     def note(self, response: Json) -> None:
@@ -235,20 +235,20 @@ class ReferenceSession(AssistantsSession):
         self.shown["interruptions"] += [item["consent_link"] for item in items]
 
     def parts_of(self, response: Json) -> list[Json]:
-        """The content of the messages of a response."""
+        """Return the content of the messages of a response."""
         return [part for item in response["output"] if item["type"] == "message" for part in item["content"]]
 
     def text_of(self, response: Json) -> str:
-        """The answer of a response."""
+        """Return the answer of a response."""
         return "".join(part["text"] for part in self.parts_of(response) if part["type"] == "output_text")
 
     def react(self, output: list[Json]) -> list[Json]:
-        """What goes back to the model for its output."""
+        """Return what goes back to the model for its output."""
         found = [self.answer(item) for item in output]
         return [item for item in found if item is not None]
 
     def answer(self, item: Json) -> Json | None:
-        """What goes back for one item, or nothing."""
+        """Return what goes back for one item, or nothing."""
         kind = item["type"]
         if kind == "mcp_approval_request":
             return {
@@ -262,7 +262,7 @@ class ReferenceSession(AssistantsSession):
         return {"type": f"{kind}_output", "call_id": item["call_id"], "output": output}
 
     def output_of(self, call: Json) -> str:
-        """The output of a call: whatever goes wrong, the model is told."""
+        """Return the output of a call: whatever goes wrong, the model is told."""
         name = call["name"]
         if name.startswith("transfer_to_") and name.removeprefix("transfer_to_") in self.agent.handoffs:
             return self.hand_over(name.removeprefix("transfer_to_"))
@@ -280,14 +280,14 @@ class ReferenceSession(AssistantsSession):
         return self.execute(tool, arguments)
 
     def parse_arguments(self, arguments: str) -> Any:
-        """The arguments of a function."""
+        """Return the arguments of a function."""
         parsed = json.loads(arguments or "{}")
         if not isinstance(parsed, dict):
             raise ValueError("no object")
         return parsed
 
     def execute(self, tool: Tool, arguments: Any) -> str:
-        """The result of a tool, or its error as a text."""
+        """Return the result of a tool, or its error as a text."""
         try:
             result = run_tool(tool, arguments)
         except ToolFailedError as problem:
@@ -317,14 +317,14 @@ class ReferenceSession(AssistantsSession):
             self.quiet, self.agent = before, asking
 
     def tools_of(self, agent: Agent) -> list[Json]:
-        """The tools of an agent as a request has them."""
+        """Return the tools of an agent as a request has them."""
         own = [self.declare(tool) for tool in self.task.tools if tool.name in agent.tools]
         to = [_function(f"transfer_to_{handoff}") for handoff in agent.handoffs]
         asked = [_function(f"ask_{name}", "input") for name in agent.ask]
         return [*own, *to, *asked, *self.task.hosted_tools]
 
     def declare(self, tool: Tool) -> Json:
-        """A tool of the task as a request has it."""
+        """Return a tool of the task as a request has it."""
         own: Json = {"name": tool.name, "description": tool.description}
         if tool.custom:
             return {"type": "custom", **own}

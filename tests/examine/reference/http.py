@@ -42,12 +42,12 @@ class ReferenceHttp:
         )
 
     def call(self, method: str, path: str, body: Json | None = None, query: Json | None = None) -> Any:
-        """The JSON answer of a request."""
+        """Return the JSON answer of a request."""
         with self.attempt(method, path, body, query) as answer:
             return self.read_json(answer)
 
     def events(self, method: str, path: str, body: Json | None = None, query: Json | None = None) -> Iterator[Json]:
-        """The events of a streamed answer."""
+        """Yield the events of a streamed answer."""
         with self.attempt(method, path, body, query) as answer:
             try:
                 yield from self.read_events(answer.iter_raw())
@@ -55,12 +55,12 @@ class ReferenceHttp:
                 raise self.broken_stream(problem) from problem
 
     def broken_stream(self, problem: Exception) -> Exception:
-        """What a connection that breaks within a stream becomes."""
+        """Return what a connection that breaks within a stream becomes."""
         return ReferenceClientError(f"the connection broke: {problem}")
 
     @contextmanager
     def attempt(self, method: str, path: str, body: Json | None, query: Json | None) -> Iterator[httpx.Response]:
-        """The answer with a good status, asked for again while that may help."""
+        """Provide the answer with a good status, asked for again while that may help."""
         for attempt in range(RETRIES + 1):
             try:
                 asked = self.http.build_request(method, path, json=body, params=query)
@@ -82,24 +82,24 @@ class ReferenceHttp:
             time.sleep(self.wait(answer))
 
     def retries_connection(self, problem: Exception) -> bool:
-        """Whether a request without an answer is sent again."""
+        """Tell whether a request without an answer is sent again."""
         return not isinstance(problem, httpx.TimeoutException)
 
     def retries_status(self, answer: httpx.Response) -> bool:
-        """Whether a refused request is sent again."""
+        """Tell whether a refused request is sent again."""
         if answer.status_code == 429:
             return "insufficient_quota" not in answer.text
         return answer.status_code >= 500
 
     def wait(self, answer: httpx.Response) -> float:
-        """The seconds until the next attempt."""
+        """Return the seconds until the next attempt."""
         for name, unit in (("retry-after-ms", 0.001), ("retry-after", 1.0)):
             if name in answer.headers:
                 return float(answer.headers[name]) * unit
         return WAIT
 
     def refused(self, answer: httpx.Response) -> ReferenceClientError:
-        """The error of a refused request, in the words of the API."""
+        """Return the error of a refused request, in the words of the API."""
         try:
             message = answer.json()["error"]["message"]
         except (ValueError, KeyError, TypeError):
@@ -107,14 +107,14 @@ class ReferenceHttp:
         return ReferenceClientError(message, answer.status_code)
 
     def read_json(self, answer: httpx.Response) -> Any:
-        """The JSON of an answer."""
+        """Return the JSON of an answer."""
         try:
             return json.loads(answer.read())
         except (ValueError, httpx.HTTPError) as problem:
             raise ReferenceClientError(f"the answer broke off: {problem}") from problem
 
     def read_events(self, chunks: Iterator[bytes]) -> Iterator[Json]:
-        """The events of the pieces of a stream, by the rules of server-sent events."""
+        """Yield the events of the pieces of a stream, by the rules of server-sent events."""
         data: list[str] = []
         for line in self.read_lines(chunks):
             if line.startswith("data:"):
@@ -129,12 +129,12 @@ class ReferenceHttp:
         data.append(line)
 
     def parse_event(self, text: str) -> Json:
-        """The event of its data."""
+        """Return the event of its data."""
         event: Json = json.loads(text)
         return event
 
     def read_lines(self, chunks: Iterator[bytes]) -> Iterator[str]:
-        """The lines of the pieces of a stream: they end with LF, CRLF or CR."""
+        """Yield the lines of the pieces of a stream: they end with LF, CRLF or CR."""
         held = b""
         for chunk in chunks:
             held += chunk
@@ -145,5 +145,5 @@ class ReferenceHttp:
 
 
 def split_lines(data: bytes) -> list[bytes]:
-    """The lines of some bytes, and the beginning of one that has no end yet."""
+    """Return the lines of some bytes, and the beginning of one that has no end yet."""
     return data.replace(b"\r\n", b"\n").replace(b"\r", b"\n").split(b"\n")

@@ -28,7 +28,7 @@ class Bench:
     tools: ToolServer
 
     def run(self, case: ClientCase, mode: Mode, client: Adapter) -> Cell:
-        """A case in a mode; what leaves `run` of a client is a crash."""
+        """Return a case in a mode; what leaves `run` of a client is a crash."""
 
         def do(case: ClientCase, task: Task) -> Done:
             try:
@@ -46,6 +46,6 @@ class Bench:
 
 @contextmanager
 def open_bench() -> Iterator[Bench]:
-    """A bench for the time of a `with` block."""
+    """Provide a bench for the time of a `with` block."""
     with serve_in_thread(MockApi(keys=())) as server, serve_tools() as tools:
         yield Bench(server, tools)

@@ -42,7 +42,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 
 def _is_shown(line: str, name: str) -> bool:
-    """Whether a line of the fuzzer is for people; such a line is printed."""
+    """Tell whether a line of the fuzzer is for people; such a line is printed."""
     shown = line.startswith((f"{name}: ", "  b'", '  b"', "==", "stat::number", "SUMMARY"))
     if shown:
         print(line, end="", flush=True)
@@ -82,7 +82,7 @@ def _fuzz(name: str, minutes: float, keeps: bool) -> None:
 
 
 def _escape(word: bytes) -> str:
-    """A word as libFuzzer's dictionaries have it."""
+    """Return a word as libFuzzer's dictionaries have it."""
     return "".join(f"\\x{byte:02x}" for byte in word)
 
 

@@ -29,7 +29,7 @@ class Finding:
 
 
 def kept() -> list[Finding]:
-    """What earlier runs have found."""
+    """Return what earlier runs have found."""
     read = json.loads(KEPT.read_text(encoding="utf-8")) if KEPT.is_file() else []
     return [Finding(entry["parser"], entry["data"].encode("latin-1"), entry["was"]) for entry in read]
 
@@ -41,7 +41,7 @@ def keep(finding: Finding) -> None:
 
 
 def complaint(parser: Parser, data: bytes) -> str | None:
-    """What is wrong with how a parser took these bytes; None if nothing is."""
+    """Return what is wrong with how a parser took these bytes; None if nothing is."""
     memory = peak_megabytes()
     try:
         with cpu_time() as spent:
@@ -59,5 +59,5 @@ def complaint(parser: Parser, data: bytes) -> str | None:
 
 
 def peak_megabytes() -> int:
-    """The most memory that this process ever had."""
+    """Return the most memory that this process ever had."""
     return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss >> 10

@@ -102,7 +102,7 @@ def bodies() -> Sequence[bytes]:
 
 
 def streams() -> Sequence[bytes]:
-    """A stream of each of a few turns, and what recorders leave of them."""
+    """Return a stream of each of a few turns, and what recorders leave of them."""
     turns: list[list[Any]] = [[message("Hello, world.")], [reasoning("so"), function_call("f", {"a": 1})]]
     made = []
     for turn in turns:
@@ -240,7 +240,7 @@ def reports() -> Sequence[bytes]:
 
 
 def results() -> Sequence[bytes]:
-    """What clients show of answers: texts, messages, streams, the wire's own objects."""
+    """Return what clients show of answers: texts, messages, streams, the wire's own objects."""
     parts = [{"type": "output_text", "text": "Hello.", "annotations": [{"type": "url_citation", "url": "u"}]}]
     item = {"type": "message", "id": "msg_1", "role": "assistant", "content": parts}
     delta = {"type": "response.output_text.delta", "delta": "Hello."}

@@ -203,6 +203,6 @@ def parsers() -> dict[str, Parser]:
 
 
 def named(names: Sequence[str]) -> dict[str, Parser]:
-    """The parsers of these names, all without any; KeyError for an unknown one."""
+    """Return the parsers of these names, all without any; KeyError for an unknown one."""
     known: dict[str, Any] = parsers()
     return {name: known[name] for name in names or known}

@@ -20,7 +20,7 @@ DAY = timedelta(days=1)
 
 
 def handshake(served: ServerCertificate, host: str) -> str:
-    """The protocol of TLS that a strict client and a server agree on, in memory."""
+    """Return the protocol of TLS that a strict client and a server agree on, in memory."""
     trusting = ssl.create_default_context(cadata=served.anchors.decode())
     trusting.verify_flags |= ssl.VERIFY_X509_STRICT
     to_server, to_client = ssl.MemoryBIO(), ssl.MemoryBIO()

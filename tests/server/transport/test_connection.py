@@ -80,7 +80,7 @@ async def echo(scope: Any, receive: Any, send: Any) -> None:
 
 
 def answering(*parts: bytes, status: int = 200, headers: Any = ()) -> Answering:
-    """An app that answers with these parts of a body."""
+    """Return an app that answers with these parts of a body."""
 
     async def answer(scope: Any, receive: Any, send: Any) -> None:
         await send({"type": "http.response.start", "status": status, "headers": headers})

@@ -52,7 +52,7 @@ def _nothing_is_logged_or_left(server: Server, caplog: pytest.LogCaptureFixture)
 
 
 def asked(server: Server, stream: bool = True, timeout: float = 10) -> HTTPConnection:
-    """A connection on which a response was asked for."""
+    """Return a connection on which a response was asked for."""
     wire = HTTPConnection(server.host, server.port, timeout=timeout)
     body = json.dumps({"model": "gpt-4.1", "input": "hi", "stream": stream})
     wire.request("POST", "/v1/responses", body, {"Authorization": f"Bearer {KEY}"})

@@ -28,14 +28,14 @@ REFUSED = b"HTTP/1.1 400 Bad Request\r\n"
 
 
 def said(wire: socket.socket) -> bytes:
-    """All that is said until the connection is closed."""
+    """Return all that is said until the connection is closed."""
     with wire:
         wire.settimeout(20)
         return b"".join(iter(lambda: wire.recv(65536), b""))
 
 
 def ask(port: int, *parts: bytes) -> bytes:
-    """What a server on this port says to these bytes."""
+    """Return what a server on this port says to these bytes."""
     wire = socket.create_connection(("127.0.0.1", port), 20)
     for part in parts:
         wire.sendall(part)

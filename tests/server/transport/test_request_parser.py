@@ -36,13 +36,13 @@ def served(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Served]:
 
 
 def said(wire: socket.socket) -> bytes:
-    """All that is said until the connection is closed."""
+    """Return all that is said until the connection is closed."""
     with wire:
         return b"".join(iter(lambda: wire.recv(65536), b""))
 
 
 def is_open(wire: socket.socket) -> bool:
-    """Whether the server has not closed the connection; what it has said is passed over."""
+    """Tell whether the server has not closed the connection; what it has said is passed over."""
     wire.setblocking(False)
     try:
         while wire.recv(65536):

@@ -43,7 +43,7 @@ def upload(server: Server, data: bytes, purpose: str = "batch") -> httpx.Respons
 
 
 def read(*pieces: bytes, leaves: bool = False) -> tuple[bytes, Any] | None:
-    """What is read of a form that arrives in these pieces, the last of which may be that the client leaves."""
+    """Return what is read of a form that arrives in these pieces, the last of which may be that the client leaves."""
     messages = [{"type": "http.request", "body": piece, "more_body": True} for piece in pieces]
     messages.append({"type": "http.disconnect"} if leaves else {"type": "http.request", "body": b""})
 

@@ -28,7 +28,7 @@ APPROVED = {"type": "mcp", "server_label": "prod", "server_url": "https://mcp.ex
 
 
 def opened() -> tuple[MockApi, SocketSession, str]:
-    """A mock, a connection, and the id of the response that waits on it for an output and an approval."""
+    """Return a mock, a connection, and the id of the response that waits on it for an output and an approval."""
     api = MockApi(fallback=lambda request: [message("ok")])
     mock = api.open(KEY)
     asked = mcp_approval_request("prod", "deploy", {})

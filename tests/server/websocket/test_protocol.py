@@ -50,7 +50,7 @@ def opened(server: Server, path: str = "/v1/responses", key: str = "sk-wire") ->
 
 
 def answered(wire: ClientConnection) -> list[dict[str, Any]]:
-    """The events up to the one that ends an answer."""
+    """Return the events up to the one that ends an answer."""
     events = []
     while not events or events[-1]["type"] not in ("response.completed", "error"):
         events.append(json.loads(wire.recv(10)))
@@ -193,7 +193,7 @@ class TestAMessage:
 
 
 def raw(server: Server) -> socket.socket:
-    """A connection of which a test writes every byte."""
+    """Return a connection of which a test writes every byte."""
     wire = socket.create_connection((server.host, server.port), 10)
     lines = ["GET /v1/responses HTTP/1.1", "Host: x", "Authorization: Bearer sk-raw", "Upgrade: websocket"]
     lines += ["Connection: Upgrade", "Sec-WebSocket-Key: AAAAAAAAAAAAAAAAAAAAAA==", "Sec-WebSocket-Version: 13", "", ""]

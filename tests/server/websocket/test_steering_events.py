@@ -16,7 +16,7 @@ SHORT = {"type": "message", "role": "user", "content": "Be brief."}
 
 
 def failure(events: list[Event]) -> tuple[str, str]:
-    """The code and message of a steer that failed, told by one event alone."""
+    """Return the code and message of a steer that failed, told by one event alone."""
     [event] = events
     assert event["type"] == "response.steer.failed"
     assert event["error"]["type"] == "invalid_request_error"

@@ -36,7 +36,7 @@ Program = Callable[[OpenAI], str]
 
 
 def outputs(response: Response) -> list[Any]:
-    """The output items for all calls of a response, in the order of the calls."""
+    """Return the output items for all calls of a response, in the order of the calls."""
     calls = [item for item in response.output if item.type == "function_call"]
     return [{"type": "function_call_output", "call_id": call.call_id, "output": _run(call.arguments)} for call in calls]
 
@@ -46,7 +46,7 @@ def _run(arguments: str) -> str:
 
 
 def sent_back(response: Response) -> list[Any]:
-    """The output of a response as input of the next request."""
+    """Return the output of a response as input of the next request."""
     return [item.model_dump(exclude_none=True) for item in response.output]
 
 
@@ -71,7 +71,7 @@ def chained_loop(client: OpenAI) -> str:
 
 
 def question_about_a_file(client: OpenAI) -> str:
-    """A file, a first answer, and a second question about it."""
+    """Return a file, a first answer, and a second question about it."""
     request: list[Any] = [{"role": "user", "content": [REPORT, {"type": "input_text", "text": "Sum it up."}]}]
     first = client.responses.create(model=MODEL, input=request)
     more = [*request, {"role": "assistant", "content": first.output_text}, {"role": "user", "content": "Shorter."}]
@@ -79,7 +79,7 @@ def question_about_a_file(client: OpenAI) -> str:
 
 
 def second_thought(client: OpenAI) -> str:
-    """A model that reasons; its items are sent back as they came."""
+    """Return a model that reasons; its items are sent back as they came."""
     request: list[Any] = [{"role": "user", "content": "Is 91 a prime?"}]
     first = client.responses.create(model="gpt-5", input=request)
     more = [*request, *sent_back(first), {"role": "user", "content": "Sure?"}]

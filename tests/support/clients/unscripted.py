@@ -48,7 +48,7 @@ class Conversation:
         self.members = {"model": MODEL, **members}
 
     def ask(self, input: Any, **members: Any) -> Answer:
-        """The answer to a request, which conforms and which a model could have said."""
+        """Return the answer to a request, which conforms and which a model could have said."""
         body = {**self.members, **members, "input": input}
         raw = orjson.dumps(body)
         answer = self.api.handle(ReceivedRequest("POST", "/v1/responses", {"authorization": f"Bearer {KEY}"}, raw=raw))
@@ -61,7 +61,7 @@ class Conversation:
         return answer
 
     def types(self, input: Any = "hi", **members: Any) -> list[str]:
-        """The types of the items of an answer."""
+        """Return the types of the items of an answer."""
         return [item["type"] for item in self.ask(input, **members).body["output"]]
 
 
@@ -83,7 +83,7 @@ OUTPUTS: Mapping[str, Json] = {
 
 
 def results_of(output: Sequence[Json]) -> list[Json]:
-    """What a client sends after an output: the results of its calls, approvals, or what the user says next."""
+    """Return what a client sends after an output: the results of its calls, approvals, or what the user says next."""
     answered = {item.get("call_id") for item in output if item["type"].endswith("_output")}
     results = [
         {**OUTPUTS[item["type"]], "call_id": item["call_id"]}
@@ -99,7 +99,7 @@ def results_of(output: Sequence[Json]) -> list[Json]:
 
 
 def model_for(tools: Sequence[Json]) -> str:
-    """A model that has these tools."""
+    """Return a model that has these tools."""
     newest = {"computer", "programmatic_tool_calling"}
     return "gpt-5.6-sol" if newest & {tool["type"] for tool in tools} else MODEL
 

@@ -42,6 +42,6 @@ def create(port: int, input: Any = "hi", **more: Any) -> Said:
 
 
 def text_of(said: Said) -> str:
-    """The text of the first message of a response."""
+    """Return the text of the first message of a response."""
     assert said.status == 200, said.body
     return str(said.json["output"][0]["content"][0]["text"])

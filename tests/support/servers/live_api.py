@@ -74,7 +74,7 @@ async def _send_reply(reply: Reply, send: Any) -> None:
 
 @contextmanager
 def live(change: Change | None = None) -> Iterator[tuple[str, Live]]:
-    """The base URL of a live API, and what is behind it."""
+    """Provide the base URL of a live API, and what is behind it."""
     behind = Live(change) if change else Live()
     with serving(behind) as origin:
         yield f"{origin}/v1", behind
@@ -133,7 +133,7 @@ class Sockets:
 
 @contextmanager
 def live_websocket(change: EventChange | None = None, **more: Any) -> Iterator[tuple[str, Sockets]]:
-    """The base URL of a live API, and what is behind it."""
+    """Provide the base URL of a live API, and what is behind it."""
     behind = Sockets(change, **more) if change else Sockets(**more)
     with serving(behind) as origin:
         yield f"{origin}/v1", behind

@@ -44,7 +44,7 @@ def certificate(folder: Path) -> Certificate:
 
 @contextmanager
 def serving(app: Any, tls: Certificate | None = None) -> Iterator[str]:
-    """An ASGI app on loopback; yields its origin."""
+    """Provide an ASGI app on loopback; yields its origin."""
     settings = uvicorn_config(app if not hasattr(app, "handle") else App(app))
     if tls:
         settings.ssl_certfile, settings.ssl_keyfile = str(tls.file), str(tls.key)
@@ -70,7 +70,7 @@ def over_tls(app: Any, factory: pytest.TempPathFactory) -> Iterator[str]:
 
 @contextmanager
 def behind_tls(port: int, factory: pytest.TempPathFactory) -> Iterator[str]:
-    """What listens on a port of this machine, over TLS; yields its origin."""
+    """Provide what listens on a port of this machine, over TLS; yields its origin."""
     tls = certificate(factory.mktemp("tls"))
     secure = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
     secure.load_cert_chain(tls.file, tls.key)
@@ -109,7 +109,7 @@ def behind_tls(port: int, factory: pytest.TempPathFactory) -> Iterator[str]:
 
 
 def request_head(body: bytes, key: str = "sk-server") -> bytes:
-    """The head of a `POST /v1/responses` with this body, as sent over a socket."""
+    """Return the head of a `POST /v1/responses` with this body, as sent over a socket."""
     lines = ["POST /v1/responses HTTP/1.1", "Host: x", f"Authorization: Bearer {key}", f"Content-Length: {len(body)}"]
     return "\r\n".join([*lines, "Connection: close", "", ""]).encode()
 
@@ -122,14 +122,14 @@ class Front(NamedTuple):
     recording: Recording
 
     def interactions(self, number: int = 1) -> list[Interaction]:
-        """What was recorded, once there are so many: a client may have its answer a moment earlier."""
+        """Return what was recorded, once there are so many: a client may have its answer a moment earlier."""
         assert wait_until(lambda: len(self.recording.interactions) == number)
         return self.recording.interactions
 
 
 @contextmanager
 def recorded(url: str, watch: InteractionObserver | None = None) -> Iterator[Front]:
-    """A recorder in front of the API at a URL."""
+    """Provide a recorder in front of the API at a URL."""
     behind, recording, listening = parse_upstream(url), Recording(watch), bind("127.0.0.1", 0)
     with run_proxy(behind, recording, listening):
         yield Front(f"http://127.0.0.1:{listening.getsockname()[1]}", behind.root, recording)

@@ -28,7 +28,7 @@ def serving_redis(*options: str, port: int | None = None) -> Iterator[int]:
 
 
 def say(port: int, *command: str) -> str:
-    """What `redis-cli` prints for a command."""
+    """Return what `redis-cli` prints for a command."""
     return subprocess.run(["redis-cli", "-p", str(port), *command], check=True, capture_output=True, text=True).stdout
 
 

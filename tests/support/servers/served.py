@@ -25,7 +25,7 @@ class Served(NamedTuple):
     port: int
 
     def say(self, *parts: bytes) -> socket.socket:
-        """A connection over which these bytes were sent."""
+        """Return a connection over which these bytes were sent."""
         wire = socket.create_connection(("127.0.0.1", self.port), 20)
         for part in parts:
             wire.sendall(part)
@@ -63,14 +63,14 @@ def serving(*options: str, patch: str = "") -> Iterator[Served]:
 
 
 def refused_start(*options: str) -> str:
-    """What is printed by a server that does not start."""
+    """Return what is printed by a server that does not start."""
     ended = run([sys.executable, "-m", "harness", "serve", "--port", "0", *options], cwd=ROOT)
     assert (ended.returncode, ended.stdout) == (2, ""), ended.stderr
     return " ".join(ended.stderr.split())
 
 
 def read_until(wire: socket.socket, end: bytes) -> bytes:
-    """What is said up to these bytes, or all of it."""
+    """Return what is said up to these bytes, or all of it."""
     said = b""
     while end not in said and (more := wire.recv(65536)):
         said += more

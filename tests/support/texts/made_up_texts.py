@@ -18,7 +18,7 @@ _CLASSES = {
 
 
 def make_up(pattern: str, seed: int) -> str:
-    """A text that a pattern matches, with short repetitions; `seed` decides which one."""
+    """Return a text that a pattern matches, with short repetitions; `seed` decides which one."""
     for attempt in range(100):
         chance = random.Random(f"{seed} {attempt}")
         text = _draw(parser.parse(pattern), chance)

@@ -33,7 +33,7 @@ class Block:
 
 
 def fenced(file: Path) -> Iterator[Block]:
-    """The blocks of a page, in their order."""
+    """Yield the blocks of a page, in their order."""
     page = file.read_text(encoding="utf-8")
     for match in re.finditer(r"^```(\w*)\n(.*?)^```$", page, re.S | re.M):
         yield Block(file, page.count("\n", 0, match.start()) + 1, *match.groups())

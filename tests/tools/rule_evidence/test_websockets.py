@@ -101,7 +101,7 @@ def test_what_was_sent_lately_is_not_sent_again_but_reported(once: Any) -> None:
 
 
 def record_probe(probe: Probe, into: Path, change: EventChange | None = None) -> Path:
-    """The file of what an API says to a probe now."""
+    """Return the file of what an API says to a probe now."""
     with live_websocket(change) as (url, _):
         store.store_runs(into, "openai", {probe: send_probe(probe, sender(url))}, [KEY])
     return into / f"openai/rules/{probe.rule.id}.yaml"

@@ -17,7 +17,7 @@ OLD_ID = f"resp_{MADE:x}{'a' * 40}"
 
 
 def answered(**changes: Any) -> dict[str, Any]:
-    """An exchange whose answer lacks a member that all answers have."""
+    """Return an exchange whose answer lacks a member that all answers have."""
     one = deepcopy(recorded(HI)[0])
     one["response"] |= {"id": ID, "created_at": MADE, **changes}
     del one["response"]["usage"]["total_tokens"]

@@ -58,21 +58,21 @@ def stream(turn: Turn, **members: Any) -> dict[str, Any]:
 
 
 def rerendered(tmp_path: Path, *exchanges: dict[str, Any]) -> list[dict[str, Any] | None]:
-    """The verdicts, None for a stream that is told alike."""
+    """Return the verdicts, None for a stream that is told alike."""
     return [
         verdict.entry for one in read_recording(write_jsonl(tmp_path, exchanges)) for verdict in judge_rerendering(one)
     ]
 
 
 def difference(tmp_path: Path, one: dict[str, Any]) -> tuple[str, str, str]:
-    """The only difference of an exchange: where, what was recorded, what the mock says."""
+    """Return the only difference of an exchange: where, what was recorded, what the mock says."""
     (entry,) = rerendered(tmp_path, one)
     assert entry is not None
     return entry["at"], entry["recorded"], entry["mock"]
 
 
 def numbered(made: dict[str, Any]) -> dict[str, Any]:
-    """A recording whose events have numbers that rise."""
+    """Return a recording whose events have numbers that rise."""
     for number, event in enumerate(made["events"]):
         event["data"]["sequence_number"] = number
     return made
@@ -132,7 +132,7 @@ def test_an_annotation_may_come_later_than_ours(tmp_path: Path) -> None:
 
 
 def of_today(made: dict[str, Any], **response: Any) -> dict[str, Any]:
-    """A recording of these days, whose `response.created` has other members: `gone` is none."""
+    """Return a recording of these days, whose `response.created` has other members: `gone` is none."""
     merged = {**made["events"][0]["data"]["response"], **response}
     members = {name: value for name, value in merged.items() if value != "gone"}
     return {**changed(made, 0, response=members), "recorded_at": "2026-10-01"}
@@ -203,7 +203,7 @@ TODAY = "2026-10-01"
 
 
 def answer(request: dict[str, Any] = HI, turn: Turn | None = None, **members: Any) -> dict[str, Any]:
-    """An answer as JSON, of these days, with other members: `gone` is none."""
+    """Return an answer as JSON, of these days, with other members: `gone` is none."""
     (made,) = recorded(request, turns=[turn or message("Hi.")])
     answer_body = {name: value for name, value in (made["response"] | members).items() if value != "gone"}
     return {**made, "response": answer_body, "recorded_at": TODAY}

@@ -154,7 +154,7 @@ def test_a_missing_header_lies_outside_the_recording(tmp_path: Path) -> None:
 
 class TestFoundry:
     def exchanges(self) -> list[dict[str, Any]]:
-        """A run with a call of an MCP server that needs approval, as recorded below a project."""
+        """Return a run with a call of an MCP server that needs approval, as recorded below a project."""
         recorder = ExchangeRecorder()
         called = [mcp_call("s", "f", output="ok"), message("done")]
         recorder.mock.script(as_recorded(mcp_approval_request("s", "f")), as_recorded(called))

@@ -22,7 +22,7 @@ from tests.support.streams import ITEMS as ANY
 def test_a_kind_streams_as_its_sentence_says(monkeypatch):
     @item("dr", Phase("falling_asleep"), StreamedText("text", "daydream_text"), Phase("completed"))
     def daydream(text):
-        """The model dreams."""
+        """Return the model dreams."""
         return {"text": text}
 
     try:

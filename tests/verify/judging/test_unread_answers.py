@@ -14,7 +14,7 @@ from tests.support.recordings import HI, JSON, STREAM, URI, judged, recorded, ss
 
 
 def judge_body(tmp_path: Path, body: str | bytes, headers: dict[str, str], status: int = 200) -> dict[str, Any]:
-    """The report of a cassette of vcrpy with one exchange, which was answered with this body."""
+    """Return the report of a cassette of vcrpy with one exchange, which was answered with this body."""
     said = {"string": body} if isinstance(body, str) else {"base64_string": base64.b64encode(body).decode()}
     request = {"method": "POST", "uri": URI, "headers": {}, "body": json.dumps(HI)}
     response = {"status": {"code": status}, "headers": {name: [headers[name]] for name in headers}, "body": said}

@@ -16,20 +16,20 @@ CALL = function_call("f", "{}", call_id="call_1")
 
 
 def background(status: str) -> dict[str, Any]:
-    """A recorded background response, as it is at first."""
+    """Return a recorded background response, as it is at first."""
     (one,) = recorded({**HI, "background": True})
     one["response"]["status"] = status
     return one
 
 
 def then(one: dict[str, Any], method: str, path: str, status: int, answer: Any, **more: Any) -> dict[str, Any]:
-    """What was asked next of the response that an exchange made."""
+    """Return what was asked next of the response that an exchange made."""
     place = RESPONSE.format(one["response"]["id"]) + path
     return {**exchange(2, None, status, answer), "method": method, "url_path": place, **more}
 
 
 def to_foundry(request: dict[str, Any]) -> dict[str, Any]:
-    """An exchange with a project of Foundry, which took the request."""
+    """Return an exchange with a project of Foundry, which took the request."""
     (one,) = recorded(HI)
     return {**one, "request": request, "provider": "foundry", "url_path": "/api/projects/p/openai/v1/responses"}
 
@@ -75,7 +75,7 @@ class TestInTheBackground:
 
 class TestAResumedStream:
     def story(self, after: int, first: int | None = None) -> list[dict[str, Any]]:
-        """A background stream that broke off after `first` events, and its rest."""
+        """Return a background stream that broke off after `first` events, and its rest."""
         (one,) = recorded({**HI, "background": True, "stream": True}, turns=[message(["a", "b"])])
         events = one["events"]
         id = events[0]["data"]["response"]["id"]

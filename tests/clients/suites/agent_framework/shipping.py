@@ -13,7 +13,7 @@ from agent_framework.openai import OpenAIChatClient
 
 
 def shipper(chat, log, **options):
-    """An agent that looks up, deploys and notifies; what needed leave and was done stands in the log."""
+    """Return an agent that looks up, deploys and notifies; what needed leave and was done stands in the log."""
 
     @tool(approval_mode="always_require")
     def deploy(ref: str) -> str:
@@ -31,7 +31,7 @@ def shipper(chat, log, **options):
 
     @tool(approval_mode="never_require")
     def look_up(ref: str) -> str:
-        """What a version contains."""
+        """Return what a version contains."""
         return f"{ref}: two fixes"
 
     return Agent(
@@ -40,7 +40,7 @@ def shipper(chat, log, **options):
 
 
 def decided(requests, yes=True):
-    """The user's turn that says yes, or no, to all that was asked."""
+    """Return the user's turn that says yes, or no, to all that was asked."""
     return Message("user", [request.to_function_approval_response(yes) for request in requests])
 
 

@@ -36,7 +36,7 @@ def tools(done):
 
 
 def window(served):
-    """A user's window on an endpoint that serves an agent or a workflow."""
+    """Return a user's window on an endpoint that serves an agent or a workflow."""
     app = FastAPI()
     add_agent_framework_fastapi_endpoint(app, served, single_user=True)
     return Chat(app)
@@ -48,7 +48,7 @@ def user(openai, tools, request):
 
 
 async def talk(user, *questions):
-    """What is answered to each question."""
+    """Return what is answered to each question."""
     said = []
     for question in questions:
         await user.say(question)

@@ -34,7 +34,7 @@ def ops(openai, log, options):
 
 
 def done(log):
-    """What was done, in any order: calls of one turn run side by side."""
+    """Return what was done, in any order: calls of one turn run side by side."""
     return sorted(log.read_text().splitlines()) if log.exists() else []
 
 

@@ -6,7 +6,7 @@ from harness.items import function_call, message
 
 
 async def finished(agent, first, session):
-    """The result of a run in the background, asked for until it is there."""
+    """Return the result of a run in the background, asked for until it is there."""
     result = first
     while result.continuation_token:
         result = await agent.run(session=session, options={"continuation_token": result.continuation_token})

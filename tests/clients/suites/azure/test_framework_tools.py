@@ -71,5 +71,5 @@ async def test_an_agent_has_a_tool_of_the_project(mock, foundry_credential, name
 
 
 def items_type(name):
-    """The type of a tool, by that of its call."""
+    """Return the type of a tool, by that of its call."""
     return SAID[name][0].type.removesuffix("_call")

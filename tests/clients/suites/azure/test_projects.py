@@ -19,7 +19,7 @@ def project(mock, foundry_credential):
 
 
 def bound(agent):
-    """What binds a request to an agent."""
+    """Return what binds a request to an agent."""
     return {"agent_reference": {"type": "agent_reference", "name": agent.name, "version": agent.version}}
 
 

@@ -16,7 +16,7 @@ HELPER = PromptAgentDefinition(model="mine", instructions="Help.")
 
 
 def bound(agent):
-    """What binds a request to an agent."""
+    """Return what binds a request to an agent."""
     return {"agent_reference": {"type": "agent_reference", "name": agent.name, "version": agent.version}}
 
 

@@ -19,7 +19,7 @@ TEAM_LEADER_MODEL: gpt-4.1
 
 
 def _api(title, operation, parameter):
-    """An OpenAPI specification with one operation of one parameter."""
+    """Return an OpenAPI specification with one operation of one parameter."""
     told = {"name": parameter, "in": "query", "required": True, "schema": {"type": "string"}}
     answered = {"200": {"description": "What was found."}}
     called = {"get": {"operationId": operation, "parameters": [told], "responses": answered}}

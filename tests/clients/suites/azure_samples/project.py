@@ -93,7 +93,7 @@ ENDPOINTS = ("FOUNDRY_PROJECT_ENDPOINT", "PROJECT_ENDPOINT", "AZURE_AI_PROJECT_E
 
 
 def variables_of(mock):
-    """The environment variables of a sample."""
+    """Return the environment variables of a sample."""
     root = f"{ACCOUNT}/Microsoft.CognitiveServices/accounts/harness/projects/harness/connections"
     ids = {name: f"{root}/{of}" for name, (of, _) in CONNECTIONS.items()}
     names = {name: of for name, (of, _) in NAMED_CONNECTIONS.items()}

@@ -77,7 +77,7 @@ class Launcher:
         self._process = subprocess.Popen(command, stdin=pipe, stdout=pipe, text=True, env=os.environ | trusting)
 
     def run(self, **told):
-        """The exit code of a sample."""
+        """Return the exit code of a sample."""
         self._process.stdin.write(json.dumps(told) + "\n")
         self._process.stdin.flush()
         return int(self._process.stdout.readline())
@@ -98,7 +98,7 @@ class NotedScript(Script):
         self.types = []
 
     def next(self, call):
-        """The turn that answers a request."""
+        """Return the turn that answers a request."""
         taken = super().next(call)
         if "/threads" in call.request.path:
             self.types += [line.type for line in taken.lines if isinstance(line, Item)]
@@ -106,7 +106,7 @@ class NotedScript(Script):
 
 
 def samples_of(root):
-    """The samples below a folder, by their paths."""
+    """Return the samples below a folder, by their paths."""
     return sorted(file.relative_to(root).as_posix() for file in root.rglob("sample_*.py"))
 
 
@@ -157,7 +157,7 @@ SHOWN_REFUSALS = {"hosted_agents/sample_agent_user_identity_isolation.py": "user
 
 
 def judge(sample, code, mock, output):
-    """The verdict on a sample that ended with an exit code, by what its World saw."""
+    """Return the verdict on a sample that ended with an exit code, by what its World saw."""
     exchanges = mock.exchanges
     shown = SHOWN_REFUSALS.get(sample)
     faults = [
@@ -176,7 +176,7 @@ def judge(sample, code, mock, output):
 
 
 def _is_clean_up(exchange, exchanges):
-    """Whether a sample asks to delete what was never there: what an earlier run of it may have left."""
+    """Tell whether a sample asks to delete what was never there: what an earlier run of it may have left."""
     request = exchange.request
     if (request.method, exchange.status) != ("DELETE", 404) or not request.operation.startswith("DELETE"):
         return False
@@ -202,7 +202,7 @@ def _failure(code, exchanges, output):
 
 
 def _state(body):
-    """What the answer says of a response or a run that did not succeed."""
+    """Return what the answer says of a response or a run that did not succeed."""
     if body.get("object") not in ("response", "thread.run") or body.get("status") not in FAILED:
         return ""
     why = body.get("last_error") or body.get("error") or body.get("incomplete_details")
@@ -221,7 +221,7 @@ def _error(exchange):
 
 
 def _items(mock):
-    """The types of the items that the model said, each once, in the order of their first appearance."""
+    """Return the types of the items that the model said, each once, in the order of their first appearance."""
     found = dict.fromkeys(mock.world.script.types)
     for exchange in mock.exchanges:
         body = exchange.answer.body

@@ -32,7 +32,7 @@ def eager(world, call):
 
 
 def _cite(body, stored):
-    """A message that cites a file of the stores that are searched, as far as there is one."""
+    """Return a message that cites a file of the stores that are searched, as far as there is one."""
     own = [*body["tools"], (body.get("tool_resources") or {}).get("file_search") or {}]
     named = [id for tool in own for id in tool.get("vector_store_ids") or ()]
     files = [id for store in named if store in stored.vector_stores for id in stored.vector_stores[store].files]
@@ -49,7 +49,7 @@ def _use_screen(mock: Mock) -> None:
 
 
 def _use_toolbox(label: str, tool: str, output: str, text: str) -> Callable[[Mock], None]:
-    """The script of a model that calls a tool of a toolbox."""
+    """Return the script of a model that calls a tool of a toolbox."""
     turn = [mcp_list_tools(label, [tool]), mcp_call(label, tool, {}, output=output), message(text)]
     return lambda mock: mock.script(turn) and None
 

@@ -45,7 +45,7 @@ def server(mock, tmp_path) -> Iterator[Address]:
 
 
 def started_as(mock, home: Path, port: int) -> tuple[list[str], dict[str, str]]:
-    """The command and the environment of the server; a proxy that is none keeps hermes-agent from other hosts."""
+    """The command and the environment of the server; a proxy that does not exist keeps hermes-agent from other hosts."""
     alone = {"HTTPS_PROXY": "http://127.0.0.1:9", "NO_PROXY": "127.0.0.1"}
     environment = {"PATH": os.environ["PATH"], "HOME": str(home), **alone}
     if not HERMES.exists():
@@ -57,7 +57,7 @@ def started_as(mock, home: Path, port: int) -> tuple[list[str], dict[str, str]]:
 
 
 def configuration(mock) -> dict:
-    """A named provider that speaks the Responses API, and one tool that needs nothing."""
+    """Return a named provider that speaks the Responses API, and one tool that needs nothing."""
     upstream = {"name": "mock", "base_url": mock.base_url, "api_key": mock.api_key, "api_mode": "codex_responses"}
     return {
         "model": {"default": "gpt-5", "provider": "custom:mock", "context_length": 400_000},

@@ -58,7 +58,7 @@ def as_items(said: str | list[Item]) -> list[Item]:
 
 
 def unknown(before: list[Item], given: list[Item]) -> list[Item]:
-    """What of the given items the chain does not hold: a transcript replayed from its beginning is cut off."""
+    """Return what of the given items the chain does not hold: a transcript replayed from its beginning is cut off."""
     replayed = [key(item) for item in given[: len(before)]] == [key(item) for item in before]
     return given[len(before) :] if replayed else given
 
@@ -74,7 +74,7 @@ def text(content: Any) -> str:
 
 
 async def answer(transcript: list[Item]) -> list[Item]:
-    """What the model says next, and the outputs of the tools it calls."""
+    """Return what the model says next, and the outputs of the tools it calls."""
     said = await client.responses.create(model="gpt-5", input=transcript, tools=[TODO], store=False)
     output = [item.model_dump(exclude_none=True) for item in said.output]
     calls = [item for item in output if item["type"] == "function_call"]

@@ -22,7 +22,7 @@ THREAD = {"configurable": {"thread_id": "ann"}}
 
 
 def shipper(checkpointer, log: Path, mode: str = "batched", **options):
-    """An agent that looks up and deploys; what it deploys stands in the log."""
+    """Return an agent that looks up and deploys; what it deploys stands in the log."""
 
     @tool
     def deploy(ref: str) -> str:
@@ -33,7 +33,7 @@ def shipper(checkpointer, log: Path, mode: str = "batched", **options):
 
     @tool
     def look_up(ref: str) -> str:
-        """What a version contains."""
+        """Return what a version contains."""
         return f"{ref}: two fixes"
 
     own = {"use_responses_api": True, "max_retries": 0, "http_async_client": DefaultAsyncHttpxClient()}

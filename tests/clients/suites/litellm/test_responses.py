@@ -45,7 +45,7 @@ def user(text):
 
 
 def called(response):
-    """The items of a response as they are sent back, then the outputs of its calls."""
+    """Return the items of a response as they are sent back, then the outputs of its calls."""
     items = [item if isinstance(item, dict) else item.model_dump(exclude_none=True) for item in response.output]
     outputs = [
         {"type": "function_call_output", "call_id": item["call_id"], "output": "mild"}

@@ -17,7 +17,7 @@ QUIET = RunConfig(tracing_disabled=True)
 
 
 def shipper(log: Path) -> Agent:
-    """An agent that looks up and deploys; what it deploys stands in the log."""
+    """Return an agent that looks up and deploys; what it deploys stands in the log."""
 
     @function_tool(needs_approval=True)
     def deploy(ref: str) -> str:
@@ -28,7 +28,7 @@ def shipper(log: Path) -> Agent:
 
     @function_tool
     def look_up(ref: str) -> str:
-        """What a version contains."""
+        """Return what a version contains."""
         return f"{ref}: two fixes"
 
     model = OpenAIResponsesModel("gpt-4.1", AsyncOpenAI(max_retries=0))

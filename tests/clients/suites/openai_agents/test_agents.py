@@ -32,7 +32,7 @@ def deploy(ref: str) -> str:
 
 @function_tool
 def look_up(ref: str) -> str:
-    """What a version contains."""
+    """Return what a version contains."""
     return f"{ref}: two fixes"
 
 

@@ -19,7 +19,7 @@ REQUESTS = TypeAdapter(DeferredToolRequests)
 
 
 def shipper(log: Path, model: str = "gpt-5") -> Agent:
-    """An agent that looks up and deploys; what it deploys stands in the log."""
+    """Return an agent that looks up and deploys; what it deploys stands in the log."""
     provider = OpenAIProvider(openai_client=AsyncOpenAI(max_retries=0))
     chat = OpenAIResponsesModel(model, provider=provider)
     agent = Agent(chat, instructions="You are ops.", output_type=[str, DeferredToolRequests])
@@ -33,7 +33,7 @@ def shipper(log: Path, model: str = "gpt-5") -> Agent:
 
     @agent.tool_plain
     def look_up(ref: str) -> str:
-        """What a version contains."""
+        """Return what a version contains."""
         return f"{ref}: two fixes"
 
     return agent

@@ -30,7 +30,7 @@ def get_weather(city: str) -> str:
 
 
 def outputs(exchange):
-    """What the tools said to a request."""
+    """Return what the tools said to a request."""
     return [item["output"] for item in exchange.request.body["input"] if item.get("type") == "function_call_output"]
 
 

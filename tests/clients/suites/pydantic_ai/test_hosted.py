@@ -61,7 +61,7 @@ def two_turns(mock, thinking, run, memory):
 
 
 def returned(result):
-    """What a tool of the API brought."""
+    """Return what a tool of the API brought."""
     parts = [part for message in result.all_messages() for part in message.parts]
     return [part.content for part in parts if isinstance(part, NativeToolReturnPart)]
 

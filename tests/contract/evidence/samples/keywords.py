@@ -69,7 +69,7 @@ class Breaker:
     seen: set[int] = field(default_factory=set)
 
     def place(self, node: Json, path: Path, wrap: Wrap) -> Iterator[Broken]:
-        """The breaks of a place: its type, the key of its union, then each of its branches."""
+        """Yield the breaks of a place: its type, the key of its union, then each of its branches."""
         leaves = list(self._leaves(node))
         types = allowed_types(self.root, node)
         if wrong := [one for one in WRONG if not {_type(one), *_wider(one)} & types]:
@@ -130,7 +130,7 @@ class Breaker:
             yield from self.place(leaf["additionalProperties"], (*path, "k"), lambda value: wrap({**good, "k": value}))
 
     def _key(self, leaf: Json, name: str, path: Path, wrap: Wrap, good: Any, above: bool) -> Iterator[Broken]:
-        """A key of a union: what is wrong with it is told at the key, or at the whole where the union says so."""
+        """Yield a key of a union: what is wrong with it is told at the key, or at the whole where the union says so."""
         inner, place = deref(self.root, leaf["properties"][name]), path if above else (*path, name)
         for node in (inner, *inner.get("anyOf", ())):
             words = [word for word in ("type", "const", "enum") if word in node]
@@ -172,12 +172,12 @@ class Breaker:
 
 
 def written(node: Any) -> bytes:
-    """A schema as bytes, to know it again in another root."""
+    """Return a schema as bytes, to know it again in another root."""
     return orjson.dumps(node)
 
 
 def _breaking(pattern: str, leaf: Json, good: str) -> str:
-    """A text that breaks this pattern, as few of the others as can be, and no length."""
+    """Return a text that breaks this pattern, as few of the others as can be, and no length."""
     others = [one["pattern"] for one in leaf.get("allOf", ()) if one["pattern"] != pattern]
     texts = [one.format(good.removesuffix("x")) for one in TEXTS]
     wrong = [one for one in texts if not re.search(pattern, one) and len(one) >= leaf.get("minLength", 0)]

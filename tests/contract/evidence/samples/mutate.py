@@ -59,7 +59,7 @@ def places(value: Any, path: Path = ()) -> Iterator[tuple[Path, Any]]:
 
 
 def mutate(body: Any, chance: Random, stock: Stock) -> Mutation:
-    """A JSON value with one thing wrong."""
+    """Return a JSON value with one thing wrong."""
     path, value = chance.choice([*places(body)])
     ways = [name for name, (fits, _) in WAYS.items() if fits(path, value)]
     if not ways:  # a whole that is neither an object nor an array, a text or a number
@@ -71,7 +71,7 @@ def mutate(body: Any, chance: Random, stock: Stock) -> Mutation:
 
 @st.composite
 def mutations(draw: st.DrawFn, bodies: Sequence[Any], keys: Sequence[str] = ()) -> Mutation:
-    """One of the bodies with one thing wrong; `keys` are values of `type` and `role` to choose among."""
+    """Return one of the bodies with one thing wrong; `keys` are values of `type` and `role` to choose among."""
     chance = draw(st.randoms(use_true_random=False))
     return mutate(chance.choice(bodies), chance, Stock(bodies, [*keys, "x"]))
 
@@ -81,7 +81,7 @@ class Gone:
 
 
 def replaced(body: Any, path: Path, value: Any) -> Any:
-    """A copy of a JSON value with another one at a path; `Gone` drops the member."""
+    """Return a copy of a JSON value with another one at a path; `Gone` drops the member."""
     if not path:
         return deepcopy(value)
     step, *rest = path

@@ -37,7 +37,7 @@ def fresh() -> MockApi:
 
 
 def remembering() -> MockApi:
-    """A mock whose key has stored what every operation asks for.
+    """Return a mock whose key has stored what every operation asks for.
 
     A conversation, a response that thought and called, a prompt, a vector store, a container, an upload, a webhook, an
     assistant, and two threads: one whose run has ended, and one whose run waits for the output of a call; each resource of
@@ -67,7 +67,7 @@ def remembering() -> MockApi:
 
 
 def made(mock: MockApi, path: str, body: Json) -> Any:
-    """What the mock answers to a body that it takes."""
+    """Return what the mock answers to a body that it takes."""
     answer = mock.handle(ReceivedRequest("POST", f"/v1{path}", AUTH, raw=json.dumps(body).encode()))
     assert answer.status == 200, answer.body
     return answer.body
@@ -102,7 +102,7 @@ def send(
 
 
 def address(mock: MockApi, id: str, named: str = "") -> tuple[str, str, Mapping[str, str]]:
-    """The method, the path and the query of an operation about what a remembering mock has stored."""
+    """Return the method, the path and the query of an operation about what a remembering mock has stored."""
     world = mock.worlds[KEY]
     ended, waiting = world.store.threads
     ids = {"model": "gpt-4.1", "agent_name": "helper", "agent_version": "1"} | of_responses(world) | of_stores(world)

@@ -40,7 +40,7 @@ def test_the_samples_hold_every_kind_the_schema_knows() -> None:
 
 
 def unions(node: Any) -> Iterator[list[Json]]:
-    """The branches of every union in a schema."""
+    """Yield the branches of every union in a schema."""
     for _, part in places(node):
         if isinstance(part, dict) and "anyOf" in part:
             yield part["anyOf"]

@@ -15,7 +15,7 @@ OBJECT: Json = {
 
 
 def part(type: str, **members: Any) -> Json:
-    """An object with a key, as unions of the API want it."""
+    """Return an object with a key, as unions of the API want it."""
     return {"type": type, **members}
 
 

@@ -25,13 +25,13 @@ def key_of(value: Any, param: str) -> Any:
 
 
 def kinds_of(value: Any) -> list[str]:
-    """What a value may be called: 5.0 is a decimal number to some and an integer to JSON Schema."""
+    """Return what a value may be called: 5.0 is a decimal number to some and an integer to JSON Schema."""
     is_whole = isinstance(value, float) and value.is_integer()
     return [describe_actual(value), *(["an integer"] if is_whole else [])]
 
 
 def contradicts(expected: str, kind: str) -> bool:
-    """Whether a sentence says it got what it expected."""
+    """Tell whether a sentence says it got what it expected."""
     alternatives = ["array"] if expected.startswith("an array") else re.split(", or |, | or ", expected)
     bare = [re.sub("^(?:one of |an? )+", "", one) for one in alternatives]
     types = {"string" if one.startswith("'") else one.split()[0] for one in bare}
@@ -115,7 +115,7 @@ TRUTHS: tuple[tuple[str, Callable[[Any, Said], bool]], ...] = (
 
 
 def is_true(error: Json, body: Json) -> bool:
-    """Whether what an error says of the value at its `param` is so; False for words that are not known here."""
+    """Tell whether what an error says of the value at its `param` is so; False for words that are not known here."""
     values, param = {format_path(path): value for path, value in places(body)}, error["param"]
     if error["message"] == f"Missing required parameter: '{param}'.":
         absent = param not in values or (values[param] is None and param in body)  # a null at the top counts as absent

@@ -26,12 +26,12 @@ def says_ok(it: Any) -> bool:
 
 
 def completed(events: Any) -> bool:
-    """The stream of a response, as far as it is told."""
+    """Return the stream of a response, as far as it is told."""
     return events[-1].type == "response.completed" and says_ok(events[-1].response)
 
 
 def ended(events: Any) -> bool:
-    """The stream of a run."""
+    """Return the stream of a run."""
     return bool(events[-1].event in ("thread.run.completed", "done"))
 
 
@@ -52,7 +52,7 @@ def is_(status: str) -> Callable[[Any], bool]:
 
 
 def _responses(of: str) -> dict[str, Call]:
-    """The methods that `responses` and `beta.responses` share; the types of the latter begin with `Beta`."""
+    """Return the methods that `responses` and `beta.responses` share; the types of the latter begin with `Beta`."""
     started, item = f"{of}ResponseCreatedEvent", f"{of}ResponseInputMessageItem"
     resumed = {"stream": True, "starting_after": 1}
     return {

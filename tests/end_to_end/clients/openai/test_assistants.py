@@ -40,7 +40,7 @@ class Heard(AssistantEventHandler):
 
 
 def started(client, **assistant):
-    """An assistant, and a thread with one message."""
+    """Return an assistant, and a thread with one message."""
     made = client.beta.assistants.create(model="gpt-4o", name="Ann", **assistant)
     thread = client.beta.threads.create(messages=[{"role": "user", "content": "Weather?"}])
     return made, thread

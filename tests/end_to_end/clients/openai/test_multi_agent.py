@@ -36,7 +36,7 @@ def agents(items: Any) -> list[tuple[str, str]]:
 
 
 def final_text(response: Any) -> str:
-    """What the guide tells an application to show: the final answer of the root agent."""
+    """Return what the guide tells an application to show: the final answer of the root agent."""
     return "".join(
         part.text
         for item in response.output
@@ -129,7 +129,7 @@ def inject(connection: Any, response: str, *call_ids: str) -> None:
 
 
 def told(connection: Any, last: str) -> list[Any]:
-    """The events up to one of this type."""
+    """Return the events up to one of this type."""
     events: list[Any] = []
     while not events or events[-1].type != last:
         events.append(connection.recv())

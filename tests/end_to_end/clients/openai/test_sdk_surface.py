@@ -33,7 +33,7 @@ RAW, STREAMING = "with_raw_response", "with_streaming_response"
 
 
 def methods(resource: Any, name: str) -> Iterator[str]:
-    """The public methods of a resource and of those within it, by their dotted names."""
+    """Yield the public methods of a resource and of those within it, by their dotted names."""
     for member, value in inspect.getmembers_static(type(resource)):
         if member.startswith("_") or member in (RAW, STREAMING):
             continue
@@ -44,7 +44,7 @@ def methods(resource: Any, name: str) -> Iterator[str]:
 
 
 def of(client: Any, method: str, way: str) -> Any:
-    """A method of a client in one of its ways; None when the SDK has it not."""
+    """Return a method of a client in one of its ways; None when the SDK has it not."""
     resource, _, name = method.partition(",")[0].rpartition(".")
     try:
         return attrgetter(".".join(filter(None, (resource, way, name))))(client)
@@ -117,7 +117,7 @@ class TestTheAsyncClient:
 
 
 def read_all(result: Any) -> Any:
-    """A result as it is; of a list, a stream or a connection all that it gives."""
+    """Return a result as it is; of a list, a stream or a connection all that it gives."""
     if hasattr(result, "__enter__"):
         with result as inner:
             return _talk(inner) if hasattr(inner, "recv") else list(inner)
@@ -133,7 +133,7 @@ def _talk(connection: Any) -> list[Any]:
 
 
 async def later(result: Any) -> Any:
-    """The same of the async client."""
+    """Return the same of the async client."""
     if inspect.isawaitable(result) and not hasattr(result, "__aenter__") and not hasattr(result, "__aiter__"):
         result = await result
     if hasattr(result, "__aenter__"):

@@ -27,7 +27,7 @@ LIMITS = ResponsesWebSocketLimits(
 
 
 def answered(connection: Any) -> list[Any]:
-    """The events up to the one that ends an answer."""
+    """Return the events up to the one that ends an answer."""
     events = []
     for event in connection:
         events.append(event)

@@ -165,7 +165,7 @@ def test_what_the_connection_refuses_is_not_held_against_the_request(tmp_path: P
 
 
 def played(case: Case) -> list[Frame]:
-    """What goes over the connection of an example of a rule."""
+    """Return what goes over the connection of an example of a rule."""
     socket, frames, before = Socket(), list[Frame](), list[Any]()
     socket.mock.script(*case.turns, *([message("ok")] * 40))
     for step in (*case.before, case):

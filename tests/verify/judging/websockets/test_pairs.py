@@ -15,7 +15,7 @@ ERROR = {"type": "invalid_request_error", "code": "c", "message": "No.", "param"
 
 
 def parts(*frames: tuple[str, Any]) -> list[SocketExchange]:
-    """The parts of a connection over which `>` (the client) and `<` said these events."""
+    """Return the parts of a connection over which `>` (the client) and `<` said these events."""
     sides = {">": "client", "<": "server"}
     texts = [(sides[by], event if isinstance(event, str) else json.dumps(event)) for by, event in frames]
     return SocketLog((0.0, side, text) for side, text in texts).parts
