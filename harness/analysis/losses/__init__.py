@@ -3,7 +3,7 @@
 from harness.core.registry import import_modules
 
 AREAS = (
-    *("calls", "outputs", "tools", "history", "turns", "prompts", "words"),
+    *("calls", "outputs", "tools", "history", "turns", "prompts", "words", "attachments", "chains"),
     *("instructions", "text", "citations", "spans", "reasoning", "order", "endings", "sent"),
 )
 

@@ -1,0 +1,93 @@
+"""Pictures and files in the messages of the user: a history keeps them with their words."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from harness.analysis.history.history import History
+from harness.analysis.history.items import describe_item
+from harness.analysis.history.request import HistoryRequest, PlacedItem
+from harness.analysis.loss import LossFacts, loss
+from harness.analysis.losses.examples import DEPLOY, NEXT, REPLY, TEXT, ask, assistant, call, output, user
+from harness.core.exchange import Json
+from harness.core.loose_json import objects_in
+
+_PICTURE: Json = {"type": "input_image", "image_url": "https://example.org/a.png"}
+_OTHER: Json = {"type": "input_image", "image_url": "https://example.org/b.png"}
+_WORDS: Json = {"type": "input_text", "text": "What is it?"}
+_SHOWN, _BARE = user([_WORDS, _PICTURE]), user("What is it?")
+_GONE = "{lost} of {had} pictures and files of the user's {what}, sent in exchange {said}, are gone"
+_FIX = "Send each part of a message of the user back, not its text alone."
+
+
+@loss(
+    message=_GONE + " while the model works on it",
+    fix=_FIX,
+    loses=[
+        ask([_SHOWN], [_BARE, call(), output()], turns=[DEPLOY]),
+        ask([user([_WORDS, _PICTURE, _PICTURE])], [_SHOWN, call(), output()], turns=[DEPLOY]),
+    ],
+    keeps=[
+        ask([_SHOWN], [_SHOWN, call(), output()], turns=[DEPLOY]),
+        ask([_SHOWN], [_SHOWN, assistant(TEXT), NEXT], turns=[REPLY]),
+        ask([_SHOWN], [_BARE, assistant(TEXT), NEXT], turns=[REPLY]),
+        ask(
+            [_SHOWN],
+            [user([_WORDS, _OTHER]), call(), output()],
+            turns=[DEPLOY],
+        ),
+        ask([_SHOWN], [_BARE, call(), output(value=[_PICTURE])], turns=[DEPLOY]),
+    ],
+)
+def attachment_dropped(request: HistoryRequest, history: History) -> Iterator[LossFacts]:
+    """Within a loop of tools a message of the user comes back without its pictures or files."""
+    for is_at_work, facts in _find_dropped(request, history):
+        if is_at_work:
+            yield facts
+
+
+@loss(
+    message=_GONE + " in a later turn",
+    fix=_FIX,
+    strict=True,
+    loses=[ask([_SHOWN], [_BARE, assistant(TEXT), NEXT], turns=[REPLY])],
+    keeps=[ask([_SHOWN], [_SHOWN, assistant(TEXT), NEXT], turns=[REPLY])],
+)
+def attachment_omitted(request: HistoryRequest, history: History) -> Iterator[LossFacts]:
+    """A message of the user comes back without its pictures or files, once the user has spoken again: they cost tokens."""
+    for is_at_work, facts in _find_dropped(request, history):
+        if not is_at_work:
+            yield facts
+
+
+def _find_dropped(request: HistoryRequest, history: History) -> Iterator[tuple[bool, LossFacts]]:
+    """Find the messages with fewer pictures and files than in the request before, and whether the user has not spoken since.
+
+    What has only moved to another item is not gone.
+    """
+    replies, length = history.find_continued(request)
+    if request.is_chained or not replies or replies[-1].request.is_chained:
+        return
+    before = replies[-1].request
+    if sum(map(_count_attachments, _contents(before))) <= sum(map(_count_attachments, _contents(request))):
+        return
+    is_at_work = all(item.get("role") != "user" for _, item in request.items_after(length))
+    for (_, was), (place, now) in zip(_keyed_items(before), _keyed_items(request), strict=False):
+        had = _count_attachments(was.get("content"))
+        if was.get("role") == "user" and (lost := had - _count_attachments(now.get("content"))) > 0:
+            facts = {"what": describe_item(was), "had": had, "lost": lost}
+            yield is_at_work, {"at": place, "said": before.number, **facts}
+
+
+def _keyed_items(request: HistoryRequest) -> list[PlacedItem]:
+    return [placed for placed, key in zip(request.placed_items, request.placed_keys, strict=True) if key]
+
+
+def _contents(request: HistoryRequest) -> Iterator[object]:
+    for _, item in request.placed_items:
+        yield item.get("content")
+        yield item.get("output")
+
+
+def _count_attachments(content: object) -> int:
+    return sum("text" not in part and "refusal" not in part for part in objects_in(content))

@@ -1,0 +1,57 @@
+"""Responses that continue others by `previous_response_id`: the newest one, not one before it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from harness.analysis.history.history import History
+from harness.analysis.history.items import describe_item, is_assistant
+from harness.analysis.history.request import HistoryRequest
+from harness.analysis.loss import LossFacts, loss
+from harness.analysis.losses.examples import DEPLOY, NEXT, PROMPT, REPLY, ask, output, user
+from harness.contract.rule import Case
+from harness.core.exchange import Json
+from harness.items import message
+
+_THIRD = user("Who knows of it?")
+_TURNS = [REPLY, message("Done.")]
+
+
+def _then(previous: str, *new: Json) -> Case:
+    return ask(
+        [PROMPT],
+        {"previous_response_id": "{0.id}", "input": [NEXT]},
+        {"previous_response_id": previous, "input": [*new]},
+        turns=_TURNS,
+    )
+
+
+@loss(
+    message="{what}, said in exchange {said}, is not in this request, which continues the response before it again",
+    fix="Keep the id of the newest response as `previous_response_id`, after each answer.",
+    strict=True,
+    loses=[_then("{0.id}", _THIRD)],
+    keeps=[
+        _then("{1.id}", _THIRD),
+        _then("{0.id}", NEXT),
+        ask(
+            [PROMPT],
+            {"previous_response_id": "{0.id}", "input": [output()]},
+            {"previous_response_id": "{0.id}", "input": [output()]},
+            turns=[DEPLOY],
+        ),
+    ],
+)
+def chain_forked(request: HistoryRequest, history: History) -> Iterator[LossFacts]:
+    """A request continues a response that another has continued, with other words of the user; several may be meant to."""
+    id, keys = request.body.get("previous_response_id"), [key for key in request.placed_keys if key]
+    if not isinstance(id, str) or not keys or keys[0][0] != "user":
+        return
+    for reply in reversed(history.replies):
+        before = reply.request
+        if before.body.get("previous_response_id") == id and before.is_same_agent(request) and reply.is_completed:
+            said = [item for item in reply.output if is_assistant(item)]
+            if said and [key for key in before.placed_keys if key] != keys:
+                place = request.placed_items[0][0]
+                yield {"at": place, "said": reply.number, "what": describe_item(said[0])}
+            return
