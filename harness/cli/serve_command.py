@@ -3,18 +3,19 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING
 
 from harness.cli.serve_options import TOKEN_VARIABLE, ServeOptions
 from harness.cli.support.app import ExitCode, print_note
-from harness.cli.support.command_report import LOSSES, UNUSED, CommandReport
+from harness.cli.support.command_report import CommandReport
 from harness.cli.support.foreground import rare_collections
 from harness.cli.support.run_command import run_command
 from harness.cli.support.tls import EVERY_ADDRESS, Secured, context_of, origin_for_clients
 
 if TYPE_CHECKING:
     from harness.server.control_plane.access import ControlAccess
+    from harness.server.judgement import Permitted
     from harness.server.mock_api import MockApi
 
 URL_VARIABLE = "HARNESS_URL"
@@ -86,7 +87,7 @@ def _describe_silence(dialect: str, *, is_plain: bool) -> str:
     )
 
 
-def _problems(api: MockApi, permitted: Collection[str]) -> Iterator[str]:
+def _problems(api: MockApi, permitted: Permitted) -> Iterator[str]:
     """Explain why a run fails whose command passed, one text for each World and for requests that reached none."""
     from harness.explain.stray import unknown_key_cause
     from harness.server.judgement import judge_world
@@ -96,6 +97,6 @@ def _problems(api: MockApi, permitted: Collection[str]) -> Iterator[str]:
         yield cause.what
     for world in api.worlds.values():
         mock = Mock(world)
-        judged = judge_world(mock, unused=UNUSED not in permitted, losses=LOSSES not in permitted)
+        judged = judge_world(mock, permitted)
         if judged.verdict:
             yield f"{world.name}:\n\n{judged.report}\n"

@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING, Any
 
 import typer
 
-from harness.cli.support.command_report import LOSSES, UNUSED
 from harness.cli.support.observers import check_observers
 from harness.cli.support.options import argument, given_options, option, refuse_others
 from harness.cluster.cluster import DEFAULT_PREFIX, MEMORY, Cluster
@@ -19,6 +18,7 @@ from harness.report.formats import FORMATS, check_writable
 
 if TYPE_CHECKING:
     from harness.core.account import Organization
+    from harness.server.judgement import Permitted
 
 DEFAULT_PORT = 8765
 ANY_KEY = "sk-anything"
@@ -75,7 +75,11 @@ class ServeOptions:
     replay: Path | None = option(None, "Play these recordings; nothing is made up.", metavar="DIR|FILE")
     paced: bool = option(False, "--replay at the pace of the recording.")
     unused: str = option("", "With a COMMAND: turns that no request took are no failure.", metavar="allow")
-    losses: str = option("", "With a COMMAND: what a client lost of earlier answers is no failure.", metavar="allow")
+    losses: str = option(
+        "",
+        "With a COMMAND: how losses are judged: strict, allow, or what clients may lose, by commas.",
+        metavar="NAMES",
+    )
     client: str = option("", "How clients are judged: strict, allow, or what they may do, by commas.", metavar="NAMES")
     refusals: str = option("", "Refusals that are no failure: allow, or rules and areas, by commas.", metavar="NAMES")
     reports: list[Path] | None = option(
@@ -127,9 +131,12 @@ class ServeOptions:
         return DEFAULT_PORT if self.port is None else self.port
 
     @property
-    def permitted(self) -> list[str]:
-        """What is no reason for a verdict on what a COMMAND did."""
-        return [name for name in (UNUSED, LOSSES) if getattr(self, name)]
+    def permitted(self) -> Permitted:
+        """What is no reason for a verdict on what a COMMAND did; a ConfigError for a value that --losses has not."""
+        from harness.analysis.loss_policy import FAIL, read_loss_policy
+        from harness.server.judgement import Permitted
+
+        return Permitted(bool(self.unused), read_loss_policy(self.losses or FAIL))
 
     @property
     def limits(self) -> Limits:
@@ -182,9 +189,10 @@ class ServeOptions:
 def check_options(options: ServeOptions, context: typer.Context) -> None:
     """BadParameter or ConfigError for options that do not go together, and for values that they have not."""
     given = given_options(context)
-    for name in (UNUSED, LOSSES):
-        if (value := getattr(options, name)) not in ("", ALLOW):
-            raise typer.BadParameter(f"--{name} {value}: it is {ALLOW}.")
+    if options.unused not in ("", ALLOW):
+        raise typer.BadParameter(f"--unused {options.unused}: it is {ALLOW}.")
+    if options.losses:
+        _ = options.permitted
     _check_refusals(options.allowed_refusals)
     _check_client(options.client_judgement)
     check_writable(options.reports or [])

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection
 from typing import TYPE_CHECKING, NamedTuple
 
 from harness.core.exchange import Answer, ReceivedRequest, Stray
 
 if TYPE_CHECKING:
+    from harness.server.judgement import Permitted
     from harness.world.mock import Mock
     from harness.world.world import World
 
@@ -45,8 +45,8 @@ class ApiObserver:
     def on_stray(self, stray: Stray) -> None:
         """Hear of a request to the API whose key leads to no World."""
 
-    def on_judged(self, mock: Mock, permitted: Collection[str]) -> None:
-        """Hear of a World that is judged over HTTP, and what is permitted in it: `unused`, `losses`."""
+    def on_judged(self, mock: Mock, permitted: Permitted) -> None:
+        """Hear of a World that is judged over HTTP, and what is permitted in it."""
 
     def on_opened(self, world: World) -> None:
         """Hear of a new World."""
@@ -86,7 +86,7 @@ class ApiObservers(ApiObserver):
         for observer in self.all:
             observer.on_stray(stray)
 
-    def on_judged(self, mock: Mock, permitted: Collection[str]) -> None:
+    def on_judged(self, mock: Mock, permitted: Permitted) -> None:
         """Tell of a World that is judged."""
         for observer in self.all:
             observer.on_judged(mock, permitted)

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass, field
 from typing import NamedTuple
 
-from harness.analysis.loss import losses_in_accepted
+from harness.analysis.loss_policy import LossPolicy
 from harness.core.text.shorten import pluralize
 from harness.explain.model import Cause
 from harness.explain.render import render_causes, render_section
@@ -23,14 +24,25 @@ class Judgement(NamedTuple):
     causes: Sequence[Cause] = ()
 
 
-def judge_world(mock: Mock, *, unused: bool = True, losses: bool = True, verbose: bool = False) -> Judgement:
-    """Judge all that has happened in a World; `unused` and `losses` say whether unused turns and losses fail.
+@dataclass(frozen=True, slots=True)
+class Permitted:
+    """What is no reason for a verdict: `unused` turns, and losses as their policy says."""
+
+    unused: bool = False
+    losses: LossPolicy = field(default_factory=LossPolicy)
+
+
+NOTHING_PERMITTED = Permitted()
+
+
+def judge_world(mock: Mock, permitted: Permitted = NOTHING_PERMITTED, *, verbose: bool = False) -> Judgement:
+    """Judge all that has happened in a World; `permitted` is what is no reason for a verdict.
 
     With `verbose` the report has every cause in full, the evidence and the bodies.
     """
     _ = mock.deliveries  # what is due at webhooks is delivered before it is judged
-    lost = losses_in_accepted(mock.exchanges) if losses else ()
-    verdict = find_verdict(mock.world, lost, unused=unused, shown=losses)
+    lost = permitted.losses.find_failing(mock.exchanges)
+    verdict = find_verdict(mock.world, lost, unused=not permitted.unused, shown=permitted.losses.is_judged)
     causes = verdict or find_suspects(mock.world, mock.losses)
     report = render_section(mock.world, causes, verbose=verbose)
     models = "\n".join(unknown_model_lines(count_unknown_models(mock.world)))

@@ -56,7 +56,7 @@ MISTAKES = [
     ),
     ("serve --unused allow", "give one after --"),
     ("serve --report report.html", "give one after --"),
-    ("serve --losses maybe -- true", "--losses maybe: it is allow."),
+    ("serve --losses maybe -- true", "losses 'maybe': give fail, allow, strict, or losses to allow, by commas."),
     ("serve --report report.doc -- true", "its suffix must be one of"),
     ("serve --report no-such-folder/report.html -- true", "there is no folder no-such-folder"),
     ("serve --webhook localhost", "give an address like http://localhost:8000/hook"),

@@ -135,6 +135,23 @@ class TestTheExitCode:
         assert serve("--losses", "allow", *program(sending)).returncode == 0
 
     @pytest.mark.slow
+    def test_is_that_of_the_losses_which_the_options_name(self) -> None:
+        doubled = (
+            "import json; from urllib.request import Request, urlopen; "
+            "head = {'authorization': f\"Bearer {os.environ['OPENAI_API_KEY']}\", 'content-type': 'application/json'}; "
+            "say = lambda *said: json.load(urlopen(Request(os.environ['OPENAI_BASE_URL'] + '/responses', json.dumps("
+            "{'model': 'gpt-4.1', 'input': [{'role': role, 'content': text} for role, text in said]}).encode(), head))); "
+            "text = say(('user', 'hi'))['output'][0]['content'][0]['text']; "
+            "say(('user', 'hi'), ('assistant', text + text), ('user', 'Well?'))"
+        )
+        ended = serve(*program(doubled))
+        assert ended.returncode == 1, ended.stderr
+        assert "\n  allow   harness serve --losses text-altered -- …\n" in ended.stderr
+        assert serve("--losses", "text-altered", *program(doubled)).returncode == 0
+        assert serve("--losses", "citation-dropped", *program(doubled)).returncode == 1
+        assert serve("--losses", "strict", *program(doubled)).returncode == 1
+
+    @pytest.mark.slow
     def test_is_judged_for_each_key_that_the_command_uses(self, script: str) -> None:
         ended = serve("--script", script, *program("[ask(key) for key in ('sk-a', 'sk-a', 'sk-b', 'sk-c', 'sk-c')]"))
         assert (ended.returncode, ended.stderr.count("harness: ")) == (1, 1)

@@ -6,7 +6,7 @@ It has a case for each World, also for those that the command has ended, and one
 from __future__ import annotations
 
 import time
-from collections.abc import Collection, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -19,12 +19,13 @@ if TYPE_CHECKING:
     from harness.report.api_coverage import Coverage
     from harness.report.report import ReportCase, RunFacts
     from harness.report.unknown_models import UnknownModels
+    from harness.server.judgement import Permitted
     from harness.server.mock_api import MockApi
     from harness.world.mock import Mock
     from harness.world.world import World
 
-UNUSED, LOSSES = "unused", "losses"
-"""What a run may permit."""
+UNUSED = "unused"
+"""The name of unused turns among what a run permits."""
 STRAYS = "requests with an unknown key"
 
 
@@ -38,7 +39,7 @@ class CommandReport(ApiObserver):
         self,
         api: MockApi,
         command: Sequence[str],
-        permitted: Collection[str],
+        permitted: Permitted,
         with_views: bool = False,
         traces: Path | None = None,
     ) -> None:
@@ -49,7 +50,7 @@ class CommandReport(ApiObserver):
         self._api = api
         self._file = next((part for part in command[1:] if Path(part).is_file()), command[0])
         self._permitted = permitted
-        self._permitted_by_name: dict[str, Collection[str]] = {}
+        self._permitted_by_name: dict[str, Permitted] = {}
         self._cases: list[ReportCase] = []
         self._hits: list[Coverage] = []
         self._unknown_models: list[UnknownModels] = []
@@ -71,7 +72,7 @@ class CommandReport(ApiObserver):
         for file in files:
             write_report(report, file, file.suffix)
 
-    def on_judged(self, mock: Mock, permitted: Collection[str]) -> None:
+    def on_judged(self, mock: Mock, permitted: Permitted) -> None:
         """Note what the command permits in a World."""
         self._permitted_by_name[mock.world.name] = permitted
 
@@ -113,8 +114,6 @@ class CommandReport(ApiObserver):
 
     def _add(self, world: World) -> None:
         """Add the case of a World in which anything was asked or scripted."""
-        import harness.analysis.losses  # noqa: F401  (registers every loss)
-        from harness.analysis.loss import losses_of
         from harness.contract.rules.http.access import mask_key
         from harness.report.api_coverage import measure_coverage
         from harness.report.fill_case import fill_case
@@ -126,9 +125,10 @@ class CommandReport(ApiObserver):
         if not (world.exchanges or world.unused):
             return
         permitted = self._permitted_by_name.pop(world.name, self._permitted)
-        judged = judge_world(Mock(world), unused=UNUSED not in permitted, losses=LOSSES not in permitted)
-        losses = losses_of(world.exchanges)
-        allowed = {*permitted, *(lost.loss for lost in losses if LOSSES in permitted)}
+        judged = judge_world(Mock(world), permitted)
+        losses = permitted.losses.find(world.exchanges)
+        allowed = {lost.loss for lost in losses if permitted.losses.permits(lost)}
+        allowed |= {UNUSED} if permitted.unused else set()
         name = mask_key(world.name) if world.name == world.api_key else world.name
         file = next((part for part in name.split()[:1] if Path(part).suffix), self._file)
         case = ReportCase(name, file, 1, "failed" if judged.verdict else "passed", 0.0, why=judged.verdict)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from re import Match, Pattern
 from typing import Any, Literal
@@ -65,15 +65,15 @@ class Vocabulary:
             return _ALLOWED.format("unused")
         return self.mark.format('unused="allow"')
 
-    def allow_losses(self, ids: Iterable[str]) -> str:
+    def allow_losses(self, ids: Sequence[str]) -> str:
         """How these losses are permitted; without ids how all are."""
+        named = ", ".join(map(json.dumps, ids))
         if self.language == "javascript":
-            return 'useMock({ losses: "allow" })'
+            return f"useMock({{ losses: [{named}] }})" if named else 'useMock({ losses: "allow" })'
         if self.runs_command:
-            return "harness serve --losses allow -- …"
+            return f"harness serve --losses {','.join(ids) or 'allow'} -- …"
         if not self.mark:
             return _ALLOWED.format("losses")
-        named = ", ".join(map(json.dumps, ids))
         return self.mark.format(f"losses=[{named}]" if named else 'losses="allow"')
 
     def allow_webhooks(self, ids: Sequence[str]) -> str:

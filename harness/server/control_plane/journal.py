@@ -8,11 +8,12 @@ from typing import Literal
 from fastapi import Request
 
 from harness.analysis.loss import losses_of
+from harness.analysis.loss_policy import read_loss_policy
 from harness.analysis.receivers import mistakes_of
 from harness.contract.rule import RULES
 from harness.core.exchange import Json
 from harness.server.control_plane.requests import api_of, mock_of
-from harness.server.judgement import judge_world
+from harness.server.judgement import Permitted, judge_world
 from harness.world.mock import Mock
 from harness.world.scripting.settings import ALLOW
 from harness.world.webhooks import ALL_ALLOWED
@@ -119,7 +120,7 @@ async def _finish_deliveries(mock: Mock) -> None:
 async def report(
     request: Request,
     unused: Outcome = "fail",
-    losses: Outcome = "fail",
+    losses: str = "fail",
     webhooks: Outcome = "fail",
     client: Literal["fail", "allow", "strict"] | None = None,
     verbose: bool = False,
@@ -127,17 +128,18 @@ async def report(
     """What a failing test shows, the cause first; `verdict` is why one fails that held, else null.
 
     With `unused=allow` unused turns are no reason, nor are losses with `losses=allow` and mistakes of receivers of webhooks
-    with `webhooks=allow`. `client` says how the client is judged from then on: `strict` looks for all that clients do wrong.
+    with `webhooks=allow`. `losses=strict` looks for those that may be intended, too, and a list of ids, by commas, permits
+    these. `client` says how the client is judged from then on: `strict` looks for all that clients do wrong.
     With `verbose=true` every cause in full, the evidence and the bodies.
     """
-    mock, outcomes = mock_of(request), {"unused": unused, "losses": losses}
+    mock, permitted = mock_of(request), Permitted(unused == ALLOW, read_loss_policy(losses))
     await _finish_deliveries(mock)
     if webhooks == ALLOW and mock.world.webhooks:
         mock.world.webhooks.allowed.add(ALL_ALLOWED)
     if client is not None:
         mock.world.client = replace(mock.world.client, option=client)
-    api_of(request).observers.on_judged(mock, [name for name, outcome in outcomes.items() if outcome == ALLOW])
-    judged = judge_world(mock, unused=unused == "fail", losses=losses == "fail", verbose=verbose)
+    api_of(request).observers.on_judged(mock, permitted)
+    judged = judge_world(mock, permitted, verbose=verbose)
     return {"verdict": judged.verdict or None, "report": judged.report}
 
 

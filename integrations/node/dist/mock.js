@@ -166,7 +166,8 @@ class Mock {
     /** Fail with the report unless all is well so far, or it was said already. */
     async check() {
         const { unused = "fail", losses = "fail", webhooks = "fail" } = this.allowed;
-        const outcomes = `unused=${unused}&losses=${losses}&webhooks=${webhooks}`;
+        const lost = encodeURIComponent([losses].flat().join(","));
+        const outcomes = `unused=${unused}&losses=${lost}&webhooks=${webhooks}`;
         const { verdict, report } = await this.send("GET", `/report?${outcomes}`);
         if (!verdict || verdict === this.reported)
             return;

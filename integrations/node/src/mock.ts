@@ -198,7 +198,8 @@ export class Mock {
   /** Fail with the report unless all is well so far, or it was said already. */
   private async check(): Promise<void> {
     const { unused = "fail", losses = "fail", webhooks = "fail" } = this.allowed;
-    const outcomes = `unused=${unused}&losses=${losses}&webhooks=${webhooks}`;
+    const lost = encodeURIComponent([losses].flat().join(","));
+    const outcomes = `unused=${unused}&losses=${lost}&webhooks=${webhooks}`;
     const { verdict, report } = await this.send("GET", `/report?${outcomes}`);
     if (!verdict || verdict === this.reported) return;
     this.reported = verdict;

@@ -37,12 +37,13 @@ export interface Exchange {
 }
 
 /**
- * What does not fail a test: `refusals` are all (`"allow"`), or a list of rules, areas and texts. `client` is how the client
+ * What does not fail a test: `refusals` are all (`"allow"`), or a list of rules, areas and texts; `losses` all, a list of ids,
+ * or `"strict"` to look for those that may be intended, too. `client` is how the client
  * is judged, `"strict"` for all that clients do wrong, or a list of what it may do; `patience` are the seconds that it may wait.
  */
 export interface MockOptions {
   unused?: "allow";
-  losses?: "allow";
+  losses?: "strict" | "allow" | string[];
   refusals?: Refusals;
   webhooks?: "allow";
   client?: "strict" | "allow" | string[];

@@ -497,9 +497,13 @@ class TestTheReport:
         client.ask("Where?")
         said = [("user", "Where?"), ("assistant", "Paris it is.Paris it is."), ("user", "Sure?")]
         client.ask([{"role": role, "content": text} for role, text in said])
-        for query, verdict in (("unused=allow", "text-altered"), ("losses=allow", "1 turn of the script")):
+        fails = {"unused=allow": "text-altered", "unused=allow&losses=strict": "text-altered"}
+        fails |= dict.fromkeys(("losses=allow", "losses=text-altered,phase-dropped"), "1 turn of the script")
+        for query, verdict in fails.items():
             assert verdict in client.send("GET", f"/_harness/report?{query}")[1]["verdict"]
         assert client.send("GET", "/_harness/report?unused=allow&losses=allow")[1]["verdict"] is None
+        status, told = client.send("GET", "/_harness/report?losses=text-altred")
+        assert (status, "Did you mean 'text-altered'?" in told["error"]["message"]) == (400, True)
         status, told = client.send("GET", "/_harness/report?unused=maybe")
         assert (status, told["error"]["message"]) == (400, "unused is \"maybe\": Input should be 'fail' or 'allow'.")
 

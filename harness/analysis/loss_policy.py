@@ -1,0 +1,55 @@
+"""Which losses fail a run: those that can be no intention, all, or none; less those that are allowed by id."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import harness.analysis.losses  # noqa: F401  (registers every loss)
+from harness.analysis.loss import LOSSES, Lost, losses_in_accepted, losses_of
+from harness.core.errors import ConfigError
+from harness.core.exchange import Exchange
+from harness.core.registry import suggest_name
+
+FAIL, ALLOW, STRICT = LOSS_VALUES = ("fail", "allow", "strict")
+"""What losses do: those that can be no intention fail a run, none does, or each does."""
+
+
+@dataclass(frozen=True, slots=True)
+class LossPolicy:
+    """How losses are judged: `fail`, `allow` or `strict`, and the ids of those that are `allowed`."""
+
+    option: str = FAIL
+    allowed: frozenset[str] = frozenset()
+
+    @property
+    def is_judged(self) -> bool:
+        """Whether any loss fails a run."""
+        return self.option != ALLOW
+
+    def permits(self, lost: Lost) -> bool:
+        """Tell whether a loss is no reason to fail."""
+        return not self.is_judged or lost.loss in self.allowed
+
+    def find(self, exchanges: Sequence[Exchange]) -> list[Lost]:
+        """Find the losses of a journal that are looked for, permitted ones, too."""
+        return losses_of(exchanges, self.option == STRICT)
+
+    def find_failing(self, exchanges: Sequence[Exchange]) -> list[Lost]:
+        """Find the losses of a journal that fail a run."""
+        if not self.is_judged:
+            return []
+        found = losses_in_accepted(exchanges, self.option == STRICT)
+        return [lost for lost in found if not self.permits(lost)]
+
+
+def read_loss_policy(text: str) -> LossPolicy:
+    """Read a policy: `fail`, `allow`, `strict`, or the ids of what is allowed, by commas; a ConfigError for others."""
+    if text in LOSS_VALUES:
+        return LossPolicy(text)
+    ids = [id.strip() for id in text.split(",")]
+    for id in ids:
+        if id not in LOSSES:
+            near = suggest_name(id, LOSSES) if id else "`harness losses` lists them."
+            raise ConfigError(f"losses {text!r}: give fail, allow, strict, or losses to allow, by commas. {near}")
+    return LossPolicy(allowed=frozenset(ids))

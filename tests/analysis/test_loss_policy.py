@@ -1,0 +1,59 @@
+"""How losses are judged outside of pytest: `fail`, `allow`, `strict`, or ids of what is allowed."""
+
+from __future__ import annotations
+
+import pytest
+
+from harness.analysis.loss_policy import LossPolicy, read_loss_policy
+from harness.analysis.losses.examples import NEXT, PROMPT, REPLY, TEXT, assistant
+from harness.core.errors import ConfigError
+from harness.core.exchange import Exchange
+from tests.support.in_process import Client
+
+
+@pytest.fixture
+def journal() -> list[Exchange]:
+    """A conversation that has lost its instructions, which may be intended, and has doubled a text."""
+    client = Client()
+    client.mock.script(REPLY, "Done.", "Done.")
+    client.ask([PROMPT], instructions="You plan.")
+    client.ask([PROMPT, assistant(TEXT + TEXT), NEXT], instructions="You plan.")
+    client.ask([PROMPT, assistant(TEXT), NEXT])
+    return client.world.exchanges
+
+
+@pytest.mark.parametrize(
+    ("text", "failing"),
+    [
+        ("fail", {"text-altered"}),
+        ("allow", set()),
+        ("strict", {"text-altered", "instructions-omitted"}),
+        ("text-altered", set()),
+        ("citation-dropped, order-changed", {"text-altered"}),
+    ],
+)
+def test_a_policy_says_which_losses_fail(journal: list[Exchange], text: str, failing: set[str]) -> None:
+    policy = read_loss_policy(text)
+    assert {lost.loss for lost in policy.find_failing(journal)} == failing
+    assert {lost.loss for lost in policy.find(journal) if not policy.permits(lost)} == failing
+
+
+def test_by_default_losses_fail_that_can_be_no_intention() -> None:
+    assert read_loss_policy("fail") == LossPolicy()
+    assert (LossPolicy().is_judged, LossPolicy("allow").is_judged) == (True, False)
+
+
+@pytest.mark.parametrize(
+    ("text", "near"),
+    [
+        ("text-altred", "Did you mean 'text-altered'?"),
+        ("", "`harness losses` lists them."),
+        ("text-altered,", "`harness losses` lists them."),
+        ("strict,text-altered", ""),
+        ("STRICT", ""),
+    ],
+)
+def test_another_text_is_an_error_that_says_what_to_give(text: str, near: str) -> None:
+    with pytest.raises(ConfigError) as error:
+        read_loss_policy(text)
+    assert f"losses {text!r}: give fail, allow, strict, or losses to allow, by commas. {near}" in str(error.value)
