@@ -125,6 +125,13 @@ class HistoryRequest:
         return self.transcript.digests
 
     @cached_property
+    def last_prompts(self) -> Sequence[ItemKey]:
+        """The keys of the user's messages with which the transcript ends."""
+        keys = self.item_keys
+        count = next((back for back in range(len(keys)) if keys[len(keys) - 1 - back][0] != "user"), len(keys))
+        return keys[len(keys) - count :] if count else ()
+
+    @cached_property
     def assistant_messages(self) -> Sequence[PlacedItem]:
         """The assistant's messages among the input items, each with its place."""
         return [placed for placed in self.placed_items if is_assistant(placed[1])]

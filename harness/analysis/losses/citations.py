@@ -129,10 +129,10 @@ def citation_flattened(request: HistoryRequest, history: History) -> Iterator[Lo
 def citation_doubled(request: HistoryRequest, history: History) -> Iterator[LossFacts]:
     """An assistant message comes back with an annotation more often than it was said with."""
     for place, item in request.assistant_messages:
-        said = history.find_said(item)
-        for original in said.originals if said and len(said.originals) == 1 else ():
-            counts = Counter(map(_citation_key, notes_of(original.item)))
-            sent = Counter(map(_citation_key, notes_of(item)))
+        notes = notes_of(item)
+        original = history.find_original(item) if notes else None
+        if original and notes_of(original.item) != notes:
+            counts, sent = Counter(map(_citation_key, notes_of(original.item))), Counter(map(_citation_key, notes))
             if again := sum(sent[key] > count for key, count in counts.items()):
                 facts = {"what": describe_item(original.item), "had": counts.total(), "again": again}
                 yield {"at": f"{place}.content[0]", "said": original.number, **facts}

@@ -60,9 +60,11 @@ def citation_moved(request: HistoryRequest, history: History) -> Iterator[LossFa
 
 
 def _find_cited(request: HistoryRequest, history: History) -> Iterator[tuple[str, Json, Sequence[OutputItem]]]:
-    """Find the messages with annotations that come back, each with the messages that said the same."""
+    """Find the messages that come back with other annotations, each with the messages that said the same."""
     for place, item in request.assistant_messages:
-        if notes_of(item) and (said := history.find_said(item)):
+        notes = notes_of(item)
+        said = history.find_said(item) if notes else None
+        if said and notes_of(said.originals[-1].item) != notes:
             yield f"{place}.content[0]", item, said.originals
 
 

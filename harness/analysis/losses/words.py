@@ -164,29 +164,25 @@ def prompt_edited(request: HistoryRequest, history: History) -> Iterator[LossFac
 
 
 def _find_turns(request: HistoryRequest, history: History) -> Iterator[_Turn]:
-    """Find the answers in a transcript that begin a reply to the user, each with the words of the user before it."""
+    """Find the answers to the user in a transcript before which the user says something else than in the first request."""
     if request.is_chained or request.is_compacted or not history.replies:
         return
-    keys, index, start = request.item_keys, 0, 0
-    for _, item in request.placed_items:
+    keys = request.item_keys
+    _, index = history.find_continued(request)  # what stands before is as in the request that it continues
+    start = index - next((back for back in range(index) if keys[index - 1 - back][0] != "user"), index)
+    for _, item in request.items_after(index):
         if (key := item_key(item)) is None:
             continue
         if key[0] in ("assistant", "call"):
             for original in reversed(history.find_originals(item)[-MOST_ORIGINALS:]):
-                was = _last_prompts(original.reply.request)
+                was = original.reply.request.last_prompts
                 if was and next(filter(None, map(item_key, original.reply.output)), None) == key:
-                    yield _Turn(original.reply, start, index, was)
+                    if was != keys[start:index]:
+                        yield _Turn(original.reply, start, index, was)
                     break
         index += 1
         if keys[index - 1][0] != "user":
             start = index
-
-
-def _last_prompts(request: HistoryRequest) -> Sequence[ItemKey]:
-    """List the keys of the user's messages with which a transcript ends."""
-    keys = request.item_keys
-    count = next((back for back in range(len(keys)) if keys[len(keys) - 1 - back][0] != "user"), len(keys))
-    return keys[len(keys) - count :] if count else ()
 
 
 def _goes_on(turn: _Turn, request: HistoryRequest) -> bool:
@@ -205,7 +201,7 @@ def _find_changed_prompts(turn: _Turn, request: HistoryRequest) -> Iterator[tupl
     None when there are more of them or fewer than there were, or when other words stand before them.
     """
     count = turn.end - turn.start
-    if count != len(turn.was) or turn.was == request.item_keys[turn.start : turn.end] or not _goes_on(turn, request):
+    if count != len(turn.was) or not _goes_on(turn, request):
         return
     new = [placed for placed in request.items_after(turn.start) if item_key(placed[1])][:count]
     for back, ((place, item), was) in enumerate(zip(new[::-1], turn.was[::-1], strict=True), 1):
