@@ -22,11 +22,14 @@ def answer(id: str = "mcpr_1", approve: bool = True, **members: str) -> Json:
     return {"type": "mcp_approval_response", "approval_request_id": id, "approve": approve, **members}
 
 
-def ledger(*exchanges: tuple[list[Json], list[Json]]) -> list[Approval]:
-    """Return the entries after these exchanges, each the request's own items and the output, all in one chain."""
+def ledger(*exchanges: tuple[list[Json], list[Json]], stored: bool = True) -> list[Approval]:
+    """Return the entries after these exchanges, each the request's own items and the output, all in one chain.
+
+    What is not stored stands among the own items of each later request.
+    """
     made, before = ApprovalLedger(), []
     for number, (given, output) in enumerate(exchanges, 1):
-        made.add_exchange(number, before, given, output)
+        made.add_exchange(number, before if stored else [], given if stored else [*before, *given], output)
         before = [*before, *given, *output]
     return list(made)
 
@@ -70,23 +73,14 @@ def test_an_answer_that_is_sent_twice_at_once_is_seen():
     assert entry.answers == (2, 2)
 
 
-def without_storage(*exchanges: tuple[list[Json], list[Json]]) -> list[Approval]:
-    """Return the entries after these exchanges, each with everything before it among its own items."""
-    made, before = ApprovalLedger(), []
-    for number, (given, output) in enumerate(exchanges, 1):
-        made.add_exchange(number, [], [*before, *given], output)
-        before = [*before, *given, *output]
-    return list(made)
-
-
 def test_an_answer_in_a_history_that_is_sent_again_is_no_new_one():
-    [entry] = without_storage(([user("Ship")], [ASKED]), ([answer()], [CALLED, SAID]), ([user("Thanks.")], [SAID]))
+    [entry] = ledger(([user("Ship")], [ASKED]), ([answer()], [CALLED, SAID]), ([user("Thanks.")], [SAID]), stored=False)
     assert (entry.answers, entry.runs) == ((2,), (2,))
 
 
 def test_a_denial_in_such_a_history_is_none_either():
     told = ([user("Ship")], [ASKED]), ([answer(approve=False)], [ALSO]), ([answer("mcpr_2")], [CALLED])
-    assert [entry.answers for entry in without_storage(*told)] == [(2,), (3,)]
+    assert [entry.answers for entry in ledger(*told, stored=False)] == [(2,), (3,)]
 
 
 def test_requests_of_one_response_are_answered_in_any_order():

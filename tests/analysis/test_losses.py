@@ -117,15 +117,7 @@ class TestAConversationIsFollowed:
         assert ids(client.world.exchanges) == []
 
 
-class TestARefusedRequestIsLookedAt:
-    def test_and_explained(self, client: Client) -> None:
-        client.mock.script(DEPLOY)
-        client.ask([PROMPT])
-        assert client.ask([PROMPT, output()]).status == 400
-        (lost,) = client.mock.losses
-        assert (lost.loss, lost.exchange, lost.said) == ("call-dropped", 2, 1)
-        assert "function_call deploy (call_1), said in exchange 1" in lost.message
-
+class TestWhateverIsSentIsLookedAt:
     @pytest.mark.parametrize(
         "body",
         [
@@ -268,10 +260,6 @@ FOUND = {
             turns=[*[DEPLOY] * 3, *[REPLY] * 3],
         ),
         [],
-    ),
-    "a text of a stream": (
-        ask([PROMPT], [PROMPT, assistant(TEXT * 2), NEXT], turns=[REPLY], stream=True),
-        ["text-altered"],
     ),
     "the order of references": (
         ask(

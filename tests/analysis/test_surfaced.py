@@ -106,10 +106,9 @@ class TestAText:
     def test_is_told_by_how_it_differs(self, shown: str, why: str) -> None:
         assert fault(shown, self.CLIENT).startswith(why)
 
-    def test_may_be_that_of_any_run_which_no_call_continued(self) -> None:
-        client = said(message("One."), message("Two."))
-        for shown in ("One.", "Two.", "One.Two.", "One.\n\nTwo.", "Two. One."):
-            surfaced(shown, client.mock.said)
+    @pytest.mark.parametrize("shown", ["One.", "Two.", "One.Two.", "One.\n\nTwo.", "Two. One."])
+    def test_may_be_that_of_any_run_which_no_call_continued(self, shown: str) -> None:
+        surfaced(shown, said(message("One."), message("Two.")).mock.said)
 
     def test_of_a_run_ends_with_its_last(self) -> None:
         client = run([message("Let me look."), function_call("f", {})], message("Found."))
@@ -212,9 +211,8 @@ class TestAnnotations:
         assert [line.split(":")[0] for line in lines] == ["text truncated", "annotations lost"]
 
     def test_mark_the_same_words(self) -> None:
-        client = run(
-            [message("Let me look."), function_call("f", {})], message(TEXT, annotations=[url_citation("u", "E", 0, 3)])
-        )
+        cited = message(TEXT, annotations=[url_citation("u", "E", 0, 3)])
+        client = run([message("Let me look."), function_call("f", {})], cited)
         for start, text in ((0, TEXT), (12, f"Let me look.{TEXT}")):
             place = {"start_index": start, "end_index": start + 3}
             surfaced({"text": text, "annotations": [{"url": "u", "regions": [place]}]}, client.mock.said)
@@ -263,11 +261,12 @@ class TestReasoning:
     def test_is_that_of_the_last_response_or_of_more(self, shown: str | None) -> None:
         surfaced({"text": "Done.", "reasoning": shown}, self.CLIENT.mock.said)
 
-    def test_is_told_by_how_it_differs(self) -> None:
-        assert (
-            fault({"text": "Done.", "reasoning": ""}, self.CLIENT) == 'reasoning lost: "**Two**" is not in the result'
-        )
-        assert "reasoning doubled" in fault({"text": "Done.", "reasoning": "**Two**" * 2}, self.CLIENT)
+    @pytest.mark.parametrize(
+        ("shown", "why"),
+        [("", 'reasoning lost: "**Two**" is not in the result'), ("**Two**" * 2, "reasoning doubled")],
+    )
+    def test_is_told_by_how_it_differs(self, shown: str, why: str) -> None:
+        assert fault({"text": "Done.", "reasoning": shown}, self.CLIENT).startswith(why)
 
     def test_is_not_expected_where_none_was_said(self) -> None:
         surfaced({"text": "Done.", "reasoning": ""}, said(message("Done.")).mock.said)
@@ -333,10 +332,8 @@ class TestTheApisOwnJson:
         assert fault(one, client).startswith('text lost: "One."')
 
     def test_of_several_responses_shows_all_of_them(self) -> None:
-        client = Client()
-        client.mock.script(message("One."), message("Two."))
-        bodies = [client.ask().body for _ in range(2)]
-        surfaced(bodies, client.mock.said)
+        client = said(message("One."), message("Two."))
+        surfaced([exchange.answer.body for exchange in client.world.exchanges], client.mock.said)
 
     def test_of_items_shows_what_they_say(self) -> None:
         client = said([reasoning("**One**"), message(TEXT, annotations=NOTES), function_call("f", {})])
@@ -383,21 +380,16 @@ class TestTheApisOwnJson:
         client = said([reasoning("**One**"), message("Hi.", annotations=NOTES[1:2]), function_call("f", {})])
         usage = client.mock.said[0].usage
         shown: Json = {
-            "choices": [
-                {
-                    "message": {
-                        "content": "Hi.",
-                        "reasoning_content": "**One**",
-                        "annotations": [{"type": "url_citation", "url_citation": {"url": "https://e.org"}}],
-                        "tool_calls": [{"type": "function", "function": {"name": "f", "arguments": "{}"}}],
-                    }
-                }
-            ],
-            "usage": {"prompt_tokens": usage["input_tokens"], "completion_tokens": usage["output_tokens"]},
+            "content": "Hi.",
+            "reasoning_content": "**One**",
+            "annotations": [{"type": "url_citation", "url_citation": {"url": "https://e.org"}}],
+            "tool_calls": [{"type": "function", "function": {"name": "f", "arguments": "{}"}}],
         }
-        surfaced(shown, client.mock.said, only=["text", "annotations", "calls", "reasoning", "usage"])
-        shown["choices"][0]["message"].pop("tool_calls")
-        assert fault(shown, client) == "call f({}) not in the result"
+        counted = {"prompt_tokens": usage["input_tokens"], "completion_tokens": usage["output_tokens"]}
+        completion = {"choices": [{"message": shown}], "usage": counted}
+        surfaced(completion, client.mock.said, only=["text", "annotations", "calls", "reasoning", "usage"])
+        shown.pop("tool_calls")
+        assert fault(completion, client) == "call f({}) not in the result"
 
     def test_of_the_chunks_of_a_completion(self) -> None:
         client = said([reasoning("**One**"), message("Hi you."), function_call("f", {})])

@@ -12,10 +12,9 @@ import pytest
 from harness.contract import schema
 from harness.contract.check import check, check_answer
 from harness.contract.rule import RULES, Case, reported, rule
-from harness.contract.rule_plan import forget_plans
 from harness.contract.unknown_members import find_unknown_members
 from harness.core.dates import CONTRACT_DATE
-from harness.core.errors import ApiError, ConfigError, RegistrationError
+from harness.core.errors import ApiError, ConfigError
 from harness.core.exchange import Request
 from harness.verify.examples import play_case
 from harness.world.options import WorldOptions
@@ -39,47 +38,35 @@ def refusal(request: Request, as_of: str, **body: Any) -> str:
     return "" if found is None or found.rule.error.status == 404 else found.rule.id
 
 
-def test_a_bound_holds_from_its_day_on() -> None:
-    body = {"assistant_id": "asst_1", "max_completion_tokens": 16}
-    assert refusal(RUN, "2024-04", **body) == ""
-    assert refusal(RUN, "2024-05", **body) == "number_below_minimum"
-    assert refusal(RUN, CONTRACT_DATE, **body) == "number_below_minimum"
+FIRST_VERSION = ASSISTANT._replace(headers={**ASSISTANT.headers, "openai-beta": "assistants=v1"})
+RESPONSE = Request("POST", "/responses", RUN.headers, operation="POST /responses", schema="CreateResponse")
+SHORT = {"assistant_id": "asst_1", "max_completion_tokens": 16}
+OLD_TOOLS = {"model": "gpt-4", "tools": [{"type": "retrieval"}]}
+CHOSEN = {"model": "gpt-5-nano", "input": "hi", "tool_choice": {"type": "function", "name": "f"}}
 
 
-def test_a_member_and_a_value_are_known_up_to_their_day() -> None:
-    body = {"model": "gpt-4", "file_ids": ["file-1"], "tools": [{"type": "retrieval"}]}
-    assert refusal(ASSISTANT, "2024-12-17", **body) == ""
-    assert refusal(ASSISTANT, "2024-12-18", **body) == "unknown_parameter"
-    assert refusal(ASSISTANT, "2024-12-18", model="gpt-4", tools=[{"type": "retrieval"}]) == "invalid_value"
-
-
-def test_metadata_of_version_1_took_what_is_no_text() -> None:
-    body = {"model": "gpt-4", "metadata": {"modified": True}}
-    assert refusal(ASSISTANT, "2024-04-27", **body) == ""
-    found = check(ASSISTANT._replace(body=body), World(options=WorldOptions(as_of="2024-04-29")))
-    assert found is not None
-    assert found.error.message == "Invalid type for 'metadata.modified': expected a string, but got a boolean instead."
-    assert (found.error.param, found.error.code) == ("metadata.modified", "invalid_type")
-
-
-def test_a_chosen_tool_was_named_by_its_type_until_its_name_was_said() -> None:
-    body = {"model": "gpt-5-nano", "input": "hi", "tool_choice": {"type": "function", "name": "f"}}
-    request = RUN._replace(
-        path="/responses", operation="POST /responses", params={}, schema="CreateResponse", body=body
-    )
-    words = []
-    for day in ("2026-01-19", "2026-04-20", "2026-10-07"):
-        found = check(request, World(options=WorldOptions(as_of=day)))
-        assert found is not None
-        words.append((found.error.message, found.error.param, found.error.code))
-    before = ("Tool choice 'function' not found in 'tools' parameter.", "tool_choice", None)
-    assert words == [before, before, ("Tool choice 'f' must be specified with 'tools' parameter.", "tool_choice", None)]
-
-
-def test_a_version_of_the_api_ends_on_its_day() -> None:
-    first = ASSISTANT._replace(headers={**ASSISTANT.headers, "openai-beta": "assistants=v1"})
-    assert refusal(first, "2024-12-17", model="gpt-4") == ""
-    assert refusal(first, "2024-12-18", model="gpt-4") == "beta_version_1"
+@pytest.mark.parametrize(
+    ("request_", "body", "rules"),
+    [
+        (RUN, SHORT, {"2024-04": "", "2024-05": "number_below_minimum", CONTRACT_DATE: "number_below_minimum"}),
+        (ASSISTANT, {**OLD_TOOLS, "file_ids": ["file-1"]}, {"2024-12-17": "", "2024-12-18": "unknown_parameter"}),
+        (ASSISTANT, OLD_TOOLS, {"2024-12-17": "", "2024-12-18": "invalid_value"}),
+        (
+            ASSISTANT,
+            {"model": "gpt-4", "metadata": {"modified": True}},
+            {"2024-04-27": "", "2024-04-29": "invalid_type"},
+        ),
+        (FIRST_VERSION, {"model": "gpt-4"}, {"2024-12-17": "", "2024-12-18": "beta_version_1"}),
+        (
+            RESPONSE,
+            CHOSEN,
+            {"2026-04-20": "chosen_tool_without_tools", CONTRACT_DATE: "tool_choice_without_tools"},
+        ),
+    ],
+    ids=["a bound", "a member", "a value", "a type", "a version of the API", "words"],
+)
+def test_holds_on_its_days_only(request_: Request, body: dict[str, Any], rules: dict[str, str]) -> None:
+    assert {day: refusal(request_, day, **body) for day in rules} == rules
 
 
 def test_an_answer_is_held_against_the_schema_of_its_day() -> None:
@@ -104,27 +91,26 @@ def test_every_schema_fits_its_overlays_on_every_day(root: str) -> None:
         assert schema.load(root, day)
 
 
-def test_an_overlay_says_when_it_is_valid(tmp_path: Path) -> None:
-    place = tmp_path / "schemas"
-    (place / "openai").mkdir(parents=True)
-    (place / "overlays").mkdir()
-    (place / "openai" / "Tool.json").write_text(json.dumps({"type": "object", "properties": {"name": {}}}))
+@pytest.mark.parametrize(
+    ("day", "names"),
+    [("2025-07-31", ["name", "old"]), ("2025-08-01", ["name"]), ("2026-01-15", ["name", "new"])],
+)
+def test_an_overlay_says_when_it_is_valid(tmp_path: Path, day: str, names: list[str]) -> None:
+    for folder in ("openai", "overlays"):
+        (tmp_path / folder).mkdir()
+    (tmp_path / "openai" / "Tool.json").write_text(json.dumps({"type": "object", "properties": {"name": {}}}))
     entry = {"at": "Tool", "source": "a test", "level": "recorded"}
-    entries = [
+    dated = (
         {**entry, "members": {"old": {}}, "until": "2025-07"},
         {**entry, "members": {"new": {}}, "since": "2026-01-15"},
-    ]
-    (place / "overlays" / "1.yaml").write_text(json.dumps(entries))
-    overlays = schema.load_overlays(place)
-    names = [
-        list(schema.read_schema(place, "Tool", overlays, day)["properties"])
-        for day in ("2025-07-31", "2025-08-01", "2026-01-15")
-    ]
-    assert names == [["name", "old"], ["name"], ["name", "new"]]
+    )
+    (tmp_path / "overlays" / "1.yaml").write_text(json.dumps(dated))
+    overlays = schema.load_overlays(tmp_path)
+    assert list(schema.read_schema(tmp_path, "Tool", overlays, day)["properties"]) == names
 
 
 @pytest.fixture
-def whisper() -> Iterator[None]:
+def whisper(registry: None) -> None:
     """A rule that the API had from March to May 2025."""
 
     def whispered(request: Request) -> Iterator[dict[str, Any]]:
@@ -132,20 +118,19 @@ def whisper() -> Iterator[None]:
         if request.body["input"].isupper():
             yield {}
 
-    before = dict(RULES)
     said: Any = {"error": ApiError(400, "Whisper."), "source": reported("a test")}
     rule(**said, rejects=[{"input": "HI"}], since="2025-03", until="2025-05-20")(whispered)
-    yield
-    RULES.clear()
-    RULES.update(before)
-    forget_plans()
 
 
 def test_a_rule_refuses_on_its_days_only(whisper: None) -> None:
-    forget_plans()
-    asked = Request("POST", "/responses", RUN.headers, operation="POST /responses", schema="CreateResponse")
     days = ("2025-02-28", "2025-03-01", "2025-05-20", "2025-05-21", CONTRACT_DATE)
-    assert [refusal(asked, day, model="gpt-4.1", input="HI") for day in days] == ["", "whispered", "whispered", "", ""]
+    assert [refusal(RESPONSE, day, model="gpt-4.1", input="HI") for day in days] == [
+        "",
+        "whispered",
+        "whispered",
+        "",
+        "",
+    ]
 
 
 def test_the_examples_of_a_rule_that_is_gone_are_those_of_its_last_day(whisper: None) -> None:
@@ -155,28 +140,10 @@ def test_the_examples_of_a_rule_that_is_gone_are_those_of_its_last_day(whisper: 
     assert play_case(Case({"input": "HI"})).answer.status == 200
 
 
-def test_a_rule_does_not_begin_after_the_day_of_the_contract() -> None:
-    said: Any = {"error": ApiError(400, "No."), "source": reported("a test"), "rejects": [{}]}
-
-    def early(request: Request) -> Iterator[dict[str, Any]]:
-        """Too early."""
-        yield {}
-
-    with pytest.raises(
-        RegistrationError, match=r"begins on 2999-01, after the day of the contract: move CONTRACT_DATE"
-    ):
-        rule(**said, since="2999-01")(early)
-
-
 def test_all_evidence_is_older_than_the_contract() -> None:
-    newer = [
-        (each.id, source.date) for each in RULES.values() for source in each.sources if source.date > CONTRACT_DATE
-    ]
-    newer += [
-        (str(each), each.date)
-        for each in schema.load_overlays(schema.schemas_directory())
-        if (each.date or "") > CONTRACT_DATE
-    ]
+    dates = {rule.id: source.date for rule in RULES.values() for source in rule.sources}
+    dates |= {str(entry): entry.date or "" for entry in schema.load_overlays(schema.schemas_directory())}
+    newer = {name: date for name, date in dates.items() if date > CONTRACT_DATE}
     assert not newer, "move CONTRACT_DATE in harness/core/dates.py to the day of the newest evidence"
 
 

@@ -10,18 +10,11 @@ import pytest
 from harness.contract.rule import RULES, Case, Rule, after, assumed, documented, recorded, reported, rule, shape
 from harness.core.errors import ApiError, RegistrationError
 
+pytestmark = pytest.mark.usefixtures("registry")
+
 ERROR = ApiError(400, "No {thing}.", "{place}", "none_{thing}")
 EXAMPLE = {"No cheese.": {"input": "cheese?"}}
 SEEN = reported("https://example.com/1", "2026-01-31")
-
-
-@pytest.fixture(autouse=True)
-def registry() -> Iterator[None]:
-    """Whatever a test registers is gone after it."""
-    before = dict(RULES)
-    yield
-    RULES.clear()
-    RULES.update(before)
 
 
 def cheese(request: Any, world: Any) -> Iterator[dict[str, Any]]:
@@ -121,6 +114,7 @@ class TestAWrongDeclaration:
             ("write rejects=", cheese, {"error": ApiError(400, "No cheese."), "rejects": [{"input": "cheese?"}] * 2}),
             ("write rejects=", cheese, {"error": ApiError(400, "No {thing}."), "rejects": [{"input": "cheese?"}]}),
             ("has no example: add rejects=", cheese, {"rejects": {}}),
+            ("begins on 2999-01, after the day of the contract: move CONTRACT_DATE", cheese, {"since": "2999-01"}),
             *(("write a generator taking some of request, world, transcript", check, {}) for check in WRONG_CHECKS),
         ],
     )

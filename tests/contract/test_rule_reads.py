@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -57,19 +57,15 @@ class TestEveryRule:
 
 class TestARuleThatDeclaresLess:
     @pytest.fixture
-    def lie(self) -> Iterator[Any]:
-        """Registers a rule that declares `model` alone; it is gone after the test."""
-        before = dict(RULES)
+    def lie(self, registry: None) -> Callable[[Any], None]:
+        """Register a rule that declares `model` alone."""
 
         def register(liar: Any) -> None:
             liar.__name__, liar.__doc__ = "liar", "A rule that reads more than it says."
             rule(reads="model", error=ApiError(400, "No."), source=assumed("a test"), rejects={})(liar)
             forget_plans()
 
-        yield register
-        RULES.clear()
-        RULES.update(before)
-        forget_plans()
+        return register
 
     @pytest.mark.parametrize(
         ("read", "excess"),

@@ -7,9 +7,9 @@ from typing import Any
 import pytest
 
 from harness.contract.check import check
-from harness.core.exchange import Request
 from harness.world.options import WorldOptions
 from harness.world.world import World
+from tests.support.checked import request
 
 HI = {"role": "user", "content": "hi"}
 CALL = {"type": "function_call", "call_id": "call_1", "name": "f", "arguments": "{}"}
@@ -31,10 +31,8 @@ def refusal(
     body: dict[str, Any], path: str = "/responses", schema: str = "CreateResponse", as_of: str = ""
 ) -> tuple[str, str] | None:
     """Return the rule that refuses a request, and the param that it names."""
-    headers = {"authorization": "Bearer sk-contract"}
-    whole = {"model": "gpt-5.4", "input": "hi", **body}
-    request = Request("POST", path, headers, {}, whole, operation=f"POST {path}", schema=schema)
-    found = check(request, World(options=WorldOptions(as_of=as_of)) if as_of else World())
+    sent = request({"model": "gpt-5.4", **body})._replace(path=path, operation=f"POST {path}", schema=schema)
+    found = check(sent, World(options=WorldOptions(as_of=as_of)) if as_of else World())
     return (found.rule.id, str(found.error.param)) if found else None
 
 

@@ -34,28 +34,28 @@ class TestPairsOfModelAndValue:
         assert verdict(model=model, reasoning={"effort": effort}).startswith("Unsupported value: ")
 
 
+COLOURED = {"colour": "red"}
+TWO = taken(input=[{**CALL, **COLOURED}, {**OUTPUT, **COLOURED}])
+THIRD = taken(input=[{**SEARCH, **COLOURED}])
+UNKNOWN = "Unknown parameter: 'input[0].colour'."
+REFUSED = refused(UNKNOWN, "input[0].colour", "unknown_parameter", input=[{**MESSAGE, **COLOURED}])
+
+
 class TestTypesOfItems:
-    def test_two_are_two(self, learn: Learn) -> None:
-        learn(taken(input=[{**CALL, "colour": "red"}, {**OUTPUT, "colour": "red"}]))
-        assert verdict(input=[{**MESSAGE, "colour": "blue"}]) == "Unknown parameter: 'input[0].colour'."
-
-    def test_three_are_all(self, learn: Learn) -> None:
-        learn(
-            taken(input=[{**CALL, "colour": "red"}, {**OUTPUT, "colour": "red"}]),
-            taken(input=[{**SEARCH, "colour": "red"}]),
-        )
-        assert verdict(input=[{**MESSAGE, "colour": "blue"}]) == ""
-        assert verdict(input=[{**MESSAGE, "colour": 1}]) == "Unknown parameter: 'input[0].colour'."
-
-    def test_one_that_was_refused_is_refused(self, learn: Learn) -> None:
-        words = "Unknown parameter: 'input[0].colour'."
-        learn(
-            taken(input=[{**CALL, "colour": "red"}, {**OUTPUT, "colour": "red"}]),
-            taken(input=[{**SEARCH, "colour": "red"}]),
-            refused(words, "input[0].colour", "unknown_parameter", input=[{**MESSAGE, "colour": "red"}]),
-        )
-        assert verdict(input=[{**MESSAGE, "colour": "blue"}]) == words
-        assert verdict(input=[{**SEARCH, "colour": "blue"}]) == ""
+    @pytest.mark.parametrize(
+        ("seen", "item", "said"),
+        [
+            ([TWO], {**MESSAGE, "colour": "blue"}, UNKNOWN),
+            ([TWO, THIRD], {**MESSAGE, "colour": "blue"}, ""),
+            ([TWO, THIRD], {**MESSAGE, "colour": 1}, UNKNOWN),
+            ([TWO, THIRD, REFUSED], {**MESSAGE, "colour": "blue"}, UNKNOWN),
+            ([TWO, THIRD, REFUSED], {**SEARCH, "colour": "blue"}, ""),
+        ],
+        ids=["two are two", "three are all", "of that kind of value", "not the one that was refused", "but the others"],
+    )
+    def test_that_were_taken(self, learn: Learn, seen: list[dict[str, Any]], item: dict[str, Any], said: str) -> None:
+        learn(*seen)
+        assert verdict(input=[item]) == said
 
 
 def test_a_refusal_for_a_model_is_for_the_efforts_that_were_recorded(learn: Learn) -> None:

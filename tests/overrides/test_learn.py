@@ -309,7 +309,7 @@ class TestWhatIsNoEvidence:
 
     @pytest.mark.parametrize("day", ["2999-01-01", "2026-13-01", "soon"])
     def test_a_day_that_is_none_or_lies_in_the_future(self, learn: Learn, day: str) -> None:
-        one = BLUE
+        one = taken(colour="blue")
         one["response"].pop("created_at", None)
         learn({**one, "recorded_at": f"{day}T00:00:00Z"})
         assert contract().exemptions[0].seen[0].date == ""

@@ -15,7 +15,7 @@ from openai.types.responses import Response
 from harness.core.errors import ConfigError
 from harness.core.exchange import Json
 from harness.verify.aimock.script import ImportedScript, import_fixtures
-from harness.verify.script_code import SCRIPT_FORMS, write_imported
+from harness.verify.script_code import write_imported
 from harness.world.mock import Mock
 from harness.world.scripting.document import parse_document
 from harness.world.scripting.load import load_script_file
@@ -190,10 +190,9 @@ class TestMatchers:
         played(mock, script)
         asked: Any = {"role": "user", "content": "The weather?"}
         tools: Any = functions("f")
-        first = client.responses.create(model="gpt-4.1", input=[asked], tools=tools)
-        assert first.output[0].type == "function_call"
-        output = {"type": "function_call_output", "call_id": first.output[0].call_id, "output": "rain"}
-        history = [asked, first.output[0].model_dump(exclude_unset=True), output]
+        (call,) = client.responses.create(model="gpt-4.1", input=[asked], tools=tools).output
+        output = {"type": "function_call_output", "call_id": "call_1", "output": "rain"}
+        history = [asked, call.model_dump(exclude_unset=True), output]
         assert ask(client, history, tools=tools) == "Rainy."
         assert ask(client, [*history, {"role": "user", "content": "Thanks."}]) == "Else."
 
@@ -221,14 +220,11 @@ class TestMatchers:
     def test_a_fixture_that_answers_every_request_is_last(self, convert: Convert) -> None:
         late = fixture({"content": "late"}, {"userMessage": "late"})
         script = convert(fixture({"content": "first"}, {"sequenceIndex": 0}), fixture({"content": "all"}, {}), late)
-        assert script.document == {
-            "when": [{"model": "*", "script": [{"message": "first"}], "repeat": False}],
-            "script": [{"message": "all"}],
-            "repeat": True,
-        }
-        assert script.left_out[0].startswith("f.json: fixtures[3]: it never answers: f.json: fixtures[1] has the same")
-        assert script.left_out[1:] == [
-            "f.json: fixtures[2]: it never answers: f.json: fixtures[1] before it answers every request. Move it up."
+        first = {"model": "*", "script": [{"message": "first"}], "repeat": False}
+        assert script.document == {"when": [first], "script": [{"message": "all"}], "repeat": True}
+        assert [why.partition(": it never answers: ")[::2] for why in script.left_out] == [
+            ("f.json: fixtures[3]", "f.json: fixtures[1] has the same matchers. Change them, or remove it."),
+            ("f.json: fixtures[2]", "f.json: fixtures[1] before it answers every request. Move it up."),
         ]
 
 
@@ -293,6 +289,15 @@ class TestLeftOut:
             import_fixtures([tmp_path / "absent.json"])
 
 
+def routes_of(script: Any) -> list[Any]:
+    """Return the conditions and turns of all routes of a script."""
+    script.apply(mock := Mock())
+    return [
+        ({name: getattr(wanted, "pattern", wanted) for name, wanted in route.conditions.items()}, [*route.turns])
+        for route in mock.world.script.all_routes
+    ]
+
+
 class TestFiles:
     def test_of_a_folder_come_before_those_of_folders_in_it(self, tmp_path: Path) -> None:
         for name in ("a/inner.json", "z.json", "b.json"):
@@ -309,25 +314,14 @@ class TestFiles:
             fixture({"toolCalls": [{"name": "f", "arguments": {"x": [None, True]}}]}, {"toolCallId": "c"}),
             fixture({"content": "x", "id": "y\n\nz"}, {"odd": 1}),
         )
-        made = {}
-        for form in SCRIPT_FORMS:
-            text, mock = write_imported(script, form), Mock()  # type: ignore[arg-type]
-            if form == "json":
-                parse_document(json.loads(text)).apply(mock)
-            else:
-                file = tmp_path / f"script.{form.replace('python', 'py')}"
-                file.write_text(text)
-                load_script_file(file).apply(mock)
-                assert "# not converted: f.json: fixtures[4].match.odd: " in text
-            made[form] = [
-                (
-                    {name: getattr(wanted, "pattern", wanted) for name, wanted in route.conditions.items()},
-                    [*route.turns],
-                )
-                for route in mock.world.script.all_routes
-            ]
-        assert made["python"] == made["yaml"] == made["json"]
-        assert len(made["json"]) == 5
+        document = parse_document(json.loads(write_imported(script, "json")))
+        made = [routes_of(document)]
+        for form, suffix in (("python", "py"), ("yaml", "yaml")):
+            (file := tmp_path / f"script.{suffix}").write_text(text := write_imported(script, form))  # type: ignore[arg-type]
+            assert "# not converted: f.json: fixtures[4].match.odd: " in text
+            made.append(routes_of(load_script_file(file)))
+        assert made[0] == made[1] == made[2]
+        assert len(made[0]) == 5
 
 
 class TestCommand:

@@ -49,16 +49,16 @@ class TestTurns:
         assert script(streamed(events)).turns == [[{"message": "Hello."}]]
 
     def test_of_a_stream_that_broke_off_break_off_there(self) -> None:
-        begun = (
+        begun = sse(
             {"type": "response.created", "response": response()},
             {"type": "response.output_text.delta", "delta": "He"},
         )
-        ended, cut = streamed(sse(*begun)), streamed(sse(*begun), cut=True)
-        failing = streamed(sse(*begun, {"type": "error", "error": {"code": "server_error", "message": "Oh."}}))
-        assert script(ended, cut, failing).turns == [
+        wrong = {"code": "server_error", "message": "Oh."}
+        failing = streamed(begun + sse({"type": "error", "error": wrong}))
+        assert script(streamed(begun), streamed(begun, cut=True), failing).turns == [
             [{"message": ["He"]}, {"end_stream": {"after": 2}}],
             [{"message": ["He"]}, {"cut": {"after": 2}}],
-            [{"message": ["He"]}, {"stream_error": {"after": 2, "code": "server_error", "message": "Oh."}}],
+            [{"message": ["He"]}, {"stream_error": {"after": 2, **wrong}}],
         ]
 
     def test_of_a_socket_are_those_of_its_responses(self) -> None:
@@ -75,25 +75,13 @@ class TestTurns:
 
 class TestErrors:
     def test_of_the_account_and_the_server_are_refusals_of_the_script(self) -> None:
-        limited = over_http(
-            HI,
-            error("Slow down.", type="requests", code="rate_limit_exceeded"),
-            status=429,
-            answer_headers={**JSON, "retry-after": "2", "x-ratelimit-limit-requests": "3", "cf-ray": "1"},
-        )
+        kept = {"retry-after": "2", "x-ratelimit-limit-requests": "3"}
+        words = {"message": "Slow down.", "type": "requests", "code": "rate_limit_exceeded"}
+        answer_headers = {**JSON, **kept, "cf-ray": "1"}
+        limited = over_http(HI, {"error": {**words, "param": None}}, status=429, answer_headers=answer_headers)
         recorded = script(limited, over_http(HI, None, status=502, reason="Bad Gateway"), over_http(HI, response(CALL)))
         assert recorded.turns[:2] == [
-            [
-                {
-                    "http_error": {
-                        "status": 429,
-                        "message": "Slow down.",
-                        "type": "requests",
-                        "code": "rate_limit_exceeded",
-                        "headers": {"retry-after": "2", "x-ratelimit-limit-requests": "3"},
-                    }
-                }
-            ],
+            [{"http_error": {"status": 429, **words, "headers": kept}}],
             [{"http_error": {"status": 502, "message": "Bad Gateway"}}],
         ]
         client = Client()
@@ -120,15 +108,12 @@ class TestErrors:
 
 class TestOtherParts:
     def test_of_the_api_are_routes(self) -> None:
+        spoken = {"chunks": ((0.0, b"\xff\xfb"),), "answer_headers": {"content-type": "audio/mpeg"}}
         recorded = script(
             posted("/embeddings", EMBEDDINGS),
             posted("/chat/completions", error("Busy."), status=503),
             posted("/embeddings", EMBEDDINGS | {"model": "n"}),
-            replace(
-                posted("/audio/speech", None),
-                chunks=((0.0, b"\xff\xfb"),),
-                answer_headers={"content-type": "audio/mpeg"},
-            ),
+            replace(posted("/audio/speech", None), **spoken),
         )
         assert recorded.turns == []
         assert recorded.routes == {
@@ -162,10 +147,10 @@ class TestOtherParts:
             "POST /v1/responses: its answer (200) holds nothing that a model said",
         ]
 
-    def test_alone_are_no_script(self) -> None:
-        with pytest.raises(
-            ScriptError, match="tape: it holds no response of a model: POST /v1/threads/runs: what a run"
-        ):
-            script(posted("/threads/runs", {}))
-        with pytest.raises(ScriptError, match=r"tape: it holds no response of a model\. Give a recording"):
-            script()
+    @pytest.mark.parametrize(
+        ("tape", "why"),
+        [([posted("/threads/runs", {})], r": POST /v1/threads/runs: what a run"), ([], r"\. Give a recording")],
+    )
+    def test_alone_are_no_script(self, tape: list[Interaction], why: str) -> None:
+        with pytest.raises(ScriptError, match=f"tape: it holds no response of a model{why}"):
+            script(*tape)

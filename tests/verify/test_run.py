@@ -6,7 +6,6 @@ from pathlib import Path
 
 import pytest
 
-from harness.core.errors import HarnessError
 from harness.verify import remember
 from harness.verify.judging.judge import judge as verdicts
 from harness.verify.read_files import read_recording
@@ -46,19 +45,6 @@ def test_several_jobs_find_the_same_in_the_same_order(tmp_path: Path) -> None:
     alone, side_by_side = judged(tmp_path, folder)[1], judged(tmp_path, folder, jobs=2)[1]
     assert alone == side_by_side
     assert [entry["id"] for entry in alone["requests"]["refused"]] == [f"t{number}#1" for number in range(6)]
-
-
-def test_a_file_that_breaks_off_keeps_what_came_before(tmp_path: Path) -> None:
-    file = write_jsonl(tmp_path, recorded(HI))
-    file.write_text(file.read_text() + '{"id": "project/tape.js')
-    tally, report = judged(tmp_path, file)
-    assert (tally.is_clean, report["requests"]["accepted"]) == (False, 1)
-    assert [entry["file"] for entry in report["unreadable"]] == [file.as_posix()]
-
-
-def test_a_path_that_does_not_exist_is_an_error(tmp_path: Path) -> None:
-    with pytest.raises(HarnessError, match="nowhere"):
-        judged(tmp_path, tmp_path / "nowhere")
 
 
 def test_the_memory_of_a_long_recording_is_bounded(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

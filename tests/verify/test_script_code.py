@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import runpy
 from pathlib import Path
-from typing import Any
+from typing import Any, ClassVar
 
 import orjson
 import pytest
 
 from harness.cassettes.format.interaction import CassetteHeader
 from harness.cassettes.format.serializer import dump_cassette
+from harness.core.exchange import Json
 from harness.verify.script_code import SCRIPT_FORMS, write_script
 from harness.world.mock import Mock
 from harness.world.scripting.document import parse_document
@@ -21,21 +22,12 @@ from tests.verify.tapes import CALL, EMBEDDINGS, posted, said, script
 
 
 class TestCode:
+    SEARCH: ClassVar[Json] = {"type": "web_search_call", "id": "ws_1", "action": {"type": "search", "query": "x"}}
     TAPE = (
         over_http(HI, response(CALL)),
         over_http(HI, error("Busy.", code="server_is_overloaded"), status=503),
         over_http(HI, response(said('It\'s "so"\nand so.\u2028'), said("Two."))),
-        over_http(
-            HI,
-            response(
-                {
-                    "type": "web_search_call",
-                    "id": "ws_1",
-                    "status": "completed",
-                    "action": {"type": "search", "query": "x"},
-                }
-            ),
-        ),
+        over_http(HI, response({**SEARCH, "status": "completed"})),
         streamed(sse({"type": "response.output_text.delta", "delta": "He"}), cut=True),
         posted("/embeddings", EMBEDDINGS),
         posted("/moderations", None, status=500),
@@ -76,11 +68,8 @@ class TestCode:
 class TestTheCommand:
     @pytest.fixture
     def tape(self, tmp_path: Path) -> Path:
-        file = tmp_path / "tape.yaml"
-        file.write_text(
-            dump_cassette(CassetteHeader(), [over_http(HI, response(said("Hello."))), posted("/threads/runs", {})]),
-            encoding="utf-8",
-        )
+        recorded = [over_http(HI, response(said("Hello."))), posted("/threads/runs", {})]
+        (file := tmp_path / "tape.yaml").write_text(dump_cassette(CassetteHeader(), recorded), encoding="utf-8")
         return file
 
     @pytest.mark.parametrize("form", SCRIPT_FORMS)
@@ -90,10 +79,10 @@ class TestTheCommand:
         assert "not played: POST /v1/threads/runs" in ended.output
 
     def test_refuses_what_it_cannot_print(self, tape: Path) -> None:
-        for arguments, words in (
-            ((tape, "--to-script", "yml"), "--to-script yml: Did you mean 'yaml'?"),
-            ((tape.parent, "--to-script", "yaml"), "--to-script: give the path of one cassette, a file."),
-            (("--to-script", "yaml"), "--to-script: give the path of one cassette, a file."),
+        for paths, form, why in (
+            ([tape], "yml", "--to-script yml: Did you mean 'yaml'?"),
+            ([tape.parent], "yaml", "--to-script: give the path of one cassette, a file."),
+            ([], "yaml", "--to-script: give the path of one cassette, a file."),
         ):
-            ended = run_cli("cassettes", *arguments)
-            assert (ended.exit_code, words in ended.output) == (2, True), ended.output
+            ended = run_cli("cassettes", *paths, "--to-script", form)
+            assert (ended.exit_code, why in ended.output) == (2, True), ended.output

@@ -45,14 +45,6 @@ def test_there_is_nothing_beyond_its_end() -> None:
             short[place]
 
 
-def test_a_chain_costs_what_is_new() -> None:
-    link = GrowingSequence([0])
-    first = link._held
-    for number in range(1, 1000):
-        link = link.extend([number])
-    assert link._held is first
-
-
 def test_many_that_branch_off_cost_what_is_new() -> None:
     long = GrowingSequence(range(1000))
     branches = [long.extend([number]) for number in range(100)]

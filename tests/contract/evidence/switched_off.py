@@ -35,6 +35,14 @@ from tools.model_facts_met import asked_facts, day_of_answer, shown_facts
 
 OFF = "(off)"
 """What stands in place of a value that is switched off."""
+READ_THE_TABLE = (
+    *("model_gone", "model_not_served", "deep_research_tools", "research_tools_only", "logprobs_unsupported"),
+    *("sampling_unsupported", "effort_unsupported", "effort_without_reasoning", "mode_unsupported"),
+    *("context_unsupported", "summary_unsupported", "summary_value_unsupported", "encrypted_content_unsupported"),
+    *("verbosity_unsupported", "retention_unsupported", "schema_unsupported", "images_unsupported"),
+    *("hosted_tool_unsupported", "tool_unsupported", "search_filters_unsupported"),
+)
+"""Rules that decide by what the table says of a model."""
 MOST_REFUSALS = 10
 """Refusals of one rule that are judged without it."""
 MOST_BODIES = 3

@@ -7,6 +7,7 @@ import pytest
 from harness.contract.rule import RULES
 from harness.verify.evidence import evidence_directory
 from tests.contract.evidence.switched_off import (
+    READ_THE_TABLE,
     Hanging,
     all_entries,
     find_hanging,
@@ -41,14 +42,6 @@ NAMED_PLACES = (
     *("tool_output_content", "user_content", "web_search_action"),
 )
 """Rules that a schema names at its places, with a fix of their own, in the very words of `invalid_value`."""
-READ_THE_TABLE = (
-    *("model_gone", "model_not_served", "deep_research_tools", "research_tools_only", "logprobs_unsupported"),
-    *("sampling_unsupported", "effort_unsupported", "effort_without_reasoning", "mode_unsupported"),
-    *("context_unsupported", "summary_unsupported", "summary_value_unsupported", "encrypted_content_unsupported"),
-    *("verbosity_unsupported", "retention_unsupported", "schema_unsupported", "images_unsupported"),
-    *("hosted_tool_unsupported", "tool_unsupported", "search_filters_unsupported"),
-)
-"""Rules that decide by what the table says of a model."""
 
 
 def test_a_rule_that_is_switched_off_comes_back_in_its_place() -> None:

@@ -9,10 +9,11 @@ from typing import Any
 
 import pytest
 
+from harness.contract.rule import RULES
 from harness.items import code_interpreter_call, file_citation, function_call, mcp_approval_request, mcp_call, message
 from harness.verify.examples import as_recorded
 from harness.verify.run import Tally
-from tests.support.recordings import exchange, judged, write_jsonl
+from tests.support.recordings import error, exchange, judged, write_jsonl
 from tests.support.threads import FUNCTION, Desk, path
 
 PLAN = {"model": "gpt-4o"}
@@ -68,25 +69,17 @@ def converse(recorder: ExchangeRecorder) -> None:
     recorder.submit(waiting, {})
     recorder.submit(waiting, {"call_a": "ok"}, stream=True)
     recorder.submit(waiting, {"call_a": "ok"})
-    body = recorder.send(f"POST /threads/{thread}/messages", HI).body
-    place = f"/threads/{thread}/messages/{body['id']}"
-    for call in (
-        f"GET {place}",
-        f"DELETE {place}",
-        f"GET {place}",
-        f"GET /threads/{thread}/runs",
-        f"GET /threads/{thread}",
-    ):
-        recorder.send(call)
+    made = recorder.send(f"POST /threads/{thread}/messages", HI).body
+    for call in ("GET", "DELETE", "GET"):
+        recorder.send(f"{call} /threads/{thread}/messages/{made['id']}")
+    recorder.send(f"GET /threads/{thread}/runs")
     recorder.messages(thread)
     begun = recorder.send("POST /threads/runs", {"assistant_id": recorder.assistant, "thread": {"messages": [HI]}}).body
     recorder.send(f"POST {path(begun)}/cancel")
-    recorder.send(f"DELETE /threads/{thread}")
-    recorder.send(f"GET /threads/{thread}")
-    recorder.send(f"GET /assistants/{recorder.assistant}")
     recorder.send("GET /assistants")
-    recorder.send(f"DELETE /assistants/{recorder.assistant}")
-    recorder.send(f"GET /assistants/{recorder.assistant}")
+    for place in (f"/threads/{thread}", f"/assistants/{recorder.assistant}"):
+        for call in ("GET", "DELETE", "GET"):
+            recorder.send(f"{call} {place}")
 
 
 def test_what_the_mock_says_itself_is_clean(recorder: ExchangeRecorder, tmp_path: Path) -> None:
@@ -128,28 +121,19 @@ def test_a_refusal_of_a_run_that_may_have_moved_is_unverifiable(recorder: Exchan
     assert tally.counts["refusals.unverifiable"] == 1
 
 
-def test_version_1_is_judged_by_the_contract_of_its_day(tmp_path: Path) -> None:
+@pytest.mark.parametrize(("day", "at", "refused"), [("2024-01-05", 1_704_412_800, 0), ("2025-01-01", 1_735_689_600, 1)])
+def test_version_1_is_judged_by_the_contract_of_its_day(tmp_path: Path, day: str, at: int, refused: int) -> None:
     body = {"model": "gpt-4", "file_ids": ["file-1"], "tools": [{"type": "retrieval"}]}
-    made = {"id": "asst_1", "object": "assistant", "created_at": 1_704_412_800, **body}
-    header = {"openai-beta": "assistants=v1"}
-    how: dict[str, Any] = {"url_path": "/v1/assistants", "request_headers": header}
-    tally = tally_of(tmp_path, [exchange(1, body, 200, made, recorded_at="2024-01-05", **how)])
-    assert tally.is_clean
-    assert (tally.counts["requests.accepted"], tally.counts["answers.conform"]) == (1, 1)
-    tally = tally_of(
-        tmp_path, [exchange(1, body, 200, {**made, "created_at": 1_735_689_600}, recorded_at="2025-01-01", **how)]
-    )
-    assert tally.counts["requests.refused"] == 1
+    made = {"id": "asst_1", "object": "assistant", "created_at": at, **body}
+    how = {"url_path": "/v1/assistants", "request_headers": {"openai-beta": "assistants=v1"}, "recorded_at": day}
+    tally = tally_of(tmp_path, [exchange(1, body, 200, made, **how)])
+    assert (tally.counts["requests.refused"], tally.counts["answers.conform"]) == (refused, 1 - refused)
 
 
 def test_a_missing_header_lies_outside_the_recording(tmp_path: Path) -> None:
-    refusal = {
-        "message": "You must provide the 'OpenAI-Beta' header to access the Assistants API. Please try again by "
-    }
-    refusal["message"] += "setting the header 'OpenAI-Beta: assistants=v2'."
-    error = {"error": {**refusal, "type": "invalid_request_error", "param": None, "code": "invalid_beta"}}
-    tally = tally_of(tmp_path, [exchange(1, PLAN, 400, error, url_path="/v1/assistants")])
-    assert tally.counts["refusals.unverifiable"] == 1
+    (words,) = RULES["beta_missing"].rejects
+    refused = exchange(1, PLAN, 400, error(words, code="invalid_beta"), url_path="/v1/assistants")
+    assert tally_of(tmp_path, [refused]).counts["refusals.unverifiable"] == 1
 
 
 class TestFoundry:
@@ -185,8 +169,8 @@ class TestFoundry:
     def test_may_know_more_than_is_known_of_it(self, tmp_path: Path) -> None:
         first, *_ = self.exchanges()
         first["request"] = {**PLAN, "tool_resources": {"of_tomorrow": {"indexes": []}}}
-        tally = tally_of(tmp_path, [first])
-        assert dict(tally.reasons) == {("requests.unverifiable", "Azure takes more than OpenAI"): 1}
+        reasons = tally_of(tmp_path, [first]).reasons
+        assert dict(reasons) == {("requests.unverifiable", "Azure takes more than OpenAI"): 1}
 
 
 def stream_of(recorder: ExchangeRecorder) -> list[dict[str, Any]]:

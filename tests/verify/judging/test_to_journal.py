@@ -12,7 +12,7 @@ from harness.analysis.loss import losses_of
 from harness.cassettes.format.interaction import SERVER, Interaction
 from harness.report.api_coverage import measure_coverage
 from harness.verify.judging.to_journal import build_journal
-from tests.support.recordings import HI, URI, error, over_http, recorded, sse
+from tests.support.recordings import HI, URI, error, over_http, recorded, sse, streamed
 
 SAID = {"id": "resp_1", "object": "response", "output": [], "status": "completed"}
 
@@ -26,8 +26,7 @@ def test_an_exchange_has_its_request_its_operation_and_its_answer() -> None:
 
 def test_a_stream_is_its_events_and_the_object_of_the_last() -> None:
     events = [{"type": f"response.{kind}", "response": SAID} for kind in ("created", "completed")]
-    stream = replace(over_http(HI), answer_headers={"content-type": "text/event-stream"}, chunks=((0.0, sse(*events)),))
-    (one,) = build_journal([stream]).exchanges
+    (one,) = build_journal([streamed(sse(*events), request=HI)]).exchanges
     assert (one.answer.body, one.answer.events) == (SAID, events)
 
 
@@ -44,13 +43,10 @@ def test_a_refusal_that_no_rule_makes_names_none(status: int, answer: Any) -> No
 
 
 def test_the_rule_of_another_state_is_known_by_its_words() -> None:
-    gone = error(
-        "Previous response with id 'resp_a' not found.",
-        param="previous_response_id",
-        code="previous_response_not_found",
-    )
+    id = "previous_response_not_found"
+    gone = error("Previous response with id 'resp_a' not found.", param="previous_response_id", code=id)
     (one,) = build_journal([over_http(HI, gone, status=400)]).exchanges
-    assert one.answer.rule == "previous_response_not_found"
+    assert one.answer.rule == id
 
 
 def test_a_request_that_is_not_known_is_held_to_no_form() -> None:
@@ -64,8 +60,7 @@ def test_a_request_that_is_not_known_is_held_to_no_form() -> None:
 @pytest.mark.parametrize(("end", "broke"), [("in_progress", "cut off"), ("completed", "")])
 def test_a_stream_that_broke_off_before_its_end_says_so(end: str, broke: str) -> None:
     events = [{"type": f"response.{kind}", "response": SAID} for kind in ("created", end)]
-    stream = replace(over_http(HI), answer_headers={"content-type": "text/event-stream"}, chunks=((0.0, sse(*events)),))
-    (one,) = build_journal([replace(stream, cut=True)]).exchanges
+    (one,) = build_journal([streamed(sse(*events), request=HI, cut=True)]).exchanges
     assert one.answer.disconnection == broke
 
 
@@ -75,9 +70,7 @@ def test_an_answer_that_never_came_says_so_and_one_of_which_long_values_are_cut_
 
 
 def test_other_services_are_left_out() -> None:
-    elsewhere = [
-        over_http(HI, {}, uri=uri) for uri in ("https://a.example/v1/weather", "https://a.example/v1/chat/completions")
-    ]
+    elsewhere = [over_http(HI, {}, uri=f"https://a.example/v1/{path}") for path in ("weather", "chat/completions")]
     assert build_journal([*elsewhere, over_http(HI, SAID)]).exchanges[0].number == 1
     assert build_journal(elsewhere).exchanges == []
 
