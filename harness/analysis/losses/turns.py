@@ -5,7 +5,7 @@ from __future__ import annotations
 from bisect import bisect_left
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
-from itertools import islice
+from itertools import islice, pairwise
 
 from harness.analysis.history.history import History
 from harness.analysis.history.items import (
@@ -86,9 +86,13 @@ _ONLY_PROMPTS = ask([PROMPT], [PROMPT, NEXT], turns=[REPLY])
             [PROMPT, call(), output(), NEXT, _DONE, _LAST],
             turns=[DEPLOY, REPLY, _DONE_ANSWER],
         ),
+        ask([PROMPT], [PROMPT, assistant(TEXT), NEXT], turns=[[REPLY, _DONE_ANSWER]]),
     ],
     keeps=[
         ask([PROMPT], [PROMPT, assistant(TEXT), NEXT], turns=[REPLY]),
+        ask([PROMPT], [PROMPT, assistant(TEXT), _DONE, NEXT], turns=[[REPLY, _DONE_ANSWER]]),
+        ask([PROMPT], [PROMPT, assistant(f"{TEXT}\nDone."), NEXT], turns=[[REPLY, _DONE_ANSWER]]),
+        ask([PROMPT], [PROMPT, _DONE, NEXT], turns=[[REPLY, _DONE_ANSWER]]),
         ask([PROMPT], [NEXT], [PROMPT], turns=[REPLY]),
         ask([PROMPT], {"previous_response_id": "{0.id}", "input": [NEXT]}, turns=[REPLY]),
         ask([PROMPT], [PROMPT, user(f"The planner said: {TEXT}"), NEXT], turns=[REPLY]),
@@ -134,6 +138,7 @@ def answer_dropped(request: HistoryRequest, history: History) -> Iterator[LossFa
                 gone = "gone from the history, which goes on after it"
                 yield {"at": place, "said": reply.number, "what": describe_item(said), "gone": gone}
         yield from _find_late_answers(request, history)
+        yield from _find_last_parts(request, history)
 
 
 def _find_late_answers(request: HistoryRequest, history: History) -> Iterator[LossFacts]:
@@ -153,6 +158,20 @@ def _find_late_answers(request: HistoryRequest, history: History) -> Iterator[Lo
                 at = request.items_after(place - 1)[0][0]
                 yield {"at": at, "said": reply.number, "what": describe_item(said[0]), "gone": gone}
                 return
+
+
+def _find_last_parts(request: HistoryRequest, history: History) -> Iterator[LossFacts]:
+    """Find the last message of an answer that has several, where one before it is kept and the user speaks after that."""
+    items = request.placed_items
+    for (place, item), (_, behind) in pairwise(items):
+        original = history.find_original(item) if is_assistant(item) and is_prompt(behind) else None
+        answers = _answers(original.reply) if original else ()
+        if original and len(answers) > 1 and original.item is not answers[-1] and original.reply.is_completed:
+            last = letters_of(message_text(answers[-1]))
+            is_told = history.told.is_held(last, request.message_letters)
+            if not is_told and original.reply.request.is_same_agent(request):
+                gone = "gone from the history, which has what was said before it in the same answer"
+                yield {"at": place, "said": original.number, "what": describe_item(answers[-1]), "gone": gone}
 
 
 def _find_unfollowed(request: HistoryRequest, history: History) -> Iterator[tuple[int, HistoryReply]]:

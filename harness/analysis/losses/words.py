@@ -17,13 +17,16 @@ from harness.analysis.losses.history import UNMISTAKABLE_LENGTH
 from harness.analysis.losses.outputs import PRINTED_NOTHING
 from harness.contract.rule import after
 from harness.core.exchange import Json
-from harness.core.loose_json import as_string, objects_in
+from harness.core.loose_json import as_string
 from harness.core.text.shorten import quote
 from harness.items import message
 
 MOST_ORIGINALS = 8
 """How many answers in the same words are looked at, the latest."""
 _PRINTED_PARTS = re.compile(r"""\[?\{\s*['"]""")
+_PRINTED_PICTURE = re.compile(r"""\{\s*['"]type['"]\s*:\s*['"]input_(?:image|file|audio)['"]""")
+_TEXT_PART: Json = {"type": "input_text", "text": "What is it?"}
+_PICTURE: Json = {"type": "input_image", "image_url": "https://example.org/a.png"}
 _TOLD = "The operators know of it, all of them."
 _TOLD_REPLY, _LAST = message(_TOLD), user("Thanks.")
 _TURNS = [REPLY, _TOLD_REPLY]
@@ -59,6 +62,7 @@ class _Turn(NamedTuple):
         ask(*_talk(user("")), turns=_TURNS),
         ask([PROMPT], [user([{"type": "input_text", "text": ""}]), assistant(TEXT), NEXT], turns=[REPLY]),
         ask([PROMPT], [user([]), assistant(TEXT), NEXT], turns=[REPLY]),
+        ask([user([_TEXT_PART, _PICTURE])], [user([_PICTURE]), assistant(TEXT), NEXT], turns=[REPLY]),
         ask([PROMPT], [user(" "), call(), output()], turns=[DEPLOY]),
         ask([PROMPT], [call(), output()], turns=[DEPLOY]),
     ],
@@ -102,7 +106,7 @@ def prompt_dropped(request: HistoryRequest, history: History) -> Iterator[LossFa
             continue
         for place, now, back in _find_changed_prompts(turn, request):
             if not now:
-                yield {"at": place, "gone": "empty in", "rest": "the answer to it", **_facts(turn, -back)}
+                yield {"at": place, "gone": "without text in", "rest": "the answer to it", **_facts(turn, -back)}
         rest = _describe_rest(turn, request)
         if rest and not any(_is_told(text, request, history) for _, text in turn.was):
             yield {"at": _place(turn, request), "gone": "gone from", "rest": rest, **_facts(turn, -1)}
@@ -124,6 +128,7 @@ def _describe_rest(turn: _Turn, request: HistoryRequest) -> str:
     fix=_FIX,
     loses=[
         ask(*_talk(user("[object Object]")), turns=_TURNS),
+        ask([PROMPT], [user(f"{PROMPT['content']} {_PICTURE}"), assistant(TEXT), NEXT], turns=[REPLY]),
         ask(*_talk(user(str([{"type": "input_text", "text": NEXT["content"]}]))), turns=_TURNS),
         ask(*_talk(assistant(NEXT["content"])), turns=_TURNS),
         ask(*_talk({**NEXT, "role": "developer"}), turns=_TURNS),
@@ -206,7 +211,7 @@ def _find_changed_prompts(turn: _Turn, request: HistoryRequest) -> Iterator[tupl
     new = [placed for placed in request.items_after(turn.start) if item_key(placed[1])][:count]
     for back, ((place, item), was) in enumerate(zip(new[::-1], turn.was[::-1], strict=True), 1):
         now = message_text(item).strip()
-        if was[1] and now != was[1] and all("text" in part for part in objects_in(item.get("content"))):
+        if was[1] and now != was[1]:
             yield place, now, back
 
 
@@ -230,7 +235,7 @@ def _is_printed(was: str, now: str) -> bool:
     if was in PRINTED_NOTHING or _PRINTED_PARTS.match(was):
         return False
     is_list = bool(_PRINTED_PARTS.match(now)) and was in now and now[-1] in "}]"
-    return now in PRINTED_NOTHING or is_list
+    return now in PRINTED_NOTHING or is_list or bool(_PRINTED_PICTURE.search(now) and not _PRINTED_PICTURE.search(was))
 
 
 def _describe_other_place(turn: _Turn, request: HistoryRequest) -> str:
