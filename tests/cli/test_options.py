@@ -55,6 +55,8 @@ MISTAKES = [
         "--client no-backof: give strict, allow, or what clients may do. Did you mean",
     ),
     ("serve --unused allow", "give one after --"),
+    ("serve --", "no COMMAND stands after --."),
+    ("record --", "no COMMAND stands after --."),
     ("serve --report report.html", "give one after --"),
     ("serve --losses maybe -- true", "losses 'maybe': give fail, allow, strict, or losses to allow, by commas."),
     ("serve --report report.doc -- true", "its suffix must be one of"),

@@ -90,7 +90,12 @@ class Command(TyperCommand):
     """A command of `harness`."""
 
     def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
-        """Parse the command line; an option without its value does not take the next option for it."""
+        """Parse the command line; an option without its value does not take the next option for it.
+
+        A `--` that nothing follows comes of a variable that is not set: `serve -- $COMMAND` would run for ever.
+        """
+        if args[-1:] == ["--"]:
+            raise typer.BadParameter("no COMMAND stands after --. Give one, or leave the -- out.", ctx=ctx)
         left = super().parse_args(ctx, args)
         names = {name for parameter in self.params for name in parameter.opts if name.startswith("-")}
         for parameter in self.params:
