@@ -1,14 +1,24 @@
-"""The messages of the user in a transcript that a client sends again: each stands there once."""
+"""The messages of the user in a transcript that a client sends again: each stands there once, and a new one last."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from itertools import islice
 
 from harness.analysis.history.history import History
-from harness.analysis.history.items import MESSAGE, describe_item, item_key, item_type, message_text
+from harness.analysis.history.items import (
+    MESSAGE,
+    answered_id,
+    describe_item,
+    is_assistant,
+    item_key,
+    item_type,
+    message_text,
+)
 from harness.analysis.history.request import HistoryRequest
 from harness.analysis.loss import LossFacts, loss
 from harness.analysis.losses.examples import DEPLOY, NEXT, PROMPT, REPLY, TEXT, ask, assistant, call, output, user
+from harness.contract.rule import after
 from harness.core.exchange import Json
 from harness.core.loose_json import objects_in
 from harness.ending import incomplete
@@ -113,3 +123,66 @@ def prompt_repeated(request: HistoryRequest, history: History) -> Iterator[LossF
         known = history.by_input.get(request.digests[length])
         if history.replies and not known and len(message_text(item).strip()) >= SHORTEST_REPEATED:
             yield {"at": place, "said": history.replies[-1].number, "what": describe_item(item)}
+
+
+@loss(
+    message="the user's {what} stands again after the outputs of the calls that it led to in exchange {said}",
+    fix="Send the outputs alone, after the calls: what the user said stands before them already.",
+    strict=True,
+    loses=[
+        ask([PROMPT], [PROMPT, call(), output(), PROMPT], turns=[DEPLOY]),
+        ask([PROMPT], {"previous_response_id": "{0.id}", "input": [output(), PROMPT]}, turns=[DEPLOY]),
+    ],
+    keeps=[
+        ask([PROMPT], [PROMPT, call(), output(), NEXT], turns=[DEPLOY]),
+        ask([PROMPT], [PROMPT, call(), output()], turns=[DEPLOY]),
+        ask([PROMPT], [PROMPT, call(), output(), assistant(TEXT), PROMPT], turns=[DEPLOY]),
+        ask([user("no")], [user("no"), call(), output(), user("no")], turns=[DEPLOY]),
+    ],
+)
+def prompt_after_outputs(request: HistoryRequest, history: History) -> Iterator[LossFacts]:
+    """A request answers calls and repeats the message of the user that led to them; a user may have said it again."""
+    items = request.transcript.items
+    if not request.placed_items or len(items) < 2:
+        return
+    place, last = request.placed_items[-1]
+    if not is_prompt(last) or len(message_text(last).strip()) < SHORTEST_REPEATED:
+        return
+    answered = ""
+    for item in islice(reversed(items), 1, None):
+        if item_type(item) == MESSAGE:
+            original = history.find_call(answered)
+            if original and is_same_prompt(item, last):
+                yield {"at": place, "said": original.number, "what": describe_item(last)}
+            return
+        answered = answered or answered_id(item)
+
+
+@loss(
+    message="nothing new stands after {what}, said in exchange {said}: no words of the user and no output",
+    fix="Append the next message of the user to the history, or the outputs of the calls, before it is sent.",
+    strict=True,
+    loses=[ask([PROMPT], [PROMPT, assistant(TEXT)], turns=[REPLY])],
+    keeps=[
+        ask([PROMPT], [PROMPT, assistant(TEXT), NEXT], turns=[REPLY]),
+        ask([PROMPT], [PROMPT], turns=[REPLY]),
+        ask([PROMPT], [PROMPT, assistant(TEXT, status="incomplete")], turns=[[REPLY, incomplete()]]),
+        after(
+            {"input": [PROMPT], "instructions": "You plan."},
+            {"input": [PROMPT, assistant(TEXT)], "instructions": "You review."},
+            turns=[REPLY],
+        ),
+    ],
+)
+def nothing_new(request: HistoryRequest, history: History) -> Iterator[LossFacts]:
+    """A history is sent that ends with the answer to it; an agent may be meant to go on by itself."""
+    if request.is_chained or not request.assistant_messages:
+        return
+    replies, length = history.find_continued(request)
+    for reply in replies[-1:]:
+        said = [item for item in reply.output if item_key(item)]
+        keys = list(map(item_key, said))
+        is_whole = bool(keys) and list(request.item_keys[length:]) == keys and is_assistant(said[-1])
+        if is_whole and reply.is_completed and reply.request.is_same_agent(request):
+            place = request.assistant_messages[-1][0]
+            yield {"at": place, "said": reply.number, "what": describe_item(said[-1])}
