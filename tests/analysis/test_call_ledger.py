@@ -121,16 +121,9 @@ class TestTheLedger:
     def test_is_plain_json(self, client: Client) -> None:
         first = client.ask().body
         client.ask([output()], previous_response_id=first["id"])
-        assert client.mock.calls[0].as_json() == {
-            "type": "function_call",
-            "name": "f",
-            "call_id": "call_f",
-            "arguments": '{"x":1}',
-            "said": 1,
-            "agent": "agent 1",
-            "outputs": [{"exchange": 2, "output": "1"}],
-            "answered": 1,
-        }
+        called = {"type": "function_call", "name": "f", "call_id": "call_f", "arguments": '{"x":1}'}
+        answered = {"outputs": [{"exchange": 2, "output": "1"}], "answered": 1}
+        assert client.mock.calls[0].as_json() == {**called, "said": 1, "agent": "agent 1", **answered}
 
 
 class TestACountedTool:
@@ -169,20 +162,6 @@ class TestACountedTool:
         assert (tool.__name__, tool.__doc__) == ("deploy", "Deploy it.")
         assert inspect.signature(tool) == inspect.signature(deploy)
         assert typing.get_type_hints(tool) == {"ref": str, "count": int, "return": str}
-
-    def test_gives_openai_agents_the_same_schema(self) -> None:
-        import agents
-
-        def deploy(ref: str) -> str:
-            """Deploy a version."""
-            return ref
-
-        one, other = agents.function_tool(deploy), agents.function_tool(counted(deploy))
-        assert (one.name, one.description, one.params_json_schema) == (
-            other.name,
-            other.description,
-            other.params_json_schema,
-        )
 
     @pytest.mark.parametrize(("no_function", "words"), [(3, "give the function itself"), (iter, "of your own")])
     def test_is_made_of_a_function_with_a_signature(self, no_function: Any, words: str) -> None:

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import pytest
-
 from harness.analysis.token_usage import Usage
 from harness.ending import usage
 from tests.support.in_process import Client
@@ -11,13 +9,9 @@ from tests.support.in_process import Client
 PLANNER, OPS = "You are the planner.", "You are ops."
 
 
-@pytest.fixture
-def client() -> Client:
-    return Client()
-
-
 class TestUsage:
-    def test_is_summed_by_agent(self, client: Client) -> None:
+    def test_is_summed_by_agent(self) -> None:
+        client = Client()
         client.mock.script(
             usage("One.", input_tokens=2000, cached=1024, output_tokens=70, reasoning=64),
             usage("Two.", input_tokens=100, output_tokens=5),
@@ -29,5 +23,6 @@ class TestUsage:
         assert used.by_agent["ops"] == Usage(100, 5, total_tokens=105)
         assert used.by_agent["planner"].cached_tokens == 1024
 
-    def test_is_nothing_without_an_answer(self, client: Client) -> None:
-        assert (client.mock.usage, dict(client.mock.usage.by_agent)) == (Usage(), {})
+    def test_is_nothing_without_an_answer(self) -> None:
+        usage = Client().mock.usage
+        assert (usage, dict(usage.by_agent)) == (Usage(), {})

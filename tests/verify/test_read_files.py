@@ -14,7 +14,6 @@ import yaml
 
 from harness.cassettes.listing import files
 from harness.verify.read_files import Recorded, UnreadableRecording, read_recording
-from tests.support.shared import PRESENT, SHARED
 from tests.support.slow import slow_except_every
 from tests.verify.recording_files import (
     ASKED,
@@ -222,25 +221,3 @@ class TestFiles:
         (tmp_path / "b").rmdir()
         with pytest.raises(UnreadableRecording, match=r"b: cannot be listed: No such file or directory\."):
             next(found)
-
-
-@pytest.mark.slow
-@pytest.mark.skipif(not PRESENT, reason="the recorded traffic is not here")
-def test_the_recorded_traffic_reads_whole() -> None:
-    count = 0
-    for file in files([SHARED / "corpus"]):
-        with gzip.open(file, "rt", encoding="utf-8") as lines:
-            for line, one in zip(lines, read_recording(file), strict=True):
-                exchange = json.loads(line)
-                assert (one.id, one.request, one.answer) == (
-                    exchange["id"],
-                    exchange["request"],
-                    exchange.get("response"),
-                )
-                assert one.provider == exchange["provider"]
-                assert one.raw is None
-                events = [event for event in exchange.get("events") or () if isinstance(event["data"], dict)]
-                named = [event if event["event"].startswith("thread.") else event["data"] for event in events]
-                assert one.events == (named if "events" in exchange else None)
-                count += 1
-    assert count == 5147

@@ -64,9 +64,10 @@ def test_merged_they_are_the_report_of_one_run(folder: Path, count: int, options
     assert Path("merged.json").read_bytes() == Path("alone.json").read_bytes()
 
 
-@pytest.mark.parametrize("jobs", ["2", "5"])
-def test_processes_side_by_side_report_the_same(folder: Path, jobs: str) -> None:
-    assert run("recordings", "--json", "-", "--jobs", jobs) == run("recordings", "--json", "-", "--jobs", "1")
+@pytest.mark.parametrize(("jobs", "options"), [("2", ()), ("5", ()), ("2", ("--respell",))])
+def test_processes_side_by_side_report_the_same(folder: Path, jobs: str, options: tuple[str, ...]) -> None:
+    alone = run("recordings", "--json", "-", "--jobs", "1", *options)
+    assert run("recordings", "--json", "-", "--jobs", jobs, *options) == alone
 
 
 def test_each_file_is_of_one_shard_and_none_is_much_larger_than_another(folder: Path) -> None:

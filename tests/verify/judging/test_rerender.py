@@ -30,7 +30,7 @@ from harness.items.kind import Item
 from harness.verify import output
 from harness.verify.judging.rerender import judge_rerendering
 from harness.verify.read_files import read_recording
-from harness.verify.run import JudgeOptions, verify_recordings
+from harness.verify.run import verify_recordings
 from harness.world.route import Turn
 from tests.support.command_line import run_cli
 from tests.support.recordings import HI, recorded, write_jsonl
@@ -348,10 +348,3 @@ class TestVerify:
         jsonschema.validate(answer_body, json.loads((schemas_directory() / "verify.json").read_text()))
         assert answer_body["respelled"]["same"] == 1
         assert [entry["at"] for entry in answer_body["respelled"]["different"]] == ["events[0]"]
-
-    def test_compares_in_every_process(self, tmp_path: Path) -> None:
-        files = [write_jsonl(tmp_path, [stream(message(text))], f"{text}.jsonl") for text in ("a", "b")]
-        (tmp_path / "spools").mkdir()
-        assert (
-            verify_recordings(files, tmp_path / "spools", 2, JudgeOptions(respelled=True)).counts["respelled.same"] == 2
-        )
