@@ -60,16 +60,7 @@ class TestABrokenKeyword:
 NAMED_ELSEWHERE = {"context_management_type", "moved_parameter"}
 """The rules whose `param` is not the place: the API names what is around it, or where it belongs."""
 TEXT = "a string"
-WHOLE = "an integer"
-DECIMAL = "a decimal"
-YES_NO = "a boolean"
 OBJECT = "an object"
-EFFORTS = "one of one of 'none', 'minimal', 'low', 'medium', 'high', 'xhigh', or 'max' or integer"
-INCLUDE = (
-    "an array of one of 'fil...lts', 'web...lts', 'web...ces', 'mes...url', 'com...url', 'cod...uts', 'rea...ent', or "
-    "'mes...obs'"
-)
-PART = {"type": "input_text", "text": "x", "prompt_cache_breakpoint": 5}
 CALL = {"type": "function_call", "call_id": "c", "name": "f"}
 SHELL = {"type": "local_shell_call", "call_id": "c"}
 
@@ -87,7 +78,7 @@ VALUES = {
     "an object": {},
     "null": None,
 }
-OBJECTS = ("an input item", "a tool", "a metadata object", "a text format")
+OBJECTS = ("a tool", "a text format")
 
 
 @pytest.mark.parametrize(
@@ -95,39 +86,18 @@ OBJECTS = ("an input item", "a tool", "a metadata object", "a text format")
     slow_except_every(
         4,
         [
-            *(
-                (name, TEXT, {name: 5})
-                for name in ("model", "previous_response_id", "user", "instructions", "prompt_cache_key")
-            ),
-            *(
-                (name, DECIMAL, {name: "5"})
-                for name in ("temperature", "top_p", "presence_penalty", "frequency_penalty")
-            ),
-            *((name, WHOLE, {name: "5"}) for name in ("max_output_tokens", "max_tool_calls", "top_logprobs")),
-            *((name, YES_NO, {name: "x"}) for name in ("stream", "store", "background", "parallel_tool_calls")),
-            *((name, OBJECT, {name: "x"}) for name in ("text", "reasoning", "stream_options", "prompt", "moderation")),
-            ("input", "one of a string or array of input items", {"input": 5}),
-            ("input[0]", "an input item", {"input": [5]}),
-            ("tools", "an array of tools", {"tools": "x"}),
+            ("frequency_penalty", "a decimal", {"frequency_penalty": "5"}),
+            ("reasoning", OBJECT, {"reasoning": "x"}),
+            ("prompt", OBJECT, {"prompt": "x"}),
             ("tools[0]", "a tool", {"tools": ["x"]}),
-            ("context_management", "an array of objects", {"context_management": "x"}),
-            ("metadata", "a metadata object", {"metadata": "x"}),
             ("metadata.a", TEXT, {"metadata": {"a": 1}}),
-            ("include", INCLUDE, {"include": "x"}),
             ("truncation", "one of 'auto' or 'disabled'", {"truncation": 5}),
-            ("service_tier", "one of 'auto', 'default', 'fast', 'flex', or 'priority'", {"service_tier": 5}),
-            ("prompt_cache_retention", "one of 'in_memory' or '24h'", {"prompt_cache_retention": 5}),
             ("tool_choice", "one of an object or 'none', 'auto', or 'required'", {"tool_choice": 5}),
-            ("reasoning.effort", EFFORTS, {"reasoning": {"effort": "x"}}),
             ("text.format", "a text format", {"text": {"format": "x"}}),
             ("conversation", "one of a string or object", {"conversation": 5}),
-            ("input[0].content", "one of an array of objects or string", item(role="user", content=5)),
             ("input[0].content[0]", OBJECT, item(role="user", content=["x"])),
             ("input[0].content[0].text", TEXT, item(role="user", content=[{"type": "input_text", "text": 5}])),
-            ("input[0].content[0].prompt_cache_breakpoint", OBJECT, item(role="user", content=[PART])),
             ("input[0].arguments", TEXT, item(**CALL, arguments=5)),
-            ("input[0].output", "one of a string or array of objects", item(type="function_call_output", output=5)),
-            ("input[0].arguments", OBJECT, item(type="tool_search_call", arguments="x")),
             ("input[0].summary", "an array of objects", item(type="reasoning", summary="x")),
             ("input[0].queries", "an array of strings", item(type="file_search_call", queries="x")),
             (
@@ -139,7 +109,7 @@ OBJECTS = ("an input item", "a tool", "a metadata object", "a text format")
     ),
 )
 def test_a_type_is_expected_in_the_phrase_of_its_place(place: str, expected: str, body: dict[str, Any]) -> None:
-    """A value of each type there: refused in these words, or of a type that the phrase or a nullable member takes."""
+    """Put a value of each type there: refused in these words, or of a type that the phrase or a nullable member takes."""
     path = next(path for path, _ in places(body) if format_path(path) == place)
     for kind, value in VALUES.items():
         found = first_violation.find_violation("CreateResponse", {**MINIMAL_REQUEST, **replaced(body, path, value)})
