@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from copy import deepcopy
-from dataclasses import dataclass, field
+from types import SimpleNamespace
 from typing import Any, ClassVar
 
 import agents
@@ -152,10 +152,9 @@ class TestAnnotations:
         surfaced({"text": TEXT, "annotations": CITED}, self.CLIENT.mock.said)
 
     def test_that_are_missing_are_named(self) -> None:
-        client = said(message(TEXT, annotations=NOTES[:1]))
-        assert fault({"text": TEXT, "annotations": []}, client) == (
-            "annotations lost: 1 of 1 file_citation (report.pdf) of the message "
-            '"See the report, all of it." are not in the result'
+        told = fault({"text": TEXT, "annotations": []}, said(message(TEXT, annotations=NOTES[:1])))
+        assert (
+            told == f'annotations lost: 1 of 1 file_citation (report.pdf) of the message "{TEXT}" are not in the result'
         )
         assert fault({"annotations": CITED[1:2]}, self.CLIENT).startswith(
             "annotations lost: 3 of 4 annotations (file_citation report.pdf, container_file_citation plot.png, "
@@ -324,9 +323,8 @@ class TestWhatWasSaid:
 
 class TestTheApisOwnJson:
     def test_names_the_response_it_is_compared_with(self) -> None:
-        client = Client()
-        client.mock.script(message("One."), message("Two."))
-        one, _ = (deepcopy(client.ask().body) for _ in range(2))
+        client = said(message("One."), message("Two."))
+        one = deepcopy(client.world.exchanges[0].answer.body)
         surfaced(one, client.mock.said)
         one["output"][0]["content"][0]["text"] = "Two."
         assert fault(one, client).startswith('text lost: "One."')
@@ -355,9 +353,8 @@ class TestTheApisOwnJson:
 
     def test_of_the_messages_of_a_thread(self) -> None:
         desk = Desk(name="Ann")
-        events = desk.stream(
-            message("See the report", annotations=[file_citation("file-1", "report.pdf")]), message("x")
-        )
+        cited = message("See the report", annotations=[file_citation("file-1", "report.pdf")])
+        events = desk.stream(cited, message("x"))
         listed = desk.send(f"GET /threads/{events[0]['data']['thread_id']}/messages").body
         first = listed["data"][1]
         for shown in (events[:-1], listed, first, desk.mock.said[0].text):
@@ -407,16 +404,14 @@ class TestTheApisOwnJson:
 
 class TestTheProtocol:
     def test_is_one_method(self) -> None:
-        @dataclass
-        class Answer:
-            text: str
-
+        class Answer(SimpleNamespace):
             def __surfaced__(self) -> Json:
                 return {"text": self.text, "annotations": None}
 
-        surfaced(Answer(TEXT), said(message(TEXT)).mock.said)
-        assert "text truncated" in fault(Answer("See the"), said(message(TEXT)))
-        assert "text doubled" in fault([Answer(TEXT), Answer(TEXT)], said(message(TEXT)))
+        client = said(message(TEXT))
+        surfaced(Answer(text=TEXT), client.mock.said)
+        assert "text truncated" in fault(Answer(text="See the"), client)
+        assert "text doubled" in fault([Answer(text=TEXT), Answer(text=TEXT)], client)
 
     @pytest.mark.parametrize(
         ("result", "words"),
@@ -446,12 +441,8 @@ class TestTheProtocol:
         assert READERS["agents.RunResultBase"] is not read
 
     def test_takes_what_an_object_keeps_of_the_wire_for_nothing(self) -> None:
-        @dataclass
-        class Note:
-            title: str = "a"
-            raw_representation: object = field(default_factory=object)
-
-        assert to_plain_json([Note(), (1, b"x"), None]) == [{"title": "a"}, [1, b"x"], None]
+        note = SimpleNamespace(title="a", raw_representation=object())
+        assert to_plain_json([note, (1, b"x"), None]) == [{"title": "a"}, [1, b"x"], None]
         assert to_plain_json({"a": {1j}}) == {"a": ["1j"]}
 
 
@@ -484,15 +475,13 @@ class TestTheOpenAiPackage:
     @pytest.mark.filterwarnings("ignore::DeprecationWarning")
     def test_threads(self, mock: Any, client: Any) -> None:
         mock.script(message(TEXT, annotations=NOTES[:2]), message(TEXT))
-        assistant, thread = (
-            client.beta.assistants.create(model="gpt-4o", instructions="Hi."),
-            client.beta.threads.create(),
-        )
-        run = client.beta.threads.runs.create_and_poll(thread_id=thread.id, assistant_id=assistant.id)
-        listed = client.beta.threads.messages.list(thread.id, run_id=run.id)
-        surfaced(list(listed), mock.said, only=["text", "annotations"])
-        with client.beta.threads.runs.stream(thread_id=thread.id, assistant_id=assistant.id) as stream:
-            surfaced(list(stream), mock.said, only=["text", "annotations"])
+        threads, shown = client.beta.threads, ["text", "annotations"]
+        assistant = client.beta.assistants.create(model="gpt-4o", instructions="Hi.")
+        ids = {"thread_id": threads.create().id, "assistant_id": assistant.id}
+        run = threads.runs.create_and_poll(**ids)
+        surfaced(list(threads.messages.list(run.thread_id, run_id=run.id)), mock.said, only=shown)
+        with threads.runs.stream(**ids) as stream:
+            surfaced(list(stream), mock.said, only=shown)
 
 
 class TestOpenAiAgents:

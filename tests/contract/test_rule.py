@@ -70,10 +70,6 @@ class TestADeclaration:
 
 
 class TestARefusal:
-    def test_is_the_error_with_its_facts(self) -> None:
-        error = declared().error_for({"thing": "ham", "place": "tools[1]"})
-        assert error == ApiError(400, "No ham.", "tools[1]", "none_ham")
-
     def test_may_have_facts_that_resemble_fields(self) -> None:
         assert declared().error_for({"thing": "{x}", "place": "{"}).message == "No {x}."
 

@@ -29,9 +29,6 @@ def effective(place, root="Tool"):
 
 
 class TestDirectory:
-    def test_a_checkout_has_it_beside_the_package(self):
-        assert (schema.schemas_directory() / "openai" / "CreateResponse.json").is_file()
-
     def test_a_wheel_has_it_inside_the_package(self, place, monkeypatch):
         (place / "schemas" / "openai").mkdir(parents=True)
         monkeypatch.setattr(schema, "_HERE", place)

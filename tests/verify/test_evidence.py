@@ -176,10 +176,6 @@ def test_the_last_interaction_is_a_refusal(tmp_path: Path) -> None:
         evidence.read_rule_cassette(write(tmp_path, exchange(), before()))
 
 
-def test_the_cassettes_of_a_checkout_are_found() -> None:
-    assert evidence.evidence_directory() == Path(__file__).resolve().parents[2] / "cassettes"
-
-
 def test_an_installation_without_cassettes_is_reported(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(evidence, "_HERE", tmp_path / "harness")
     with pytest.raises(EvidenceError, match=r"no cassettes in .* reinstall"):
