@@ -8,6 +8,7 @@ import pytest
 
 from harness.analysis.flow import Flow
 from harness.analysis.flow_steps import FlowStep
+from harness.analysis.losses.examples import output
 from harness.analysis.sequence import SequenceDiagram, SequenceMessage
 from harness.ending import incomplete
 from harness.items import function_call, mcp_call, message, reasoning
@@ -15,10 +16,6 @@ from tests.support.threads import FUNCTION, Desk
 
 USER = {"role": "user", "content": "Ship v2."}
 PLANNER, OPS = "You are the planner.", "You are ops."
-
-
-def output(text="v2 is live"):
-    return {"type": "function_call_output", "call_id": "call_1", "output": text}
 
 
 def told(world):
@@ -208,7 +205,7 @@ def test_a_hand_off_is_an_arrow_from_lane_to_lane(world, ask):
     world.when(instructions="planner").script(function_call("transfer_to_ops", {}, call_id="call_1"))
     world.when(instructions="ops").script(message("Done."))
     said = ask([USER], instructions=PLANNER)["output"]
-    ask([USER, *said, output("ops")], instructions=OPS)
+    ask([USER, *said, output(value="ops")], instructions=OPS)
     assert "  P1->>P3: transfer_to_ops (call_1)" in world.flow.mermaid.splitlines()
     assert "tools" not in world.flow.mermaid
 

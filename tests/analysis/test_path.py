@@ -7,18 +7,14 @@ from typing import Any
 import pytest
 
 from harness import Mock
+from harness.analysis.losses.examples import output
 from harness.analysis.path_lists import SHOWN_PATH
 from harness.core.errors import ConfigError
-from harness.core.exchange import Json
 from harness.items import custom_tool_call, function_call, mcp_call, message, reasoning, web_search_call
 from tests.support.in_process import Client
 from tests.support.tools import functions
 
 PLANNER, OPS = "You are the planner.", "You are ops."
-
-
-def output(call_id: str, text: Any) -> Json:
-    return {"type": "function_call_output", "call_id": call_id, "output": text}
 
 
 @pytest.fixture
