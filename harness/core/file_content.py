@@ -11,7 +11,7 @@ BYTES_AS_TEXT = "latin-1"
 
 @dataclass(frozen=True, slots=True)
 class InMemory:
-    """Bytes as the text that the body of a request has, with one character per byte, so that they are in memory once."""
+    """Bytes as text, a character each: the text in the body of the request, so that a file is in memory once."""
 
     text: str
 

@@ -52,7 +52,7 @@ def citation_moved(request: HistoryRequest, history: History) -> Iterator[LossFa
         ]
         known = {_position(note) for original in originals for note in notes_of(original.item)}
         for note in sent:
-            moved = [one for one in gone if sources_of(one[1]) == sources_of(note)]
+            moved = [(original, was) for original, was in gone if sources_of(was) == sources_of(note)]
             if moved and _position(note) not in known:
                 original, was = moved[-1]
                 words = {"was": _describe_position(was), "now": _describe_position(note), "source": sources_of(note)[0]}
