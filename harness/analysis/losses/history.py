@@ -73,6 +73,7 @@ _SEND_ONCE = "Send the whole transcript, or name what it continues and send only
         ),
         ask([PROMPT], [PROMPT, assistant(TEXT), PROMPT, assistant(TEXT), NEXT], turns=[REPLY]),
         ask([PROMPT], [PROMPT, _DONE, PROMPT, _DONE, NEXT], turns=[_DONE_ANSWER]),
+        ask([PROMPT], [PROMPT, *[assistant("It is live.")] * 2, NEXT], turns=[message("It is live.")]),
         ask([PROMPT], [PROMPT, *[call(), output()] * 2, NEXT], turns=[DEPLOY]),
         ask(
             [PROMPT],
@@ -98,8 +99,8 @@ def history_replayed(request: HistoryRequest, history: History) -> Iterator[Loss
     """A request repeats what its transcript holds already: what the model said once stands there twice.
 
     With `previous_response_id` or `conversation` the transcript is what these hold, then the input. Calls and items with
-    ids are known by these; words are, when they are long, or follow the same words again. What the model said as often, or
-    what stood there before it was said, is no repetition; nor is a user who says the same again.
+    ids are known by these; words are, when they are long, or follow the same words again, or themselves. What the model
+    said as often, or what stood there before it was said, is no repetition; nor is a user who says the same again.
     """
     found = [
         (place, original.number, original.item) for place, original in _find_repetitions(request, history)
@@ -138,13 +139,15 @@ def _find_repetitions(request: HistoryRequest, history: History) -> list[tuple[s
     before = ((item, item_key(item)) for item in request.previous_items)
     seen = Counter(key for item, sent_key in before if (key := history.original_key(item, sent_key)))
     pairs = _most_frequent_pairs(request)
-    found = []
+    found, last = [], None
     for (place, item), key in zip(request.placed_items, keys, strict=True):
         if key:
             seen[key] += 1
             right = history.allowed_counts[key]
-            if seen[key] > right and _is_repetition(item, key, right, pairs, history):
+            is_again = right and key == last and len(key[1]) >= SHORTEST_USER_TEXT
+            if seen[key] > right and (is_again or _is_repetition(item, key, right, pairs, history)):
                 found.append((place, history.find_originals(item)[0]))
+            last = key
     return found
 
 

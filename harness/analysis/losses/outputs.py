@@ -14,14 +14,18 @@ from harness.analysis.history.request import HistoryRequest
 from harness.analysis.history.tool_results import output_text
 from harness.analysis.loss import LossFacts, loss
 from harness.analysis.losses.examples import DEPLOY, NEXT, NOTIFY, PROMPT, REPLY, TEXT, ask, assistant, call, output
-from harness.analysis.losses.text import is_doubled
+from harness.analysis.losses.text import PRINTED_NOTHING, is_doubled
 from harness.contract.rule import Case
 from harness.core.exchange import Json
 from harness.core.loose_json import as_string
 from harness.core.text.shorten import quote
 from harness.items import mcp_approval_request, mcp_call
 
-PRINTED_NOTHING = ("None", "null", "undefined", "[object Object]")
+_PRINTED_OBJECT = re.compile(
+    r"\[object (?:Object|Promise|Function|AsyncFunction|Generator|AsyncGenerator)\]"
+    r"|<(?:coroutine|generator|async_generator|function|bound method|Future|Task|[\w.]+ object)\b[^<>]* at 0x[0-9a-f]+>"
+)
+"""What programs print for a promise, a coroutine or an object, in place of what is in it."""
 _PRINTED_LIST = re.compile(r"""\[\{\s*['"]""")
 _OUTPUT_PARTS = [{"type": "input_text", "text": "v2 is live"}]
 _SERVER = {
@@ -192,3 +196,34 @@ def output_twice(request: HistoryRequest, history: History) -> Iterator[LossFact
             original = history.by_call[id][-1]
             if answers[id] > max(1, calls[id]) and not original.item.get("async"):
                 yield {"at": place, "said": original.number, "what": describe_item(item)}
+
+
+@loss(
+    message="{what}, said in exchange {said}, was answered with the print of an object: {now}",
+    fix="Await what the tool returns, and write its values as a text or as JSON.",
+    loses=[
+        ask([PROMPT], [PROMPT, call(), output(value=text)], turns=[DEPLOY])
+        for text in (
+            "[object Promise]",
+            "<coroutine object deploy at 0x7f3c2a1b>",
+            "<shop.orders.Order object at 0x7f3c2a1b>",
+            "<bound method Shop.deploy of a shop at 0x7f3c2a1b>",
+        )
+    ],
+    keeps=[
+        ask([PROMPT], [PROMPT, call(), output(value=text)], turns=[DEPLOY])
+        for text in ("None", "undefined", "", "an <order object at 0x7f>", "It printed [object Object].")
+    ],
+)
+def output_printed(request: HistoryRequest, history: History) -> Iterator[LossFacts]:
+    """The output of a call is what a program prints for a promise, a coroutine or an object, and tells the model nothing."""
+    for place, id, item in request.outputs:
+        text = output_text(item).strip() if id in history.by_call else ""
+        if _PRINTED_OBJECT.fullmatch(text):
+            original = history.by_call[id][-1]
+            yield {
+                "at": f"{place}.output",
+                "said": original.number,
+                "what": describe_item(original.item),
+                "now": quote(text),
+            }

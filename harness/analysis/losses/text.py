@@ -26,6 +26,8 @@ _CITATION_MARKERS = re.compile(
 """Citations in a text, which a client may remove."""
 
 
+PRINTED_NOTHING = ("None", "null", "undefined", "[object Object]")
+"""What programs print for a value that is no text."""
 LEAST_STUTTER = 3
 """Letters that a text has too many, in parts that stand twice; fewer are a slip of the hand, as is one letter many times."""
 
@@ -48,6 +50,8 @@ _MESSAGE_ID = {"id": "{0.output.0.id}"}
         _sent_back_case(TEXT[:20], **_MESSAGE_ID),
         _sent_back_case(TEXT[20:], **_MESSAGE_ID),
         _sent_back_case("", **_MESSAGE_ID),
+        _sent_back_case(""),
+        _sent_back_case("[object Object]"),
         _sent_back_case(f"{TEXT[:6]}{TEXT}"),
         _sent_back_case("".join(f"{word} {word} " for word in TEXT.split()), **_MESSAGE_ID),
         _sent_back_case("".join(2 * letter for letter in TEXT)),
@@ -109,7 +113,8 @@ def find_message_in_place(request: HistoryRequest, history: History) -> Iterator
     """Find the place of the only message that stands where the model's message stood, after the same transcript."""
     replies, length = history.find_continued(request)
     turn = takewhile(lambda one: one[1].get("role") != "user", request.items_after(length))
-    sent = [place for place, item in turn if is_assistant(item) and message_text(item).strip()]
+    placed = [(place, message_text(item).strip()) for place, item in turn if is_assistant(item)]
+    sent = [place for place, text in placed if text] or [place for place, _ in placed]
     originals = [(index, item) for reply in replies for index, item in enumerate(reply.output) if is_assistant(item)]
     if len(sent) == len(originals) == len(replies) == 1:
         yield sent[0], OutputItem(originals[0][1], replies[0], originals[0][0])
@@ -120,6 +125,8 @@ def describe_damage(was: str, now: str) -> str:
     was, now = was.strip(), now.strip()
     if is_doubled(was, now):
         return "doubled"
+    if now in PRINTED_NOTHING and now != was:
+        return "as what a program prints for no text"
     if was == now or not was or (now and _ELLIPSIS.search(now)):
         return ""
     if was.startswith(now) and not _CITATION_MARKERS.fullmatch(was[len(now) :]):

@@ -14,7 +14,7 @@ from harness.analysis.lanes import INSTRUCTION_ROLES
 from harness.analysis.loss import LossFacts, loss
 from harness.analysis.losses.examples import DEPLOY, NEXT, PROMPT, REPLY, TEXT, ask, assistant, call, output, user
 from harness.analysis.losses.history import UNMISTAKABLE_LENGTH
-from harness.analysis.losses.outputs import PRINTED_NOTHING
+from harness.analysis.losses.text import PRINTED_NOTHING
 from harness.contract.rule import after
 from harness.core.exchange import Json
 from harness.core.loose_json import as_string

@@ -76,7 +76,14 @@ def test_the_losses_that_are_known() -> None:
             "role-changed",
         ),
         *("output-twice", "text-altered", "reasoning-dropped", "phase-dropped", "order-changed", "partial-taken"),
-        *("prompt-altered", "attachment-dropped", "reasoning-orphaned", "citation-moved", "instructions-dropped"),
+        *(
+            "prompt-altered",
+            "output-printed",
+            "attachment-dropped",
+            "reasoning-orphaned",
+            "citation-moved",
+            "instructions-dropped",
+        ),
     }
     assert {one.area for one in LOSSES.values()} == set(AREAS)
 
