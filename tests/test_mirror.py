@@ -27,7 +27,12 @@ FOLDERS = {
 """Folders whose modules are entries of one kind or parts of one thing, and what tests all of them."""
 
 TESTED_WITH = {
-    "analysis/test_client_mistakes.py": {"analysis/client_mistake", "analysis/mistake", "analysis/retries"},
+    "analysis/test_client_mistakes.py": {
+        "analysis/client_mistake",
+        "analysis/mistake",
+        "analysis/receivers",
+        "analysis/retries",
+    },
     "analysis/test_flow.py": {"analysis/flow_steps", "analysis/sequence"},
     "analysis/test_losses.py": {"analysis/loss"},
     "analysis/test_path.py": {"analysis/path_lists"},

@@ -12,6 +12,7 @@ from harness.verify.judging.verdict import FINDINGS
 from harness.verify.output import count_reasons
 from harness.verify.run import JudgeOptions, Tally, verify_recordings
 from tests.support.shared import FOUNDRY_RECORDINGS, READS_RECORDINGS, RECORDINGS
+from tools.model_facts_met import count_met_facts
 
 pytestmark = READS_RECORDINGS
 
@@ -82,3 +83,14 @@ def test_nothing_of_foundry_is_passed_over_that_can_be_judged(judged: Judged) ->
         "it depends on the account": 1,
     }
     assert tally.counts["exchanges"] > 180
+
+
+LEAST_RIGHT = 0.9
+"""The least share of what recordings show of a model's defaults that is as the table says."""
+
+
+def test_what_the_table_of_models_says_of_defaults_is_what_answers_show() -> None:
+    met = count_met_facts(list(RECORDINGS))
+    wrong = {fact: (right, seen) for fact, (seen, right) in met.items() if right < LEAST_RIGHT * seen and seen}
+    assert wrong == {}
+    assert met["efforts"][0] > 1000

@@ -8,38 +8,14 @@ from hypothesis import strategies as st
 from openai.types.responses import ResponseStreamEvent
 from pydantic import TypeAdapter
 
-from harness.answers.stream import fold, render_events
+from harness.answers.stream import render_events
 from harness.contract import schema
 from harness.core.errors import RegistrationError
-from harness.items.kind import ITEMS, item
-from harness.items.stream_grammar import Phase, StreamedText
+from harness.items.kind import ITEMS
 from harness.verify.judging.rerender import judge_rerendering
 from tests.support.shared import PRESENT, recordings
-from tests.support.streams import CALLS, MESSAGES, THOUGHTS, between, response, streamed
+from tests.support.streams import CALLS, MESSAGES, THOUGHTS, response, streamed
 from tests.support.streams import ITEMS as ANY
-
-
-def test_a_kind_streams_as_its_sentence_says(monkeypatch):
-    @item("dr", Phase("falling_asleep"), StreamedText("text", "daydream_text"), Phase("completed"))
-    def daydream(text):
-        """Return the model dreams."""
-        return {"text": text}
-
-    try:
-        spoken = response(daydream("Sheep."))
-        stream = list(render_events(spoken))
-        assert between(stream) == [
-            "output_item.added",
-            "daydream.falling_asleep",
-            "daydream_text.delta",
-            "daydream_text.done",
-            "daydream.completed",
-            "output_item.done",
-        ]
-        assert stream[2]["item"]["text"] == ""
-        assert fold(stream) == spoken
-    finally:
-        del ITEMS["daydream"]
 
 
 def test_an_unknown_kind_cannot_be_streamed():
