@@ -14,7 +14,7 @@ from tests.support.recordings import write_jsonl
 
 @pytest.fixture
 def learn(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Learn:
-    """Learns from exchanges, returns what the command printed; the file is contract.yaml."""
+    """Learn from exchanges, return what the command printed; the file is contract.yaml."""
     monkeypatch.chdir(tmp_path)
 
     def learned(*exchanges: dict[str, Any]) -> str:

@@ -39,7 +39,7 @@ def write(folder: Path, *fixtures: Any, name: str = "f.json") -> Path:
 
 @pytest.fixture
 def convert(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Convert:
-    """Converts fixtures, which stand in `f.json`; one that answers every request comes last, so that some are converted."""
+    """Convert fixtures, which stand in `f.json`; one that answers every request comes last, so that some are converted."""
     monkeypatch.chdir(tmp_path)
     return lambda *fixtures: import_fixtures([write(Path(), *fixtures, fixture({"content": "Else."}, {}))])
 

@@ -43,7 +43,7 @@ Write = Callable[..., Path]
 
 @pytest.fixture
 def write(tmp_path: Path) -> Iterator[Write]:
-    """Writes a recording and returns its path."""
+    """Write a recording and return its path."""
 
     def written(content: Any, name: str = "tape.yaml") -> Path:
         path = tmp_path / name

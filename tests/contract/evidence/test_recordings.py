@@ -35,7 +35,7 @@ Judged = Callable[..., Tally]
 
 @pytest.fixture(scope="module")
 def judged(tmp_path_factory: pytest.TempPathFactory) -> Judged:
-    """Judges folders of recordings, each once."""
+    """Judge folders of recordings, each once."""
     return cache(
         lambda *folders: verify_recordings(folders, tmp_path_factory.mktemp("spools"), 1, JudgeOptions(respelled=True))
     )

@@ -7,13 +7,12 @@ from typing import Any
 
 import pytest
 
-from harness.items import function_call, message
+from harness.items import message
 from harness.verify import run
 from harness.verify.judging import unverifiable
 from tests.support.recordings import HI, OUTPUT, error, exchange, judge, recorded
 
 RESPONSE = "/v1/responses/{}"
-CALL = function_call("f", "{}", call_id="call_1")
 
 
 def background(status: str) -> dict[str, Any]:

@@ -62,7 +62,7 @@ def _asserts(keyword: str, value: Any) -> bool:
 
 @dataclass
 class Breaker:
-    """Walks a root and breaks every node once; objects written as one in `known` are left out."""
+    """Walk a root and break every node once; objects written as one in `known` are left out."""
 
     root: Json
     known: frozenset[bytes] = frozenset()
