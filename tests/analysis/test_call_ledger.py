@@ -71,7 +71,7 @@ class TestTheLedger:
         second = client.ask([output()], previous_response_id=first["id"]).body
         history = [user("hi"), *first["output"], output(), user("Well?")]
         client.ask(
-            [{key: each[key] for key in each if key != "id"} for each in history], previous_response_id=second["id"]
+            [{key: item[key] for key in item if key != "id"} for item in history], previous_response_id=second["id"]
         )
         assert answers(client) == [(2, "1")]
 

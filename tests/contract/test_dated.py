@@ -71,8 +71,8 @@ def test_holds_on_its_days_only(request_: Request, body: dict[str, Any], rules: 
 
 def test_an_answer_is_held_against_the_schema_of_its_day() -> None:
     run = {"max_completion_tokens": 16, "file_ids": []}
-    assert [each.at for each in find_unknown_members("Run", run, "2024-04-30")] == []
-    assert [each.at for each in find_unknown_members("Run", run)] == ["file_ids"]
+    assert [member.at for member in find_unknown_members("Run", run, "2024-04-30")] == []
+    assert [member.at for member in find_unknown_members("Run", run)] == ["file_ids"]
     known = {"id": "asst_1", "object": "assistant", "created_at": 0, "model": "gpt-4", "tools": [{"type": "retrieval"}]}
     assert check_answer("Assistant", known, "2024-12-17") is None
     assert check_answer("Assistant", known) is not None

@@ -139,7 +139,7 @@ class TestPlaces:
 
     def test_in_a_list_are_an_entry_each(self):
         both = entry(["$defs/Tool", "Create#/properties/kind"], merge={"x": 1})
-        assert [str(one) for one in parse_entries("o.yaml", json.dumps([both]))] == [
+        assert [str(entry) for entry in parse_entries("o.yaml", json.dumps([both]))] == [
             "o.yaml[0] at $defs/Tool",
             "o.yaml[0] at Create#/properties/kind",
         ]

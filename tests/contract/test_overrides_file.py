@@ -21,7 +21,7 @@ def test_what_is_written_is_read_again() -> None:
         (AddedRefusal(ApiError(400, "No {value}: {{x}}", "{path}", "no"), WHEN, "invalid_value", SEEN),),
     )
     again = parse_overrides(render_overrides(contract))
-    lines = [each.line for each in again.entries]
+    lines = [entry.line for entry in again.entries]
     assert all(lines)
     assert repr(again).replace(f"line={lines[0]}", "line=0").replace(f"line={lines[1]}", "line=0") == repr(
         Overrides(contract.exemptions, contract.refusals, file="contract.yaml")

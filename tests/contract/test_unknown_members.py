@@ -39,7 +39,7 @@ def finished_response(**members: Any) -> dict[str, Any]:
 
 
 def found(body: Any, root: str = "Response") -> list[tuple[str, str]]:
-    return [(each.at, each.message) for each in find_unknown_members(root, body)]
+    return [(member.at, member.message) for member in find_unknown_members(root, body)]
 
 
 def test_each_unknown_member_is_named_once_by_its_path_and_is_no_finding_of_a_rule() -> None:

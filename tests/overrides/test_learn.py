@@ -142,8 +142,8 @@ class TestWhatTheApiRefused:
             refused(words, "truncation", "no", truncation="disabled", model="gpt-4o"),
             *recorded({**ASK, "truncation": "disabled"}),
         )
-        assert [verdict(truncation=each) for each in ("auto", "disabled")] == [words, ""]
-        assert [verdict(truncation=each, model="gpt-4o") for each in ("auto", "disabled")] == ["", words]
+        assert [verdict(truncation=name) for name in ("auto", "disabled")] == [words, ""]
+        assert [verdict(truncation=name, model="gpt-4o") for name in ("auto", "disabled")] == ["", words]
 
 
 def drift(*options: str) -> str:
@@ -218,7 +218,7 @@ class TestSecrets:
         assert "not learned: " in printed
         assert "a value of it seems to be a secret" in printed
         assert KEY not in Path("contract.yaml").read_text() + printed
-        assert [each.at for each in contract().exemptions] == ["colour"]
+        assert [exemption.at for exemption in contract().exemptions] == ["colour"]
 
     def test_none_gets_into_a_bundle_that_is_cut_to_what_matters(self, learn: Learn) -> None:
         told = f"My key is {KEY}. " + "x" * 500
@@ -253,7 +253,7 @@ class TestTheFileOfTheUser:
         own = "format: 1\nexemptions:\n- rule: unknown_parameter\n  at: mine\n"
         Path("contract.yaml").write_text(own)
         learn(BLUE)
-        assert [each.at for each in contract().exemptions] == ["colour", "mine"]
+        assert [exemption.at for exemption in contract().exemptions] == ["colour", "mine"]
         before = Path("contract.yaml").read_text()
         learn(BLUE)
         assert Path("contract.yaml").read_text() == before
@@ -301,7 +301,7 @@ class TestWhatIsNoEvidence:
         printed = learn(other, taken(shape="round"))
         assert why in printed
         assert "not judged: " in printed
-        assert [each.at for each in contract().exemptions] == ["shape"]
+        assert [exemption.at for exemption in contract().exemptions] == ["shape"]
 
     def test_a_refusal_of_such_a_model_is_evidence(self, learn: Learn) -> None:
         learn(refused("No such thing.", "model", "no_such_thing", model="claude-sonnet-4-5"))
@@ -317,7 +317,7 @@ class TestWhatIsNoEvidence:
     @pytest.mark.parametrize("name", ["a.b", "a[0]", "a]", ""])
     def test_a_name_that_cannot_be_written_as_a_place(self, learn: Learn, name: str) -> None:
         learn(taken(**{name: 1}), BLUE)
-        assert [each.at for each in contract().exemptions] == ["colour"]
+        assert [exemption.at for exemption in contract().exemptions] == ["colour"]
 
     def test_an_entry_that_newer_recordings_contradict_goes(self, learn: Learn) -> None:
         Path("contract.yaml").write_text(
@@ -329,7 +329,7 @@ class TestWhatIsNoEvidence:
             refused("b", "truncation", "b", truncation="auto", model="gpt-4o"),
             refused("c", "colour", "c", colour="blue"),
         )
-        assert [each.error.message for each in contract().refusals] == ["b", "c", "a"]
+        assert [refusal.error.message for refusal in contract().refusals] == ["b", "c", "a"]
         assert "no longer needed: contract.yaml:6: unknown_parameter does not hold at colour (colour: text)" in printed
 
 

@@ -57,7 +57,7 @@ CONVERSATION = [
 def failures(exchanges: list[Recorded]) -> list[str]:
     """Return what the judge reports as failures of its own."""
     world = World("recording")
-    verdicts = (verdict for one in exchanges for verdict in judge_exchange(one, world, True))
+    verdicts = (verdict for exchange in exchanges for verdict in judge_exchange(exchange, world, True))
     return [
         verdict.entry["message"] for verdict in verdicts if verdict.kind is VerdictKind.UNREADABLE and verdict.entry
     ]

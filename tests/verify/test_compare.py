@@ -30,7 +30,7 @@ from harness.verify.compare import (
     ],
 )
 def test_every_difference_has_its_place(expected: Any, actual: Any, differences: list[tuple[str, str, str]]) -> None:
-    assert list(compare(expected, actual, Profile())) == [Difference(*each) for each in differences]
+    assert list(compare(expected, actual, Profile())) == [Difference(*difference) for difference in differences]
 
 
 def test_a_profile_reduces_both_answers_first() -> None:

@@ -159,7 +159,7 @@ class TestAnswersThatLeaveMembersOut:
 
     def test_an_object_with_a_wrong_value_is_one_there_too(self, tmp_path: Path) -> None:
         one = entry("POST", RESPONSES, {"model": "m", "input": "hi"}, {**BARE, "tools": "none"})
-        assert [found["at"] for found in verdicts(tmp_path, one)["answers"]["findings"]] == ["tools"]
+        assert [finding["at"] for finding in verdicts(tmp_path, one)["answers"]["findings"]] == ["tools"]
 
 
 def test_an_agent_that_was_there_before_is_presumed(tmp_path: Path) -> None:

@@ -46,7 +46,9 @@ def reported(*paths: str | Path, code: int = 0) -> Report:
 
 def own(exchanges: list[dict[str, Any]], name: str = "tape.jsonl") -> Path:
     """Return a file of lines whose exchanges have no ids of their own."""
-    return write_jsonl(Path(), [{key: one[key] for key in one if key != "id"} for one in exchanges], name)
+    return write_jsonl(
+        Path(), [{key: exchange[key] for key in exchange if key != "id"} for exchange in exchanges], name
+    )
 
 
 def only(report: Report) -> tuple[ReportCase, ReportFinding]:
@@ -63,7 +65,7 @@ def test_a_recording_is_a_trial_with_its_exchanges_and_the_surface_that_they_tou
     report = reported(own(made))
     (trial,) = report.cases
     assert (trial.id, trial.file, trial.line, trial.outcome) == ("tape.jsonl", "tape.jsonl", 1, "passed")
-    assert [one["status"] for one in trial.exchanges] == [200, 200, 400]
+    assert [exchange["status"] for exchange in trial.exchanges] == [200, 200, 400]
     assert (trial.exchanges[0]["request"], trial.exchanges[2]["rule"]) == (HI, "invalid_type")
     assert trial.exchanges[1]["events"][-1]["type"] == "response.completed"
     assert "3. POST /responses" in trial.diagram

@@ -85,7 +85,9 @@ def test_an_api_that_is_as_the_mock_is_has_no_findings(watched):
     passing.post(model="gpt-4.1", input="hi", previous_response_id="resp_unknown")
     tally = passing.found(4)
     assert tally.is_clean
-    counts = [tally.counts[at] for at in ("requests.accepted", "refusals.same", "answers.conform", "streams.conform")]
+    counts = [
+        tally.counts[name] for name in ("requests.accepted", "refusals.same", "answers.conform", "streams.conform")
+    ]
     assert counts == [2, 2, 3, 1]
 
 

@@ -14,7 +14,7 @@ TEXTS = st.text("ab", max_size=3)
 def test_it_says_what_a_search_says(questions: list[tuple[str, frozenset[str]]]) -> None:
     holders = TextHolders()
     for text, messages in questions:
-        assert holders.is_held(text, messages) == any(text in each for each in messages)
+        assert holders.is_held(text, messages) == any(text in message for message in messages)
 
 
 class NotedText(str):

@@ -90,7 +90,7 @@ def _switch_off(facts: Mapping[str, list[Any]]) -> Iterator[tuple[str, Mapping[s
             else {other: known for other, known in facts.items() if other != name},
         )
         for one in value if isinstance(value, list) else ():
-            yield f"{name}={one}", {**facts, name: [[OFF if each == one else each for each in value], *sources]}
+            yield f"{name}={one}", {**facts, name: [[OFF if part == one else part for part in value], *sources]}
 
 
 @cache
@@ -228,11 +228,11 @@ def used_values(body: Json) -> Iterator[str]:
 def texts_of(value: Any, place: str = "") -> Iterator[tuple[str, str]]:
     """Every text that may be a name in a JSON value, with its place: `tools[].type`."""
     if isinstance(value, dict):
-        for name, each in value.items():
-            yield from texts_of(each, f"{place}.{name}" if place else name)
+        for name, member in value.items():
+            yield from texts_of(member, f"{place}.{name}" if place else name)
     elif isinstance(value, list):
-        for each in value:
-            yield from texts_of(each, f"{place}[]")
+        for part in value:
+            yield from texts_of(part, f"{place}[]")
     elif isinstance(value, str) and _NAME.fullmatch(value):
         yield place, value
 

@@ -15,9 +15,9 @@ from harness.verify.examples import play_case
 
 def examples(kind: str) -> list:
     return [
-        pytest.param(one, case, id=f"{one.id}-{index}")
-        for one in LOSSES.values()
-        for index, case in enumerate(getattr(one, kind))
+        pytest.param(loss, case, id=f"{loss.id}-{index}")
+        for loss in LOSSES.values()
+        for index, case in enumerate(getattr(loss, kind))
     ]
 
 
@@ -46,18 +46,18 @@ def test_a_right_conversation_loses_nothing(expected: Loss, case: Case) -> None:
     assert journal[-1].status == 200
 
 
-@pytest.mark.parametrize("case", [case for one in LOSSES.values() if one.strict for case in one.loses])
+@pytest.mark.parametrize("case", [case for loss in LOSSES.values() if loss.strict for case in loss.loses])
 def test_what_may_be_a_right_habit_is_found_only_on_demand(case: Case) -> None:
     assert losses_of(play_case(case).exchanges, tool_runs=sent_before(case)) == []
 
 
 def test_examples_are_whole_conversations() -> None:
-    for one in LOSSES.values():
-        assert all(case.before for case in (*one.loses, *one.keeps)), one.id
+    for kind in LOSSES.values():
+        assert all(case.before for case in (*kind.loses, *kind.keeps)), kind.id
 
 
 def test_the_losses_that_are_known() -> None:
-    assert {one.id for one in LOSSES.values() if not one.strict} == {
+    assert {loss.id for loss in LOSSES.values() if not loss.strict} == {
         *(
             "citation-dropped",
             "citation-doubled",
@@ -85,7 +85,7 @@ def test_the_losses_that_are_known() -> None:
             "instructions-dropped",
         ),
     }
-    assert {one.area for one in LOSSES.values()} == set(AREAS)
+    assert {loss.area for loss in LOSSES.values()} == set(AREAS)
 
 
 def test_a_loss_is_reported_as_a_row_a_page_and_json() -> None:

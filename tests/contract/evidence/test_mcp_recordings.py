@@ -44,7 +44,7 @@ def output(exchange: Json) -> list[Json]:
 
 def play(recorded: list[Json]) -> tuple[list[Json], list[Json]]:
     """Return what a mock says to the recorded requests and what the API said, all items in order."""
-    client, recorded_items = Client(), [item for one in recorded for item in output(one)]
+    client, recorded_items = Client(), [item for record in recorded for item in output(record)]
     offer = next(tool for tool in recorded[0]["request"]["tools"] if tool["type"] == "mcp")
     serve(client, recorded_items, {"not allowed": "unseen"} if offer.get("allowed_tools") else {})
     new: dict[str, str] = {}
@@ -118,5 +118,5 @@ def test_the_mock_says_what_the_api_answered(recorded: list[Json]) -> None:
 
 def test_there_are_such_runs() -> None:
     assert len(RUNS) >= 20
-    approved = [one for one in RUNS if any(item.get("approval_request_id") for each in one for item in output(each))]
+    approved = [run for run in RUNS if any(item.get("approval_request_id") for each in run for item in output(each))]
     assert len(approved) >= 8

@@ -70,7 +70,7 @@ def test_nearly_all_real_errors_are_in_cassettes() -> None:
     assert len(told_nowhere_else()) < 15
 
 
-@pytest.mark.parametrize("example", [pytest.param(one, id=one["id"]) for one in accepts()])
+@pytest.mark.parametrize("example", [pytest.param(accept, id=accept["id"]) for accept in accepts()])
 def test_what_must_pass_passes(example: dict[str, Any]) -> None:
     mock, body = fresh(), dict(example["request"])
     if body.get("conversation") is not None:

@@ -31,26 +31,26 @@ KNOWN = {
 def conversations() -> Iterable[list[Recorded]]:
     """Return the exchanges of each recorded file."""
     found: dict[str, list[Recorded]] = {}
-    for one in recordings():
-        found.setdefault(one.id.rpartition("#")[0], []).append(one)
+    for recording in recordings():
+        found.setdefault(recording.id.rpartition("#")[0], []).append(recording)
     return found.values()
 
 
 def journal(recorded: Sequence[Recorded]) -> list[Exchange]:
     world = World()
-    for one in recorded:
-        if exchange := rebuild_exchange(one, world):
+    for record in recorded:
+        if exchange := rebuild_exchange(record, world):
             world.add_exchange(*exchange)
     return world.exchanges
 
 
 @pytest.fixture(scope="module")
 def lost() -> list[list[Lost]]:
-    return [losses_in_accepted(journal(one)) for one in conversations()]
+    return [losses_in_accepted(journal(conversation)) for conversation in conversations()]
 
 
 def test_the_figures(lost: list[list[Lost]], capsys: pytest.CaptureFixture[str]) -> None:
-    kinds = Counter(one.loss for losses in lost for one in losses)
+    kinds = Counter(loss.loss for losses in lost for loss in losses)
     with capsys.disabled():
         print(f"\nrecorded conversations: {len(lost)}, with losses: {sum(map(bool, lost))}: {dict(kinds)}")
     assert len(lost) > 3800
@@ -58,4 +58,4 @@ def test_the_figures(lost: list[list[Lost]], capsys: pytest.CaptureFixture[str])
 
 
 def test_a_client_in_use_has_only_the_losses_that_are_known_of_it(lost: list[list[Lost]]) -> None:
-    assert {one.loss for losses in lost for one in losses} == KNOWN
+    assert {loss.loss for losses in lost for loss in losses} == KNOWN

@@ -51,8 +51,8 @@ def test_the_figures(judged: Judged, capsys: pytest.CaptureFixture[str]) -> None
     tally = judged(*RECORDINGS)
     with capsys.disabled():
         print(f"\nrecorded traffic: {dict(sorted(tally.counts.items()))}")
-        for at in ("requests.unverifiable", "refusals.unverifiable", "skipped"):
-            print(f"  {at}: {count_reasons(tally, at)}")
+        for name in ("requests.unverifiable", "refusals.unverifiable", "skipped"):
+            print(f"  {name}: {count_reasons(tally, name)}")
     least = {"exchanges": 6000, "requests.accepted": 5500, "refusals.same": 370, "respelled.same": 5000}
     assert {at: tally.counts[at] for at, count in least.items() if tally.counts[at] <= count} == {}
     assert tally.counts["answers.unverifiable"] + tally.counts["streams.unverifiable"] < 20
@@ -61,7 +61,7 @@ def test_the_figures(judged: Judged, capsys: pytest.CaptureFixture[str]) -> None
 
 
 def test_no_member_of_an_answer_is_unknown(judged: Judged) -> None:
-    unknown = [entry for at in ("answers.drift", "streams.drift") for entry in judged(*RECORDINGS).entries(at)]
+    unknown = [entry for name in ("answers.drift", "streams.drift") for entry in judged(*RECORDINGS).entries(name)]
     assert {entry["message"] for entry in unknown if entry["message"].startswith("unknown")} <= {FILE_STORE}
 
 
@@ -70,7 +70,7 @@ FILE_STORE = "unknown member 'file_store_ids'"
 
 
 def test_what_was_edited_is_in_the_traffic(judged: Judged) -> None:
-    told = [str(entry) for at in FINDINGS for entry in judged(*RECORDINGS).entries(at)]
+    told = [str(entry) for finding in FINDINGS for entry in judged(*RECORDINGS).entries(finding)]
     assert [part for part in EDITED if not any(part in entry for entry in told)] == []
 
 

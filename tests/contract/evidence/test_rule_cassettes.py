@@ -131,7 +131,7 @@ def published_status(interaction: SourcedInteraction) -> bool:
 REFUSALS = [
     pytest.param(cassette, number, id=f"{cassette.rule}-{number}")
     for cassette in CASSETTES.values()
-    for number in range(1, 1 + sum(one.is_refusal for one in cassette.interactions))
+    for number in range(1, 1 + sum(interaction.is_refusal for interaction in cassette.interactions))
 ]
 
 
@@ -158,13 +158,13 @@ def test_every_rule_with_a_dated_public_source_has_a_cassette() -> None:
 
 @pytest.mark.parametrize("file", slow_except_every(8, FILES), ids=lambda file: file.stem)
 def test_plain_vcrpy_plays_it(file: Path) -> None:
-    recorded = [each for each in read_cassette(file).interactions if not each.frames]
+    recorded = [interaction for interaction in read_cassette(file).interactions if not interaction.frames]
     use = vcr.VCR().use_cassette(str(file), record_mode=RecordMode.NONE)
     with use as played, httpx.Client(verify=False) as client:  # nothing is sent, and certificates take long to read
-        for each in recorded:
-            answer = client.request(each.method, each.uri, content=each.body, headers=each.headers)
-            assert answer.status_code == each.status
-            assert parsed(answer.content) == parsed(each.answer)
+        for record in recorded:
+            answer = client.request(record.method, record.uri, content=record.body, headers=record.headers)
+            assert answer.status_code == record.status
+            assert parsed(answer.content) == parsed(record.answer)
     assert played.play_count == len(recorded)
 
 
@@ -178,7 +178,7 @@ def parsed(body: bytes) -> Any:
 
 @pytest.mark.parametrize("cassette", slow_except_every(8, CASSETTES.values()), ids=list(CASSETTES))
 def test_its_header_says_what_it_is_evidence_of(cassette: RuleCassette) -> None:
-    interactions = [one.interaction for one in cassette.interactions]
+    interactions = [interaction.interaction for interaction in cassette.interactions]
     assert read_cassette(cassette.file).header == build_header(cassette.rule, interactions)
 
 

@@ -47,13 +47,13 @@ def test_what_the_api_accepts_is_accepted(case: Case) -> None:
 
 
 def test_every_rule_says_how_it_is_known_and_how_to_fix_it() -> None:
-    for one in RULES.values():
-        assert one.sources, one.id
-        assert one.fix, f"{one.id} has no fix"
-        assert one.rejects or one.until or one.level == "assumed", one.id
+    for rule in RULES.values():
+        assert rule.sources, rule.id
+        assert rule.fix, f"{rule.id} has no fix"
+        assert rule.rejects or rule.until or rule.level == "assumed", rule.id
 
 
-EVERYTHING = frozenset(name for one in RULES.values() for name in one.when)
+EVERYTHING = frozenset(name for rule in RULES.values() for name in rule.when)
 PLAN = _make_plan("POST /responses", EVERYTHING)
 
 

@@ -133,8 +133,8 @@ def test_an_answer_is_held_to_its_schema(tmp_path: Path) -> None:
 
 def test_unknown_members_of_answers_are_drift_named_once(tmp_path: Path) -> None:
     made = recorded(HI, HI)
-    for one in made:
-        one["response"]["mood"] = "good"
+    for entry in made:
+        entry["response"]["mood"] = "good"
     tally, report = judged(tmp_path, write_jsonl(tmp_path, made))
     assert tally.is_clean
     (drift,) = report["answers"]["drift"]
@@ -173,7 +173,7 @@ def test_the_line_by_which_clients_dispatch_names_the_event(
     (one,) = recorded({**HI, "stream": True})
     one["events"][1]["event"] = name
     report = judge(tmp_path, [{**one, "provider": provider}])["streams"]
-    assert [(found["at"], found["message"]) for found in report["findings"]] == [("events[1]", message)]
+    assert [(finding["at"], finding["message"]) for finding in report["findings"]] == [("events[1]", message)]
     assert report["conform"] == 0
 
 

@@ -60,7 +60,9 @@ def stream(turn: Turn, **members: Any) -> dict[str, Any]:
 def rerendered(tmp_path: Path, *exchanges: dict[str, Any]) -> list[dict[str, Any] | None]:
     """Return the verdicts, None for a stream that is told alike."""
     return [
-        verdict.entry for one in read_recording(write_jsonl(tmp_path, exchanges)) for verdict in judge_rerendering(one)
+        verdict.entry
+        for recorded in read_recording(write_jsonl(tmp_path, exchanges))
+        for verdict in judge_rerendering(recorded)
     ]
 
 

@@ -86,18 +86,20 @@ def test_what_the_mock_says_itself_is_clean(recorder: ExchangeRecorder, tmp_path
     converse(recorder)
     tally = tally_of(tmp_path, recorder.exchanges)
     assert tally.is_clean, [*tally.entries("requests.refused"), *tally.entries("streams.findings")]
-    taken = sum(one["status"] == 200 for one in recorder.exchanges)
+    taken = sum(exchange["status"] == 200 for exchange in recorder.exchanges)
     assert (tally.counts["requests.accepted"], tally.counts["refusals.same"]) == (
         taken,
         len(recorder.exchanges) - taken,
     )
     assert (tally.counts["streams.conform"], tally.counts["requests.unverifiable"]) == (2, 0)
-    assert not [at for at in tally.counts if at.endswith(("findings", "drift"))]
+    assert not [count for count in tally.counts if count.endswith(("findings", "drift"))]
 
 
 def test_what_the_tape_did_not_make_is_presumed_after_its_first_use(recorder: ExchangeRecorder, tmp_path: Path) -> None:
     converse(recorder)
-    later = [one for one in recorder.exchanges if one["url_path"] not in ("/v1/assistants", "/v1/threads")]
+    later = [
+        exchange for exchange in recorder.exchanges if exchange["url_path"] not in ("/v1/assistants", "/v1/threads")
+    ]
     tally = tally_of(tmp_path, later)
     assert tally.is_clean
     assert tally.counts["requests.unverifiable"] < 4
@@ -107,7 +109,7 @@ def test_what_ended_unseen_is_unverifiable(recorder: ExchangeRecorder, tmp_path:
     run = recorder.run(recorder.thread("hi")).body
     recorder.settled(run)
     recorder.send(f"POST /threads/{run['thread_id']}/messages", HI)
-    unpolled = [one for one in recorder.exchanges if one["method"] == "POST"]
+    unpolled = [exchange for exchange in recorder.exchanges if exchange["method"] == "POST"]
     tally = tally_of(tmp_path, unpolled)
     assert tally.is_clean
     assert dict(tally.reasons) == {("requests.unverifiable", "what ran in the background may have ended unseen"): 1}
@@ -116,7 +118,7 @@ def test_what_ended_unseen_is_unverifiable(recorder: ExchangeRecorder, tmp_path:
 def test_a_refusal_of_a_run_that_may_have_moved_is_unverifiable(recorder: ExchangeRecorder, tmp_path: Path) -> None:
     run = recorder.run(recorder.thread("hi")).body
     recorder.submit(recorder.read(run), {"call_a": "ok"})
-    tally = tally_of(tmp_path, [one for one in recorder.exchanges if one["method"] == "POST"])
+    tally = tally_of(tmp_path, [exchange for exchange in recorder.exchanges if exchange["method"] == "POST"])
     assert tally.is_clean
     assert tally.counts["refusals.unverifiable"] == 1
 

@@ -179,8 +179,8 @@ def written(node: Any) -> bytes:
 def _breaking(pattern: str, leaf: Json, good: str) -> str:
     """Return a text that breaks this pattern, as few of the others as can be, and no length."""
     others = [one["pattern"] for one in leaf.get("allOf", ()) if one["pattern"] != pattern]
-    texts = [one.format(good.removesuffix("x")) for one in TEXTS]
-    wrong = [one for one in texts if not re.search(pattern, one) and len(one) >= leaf.get("minLength", 0)]
+    texts = [text.format(good.removesuffix("x")) for text in TEXTS]
+    wrong = [text for text in texts if not re.search(pattern, text) and len(text) >= leaf.get("minLength", 0)]
     return min(wrong, key=lambda one: sum(not re.search(other, one) for other in others))
 
 

@@ -94,7 +94,7 @@ CALLS: list[list[Json]] = [
     ],
     *(
         [
-            part("computer_call", id="cu_1", call_id="c1", pending_safety_checks=[{"id": "s"}], action=one, **DONE),
+            part("computer_call", id="cu_1", call_id="c1", pending_safety_checks=[{"id": "s"}], action=action, **DONE),
             part(
                 "computer_call_output",
                 call_id="c1",
@@ -102,7 +102,7 @@ CALLS: list[list[Json]] = [
                 acknowledged_safety_checks=[{"id": "s", "code": None, "message": "m"}],
             ),
         ]
-        for one in ACTIONS
+        for action in ACTIONS
     ),
     [
         part("computer_call", call_id="c1", pending_safety_checks=[], actions=ACTIONS, **DONE),
@@ -124,7 +124,7 @@ CALLS: list[list[Json]] = [
                 "shell_call",
                 call_id="c1",
                 action={"commands": ["ls"], "max_output_length": 9, "timeout_ms": None},
-                environment=one,
+                environment=environment,
             ),
             part(
                 "shell_call_output",
@@ -133,14 +133,14 @@ CALLS: list[list[Json]] = [
                 max_output_length=9,
             ),
         ]
-        for one in ENVIRONMENTS
+        for environment in ENVIRONMENTS
     ),
     *(
         [
-            part("apply_patch_call", call_id="c1", operation=one, caller=DIRECT, **DONE),
+            part("apply_patch_call", call_id="c1", operation=patch, caller=DIRECT, **DONE),
             part("apply_patch_call_output", call_id="c1", output="done", **DONE),
         ]
-        for one in PATCHES
+        for patch in PATCHES
     ),
     [
         part("tool_search_call", id="tsc_1", call_id="c1", execution="client", arguments={"q": "a"}, **DONE),
@@ -166,7 +166,7 @@ ITEMS: list[Json] = [
         ],
         **DONE,
     ),
-    *(part("web_search_call", id="ws_1", action=one, **DONE) for one in SEARCHES),
+    *(part("web_search_call", id="ws_1", action=search, **DONE) for search in SEARCHES),
     part("additional_tools", role="developer", tools=[*TOOLS[:2], part("local_shell")]),
     part("configuration_update", reasoning={"effort": "low"}, text={"format": part("text")}),
     part(
@@ -187,7 +187,7 @@ ITEMS: list[Json] = [
         **DONE,
     ),
     part("mcp_list_tools", id="mcpl_1", server_label="m", tools=[{"name": "f", "input_schema": {"type": "object"}}]),
-    *(part("mcp_call", id="mcp_1", arguments="{}", name="f", server_label="m", error=one) for one in MCP_ERRORS),
+    *(part("mcp_call", id="mcp_1", arguments="{}", name="f", server_label="m", error=error) for error in MCP_ERRORS),
     part("compaction_trigger"),
     part("program", id="p", call_id="c", code="1", fingerprint="f"),
     part("program_output", id="p", call_id="c", result="1", **DONE),

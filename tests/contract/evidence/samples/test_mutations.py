@@ -150,7 +150,9 @@ class TestARequestWithOneThingWrong:
 
 
 class TestAQuery:
-    @pytest.mark.parametrize("id", slow_except((0, 5, 10), [one.id for one in OPERATIONS.values() if one.query_schema]))
+    @pytest.mark.parametrize(
+        "id", slow_except((0, 5, 10), [operation.id for operation in OPERATIONS.values() if operation.query_schema])
+    )
     def test_of_odd_texts_is_accepted_or_refused(self, id: str) -> None:
         names = [*schema.load(str(OPERATIONS[id].query_schema))["properties"], "zzz", ""]
 

@@ -85,7 +85,7 @@ TOOLS: list[Json] = [
             skills=[part("inline", name="s", description="d", source=ZIP)],
         ),
     ),
-    *(part("shell", environment=one) for one in ENVIRONMENTS),
+    *(part("shell", environment=environment) for environment in ENVIRONMENTS),
     {**CUSTOM, "description": "d", "format": part("grammar", syntax="regex", definition="a")},
     {**CUSTOM, "format": part("text")},
     part("namespace", name="n", description="d", tools=[{**FUNCTION, "parameters": OBJECT}, CUSTOM]),

@@ -133,7 +133,7 @@ def test_what_the_mock_says_itself_is_clean(tmp_path: Path) -> None:
     tally = tally_of(tmp_path, over_http(), connection(*first, *rest))
     assert tally.is_clean
     counts = ("exchanges", "requests.accepted", "requests.unverifiable", "refusals.same", "streams.conform")
-    assert [tally.counts[at] for at in counts] == [4, 2, 0, 1, 2]
+    assert [tally.counts[count] for count in counts] == [4, 2, 0, 1, 2]
 
 
 def test_a_stream_is_judged_event_by_event(tmp_path: Path) -> None:
@@ -185,7 +185,7 @@ def test_no_example_of_a_rule_about_websockets_is_a_false_alarm(tmp_path: Path) 
     ]
     assert len(over_sockets) > 20
     tally = tally_of(tmp_path, *(connection(*played(case)) for case in over_sockets))
-    assert {at: list(tally.entries(at)) for at in FINDINGS if tally.counts[at]} == {}
+    assert {finding: list(tally.entries(finding)) for finding in FINDINGS if tally.counts[finding]} == {}
 
 
 # Where it stands in a file
@@ -201,7 +201,7 @@ def test_connections_are_numbered_after_what_went_over_http(tmp_path: Path) -> N
         (2, f"{name}#2.2"),
         (3, f"{name}#3.1"),
     ]
-    assert {one.provider for one in read_recording(file)} == {"openai"}
+    assert {recorded.provider for recorded in read_recording(file)} == {"openai"}
 
 
 def test_a_connection_that_cannot_be_read_is_reported_after_all_that_can(tmp_path: Path) -> None:
