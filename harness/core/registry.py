@@ -46,7 +46,7 @@ def import_modules(package: str, modules: Iterable[str]) -> None:
             import_module(f"{package}.{module}")
 
 
-MAX_KNOWN_LISTED = 40
+MAX_KNOWN_LISTED = 30
 """Names that are all listed when none is near."""
 
 

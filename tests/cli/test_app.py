@@ -107,7 +107,7 @@ class TestUnknownNames:
                 ),
                 (["rules", "duplicate_item", "body_unicode"], "Each is in some rule; give fewer."),
                 (["models", "gpt-5.4-mni"], "no model 'gpt-5.4-mni'. Did you mean 'gpt-5.4-mini'?"),
-                (["losses", "nosuch"], "no loss 'nosuch'. Known: call-dropped, "),
+                (["losses", "nosuch"], "no loss 'nosuch'. The nearest of "),
                 (["losses", "text-alterd"], "Did you mean 'text-altered'?"),
                 (["cassettes", "tests/casettes"], "no such file or folder. Did you mean 'tests/cassettes'?"),
                 (["verify", "README.m"], "no such file or folder. Did you mean 'README.md'?"),

@@ -8,7 +8,7 @@ from harness.analysis.loss import LOSSES
 from harness.api.operations import OPERATIONS
 from harness.contract.rule import RULES
 from harness.core.errors import RegistrationError
-from harness.core.registry import Registry, import_modules, suggest_name
+from harness.core.registry import MAX_KNOWN_LISTED, Registry, import_modules, suggest_name
 from harness.ending import ENDINGS
 from harness.faults import FAULTS
 from harness.items.kind import ITEMS
@@ -59,4 +59,4 @@ def test_of_many_names_only_the_nearest_are_told() -> None:
     many = [f"cheese_{number}" for number in range(41)]
     assert suggest_name("wine", many).startswith("The nearest of 41 are 'cheese_")
     assert suggest_name("e_40", many) == "Did you mean 'cheese_40'?"
-    assert suggest_name("wine", many[:40]).startswith("Known: cheese_0, cheese_1, ")
+    assert suggest_name("wine", many[:MAX_KNOWN_LISTED]).startswith("Known: cheese_0, cheese_1, ")
