@@ -4,6 +4,9 @@ from __future__ import annotations
 
 import pytest
 
+import harness.analysis.losses
+import harness.contract.rules
+import harness.endpoints  # noqa: F401  (each registers what it declares)
 from harness.analysis.loss import LOSSES
 from harness.api.operations import OPERATIONS
 from harness.contract.rule import RULES
