@@ -1,4 +1,4 @@
-"""Which losses fail a run: those that can be no intention, all, or none; less those that are allowed by id."""
+"""Decides which losses fail a run: by default those that nobody intends, else all or none; ids may be excepted."""
 
 from __future__ import annotations
 

@@ -3,8 +3,8 @@
 from harness.core.registry import import_modules
 
 AREAS = (
-    *("calls", "outputs", "tools", "history", "turns", "prompts", "words", "attachments", "chains"),
-    *("instructions", "text", "citations", "spans", "reasoning", "order", "endings", "sent"),
+    *("calls", "outputs", "tools", "history", "turns", "repeated_prompts", "prompts", "attachments", "chains"),
+    *("instructions", "text", "citations", "citation_places", "reasoning", "order", "endings", "sent"),
 )
 
 import_modules(__name__, AREAS)

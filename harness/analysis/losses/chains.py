@@ -1,4 +1,4 @@
-"""Responses that continue others by `previous_response_id`: the newest one, not one before it."""
+"""Chains by `previous_response_id`: a request continues the newest response."""
 
 from __future__ import annotations
 

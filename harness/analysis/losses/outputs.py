@@ -137,7 +137,7 @@ def _find_changed_outputs(request: HistoryRequest, history: History) -> Iterator
 
 
 def _find_owner(text: str, request: HistoryRequest, history: History) -> str:
-    """Find the other call to which an output belongs, which has another one in this request, too; empty for none."""
+    """Find the other call of this request to which an output belongs; empty without one."""
     for _, id, item in request.outputs:
         sent = history.call_outputs.get(id, {})
         if text in sent and output_text(item) not in sent:

@@ -1,188 +1,264 @@
-"""The messages of the user in a transcript that a client sends again: each stands there once, and a new one last."""
+"""The user's words in a transcript that a client sends again: each stands where it stood, as it was sent."""
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Sequence
-from itertools import islice
+from typing import NamedTuple
 
 from harness.analysis.history.history import History
-from harness.analysis.history.items import (
-    MESSAGE,
-    answered_id,
-    describe_item,
-    is_assistant,
-    item_key,
-    item_type,
-    message_text,
-)
-from harness.analysis.history.request import HistoryRequest
+from harness.analysis.history.items import MESSAGE, ItemKey, describe_item, item_key, item_type, message_text
+from harness.analysis.history.request import HistoryReply, HistoryRequest
+from harness.analysis.history.similar_text import letters_of
+from harness.analysis.lanes import INSTRUCTION_ROLES
 from harness.analysis.loss import LossFacts, loss
 from harness.analysis.losses.examples import DEPLOY, NEXT, PROMPT, REPLY, TEXT, ask, assistant, call, output, user
+from harness.analysis.losses.history import UNMISTAKABLE_LENGTH
+from harness.analysis.losses.text import PRINTED_NOTHING
 from harness.contract.rule import after
 from harness.core.exchange import Json
-from harness.core.loose_json import objects_in
-from harness.ending import incomplete
+from harness.core.loose_json import as_string
+from harness.core.text.shorten import quote
+from harness.items import message
 
-SHORTEST_REPEATED = 8
-"""Characters of a user's message that is not said twice by chance."""
-_PICTURES: list[Json] = [
-    user(
-        [
-            {"type": "input_text", "text": "What is it?"},
-            {"type": "input_image", "image_url": f"https://example.org/{n}.png"},
-        ]
-    )
-    for n in ("a", "b")
-]
+MOST_ORIGINALS = 8
+"""How many answers in the same words are looked at, the latest."""
+_PRINTED_PARTS = re.compile(r"""\[?\{\s*['"]""")
+_PRINTED_PICTURE = re.compile(r"""\{\s*['"]type['"]\s*:\s*['"]input_(?:image|file|audio)['"]""")
+_TEXT_PART: Json = {"type": "input_text", "text": "What is it?"}
+_PICTURE: Json = {"type": "input_image", "image_url": "https://example.org/a.png"}
+_TOLD = "The operators know of it, all of them."
+_TOLD_REPLY, _LAST = message(_TOLD), user("Thanks.")
+_TURNS = [REPLY, _TOLD_REPLY]
+_FIX = "Append each message of the user to the history as it was sent, before the answer to it."
+
+
+def _third_request(*prompt: Json) -> list[Json]:
+    """Make a third request, with what stands in place of the second message of the user."""
+    return [PROMPT, assistant(TEXT), *prompt, assistant(_TOLD), _LAST]
+
+
+def _talk(*prompt: Json) -> tuple[list[Json], ...]:
+    return [PROMPT], [PROMPT, assistant(TEXT), NEXT], _third_request(*prompt)
+
+
+class _Turn(NamedTuple):
+    """An answer to the user in a transcript; `was` are the words of the user before it in the first request.
+
+    `start` is how many keys of the request stand before those of the user, `end` how many with them.
+    """
+
+    reply: HistoryReply
+    start: int
+    end: int
+    was: Sequence[ItemKey]
 
 
 @loss(
-    message="the user's {what} stands {here} in request {number}, and {there} in exchange {said}",
-    fix="Append a message of the user to the history once: not there and to the new input as well.",
+    message="the user's {what}, sent in exchange {said}, is {gone} a history that has {rest}",
+    fix=_FIX,
     loses=[
-        ask([PROMPT], [PROMPT, PROMPT, assistant(TEXT), NEXT], turns=[REPLY]),
+        ask(*_talk(), turns=_TURNS),
+        ask(*_talk(user("")), turns=_TURNS),
+        ask([PROMPT], [user([{"type": "input_text", "text": ""}]), assistant(TEXT), NEXT], turns=[REPLY]),
+        ask([PROMPT], [user([]), assistant(TEXT), NEXT], turns=[REPLY]),
+        ask([user([_TEXT_PART, _PICTURE])], [user([_PICTURE]), assistant(TEXT), NEXT], turns=[REPLY]),
+        ask([PROMPT], [user(" "), call(), output()], turns=[DEPLOY]),
+        ask([PROMPT], [call(), output()], turns=[DEPLOY]),
+    ],
+    keeps=[
+        ask(*_talk(NEXT), turns=_TURNS),
+        ask(*_talk(user("In other words.")), turns=_TURNS),
+        ask(*_talk()[:2], [assistant(TEXT), NEXT, assistant(_TOLD), _LAST], turns=_TURNS),
+        ask(
+            *_talk()[:2], [user(f"I asked: {NEXT['content']}"), assistant(TEXT), assistant(_TOLD), _LAST], turns=_TURNS
+        ),
+        ask([PROMPT], [assistant(TEXT), NEXT], turns=[REPLY]),
+        ask([PROMPT, user("It is noon.")], [PROMPT, assistant(TEXT), NEXT], turns=[REPLY]),
         ask(
             [PROMPT],
-            [PROMPT, call(), output()],
-            [PROMPT, PROMPT, call(), output(), assistant(TEXT), NEXT],
+            [PROMPT, call(), output(), user("Answer now.")],
+            [PROMPT, call(), output(), assistant(TEXT), NEXT],
             turns=[DEPLOY, REPLY],
         ),
-        ask([PROMPT], [PROMPT, PROMPT], turns=[REPLY]),
-        ask([PROMPT, PROMPT], [PROMPT, assistant(TEXT), NEXT], turns=[REPLY]),
-    ],
-    keeps=[
-        ask([PROMPT], [PROMPT, assistant(TEXT), PROMPT], turns=[REPLY]),
-        ask([PROMPT], [PROMPT, PROMPT], turns=[[REPLY, incomplete()]]),
-        ask([user("no"), user("no")], [user("no"), user("no"), assistant(TEXT)], turns=[REPLY]),
-        ask([_PICTURES[0]], _PICTURES, turns=[REPLY]),
-    ],
-)
-def prompt_doubled(request: HistoryRequest, history: History) -> Iterator[LossFacts]:
-    """A message of the user stands twice in a row where another request of the same conversation has it once."""
-    if request.is_chained:
-        return
-    for length, place, item in _find_repeated_prompts(request):
-        replies = history.by_input.get(request.digests[length], ())
-        if number := next((reply.number for reply in replies if reply.is_completed), 0):
-            yield _doubling_facts(place, item, number, request.number, "twice in a row", "once")
-    yield from _find_prompts_made_single(request, history)
-
-
-def _find_repeated_prompts(request: HistoryRequest) -> Iterator[tuple[int, str, Json]]:
-    """Find the user messages that repeat the one before: the number of keys before, place, item."""
-    length, last = request.previous_key_count, Json()
-    for (place, item), key in zip(request.placed_items, request.placed_keys, strict=True):
-        if is_prompt(item) and is_same_prompt(last, item):
-            yield length, place, item
-        last = item
-        length += key is not None
-
-
-def is_prompt(item: Json) -> bool:
-    """Tell whether an item is a message of the user."""
-    return item_type(item) == MESSAGE and item.get("role") == "user"
-
-
-def is_same_prompt(one: Json, other: Json) -> bool:
-    """Tell whether two messages of the user say the same, with the same pictures and files."""
-    return is_prompt(one) and bool(message_text(one).strip()) and _prompt_content(one) == _prompt_content(other)
-
-
-def _prompt_content(item: Json) -> tuple[str, Sequence[Json]]:
-    parts = [part for part in objects_in(item.get("content")) if "text" not in part]
-    return message_text(item).strip(), parts
-
-
-def _find_prompts_made_single(request: HistoryRequest, history: History) -> Iterator[LossFacts]:
-    """Find the user messages that stand once before an answer to both of two."""
-    for length, key in enumerate(request.item_keys):
-        reply = history.doubled_prompts.get(request.digests[length])
-        if reply and reply.is_completed and key in map(item_key, reply.output):
-            items = [item for _, item in reply.request.placed_items][-2:]
-            if len(items) == 2 and is_same_prompt(*items) and (new := request.items_after(length - 1)):
-                yield _doubling_facts(*new[0], reply.request.number, request.number, "once", "twice in a row")
-
-
-def _doubling_facts(place: str, item: Json, said: int, number: int, here: str, there: str) -> LossFacts:
-    return {"at": place, "said": said, "what": describe_item(item), "number": number, "here": here, "there": there}
-
-
-@loss(
-    message="the user's {what} stands twice in a row, after what was said in exchange {said}",
-    fix="Append a message of the user to the history once, unless it was said twice.",
-    strict=True,
-    loses=[ask([PROMPT], [PROMPT, assistant(TEXT), NEXT, NEXT], turns=[REPLY])],
-    keeps=[
-        ask([PROMPT], [PROMPT, assistant(TEXT), user("no"), user("no")], turns=[REPLY]),
-        ask([PROMPT], [PROMPT, assistant(TEXT), PROMPT], turns=[REPLY]),
-    ],
-)
-def prompt_repeated(request: HistoryRequest, history: History) -> Iterator[LossFacts]:
-    """A message of the user stands twice in a row, and no other request tells whether it was said twice."""
-    for length, place, item in _find_repeated_prompts(request):
-        known = history.by_input.get(request.digests[length])
-        if history.replies and not known and len(message_text(item).strip()) >= SHORTEST_REPEATED:
-            yield {"at": place, "said": history.replies[-1].number, "what": describe_item(item)}
-
-
-@loss(
-    message="the user's {what} stands again after the outputs of the calls that it led to in exchange {said}",
-    fix="Send the outputs alone, after the calls: what the user said stands before them already.",
-    strict=True,
-    loses=[
-        ask([PROMPT], [PROMPT, call(), output(), PROMPT], turns=[DEPLOY]),
-        ask([PROMPT], {"previous_response_id": "{0.id}", "input": [output(), PROMPT]}, turns=[DEPLOY]),
-    ],
-    keeps=[
-        ask([PROMPT], [PROMPT, call(), output(), NEXT], turns=[DEPLOY]),
-        ask([PROMPT], [PROMPT, call(), output()], turns=[DEPLOY]),
-        ask([PROMPT], [PROMPT, call(), output(), assistant(TEXT), PROMPT], turns=[DEPLOY]),
-        ask([user("no")], [user("no"), call(), output(), user("no")], turns=[DEPLOY]),
-    ],
-)
-def prompt_after_outputs(request: HistoryRequest, history: History) -> Iterator[LossFacts]:
-    """A request answers calls and repeats the message of the user that led to them; a user may have said it again."""
-    items = request.transcript.items
-    if not request.placed_items or len(items) < 2:
-        return
-    place, last = request.placed_items[-1]
-    if not is_prompt(last) or len(message_text(last).strip()) < SHORTEST_REPEATED:
-        return
-    answered = ""
-    for item in islice(reversed(items), 1, None):
-        if item_type(item) == MESSAGE:
-            original = history.find_call(answered)
-            if original and is_same_prompt(item, last):
-                yield {"at": place, "said": original.number, "what": describe_item(last)}
-            return
-        answered = answered or answered_id(item)
-
-
-@loss(
-    message="nothing new stands after {what}, said in exchange {said}: no words of the user and no output",
-    fix="Append the next message of the user to the history, or the outputs of the calls, before it is sent.",
-    strict=True,
-    loses=[ask([PROMPT], [PROMPT, assistant(TEXT)], turns=[REPLY])],
-    keeps=[
-        ask([PROMPT], [PROMPT, assistant(TEXT), NEXT], turns=[REPLY]),
-        ask([PROMPT], [PROMPT], turns=[REPLY]),
-        ask([PROMPT], [PROMPT, assistant(TEXT, status="incomplete")], turns=[[REPLY, incomplete()]]),
+        ask(
+            [PROMPT],
+            [PROMPT, assistant(TEXT), NEXT, user("It is noon.")],
+            _third_request(NEXT),
+            turns=_TURNS,
+        ),
         after(
             {"input": [PROMPT], "instructions": "You plan."},
-            {"input": [PROMPT, assistant(TEXT)], "instructions": "You review."},
-            turns=[REPLY],
+            {"input": [call(), output()], "instructions": "You run operations."},
+            turns=[DEPLOY],
         ),
+        ask([PROMPT], [call(), output()], turns=[DEPLOY], instructions=f"The user said: {PROMPT['content']}"),
     ],
 )
-def nothing_new(request: HistoryRequest, history: History) -> Iterator[LossFacts]:
-    """A history is sent that ends with the answer to it; an agent may be meant to go on by itself."""
-    if request.is_chained or not request.assistant_messages:
+def prompt_dropped(request: HistoryRequest, history: History) -> Iterator[LossFacts]:
+    """What the user said is missing between two answers, or from the loop of tools that works on it, or is empty there.
+
+    It counts for the same agent, where nothing of the user stands between these answers any more, and no other message
+    tells it. A history may lose its beginning; and a client may take back a message that it added to those of the user.
+    """
+    for turn in _find_turns(request, history):
+        if not turn.reply.request.is_same_agent(request):
+            continue
+        for place, now, back in _find_changed_prompts(turn, request):
+            if not now:
+                yield {"at": place, "gone": "without text in", "rest": "the answer to it", **_facts(turn, -back)}
+        rest = _describe_rest(turn, request)
+        if rest and not any(_is_told(text, request, history) for _, text in turn.was):
+            yield {"at": _place(turn, request), "gone": "gone from", "rest": rest, **_facts(turn, -1)}
+
+
+def _describe_rest(turn: _Turn, request: HistoryRequest) -> str:
+    """Describe what is left around the lost words of the user; empty when the history may have lost its beginning."""
+    if turn.start < turn.end:
+        return ""
+    if turn.start:
+        is_answered = request.item_keys[turn.start - 1][0] == "assistant" and _goes_on(turn, request)
+        return "the answers before and after it" if is_answered else ""
+    kinds = [key[0] for key in request.item_keys]
+    return "the call that followed it, and no words of the user" if kinds[0] == "call" and "user" not in kinds else ""
+
+
+@loss(
+    message="the user's {what}, sent in exchange {said}, {how}",
+    fix=_FIX,
+    loses=[
+        ask(*_talk(user("[object Object]")), turns=_TURNS),
+        ask([PROMPT], [user(f"{PROMPT['content']} {_PICTURE}"), assistant(TEXT), NEXT], turns=[REPLY]),
+        ask(*_talk(user(str([{"type": "input_text", "text": NEXT["content"]}]))), turns=_TURNS),
+        ask(*_talk(assistant(NEXT["content"])), turns=_TURNS),
+        ask(*_talk({**NEXT, "role": "developer"}), turns=_TURNS),
+        ask(*_talk()[:2], [PROMPT, assistant(TEXT), assistant(_TOLD), NEXT, _LAST], turns=_TURNS),
+    ],
+    keeps=[
+        ask(*_talk(NEXT), turns=_TURNS),
+        ask(*_talk(user("[left out]")), turns=_TURNS),
+        ask([user("None")], [user("None"), assistant(TEXT), NEXT], turns=[REPLY]),
+        ask([PROMPT], [assistant(TEXT), PROMPT], turns=[REPLY]),
+    ],
+)
+def prompt_altered(request: HistoryRequest, history: History) -> Iterator[LossFacts]:
+    """What the user said comes back as a printed value, as words of somebody else, or after the answer to it."""
+    for turn in _find_turns(request, history):
+        if turn.reply.request.is_same_agent(request):
+            for place, now, back in _find_changed_prompts(turn, request):
+                if _is_printed(turn.was[-back][1], now):
+                    yield {"at": place, "how": f"is a printed value now: {quote(now, 80)}", **_facts(turn, -back)}
+        if turn.start == turn.end and (how := _describe_other_place(turn, request)):
+            yield {"at": _place(turn, request), "how": how, **_facts(turn, -1)}
+
+
+@loss(
+    message="the user's {what}, sent in exchange {said}, comes back in other words: {now}",
+    fix=_FIX,
+    strict=True,
+    loses=[ask(*_talk(user("In other words.")), turns=_TURNS), ask(*_talk(user("And")), turns=_TURNS)],
+    keeps=[ask(*_talk(NEXT), turns=_TURNS), ask([PROMPT], [NEXT, assistant(TEXT), _LAST], turns=[REPLY])],
+)
+def prompt_edited(request: HistoryRequest, history: History) -> Iterator[LossFacts]:
+    """What the user said comes back in other words; a client may have added something to them for one request."""
+    for turn in _find_turns(request, history):
+        if turn.start and turn.reply.request.is_same_agent(request):
+            for place, now, back in _find_changed_prompts(turn, request):
+                if now and not _is_printed(turn.was[-back][1], now):
+                    yield {"at": place, "now": quote(now, 80), **_facts(turn, -back)}
+
+
+def _find_turns(request: HistoryRequest, history: History) -> Iterator[_Turn]:
+    """Find the answers to the user in a transcript before which the user says something else than in the first request."""
+    if request.is_chained or request.is_compacted or not history.replies:
         return
-    replies, length = history.find_continued(request)
-    for reply in replies[-1:]:
-        said = [item for item in reply.output if item_key(item)]
-        keys = list(map(item_key, said))
-        is_whole = bool(keys) and list(request.item_keys[length:]) == keys and is_assistant(said[-1])
-        if is_whole and reply.is_completed and reply.request.is_same_agent(request):
-            place = request.assistant_messages[-1][0]
-            yield {"at": place, "said": reply.number, "what": describe_item(said[-1])}
+    keys = request.item_keys
+    _, index = history.find_continued(request)  # what stands before is as in the request that it continues
+    start = index - next((back for back in range(index) if keys[index - 1 - back][0] != "user"), index)
+    for _, item in request.items_after(index):
+        if (key := item_key(item)) is None:
+            continue
+        if key[0] in ("assistant", "call"):
+            for original in reversed(history.find_originals(item)[-MOST_ORIGINALS:]):
+                was = original.reply.request.last_prompts
+                if was and next(filter(None, map(item_key, original.reply.output)), None) == key:
+                    if was != keys[start:index]:
+                        yield _Turn(original.reply, start, index, was)
+                    break
+        index += 1
+        if keys[index - 1][0] != "user":
+            start = index
+
+
+def _goes_on(turn: _Turn, request: HistoryRequest) -> bool:
+    """Tell whether the same stands before the words of the user as in the first request."""
+    before = turn.reply.request
+    length = len(before.item_keys) - len(turn.was)
+    if before.digests[length] == request.digests[turn.start]:
+        return True
+    last = request.item_keys[turn.start - 1 : turn.start]
+    return bool(length and last) and last[0] == before.item_keys[length - 1] and len(last[0][1]) >= UNMISTAKABLE_LENGTH
+
+
+def _find_changed_prompts(turn: _Turn, request: HistoryRequest) -> Iterator[tuple[str, str, int]]:
+    """Find the messages before an answer whose text is another: place, text, how many of the user's stand behind it.
+
+    None when there are more of them or fewer than there were, or when other words stand before them.
+    """
+    count = turn.end - turn.start
+    if count != len(turn.was) or not _goes_on(turn, request):
+        return
+    new = [placed for placed in request.items_after(turn.start) if item_key(placed[1])][:count]
+    for back, ((place, item), was) in enumerate(zip(new[::-1], turn.was[::-1], strict=True), 1):
+        now = message_text(item).strip()
+        if was[1] and now != was[1]:
+            yield place, now, back
+
+
+def _place(turn: _Turn, request: HistoryRequest) -> str:
+    return request.items_after(turn.end)[0][0]
+
+
+def _facts(turn: _Turn, index: int) -> Json:
+    prompts = [item for item in turn.reply.request.transcript.items if (key := item_key(item)) and key[0] == "user"]
+    return {"said": turn.reply.request.number, "what": describe_item(prompts[index])}
+
+
+def _is_told(text: str, request: HistoryRequest, history: History) -> bool:
+    letters = letters_of(text)
+    in_instructions = letters in letters_of(as_string(request.body.get("instructions")))
+    return in_instructions or history.told.is_held(letters, request.message_letters)
+
+
+def _is_printed(was: str, now: str) -> bool:
+    """Tell whether a text is what a program prints for no value, or for the parts of a message."""
+    if was in PRINTED_NOTHING or _PRINTED_PARTS.match(was):
+        return False
+    is_list = bool(_PRINTED_PARTS.match(now)) and was in now and now[-1] in "}]"
+    return now in PRINTED_NOTHING or is_list or bool(_PRINTED_PICTURE.search(now) and not _PRINTED_PICTURE.search(was))
+
+
+def _describe_other_place(turn: _Turn, request: HistoryRequest) -> str:
+    """Describe where else the only message of the user before an answer stands; empty when it stands nowhere."""
+    before = turn.reply.request
+    if len(turn.was) != 1 or before.tool_names != request.tool_names:
+        return ""
+    text, keys, length = turn.was[0][1], request.item_keys, len(before.item_keys) - 1
+    if not text:
+        return ""
+    if (
+        turn.end
+        and keys[turn.end - 1] == ("assistant", text)
+        and before.digests[length] == request.digests[turn.end - 1]
+    ):
+        return "comes back as words of the assistant"
+    if before.digests[length] != request.digests[turn.end]:
+        return ""
+    said = [key for item in turn.reply.output if (key := item_key(item))]
+    if length and list(keys[turn.end : turn.end + len(said) + 1]) == [*said, turn.was[0]]:
+        return "stands after the answer to it"
+    for _, item in reversed(request.placed_items[: len(request.placed_items) - len(request.items_after(turn.end)) + 2]):
+        role = as_string(item.get("role"))
+        if item_type(item) == MESSAGE and role in INSTRUCTION_ROLES and message_text(item).strip() == text:
+            return f"comes back as a {role} message"
+    return ""

@@ -1,4 +1,4 @@
-"""Reasoning, which belongs to the item that followed it, and which the model needs to go on with a call."""
+"""Reasoning: the model needs it to go on with a call, and the item that followed it belongs to it."""
 
 from __future__ import annotations
 

@@ -32,7 +32,7 @@ from harness.analysis.losses.examples import (
     output,
     user,
 )
-from harness.analysis.losses.prompts import SHORTEST_REPEATED, is_prompt
+from harness.analysis.losses.repeated_prompts import SHORTEST_REPEATED, is_prompt
 from harness.contract.rule import after
 from harness.core.exchange import Json
 from harness.core.loose_json import as_object, as_string, objects_in
@@ -276,7 +276,7 @@ def role_changed(request: HistoryRequest, history: History) -> Iterator[LossFact
 
 
 def _without(instruction: Json, request: HistoryRequest) -> HistoryRequest:
-    """Return a request without one message that counts as an instruction, which would make it another agent's."""
+    """Return a request without an instruction message, which would make the request one of another agent."""
     if is_prompt(instruction):
         return request
     left = [item for item in objects_in(request.body.get("input")) if item is not instruction]

@@ -1,0 +1,188 @@
+"""The messages of the user in a transcript that a client sends again: each stands there once, and a new one last."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from itertools import islice
+
+from harness.analysis.history.history import History
+from harness.analysis.history.items import (
+    MESSAGE,
+    answered_id,
+    describe_item,
+    is_assistant,
+    item_key,
+    item_type,
+    message_text,
+)
+from harness.analysis.history.request import HistoryRequest
+from harness.analysis.loss import LossFacts, loss
+from harness.analysis.losses.examples import DEPLOY, NEXT, PROMPT, REPLY, TEXT, ask, assistant, call, output, user
+from harness.contract.rule import after
+from harness.core.exchange import Json
+from harness.core.loose_json import objects_in
+from harness.ending import incomplete
+
+SHORTEST_REPEATED = 8
+"""Characters of a user's message that is not said twice by chance."""
+_PICTURES: list[Json] = [
+    user(
+        [
+            {"type": "input_text", "text": "What is it?"},
+            {"type": "input_image", "image_url": f"https://example.org/{n}.png"},
+        ]
+    )
+    for n in ("a", "b")
+]
+
+
+@loss(
+    message="the user's {what} stands {here} in request {number}, and {there} in exchange {said}",
+    fix="Append a message of the user to the history once: not there and to the new input as well.",
+    loses=[
+        ask([PROMPT], [PROMPT, PROMPT, assistant(TEXT), NEXT], turns=[REPLY]),
+        ask(
+            [PROMPT],
+            [PROMPT, call(), output()],
+            [PROMPT, PROMPT, call(), output(), assistant(TEXT), NEXT],
+            turns=[DEPLOY, REPLY],
+        ),
+        ask([PROMPT], [PROMPT, PROMPT], turns=[REPLY]),
+        ask([PROMPT, PROMPT], [PROMPT, assistant(TEXT), NEXT], turns=[REPLY]),
+    ],
+    keeps=[
+        ask([PROMPT], [PROMPT, assistant(TEXT), PROMPT], turns=[REPLY]),
+        ask([PROMPT], [PROMPT, PROMPT], turns=[[REPLY, incomplete()]]),
+        ask([user("no"), user("no")], [user("no"), user("no"), assistant(TEXT)], turns=[REPLY]),
+        ask([_PICTURES[0]], _PICTURES, turns=[REPLY]),
+    ],
+)
+def prompt_doubled(request: HistoryRequest, history: History) -> Iterator[LossFacts]:
+    """A message of the user stands twice in a row where another request of the same conversation has it once."""
+    if request.is_chained:
+        return
+    for length, place, item in _find_repeated_prompts(request):
+        replies = history.by_input.get(request.digests[length], ())
+        if number := next((reply.number for reply in replies if reply.is_completed), 0):
+            yield _doubling_facts(place, item, number, request.number, "twice in a row", "once")
+    yield from _find_prompts_made_single(request, history)
+
+
+def _find_repeated_prompts(request: HistoryRequest) -> Iterator[tuple[int, str, Json]]:
+    """Find the user messages that repeat the one before: the number of keys before, place, item."""
+    length, last = request.previous_key_count, Json()
+    for (place, item), key in zip(request.placed_items, request.placed_keys, strict=True):
+        if is_prompt(item) and is_same_prompt(last, item):
+            yield length, place, item
+        last = item
+        length += key is not None
+
+
+def is_prompt(item: Json) -> bool:
+    """Tell whether an item is a message of the user."""
+    return item_type(item) == MESSAGE and item.get("role") == "user"
+
+
+def is_same_prompt(one: Json, other: Json) -> bool:
+    """Tell whether two messages of the user say the same, with the same pictures and files."""
+    return is_prompt(one) and bool(message_text(one).strip()) and _prompt_content(one) == _prompt_content(other)
+
+
+def _prompt_content(item: Json) -> tuple[str, Sequence[Json]]:
+    parts = [part for part in objects_in(item.get("content")) if "text" not in part]
+    return message_text(item).strip(), parts
+
+
+def _find_prompts_made_single(request: HistoryRequest, history: History) -> Iterator[LossFacts]:
+    """Find the user messages that stand once before an answer to both of two."""
+    for length, key in enumerate(request.item_keys):
+        reply = history.doubled_prompts.get(request.digests[length])
+        if reply and reply.is_completed and key in map(item_key, reply.output):
+            items = [item for _, item in reply.request.placed_items][-2:]
+            if len(items) == 2 and is_same_prompt(*items) and (new := request.items_after(length - 1)):
+                yield _doubling_facts(*new[0], reply.request.number, request.number, "once", "twice in a row")
+
+
+def _doubling_facts(place: str, item: Json, said: int, number: int, here: str, there: str) -> LossFacts:
+    return {"at": place, "said": said, "what": describe_item(item), "number": number, "here": here, "there": there}
+
+
+@loss(
+    message="the user's {what} stands twice in a row, after what was said in exchange {said}",
+    fix="Append a message of the user to the history once, unless it was said twice.",
+    strict=True,
+    loses=[ask([PROMPT], [PROMPT, assistant(TEXT), NEXT, NEXT], turns=[REPLY])],
+    keeps=[
+        ask([PROMPT], [PROMPT, assistant(TEXT), user("no"), user("no")], turns=[REPLY]),
+        ask([PROMPT], [PROMPT, assistant(TEXT), PROMPT], turns=[REPLY]),
+    ],
+)
+def prompt_repeated(request: HistoryRequest, history: History) -> Iterator[LossFacts]:
+    """A message of the user stands twice in a row, and no other request tells whether it was said twice."""
+    for length, place, item in _find_repeated_prompts(request):
+        known = history.by_input.get(request.digests[length])
+        if history.replies and not known and len(message_text(item).strip()) >= SHORTEST_REPEATED:
+            yield {"at": place, "said": history.replies[-1].number, "what": describe_item(item)}
+
+
+@loss(
+    message="the user's {what} stands again after the outputs of the calls that it led to in exchange {said}",
+    fix="Send the outputs alone, after the calls: what the user said stands before them already.",
+    strict=True,
+    loses=[
+        ask([PROMPT], [PROMPT, call(), output(), PROMPT], turns=[DEPLOY]),
+        ask([PROMPT], {"previous_response_id": "{0.id}", "input": [output(), PROMPT]}, turns=[DEPLOY]),
+    ],
+    keeps=[
+        ask([PROMPT], [PROMPT, call(), output(), NEXT], turns=[DEPLOY]),
+        ask([PROMPT], [PROMPT, call(), output()], turns=[DEPLOY]),
+        ask([PROMPT], [PROMPT, call(), output(), assistant(TEXT), PROMPT], turns=[DEPLOY]),
+        ask([user("no")], [user("no"), call(), output(), user("no")], turns=[DEPLOY]),
+    ],
+)
+def prompt_after_outputs(request: HistoryRequest, history: History) -> Iterator[LossFacts]:
+    """A request answers calls and repeats the message of the user that led to them; a user may have said it again."""
+    items = request.transcript.items
+    if not request.placed_items or len(items) < 2:
+        return
+    place, last = request.placed_items[-1]
+    if not is_prompt(last) or len(message_text(last).strip()) < SHORTEST_REPEATED:
+        return
+    answered = ""
+    for item in islice(reversed(items), 1, None):
+        if item_type(item) == MESSAGE:
+            original = history.find_call(answered)
+            if original and is_same_prompt(item, last):
+                yield {"at": place, "said": original.number, "what": describe_item(last)}
+            return
+        answered = answered or answered_id(item)
+
+
+@loss(
+    message="nothing new stands after {what}, said in exchange {said}: no words of the user and no output",
+    fix="Append the next message of the user to the history, or the outputs of the calls, before it is sent.",
+    strict=True,
+    loses=[ask([PROMPT], [PROMPT, assistant(TEXT)], turns=[REPLY])],
+    keeps=[
+        ask([PROMPT], [PROMPT, assistant(TEXT), NEXT], turns=[REPLY]),
+        ask([PROMPT], [PROMPT], turns=[REPLY]),
+        ask([PROMPT], [PROMPT, assistant(TEXT, status="incomplete")], turns=[[REPLY, incomplete()]]),
+        after(
+            {"input": [PROMPT], "instructions": "You plan."},
+            {"input": [PROMPT, assistant(TEXT)], "instructions": "You review."},
+            turns=[REPLY],
+        ),
+    ],
+)
+def nothing_new(request: HistoryRequest, history: History) -> Iterator[LossFacts]:
+    """A history is sent that ends with the answer to it; an agent may be meant to go on by itself."""
+    if request.is_chained or not request.assistant_messages:
+        return
+    replies, length = history.find_continued(request)
+    for reply in replies[-1:]:
+        said = [item for item in reply.output if item_key(item)]
+        keys = list(map(item_key, said))
+        is_whole = bool(keys) and list(request.item_keys[length:]) == keys and is_assistant(said[-1])
+        if is_whole and reply.is_completed and reply.request.is_same_agent(request):
+            place = request.assistant_messages[-1][0]
+            yield {"at": place, "said": reply.number, "what": describe_item(said[-1])}
