@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import re
 from pathlib import Path
+from typing import Any
 from xml.etree import ElementTree as Xml
 
 import jsonschema
@@ -29,6 +30,11 @@ from tests.support.pages import in_page
 
 RED = cell("answers/text", "fail", "plain,replay", "must", "it is not said", "in detail")
 GREEN = cell("answers/text", "pass", "stream,replay")
+NO_OUTPUT = "Request {} was refused (400): No tool output found for function call {}."
+SAME_CAUSE = [
+    cell("tools/a", "fail", "plain,chain", "must", NO_OUTPUT.format(1, "call_Vm60pNfQtsK5Q4NhTsRg3TEq")),
+    cell("tools/a", "fail", "stream,chain", "must", NO_OUTPUT.format(2, "call_AAAAAAAAAAAAAAAAAAAAAAAA")),
+]
 
 
 def test_json_is_as_its_schema_says() -> None:
@@ -74,25 +80,26 @@ def test_long_texts_are_shortened_and_secrets_masked() -> None:
     assert "abcdefgh" not in kept.reasons[1]
 
 
-class TestBaseline:
-    def test_only_what_is_new_fails(self) -> None:
-        other = cell("tools/one-call", "crash")
-        compared = compare_with_baseline(results(RED, other).clients[0], results(RED, GREEN))
-        assert (compared.new, compared.known, compared.fixed) == ([other], [RED], [])
+CRASHED, MENDED = cell("tools/one-call", "crash"), cell("answers/text", "pass")
 
-    def test_what_no_longer_fails_is_told(self) -> None:
-        mended = cell("answers/text", "pass")
-        assert compare_with_baseline(results(mended).clients[0], results(RED)).fixed == [mended]
 
-    def test_a_case_that_was_not_run_is_not_fixed(self) -> None:
-        assert compare_with_baseline(results(GREEN).clients[0], results(RED)).fixed == []
+@pytest.mark.parametrize(
+    ("now", "before", "new", "known", "fixed"),
+    [
+        pytest.param(results(RED, CRASHED), results(RED, GREEN), [CRASHED], [RED], [], id="only what is new fails"),
+        pytest.param(results(MENDED), results(RED), [], [], [MENDED], id="what no longer fails is told"),
+        pytest.param(results(GREEN), results(RED), [], [], [], id="a case that was not run is not fixed"),
+        pytest.param(results(RED, client="mine 2.0"), results(RED), [], [RED], [], id="another release will do"),
+    ],
+)
+def test_a_baseline_is_compared_with(now: Any, before: Any, new: list[Any], known: list[Any], fixed: list[Any]) -> None:
+    compared = compare_with_baseline(now.clients[0], before)
+    assert (compared.new, compared.known, compared.fixed) == (new, known, fixed)
 
-    def test_another_release_of_the_client_will_do(self) -> None:
-        assert compare_with_baseline(results(RED, client="mine 2.0").clients[0], results(RED)).new == []
 
-    def test_another_client_will_not(self) -> None:
-        with pytest.raises(ConfigError, match=r"it has no result of yours \(it holds mine 1.0\)"):
-            compare_with_baseline(results(RED, client="yours 1.0").clients[0], results(RED))
+def test_a_baseline_of_another_client_is_refused() -> None:
+    with pytest.raises(ConfigError, match=r"it has no result of yours \(it holds mine 1.0\)"):
+        compare_with_baseline(results(RED, client="yours 1.0").clients[0], results(RED))
 
 
 def test_a_should_that_is_red_fails_nothing() -> None:
@@ -131,27 +138,14 @@ def test_markdown_has_a_badge_and_a_table_and_no_markup_of_a_client() -> None:
 
 def test_junit_fails_for_a_must_alone() -> None:
     odd = cell("answers/text", "fail", "plain,replay", "must", EVIL)
-    said = (
-        odd,
-        cell("tools/a", "crash"),
-        cell("tools/b", "warn", severity="should"),
-        cell("tools/c", "not applicable", ""),
-    )
-    [suite] = Xml.fromstring(render_results(results(*said), ".xml"))
-    assert {name: suite.get(name) for name in ("tests", "failures", "errors", "skipped")} == {
-        "tests": "4",
-        "failures": "1",
-        "errors": "1",
-        "skipped": "1",
-    }
+    warned, left_out = cell("tools/b", "warn", severity="should"), cell("tools/c", "not applicable", "")
+    [suite] = Xml.fromstring(render_results(results(odd, cell("tools/a", "crash"), warned, left_out), ".xml"))
+    assert [suite.get(name) for name in ("tests", "failures", "errors", "skipped")] == ["4", "1", "1", "1"]
     assert [[child.tag for child in test] for test in suite] == [["failure"], ["error"], ["system-out"], ["skipped"]]
 
 
 def test_ids_do_not_tell_reasons_apart() -> None:
-    said = "Request {} was refused (400): No tool output found for function call {}."
-    ids = {"plain,chain": "call_Vm60pNfQtsK5Q4NhTsRg3TEq", "stream,chain": "call_AAAAAAAAAAAAAAAAAAAAAAAA"}
-    cells = [cell("tools/a", "fail", mode, "must", said.format(number, ids[mode])) for number, mode in enumerate(ids)]
-    assert group_by_reason(cells) == [cells]
+    assert group_by_reason(SAME_CAUSE) == [SAME_CAUSE]
 
 
 def test_one_cause_of_many_cases_is_told_once() -> None:
@@ -177,12 +171,9 @@ def test_cases_without_a_reason_have_no_cause_in_common() -> None:
 
 
 def test_the_page_has_a_cell_of_each_client_and_groups_those_of_one_cause() -> None:
-    said = "Request {} was refused (400): No tool output found for function call {}."
-    red = [
-        cell("tools/a", "fail", "plain,chain", "must", said.format(1, "call_Vm60pNfQtsK5Q4NhTsRg3TEq")),
-        cell("tools/a", "fail", "stream,chain", "must", said.format(2, "call_AAAAAAAAAAAAAAAAAAAAAAAA")),
-    ]
-    page, cases = in_page(render_results(merge_results([results(*red), results(GREEN, client="yours 2.0")]), ".html"))
+    page, cases = in_page(
+        render_results(merge_results([results(*SAME_CAUSE), results(GREEN, client="yours 2.0")]), ".html")
+    )
     shown = page.examination
     assert shown is not None
     assert (page.source, shown.clients) == ("examine", ["mine 1.0", "yours 2.0"])

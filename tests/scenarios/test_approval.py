@@ -36,10 +36,12 @@ class Ops:
     async def run(self, given, **options):
         return await Runner.run(self.agent, given, run_config=QUIET, **options)
 
-    async def put_away(self, result):
-        """Return the state of a stopped run, to JSON text and back."""
-        text = json.dumps(result.to_state().to_json())
-        return await RunState.from_json(self.agent, json.loads(text))
+    async def decide(self, result, *approved):
+        """Put the state of a stopped run away as JSON, and decide on each call that is still open."""
+        state = await RunState.from_json(self.agent, json.loads(json.dumps(result.to_state().to_json())))
+        for item, leave in zip(state.get_interruptions(), approved, strict=False):
+            (state.approve if leave else state.reject)(item)
+        return state
 
 
 @pytest.fixture
@@ -66,9 +68,7 @@ async def test_the_run_stops_before_the_tool_and_asks_nothing_more(mock, ops):
 
 async def test_approved_it_goes_on_and_deploys_once(mock, ops):
     mock.script(deploy("v2", "call_1"), message("Done."))
-    state = await ops.put_away(await ops.run("Ship v2."))
-    state.approve(state.get_interruptions()[0])
-    result = await ops.run(state)
+    result = await ops.run(await ops.decide(await ops.run("Ship v2."), True))
     assert (result.final_output, ops.deployed) == ("Done.", ["v2"])
     assert outputs(mock) == {"call_1": LIVE}
     assert [exchange.status for exchange in mock.exchanges] == [200, 200]
@@ -76,9 +76,7 @@ async def test_approved_it_goes_on_and_deploys_once(mock, ops):
 
 async def test_rejected_it_goes_on_without_deploying(mock, ops):
     mock.script(deploy("v2", "call_1"), message("Not shipped."))
-    state = await ops.put_away(await ops.run("Ship v2."))
-    state.reject(state.get_interruptions()[0])
-    result = await ops.run(state)
+    result = await ops.run(await ops.decide(await ops.run("Ship v2."), False))
     assert (result.final_output, ops.deployed) == ("Not shipped.", [])
     assert list(outputs(mock)) == ["call_1"]
     assert LIVE not in outputs(mock)["call_1"]
@@ -86,10 +84,7 @@ async def test_rejected_it_goes_on_without_deploying(mock, ops):
 
 async def test_of_two_deployments_one_is_approved(mock, ops):
     mock.script([deploy("v2", "call_1"), deploy("v3", "call_2")], message("v2 only."))
-    state = await ops.put_away(await ops.run("Ship both."))
-    first, second = state.get_interruptions()
-    state.approve(first)
-    state.reject(second)
+    state = await ops.decide(await ops.run("Ship both."), True, False)
     assert (await ops.run(state)).final_output == "v2 only."
     assert ops.deployed == ["v2"]
     assert (outputs(mock)["call_1"], set(outputs(mock))) == (LIVE, {"call_1", "call_2"})
@@ -97,21 +92,16 @@ async def test_of_two_deployments_one_is_approved(mock, ops):
 
 async def test_a_decision_that_is_missing_stops_the_run_again(mock, ops):
     mock.script([deploy("v2", "call_1"), deploy("v3", "call_2")], message("Both."))
-    state = await ops.put_away(await ops.run("Ship both."))
-    state.approve(state.get_interruptions()[0])
-    result = await ops.run(state)
+    result = await ops.run(await ops.decide(await ops.run("Ship both."), True))
     assert [item.call_id for item in result.interruptions] == ["call_2"]
     assert len(mock.exchanges) == 1
-    state = await ops.put_away(result)
-    state.approve(state.get_interruptions()[0])
-    assert (await ops.run(state)).final_output == "Both."
+    assert (await ops.run(await ops.decide(result, True))).final_output == "Both."
     assert (sorted(ops.deployed), outputs(mock)) == (["v2", "v3"], {"call_1": LIVE, "call_2": "v3 is live"})
 
 
 async def test_a_chain_goes_on_where_it_stopped(mock, ops):
     mock.script(deploy("v2", "call_1"), message("Done."))
-    state = await ops.put_away(await ops.run("Ship v2.", auto_previous_response_id=True))
-    state.approve(state.get_interruptions()[0])
+    state = await ops.decide(await ops.run("Ship v2.", auto_previous_response_id=True), True)
     assert (await ops.run(state)).final_output == "Done."
     second = mock.exchanges[1].request.body
     assert second["previous_response_id"] == mock.exchanges[0].answer.body["id"]
@@ -122,9 +112,7 @@ async def test_a_streamed_run_stops_and_goes_on_too(mock, ops):
     mock.script(deploy("v2", "call_1"), message(["Do", "ne."]))
     run = Runner.run_streamed(ops.agent, "Ship v2.", run_config=QUIET)
     assert [event async for event in run.stream_events()][-1].type == "run_item_stream_event"
-    state = await ops.put_away(run)
-    state.approve(state.get_interruptions()[0])
-    run = Runner.run_streamed(ops.agent, state, run_config=QUIET)
+    run = Runner.run_streamed(ops.agent, await ops.decide(run, True), run_config=QUIET)
     deltas = [
         event.data.delta
         async for event in run.stream_events()
@@ -146,9 +134,7 @@ async def test_a_client_that_loses_an_approved_output_is_refused(mock):
     client = BrokenAsyncOpenAI(broken.drops_a_tool_output, base_url=mock.base_url, api_key=mock.api_key, max_retries=0)
     async with client:
         ops = Ops(client)
-        state = await ops.put_away(await ops.run("Ship both."))
-        for item in state.get_interruptions():
-            state.approve(item)
+        state = await ops.decide(await ops.run("Ship both."), True, True)
         with pytest.raises(openai.BadRequestError, match=r"No tool output found for function call call_2\."):
             await ops.run(state)
     assert [exchange.status for exchange in mock.exchanges] == [200, 400]

@@ -14,7 +14,7 @@ from typing import Any, NamedTuple
 
 import httpx2 as httpx
 import pytest
-from websockets.sync.client import connect
+from websockets.sync.client import ClientConnection, connect
 
 from tests.end_to_end.clients.compliance import ENDS, Json, calls, final_response, spoken, whole
 from tests.support.processes import spawn
@@ -187,17 +187,26 @@ class TestCompaction:
 Step = Json | Callable[[str], Json]
 
 
+def connected(server: Server) -> ClientConnection:
+    headers = {"authorization": f"Bearer {KEY}", "content-type": "application/json"}
+    return connect(f"{server.url.replace('http', 'ws', 1)}/responses", additional_headers=headers, proxy=None)
+
+
+def events_of(wire: ClientConnection, body: Json) -> list[Json]:
+    """Return all events of the answer to a request, the last of which ends it."""
+    wire.send(json.dumps({"type": "response.create", "model": "gpt-4.1", **body}))
+    events = [json.loads(wire.recv(10))]
+    while events[-1]["type"] not in ENDS:
+        events.append(json.loads(wire.recv(10)))
+    return events
+
+
 def talk(server: Server, *steps: Step) -> list[Json]:
     """The last event of each answer on one connection; a step may be a function of the id of the first response."""
-    headers = {"authorization": f"Bearer {KEY}", "content-type": "application/json"}
     ends: list[Json] = []
-    with connect(f"{server.url.replace('http', 'ws', 1)}/responses", additional_headers=headers, proxy=None) as wire:
+    with connected(server) as wire:
         for step in steps:
-            body = step(ends[0]["response"]["id"]) if callable(step) else step
-            wire.send(json.dumps({"type": "response.create", "model": "gpt-4.1", **body}))
-            events = [json.loads(wire.recv(10))]
-            while events[-1]["type"] not in ENDS:
-                events.append(json.loads(wire.recv(10)))
+            events = events_of(wire, step(ends[0]["response"]["id"]) if callable(step) else step)
             ends.append(events[-1])
             if events[-1]["type"] != "error":
                 spoken(final_response(events))
@@ -252,11 +261,6 @@ class TestASocket:
 
     @pytest.mark.slow
     def test_is_warmed_up_without_an_answer(self, server: Server) -> None:
-        headers = {"authorization": f"Bearer {KEY}"}
-        with connect(
-            f"{server.url.replace('http', 'ws', 1)}/responses", additional_headers=headers, proxy=None
-        ) as wire:
-            wire.send(json.dumps({"type": "response.create", "model": "gpt-4.1", **unstored("hi", generate=False)}))
-            while (event := json.loads(wire.recv(10)))["type"] not in ENDS:
-                whole(event["response"])
-            assert whole(event["response"])["output"] == []
+        with connected(server) as wire:
+            responses = [whole(event["response"]) for event in events_of(wire, unstored("hi", generate=False))]
+        assert responses[-1]["output"] == []

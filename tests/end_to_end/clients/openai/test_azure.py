@@ -17,11 +17,19 @@ ASK = {"model": MODEL, "input": "hi"}
 VERSION = "2025-04-01-preview"
 
 
+def client_of(mock, kind=openai.AzureOpenAI, **options):
+    """Return a client of Azure, with the key and the version that are right if nothing else is said."""
+    key = {} if "azure_ad_token_provider" in options else {"api_key": mock.api_key}
+    return kind(**{"azure_endpoint": mock.azure_endpoint, "api_version": VERSION, "max_retries": 0, **key, **options})
+
+
+def plain(mock, base_url):
+    return openai.OpenAI(base_url=base_url, api_key=mock.api_key, max_retries=0)
+
+
 @pytest.fixture
 def azure(mock) -> Iterator[openai.AzureOpenAI]:
-    with openai.AzureOpenAI(
-        azure_endpoint=mock.azure_endpoint, api_key=mock.api_key, api_version=VERSION, max_retries=0
-    ) as made:
+    with client_of(mock) as made:
         yield made
 
 
@@ -64,18 +72,14 @@ def test_a_conversation(mock, azure):
 
 def test_a_deployment_in_the_client_changes_nothing(mock):
     mock.script(message("Hello."))
-    with openai.AzureOpenAI(
-        azure_endpoint=mock.azure_endpoint, azure_deployment="mine", api_key=mock.api_key, api_version=VERSION
-    ) as client:
+    with client_of(mock, azure_deployment="mine") as client:
         assert client.responses.create(model="mine", input="hi").model == "mine"
     assert mock.exchanges[0].request.root == "/openai"
 
 
 def test_a_token_of_a_credential_will_do(mock):
     mock.script(message("Hello."))
-    with openai.AzureOpenAI(
-        azure_endpoint=mock.azure_endpoint, azure_ad_token_provider=lambda: mock.api_key, api_version=VERSION
-    ) as client:
+    with client_of(mock, azure_ad_token_provider=lambda: mock.api_key) as client:
         assert client.responses.create(**ASK).output_text == "Hello."
 
 
@@ -86,17 +90,16 @@ def test_an_unknown_deployment(mock, azure):
     assert caught.value.code == "DeploymentNotFound"
 
 
-def test_a_wrong_key_and_an_old_version(mock):
-    endpoint = mock.azure_endpoint
-    with (
-        openai.AzureOpenAI(azure_endpoint=endpoint, api_key="wrong", api_version=VERSION, max_retries=0) as client,
-        pytest.raises(openai.AuthenticationError, match="invalid subscription key"),
-    ):
-        client.responses.create(**ASK)
-    with (
-        openai.AzureOpenAI(azure_endpoint=endpoint, api_key=mock.api_key, api_version="2024-10-21") as client,
-        pytest.raises(openai.BadRequestError, match="enabled only for api-version 2025-03-01-preview"),
-    ):
+@pytest.mark.parametrize(
+    ("options", "error", "words"),
+    [
+        ({"api_key": "wrong"}, openai.AuthenticationError, "invalid subscription key"),
+        ({"api_version": "2024-10-21"}, openai.BadRequestError, "enabled only for api-version 2025-03-01-preview"),
+    ],
+    ids=["a wrong key", "an old version"],
+)
+def test_what_a_client_has_wrong_is_refused(mock, options, error, words):
+    with client_of(mock, **options) as client, pytest.raises(error, match=words):
         client.responses.create(**ASK)
 
 
@@ -118,9 +121,7 @@ def test_a_limit_is_waited_for(mock, azure):
 @pytest.mark.asyncio
 async def test_the_async_client_is_answered_alike(mock):
     mock.script(message("Hello."), message(["Hel", "lo."]))
-    async with openai.AsyncAzureOpenAI(
-        azure_endpoint=mock.azure_endpoint, api_key=mock.api_key, api_version=VERSION, max_retries=0
-    ) as client:
+    async with client_of(mock, openai.AsyncAzureOpenAI) as client:
         made, conversation = await asyncio.gather(client.responses.create(**ASK), client.conversations.create())
         async with await client.responses.create(**ASK, stream=True, conversation=conversation.id) as stream:
             kinds = [event.type async for event in stream]
@@ -130,7 +131,7 @@ async def test_the_async_client_is_answered_alike(mock):
 @pytest.mark.parametrize("root", ["/openai/v1", "/api/projects/any/openai/v1"])
 def test_plain_openai_at_an_address_of_azure(mock, root):
     mock.script(message("Hello."), message("Again."))
-    with openai.OpenAI(base_url=mock.azure_endpoint + root, api_key=mock.api_key, max_retries=0) as client:
+    with plain(mock, mock.azure_endpoint + root) as client:
         conversation = client.conversations.create()
         assert client.responses.create(**ASK, conversation=conversation.id).output_text == "Hello."
         with client.responses.stream(**ASK, conversation=conversation.id) as stream:
@@ -140,7 +141,7 @@ def test_plain_openai_at_an_address_of_azure(mock, root):
 def test_an_agent_of_a_project(mock):
     mock.organization(agents={"helper": {"model": "mine", "instructions": "Help."}})
     mock.when(agent="helper").script(message("Hello."))
-    with openai.OpenAI(base_url=f"{mock.project_endpoint}/openai/v1", api_key=mock.api_key) as client:
+    with plain(mock, f"{mock.project_endpoint}/openai/v1") as client:
         agent = {"agent_reference": {"type": "agent_reference", "name": "helper"}}
         made = client.responses.create(input="hi", extra_body=agent)
         assert (made.output_text, made.model, made.instructions) == ("Hello.", "mine", "Help.")
@@ -152,10 +153,10 @@ def test_an_agent_of_a_project(mock):
 def test_the_environment_may_lead_to_azure_alone(mock):
     mock.script(message("Hello."), message("Again."))
     assert openai.AzureOpenAI().responses.create(**ASK).output_text == "Hello."
-    with openai.OpenAI(base_url=mock.base_url, api_key=mock.api_key, max_retries=0) as client:
+    with plain(mock, mock.base_url) as client:
         assert client.responses.create(**ASK).output_text == "Again."
     with (
-        openai.OpenAI(base_url=f"{mock.azure_endpoint}/v1", api_key=mock.api_key, max_retries=0) as client,
+        plain(mock, f"{mock.azure_endpoint}/v1") as client,
         pytest.raises(openai.NotFoundError, match="Resource not found"),
     ):
         client.responses.create(**ASK)
