@@ -52,10 +52,12 @@ def put_memory_store(world: World, body: Json) -> Memories:
     return stores[name]
 
 
-def put_skill(world: World, name: str, package: bytes, description: str, *, default: bool = False) -> Json:
+def put_skill(
+    world: World, name: str, package: bytes, description: str, *, default: bool = False, uploaded: bool = False
+) -> Json:
     """Add a version of a skill, which is new itself when it had none; returns the version."""
     skill = world.store.skills.get(name) or Versioned()
-    made = add_skill(skill, name, world.tick(), package, description)
+    made = add_skill(skill, name, world.tick(), package, description, uploaded=uploaded)
     if default:
         skill.default = made["version"]
     world.store.skills[name] = skill

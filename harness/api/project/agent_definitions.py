@@ -23,7 +23,12 @@ _FIRST_MEMBERS = ("kind", "type", "container_protocol_versions", "model")
 
 
 def order_definition(definition: Json) -> Json:
-    """Order a definition as it is stored: `kind` first, then the model, and its tools as a project writes them."""
+    """Order a definition as it is stored: `kind` first, then the model, and its tools as a project writes them.
+
+    Recorded 2026-05-28: a hosted agent that says its `protocol_versions` is shown with none by the name of before, too.
+    """
+    if definition.get("kind") == "hosted" and "protocol_versions" in definition:
+        definition = {"container_protocol_versions": [], **definition}
     ordered = _begin_with(definition, _FIRST_MEMBERS)
     if isinstance(tools := ordered.get("tools"), list):
         ordered["tools"] = [order_tool(tool) if isinstance(tool, dict) else tool for tool in tools]

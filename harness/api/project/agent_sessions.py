@@ -68,6 +68,10 @@ def normalize_path(path: str) -> str:
     return normpath(f"/{path}").lstrip("/")
 
 
+FILE_PAGES_SINCE = "2026-05-28"
+"""The first day on which a list of files says whether it has more; the last day without is 2026-05-19 (both recorded)."""
+
+
 def list_directory(session: AgentSession, path: str) -> list[Json]:
     """List the files and directories directly below a directory, by name."""
     parent = f"{directory}/" if (directory := normalize_path(path)) else ""

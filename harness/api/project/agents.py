@@ -130,9 +130,11 @@ def render_agent(project: FoundryProject, name: str) -> Json:
         shown["state"] = settings.get("state", "enabled")
     else:
         endpoint = {name: value for name, value in endpoint.items() if name != "protocol_configuration"}
-    shown |= {"versions": {"latest": newest}, "agent_endpoint": endpoint}
-    shown |= {member: newest[member] for member in _IDENTITY_MEMBERS if member in newest}
-    return shown | {member: settings[member] for member in ("agent_card",) if settings.get(member)}
+    shown["versions"] = {"latest": newest}
+    if settings.get("agent_card"):
+        shown["agent_card"] = settings["agent_card"]
+    shown["agent_endpoint"] = endpoint
+    return shown | {member: newest[member] for member in _IDENTITY_MEMBERS if member in newest}
 
 
 def versions_of(project: FoundryProject, name: str) -> Sequence[Json]:

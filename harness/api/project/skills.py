@@ -1,6 +1,7 @@
 """Skills, in versions that the service numbers; the content of one is a zip with a `SKILL.md`.
 
 Recorded 2026-05 to 2026-07: their members and order, and that one which is made again begins with version 1.
+Before that they had no versions: recorded 2026-04-16 and 2026-04-17, with .NET.
 """
 
 from __future__ import annotations
@@ -13,8 +14,8 @@ from io import BytesIO
 from harness.api.project.versions import Versioned, named_id
 from harness.core.exchange import Json
 
-VERSIONED_SKILLS_SINCE = "2026-05-29"
-"""The day from which skills are shown with their versions."""
+VERSIONED_SKILLS_SINCE = "2026-05-28"
+"""The first day on which skills are shown with their versions (recorded, with .NET)."""
 SKILL_FILE = "SKILL.md"
 LARGEST_SKILL_FILE = 1 << 20
 """Bytes of a SKILL.md beyond which its description is not read."""
@@ -23,12 +24,16 @@ _HEADER_MEMBERS = {"license": "license", "compatibility": "compatibility", "allo
 _DEFAULT_DATE = (1980, 1, 1, 0, 0, 0)
 
 
-def add_skill(skill: Versioned, name: str, now: int, package: bytes, description: str) -> Json:
-    """Add a version of a skill with its package; returns the version."""
+def add_skill(
+    skill: Versioned, name: str, now: int, package: bytes, description: str, *, uploaded: bool = False
+) -> Json:
+    """Add a version of a skill with its package, which was `uploaded` or made of texts; returns the version."""
     skill.id = named_id("skill", name)
     skill.last_number += 1
     number = str(skill.last_number)
     skill.packages[number] = package
+    if uploaded:
+        skill.uploaded.add(number)
     made = {
         "id": f"{skill.id}:{number}",
         "skill_id": skill.id,
@@ -45,8 +50,8 @@ def render_skill(skill: Versioned, as_of: str) -> Json:
     """Render a skill by its default version, as it is shown on a day."""
     shown = skill.versions[skill.default]
     if as_of < VERSIONED_SKILLS_SINCE:
-        old = {"object": "skill", "skill_id": skill.id, "has_blob": True, "name": shown["name"]}
-        return {**old, "description": shown["description"], "metadata": {}}
+        old = {"object": "skill", "skill_id": skill.id, "has_blob": skill.default in skill.uploaded}
+        return {**old, "name": shown["name"], "description": shown["description"], "metadata": {}}
     return {
         "id": skill.id,
         "name": shown["name"],

@@ -4,14 +4,17 @@ from __future__ import annotations
 
 from typing import Any
 
+from harness.api.project.tools import order_tool
 from harness.api.project.versions import Versioned, named_id
 from harness.core.exchange import Json
+from harness.core.loose_json import as_string
 
 TOOLBOX_VERSIONS_SINCE = "2026-09-18"
 """The day from which a toolbox is shown with its newest version and its last change (azure-ai-projects 2.7, typed)."""
 
 SKILLS_SINCE = "2026-05-29"
-"""The first day on which a version is shown with its skills; the last day without is 2026-04-15 (both recorded)."""
+"""The first day on which a version is shown with its skills and `object` stands last; the last one before is 2026-04-15
+(both recorded)."""
 
 
 def add_toolbox_version(toolbox: Versioned, name: str, now: int, body: Json, as_of: str) -> Json:
@@ -21,6 +24,7 @@ def add_toolbox_version(toolbox: Versioned, name: str, now: int, body: Json, as_
     number = str(toolbox.last_number)
     made = {
         "metadata": body.get("metadata") or {},
+        **_type_of("toolbox.version", as_of < SKILLS_SINCE),
         "id": f"{toolbox.id}:{number}",
         "name": name,
         "version": number,
@@ -29,7 +33,7 @@ def add_toolbox_version(toolbox: Versioned, name: str, now: int, body: Json, as_
         "tools": _stored(body.get("tools")),
         **({"skills": _stored(body.get("skills"))} if as_of >= SKILLS_SINCE else {}),
         **({"policies": body["policies"]} if body.get("policies") else {}),
-        "object": "toolbox.version",
+        **_type_of("toolbox.version", as_of >= SKILLS_SINCE),
     }
     return toolbox.add(now, made)
 
@@ -41,11 +45,23 @@ def render_toolbox(toolbox: Versioned, as_of: str) -> Json:
         if as_of >= TOOLBOX_VERSIONS_SINCE
         else {}
     )
-    named = {"id": toolbox.id, "name": toolbox.latest["name"]}
-    return {**named, **newer, "default_version": toolbox.default, "object": "toolbox"}
+    named = {"id": toolbox.id, "name": toolbox.latest["name"], **newer, "default_version": toolbox.default}
+    return {**_type_of("toolbox", as_of < SKILLS_SINCE), **named, **_type_of("toolbox", as_of >= SKILLS_SINCE)}
+
+
+def _type_of(name: str, is_here: bool) -> Json:
+    return {"object": name} if is_here else {}
 
 
 def _stored(tools: Any) -> list[Any]:
     """Tools or skills as they are stored."""
     listed = tools if isinstance(tools, list) else []
-    return [{"type": tool["type"], **tool} if isinstance(tool, dict) and "type" in tool else tool for tool in listed]
+    return [order_tool(_labelled(tool)) if isinstance(tool, dict) and "type" in tool else tool for tool in listed]
+
+
+def _labelled(tool: Json) -> Json:
+    """Name the server of Fabric IQ after its connection unless the tool does (recorded 2026-06-23, with .NET)."""
+    connection = as_string(tool.get("project_connection_id"))
+    if tool["type"] != "fabric_iq_preview" or not connection or "server_label" in tool:
+        return tool
+    return {**tool, "server_label": connection.rpartition("/")[2]}

@@ -21,11 +21,11 @@ PROJECT_TOOLS = frozenset(
     (
         *("a2a", "a2a_preview", "azure_ai_search", "azure_function", "bing_custom_search_preview", "bing_grounding"),
         *("browser_automation", "browser_automation_preview", "capture_structured_outputs"),
-        *("fabric_dataagent_preview", "openapi", "sharepoint_grounding_preview"),
+        *("fabric_dataagent_preview", "openapi", "reminder_preview", "sharepoint_grounding_preview"),
         *(*MEMORY_TOOLS, *SERVER_TOOLS),
     )
 )
-"""The types of tools that only a project has."""
+"""The types of tools that only a project has; of an agent with `reminder_preview` recorded 2026-07-01, with .NET."""
 _DESCRIBED = frozenset({"description", "name", "tool_configs"})
 PROJECT_MEMBERS: Mapping[str, frozenset[str]] = {
     **dict.fromkeys(("code_interpreter", "file_search", "image_generation"), _DESCRIBED),
@@ -37,12 +37,17 @@ PROJECT_DEFAULTS: Mapping[str, Json] = {"code_interpreter": {"container": {"type
 """What a project fills in where OpenAI requires a member: recorded 2026-02, shown in the response."""
 TOOL_ORDER: Mapping[str, tuple[str, ...]] = {
     "function": ("type", "name", "description", "parameters", "strict"),
+    "fabric_iq_preview": (
+        *("type", "project_connection_id", "server_label"),
+        *("require_approval", "name", "description"),
+    ),
     "file_search": ("type", "vector_store_ids", "max_num_results", "ranking_options", "filters"),
     "image_generation": (
         *("type", "n", "model", "quality", "size", "output_format", "output_compression", "moderation", "background"),
     ),
     "mcp": ("type", "server_label", "server_url", "require_approval"),
     "web_search_preview": ("type", "search_content_types", "user_location", "search_context_size"),
+    "work_iq_preview": ("type", "project_connection_id", "name", "description"),
 }
 """The order in which a project writes the members of a tool, by its type; of others the type stands first. Recorded 2026-02
 to 2026-06, in definitions and in responses."""

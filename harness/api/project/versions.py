@@ -21,7 +21,7 @@ class Versioned:
     """A named resource and its versions by their names, oldest first.
 
     `default` is the version that the bare name means, `last_number` the number of the last one that the service numbered,
-    `packages` are the bytes of versions that were uploaded.
+    `packages` are the bytes of versions, `uploaded` names those whose bytes came as files.
     """
 
     id: str = ""
@@ -31,6 +31,7 @@ class Versioned:
     last_number: int = 0
     versions: dict[str, Json] = field(default_factory=dict)
     packages: dict[str, bytes] = field(default_factory=dict)
+    uploaded: set[str] = field(default_factory=set)
 
     @property
     def latest(self) -> Json:

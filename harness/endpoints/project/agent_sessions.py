@@ -10,6 +10,7 @@ from urllib.parse import quote
 from harness.api.http.dialects import user_of
 from harness.api.operations import operation
 from harness.api.project.agent_sessions import (
+    FILE_PAGES_SINCE,
     AgentSession,
     encode_log,
     files_below,
@@ -128,9 +129,10 @@ def download_file(call: ApiCall) -> Answer:
 
 @operation("GET", f"{SESSION}/files", project=True)
 def list_files(call: ApiCall) -> Answer:
-    """List what is directly in a directory of a session, by default its home."""
+    """List what is directly in a directory of a session, by default its home; recorded: all of it, whatever the limit."""
     path = str(call.query.get("path") or ".")
-    return Answer(200, {"path": path, "entries": list_directory(_find(call), path)})
+    more = {"has_more": False} if call.world.as_of >= FILE_PAGES_SINCE else {}
+    return Answer(200, {"path": path, "entries": list_directory(_find(call), path), **more})
 
 
 @operation("DELETE", f"{SESSION}/files", project=True)

@@ -21,7 +21,8 @@ VERSION = f"{VERSIONS}/{{version}}"
 def create_version(call: ApiCall) -> Answer:
     """Add a version to a skill, from its content as JSON or from uploaded files: one zip, or several files."""
     name, body = call.params["name"], call.body
-    if call.request.headers.get("content-type", "").startswith(CONTENT_TYPE):
+    uploaded = call.request.headers.get("content-type", "").startswith(CONTENT_TYPE)
+    if uploaded:
         package = package_of(
             (file["filename"], content.read())
             for file, content in zip(body["files"], sent_files(call.request, "files"), strict=True)
@@ -30,7 +31,7 @@ def create_version(call: ApiCall) -> Answer:
     else:
         package, description = write_package(name, body["inline_content"]), body["inline_content"]["description"]
     default = str(body.get("default", "")).lower() == "true"
-    return Answer(200, put_skill(call.world, name, package, description, default=default))
+    return Answer(200, put_skill(call.world, name, package, description, default=default, uploaded=uploaded))
 
 
 @operation("POST", f"{SKILLS}:import", project=True, content="bytes")
@@ -38,17 +39,26 @@ def import_package(call: ApiCall) -> Answer:
     """Make a skill from a zip, which says its name; what clients up to azure-ai-projects 2.1 send (recorded)."""
     header = read_header(call.request.raw)
     name = header.get("name") or "skill"
-    put_skill(call.world, name, call.request.raw, header.get("description", ""))
+    put_skill(call.world, name, call.request.raw, header.get("description", ""), uploaded=True)
     shown = render_skill(call.store.skills[name], call.world.as_of)
     return Answer(201, {member: value for member, value in shown.items() if member != "metadata"})
+
+
+@operation("POST", SKILLS, project=True)
+def create(call: ApiCall) -> Answer:
+    """Make a skill of its texts, as clients of the time before skills had versions do (recorded 2026-04-16)."""
+    name, body = as_string(call.body["name"]), call.body
+    put_skill(call.world, name, write_package(name, body), as_string(body["description"]), default=True)
+    return Answer(201, render_skill(call.store.skills[name], call.world.as_of))
 
 
 @operation("GET", SKILLS, project=True)
 def list_skills(call: ApiCall) -> Answer:
     """List the skills, newest first unless `order=asc`."""
     shown = [render_skill(skill, call.world.as_of) for skill in call.store.skills.values()]
-    id_member = "id" if call.world.as_of >= VERSIONED_SKILLS_SINCE else "skill_id"
-    return Answer(200, page_list(shown, call.query, SKILL_LIST, None, id_member))
+    if call.world.as_of < VERSIONED_SKILLS_SINCE:
+        return Answer(200, page_list(shown, call.query, id_member="skill_id"))
+    return Answer(200, page_list(shown, call.query, SKILL_LIST, None))
 
 
 @operation("GET", SKILL, project=True)

@@ -173,7 +173,9 @@ class TestAFile:
         assert listed == {
             "path": "remote",
             "entries": [{"name": "a.txt", "size": 5, "is_directory": False, "modified_time": 0}],
+            "has_more": False,
         }
+        assert project.ask("GET", files, query={**V1, "path": "remote", "limit": "1"}).body == listed
         assert [(entry["name"], entry["is_directory"]) for entry in project.ask("GET", files).body["entries"]] == [
             ("remote", True)
         ]
@@ -212,3 +214,10 @@ def test_a_log_is_told_as_events(project: Project) -> None:
     lines = [orjson.loads(frame.partition("data: ")[2]) for frame in frames]
     assert (lines[0]["session_id"], lines[0]["session_state"], lines[0]["agent"]) == (id, "Running", "hosted")
     assert [line["message"] for line in lines if line.get("stream") == "stdout"] == ["POST /responses"]
+
+
+def test_a_hosted_agent_with_protocols_is_shown_with_none_by_the_old_name() -> None:
+    definition = {**HOSTED, "protocol_versions": [{"protocol": "responses", "version": "1.0.0"}]}
+    shown = Project().ask("POST", "/agents/hosted/versions", {"definition": definition}).body["definition"]
+    assert list(shown.items())[:2] == [("kind", "hosted"), ("container_protocol_versions", [])]
+    assert shown["protocol_versions"] == definition["protocol_versions"]

@@ -56,6 +56,8 @@ class TestTheEndpointOfAnAgent:
         assert agent["agent_endpoint"]["protocols"] == ["a2a"]
         assert agent["agent_endpoint"]["version_selector"] == patched["version_selector"]
         assert agent["agent_card"] == {"version": "1", "skills": []}
+        members = list(agent)
+        assert members.index("agent_card") + 1 == members.index("agent_endpoint")
         restored = project.ask("PATCH", "/agents/helper", {"agent_endpoint": None}, headers=MERGE).body
         assert restored["agent_endpoint"]["protocols"] == ["responses"]
 

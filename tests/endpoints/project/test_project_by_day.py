@@ -60,7 +60,38 @@ def test_a_toolbox(day: str, names_request: bool, has_skills: bool) -> None:
     assert ("skills" in project.ask("POST /toolboxes/mine/versions", {"tools": TOOLS}).body) == has_skills
 
 
+def test_a_toolbox_began_with_its_type() -> None:
+    project = ProjectClient(as_of="2026-04-14")
+    made = project.ask("POST /toolboxes/mine/versions", {"tools": TOOLS}).body
+    assert list(made)[:3] == ["metadata", "object", "id"]
+    assert list(project.get("/toolboxes/mine")) == ["object", "id", "name", "default_version"]
+
+
 class TestASkillBeforeItHadVersions:
+    def test_was_made_of_its_texts(self) -> None:
+        project = ProjectClient(as_of="2026-04-16")
+        empty = {"data": [], "first_id": "", "last_id": "", "has_more": False, "object": "list"}
+        assert list(project.get("/skills").items()) == list(empty.items())
+        made = project.ask("POST /skills", {"name": "sum", "description": "Adds.", "instructions": "Add."})
+        id = made.body["skill_id"]
+        skill = {"object": "skill", "skill_id": id, "has_blob": False, "name": "sum", "description": "Adds."}
+        assert made.status == 201
+        assert list(made.body.items()) == [*skill.items(), ("metadata", {})]
+        listed = project.get("/skills", limit="3", order="asc")
+        assert listed == {**empty, "data": [made.body], "first_id": id, "last_id": id}
+
+    def test_has_one_since_it_is_made(self) -> None:
+        project = ProjectClient(as_of="2026-05-28")
+        body = {"name": "sum", "description": "Adds.", "instructions": "Add."}
+        assert project.ask("POST /skills", body).rule == "skill_without_version"
+        assert project.get("/skills") == {
+            "object": "list",
+            "data": [],
+            "first_id": None,
+            "last_id": None,
+            "has_more": False,
+        }
+
     def test_was_changed_by_what_it_says(self) -> None:
         project = ProjectClient(as_of="2026-04-17")
         project.ask("POST /skills/s/versions", {"inline_content": {"description": "One.", "instructions": "Do."}})

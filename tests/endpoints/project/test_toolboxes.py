@@ -94,3 +94,24 @@ class TestAToolbox:
         listed = project.ask("POST /toolboxes/box/mcp", {"jsonrpc": "2.0", "id": 1, "method": "resources/list"})
         assert listed.body["result"] == {"resources": []}
         assert project.mock.world.problems == []
+
+
+@pytest.mark.parametrize("connection", ["fabric", "/subscriptions/s/connections/fabric"])
+def test_a_server_of_fabric_iq_is_named_after_its_connection(project: ProjectClient, connection: str) -> None:
+    tool = {"type": "fabric_iq_preview", "name": "iq", "project_connection_id": connection, "require_approval": "never"}
+    (stored,) = project.ask("POST /toolboxes/box/versions", {"tools": [tool]}).body["tools"]
+    assert list(stored.items()) == [
+        ("type", "fabric_iq_preview"),
+        ("project_connection_id", connection),
+        ("server_label", "fabric"),
+        ("require_approval", "never"),
+        ("name", "iq"),
+    ]
+    (labelled,) = project.ask("POST /toolboxes/box/versions", {"tools": [{**tool, "server_label": "x"}]}).body["tools"]
+    assert labelled["server_label"] == "x"
+
+
+def test_a_tool_of_work_iq_is_written_in_its_order(project: ProjectClient) -> None:
+    tool = {"type": "work_iq_preview", "name": "iq", "description": "Works.", "project_connection_id": "work"}
+    (stored,) = project.ask("POST /toolboxes/box/versions", {"tools": [tool]}).body["tools"]
+    assert list(stored) == ["type", "project_connection_id", "name", "description"]

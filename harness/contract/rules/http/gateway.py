@@ -104,19 +104,23 @@ def resource_not_found(request: Request) -> Iterator[Json]:
     yield {}
 
 
+NO_ROUTE = ApiError(
+    404,
+    "Not Found",
+    body_template={
+        "type": "https://tools.ietf.org/html/rfc9110#section-15.5.5",
+        "title": "{message}",
+        "status": "{status}",
+        "traceId": f"00-{'0' * 32}-{'0' * 16}-00",
+    },
+)
+"""What a project says of a path that it does not have."""
+
+
 @rule(
     on=NOT_AN_ENDPOINT,
     dialects=FOUNDRY,
-    error=ApiError(
-        404,
-        "Not Found",
-        body_template={
-            "type": "https://tools.ietf.org/html/rfc9110#section-15.5.5",
-            "title": "{message}",
-            "status": "{status}",
-            "traceId": f"00-{'0' * 32}-{'0' * 16}-00",
-        },
-    ),
+    error=NO_ROUTE,
     source=[reported("a public client of a Foundry project", "2026"), assumed("that a wrong method is told so too")],
     rejects=[Case({}, on=f"POST !{PROJECT_PATH}/openai/v1/response")],
     fix="Check the path: the project's endpoint, then `/openai/v1/…`.",

@@ -10,6 +10,7 @@ from harness.api.http.multipart import CONTENT_TYPE
 from harness.api.project.errors import project_error
 from harness.api.project.skills import VERSIONED_SKILLS_SINCE
 from harness.contract.rule import Source, WorldView, after, assumed, reported, rule
+from harness.contract.rules.http.gateway import NO_ROUTE
 from harness.contract.rules.project.resources import (
     MAKE_SKILL,
     MAKE_STORE,
@@ -19,6 +20,8 @@ from harness.contract.rules.project.resources import (
 from harness.core.exchange import Json, Request
 
 SKILL_UPDATE = "POST /skills/{name}"
+SKILL_CREATION = "POST /skills"
+_SKILL_MEMBERS: Mapping[str, type] = {"description": str, "instructions": str}
 MEMBERS: Mapping[str, Mapping[str, type]] = {
     "POST /memory_stores": {"name": str, "definition": dict},
     "POST /memory_stores/{name}:update_memories": {"scope": str},
@@ -31,10 +34,10 @@ MEMBERS: Mapping[str, Mapping[str, type]] = {
     "POST /toolboxes/{name}/versions": {"tools": list},
     "PATCH /toolboxes/{name}": {"default_version": str},
     SKILL_UPDATE: {"default_version": str},
+    SKILL_CREATION: {"name": str, **_SKILL_MEMBERS},
 }
 """The members that a body must have, by operation, and their types."""
 SKILL_VERSION = "POST /skills/{name}/versions"
-_SKILL_MEMBERS: Mapping[str, type] = {"description": str, "instructions": str}
 _NAMES: Mapping[type, str] = {
     str: "string",
     dict: "object",
@@ -44,6 +47,24 @@ _NAMES: Mapping[type, str] = {
     float: "number",
     type(None): "null",
 }
+
+
+@rule(
+    on=SKILL_CREATION,
+    dialects=FOUNDRY,
+    error=NO_ROUTE,
+    source=[
+        Source("typed", "azure-ai-projects 2.10: a skill is made by its first version"),
+        assumed("that the path of before is gone since the first day on which versions were recorded"),
+    ],
+    since=VERSIONED_SKILLS_SINCE,
+    rejects=[project_case(SKILL_CREATION, {"name": "mine", "description": "Helps.", "instructions": "Help."})],
+    accepts=[MAKE_SKILL],
+    fix="Make a version: `POST /skills/{name}/versions`; `as_of` a day before 2026-05-28 has the path.",
+)
+def skill_without_version(request: Request) -> Iterator[Json]:
+    """A skill is made by making its first version, since skills have versions."""
+    yield {}
 
 
 @rule(
