@@ -16,12 +16,16 @@ def page(
     """Make a page of `items` (oldest first) as a list object; `after` and `before` in the query are ids at its ends.
 
     `limit` is the default number of items of a page, `id_member` where an item has its id. Ids that the list does not have
-    count as absent; the rules of `cursors` refuse unknown ones.
+    count as absent; the rules of `cursors` refuse unknown ones. So does a `before` no later than `after`: recorded of a
+    Foundry project (2026-02-12), whose client for .NET sends both ends of the page that it has.
     """
     ordered = list(items) if query.get("order") == "asc" else list(reversed(items))
     places = {item[id_member]: index for index, item in enumerate(ordered)}
     after, before = (places.get(id) if isinstance(id := query.get(name), str) else None for name in ("after", "before"))
-    rest = ordered[0 if after is None else after + 1 : before]
+    first = 0 if after is None else after + 1
+    if after is not None and before is not None and before <= after:
+        before = None
+    rest = ordered[first:before]
     shown = rest[: _page_size(query.get("limit"), limit)]
     return list_object(shown, more=len(rest) > len(shown), id_member=id_member)
 
