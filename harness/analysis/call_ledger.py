@@ -15,8 +15,8 @@ import orjson
 from harness.analysis.collect_replies import ITEM_TYPES, ids_of_call, is_response, required_calls
 from harness.core.exchange import Exchange, Json
 from harness.core.loose_json import as_string, objects_in
-from harness.items.history import answered_call_id, conversation_id, input_items
 from harness.items.kind import CALL_OF_OUTPUT, CLIENT_CALL_NAMES
+from harness.items.transcript import answered_call_id, conversation_id, input_items
 
 CallOutput = tuple[str, bytes]
 """The `call_id` that an output answers, and its value as canonical JSON."""

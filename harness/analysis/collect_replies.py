@@ -16,8 +16,8 @@ from harness.api.statuses import ENDED_STATUSES
 from harness.core.exchange import Exchange, Json, Request
 from harness.core.loose_json import as_string
 from harness.core.replies import ModelReplies, ModelReply
-from harness.items.history import answered_call_id, input_items
 from harness.items.kind import CALL_OF_OUTPUT, CLIENT_CALL_NAMES
+from harness.items.transcript import answered_call_id, input_items
 
 ITEM_TYPES = {"messages": ("message",), "calls": (*CLIENT_CALL_NAMES, APPROVAL_REQUEST), "reasoning": ("reasoning",)}
 """The types of output items by the member of `ModelReply` that holds them; calls are those a client has to answer."""

@@ -11,7 +11,7 @@ from harness.analysis.lanes import INSTRUCTION_ROLES, HandOff, LaneExchange, ask
 from harness.core.exchange import Answer, Exchange, Json, Request
 from harness.core.loose_json import as_object, as_string, objects_in
 from harness.core.text.shorten import answer_error, item_text, summarize_item
-from harness.items.history import conversation_id, input_items
+from harness.items.transcript import conversation_id, input_items
 
 MAX_ITEMS = 12
 """How many of the new items of a request are shown, the last ones."""

@@ -17,7 +17,7 @@ from harness.analysis.agent_names import find_agent_name, heading_as_name, is_ne
 from harness.core.exchange import Exchange, Json, Request
 from harness.core.loose_json import as_object, as_string, objects_in
 from harness.core.text.shorten import item_text
-from harness.items.history import conversation_id, input_items
+from harness.items.transcript import conversation_id, input_items
 
 CLIENT_LANE = "client"
 PROBE_RULES = ("outside_the_api", "unknown_url")

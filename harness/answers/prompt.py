@@ -11,7 +11,7 @@ from harness.api.models import Model, Models
 from harness.api.multi_agent import enables_agents
 from harness.api.tokens import TOKENS_PER_TOOL, estimate_tokens
 from harness.core.exchange import Json
-from harness.items.history import Transcript, conversation_id
+from harness.items.transcript import Transcript, conversation_id
 
 TOOL_BRINGERS = frozenset({"additional_tools", "tool_search_output"})
 """The items with which a transcript adds to the tools of a response."""

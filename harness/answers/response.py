@@ -15,9 +15,9 @@ from harness.core.ids import Ids
 from harness.core.registry import suggest_name
 from harness.core.text.shorten import shorten
 from harness.ending import DEFAULT_ENDING, Ending
-from harness.items.history import input_items
 from harness.items.kind import Item, has_listed_status, render_item
 from harness.items.message import PART_DEFAULTS
+from harness.items.transcript import input_items
 
 TOOL_USAGE: Json = {
     "image_gen": {

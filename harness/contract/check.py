@@ -26,7 +26,7 @@ from harness.core.account import Organization
 from harness.core.dates import CONTRACT_DATE
 from harness.core.errors import ApiError
 from harness.core.exchange import Finding, Request
-from harness.items.history import Transcript
+from harness.items.transcript import Transcript
 
 IsExempt = Callable[[Rule, Mapping[str, Any], ApiError], bool]
 """Whether the World's overrides exempt a request, as it was sent, from a rule with these facts."""

@@ -27,7 +27,7 @@ from harness.contract.rules import AREAS, ITEMS_MEMBER, SHARED_RULES
 from harness.core.account import DEFAULT_ORGANIZATION
 from harness.core.dates import CONTRACT_DATE, days_of_change, is_valid_on, start_of_epoch
 from harness.core.exchange import Request
-from harness.items.history import Transcript
+from harness.items.transcript import Transcript
 
 BoundRule = tuple[Rule, RuleCheck]
 

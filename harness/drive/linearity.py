@@ -13,8 +13,8 @@ from harness.analysis.loss import Lost, losses_in_accepted
 from harness.core.exchange import Exchange, Json
 from harness.core.text.shorten import item_text, quote, summarize_item
 from harness.core.tool_runs import SentTurn, ToolRuns
-from harness.items.history import input_items
 from harness.items.kind import CALL_OF_OUTPUT
+from harness.items.transcript import input_items
 
 if TYPE_CHECKING:
     from harness.drive.chat import Chat

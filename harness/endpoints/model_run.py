@@ -24,8 +24,8 @@ from harness.contract.rules.request.limits import exceeds_window
 from harness.core.exchange import Json
 from harness.ending import Ending, failed, incomplete, split_ending
 from harness.items.agents import ROOT_AGENT, by_agent
-from harness.items.history import Transcript
 from harness.items.kind import ITEMS, Item, id_prefix, render_item
+from harness.items.transcript import Transcript
 from harness.world.api_call import ApiCall
 from harness.world.script import Taken
 from harness.world.store import PendingResponse

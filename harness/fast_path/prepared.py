@@ -27,7 +27,7 @@ from harness.core.account import Organization
 from harness.core.exchange import Json, ReceivedRequest, Request
 from harness.endpoints.request import read_request
 from harness.fast_path.repeat_cache import RepeatCache
-from harness.items.history import Transcript, find_references
+from harness.items.transcript import Transcript, find_references
 from harness.world.api_call import ApiCall, admit
 
 MAX_SETTINGS = 16 * 1024

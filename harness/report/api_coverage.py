@@ -23,8 +23,8 @@ from harness.contract.rule_plan import AREAS_BEFORE_SCHEMA, applicable_rules
 from harness.contract.schema import JSON_TYPES, allowed_types, deref, discriminator_values
 from harness.core.exchange import Exchange, Json, Request
 from harness.core.loose_json import as_object, as_string, objects_in
-from harness.items.history import input_items
 from harness.items.kind import ITEMS
+from harness.items.transcript import input_items
 
 Coverage = Mapping[str, frozenset[str]]
 """The covered names by dimension."""

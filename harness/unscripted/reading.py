@@ -14,7 +14,7 @@ from harness.api.tools import declared_tools, loaded_tools
 from harness.contract.check import drop_nulls
 from harness.core.exchange import Json
 from harness.core.loose_json import as_string
-from harness.items.history import Transcript, input_items
+from harness.items.transcript import Transcript, input_items
 from harness.world.api_call import ApiCall
 from harness.world.world import World
 

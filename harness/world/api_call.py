@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 from harness.answers.prompt import Prompt
 from harness.contract.check import Violation, check_request
 from harness.core.exchange import Request
-from harness.items.history import Transcript
+from harness.items.transcript import Transcript
 from harness.world.store import Store
 from harness.world.world import World
 

@@ -8,7 +8,7 @@ from re import Pattern
 from typing import Any
 
 from harness.core.exchange import Json, Request
-from harness.items.history import input_items
+from harness.items.transcript import input_items
 
 Matcher = str | Pattern[str] | Callable[[Any], bool] | Sequence[str]
 CONDITIONS = ("instructions", "tools", "model", "input", "user", "call_id", "agent")

@@ -22,7 +22,7 @@ from harness.api.resources.threads import Thread
 from harness.core.exchange import Json
 from harness.core.limits import oldest_beyond
 from harness.ending import DEFAULT_ENDING, Ending
-from harness.items.history import EMPTY_CHAIN, ItemChain, Transcript, conversation_id, resolve_transcript
+from harness.items.transcript import EMPTY_CHAIN, ItemChain, Transcript, conversation_id, resolve_transcript
 
 T = TypeVar("T")
 Table = MutableMapping[str, T]

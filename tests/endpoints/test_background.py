@@ -9,7 +9,7 @@ import pytest
 from harness.core.errors import ConfigError
 from harness.core.exchange import Answer
 from harness.items import function_call, message
-from harness.items.history import EMPTY_CHAIN
+from harness.items.transcript import EMPTY_CHAIN
 from tests.support.in_process import Client as Plain
 from tests.support.tools import functions
 

@@ -13,8 +13,8 @@ from harness.contract import schema
 from harness.contract.rules.request.input_items.pairing import call_needs_output, output_needs_call
 from harness.core.errors import RegistrationError
 from harness.items.examples import after_message
-from harness.items.history import EMPTY_CHAIN, Transcript
 from harness.items.kind import INPUT_ITEMS, ITEMS, id_prefix, input_item, item, item_from_wire, item_types
+from harness.items.transcript import EMPTY_CHAIN, Transcript
 from harness.live.conformance.questions import minimal_requests
 from harness.server.websocket.steering_events import owed_outputs
 from harness.world.scripting.lines import line_builders

@@ -6,7 +6,7 @@ import tracemalloc
 
 import pytest
 
-from harness.items.history import EMPTY_CHAIN, ItemChain
+from harness.items.transcript import EMPTY_CHAIN, ItemChain
 from harness.server.mock_api import MockApi
 from harness.world.store import empty_store
 from tests.support.in_process import Client

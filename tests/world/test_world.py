@@ -12,7 +12,7 @@ from harness.core.errors import ConfigError, ScriptError
 from harness.core.exchange import Answer, Request
 from harness.core.limits import Limits
 from harness.items import message
-from harness.items.history import EMPTY_CHAIN, ItemChain, conversation_id
+from harness.items.transcript import EMPTY_CHAIN, ItemChain, conversation_id
 from harness.world.api_call import ApiCall
 from harness.world.mock import Mock
 from harness.world.options import WorldOptions

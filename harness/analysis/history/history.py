@@ -39,7 +39,7 @@ from harness.contract.rule import CREATE_RESPONSE
 from harness.core.exchange import Exchange, Json
 from harness.core.loose_json import as_string, objects_in
 from harness.core.tool_runs import SentTurn
-from harness.items.history import conversation_id, input_items
+from harness.items.transcript import conversation_id, input_items
 
 RETRIEVE_RESPONSE = "GET /responses/{response_id}"
 CREATE_CONVERSATION = "POST /conversations"

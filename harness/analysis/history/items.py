@@ -14,8 +14,8 @@ from harness.analysis.lanes import INSTRUCTION_ROLES
 from harness.core.exchange import Json
 from harness.core.loose_json import as_string, objects_in
 from harness.core.text.shorten import quote
-from harness.items.history import answered_call_id
 from harness.items.kind import CALL_OF_OUTPUT, CLIENT_CALL_NAMES
+from harness.items.transcript import answered_call_id
 
 MESSAGE = "message"
 ItemKey = tuple[str, str]

@@ -18,7 +18,7 @@ from harness.core.exchange import Exchange, Json
 from harness.core.loose_json import as_object, as_string, objects_in
 from harness.core.text.shorten import quote
 from harness.core.tool_runs import ToolRun, ToolRuns
-from harness.items.history import input_items
+from harness.items.transcript import input_items
 
 MOST_VALUES = 1000
 """Values of a result that are compared, objects and lists included."""

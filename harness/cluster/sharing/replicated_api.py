@@ -10,7 +10,7 @@ from harness.core.account import DEFAULT_ORGANIZATION
 from harness.core.exchange import EMPTY_MAPPING, Answer, Request, Stray
 from harness.core.limits import UNLIMITED
 from harness.ending import DEFAULT_ENDING
-from harness.items.history import EMPTY_CHAIN
+from harness.items.transcript import EMPTY_CHAIN
 from harness.server.answering import check_and_answer
 from harness.server.keyed_worlds import key_of, opens_world
 from harness.server.mock_api import MockApi, key_at

@@ -19,7 +19,7 @@ from harness.core.delivery import Gate
 from harness.core.file_content import BYTES_AS_TEXT, InMemory, OnDisk
 from harness.core.garbage import paused_collection
 from harness.core.ids import Ids
-from harness.items.history import ItemChain
+from harness.items.transcript import ItemChain
 from harness.server.websocket.session import SocketSession
 from harness.world.world import World
 

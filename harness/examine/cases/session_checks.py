@@ -9,7 +9,7 @@ from harness.analysis.lanes import asks_model
 from harness.core.exchange import Exchange, Json
 from harness.core.text.shorten import pluralize, quote
 from harness.examine.case import Check, ObservedRun
-from harness.items.history import input_items
+from harness.items.transcript import input_items
 
 
 def repeats_nothing() -> Check:

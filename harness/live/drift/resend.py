@@ -19,7 +19,7 @@ from harness.api.http.providers import root_of
 from harness.cassettes.format.interaction import Interaction
 from harness.cassettes.format.recorded import Recorded
 from harness.core.exchange import Json
-from harness.items.history import conversation_id
+from harness.items.transcript import conversation_id
 from harness.live.client.http import select_headers
 from harness.live.client.paced import Sender
 from harness.live.client.websocket import WebSocketClient, handshake_problem

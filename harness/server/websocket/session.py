@@ -19,7 +19,7 @@ from harness.contract.rule import CREATE_RESPONSE, RULES
 from harness.core.delivery import Delivery
 from harness.core.edge import EdgeRecord
 from harness.core.exchange import Answer, Json, ReceivedRequest, Request
-from harness.items.history import conversation_id, input_items
+from harness.items.transcript import conversation_id, input_items
 from harness.server.api_observers import AnsweredRequest, ApiObserver
 from harness.server.websocket import steering_events
 from harness.server.websocket.steering_events import (

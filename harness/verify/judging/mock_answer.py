@@ -19,9 +19,9 @@ from harness.core.exchange import Answer, Json
 from harness.ending import RECORDED_ENDING, Ending, TurnLine
 from harness.endpoints import azure
 from harness.items import message
-from harness.items.history import conversation_id
 from harness.items.kind import ITEMS, Item, item_from_wire
 from harness.items.stream_grammar import Deltas
+from harness.items.transcript import conversation_id
 from harness.verify.judging.judge import rebuild_request
 from harness.verify.judging.presume import presume_agent
 from harness.world.api_call import ApiCall

@@ -14,7 +14,7 @@ from harness.answers.reader import strip_volatile
 from harness.api.http.dialects import AZURE_DIALECTS, OPENAI, agent_of
 from harness.cassettes.format.recorded import Recorded
 from harness.core.exchange import Json, Request
-from harness.items.history import conversation_id
+from harness.items.transcript import conversation_id
 from harness.verify.compare import Profile, describe_kind, map_strings
 from harness.verify.judging.unverifiable import has_unrecorded_history
 from harness.world.world import World

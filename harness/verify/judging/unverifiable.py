@@ -21,7 +21,7 @@ from harness.contract.rule import RULES, Rule
 from harness.contract.rules.http.beta import is_assistants_operation
 from harness.core.dates import is_uncertain_on
 from harness.core.exchange import Json, Request
-from harness.items.history import conversation_id
+from harness.items.transcript import conversation_id
 from harness.server.websocket.session import ENVELOPE_MEMBERS
 from harness.verify.judging.edited import explain_edited
 from harness.verify.remember import PRESUMED

@@ -24,8 +24,8 @@ from harness.contract.rules.project.agent_responses import (
 from harness.core.dates import CONTRACT_DATE, is_valid_on
 from harness.core.errors import ApiError
 from harness.core.exchange import Json, Request
-from harness.items.history import conversation_id
 from harness.items.kind import item_types
+from harness.items.transcript import conversation_id
 
 USER_MESSAGE: Json = {"role": "user", "content": [{"type": "input_text", "text": "hi"}]}
 ANSWER_WITHOUT_TYPE: Json = {"role": "assistant", "content": [{"type": "output_text", "text": "Hello."}]}

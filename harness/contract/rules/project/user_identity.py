@@ -13,7 +13,7 @@ from harness.contract.rule import Case, WorldView, after, assumed, documented, r
 from harness.contract.rules.example_requests import KEY_HEADERS, ON_FOUNDRY, PROJECT_PATH
 from harness.contract.rules.project.agents import CREATE_VERSION
 from harness.core.exchange import Json, Request
-from harness.items.history import conversation_id
+from harness.items.transcript import conversation_id
 
 ISOLATION_PAGE = "https://learn.microsoft.com/azure/foundry/agents/how-to/isolate-sessions-per-user"
 SINCE = "2026-06-27"

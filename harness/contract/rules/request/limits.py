@@ -12,7 +12,7 @@ from harness.core.account import Organization
 from harness.core.errors import ApiError
 from harness.core.exchange import Json, Request
 from harness.ending import WINDOW_EXCEEDED
-from harness.items.history import input_items
+from harness.items.transcript import input_items
 
 _VERIFY_HINT = (
     "Please go to: https://platform.openai.com/settings/organization/general and click on Verify Organization. If you just "

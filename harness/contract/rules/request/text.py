@@ -10,7 +10,7 @@ from harness.contract.meta_schema import find_schema_problem
 from harness.contract.rule import after, reported, rule
 from harness.core.errors import ApiError
 from harness.core.exchange import Json, Request
-from harness.items.history import Transcript
+from harness.items.transcript import Transcript
 
 
 def _text_format(request: Request) -> Json:

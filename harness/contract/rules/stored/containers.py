@@ -11,8 +11,8 @@ from harness.contract.rules.example_requests import ANY_UPLOAD, CREATE_CONTAINER
 from harness.core.errors import ApiError
 from harness.core.exchange import Json, Request
 from harness.items.code import code_interpreter_call
-from harness.items.history import Transcript
 from harness.items.message import message
+from harness.items.transcript import Transcript
 
 CONTAINER_PATH = "/containers/{container_id}"
 CREATE_FILE = f"POST {CONTAINER_PATH}/files"

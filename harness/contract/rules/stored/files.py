@@ -10,7 +10,7 @@ from harness.contract.rules.request.input_items.media_parts import find_part_tex
 from harness.core.account import Organization
 from harness.core.errors import ApiError
 from harness.core.exchange import Json, Request
-from harness.items.history import input_items
+from harness.items.transcript import input_items
 
 NOT_DOWNLOADABLE = ("assistants", "user_data")
 """Purposes whose files cannot be downloaded; for other purposes no refusal is known."""

@@ -12,7 +12,7 @@ from harness.contract.rules.request.shape import PROBE_ADDRESS, PROBE_DATE
 from harness.core.account import Organization
 from harness.core.errors import ApiError
 from harness.core.exchange import Json, Request
-from harness.items.history import conversation_id
+from harness.items.transcript import conversation_id
 
 CREATE_CONVERSATION = Case({}, on="POST /conversations")
 

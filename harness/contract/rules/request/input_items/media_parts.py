@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from harness.core.exchange import Json, Request
-from harness.items.history import input_items
+from harness.items.transcript import input_items
 
 CHECKED_CHARACTERS = 64
 """Characters of base64 of which the alphabet is checked: a picture is decoded after that, a file is not."""

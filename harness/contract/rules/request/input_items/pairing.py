@@ -11,9 +11,9 @@ from harness.contract.rules.example_requests import CALL, HI, OUTPUT
 from harness.core.errors import ApiError
 from harness.core.exchange import Json, Request
 from harness.items import function_call, message
-from harness.items.history import Transcript
 from harness.items.image import ONE_PIXEL_PNG
 from harness.items.kind import CALL_OF_OUTPUT, CLIENT_CALL_NAMES
+from harness.items.transcript import Transcript
 
 APPROVAL_REQUEST: Json = {
     "type": "mcp_approval_request",

@@ -9,7 +9,7 @@ from harness.contract.rules.request.shape import PROBED
 from harness.core.errors import ApiError
 from harness.core.exchange import Json, Request
 from harness.items import function_call, message, reasoning
-from harness.items.history import Transcript
+from harness.items.transcript import Transcript
 
 shape(
     __name__,

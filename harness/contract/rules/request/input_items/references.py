@@ -17,7 +17,7 @@ from harness.contract.rules.example_requests import CALL, HI, OUTPUT
 from harness.core.errors import ApiError
 from harness.core.exchange import Json, Request
 from harness.items import message, reasoning
-from harness.items.history import Transcript
+from harness.items.transcript import Transcript
 
 _STORE_HINT = (
     " Items are not persisted when `store` is set to false. Try again with `store` set to true, or remove this item from "

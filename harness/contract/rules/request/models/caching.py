@@ -8,7 +8,7 @@ from harness.contract.rule import WorldView, assumed, documented, reported, rule
 from harness.contract.rules.request.models.family import FAMILY, family_of
 from harness.core.errors import ApiError
 from harness.core.exchange import Json, Request
-from harness.items.history import input_items
+from harness.items.transcript import input_items
 
 _GUIDE = documented(
     "https://developers.openai.com/api/docs/guides/prompt-caching: models from gpt-5.6 on alone", "2026-07-19"

@@ -9,7 +9,7 @@ from harness.contract.rule import Case, assumed, recorded, reported, rule
 from harness.core.account import Organization
 from harness.core.errors import ApiError
 from harness.core.exchange import Json, Request
-from harness.items.history import Transcript, input_items
+from harness.items.transcript import Transcript, input_items
 
 SOL = "gpt-5.6-sol"
 FUNCTION_TOOL: Json = {"type": "function", "name": "f", "parameters": {"type": "object", "properties": {}}}

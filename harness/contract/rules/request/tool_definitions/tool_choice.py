@@ -9,7 +9,7 @@ from harness.api.http.dialects import agent_of
 from harness.contract.rule import Case, assumed, recorded, reported, rule
 from harness.core.errors import ApiError
 from harness.core.exchange import Json, Request
-from harness.items.history import input_items
+from harness.items.transcript import input_items
 
 AREA = "tools"
 FUNCTION_TOOL: Json = {"type": "function", "name": "f"}

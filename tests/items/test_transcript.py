@@ -6,7 +6,7 @@ from hypothesis import strategies as st
 
 from harness.api.tokens import estimate_tokens
 from harness.items import message
-from harness.items.history import EMPTY_CHAIN, ItemChain, Transcript, collect_calls, collect_outputs
+from harness.items.transcript import EMPTY_CHAIN, ItemChain, Transcript, collect_calls, collect_outputs
 from harness.server.mock_api import MockApi
 from tests.support.in_process import post
 
