@@ -7,7 +7,6 @@ import os
 import re
 import shlex
 import shutil
-import socket
 import sys
 import tomllib
 from pathlib import Path
@@ -145,7 +144,7 @@ class TestTheImage:
             json.loads(re.findall(rf"^{name} (\[.*\])$", self.TEXT, re.M)[-1])
             for name in ("ENTRYPOINT", "CMD", "HEALTHCHECK .*CMD")
         )
-        port = free_port()
+        port = str(processes.free_port())
         assert entry == ["harness"]
         served = [sys.executable, "-m", *entry, *(port if word == "8080" else word for word in command)]
         healthy = [sys.executable, *(word.replace(":8080/", f":{port}/") for word in check[1:])]
@@ -184,9 +183,3 @@ class TestTheImage:
 def traces_of(folder: Path) -> list[str]:
     """Return the tests whose traces are beside the reports, as the viewer reads them."""
     return [read_trace(file).case.row.name for file in list_traces([folder / "reports/traces"])]
-
-
-def free_port() -> str:
-    with socket.socket() as listener:
-        listener.bind(("127.0.0.1", 0))
-        return str(listener.getsockname()[1])

@@ -97,11 +97,7 @@ async def test_a_human_decides_while_the_run_is_put_away(mock, ops, approve, out
     result = await ops.run(agent)
     assert (len(result.interruptions), ops.deployed, len(mock.exchanges)) == (1, [], 1)
     state = await RunState.from_json(agent, json.loads(json.dumps(result.to_state().to_json())))
-    item = state.get_interruptions()[0]
-    if approve:
-        state.approve(item)
-    else:
-        state.reject(item)
+    (state.approve if approve else state.reject)(state.get_interruptions()[0])
     result = await ops.run(agent, state)
     assert (result.final_output, ops.deployed) == (output, deployed)
     assert [(entry.approve, entry.executed) for entry in mock.approvals] == [(approve, len(deployed))]

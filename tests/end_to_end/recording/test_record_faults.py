@@ -22,6 +22,7 @@ from harness.server.mock_api import MockApi
 from tests.support.processes import free_port, is_listening, spawn, wait_until
 from tests.support.servers.live_server import over_tls
 
+pytestmark = pytest.mark.slow
 RECORD = """
 import sys
 from harness.cassettes.recording import writer
@@ -97,7 +98,6 @@ def recorded(file: Path) -> int:
 
 
 class TestARecorder:
-    @pytest.mark.slow
     def test_that_is_killed_leaves_what_it_had_written_so_far(self, live, file):
         with recorder(live, file, asking(3, rest=30)) as child:
             assert soon(lambda: recorded(file) == 3)
@@ -107,7 +107,6 @@ class TestARecorder:
         assert record(live, file, asking())[0] == 0
         assert [entry.name for entry in file.parent.iterdir()] == ["a.yaml"]
 
-    @pytest.mark.slow
     def test_whose_terminal_is_closed_ends_as_if_interrupted(self, live, file):
         with recorder(live, file, asking(2, rest=30)) as child:
             assert soon(lambda: recorded(file) == 2)
@@ -116,14 +115,12 @@ class TestARecorder:
         assert (code, f"2 exchanges in {file}" in errors) == (128 + signal.SIGHUP, True)
         assert [entry.name for entry in file.parent.iterdir()] == ["a.yaml"]
 
-    @pytest.mark.slow
     def test_below_nohup_goes_on(self, live, file):
         with recorder(live, file, asking(2, rest=1), lambda: signal.signal(signal.SIGHUP, signal.SIG_IGN)) as child:
             assert soon(lambda: recorded(file) == 2)
             child.send_signal(signal.SIGHUP)
             assert result(child)[0] == 0
 
-    @pytest.mark.slow
     def test_whose_messages_nobody_reads_goes_on(self, live, file):
         read, write = os.pipe()
         os.close(read)
@@ -132,7 +129,6 @@ class TestARecorder:
             assert child.wait(30) == 0
         assert recorded(file) == 1
 
-    @pytest.mark.slow
     def test_beside_another_one_is_refused(self, live, file):
         with recorder(live, file, asking(1, rest=30)) as first:
             assert soon(lambda: recorded(file) == 1)
@@ -142,7 +138,6 @@ class TestARecorder:
             first.terminate()
             assert result(first)[0] == 128 + signal.SIGTERM
 
-    @pytest.mark.slow
     def test_beside_another_one_in_a_folder_gets_another_name(self, live, tmp_path):
         with recorder(live, tmp_path, asking(1, rest=30)) as first:
             assert soon(lambda: list(tmp_path.glob("*.yaml")))
@@ -151,7 +146,6 @@ class TestARecorder:
             result(first)
         assert len(list(tmp_path.iterdir())) == 2
 
-    @pytest.mark.slow
     def test_that_may_not_write_so_much_leaves_the_old_file(self, live, file):
         assert record(live, file, asking())[0] == 0
         before, most = file.read_bytes(), file.stat().st_size // 2  # not even the first exchange
@@ -171,7 +165,6 @@ class TestARecorder:
         assert [entry.name for entry in file.parent.iterdir()] == ["a.yaml"]
 
 
-@pytest.mark.slow
 def test_a_recording_is_replayed_though_nobody_reads_the_output(live, file):
     assert record(live, file, asking())[0] == 0
     port, (read, write) = free_port(), os.pipe()

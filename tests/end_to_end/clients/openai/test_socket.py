@@ -26,6 +26,12 @@ LIMITS = ResponsesWebSocketLimits(
 )
 
 
+def ask(connection: Any, **body: Any) -> Any:
+    """Send a request, and return the event that ends its answer."""
+    connection.response.create(**{"model": MODEL, "input": "hi", **body})
+    return answered(connection)[-1]
+
+
 def answered(connection: Any) -> list[Any]:
     """Return the events up to the one that ends an answer."""
     events = []
@@ -49,14 +55,11 @@ def test_a_response_is_streamed_event_by_event(mock, client):
 def test_a_chain_of_what_is_not_stored_lives_as_long_as_its_connection(mock, client):
     mock.script(function_call("get_weather", {"city": "Oslo"}), message("4 degrees."))
     with client.responses.connect() as connection:
-        connection.response.create(model=MODEL, input="Weather?", tools=[WEATHER], store=False)
-        first = answered(connection)[-1].response
-        connection.response.create(model=MODEL, input=outputs(first), previous_response_id=first.id, store=False)
-        second = answered(connection)[-1].response
+        first = ask(connection, input="Weather?", tools=[WEATHER], store=False).response
+        second = ask(connection, input=outputs(first), previous_response_id=first.id, store=False).response
     assert second.output_text == "4 degrees."
     with mock.refuses("previous_response_not_found"), client.responses.connect() as connection:
-        connection.response.create(model=MODEL, input="hi", previous_response_id=second.id, store=False)
-        refused = answered(connection)[-1]
+        refused = ask(connection, previous_response_id=second.id, store=False)
     assert (refused.status, refused.error.code) == (400, "previous_response_not_found")
     assert [exchange.request.method for exchange in mock.exchanges] == ["WS"] * 3
 
@@ -65,10 +68,8 @@ def test_a_refusal_is_an_event_and_the_connection_goes_on(mock, client):
     mock.script(message("ok"))
     with client.responses.connect() as connection:
         with mock.refuses("number_above_maximum") as expected:
-            connection.response.create(model=MODEL, input="hi", temperature=3)
-            refused = answered(connection)[-1]
-        connection.response.create(model=MODEL, input="hi")
-        assert answered(connection)[-1].response.output_text == "ok"
+            refused = ask(connection, temperature=3)
+        assert ask(connection).response.output_text == "ok"
     assert (refused.type, refused.status, refused.error.param) == ("error", 400, "temperature")
     assert expected.exchange is mock.exchanges[0]
 
@@ -105,15 +106,14 @@ def test_a_warm_up_prepares_the_first_turn(mock, client):
     with client.responses.connect() as connection:
         connection.send({"type": "response.create", "model": MODEL, "instructions": "Be kind.", "generate": False})
         warm = answered(connection)[-1].response
-        connection.response.create(model=MODEL, input="hi", previous_response_id=warm.id)
-        assert (warm.output, answered(connection)[-1].response.output_text) == ([], "Hello.")
+        first = ask(connection, previous_response_id=warm.id).response
+    assert (warm.output, first.output_text) == ([], "Hello.")
 
 
 def test_a_steered_response_is_followed_by_another(mock, client):
     mock.script(message("A long plan."), message("A short plan."))
     with client.responses.connect() as connection:
-        connection.response.create(model=GPT6, input="Draft a plan.")
-        first = answered(connection)[-1].response
+        first = ask(connection, model=GPT6, input="Draft a plan.").response
         connection.response.steer(previous_response_id=first.id, input="Keep it small.")
         accepted, *rest = answered(connection)
     assert (accepted.type, accepted.steer.previous_response_id) == ("response.steer.accepted", first.id)
