@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 
+import harness.endpoints  # noqa: F401  (registers every operation)
 from harness.contract.check import check, drop_nulls, named_rules, rule_for
 from harness.contract.rule import RULES, assumed, rule
 from harness.contract.schema import load, root_names, schemas_directory
