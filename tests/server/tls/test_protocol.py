@@ -90,6 +90,16 @@ def test_a_websocket_is_answered(server: Server, trusting: ssl.SSLContext) -> No
             pass
 
 
+def test_no_ticket_follows_the_handshake(server: Server, trusting: ssl.SSLContext) -> None:
+    """A client that reads and sends in two threads may lose its connection at one."""
+    plain = socket.create_connection((server.host, server.port), 10)
+    with trusting.wrap_socket(plain, server_hostname=server.host) as wire:
+        wire.sendall(b"GET /_harness/health HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n")
+        assert wire.recv(1 << 16).startswith(b"HTTP/1.1 200 ")
+        assert wire.session is not None
+        assert not wire.session.has_ticket
+
+
 def test_an_answer_may_be_cut(server: Server, client: openai.OpenAI) -> None:
     with client.with_options(api_key="sk-cut") as other:
         other.models.list()
