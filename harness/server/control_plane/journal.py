@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import asdict, replace
-from typing import Literal
+from typing import Any, Literal
 
 from fastapi import Request
 
@@ -12,6 +12,7 @@ from harness.analysis.loss_policy import read_loss_policy
 from harness.analysis.receivers import mistakes_of
 from harness.contract.rule import RULES
 from harness.core.exchange import Json
+from harness.core.file_content import BYTES_AS_TEXT, OnDisk
 from harness.server.control_plane.requests import api_of, mock_of
 from harness.server.judgement import Permitted, judge_world
 from harness.world.mock import Mock
@@ -32,12 +33,18 @@ async def exchanges(request: Request) -> list[Json]:
                 "body": exchange.request.body,
             },
             "status": exchange.status,
-            # The bytes of a file become a text, a character a byte.
-            "answer": body.decode("latin-1") if isinstance(body := exchange.answer.body, bytes) else body,
+            "answer": _show_body(exchange.answer.body),
             "rule": exchange.answer.rule,
         }
         for exchange in mock_of(request).exchanges
     ]
+
+
+def _show_body(body: Any) -> Any:
+    """Show the bytes of a file as a text, a character a byte; of one on disk only their number."""
+    if isinstance(body, OnDisk):
+        return str(body)
+    return body.decode(BYTES_AS_TEXT) if isinstance(body, bytes) else body
 
 
 async def unused(request: Request) -> Json:

@@ -68,10 +68,11 @@ def test_a_large_file_is_on_disk_and_the_same_when_it_is_read(server: Server) ->
 
 def test_the_journal_says_how_large_it_is(server: Server) -> None:
     size = MAX_IN_MEMORY + 1
-    upload(server, b"x" * size)
+    made = upload(server, b"x" * size).json()
+    httpx.get(f"{server.base_url}/files/{made['id']}/content", headers=HEADERS)
     origin = server.base_url.removesuffix("/v1")
-    (exchange,) = httpx.get(f"{origin}/_harness/exchanges", headers=HEADERS).json()
-    assert exchange["request"]["body"]["file"]["data"] == f"({size} bytes)"
+    uploaded, downloaded = httpx.get(f"{origin}/_harness/exchanges", headers=HEADERS).json()
+    assert uploaded["request"]["body"]["file"]["data"] == downloaded["answer"] == f"({size} bytes)"
 
 
 @pytest.mark.parametrize("size", [1, LARGE_FORM - 500, LARGE_FORM + 1, MAX_IN_MEMORY])
