@@ -9,10 +9,11 @@ from harness.answers.prompt import Prompt, estimate_settings_tokens
 from harness.answers.response import render_input_items, with_billing
 from harness.answers.writer import render_events
 from harness.api.encrypted_content import ContentOwner, make_encrypted_content
-from harness.api.http.dialects import FOUNDRY
+from harness.api.http.dialects import FOUNDRY, user_of
 from harness.api.include import filter_page, filter_stored_items
 from harness.api.operations import ITEM_LIST, Cursors, operation
 from harness.api.paging import page
+from harness.api.project.agents import page_of
 from harness.api.tokens import make_usage
 from harness.contract.check import drop_nulls
 from harness.core.exchange import Answer, Json, Request
@@ -82,6 +83,33 @@ def _discard_if_cut(run: PendingResponse, lines: Sequence[TurnLine]) -> PendingR
     """Discard a run whose answer may be cut: it ends when the client hangs up, unless in the background (assumed)."""
     goes_on = not ends_early(lines) or run.initial_response.get("background")
     return run if goes_on else run._replace(is_stored=False, conversation=None)
+
+
+LIST_RESPONSES = "GET /responses"
+
+
+@operation("GET", "/responses", project_only=True)
+def list_all(call: ApiCall) -> Answer:
+    """List the responses that a Foundry project has stored, newest first unless `order=asc`.
+
+    Recorded 2026-01-30 and 2026-04-14, of a `conversation_id` too; Microsoft's client for .NET can also ask for those of an
+    `agent_name` or an `agent_id`, `name:version`. Of a request for a user only those that were made for the same one.
+    """
+    listed = [stored.response for stored in call.store.responses.values() if _is_asked_for(stored.response, call)]
+    return Answer(200, page_of(listed, call.query))
+
+
+def _is_asked_for(response: Json, call: ApiCall) -> bool:
+    id, query = response["id"], call.query
+    agent = call.store.azure_members.get(id, {}).get("agent") or {"name": "", "version": ""}
+    conversation = (response.get("conversation") or {}).get("id", "")
+    values = {
+        "agent_name": agent["name"],
+        "agent_id": f"{agent['name']}:{agent['version']}",
+        "conversation_id": conversation,
+    }
+    is_own = call.store.owners.get(id, "") == user_of(call.request)
+    return is_own and all(query.get(name) in (None, "", value) for name, value in values.items())
 
 
 @operation("GET", "/responses/{response_id}", query="RetrieveResponse", answer="Response")

@@ -24,7 +24,7 @@ class TestAResponse:
             *("parallel_tool_calls", "agent_reference", "content_filters"),
         ]
 
-    def test_had_others_before_2026_02_20(self) -> None:
+    def test_had_others_before_2026_02_13(self) -> None:
         body = Project(OLD_DAY).respond().body
         assert list(body) == [
             *("metadata", "temperature", "top_p", "user", "service_tier", "top_logprobs", "model", "reasoning"),
@@ -89,6 +89,81 @@ class TestAResponse:
         assert body["usage"]["input_tokens_details"].keys() == {"cached_tokens"}
         assert body["prompt_cache_retention"] == "in_memory"
         assert project.respond(prompt_cache_retention="24h").body["prompt_cache_retention"] == "24h"
+
+
+class TestAListOfResponses:
+    """`GET /responses`, which only a project has. Recorded 2026-01-30 and 2026-04-14."""
+
+    def ask(self, project: Project, **query: str) -> Answer:
+        return project.ask("GET", "/responses", None, **query)
+
+    def test_has_what_was_stored_newest_first(self) -> None:
+        project = Project()
+        made = [project.respond().body["id"], project.respond("helper").body["id"]]
+        project.respond(store=False)
+        listed = self.ask(project).body
+        assert ([response["id"] for response in listed["data"]], listed["first_id"]) == (made[::-1], made[1])
+        assert list(listed) == ["data", "first_id", "last_id", "has_more", "object"]
+        assert [response["id"] for response in self.ask(project, order="asc", limit="1").body["data"]] == made[:1]
+
+    def test_is_narrowed_to_a_conversation_or_an_agent(self) -> None:
+        project = Project()
+        conversation = project.ask("POST", "/conversations", {}).body["id"]
+        by_model, by_agent = project.respond(conversation=conversation), project.respond("helper")
+        for query, expected in (
+            ({"conversation_id": conversation}, [by_model.body["id"]]),
+            ({"agent_name": "helper"}, [by_agent.body["id"]]),
+            ({"agent_id": "helper:1"}, [by_agent.body["id"]]),
+            ({"agent_id": "helper:2"}, []),
+        ):
+            assert [response["id"] for response in self.ask(project, **query).body["data"]] == expected
+
+    def test_has_those_of_one_user(self) -> None:
+        project = Project(NEW_DAY)
+        alice = {"x-ms-user-identity": "alice"}
+        asked = project.ask("POST", "/responses", {"model": "gpt-4o", "input": "hi"}, headers=alice)
+        listed = project.ask("GET", "/responses", headers=alice).body["data"]
+        assert ([response["id"] for response in listed], self.ask(project).body["data"]) == ([asked.body["id"]], [])
+
+    def test_names_the_model_and_the_partition_of_each_item(self) -> None:
+        project = Project("2026-04-14")
+        made = project.respond("helper").body
+        [listed] = self.ask(project).body["data"]
+        assert list(listed) == [
+            *("metadata", "top_logprobs", "temperature", "top_p", "service_tier", "model", "background", "tools"),
+            *("tool_choice", "truncation", "id", "object", "status", "created_at", "error", "incomplete_details"),
+            *("output", "instructions", "usage", "parallel_tool_calls", "agent_reference"),
+        ]
+        [item] = listed["output"]
+        assert list(item) == [
+            *("type", "id", "agent_reference", "response_id", "partition_key", "role", "content", "status")
+        ]
+        assert item["partition_key"] == made["id"].removeprefix("resp_")[:18]
+        assert (made["model"], listed["model"]) == ("gpt-4o", "gpt-4o-2024-08-06")
+        assert listed["usage"] == {
+            **made["usage"],
+            "input_tokens_details": None,
+            "output_tokens_details": None,
+            "input_token_details": {"cached_tokens": 0},
+            "output_token_details": {"reasoning_tokens": 0},
+        }
+
+    def test_had_other_members_before_2026_02_13(self) -> None:
+        project = Project("2026-01-30")
+        project.respond()
+        [listed] = self.ask(project).body["data"]
+        assert list(listed)[-4:] == ["usage", "parallel_tool_calls", "conversation", "structured_inputs"]
+        assert list(listed["output"][0])[:5] == ["type", "id", "created_by", "partition_key", "status"]
+
+    def test_is_no_part_of_openais_api(self) -> None:
+        answer = Project().ask("GET", "/responses", None, root="/v1", headers={"authorization": "Bearer mine"})
+        assert answer.status == 405
+
+    def test_says_how_much_was_reasoned_where_that_was_settled(self) -> None:
+        project = Project("2026-04-14")
+        project.respond()
+        project.ask("POST", "/responses", {"model": "gpt-5.2", "input": "hi", "reasoning": {"effort": "low"}})
+        assert [response.get("reasoning") for response in self.ask(project).body["data"]] == [{"effort": "low"}, None]
 
 
 class TestATool:
@@ -157,7 +232,7 @@ class TestAnItem:
 
 
 class TestAConversation:
-    def test_has_its_time_last_since_2026_02_20(self) -> None:
+    def test_has_its_time_last_since_2026_02_13(self) -> None:
         made = {day: list(Project(day).ask("POST", "/conversations", {}).body) for day in (OLD_DAY, NEW_DAY)}
         assert made == {
             OLD_DAY: ["id", "object", "created_at", "metadata"],

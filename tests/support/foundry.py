@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any
 
 import orjson
 
 from harness.api.project.agents import new_version
-from harness.core.exchange import Answer, Json, ReceivedRequest
+from harness.core.exchange import EMPTY_MAPPING, Answer, Json, ReceivedRequest
 from harness.items import message
 from harness.server.mock_api import MockApi
 
@@ -38,11 +39,18 @@ class Project:
         made = new_version(versions, name, {"definition": definition}, 0, world.as_of, world.ids)
         world.store.agents[name] = [*versions, made]
 
-    def ask(self, method: str, path: str, body: Any = None, root: str = PROJECT, **query: str) -> Answer:
+    def ask(
+        self,
+        method: str,
+        path: str,
+        body: Any = None,
+        root: str = PROJECT,
+        headers: Mapping[str, str] = EMPTY_MAPPING,
+        **query: str,
+    ) -> Answer:
         raw = b"" if body is None else orjson.dumps(body)
-        return self.api.handle(
-            ReceivedRequest(method, root + path, {"api-key": "mine", "content-type": "application/json"}, query, raw)
-        )
+        sent = {"api-key": "mine", "content-type": "application/json", **headers}
+        return self.api.handle(ReceivedRequest(method, root + path, sent, query, raw))
 
     def respond(self, agent: str = "", **more: Any) -> Answer:
         by: Json = {"agent_reference": {**HELPER, "name": agent}} if agent else {"model": "gpt-4o"}

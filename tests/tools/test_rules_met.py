@@ -42,6 +42,7 @@ RECORDED_ELSEWHERE = {
     "message_not_found",
     "outputs_not_expected",
     "path_ids",
+    "project_conversation_items",
     "project_conversation_not_found",
     "run_not_found",
     "run_step_not_found",

@@ -28,6 +28,7 @@ from harness.endpoints.azure.headers import add_headers
 from harness.endpoints.azure.objects import show_object, tell_whole
 from harness.endpoints.azure.responses import View
 from harness.endpoints.project.agent_sessions import note_request
+from harness.endpoints.responses import LIST_RESPONSES
 from harness.world.api_call import ApiCall
 from harness.world.world import World
 
@@ -89,6 +90,9 @@ def _kind_of(origin: Json) -> AgentKind:
 
 def _show_other(answer: Answer, request: Request, world: World) -> Answer:
     """Show an answer without a response as the dialect has it: a project's objects have an order of their own."""
+    if request.operation == LIST_RESPONSES:
+        listed = [_view_of(response["id"], world).show_listed(response) for response in answer.body["data"]]
+        return answer._replace(body={**answer.body, "data": listed})
     schema = OPERATIONS[request.operation].answer_schema
     if request.dialect != FOUNDRY or answer.status != 200 or schema is None:
         return answer
@@ -96,11 +100,14 @@ def _show_other(answer: Answer, request: Request, world: World) -> Answer:
     makers = _find_makers(request.params.get("conversation_id"), world)
 
     def render_item(item: Json) -> Json:
-        id = makers.get(item.get("id"), "")
-        return View(FOUNDRY, world.as_of, world.store.azure_members.get(id, {}), id).show_item(item)
+        return _view_of(makers.get(item.get("id"), ""), world).show_item(item)
 
     shown = show_object(schema, answer.body, world.as_of, request.method == "GET", render_item)
     return answer._replace(body=shown, status=201 if made else 200)
+
+
+def _view_of(id: str, world: World) -> View:
+    return View(FOUNDRY, world.as_of, world.store.azure_members.get(id, {}), id)
 
 
 def _find_makers(conversation: str | None, world: World) -> Mapping[str | None, str]:

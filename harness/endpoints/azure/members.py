@@ -11,9 +11,9 @@ from typing import NamedTuple
 
 from harness.api.project.tools import TOOL_ORDER
 
-REWRITTEN = "2026-02-20"
-"""The first recorded day of the answers of a project in their present form."""
-BEFORE = "2026-02-19"
+REWRITTEN = "2026-02-13"
+"""The day since which a project answers in its present form: on the day before some regions did, others did not."""
+BEFORE = "2026-02-12"
 
 
 class Member(NamedTuple):
@@ -62,6 +62,12 @@ PROJECT_RESPONSE = (
     *_if_set("content_filters", since="2026-05-22"),
 )
 """A response as JSON, by a model or a prompt agent."""
+NOT_LISTED = frozenset({"prompt_cache_retention", "text", "completed_at", "content_filters"})
+LISTED_RESPONSE = (
+    *(member for member in PROJECT_RESPONSE if member.name not in NOT_LISTED),
+    *_always("structured_inputs", until=BEFORE),
+)
+"""A response in the list of a project's responses. Recorded 2026-01-30 and 2026-04-14."""
 WORKFLOW_RESPONSE = (
     *_always("metadata"),
     *_always("temperature", "top_p", "user", until=BEFORE),
@@ -150,7 +156,11 @@ HOSTED_ITEM_END = ("response_id", "agent_reference")
 """The members with which an item of a hosted agent ends. Recorded 2026-07-01."""
 OLD_ITEM_HEAD = ("type", "id", "status")
 OLD_ITEM_END = ("created_by",)
-"""The members with which an item begins, before 2026-02-20 those at its two ends."""
+"""The members with which an item begins, before 2026-02-13 those at its two ends."""
+PARTITION = "partition_key"
+"""What an item in the list of responses has besides: where its response is stored, as the ids of both say."""
+LISTED_ITEM_HEAD, OLD_LISTED_ITEM_HEAD = (*ITEM_HEAD, PARTITION), ("type", "id", "created_by", PARTITION, "status")
+"""How such an item begins, and how it began before REWRITTEN."""
 ADDED_MEMBERS: Mapping[str, Mapping[str, object]] = {"web_search_call": {"action": {}}}
 """What an item has in `output_item.added`, by its type. Recorded 2026-06-26."""
 EVENT_WITHOUT: Mapping[str, str] = {"response.function_call_arguments.done": "name"}

@@ -106,7 +106,7 @@ def show_item(item: Json, day: str) -> Json:
 
 
 def shape(value: Any, day: str) -> Any:
-    """Order an item, a part, a tool or a list of these by its type, since 2026-02-20 without null members."""
+    """Order an item, a part, a tool or a list of these by its type, since 2026-02-13 without null members."""
     if isinstance(value, list):
         return [shape(element, day) for element in value]
     if not isinstance(value, dict):

@@ -18,9 +18,13 @@ from harness.endpoints.azure.members import (
     EVENT_WITHOUT,
     FILTER_ORDER,
     HOSTED_ITEM_END,
+    LISTED_ITEM_HEAD,
+    LISTED_RESPONSE,
     NOT_IN_AZURE,
     NOT_IN_PROJECT_STREAM,
     NULL_CONTEXT_SINCE,
+    OLD_LISTED_ITEM_HEAD,
+    PARTITION,
     PROJECT_RESPONSE,
     REASONING_ORDER,
     RESPONSE_OF_KIND,
@@ -54,6 +58,29 @@ class View(NamedTuple):
         if self.kind.name in RESPONSE_OF_KIND:
             return self._show_own(response, streamed)
         return self._show_in_stream(response) if streamed else self._show_as_json(response)
+
+    def show_listed(self, response: Json) -> Json:
+        """Show a response as the list of a project's responses has it, with the model that answered, not its deployment."""
+        given = {
+            "conversation": None,
+            **self._shape_parts(response),
+            **self._name_agent(),
+            "model": response["model"],
+            "output": [self._show_listed_item(item) for item in response["output"]],
+            "usage": _listed_usage(response["usage"]),
+            "structured_inputs": {},
+        }
+        if response["reasoning"]["effort"] is None:
+            del given["reasoning"]
+        else:
+            given["reasoning"] = {"effort": response["reasoning"]["effort"]}
+        shown: Json = write_numbers(show_members(given, LISTED_RESPONSE, self.day))
+        return shown
+
+    def _show_listed_item(self, item: Json) -> Json:
+        shown = {**self.show_item(item), PARTITION: item["id"].partition("_")[2][:_PARTITION_LENGTH]}
+        head = pick(shown, OLD_LISTED_ITEM_HEAD if self.day < REWRITTEN else LISTED_ITEM_HEAD)
+        return head | {name: value for name, value in shown.items() if name not in head}
 
     def show_event(self, event: Json) -> Json:
         """Show an event of a stream."""
@@ -161,6 +188,23 @@ class View(NamedTuple):
         if self.kind.tells_whole and isinstance(content := shown.get("content"), list):
             shown["content"] = [_without_logprobs(part) for part in content]
         return shown
+
+
+_PARTITION_LENGTH = 18
+
+
+def _listed_usage(usage: Json | None) -> Json | None:
+    """Name the details of a usage as the list does: under a name that OpenAI does not have, beside a null."""
+    if usage is None:
+        return None
+    counts = show_usage(usage)
+    nulls: Json = {"input_tokens_details": None, "output_tokens_details": None}
+    return {
+        **counts,
+        **nulls,
+        "input_token_details": counts["input_tokens_details"],
+        "output_token_details": counts["output_tokens_details"],
+    }
 
 
 def _order_filter(found: Json) -> Json:

@@ -239,6 +239,34 @@ def project_conversation_not_found(request: Request, world: WorldView) -> Iterat
         yield {"id": id}
 
 
+MOST_ITEMS = 20
+"""Items that a request may give to a conversation."""
+_ITEMS_PATH = f"!{PROJECT_PATH}/openai/v1/conversations/{{0.id}}/items"
+
+
+def _give_items(number: int) -> Case:
+    return Case({"items": [USER_MESSAGE] * number}, on=f"POST {_ITEMS_PATH}")
+
+
+@rule(
+    on=("POST /conversations", "POST /conversations/{conversation_id}/items"),
+    dialects=FOUNDRY,
+    error=project_error(400, f"maxItems: Value should have at most {MOST_ITEMS} items", "/items"),
+    source=[
+        recorded("Azure/azure-sdk-assets, .NET, ConversationsTests.ConversationItemPaginationWorks", "2026-02-12"),
+        assumed("that a conversation that is made with items is told so, too"),
+    ],
+    rejects=[after(CREATE_PROJECT_CONVERSATION, _give_items(MOST_ITEMS + 1))],
+    accepts=[after(CREATE_PROJECT_CONVERSATION, _give_items(MOST_ITEMS))],
+    fix="Add the items in several requests.",
+)
+def project_conversation_items(request: Request) -> Iterator[Json]:
+    """A conversation takes a limited number of items at a time, and a project says so in words of its own."""
+    items = request.body.get("items") if isinstance(request.body, dict) else None
+    if isinstance(items, list) and len(items) > MOST_ITEMS:
+        yield {}
+
+
 @rule(
     when="conversation",
     dialects=FOUNDRY,
