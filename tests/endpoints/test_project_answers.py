@@ -34,6 +34,7 @@ class TestAResponse:
         item = body["output"][0]
         assert list(item) == ["type", "id", "status", "role", "content", "created_by"]
         assert item["created_by"] == {"response_id": body["id"]}
+        assert "created_by" not in Project("2025-12-16").respond().body["output"][0]
         behind = Project(OLD_DAY).respond("helper").body
         assert behind["agent"] == {"type": "agent_id", "name": "helper", "version": "1"}
         assert "agent_reference" not in behind

@@ -157,6 +157,8 @@ HOSTED_ITEM_END = ("response_id", "agent_reference")
 OLD_ITEM_HEAD = ("type", "id", "status")
 OLD_ITEM_END = ("created_by",)
 """The members with which an item begins, before 2026-02-13 those at its two ends."""
+CREATED_BY_SINCE = "2026-01-30"
+"""The first recorded day of `created_by` in an item; absent on 2025-12-16."""
 PARTITION = "partition_key"
 """What an item in the list of responses has besides: where its response is stored, as the ids of both say."""
 LISTED_ITEM_HEAD, OLD_LISTED_ITEM_HEAD = (*ITEM_HEAD, PARTITION), ("type", "id", "created_by", PARTITION, "status")

@@ -14,6 +14,7 @@ from harness.endpoints.azure.members import (
     ADDED_MEMBERS,
     CATEGORY_ORDER,
     CONTEXT_SINCE,
+    CREATED_BY_SINCE,
     DEFAULT_RETENTION,
     EVENT_WITHOUT,
     FILTER_ORDER,
@@ -176,7 +177,7 @@ class View(NamedTuple):
             return show_item(item, self.day)
         agent, is_old = self.origin.get("agent"), self.day < REWRITTEN
         made: Json = {}
-        if is_old or self.origin.get("is_preview"):
+        if self.day >= CREATED_BY_SINCE and (is_old or self.origin.get("is_preview")):
             by = {"agent": {**agent, "type": "agent_id"}} if agent else {}
             made["created_by"] = {**by, "response_id": self.id}
         if not is_old:
