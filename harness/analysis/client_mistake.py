@@ -1,4 +1,4 @@
-"""What is seen of a client, and mistakes in its requests: when they are sent again, how long they wait, how it reads.
+"""What a client shows of itself, and mistakes in how it sends, repeats and reads.
 
 The facts of such a mistake also say when it `came`, where that matters, and whether it is `certain`.
 """

@@ -42,7 +42,7 @@ class Lost:
 
 @dataclass(frozen=True, slots=True)
 class Loss:
-    """One kind of loss: its message with `{fact}` fields, its fix, examples for and against, its check.
+    """A kind of loss: the message with `{fact}` fields, fix, examples for and against, check.
 
     A `strict` one may be intended by the client, and is searched for only on demand.
     """

@@ -22,7 +22,7 @@ MistakeCheck = Callable[[Seen], Iterator[MistakeFacts]]
 
 @dataclass(frozen=True, slots=True)
 class MistakeKind(Generic[Seen]):
-    """One kind of mistake: its message with `{fact}` fields, fix, source, examples that show it and some that lack it.
+    """A kind of mistake: the message with `{fact}` fields, fix, source, examples with and without the mistake.
 
     One that can be `certain` is no intention then; any other is only looked for on demand.
     """

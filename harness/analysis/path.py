@@ -1,4 +1,4 @@
-"""The path of a journal: which agent acted, what it called and said, in order and in one line."""
+"""The path of a journal: agents, calls and texts, in order and in one line."""
 
 from __future__ import annotations
 

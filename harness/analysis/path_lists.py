@@ -218,7 +218,7 @@ class Approvals(_Entries[Approval]):
 
 
 class Agents(list[str], OnPath):
-    """The agents by name, in the order in which they took over; one that acts again later is in it again.
+    """The names of the agents in the order in which they took over, again for an agent that acts again later.
 
     `hand_offs` are the call outputs that handed over from one agent to another.
     """

@@ -140,7 +140,7 @@ def _count_tool_usage(output: Sequence[Json]) -> Json:
 
 
 def with_billing(response: Json, day: str) -> Json:
-    """Return a response that has ended with the member `billing` of this day; any other, and one that has it, as it is.
+    """Add the member `billing` of a day to a response that has ended and lacks it; return any other as it is.
 
     Recorded: it is shown only after the end, and never in a stream.
     """

@@ -75,7 +75,7 @@ def _fill_template(form: Any, facts: Mapping[str, Any]) -> Any:
 
 
 class Problem(NamedTuple):
-    """What only the user of the harness can fix: what is wrong, lines that show more of it, how to fix it."""
+    """A problem that only the user of the harness can fix: what is wrong, lines that show more, the fix."""
 
     what: str
     shown: Sequence[str] = ()

@@ -85,7 +85,7 @@ RECORDED_ENDING = Ending(recorded=True)
 
 @named_arguments
 def completed(*, off_schema: bool = False, awaits_outputs: bool = False) -> Ending:
-    """The response is complete, as without any ending.
+    """Complete the response, as without any ending.
 
     With `off_schema` its text may violate the JSON schema of the request, and its calls need not be of the request's tools
     or as `tool_choice` says, which no model of the API does. With `awaits_outputs` a response with agents that calls the
@@ -96,7 +96,7 @@ def completed(*, off_schema: bool = False, awaits_outputs: bool = False) -> Endi
 
 @named_arguments
 def incomplete(reason: str = "max_output_tokens") -> Ending:
-    """The response ends within its last item; `reason` is max_output_tokens, content_filter, …"""
+    """End the response within its last item; `reason` is max_output_tokens, content_filter, …"""
     if reason not in INCOMPLETE_REASONS:
         raise ScriptError(f"incomplete: reason is {reason!r}. It is one of: {', '.join(INCOMPLETE_REASONS)}.")
     return Ending("incomplete", {"incomplete_details": {"reason": reason}}, off_schema=True)
@@ -104,7 +104,7 @@ def incomplete(reason: str = "max_output_tokens") -> Ending:
 
 @named_arguments
 def failed(code: str = "server_error", message: str | None = None) -> Ending:
-    """The response fails: a stream has an `error` event and `response.failed`, any other answer is an HTTP error.
+    """Let the response fail: a stream has an `error` event and `response.failed`, any other answer is an HTTP error.
 
     A stream has the items of the turn first, the last of them without `output_item.done`. Without a `message` it has the
     API's words for the code (`context_length_exceeded`), or those of a server error.
@@ -124,7 +124,7 @@ def usage(
     cache_written: int | None = None,
     reasoning: int | None = None,
 ) -> Any:
-    """A turn whose response has this usage: tokens of the input, `cached` or written to the cache, and of the output.
+    """Set the usage of a turn's response: tokens of the input, `cached` or written to the cache, and of the output.
 
     What is left out is counted as ever; the total follows.
     """
@@ -162,7 +162,7 @@ def make_usage_line(
 
 
 def response(turn: Any, **members: Any) -> Any:
-    """A turn whose response has these members, say `service_tier="priority"`, `model=…`, `metadata={…}`."""
+    """Set members of a turn's response, say `service_tier="priority"`, `model=…`, `metadata={…}`."""
     return add_line(turn, make_response_line(**members))
 
 

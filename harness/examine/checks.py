@@ -75,7 +75,7 @@ def runs_at_most(count: int) -> Check:
 
 
 def outputs(*parts: str) -> Check:
-    """What the model got for its calls, in their order: each output contains its part."""
+    """The outputs that the model got for its calls, in order: each contains its part."""
 
     def check(seen: ObservedRun) -> Iterator[str]:
         got = [_read_output(value) for call in seen.mock.calls for _, value in call.outputs]
@@ -117,7 +117,7 @@ def requests(least: int, most: int | None = None) -> Check:
 
 
 def fails(*parts: str, status: int | None = None) -> Check:
-    """The task ends in an error that the user sees, with these parts in its message and that HTTP status."""
+    """The task ends in an error for the user, with these parts in its message and an HTTP status."""
 
     def check(seen: ObservedRun) -> Iterator[str]:
         error = seen.outcome.error

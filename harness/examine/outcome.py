@@ -76,7 +76,7 @@ class Outcome:
 
 
 def describe_error(error: Exception) -> Json:
-    """An exception as the `error` of an outcome; `status` is that of the HTTP answer, if it was one."""
+    """Describe an exception as the `error` of an outcome; `status` is that of the HTTP answer, if it was one."""
     statuses = (status for cause in _causes(error) if (status := getattr(cause, "status_code", None)) is not None)
     return {"type": type(error).__name__, "message": str(error), "status": next(statuses, None)}
 

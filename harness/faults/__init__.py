@@ -68,7 +68,7 @@ class ScriptedRefusal(Exception):
 
 @named_arguments
 def cut(turn: Any, *, after: float, reset: bool = False) -> Any:
-    """A turn whose answer is cut: the connection closes after so many events, with `4.5` in the middle of one.
+    """Cut the answer of a turn: the connection closes after so many events, with `4.5` in the middle of one.
 
     A cut response is not stored, except one in the background, which goes on and can be retrieved. With `reset` the
     connection is reset instead.
@@ -78,7 +78,7 @@ def cut(turn: Any, *, after: float, reset: bool = False) -> Any:
 
 @named_arguments
 def pause(turn: Any, *, after: int | None = None, seconds: float = 0, until: Gate | str | None = None) -> Any:
-    """A turn whose stream pauses after so many events, for `seconds` or `until` a gate is opened.
+    """Pause the stream of a turn after so many events, for `seconds` or `until` a gate is opened.
 
     Without `after` it pauses before every event. An answer that is not a stream is delayed as a whole. A gate may be
     given by its name: `mock.gate("shown").open()` opens it.
@@ -88,7 +88,7 @@ def pause(turn: Any, *, after: int | None = None, seconds: float = 0, until: Gat
 
 @named_arguments
 def pace(turn: Any, *, ttft: str | float = 0, tokens: str | float = 0, jitter: float = 0) -> Any:
-    """A turn at the pace of a model: the first token after `ttft` (`"300ms"`), then `tokens` a second (`"80/s"`).
+    """Send a turn at the pace of a model: the first token after `ttft` (`"300ms"`), then `tokens` a second (`"80/s"`).
 
     `jitter` is the share from 0 to 1 by which waits differ, the same in each run. An answer that is not a stream comes
     as late as its last token.
@@ -98,7 +98,7 @@ def pace(turn: Any, *, ttft: str | float = 0, tokens: str | float = 0, jitter: f
 
 @named_arguments
 def delay(turn: Any, *, seconds: str | float) -> Any:
-    """A turn whose answer begins late: not even its headers are sent for so long (seconds, or `200ms`, `1s`)."""
+    """Delay the answer of a turn: not even its headers are sent for so long (seconds, or `200ms`, `1s`)."""
     return add_line(turn, make_delay(seconds))
 
 
@@ -111,7 +111,7 @@ def make_delay(seconds: str | float) -> Delay:
 
 @named_arguments
 def chunks(turn: Any, *, size: int) -> Any:
-    """A turn whose body is sent in pieces of `size` bytes, also within a character; with 0 in a single piece."""
+    """Send the body of a turn in pieces of `size` bytes, also within a character; with 0 in a single piece."""
     return add_line(turn, Chunks(size))
 
 
@@ -127,7 +127,7 @@ def framing(
     bom: bool = False,
     unended: bool = False,
 ) -> Any:
-    """A turn whose stream has line ends `lf`, `crlf` or `cr`, and this comment before each event, as a keep-alive.
+    """Write the stream of a turn with line ends `lf`, `crlf` or `cr`, and a comment before each event, as a keep-alive.
 
     The rest is what else the standard of server-sent events allows: `fields` (lines in each event, say
     `["id: 1", "retry: 3000"]`), `space=False` (none after the colons), `data_lines=2`, `bom=True`, and `unended=True`, which
@@ -138,24 +138,24 @@ def framing(
 
 @named_arguments
 def insert_event(turn: Any, event: Mapping[str, Any], *, after: int = 2) -> Any:
-    """A turn whose stream has one more event, of any type, after so many events."""
+    """Insert an event of any type into the stream of a turn, after so many events."""
     return add_line(turn, InsertEvent(event, after))
 
 
 def add_members(turn: Any, members: Mapping[str, Any]) -> Any:
-    """A turn whose response, items, parts and events have members that nobody knows."""
+    """Add members that nobody knows to the response, items, parts and events of a turn."""
     return add_line(turn, AddMembers(members))
 
 
 @named_arguments
 def add_item(turn: Any, item: Mapping[str, Any], *, at: int = 0) -> Any:
-    """A turn whose output has one more item, of any type, before the item with the index `at`; it is not stored."""
+    """Add an item of any type to the output of a turn, before the item with the index `at`; it is not stored."""
     return add_line(turn, AddItem(item, at))
 
 
 @named_arguments
 def skip_numbers(turn: Any, *, after: int, by: int = 1) -> Any:
-    """A turn whose stream has a gap in its sequence numbers after so many events."""
+    """Leave a gap in the sequence numbers of a turn's stream, after so many events."""
     return add_line(turn, SkipNumbers(after, by))
 
 
@@ -168,7 +168,7 @@ def stream_error(
     message: str = SERVER_ERROR_MESSAGE,
     flat: bool = False,
 ) -> Any:
-    """A turn whose stream ends with an `error` event after so many events; the response is not stored.
+    """End the stream of a turn with an `error` event after so many events; the response is not stored.
 
     An answer that is no stream stays as it is. `flat` is the form of the SDK's types, the other one is recorded.
     """
@@ -177,7 +177,7 @@ def stream_error(
 
 @named_arguments
 def end_stream(turn: Any, *, after: int) -> Any:
-    """A turn whose stream ends after so many events, though the connection is in order; the response is not stored."""
+    """End the stream of a turn after so many events, though the connection is in order; the response is not stored."""
     return add_line(turn, EndOfStream(after))
 
 
@@ -192,7 +192,7 @@ def http_error(
     headers: Mapping[str, str] | None = None,
     body: Mapping[str, Any] | None = None,
 ) -> Refusal:
-    """An HTTP error instead of an answer, in the API's form, or with this `body`: any status from 400 to 599."""
+    """Refuse with an HTTP error, in the API's form, or with this `body`: any status from 400 to 599."""
     if not isinstance(status, int) or not 400 <= status < 600:
         raise ScriptError(f"http_error: status is {status!r}. Give one from 400 to 599.")
     return Refusal(error=ApiError(status, message, param, code, type, headers, body))
@@ -200,7 +200,7 @@ def http_error(
 
 @named_arguments
 def rate_limit(after: str | float = "1s") -> Refusal:
-    """A 429 instead of an answer; a retry succeeds `after` this time (seconds, or `200ms`, `1s`, `2m`)."""
+    """Refuse with a 429; a retry succeeds `after` this time (seconds, or `200ms`, `1s`, `2m`)."""
     seconds = parse_duration(after)
     if seconds is None:
         raise ScriptError(f"rate_limit: after is {after!r}. Give seconds, or a text such as '200ms', '1s', '2m'.")
@@ -209,13 +209,13 @@ def rate_limit(after: str | float = "1s") -> Refusal:
 
 @named_arguments
 def server_error() -> Refusal:
-    """A 500 instead of an answer."""
+    """Refuse with a 500."""
     return Refusal({"failing": True})
 
 
 @named_arguments
 def overloaded() -> Refusal:
-    """A 503 instead of an answer."""
+    """Refuse with a 503."""
     return Refusal({"overloaded": True})
 
 

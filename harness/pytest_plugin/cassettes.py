@@ -129,7 +129,7 @@ def is_played_as_script(item: pytest.Item) -> bool:
 
 @pytest.hookimpl(wrapper=True, trylast=True)
 def pytest_runtest_call(item: pytest.Item) -> Generator[None, Any, Any]:
-    """Fail a test, even one that skips then, for requests that its cassette could not answer, whatever its client did.
+    """Fail a test, even if it skips then, for requests without an answer in its cassette, whatever the client did.
 
     One that passes is failed for what it has left of its cassette, too.
     """

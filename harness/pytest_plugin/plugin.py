@@ -103,7 +103,7 @@ def pytest_configure(config: pytest.Config) -> None:
 
 @pytest.fixture(scope="session")
 def mock_server(pytestconfig: pytest.Config) -> Server:
-    """The server of this process, from the first test that uses it to the end of the run; it knows keys of running tests."""
+    """The server of this process, from the first test that uses it to the end of the run, with keys of running tests."""
     with paused_collection():
         from harness.server.asgi import serve_in_thread
         from harness.server.mock_api import MockApi
@@ -234,7 +234,7 @@ def _report_sections(
 
 
 def _disallowed_losses(node: pytest.Item, world: World, *, accepted_only: bool) -> list[Lost]:
-    """List the losses that a test does not allow: all, or with `accepted_only` those that fail it."""
+    """List the losses that a test does not allow: all, or with `accepted_only` the losses that fail a test."""
     losses_option = read_marker_options(node)["losses"]
     if losses_option == "allow":
         return []

@@ -21,7 +21,7 @@ ASKS_MODEL = ("/responses", "/runs", "/chat/completions")
 
 @dataclass(eq=False, slots=True)
 class HeldRequest:
-    """A request of a World that waits: its number among all that waited, what was received, and the record of its edge.
+    """A request of a World that waits: the number among all waiting ones, the received bytes, the record of its edge.
 
     `turn` is what the model answers, None for what the script says; it is given before `done` ends.
     """

@@ -1,4 +1,4 @@
-"""Builds a case of a World: every exchange with what its request added, what the model saw, and what is wrong."""
+"""Builds a case of a World: for every exchange what its request added, the model's view, the mistakes."""
 
 from __future__ import annotations
 

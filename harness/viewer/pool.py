@@ -64,7 +64,7 @@ class Pool:
         return self._encode(value, MAX_DEPTH)
 
     def put_list(self, elements: Sequence[Any], tail: Sequence[Any] = ()) -> Any:
-        """Store a list of what this pool has returned; it may share its beginning with the lists before.
+        """Store a list of this pool's references, which may share its beginning with lists before.
 
         The `tail` is only in this list: what follows later continues the `elements`.
         """
@@ -136,7 +136,7 @@ class Pool:
         return self._put_text(value.decode("latin-1") if isinstance(value, bytes) else str(value))
 
     def _share(self, shown: list[Any]) -> Any:
-        """Store a list of what stands for its elements: by the list that it continues, if any."""
+        """Store a list of references to its elements, by the list that it continues, if any."""
         if len(shown) < MIN_LIST:
             return shown
         bases = self._bases.setdefault(orjson.dumps(shown[0]), deque(maxlen=MAX_BASES))

@@ -99,7 +99,7 @@ def write_test(case: ShownCase) -> str:
 
 
 def _turn(shown: ShownExchange, pool: PoolReader) -> str:
-    """Write what the model answered as a turn; a response that did not complete as the response that it was."""
+    """Write the model's answer as a turn, and a response that did not complete as that response."""
     answer = as_object(pool.value(shown.answer))
     if shown.status >= 400 and shown.asked and not shown.rule and _asks_model(shown):
         return f"http_error({shown.status}, {shown.error!r})"

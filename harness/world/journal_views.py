@@ -74,7 +74,7 @@ class JournalViews:
 
     @property
     def path(self) -> Path:
-        """Which agent acted, what it called and said: `print(mock.path)`; a failing assertion of a list shows it."""
+        """Which agent acted, called and said what: `print(mock.path)`; a failing assertion shows the list."""
         return self._build_path(self.exchanges)
 
     def _owner_of(self, exchanges: Sequence[Exchange]) -> PathOwner:
@@ -102,7 +102,7 @@ class JournalViews:
 
     @property
     def retries(self) -> list[Retry]:
-        """The requests that were sent again after a failure: which one, how long after, why, and what wait was asked for."""
+        """The requests that were sent again after a failure, each with delay, reason and the wait that was asked for."""
         return find_retries(self.exchanges, self.world.edge)
 
     @property

@@ -21,7 +21,7 @@ from harness.world.script import Script
 
 @dataclass(frozen=True, slots=True)
 class QueuedTurn:
-    """A turn that no request has taken, or only in part: its `id`, its route, what is in it.
+    """A turn that no request has taken, or only in part: `id`, route, content.
 
     `yaml` is how it stands in a script; empty for code, for turns that repeat, and for what a script says otherwise than
     by items.

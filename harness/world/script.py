@@ -26,7 +26,7 @@ from harness.world.route import Route, Turn
 
 @dataclass(frozen=True, slots=True)
 class TurnOrigin:
-    """The turn that answered: its number in its `route`, and the file and line where it was scripted.
+    """The turn that answered: its number in the `route`, the file and line of the script.
 
     What came over HTTP has the request as its `file`, and 0 as its line.
     """

@@ -150,7 +150,7 @@ def test_reasoning_that_lost_its_follower_stands_at_its_place(world, ask):
     ask([USER, thought, USER], model="gpt-5")
     assert explain_request(world.exchanges[-1], world.exchanges, []).where == (
         f"input[1]: reasoning ({thought['id']}), said in exchange 1; A stored reasoning item needs the item that followed "
-        "it, right after it: by its id, a call also by its `call_id`."
+        "it right behind, by `id`, or a call by `call_id`."
     )
 
 

@@ -96,7 +96,7 @@ class _Turn(NamedTuple):
     ],
 )
 def prompt_dropped(request: HistoryRequest, history: History) -> Iterator[LossFacts]:
-    """What the user said is missing between two answers, or from the loop of tools that works on it, or is empty there.
+    """A message of the user is missing between two answers or from a loop of tools, or is empty there.
 
     It counts for the same agent, where nothing of the user stands between these answers any more, and no other message
     tells it. A history may lose its beginning; and a client may take back a message that it added to those of the user.

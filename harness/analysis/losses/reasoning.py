@@ -1,4 +1,4 @@
-"""Reasoning: the model needs it to go on with a call, and the item that followed it belongs to it."""
+"""Reasoning, which the model needs to go on with a call, and the item that followed it."""
 
 from __future__ import annotations
 
@@ -117,7 +117,7 @@ def reasoning_dropped(request: HistoryRequest, history: History) -> Iterator[Los
     ],
 )
 def reasoning_orphaned(request: HistoryRequest, history: History) -> Iterator[LossFacts]:
-    """Reasoning comes back without the call or the message that followed it; the API refuses that where it has stored both.
+    """Reasoning comes back without the call or message that followed, which the API refuses where it has stored both.
 
     A message may come back in other words, and without its id.
     """

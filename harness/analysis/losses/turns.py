@@ -161,7 +161,7 @@ def _find_late_answers(request: HistoryRequest, history: History) -> Iterator[Lo
 
 
 def _find_last_parts(request: HistoryRequest, history: History) -> Iterator[LossFacts]:
-    """Find the last message of an answer that has several, where one before it is kept and the user speaks after that."""
+    """Find the last of an answer's several messages, where an earlier message is kept and the user speaks after that."""
     items = request.placed_items
     for (place, item), (_, behind) in pairwise(items):
         original = history.find_original(item) if is_assistant(item) and is_prompt(behind) else None

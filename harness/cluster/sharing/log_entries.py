@@ -82,16 +82,16 @@ class Tail(NamedTuple):
 
 
 class WorldLost(StoreLost):
-    """What the key did before is lost, and no request has been refused for it yet: this one is."""
+    """The key's earlier state is lost, and no request has been refused for that yet: this request is."""
 
     @property
     def may_come_again(self) -> bool:
-        """No: the World that it was for is gone, and one that begins anew would take it."""
+        """Never, as the World of this entry is gone, and a World that begins anew would take it."""
         return False
 
 
 class LogGone(WorldLost):
-    """The log of a key is not the log that this process has carried out; the store notes there that something is lost."""
+    """The log of a key is another than this process has carried out; the store notes there what is lost."""
 
 
 class LogMoved(LogGone):

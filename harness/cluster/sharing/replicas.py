@@ -171,7 +171,7 @@ class Replicas:
                 self.courier.look_after(key)
 
     async def _note_outstanding(self) -> None:
-        """Tell other servers for which Worlds deliveries are outstanding, so that they go on if this server ends."""
+        """Tell other servers the Worlds with outstanding deliveries, so that these go on if this server ends."""
         courier = self.courier
         added, removed = set(courier.outstanding), courier.finished - courier.outstanding
         if added or removed:

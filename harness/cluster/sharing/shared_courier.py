@@ -109,7 +109,7 @@ class SharedCourier:
                 await self._submit(key, request)
 
     def _find_overdue(self, world: World) -> list[LoggedRequest]:
-        """List the log entries that end waits of a World that are over, counted from when this process saw them first."""
+        """List the log entries that end the waits of a World that are over, counted from their first sight here."""
         webhooks, now = world.webhooks, asyncio.get_running_loop().time()
         assert webhooks is not None
         known, overdue = self._since.get(world.api_key, {}), []

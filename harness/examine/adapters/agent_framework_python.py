@@ -36,7 +36,7 @@ class AgentFrameworkSession(ClientSession):
         return Agent(self._chat, agent.instructions, name=name, tools=tools, default_options=self._options)
 
     def _host(self, tool: Any) -> Any:
-        """A tool of the API: the client has a function for those of MCP servers, and takes others as they are."""
+        """Declare a tool of the API: the client has a function for those of MCP servers, and takes others as they are."""
         if tool["type"] != "mcp":
             return dict(tool)
         mode = {"always": "always_require", "never": "never_require"}.get(tool.get("require_approval", "always"))

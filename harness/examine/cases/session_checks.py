@@ -82,7 +82,7 @@ def compacts(*gone: str) -> Check:
 
 
 def kept_apart(instructions: str, *texts: str) -> Check:
-    """No request of the agent with these instructions holds any of these texts, and it has sent one."""
+    """The agent with these instructions has sent a request, and none holds any of these texts."""
 
     def check(seen: ObservedRun) -> Iterator[str]:
         own = [accepted for accepted in _accepted(seen) if instructions in _instructions_of(accepted)]

@@ -168,7 +168,7 @@ def structured_output(server: ServerUnderTest) -> ScenarioClaims:
 
 @scenario
 def websocket(server: ServerUnderTest) -> ScenarioClaims:
-    """WebSocket mode, if the server has it: a connection continues its last response, even one that is not stored."""
+    """WebSocket mode, if the server has it: a connection continues its last response, stored or not."""
     if server.lacks(SOCKET):
         return
     alone = {"input": QUESTION, "store": False}

@@ -24,7 +24,7 @@ _SENT = Place(f"POST {CONTROL_ROOT}/turns")
 
 
 async def waiting(request: Request) -> Json:
-    """All that waits in a World: `turns`, `requests` that are held, closed `gates`, `background` responses and runs.
+    """List what waits in a World: `turns`, `requests` that are held, closed `gates`, `background` responses and runs.
 
     A turn has its `yaml`, empty where it is code. `holds` is whether requests are held, `stepped` how many answers wait for
     the next step, null without steps.

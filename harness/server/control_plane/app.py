@@ -78,13 +78,13 @@ def _tell_of_change(path: str, handler: Callable[..., Awaitable[Any]]) -> Callab
 
 
 async def docs(request: Request) -> HTMLResponse:
-    """The page that describes all of this; it needs no network."""
+    """Show the page that describes all of this; it needs no network."""
     page = render_control_page(request.app.openapi())
     return HTMLResponse(page, headers={"content-security-policy": CONTENT_SECURITY_POLICY})
 
 
 async def health(request: Request) -> Json:
-    """Whether the server is up: its version, settings and counts; it needs no token."""
+    """Tell whether the server is up, with its version, settings and counts; needs no token."""
     return describe_health(api_of(request))
 
 

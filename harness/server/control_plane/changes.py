@@ -1,4 +1,4 @@
-"""What the control plane changes in a World: its script, its time, what is expected of it, its end."""
+"""What the control plane changes in a World: script, time, expectations, end."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What the control plane tells of a World: its journal, what a client did with it, and what was wrong."""
+"""What the control plane tells of a World: journal, losses, usage, reports."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ Outcome = Literal["fail", "allow"]
 
 
 async def exchanges(request: Request) -> list[Json]:
-    """The journal of a World, oldest first."""
+    """List the exchanges of a World, oldest first."""
     return [
         {
             "number": exchange.number,
@@ -54,12 +54,12 @@ async def unused(request: Request) -> Json:
 
 
 async def losses(request: Request, strict: bool = False) -> list[Json]:
-    """What the client lost of the model's answers, oldest first; with `strict=true` also what may be intended."""
+    """List what the client lost of the model's answers, oldest first; with `strict=true` also what may be intended."""
     return [asdict(lost) for lost in losses_of(mock_of(request).exchanges, strict)]
 
 
 async def flow(request: Request) -> Json:
-    """What happened, as a text and as a Mermaid diagram; who sent which exchange, and what led from one to another."""
+    """Show what happened as a text and as a Mermaid diagram: who sent which exchange, and the links between exchanges."""
     mock = mock_of(request)
     drawn = mock.flow
     return {
@@ -71,44 +71,44 @@ async def flow(request: Request) -> Json:
 
 
 async def said(request: Request) -> list[Json]:
-    """What the model said, one for each response or run, oldest first."""
+    """List what the model said, one entry for each response or run, oldest first."""
     return [reply.as_json() for reply in mock_of(request).replies]
 
 
 async def calls(request: Request, name: str | None = None) -> list[Json]:
-    """The calls that a client has to make, oldest first, each with its agent and its answers; those of a `name`."""
+    """List the calls that a client has to make, oldest first, with agent and answers; of a `name`, if given."""
     return [call.as_json() for call in mock_of(request).calls if name in (None, call.name)]
 
 
 async def retries(request: Request) -> list[Json]:
-    """The requests that were sent again after a failure, oldest first: of which one, how long after, and why."""
+    """List the requests that were sent again after a failure, oldest first: of which one, how long after, and why."""
     return [asdict(retry) for retry in mock_of(request).retries]
 
 
 async def approvals(request: Request) -> list[Json]:
-    """The calls of hosted MCP servers that needed an approval, oldest first, each with its answer and executions."""
+    """List the calls of hosted MCP servers that needed an approval, oldest first, each with its answer and executions."""
     return [{**asdict(approval), "executed": approval.executed} for approval in mock_of(request).approvals]
 
 
 async def agents(request: Request) -> list[str]:
-    """The agents by name, in the order in which they took over; one that acts again later is in it again."""
+    """List the names of the agents in the order in which they took over, again for an agent that acts again later."""
     return mock_of(request).agents
 
 
 async def usage(request: Request) -> Json:
-    """The tokens of all answers: input, output, and what of them was cached or reasoning; and those of each agent."""
+    """Count the tokens of all answers: input, output, and what of them was cached or reasoning; and those of each agent."""
     used = mock_of(request).usage
     return {**used.as_json(), "by_agent": {name: share.as_json() for name, share in used.by_agent.items()}}
 
 
 async def path(request: Request) -> Json:
-    """Which agent acted, what it called and said, in order: as a text in one line, and each step."""
+    """Show the agents, their calls and texts in order: as a text in one line, and step by step."""
     taken = mock_of(request).path
     return {"text": str(taken), "steps": [asdict(step) for step in taken.steps]}
 
 
 async def deliveries(request: Request) -> Json:
-    """What was delivered to webhooks, oldest first, after what is due has been; and the `mistakes` of their receivers."""
+    """List what was delivered to webhooks, oldest first, after what is due has been; and the receivers' `mistakes`."""
     mock = mock_of(request)
     await _finish_deliveries(mock)
     made = mock.deliveries
@@ -132,7 +132,7 @@ async def report(
     client: Literal["fail", "allow", "strict"] | None = None,
     verbose: bool = False,
 ) -> Json:
-    """What a failing test shows, the cause first; `verdict` is why one fails that held, else null.
+    """Report what a failing test shows, the cause first; `verdict` is why one fails that held, else null.
 
     With `unused=allow` unused turns are no reason, nor are losses with `losses=allow` and mistakes of receivers of webhooks
     with `webhooks=allow`. `losses=strict` looks for those that may be intended, too, and a list of ids, by commas, permits

@@ -29,7 +29,7 @@ NEWEST = 100
 
 
 async def worlds(request: Request) -> Json:
-    """All Worlds of this server, those used last at the end, and the number of the newest `event` before that.
+    """List the Worlds of this server, those used last at the end, and the number of the newest `event` before that.
 
     Of each its `name`, since when it is there (`created`, unix seconds), how many `exchanges` its journal has, the number of
     the `newest`, how many `refusals` there were and how many of these `unexpected`, the `turns` left in its script, and how
@@ -41,7 +41,7 @@ async def worlds(request: Request) -> Json:
 
 
 async def events(request: Request, after: int | None = None) -> StreamingResponse:
-    """What happens in all Worlds, as server-sent events: from now on, or `?after=` the event with a number.
+    """Stream what happens in all Worlds, as server-sent events: from now on, or `?after=` the event with a number.
 
     Each has its number as `id`, and JSON: the `world`, the `kind`, the `number` of its exchange if it is about one, and what
     is new. Kinds are `exchange`, `edge` (its answer went out, was cut, or the client left), `world`, `closed`, and control

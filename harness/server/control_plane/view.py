@@ -52,7 +52,7 @@ _POLICY = re.compile(r'http-equiv="Content-Security-Policy" content="([^"]*)"')
 
 
 async def view(request: Request) -> HTMLResponse:
-    """The viewer: a page that loads nothing else and asks for the token where one is needed."""
+    """Show the viewer: a page that loads nothing else and asks for the token where one is needed."""
     _check_process(api_of(request))
     page = empty_page()
     policy = _POLICY.search(page)
@@ -67,13 +67,13 @@ async def view(request: Request) -> HTMLResponse:
 
 
 async def view_run(request: Request) -> Response:
-    """What the viewer shows first: every World of this server with its causes, those used last at the end."""
+    """Return what the viewer shows first: the Worlds of this server with their causes, last used at the end."""
     live = _live_of(request)
     return await live.answer(live.run)
 
 
 async def view_case(request: Request, id: str, after: int = 0) -> Response:
-    """A World as the viewer shows it, by name (`id`): its exchanges with a number above `after`."""
+    """Return a World as the viewer shows it, by name (`id`): its exchanges with a number above `after`."""
     live = _live_of(request)
     return await live.answer(lambda: live.case(named_world(live.api, id), after))
 
@@ -95,7 +95,7 @@ def _live_of(request: Request) -> _LiveView:
 
 @dataclass(frozen=True, slots=True)
 class _KnownRow:
-    """The row of a World as it was when the World was in a `state`."""
+    """Build the row of a World as it was when the World was in a `state`."""
 
     state: tuple[object, ...]
     row: CaseRow
@@ -103,7 +103,7 @@ class _KnownRow:
 
 @dataclass(frozen=True, slots=True)
 class _KnownJudgement:
-    """What was wrong in a World when it was in a `state`."""
+    """List what was wrong in a World when it was in a `state`."""
 
     state: tuple[object, ...]
     judged: JudgedCase

@@ -28,7 +28,7 @@ class ThreadCourier:
         self._timed: set[tuple[int, int]] = set()
 
     def __reduce__(self) -> tuple[type[ThreadCourier], tuple[()]]:
-        """A copy of a World has a courier of its own."""
+        """Give a copy of a World a courier of its own."""
         return ThreadCourier, ()
 
     def lead(self, receiver: Any, path: str, url: str) -> tuple[str, Any]:

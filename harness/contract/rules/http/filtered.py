@@ -45,7 +45,7 @@ def _account_with(agent: Json) -> Organization:
     fix="Scripted: `mock.organization(blocked=())` ends it. With the real API change the prompt, or the agent's guardrail.",
 )
 def hosted_agent_guarded(request: Request, world: WorldView) -> Iterator[Json]:
-    """A hosted agent whose definition has a guardrail refuses what it stops, in words of its own; others have none."""
+    """A hosted agent with a guardrail in its definition refuses what that stops, in words of its own."""
     definition = _hosted_definition(request, world)
     if world.account.blocked and definition and definition.get("rai_config"):
         yield {}

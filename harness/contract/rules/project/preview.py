@@ -23,7 +23,7 @@ ASKED = "2026-03-06"
 
 
 class Preview(NamedTuple):
-    """A feature in preview: the text that asks for it, its title in the error (empty for operations), its days."""
+    """A feature in preview: the text that asks for it, the title in the error (empty for operations), the days."""
 
     flag: str
     title: str = ""

@@ -103,7 +103,7 @@ def project_deployment_not_found(request: Request, world: WorldView) -> Iterator
     fix="Make it first, by a `PATCH` of the version, or `mock.dataset(…)`, `mock.index(…)`.",
 )
 def asset_not_found(request: Request, world: WorldView) -> Iterator[Json]:
-    """A version of a dataset or an index that is read must be there; recorded: deleting one that is not is no error."""
+    """A version of a dataset or an index must be there to be read; recorded: deleting an unknown version is no error."""
     kind: AssetKind = DATASETS if request.path.startswith("/datasets/") else INDEXES
     table = world.store.datasets if kind is DATASETS else world.store.indexes
     name, version = request.params["name"], request.params["version"]

@@ -1,4 +1,4 @@
-"""Users on whose behalf a service asks a project: what one of them has made is not there for another."""
+"""Users on whose behalf a service asks a project: nobody sees what was made for another."""
 
 from __future__ import annotations
 

@@ -140,7 +140,7 @@ def conversation_item_not_found(request: Request, world: WorldView) -> Iterator[
     fix="Wait until the running response of the conversation is done.",
 )
 def conversation_locked(request: Request, world: WorldView) -> Iterator[Json]:
-    """A conversation takes one response at a time; one in the background holds it until it has ended."""
+    """A conversation takes one response at a time, and is held by a response in the background until that has ended."""
     if (id := conversation_id(request.body)) and (
         id in world.account.locked or any(run.conversation == id for run in world.store.pending.values())
     ):

@@ -1,1 +1,1 @@
-"""Rules about `input`: the form of its items, their ids and media, what of them belongs together."""
+"""Rules about `input`: the form of items, ids and media, and which items belong together."""

@@ -96,7 +96,7 @@ _REASONED_CALL_TURN = ([reasoning("**Planning**"), function_call("f", call_id="c
     fix="Send the reasoning item with the very item that followed it, or leave both ids out.",
 )
 def reasoning_without_follower(request: Request, world: WorldView, transcript: Transcript) -> Iterator[Json]:
-    """A stored reasoning item needs the item that followed it, right after it: by its id, a call also by its `call_id`.
+    """A stored reasoning item needs the item that followed it right behind, by `id`, or a call by `call_id`.
 
     Reasoning without id and ids this key never stored are not looked at. A chain over a response that ended in reasoning
     fails the same way. o3-mini asks for no follower.

@@ -145,7 +145,7 @@ def duplicate_item(world: WorldView, transcript: Transcript) -> Iterator[Json]:
     fix="Without `store`, ask for `include: ['reasoning.encrypted_content']` and send the ciphertext back.",
 )
 def reasoning_not_found(request: Request, world: WorldView, transcript: Transcript) -> Iterator[Json]:
-    """A reasoning item stands for what this key has stored, unless it brings its ciphertext or has no id.
+    """A reasoning item stands for an item that this key has stored, unless it has a ciphertext or no id.
 
     Messages and calls are not looked up: they say themselves what they are.
     """

@@ -1,4 +1,4 @@
-"""Deep research models: the tools that they need, and those that they take. Checked before any other ability of a model."""
+"""Deep research models: the tools that they need, and the tools they take. Checked before any other ability of a model."""
 
 from __future__ import annotations
 
