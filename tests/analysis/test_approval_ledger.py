@@ -28,9 +28,9 @@ def ledger(*exchanges: tuple[list[Json], list[Json]], stored: bool = True) -> li
     What is not stored stands among the own items of each later request.
     """
     made, before = ApprovalLedger(), []
-    for number, (given, output) in enumerate(exchanges, 1):
-        made.add_exchange(number, before if stored else [], given if stored else [*before, *given], output)
-        before = [*before, *given, *output]
+    for number, (sent, output) in enumerate(exchanges, 1):
+        made.add_exchange(number, before if stored else [], sent if stored else [*before, *sent], output)
+        before = [*before, *sent, *output]
     return list(made)
 
 

@@ -116,7 +116,7 @@ class TestTheLedger:
         desk.mock.script(message("Done."))
         desk.submit(events[-2]["data"], {"call_a": "7"})
         [call] = desk.mock.calls
-        assert (call.name, call.arguments, [said for _, said in call.outputs]) == ("f", '{"a":1}', ["7"])
+        assert (call.name, call.arguments, [output for _, output in call.outputs]) == ("f", '{"a":1}', ["7"])
 
     def test_is_plain_json(self, client: Client) -> None:
         first = client.ask().body

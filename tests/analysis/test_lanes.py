@@ -23,7 +23,7 @@ def world(world):
 
 
 def lanes(world):
-    return {name: [exchange.number for exchange in own] for name, own in world.lanes.items()}
+    return {name: [exchange.number for exchange in exchanges] for name, exchanges in world.lanes.items()}
 
 
 # By instructions

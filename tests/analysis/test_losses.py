@@ -316,7 +316,7 @@ SHELL_LS = {"type": "shell_call", "call_id": "call_1"}
 def test_a_call_is_the_same_with_all_that_it_does(said: Any, same: Json, changed: Json, member: str) -> None:
     case = ask([PROMPT], [PROMPT, same], [PROMPT, {**same, **changed}], turns=[[said, completed(off_schema=True)]])
     lost = [lost for lost in losses_of(play_case(case).exchanges) if lost.loss == "call-altered"]
-    assert [(one.exchange, one.at) for one in lost] == [(3, f"input[1].{member}")]
+    assert [(loss.exchange, loss.at) for loss in lost] == [(3, f"input[1].{member}")]
 
 
 @pytest.mark.parametrize(

@@ -57,7 +57,7 @@ class TestAFinding:
     )
     def test_are_calls_that_were_not_executed_all_of_them_in_the_same_words(self, text: str) -> None:
         found = answered("v2 is live", text, text)
-        assert [each.rpartition(", ")[2] for each in found] == ["and nothing tells why"] * 2
+        assert [loss.rpartition(", ")[2] for loss in found] == ["and nothing tells why"] * 2
         assert "as 2 calls were" in found[0]
 
     def test_is_one_through_a_chain(self) -> None:

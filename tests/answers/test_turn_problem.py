@@ -38,7 +38,7 @@ def client() -> Client:
 
 
 def told(client: Client, turn: Any, **members: Any) -> str:
-    """Return the mistake of a script whose first turn is this; the test fails if there is none."""
+    """Return the mistake of a script whose first turn is this; without a mistake the test fails."""
     client.mock.script(turn)
     answer = client.ask(**members)
     assert (answer.status, answer.body["error"]["code"]) == (418, "ScriptError")

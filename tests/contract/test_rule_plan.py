@@ -33,7 +33,7 @@ class TestRulesThatCannotApply:
 
     def rules_for(self, items: list[Any], raw: bytes = b"") -> set[str]:
         sent, world = request({"input": items}, raw=raw), World()
-        return {each.id for each, _ in plan_rules(sent, world).narrow(sent, world.store.transcript(sent.body))}
+        return {rule.id for rule, _ in plan_rules(sent, world).narrow(sent, world.store.transcript(sent.body))}
 
     def test_are_not_called(self) -> None:
         called = self.rules_for([{"role": "user", "content": "hi"}])

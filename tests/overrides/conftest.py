@@ -18,7 +18,7 @@ def learn(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Learn:
     monkeypatch.chdir(tmp_path)
 
     def learned(*exchanges: dict[str, Any]) -> str:
-        file = write_jsonl(tmp_path, [{**one, "id": f"a.yaml#{n}"} for n, one in enumerate(exchanges, 1)])
+        file = write_jsonl(tmp_path, [{**exchange, "id": f"a.yaml#{n}"} for n, exchange in enumerate(exchanges, 1)])
         result = run_cli("learn", file.relative_to(tmp_path))
         assert result.exit_code == 0, result.output
         return result.stdout

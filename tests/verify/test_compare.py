@@ -44,7 +44,10 @@ def test_the_expected_answer_may_lack_optional_members_by_their_holder() -> None
     profile = Profile(is_optional=lambda holder, name: (holder, name) in {("response", "new"), ("message", "phase")})
     expected: dict[str, Any] = {"output": [{"type": "message"}], "tools": {}}
     actual = {"new": 1, "output": [{"type": "message", "phase": "x", "new": 1}], "tools": {"new": 1}}
-    assert [each.at for each in compare(expected, actual, profile, "response")] == ["output[0].new", "tools.new"]
+    assert [difference.at for difference in compare(expected, actual, profile, "response")] == [
+        "output[0].new",
+        "tools.new",
+    ]
 
 
 def test_of_errors_the_expected_members_are_compared() -> None:

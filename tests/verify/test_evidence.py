@@ -188,8 +188,8 @@ def rule(id: str, *sources: Source, area: str = "pairing") -> Rule:
 
 NOTHING_MET = RuleRecords("2026-11-23", 0, 0)
 RULES = {
-    one.id: one
-    for one in (
+    made.id: made
+    for made in (
         rule("first", reported("https://example.org/1", "2026"), area="state"),
         rule("second", recorded("a/b"), documented("https://example.org/2", "2026")),
         rule("third", reported("public reports of two origins", "2026")),

@@ -66,7 +66,7 @@ def test_an_operation_that_the_mock_has_not_is_named(tmp_path: Path) -> None:
 
 def test_a_version_that_the_mock_would_refuse_is_a_finding(tmp_path: Path) -> None:
     report = verdicts(tmp_path, entry("POST", VERSIONS, {"description": "none"}, version()))
-    assert [found["rule"] for found in report["requests"]["refused"]] == ["agent_version_incomplete"]
+    assert [entry["rule"] for entry in report["requests"]["refused"]] == ["agent_version_incomplete"]
 
 
 @pytest.mark.parametrize("again", [1, 7])
@@ -108,7 +108,7 @@ def respelled(tmp_path: Path, *entries: dict[str, Any]) -> dict[str, Any]:
     """Return the differences between the recorded answers and the mock's own, by their place."""
     report = judged(tmp_path, proxy_file(tmp_path, *entries), respelled=True)[1]
     assert report["unreadable"] == []
-    return {found["at"]: (found["recorded"], found["mock"]) for found in report["respelled"]["different"]}
+    return {entry["at"]: (entry["recorded"], entry["mock"]) for entry in report["respelled"]["different"]}
 
 
 class TestAnswersOfAProject:
@@ -341,9 +341,9 @@ class TestWhatARecordingMakes:
         conversation = {"id": "conv_1", "object": "conversation", "created_at": AT, "metadata": {}}
         make = entry("POST", f"{PROJECT}/openai/v1/conversations", {}, conversation)
         read = entry("GET", f"{PROJECT}/openai/v1/conversations/conv_1", None, conversation)
-        for one in (make, read):
-            one["RequestHeaders"]["x-ms-user-identity"] = "alice"
-            one["ResponseHeaders"]["Date"] = "Mon, 21 Sep 2026 10:00:00 GMT"
+        for exchange in (make, read):
+            exchange["RequestHeaders"]["x-ms-user-identity"] = "alice"
+            exchange["ResponseHeaders"]["Date"] = "Mon, 21 Sep 2026 10:00:00 GMT"
         assert verdicts(tmp_path, make, read)["requests"]["accepted"] == 2
         del read["RequestHeaders"]["x-ms-user-identity"]
         assert verdicts(tmp_path, make, read)["requests"]["unverifiable"] == 1

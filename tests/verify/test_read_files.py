@@ -105,7 +105,7 @@ def test_lines_are_exchanges_with_names_and_conversations_of_their_own(write: Wr
     lines = [{**flat, "id": "a/b.yaml#0"}, {**flat, "id": "a/b.yaml#1"}, vcr(), {**flat, "id": "plain"}]
     path = write(b"\xef\xbb\xbf" + b"\r\n\r\n".join(json.dumps(line).encode() for line in lines), "x.jsonl")
     found = list(read_recording(path))
-    assert [(one.id, one.file) for one in found] == [
+    assert [(recorded.id, recorded.file) for recorded in found] == [
         ("a/b.yaml#0", "a/b.yaml"),
         ("a/b.yaml#1", "a/b.yaml"),
         (f"{path.as_posix()}#3", path.as_posix()),
@@ -134,8 +134,8 @@ def test_documents_of_one_file_are_one_conversation(write: Write) -> None:
     }
     path = write(b"---\n".join([as_yaml(stub)] * 2) + b"---\n")
     found = list(read_recording(path))
-    assert [one.id for one in found] == [f"{path.as_posix()}#1", f"{path.as_posix()}#2"]
-    assert [(one.host, one.path, one.query, one.request) for one in found] == [
+    assert [recorded.id for recorded in found] == [f"{path.as_posix()}#1", f"{path.as_posix()}#2"]
+    assert [(recorded.host, recorded.path, recorded.query, recorded.request) for recorded in found] == [
         ("", "/v1/responses", {"A": "1"}, ASKED)
     ] * 2
 

@@ -110,7 +110,7 @@ def test_what_is_found_stands_at_its_exchange(name: str) -> None:
 
 def test_a_refusal_is_expected_whoever_makes_it() -> None:
     trial, _ = only(reported(own([exchange(1, HI, 400, error("Not on Sundays."))]), code=1))
-    assert [found.kind for found in trial.found if found.expected] == ["refusal"]
+    assert [finding.kind for finding in trial.found if finding.expected] == ["refusal"]
 
 
 def test_a_stream_over_a_websocket_at_its_line() -> None:
@@ -130,7 +130,7 @@ def test_a_stream_that_the_mock_renders_differently() -> None:
     made = own([{**one, "request": {**HI, "stream": True}, "recorded_at": "2026-01-01"}])
     verify(made, "--respell", "--report", "o.json")
     (trial,) = read_report(Path("o.json")).cases
-    found = next(found for found in trial.unexpected if found.id == "respelled.different")
+    found = next(finding for finding in trial.unexpected if finding.id == "respelled.different")
     assert (found.kind, found.at) == ("disagreement", "events[1]")
     assert found.message.startswith(VERDICT_TEXTS["respelled.different"])
     assert found.message.endswith("mock      response.in_progress")

@@ -74,7 +74,7 @@ def test_each_file_is_of_one_shard_and_none_is_much_larger_than_another(folder: 
     files = sorted(folder.iterdir())
     for count in (1, 2, 3, 20):
         chosen = [Shard(number, count).choose(files) for number in range(1, count + 1)]
-        assert [file for each in chosen for file in each] == files
+        assert [file for part in chosen for file in part] == files
     sizes = [sum(file.stat().st_size for file in Shard(number, 2).choose(files)) for number in (1, 2)]
     assert max(sizes) < 2 * min(sizes)
 
@@ -88,7 +88,7 @@ def test_the_parts_of_other_runs_are_refused(folder: Path) -> None:
     run("recordings", "--shard", "2/2", "--json", "late.jsonl")
     cut = Path("cut.jsonl")
     cut.write_bytes(Path(second).read_bytes().rpartition(b"{")[0])
-    for parts, said in (
+    for parts, problem in (
         ([first], "missing: shard 2/2. Give the parts of all 2."),
         ([first, second, first], ""),
         ([first, "respelled.jsonl"], "are of different runs: respell is True and False"),
@@ -99,8 +99,8 @@ def test_the_parts_of_other_runs_are_refused(folder: Path) -> None:
         ([first, "nowhere"], "nowhere: cannot be read"),
     ):
         code, output = run("--merge", *parts)
-        assert said in " ".join(output.split()), parts
-        assert code == (2 if said else 1)
+        assert problem in " ".join(output.split()), parts
+        assert code == (2 if problem else 1)
     Path("copy.jsonl").write_bytes(Path(first).read_bytes())
     with pytest.raises(ConfigError, match=r"shard 1/2 is there twice: part1.jsonl and copy.jsonl"):
         merge_parts([Path(first), Path("copy.jsonl"), Path(second)])

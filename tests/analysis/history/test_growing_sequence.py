@@ -24,8 +24,8 @@ def test_it_is_as_a_list_that_is_copied(linked: tuple[int, int], steps: list[tup
 
 def _compare_with_lists(steps: list[tuple[int, list[int]]]) -> None:
     made: list[tuple[GrowingSequence[int], list[int]]] = [(GrowingSequence(), [])]
-    for which, added in steps:
-        growing, plain = made[which % len(made)]
+    for index, added in steps:
+        growing, plain = made[index % len(made)]
         made.append((growing.extend(added), plain + added))
     for growing, plain in made:
         assert (list(growing), len(growing)) == (plain, len(plain))

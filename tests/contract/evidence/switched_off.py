@@ -87,10 +87,10 @@ def _switch_off(facts: Mapping[str, list[Any]]) -> Iterator[tuple[str, Mapping[s
             name,
             {**facts, name: [False, *sources]}
             if value is True
-            else {other: known for other, known in facts.items() if other != name},
+            else {key: fact for key, fact in facts.items() if key != name},
         )
-        for one in value if isinstance(value, list) else ():
-            yield f"{name}={one}", {**facts, name: [[OFF if part == one else part for part in value], *sources]}
+        for entry in value if isinstance(value, list) else ():
+            yield f"{name}={entry}", {**facts, name: [[OFF if part == entry else part for part in value], *sources]}
 
 
 @cache
@@ -255,14 +255,14 @@ def _validator_without(value: str, epoch: str) -> Any:
 
 def _without_value(schema: Any, value: str) -> Any:
     if isinstance(schema, list):
-        return [_without_value(each, value) for each in schema]
+        return [_without_value(element, value) for element in schema]
     if not isinstance(schema, dict):
         return schema
-    changed = {name: _without_value(each, value) for name, each in schema.items()}
+    changed = {name: _without_value(member, value) for name, member in schema.items()}
     if schema.get("const") == value:
         changed["const"] = OFF
     if isinstance(schema.get("enum"), list):
-        changed["enum"] = [OFF if each == value else each for each in schema["enum"]]
+        changed["enum"] = [OFF if word == value else word for word in schema["enum"]]
     return changed
 
 

@@ -29,8 +29,8 @@ def runs() -> Iterator[list[Json]]:
     for project in PROJECTS:
         with gzip.open(SHARED / "corpus" / f"{project}.jsonl.gz", "rt", encoding="utf-8") as lines:
             every = [json.loads(line) for line in lines if '"mcp_list_tools"' in line or '"mcp_approval_' in line]
-        for _, group in groupby(every, key=lambda one: str(one["id"]).partition("#")[0]):
-            found = [one for one in group if output(one)]
+        for _, group in groupby(every, key=lambda exchange: str(exchange["id"]).partition("#")[0]):
+            found = [exchange for exchange in group if output(exchange)]
             if found and output(found[0])[0]["type"] == "mcp_list_tools":
                 yield found
 
@@ -118,5 +118,7 @@ def test_the_mock_says_what_the_api_answered(recorded: list[Json]) -> None:
 
 def test_there_are_such_runs() -> None:
     assert len(RUNS) >= 20
-    approved = [run for run in RUNS if any(item.get("approval_request_id") for each in run for item in output(each))]
+    approved = [
+        run for run in RUNS if any(item.get("approval_request_id") for exchange in run for item in output(exchange))
+    ]
     assert len(approved) >= 8

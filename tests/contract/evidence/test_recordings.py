@@ -54,7 +54,7 @@ def test_the_figures(judged: Judged, capsys: pytest.CaptureFixture[str]) -> None
         for name in ("requests.unverifiable", "refusals.unverifiable", "skipped"):
             print(f"  {name}: {count_reasons(tally, name)}")
     least = {"exchanges": 6000, "requests.accepted": 5500, "refusals.same": 370, "respelled.same": 5000}
-    assert {at: tally.counts[at] for at, count in least.items() if tally.counts[at] <= count} == {}
+    assert {outcome: tally.counts[outcome] for outcome, count in least.items() if tally.counts[outcome] <= count} == {}
     assert tally.counts["answers.unverifiable"] + tally.counts["streams.unverifiable"] < 20
     assert tally.counts["requests.unverifiable"] + tally.counts["refusals.unverifiable"] < 120
     assert len([*tally.entries("answers.findings"), *tally.entries("streams.findings")]) < 10

@@ -51,7 +51,9 @@ def account(interaction: SourcedInteraction) -> Organization:
     error = dict(interaction.origin.organization)
     if "rate_limit" in error:
         error["rate_limit"] = RateLimit(**error["rate_limit"])
-    return Organization(**{name: frozenset(one) if isinstance(one, list) else one for name, one in error.items()})
+    return Organization(
+        **{name: frozenset(value) if isinstance(value, list) else value for name, value in error.items()}
+    )
 
 
 def ask(mock: MockApi, world: World, interaction: SourcedInteraction) -> Answer:
@@ -74,10 +76,10 @@ def last_answer(mock: MockApi, world: World, interaction: SourcedInteraction, he
     session = mock.open_session(ReceivedRequest("GET", path(interaction), headers, query(interaction)))
     assert isinstance(session, SocketSession)
     began = 0.0
-    for at, side, text in interaction.interaction.frames:
+    for time, side, text in interaction.interaction.frames:
         if side == CLIENT:
-            world.skip(int(at - began))
-            began = at
+            world.skip(int(time - began))
+            began = time
             session.receive(text)
     return world.exchanges[-1].answer
 

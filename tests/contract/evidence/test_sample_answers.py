@@ -113,7 +113,8 @@ OF_EVENTS = [(event, name) for event in {event["type"]: event for event in EVENT
 
 
 @pytest.mark.parametrize(
-    ("event", "name"), slow_except_every(4, [pytest.param(*one, id=f"{one[0]['type']} {one[1]}") for one in OF_EVENTS])
+    ("event", "name"),
+    slow_except_every(4, [pytest.param(*case, id=f"{case[0]['type']} {case[1]}") for case in OF_EVENTS]),
 )
 def test_an_event_needs_its_members(event: dict[str, Any], name: str) -> None:
     missing = check_answer(EVENT, replaced(event, (name,), Gone))

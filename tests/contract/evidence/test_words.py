@@ -29,32 +29,32 @@ def broken(root: str) -> list[tuple[Broken, first_violation.SchemaViolation | No
     every = Breaker(whole, frozenset(known)).place(
         whole, (), lambda body: {**least, **body} if isinstance(body, dict) else body
     )
-    return [(one, first_violation.find_violation(root, one.body)) for one in every]
+    return [(fault, first_violation.find_violation(root, fault.body)) for fault in every]
 
 
 @pytest.mark.slow
 def test_every_keyword_can_be_broken() -> None:
     whole = schema.load(FIRST)
-    assert set(occurrences(whole, whole)) - {(one.node, one.keyword) for one, _ in broken(FIRST)} == set()
+    assert set(occurrences(whole, whole)) - {(fault.node, fault.keyword) for fault, _ in broken(FIRST)} == set()
 
 
 @pytest.mark.parametrize("root", slow_except(range(1, 100), [FIRST, *OTHERS]))
 class TestABrokenKeyword:
     @pytest.mark.slow
     def test_is_named_where_it_is_broken(self, root: str) -> None:
-        for one, found in broken(root):
-            if one.alone or found:
-                assert found, one
-                assert (found.keyword, found.path) == (one.called, format_path(one.path)), one
+        for fault, violation in broken(root):
+            if fault.alone or violation:
+                assert violation, fault
+                assert (violation.keyword, violation.path) == (fault.called, format_path(fault.path)), fault
 
     def test_has_words_that_say_where(self, root: str) -> None:
-        for one, found in broken(root):
-            if found:
-                rule = rule_for(found.keyword, found.rule)
-                error = rule.error_for(found.facts)
-                assert rule.id != "unexplained", one
-                assert rule.id in NAMED_ELSEWHERE or str(error.param).startswith(found.path), one
-                assert "{path}" not in rule.error.message or f"'{found.path}'" in error.message, one
+        for fault, violation in broken(root):
+            if violation:
+                rule = rule_for(violation.keyword, violation.rule)
+                error = rule.error_for(violation.facts)
+                assert rule.id != "unexplained", fault
+                assert rule.id in NAMED_ELSEWHERE or str(error.param).startswith(violation.path), fault
+                assert "{path}" not in rule.error.message or f"'{violation.path}'" in error.message, fault
 
 
 NAMED_ELSEWHERE = {"context_management_type", "moved_parameter"}

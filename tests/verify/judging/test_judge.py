@@ -60,7 +60,7 @@ def test_a_refusal_in_other_words_is_shown_beside_the_recorded_ones(tmp_path: Pa
 
 def test_a_refusal_that_the_mock_does_not_know_is_missed(tmp_path: Path) -> None:
     report = judge(tmp_path, [exchange(1, HI, 400, error("Not on Sundays."))])
-    assert [found["recorded"]["message"] for found in report["refusals"]["missed"]] == ["Not on Sundays."]
+    assert [entry["recorded"]["message"] for entry in report["refusals"]["missed"]] == ["Not on Sundays."]
 
 
 def test_only_the_listed_values_may_differ(tmp_path: Path) -> None:

@@ -134,7 +134,7 @@ def test_an_annotation_may_come_later_than_ours(tmp_path: Path) -> None:
 
 
 def of_today(made: dict[str, Any], **response: Any) -> dict[str, Any]:
-    """Return a recording of these days, whose `response.created` has other members: `gone` is none."""
+    """Return a recording of these days, whose `response.created` has other members: `gone` stands for an absent member."""
     merged = {**made["events"][0]["data"]["response"], **response}
     members = {name: value for name, value in merged.items() if value != "gone"}
     return {**changed(made, 0, response=members), "recorded_at": "2026-10-01"}
@@ -205,7 +205,7 @@ TODAY = "2026-10-01"
 
 
 def answer(request: dict[str, Any] = HI, turn: Turn | None = None, **members: Any) -> dict[str, Any]:
-    """Return an answer as JSON, of these days, with other members: `gone` is none."""
+    """Return an answer as JSON, of these days, with other members: `gone` stands for an absent member."""
     (made,) = recorded(request, turns=[turn or message("Hi.")])
     answer_body = {name: value for name, value in (made["response"] | members).items() if value != "gone"}
     return {**made, "response": answer_body, "recorded_at": TODAY}

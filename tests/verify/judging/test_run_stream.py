@@ -155,11 +155,11 @@ class TestFoundry:
         )
         more = {"url_path": f"/v1{path(run)}/submit_tool_outputs", "events": list(answer.events or ())}
         recorder.exchanges.append(exchange(len(recorder.exchanges) + 1, approvals, 200, None, **more))
-        for one in recorder.exchanges:
-            one |= {
+        for recorded in recorder.exchanges:
+            recorded |= {
                 "provider": "foundry",
                 "query": "api-version=v1",
-                "url_path": one["url_path"].replace("/v1", "/api/projects/p", 1),
+                "url_path": recorded["url_path"].replace("/v1", "/api/projects/p", 1),
             }
         return recorder.exchanges
 

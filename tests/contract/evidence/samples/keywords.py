@@ -72,7 +72,7 @@ class Breaker:
         """Yield the breaks of a place: its type, the key of its union, then each of its branches."""
         leaves = list(self._leaves(node))
         types = allowed_types(self.root, node)
-        if wrong := [one for one in WRONG if not {_type(one), *_wider(one)} & types]:
+        if wrong := [value for value in WRONG if not {_type(value), *_wider(value)} & types]:
             yield from (Broken(id(leaf), "type", wrap(wrong[0]), "type", path) for leaf in leaves if "type" in leaf)
         objects = [leaf for leaf in leaves if leaf.get("type") == "object"]
         keys = {
@@ -82,7 +82,7 @@ class Breaker:
         }
         above = "x-at" in deref(self.root, node)
         for leaf in leaves:
-            alone = sum(bool(allowed_types(self.root, leaf) & allowed_types(self.root, other)) for other in leaves) == 1
+            alone = sum(bool(allowed_types(self.root, leaf) & allowed_types(self.root, rival)) for rival in leaves) == 1
             if id(leaf) not in self.seen and not (leaf in objects and written(leaf) in self.known):
                 self.seen.add(id(leaf))
                 own = keys - {"role"} if "type" in leaf.get("required", ()) else keys
@@ -136,7 +136,7 @@ class Breaker:
             words = [word for word in ("type", "const", "enum") if word in node]
             yield from (Broken(id(node), word, wrap({**good, name: "zzz"}), "enum", place) for word in words)
         if name in leaf.get("required", ()):
-            without = wrap({one: value for one, value in good.items() if one != name})
+            without = wrap({member: value for member, value in good.items() if member != name})
             if above and name == "type" and "role" in good:  # an item without a type is a message
                 yield Broken(id(leaf), "required", without, "required", (*path, "content"))
             else:
@@ -149,7 +149,7 @@ class Breaker:
         match keyword:
             case "required":
                 for name in set(value) - keys:
-                    yield {one: inner for one, inner in good.items() if one != name}, "required", (name,)
+                    yield {member: inner for member, inner in good.items() if member != name}, "required", (name,)
             case "additionalProperties" if value is False:
                 yield {**good, "zzz": 1}, "additionalProperties", ("zzz",)
             case "enum" | "const":
@@ -178,10 +178,10 @@ def written(node: Any) -> bytes:
 
 def _breaking(pattern: str, leaf: Json, good: str) -> str:
     """Return a text that breaks this pattern, as few of the others as can be, and no length."""
-    others = [one["pattern"] for one in leaf.get("allOf", ()) if one["pattern"] != pattern]
+    others = [part["pattern"] for part in leaf.get("allOf", ()) if part["pattern"] != pattern]
     texts = [text.format(good.removesuffix("x")) for text in TEXTS]
     wrong = [text for text in texts if not re.search(pattern, text) and len(text) >= leaf.get("minLength", 0)]
-    return min(wrong, key=lambda one: sum(not re.search(other, one) for other in others))
+    return min(wrong, key=lambda text: sum(not re.search(pattern, text) for pattern in others))
 
 
 def _type(value: Any) -> str:

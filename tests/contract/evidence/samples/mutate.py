@@ -88,8 +88,8 @@ def replaced(body: Any, path: Path, value: Any) -> Any:
     inner = body.get(step) if isinstance(body, dict) else body[step]
     changed = value if not rest else replaced(inner, tuple(rest), value)
     if isinstance(body, list):
-        return [deepcopy(changed) if index == step else one for index, one in enumerate(body)]
-    return {name: one for name, one in {**body, step: deepcopy(changed)}.items() if one is not Gone}
+        return [deepcopy(changed) if index == step else member for index, member in enumerate(body)]
+    return {name: member for name, member in {**body, step: deepcopy(changed)}.items() if member is not Gone}
 
 
 class Stock(NamedTuple):
@@ -184,16 +184,16 @@ def instance(root: Json, node: Json, chance: Random, depth: int = 0, *, optional
     if node.get("type") == "object":
         required, members = node.get("required", ()), node.get("properties", {}).items()
         wanted = [
-            (name, one) for name, one in members if name in required or (depth < 4 and chance.random() < optional)
+            (name, member) for name, member in members if name in required or (depth < 4 and chance.random() < optional)
         ]
-        return {name: inside(one) for name, one in wanted if "not" not in one}
+        return {name: inside(member) for name, member in wanted if "not" not in member}
     plain = {"string": _matching(node), "integer": 1, "number": 1, "boolean": True, "null": None}
     return node.get("minimum", plain.get(node.get("type", "")))
 
 
 def _matching(node: Json) -> str:
     """A short text that fits the patterns of ids (`^msg`, `^(cntr|cfile)`), of addresses, of names and of tunnels."""
-    patterns = [node.get("pattern", ""), *(one.get("pattern", "") for one in node.get("allOf", ()))]
+    patterns = [node.get("pattern", ""), *(part.get("pattern", "") for part in node.get("allOf", ()))]
     found = (re.fullmatch(r"\^(?:([\w:/]+)|\((\w+)(?:\|\w+)*\))", pattern) for pattern in patterns)
-    prefix = "".join(one[1] or one[2] for one in found if one)
+    prefix = "".join(match[1] or match[2] for match in found if match)
     return "tunnel_" + "x" * 32 if "^tunnel_" in patterns[0] else f"{prefix}x"

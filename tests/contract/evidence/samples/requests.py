@@ -261,10 +261,11 @@ def _written() -> Iterator[Json]:
     yield from ({**DEPLOYED, "tools": [tool]} for tool in TOOLS)
     yield {**DEPLOYED, "tools": TOOLS}
     yield from (
-        {**MINIMAL_REQUEST, "input": "As JSON.", "text": {"format": one, "verbosity": "medium"}} for one in FORMATS
+        {**MINIMAL_REQUEST, "input": "As JSON.", "text": {"format": format, "verbosity": "medium"}}
+        for format in FORMATS
     )
     yield from ({**DEPLOYED, "tools": TOOLS, "tool_choice": choice} for choice in CHOICES)
-    yield from ({**MINIMAL_REQUEST, "model": "gpt-5", "reasoning": one} for one in THINKING)
+    yield from ({**MINIMAL_REQUEST, "model": "gpt-5", "reasoning": reasoning} for reasoning in THINKING)
     yield {**MINIMAL_REQUEST, "model": "gpt-5", "store": False, "include": ["reasoning.encrypted_content"]}
 
 

@@ -83,7 +83,7 @@ def continuing() -> Iterator[Json]:
     yield {**MINIMAL_REQUEST, "input": [thought, call, output]}
     yield {
         **MINIMAL_REQUEST,
-        "input": [{"type": "item_reference", "id": one["id"]} for one in (thought, call)] + [output],
+        "input": [{"type": "item_reference", "id": item["id"]} for item in (thought, call)] + [output],
     }
     yield {**MINIMAL_REQUEST, "conversation": next(iter(world.store.conversations))}
     yield {**MINIMAL_REQUEST, "conversation": {"id": next(iter(world.store.conversations))}}

@@ -193,7 +193,7 @@ PLAIN = validators.extend(Draft202012Validator, {"pattern": ordered_validator._c
 def made_up(root: str, count: int) -> list[Any]:
     """Right instances of a schema."""
     loaded, valid = schema.load(root), schema.validator(root).is_valid
-    return [one for one in (instance(loaded, loaded, Random(seed)) for seed in range(count)) if valid(one)]
+    return [sample for sample in (instance(loaded, loaded, Random(seed)) for seed in range(count)) if valid(sample)]
 
 
 class TestTheThreeEngines:

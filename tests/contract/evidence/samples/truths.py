@@ -34,7 +34,7 @@ def contradicts(expected: str, kind: str) -> bool:
     """Tell whether a sentence says it got what it expected."""
     alternatives = ["array"] if expected.startswith("an array") else re.split(", or |, | or ", expected)
     bare = [re.sub("^(?:one of |an? )+", "", alternative) for alternative in alternatives]
-    types = {"string" if one.startswith("'") else one.split()[0] for one in bare}
+    types = {"string" if type.startswith("'") else type.split()[0] for type in bare}
     got = kind.split()[-1] if kind != "a decimal number" else "decimal"
     return got in types or (got == "integer" and "decimal" in types)
 

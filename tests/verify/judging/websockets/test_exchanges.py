@@ -42,7 +42,9 @@ def test_each_response_create_is_an_exchange_as_http_would_have_it() -> None:
     socket = scripted(message("one"), message("two"))
     interaction = connection(*frames_sent(socket, create("a"), create("b", background=False, stream_id=None)))
     first, second = to_recorded(interaction, "it.yaml#1", API)
-    assert [(one.id, one.file, one.method, one.path, one.status) for one in (first, second)] == [
+    assert [
+        (recorded.id, recorded.file, recorded.method, recorded.path, recorded.status) for recorded in (first, second)
+    ] == [
         ("it.yaml#1.1", "it.yaml", "POST", "/v1/responses", 200),
         ("it.yaml#1.2", "it.yaml", "POST", "/v1/responses", 200),
     ]
@@ -71,7 +73,7 @@ def test_a_connection_that_ends_before_the_answer_leaves_a_cut_exchange() -> Non
     frames = frames_sent(scripted(message("one")), create("a"))
     complete, none = connection(*frames[:4], cut=True), connection(*frames[:1], cut=True)
     (first,), (second,) = (to_recorded(interaction, "a#1", API) for interaction in (complete, none))
-    assert [("cut" in one.flags, one.status) for one in (first, second)] == [(True, 200), (True, 0)]
+    assert [("cut" in recorded.flags, recorded.status) for recorded in (first, second)] == [(True, 200), (True, 0)]
 
 
 def test_what_nobody_requested_is_reported_without_a_request() -> None:
@@ -195,7 +197,7 @@ def test_connections_are_numbered_after_what_went_over_http(tmp_path: Path) -> N
     frames = frames_sent(scripted(message("one"), message("two")), create("a"), create("b"))
     file = cassette(tmp_path, over_http({"model": "gpt-4.1"}, {}), connection(*frames), connection(*frames[:1]))
     name = file.as_posix()
-    assert [(number, one.id) for number, one in read_numbered(file)] == [
+    assert [(number, recorded.id) for number, recorded in read_numbered(file)] == [
         (1, f"{name}#1"),
         (2, f"{name}#2.1"),
         (2, f"{name}#2.2"),
