@@ -190,11 +190,13 @@ NEWEST_CHANGE = max(
 
 def apply_day(response: Json, body: Json, family: Model, day: str) -> None:
     """Change a response that began, in place, to one of this day (YYYY-MM-DD)."""
+    # Nearly all Worlds live on the newest day.
     if day >= NEWEST_CHANGE and day >= family.retention_since:
         return
     if body.get("prompt_cache_retention") is None:
         response["prompt_cache_retention"] = default_retention(family, day)
     for name, entry in PARAMETERS.items():
+        # What a request says its response repeats, however early the day is.
         if day < entry.since and body.get(name) is None:
             response.pop(name, None)
     for name, since in RESULT_SINCE.items():

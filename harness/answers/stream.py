@@ -60,6 +60,7 @@ def _order_held(events: Sequence[Json]) -> Sequence[Json]:
     Recorded 2026-02: it is done after the message that it sends. Of a failed response it need not be done (assumed, as for
     the item inside it).
     """
+    # Hardly a stream has steps of a workflow, and what is no event is told elsewhere.
     if not any(_adds(event, STEP) for event in events) or not all(isinstance(event, dict) for event in events):
         return events
     steps = [event["output_index"] for event in events if _adds(event, STEP) and _has_place(event)]

@@ -80,6 +80,7 @@ def record(_context: typer.Context, options: RecordOptions) -> None:
     command, api = options.command or [], parse_upstream(options.upstream or OPENAI_URL)
     address, file = _parse_address(options.listen), _cassette_file(options.into, command)
     made_by = shlex.join([*RECORD_COMMAND, *command]) if command else ""
+    # The header of a cassette is for people: what does not fit into a line there is left out.
     made_by = made_by if len(made_by) <= MAX_COMMAND_LENGTH and made_by.isprintable() else ""
     with _open_watch(file, api, options.check or options.strict) as judge:
         recording = Recording(judge)

@@ -100,6 +100,8 @@ def _check_additional(root: Json, validator: Validator, allowed: Any, value: Any
     if not isinstance(value, dict):
         return
     members = schema.get("properties", {})
+    # Of many members a compiled validator looks at each, and only what it refuses is walked: metadata may have
+    # thousands.
     many = isinstance(allowed, dict) and len(value) > MANY
     decide = schemas.part_validator(root, allowed).is_valid if many else None
     for name in value:

@@ -26,6 +26,7 @@ def read_request(received: ReceivedRequest, place: ApiPath) -> Request:
         return Request(method, below, headers, query, raw=raw, operation=reason, dialect=dialect, root=root)
     kind = headers.get("content-type", "")
     reads_form = operation.reads_form(kind)
+    # A large form has been read already, from the connection to the disk; a small one comes as bytes.
     is_new_form = reads_form and form is None and multipart.is_form(kind)
     if is_new_form:
         form = multipart.parse_whole_form(raw, kind)
@@ -55,6 +56,7 @@ def request_from(
     if operation.reads_form(headers.get("content-type", "")):
         if body is None or raw is None:
             body = multipart.parse_form(raw or b"", headers.get("content-type", ""))
+        # The journal keeps every request: of a large form its parsed fields are enough.
         raw = raw if raw and (len(raw) <= MAX_FORM_KEPT or not body) else b""
     elif raw is not None and (operation.body_schema or ((operation.takes_json or operation.is_form_or_json) and raw)):
         body, fault = parse_body(raw)

@@ -50,6 +50,7 @@ def find_project_file(root: Path, ini: str = "") -> Path | None:
             own = tomllib.loads(settings.read_text(encoding="utf-8")).get("tool", {}).get("harness", {})
         except (tomllib.TOMLDecodeError, UnicodeDecodeError) as problem:
             raise ConfigError(f"{settings}: not readable: {problem}") from None
+        # A misspelt setting would switch off what its project relies on.
         for name in own:
             if name not in PROJECT_SETTINGS:
                 raise ConfigError(f"{settings}: [tool.harness] has no {name!r}. {suggest_name(name, PROJECT_SETTINGS)}")

@@ -234,6 +234,7 @@ def _template_of(seen: Seen) -> Json:
         if not isinstance(text, str):
             return text
         text = text.replace("{", "{{").replace("}", "}}")
+        # The longest first: the name of a model may be part of a path or a value.
         for name, fact in sorted(facts.items(), key=lambda item: -len(item[1])):
             if fact and (name == "model" or (quoted and name == "path" and ("[" in fact or "." in fact))):
                 text = re.sub(rf"(?<![\w.-]){re.escape(fact)}(?![\w-]|\.\w)", f"{{{name}}}", text)

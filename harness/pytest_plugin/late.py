@@ -90,6 +90,7 @@ class _LateRequests:
         """Keep a request that nobody allows, unless the running test judges it: its key belongs to no ended test."""
         if (running is not None and not stray.owner) or self._is_allowed(stray):
             return
+        # Those that were allowed, caught or told meanwhile make room.
         if len(self._found) == _MAX_KEPT:
             self._found = list(filter(self._is_unasked, self._found))
         if len(self._found) == _MAX_KEPT:

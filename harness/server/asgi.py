@@ -75,6 +75,7 @@ class App:
         """Serve one request."""
         if f"{scope['path']}/".startswith(f"{CONTROL_ROOT}/"):
             headers, _ = _headers_and_query(scope)
+            # A refusal costs no import of the control plane, which a server without one never loads.
             answered = self.access.refuse(scope["path"], headers) or self._answer_quickly(scope)
             await (
                 send_answer(send, answered)

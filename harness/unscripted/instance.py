@@ -96,6 +96,7 @@ class UserValues:
         elif kind in ("integer", "number") and self._numbers:
             number = self._numbers[0]
             if number.is_integer() or kind == "number":
+                # Each number of the user is used once: two members hardly mean the same.
                 self._numbers.pop(0)
                 yield int(number) if number.is_integer() else number
 

@@ -219,6 +219,7 @@ def tally_verdicts(verdicts: Iterable[Verdict], spool: Path) -> Tally:
             if kind is VerdictKind.STREAM_EVENTS and entry:
                 tally.counts[kind] += entry["times"]
                 continue
+            # An exchange counts once, however many of its places differ.
             tally.counts[kind] += kind not in counted
             counted.add(kind)
             if entry is None:

@@ -57,6 +57,7 @@ def show_events(exchange: Exchange, world: World, pool: Pool) -> Iterator[Stream
     """Show the events of a stream: when each went out, or was to go, whether it did, and the one that was broken off."""
     events, seen = exchange.answer.events or (), world.edge.get(exchange.number)
     delivery = exchange.answer.delivery or Delivery()
+    # An answer that is not broken off has gone out whole, also where nothing counted its events.
     went_out = seen.events or 0 if seen and seen.ended and not seen.whole else len(events)
     times = measured_times(seen, len(events)) if is_measured(seen) else plan_times(delivery, len(events))
     is_socket = exchange.request.operation == SOCKET

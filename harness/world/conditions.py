@@ -29,6 +29,7 @@ def condition_value(request: Request, what: str) -> Any:
     if what == "call_id":
         return "\n".join(_answered_calls(input_items(body)))
     if what == "agent":
+        # Foundry has had both members; frameworks for OpenAI name their agents in the metadata, if at all.
         agent = body.get("agent_reference") or body.get("agent") or {}
         return agent.get("name") or (body.get("metadata") or {}).get("agent") or ""
     return body.get(what) or ""

@@ -196,6 +196,7 @@ def _read_turn(turn: Any, route: Route) -> Turn:
 def parse_turn(turn: Any, route: Route) -> list[TurnLine]:
     """Parse a turn into its lines: items, then an ending if it has one; ScriptError for anything else."""
     given = turn if isinstance(turn, list | tuple) else [turn]
+    # A turn that is repeated a thousand times is checked once.
     if len(given) == 1 and isinstance(only := given[0], Item) and route.validated_items.get(id(only)) is only:
         return [only]
     lines = [line for part in given for line in _parse_line(part, route)]

@@ -135,6 +135,7 @@ def abandoned_stream(client: SeenClient) -> Iterator[MistakeFacts]:
 )
 def resumed_from_the_wrong_event(client: SeenClient) -> Iterator[MistakeFacts]:
     """A stream is resumed after an event that has never gone out, so that those in between are lost."""
+    # Hardly a client resumes a stream, so the journal is read only for those that do.
     resumed = {_response_id(exchange) for exchange, _ in client.timed if _starting_after(exchange) is not None}
     last: dict[str, int] = {}
     whole: set[str] = set()

@@ -148,6 +148,7 @@ def _find_forgotten_calls(
     kept = [(place, kept_call) for place, id, _ in request.calls if (kept_call := history.find_call(id))]
     here = calls.keys() | {id for _, id, _ in request.outputs}
     told: set[str] = set()
+    # The last call that is kept tells in which loop the model is now.
     for place, kept_call in kept[-1:]:
         for id in _calls_of_the_loop(request, kept_call.reply.request, here):
             original = history.find_call(id)
@@ -155,6 +156,7 @@ def _find_forgotten_calls(
                 told.add(id)
                 yield place, original
     for place, kept_call in kept:
+        # Beside the only call of a response none can be missing.
         for sibling in kept_call.reply.output if len(kept_call.reply.output) > 1 else ():
             id = client_call_id(sibling)
             if id and id not in here and id not in told and id in history.call_outputs:

@@ -120,6 +120,7 @@ def output_replaced(request: HistoryRequest, history: History) -> Iterator[LossF
 
 def _find_changed_outputs(request: HistoryRequest, history: History) -> Iterator[Json]:
     for place, id, item in request.outputs:
+        # An id that several calls have says nothing about which output is whose.
         if len(history.by_call.get(id, ())) == 1 and "output" in item:
             sent, now = history.call_outputs.get(id, {}), output_text(item)
             if sent and now not in sent:

@@ -241,6 +241,7 @@ def _is_printed(was: str, now: str) -> bool:
 def _describe_other_place(turn: _Turn, request: HistoryRequest) -> str:
     """Describe where else the only message of the user before an answer stands; empty when it stands nowhere."""
     before = turn.reply.request
+    # Of several messages, or in a request of another agent, a message may be elsewhere on purpose.
     if len(turn.was) != 1 or before.tool_names != request.tool_names:
         return ""
     text, keys, length = turn.was[0][1], request.item_keys, len(before.item_keys) - 1

@@ -127,11 +127,13 @@ def describe_damage(was: str, now: str) -> str:
         return "doubled"
     if now in PRINTED_NOTHING and now != was:
         return "as what a program prints for no text"
+    # Who shortens a text on purpose marks the place.
     if was == now or not was or (now and _ELLIPSIS.search(now)):
         return ""
     if was.startswith(now) and not _CITATION_MARKERS.fullmatch(was[len(now) :]):
         return "cut off"
     cut = was.removesuffix(now)
+    # Text behind a tag, as behind `</think>`, was left by a client that removes what is in it.
     if cut != was and not cut.rstrip().endswith(">"):
         return "without its beginning"
     return "with parts doubled" if _is_stuttered(letters_of(was), letters_of(now)) else ""

@@ -176,6 +176,7 @@ def _read_chunks(chunks: Sequence[Json]) -> Surface:
     calls: dict[int, Json] = {}
     for call in (call for delta in deltas for call in delta.get("tool_calls") or ()):
         known, more = calls.setdefault(call["index"], {"name": "", "arguments": ""}), call.get("function") or {}
+        # Name and arguments come in pieces, of which only the first has the name.
         known |= {name: known[name] + (more.get(name) or "") for name in known}
     thoughts = [delta["reasoning_content"] for delta in deltas if delta.get("reasoning_content")]
     return Surface(

@@ -127,6 +127,7 @@ def _decode_events(pairs: Sequence[tuple[str, str]]) -> DecodedAnswer:
             wrong = "" if beside else _explain_name(name, data.get("type"))
         elif data == _DONE:
             flags.add("done-marker")
+        # Only the last event can be half there, of a stream that was broken off.
         elif data is None and index == len(pairs) - 1:
             flags |= _BROKEN_OFF
         else:

@@ -49,6 +49,7 @@ def parse_interactions(document: Any) -> Iterator[Interaction | Malformed] | Non
     None if the document is no recording; raises Malformed if it is one but has no list of exchanges.
     """
     if isinstance(document, list):
+        # A list may be anything, so at least one entry has to look like an exchange.
         known = any(isinstance(entry, dict) and _find_pair(normalize_names(entry)) for entry in document)
         return _parse_each("entry ", document) if known else None
     if not isinstance(document, dict):
@@ -60,6 +61,7 @@ def parse_interactions(document: Any) -> Iterator[Interaction | Malformed] | Non
         if name in members and _is_exchange_list(name, members[name]):
             return _parse_each(name, members[name], provider_from_header(document))
     if isinstance(members.get("requests"), list) and isinstance(members.get("responses"), list):
+        # Where one list is longer, its last entries are told as incomplete, and not passed over.
         pairs = zip_longest(members["requests"], members["responses"])
         return _parse_each("requests", [{"request": request, "response": response} for request, response in pairs])
     pair = _find_pair(members)

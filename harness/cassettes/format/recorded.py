@@ -92,6 +92,7 @@ def parse_recorded(interaction: Interaction, name: str, number: int) -> Recorded
     request, raw = decoding.decode_request(interaction.body, interaction.headers)
     answer = decoding.decode_answer(interaction.answer, interaction.answer_headers)
     flags = answer.flags | _find_flags(interaction)
+    # Some recorders mask the whole address; what a POST was answered tells the path then.
     if is_host_hidden(host) and path in ("", "/") and _is_response_object(interaction.method, answer):
         path, flags = "/v1/responses", flags | {"inferred"}
     provider, guessed = _find_provider(interaction, host, path, request, answer)

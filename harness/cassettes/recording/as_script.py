@@ -98,6 +98,7 @@ def lines_of_broken_stream(interaction: Interaction) -> list[Json | str] | None:
                 deltas = []
             case "response.output_text.delta":
                 deltas.append(str(event.get("delta")))
+    # A stream that said nothing needs an item all the same, to break off in it.
     lines = [*items, *([{"message": deltas}] if deltas or not items else [])]
     if not error:
         return [*lines, {"cut" if interaction.cut else "end_stream": {"after": len(sent)}}]

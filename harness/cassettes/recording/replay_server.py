@@ -67,11 +67,13 @@ class ReplayApp:
         """Answer one request or one WebSocket."""
         headers = normalize_headers(scope["headers"])
         key = next((headers[name] for name in API_KEY_HEADERS if name in headers), "")
+        # Each key replays from the beginning, so that tests in parallel take nothing from each other.
         if key not in self._replays:
             self._replays[key] = Replay(self._interactions, repeat_last=True)
         query = scope["query_string"].decode("latin-1")
         uri = f"http://replay{scope['raw_path'].decode('latin-1')}{f'?{query}' if query else ''}"
         if scope["type"] == "websocket":
+            # ASGI begins a WebSocket with a message of its own, before any of the client.
             await receive()
             await self._play_websocket(key, Interaction("GET", uri, headers), receive, send)
         elif (body := await read_body(receive)) is not None:
@@ -129,6 +131,7 @@ class ReplayApp:
         before = 0.0
         for seconds, by, text in interaction.frames:
             if by == SERVER:
+                # Without a pace, too, other connections have their turn between two messages.
                 await asyncio.sleep(seconds - before if self._paced else 0)
                 await send({"type": "websocket.send", "text": text})
             elif (message := message or await _next_message(receive)) is None:
@@ -143,6 +146,7 @@ class ReplayApp:
             else:
                 message = None
             before = seconds
+        # Of a connection that was cut it is not known what its client would have said.
         if not interaction.cut and await _next_message(receive) is not None:
             await self._close_with_error("the client says more than was recorded", send)
 

@@ -94,6 +94,7 @@ async def _relay_messages(
 ) -> None:
     up = asyncio.ensure_future(_relay_from_client(exchange, recording, upstream, receive))
     down = asyncio.ensure_future(_relay_from_upstream(exchange, upstream, send))
+    # The side that ends first decides how the other one is closed.
     await asyncio.wait((up, down), return_when=asyncio.FIRST_COMPLETED)
     client_left = up.done()
     for task in (up, down):

@@ -91,6 +91,7 @@ def _find_leaks(value: Any, place: str, masker: Masker, header: str = "") -> Ite
             if text != clean:
                 yield f"{place.lstrip('.')}[{index}].text: {SEEMS_SECRET}"
         for index, entry in enumerate(value):
+            # The texts of frames are looked at together above, as a key may be spread over them.
             rest = {**entry, "text": ""} if texts else entry
             yield from _find_leaks(rest, f"{place}[{index}]", masker, header)
     elif _is_leak(value, header, masker):

@@ -48,6 +48,7 @@ def collect_texts(value: Any, name: str = "", found: dict[str, list[str]] | None
         for member in value:
             collect_texts(member, name, found)
     elif isinstance(value, str):
+        # A key may be spread over the deltas of a stream, so its events are read one by one.
         lines = [line[5:].strip() for line in value.splitlines() if line.startswith("data:")] or [value]
         nested = _read_texts(line for line in lines if is_json(line))
         for holder, texts in nested.items():

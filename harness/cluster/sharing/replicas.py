@@ -80,6 +80,7 @@ class Replicas:
         outcome: asyncio.Future[Any] = asyncio.get_running_loop().create_future()
         self._queue.append(Submitted(key, request, mark, is_reset, outcome, edge))
         self._wake_sender()
+        # Not in the constructor, which runs before there is a loop.
         if self._looker is None:
             self._looker = asyncio.create_task(self._look_each_second())
         return outcome
@@ -165,6 +166,7 @@ class Replicas:
             if self._watch.has_expired(key):
                 self._forget(key)
             else:
+                # Read, so that an error that nobody waits for is not reported as never retrieved.
                 self.submit(key, None).add_done_callback(lambda done: done.cancelled() or done.exception())
         with suppress(StoreLost):
             for key in await self._log.get_outstanding(MOST_SENT):
@@ -231,6 +233,7 @@ class Replicas:
 
         A request that was meant for a World that is lost is not, the first one; what only reads, leaves or begins anew is.
         """
+        # Each step may find that another process was faster; the log does not change for ever.
         for _ in range(3):
             if isinstance(tail, LogGone):
                 self._forget(submitted.key)

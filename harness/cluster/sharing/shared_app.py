@@ -71,6 +71,7 @@ class SharedApp(App):
         if body is None:
             return None
         request = _logged(HTTP, scope, body)
+        # An entry of the log is read by every server, and by each that starts.
         if len(body) > LARGEST_BODY:
             return self._tell_lost(request, perf_counter(), _too_large(len(body)))
         awaited = self._submit(request, edge_of(scope))
@@ -143,6 +144,7 @@ class SharedApp(App):
             await send_answer(send, _too_large(len(body)))
             return
         try:
+            # A World that begins anew forgives what was lost, so only a reset that will be carried out may be one.
             is_reset = bool(key) and await self._is_reset(request)
             made = await self._replicas.submit(key, None if is_reading else request, is_reset=is_reset) if key else None
         except StoreLost as problem:

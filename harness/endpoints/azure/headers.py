@@ -145,6 +145,7 @@ def _add_project_headers(
     request_id = make_id()
     own_id = request_id.replace("-", "")
     body = with_request_id(answer.body, own_id, day)
+    # Only errors of the project's own service have a place for the id of their request.
     by = OWN if body is not answer.body else _answered_by(request, answer)
     if by not in (ASSETS, DEPLOYMENTS):
         headers["x-request-id"] = {OWN: own_id, HOSTED: f"{own_id},{own_id}"}.get(by, request_id)

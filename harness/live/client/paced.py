@@ -134,8 +134,10 @@ class Sender:
         where, status, fault = self.live.upstream.origin, facts.status, facts.fault
         failed = not status or (status >= 500 and bool(fault))
         self._unanswered = self._unanswered + 1 if failed else 0
+        # One failure of a server that has answered before may pass; that of an address that never has will not.
         if failed and (not (self._answered or status) or self._unanswered >= MAX_UNANSWERED):
             raise UpstreamError(f"{where}: {f'{status}, ' * bool(status)}{fault}. Is it up, and is the address right?")
+        # Something answers there, but not the API: a login page, another path.
         if fault and not self._answered and not failed:
             raise UpstreamError(f"{where}: {status}, {fault}. Give the root of the API, say {where}/v1.")
         if status == 401 and with_key:

@@ -77,6 +77,7 @@ async def read_form(receive: Receive, content_type: str, most: int) -> tuple[byt
         batch += message.get("body", b"")
         size += len(message.get("body", b""))
         more = message.get("more_body", False) and size <= most
+        # In batches, as each goes to another thread: the disk must not hold up all other connections.
         if size > LARGE_FORM and (len(batch) >= BATCH_SIZE or not more):
             data, batch = bytes(batch), bytearray()
             parser = parser or FormParser(content_type, data, SpooledContent)

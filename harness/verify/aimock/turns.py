@@ -98,6 +98,7 @@ def _convert_items(answer: Json, size: int | None) -> Iterator[Line]:
     content, calls = answer.get("content"), answer.get("toolCalls")
     if content is None and calls is None:
         raise InvalidData(f"it says nothing: {render_json(answer)}. Give content, toolCalls, blocks, or an error.")
+    # An empty text beside calls says nothing; alone it is an empty message.
     if content is not None and (content or not calls):
         yield _message(content, size)
     if calls is not None:

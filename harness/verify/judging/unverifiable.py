@@ -101,6 +101,7 @@ def explain_unverifiable_violation(violation: Violation, recorded: Recorded, req
         return BEGAN_BEFORE
     if rule.area in BACKGROUND_AREAS and _is_pending(request, world):
         return ENDED_UNSEEN
+    # The day is that of the first recording or report; the API may have begun before.
     if rule.since and (not recorded.date or is_uncertain_on(recorded.date[:10], rule.since, "")):
         return f"the API refuses this since {rule.since}"
     if rule.id in (*UPLOAD_RULES, *VERSION_RULES) or (rule.area in LONG_VALUE_AREAS and _is_cut(recorded)):
@@ -111,6 +112,7 @@ def explain_unverifiable_violation(violation: Violation, recorded: Recorded, req
         return why
     if is_assistants_operation(request.operation) and request.dialect in AZURE_DIALECTS and rule.keyword:
         return AZURE_ACCEPTS_MORE
+    # On Azure `model` names a deployment, which may be of any model.
     if rule.area in MODEL_AREAS and request.dialect in AZURE_DIALECTS:
         return AGENT_HIDES_MODEL if _hides_definition(request, world) else DEPLOYMENT_HIDES_MODEL
     return ""

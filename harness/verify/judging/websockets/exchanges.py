@@ -88,6 +88,7 @@ def _group_by_response(interaction: Interaction) -> list[SocketExchange]:
     for _, side, text in interaction.frames:
         event = parse_event(text)
         lane, kind = stream_id(event), str(event.get("type"))
+        # A new request ends what was open in its lane, also where its end was not recorded.
         if side == CLIENT and kind == CREATE_EVENT:
             open_in.pop(lane, None)
         open_exchange, exchange = open_in.get(lane), SocketExchange(text, event) if side == CLIENT else SocketExchange()
