@@ -160,6 +160,7 @@ class World:
             for name, value in changes.items()
         }
         self.account = replace(self.account, **frozen)
+        # What was used of a quota stays used when the account changes.
         self.quotas = make_quotas(self.account, self.quotas)
         return self.account
 
@@ -182,6 +183,7 @@ class World:
             self.edge.records[number] = edge
             if isinstance(edge, EdgeRecord):
                 edge.stream = answer.events
+        # The turn was taken before its exchange had a number.
         if (taken := self.script.taken_now) is not None:
             self.answered_by.taken[number] = taken
             self.script.taken_now = None

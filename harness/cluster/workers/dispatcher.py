@@ -103,6 +103,7 @@ class Dispatcher:
     def __post_init__(self) -> None:
         self.listening.setblocking(False)
         self._selector = selectors.DefaultSelector()
+        # A signal that comes between a look at `_signals` and the select wakes the select by a byte.
         self._wake, self._woken = socket.socketpair()
         self._wake.setblocking(False)
         self._woken.setblocking(False)
@@ -142,6 +143,7 @@ class Dispatcher:
 
     def _accept(self) -> None:
         with suppress(OSError):
+            # A burst of new connections must not keep the others from being read.
             for _ in range(64):
                 connection, _ = self.listening.accept()
                 connection.setblocking(False)
@@ -175,6 +177,7 @@ class Dispatcher:
             if not arriving.connection.is_open:
                 arriving.connection.close()
                 return
+            # The state of TLS cannot go to another process, so this one decrypts, and the worker reads plain bytes.
             relayed, plain = socket.socketpair()
             self._relays.add(TlsRelay(arriving.connection, relayed, self._selector))
         else:
@@ -190,6 +193,7 @@ class Dispatcher:
     def _give_up_slow(self) -> None:
         now = time.monotonic()
         for arriving in [slow for slow in self._arriving if now - slow.begun > HEAD_SECONDS]:
+            # A worker refuses what does not become whole, with the 408 of any other connection.
             self._hand_over(arriving)
 
     def _give(self, connection: int, head: bytes) -> None:
@@ -203,6 +207,7 @@ class Dispatcher:
             return 0
         if key in self._assigned:
             return self._assigned[key]
+        # Whoever sends ever new keys must not fill this process; a hash needs no table.
         if len(self._assigned) >= MOST_ASSIGNED:
             return crc32(key.encode("utf-8", "surrogatepass")) % self.count
         self._assigned[key] = len(self._assigned) % self.count
@@ -250,6 +255,7 @@ class Dispatcher:
         lost = [key for key, number in self._assigned.items() if number == worker.number] if self.loses_worlds else []
         what = f"; what {len(lost)} of its keys had stored is lost" if lost else ""
         self.report(f"worker {worker.number + 1} has ended {how} and is started again{what}.")
+        # Killed from outside it is started again; one that ends by itself as soon as it runs would do so for ever.
         is_killed = -code in (signal.SIGKILL, signal.SIGTERM)
         failures = worker.failures + 1 if not is_killed and time.monotonic() - worker.begun < LEAST_SECONDS else 0
         if failures >= MOST_FAILURES:
@@ -265,6 +271,7 @@ class Dispatcher:
         if pid == 0:
             code = 1
             try:
+                # A descriptor that the child keeps would keep the port, or the connection of a client, open.
                 ours.close()
                 self._close_all()
                 code = self.run_worker(number, theirs, lost)

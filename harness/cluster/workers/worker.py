@@ -95,6 +95,7 @@ class Worker:
 
     def run(self) -> int:
         """Serve until SIGTERM, or until the first process has ended; returns how many requests had no whole answer."""
+        # A terminal signals the whole group; the first process tells the workers when to end.
         for number in (signal.SIGINT, signal.SIGHUP):
             signal.signal(number, signal.SIG_IGN)
         signal.signal(signal.SIGTERM, lambda *_: self._stop())
@@ -113,6 +114,7 @@ class Worker:
             for message in self._channel.receive():
                 self._take(message)
         except ChannelClosed:
+            # The first process is gone, and nobody would end this one.
             asyncio.get_running_loop().remove_reader(self._channel.fileno())
             self._server.stop(force=False)
 
