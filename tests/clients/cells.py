@@ -1,4 +1,4 @@
-"""What a suite says: its environments and, for each of its tests, how that test is to end in them.
+"""What a suite says: its environments, and which of its tests are not green in them.
 
 `suites/<suite>/suite.toml`, beside the tests:
 
@@ -8,38 +8,39 @@
 
     [cells.test_of_the_scenario]
     affected = "Invalid value: 'input_file'"
-    newest = "green"
 
-A cell is named by a test function, or by one of its parameter sets (`test_x[stream]`). It is "green", or red with a text
-that the harness's report of the failure has in its first lines.
+A cell is named by a test function, or by one of its parameter sets (`test_x[stream]`). It is red with a text that the
+harness's report of the failure has in its first lines, or "not run". What is not said is "green".
 """
 
 from __future__ import annotations
 
 import ast
 import tomllib
-from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
 from harness.core.errors import ConfigError
 
 HERE = Path(__file__).parent / "suites"
-GREEN = "green"
+GREEN, NOT_RUN = "green", "not run"
 
 
 @dataclass(frozen=True, slots=True)
 class Environment:
     """The packages some tests run with: requirements of PyPI and of npm; `here` is the interpreter that runs the suites.
 
-    `sources` are releases of PyPI, say `NAME==1.0`, whose source distributions are unpacked into the folder `sources`.
+    `sources` are releases of PyPI, say `NAME==1.0`, whose source distributions are unpacked into the folder `sources`. The
+    tests of `files`, which are patterns, run in it: others may import what it does not have.
     """
 
     name: str
     python: tuple[str, ...] = ()
     npm: tuple[str, ...] = ()
     sources: tuple[str, ...] = ()
+    files: tuple[str, ...] = ("test_*.py",)
     here: bool = False
     timeout: int = 300
     """Seconds the tests of one suite may take in it."""
@@ -47,24 +48,30 @@ class Environment:
 
 @dataclass(frozen=True, slots=True)
 class Suite:
-    """A folder of tests: its environments, and by test the expectation by environment."""
+    """A folder of tests: its environments, by cell what is not green in them, by file its tests."""
 
     folder: Path
     environments: tuple[Environment, ...]
     cells: Mapping[str, Mapping[str, str]]
+    tests: Mapping[Path, Sequence[str]] = field(default_factory=dict)
 
     @property
     def name(self) -> str:
         return self.folder.name
 
     def files(self, environment: str) -> list[Path]:
-        """Return the files with a test that runs in an environment: others may import what it does not have."""
-        wanted = {function_of(cell) for cell, expected in self.cells.items() if environment in expected}
-        return [file for file in _files(self.folder) if wanted & set(_tests(file))]
+        """Return the files with a test that runs in an environment."""
+        wanted = {function_of(cell) for cell in self.expected(environment)}
+        return [file for file, tests in self.tests.items() if wanted & set(tests)]
 
     def expected(self, environment: str) -> dict[str, str]:
         """By cell what an environment must show."""
-        return {cell: told[environment] for cell, told in self.cells.items() if environment in told}
+        (patterns,) = (known.files for known in self.environments if known.name == environment)
+        files = [file for file in self.tests if any(file.match(pattern) for pattern in patterns)]
+        tests = [test for file in files for test in self.tests[file]]
+        cells = dict.fromkeys([*tests, *(cell for cell in self.cells if function_of(cell) in tests)])
+        told = {cell: self.cells.get(cell, {}).get(environment, GREEN) for cell in cells}
+        return {cell: outcome for cell, outcome in told.items() if outcome != NOT_RUN}
 
 
 def function_of(cell: str) -> str:
@@ -85,7 +92,8 @@ def read(file: Path) -> Suite:
     try:
         said = tomllib.loads(file.read_text(encoding="utf-8"))
         environments = tuple(_environment(name, packages) for name, packages in said["environments"].items())
-        suite = Suite(file.parent, environments, said["cells"])
+        tests = {test_file: _tests(test_file) for test_file in sorted(file.parent.glob("test_*.py"))}
+        suite = Suite(file.parent, environments, said.get("cells", {}), tests)
     except (tomllib.TOMLDecodeError, KeyError, TypeError, AttributeError) as problem:
         raise ConfigError(f"{file}: {problem!r}; see tests/clients/cells.py for what it has.") from problem
     if faults := list(_faults(suite)):
@@ -94,12 +102,12 @@ def read(file: Path) -> Suite:
 
 
 def _environment(name: str, own: dict[str, Any]) -> Environment:
-    lists = {kind: tuple(own.pop(kind, ())) for kind in ("python", "npm", "sources")}
+    lists = {kind: tuple(own.pop(kind)) for kind in ("python", "npm", "sources", "files") if kind in own}
     return Environment(name, **lists, **own)
 
 
 def _faults(suite: Suite) -> Iterator[str]:
-    tests = [name for file in _files(suite.folder) for name in _tests(file)]
+    tests = [name for names in suite.tests.values() for name in names]
     names = {environment.name for environment in suite.environments}
     for cell, expected in suite.cells.items():
         if function_of(cell) not in tests:
@@ -107,16 +115,9 @@ def _faults(suite: Suite) -> Iterator[str]:
         if unknown := sorted(set(expected) - names):
             yield f"cells.{cell}: no environment {', '.join(unknown)}"
         if wrong := [name for name, told in expected.items() if not (isinstance(told, str) and told)]:
-            yield f"cells.{cell}: {', '.join(wrong)} must be {GREEN!r} or a text of the failure"
-    celled = {function_of(cell) for cell in suite.cells}
-    yield from (f"{name} has no cell" for name in tests if name not in celled)
+            yield f"cells.{cell}: {', '.join(wrong)} must be {GREEN!r}, {NOT_RUN!r} or a text of the failure"
     yield from (f"{name} is the name of two tests" for name in sorted(set(tests)) if tests.count(name) > 1)
-    used = {name for expected in suite.cells.values() for name in expected}
-    yield from (f"environments.{name}: no cell is in it" for name in sorted(names - used))
-
-
-def _files(folder: Path) -> list[Path]:
-    return sorted(folder.glob("test_*.py"))
+    yield from (f"environments.{name}: no test runs in it" for name in sorted(names) if not suite.expected(name))
 
 
 def _tests(file: Path) -> list[str]:

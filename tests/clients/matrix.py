@@ -15,7 +15,7 @@ from tempfile import TemporaryDirectory
 from typing import Any
 
 from harness.core.errors import HarnessError
-from tests.clients.cells import GREEN, Environment, Suite
+from tests.clients.cells import GREEN, Environment, Suite, function_of
 from tests.clients.environments import prepared, python_of
 
 KEPT = ("PATH", "LANG", "LC_ALL", "TZ", "TMPDIR", "SSL_CERT_FILE", "SYSTEMROOT")
@@ -143,8 +143,8 @@ def judged(run: Run, told: Sequence[Mapping[str, Any]], output: str) -> list[Row
         if entry["test"] not in ended or entry["outcome"] != "passed":
             ended[entry["test"]] = entry
     rows = [_row(run, test, expected.get(test["cell"], "")) for test in ended.values()]
-    missing = [cell for cell in expected if cell not in {test["cell"] for test in ended.values()}]
-    return [*rows, *(_missing(run, cell, output) for cell in missing)]
+    ran = {name for test in ended.values() if test["cell"] for name in (test["cell"], function_of(test["cell"]))}
+    return [*rows, *(_missing(run, cell, output) for cell in expected if cell not in ran)]
 
 
 def _row(run: Run, one: Mapping[str, Any], expected: str) -> Row:

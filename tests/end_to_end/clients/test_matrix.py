@@ -155,9 +155,8 @@ class TestACell:
 
 def judge(*more: dict[str, Any], expected: str = "green", **content: Any) -> list[Row]:
     """Return the rows of a test that ended so."""
-    run = Run(
-        cells.Suite(Path("suites/made_up"), (Environment("here"),), {"test_x": {"here": expected}}), Environment("here")
-    )
+    here, file = Environment("here"), Path("suites/made_up/test_it.py")
+    run = Run(cells.Suite(file.parent, (here,), {"test_x": {"here": expected}}, {file: ["test_x"]}), here)
     one = {
         "test": "test_x",
         "cell": "test_x",
@@ -178,11 +177,10 @@ class TestATable:
             ("no toml", "TOMLDecodeError"),
             ("[cells]", "KeyError('environments')"),
             (HERE + "colour = 1\n[cells]\n", "colour"),
-            (table(test_passes="green"), "test_is_refused has no cell"),
             (table(test_gone="green"), "cells.test_gone: there is no such test"),
             (HERE + '[cells.test_passes]\nthere = "green"\n', "cells.test_passes: no environment there"),
-            (HERE + '[cells.test_passes]\nhere = ""\n', "here must be 'green' or a text"),
-            (HERE + "[cells]\n", "environments.here: no cell is in it"),
+            (HERE + '[cells.test_passes]\nhere = ""\n', "here must be 'green', 'not run' or a text"),
+            (HERE + 'files = ["test_gone.py"]\n', "environments.here: no test runs in it"),
         ],
     )
     def test_that_does_not_match_is_refused(self, suite: Write, content: str, fault: str) -> None:
@@ -205,15 +203,11 @@ class TestATable:
 
 class TestAnEnvironment:
     @pytest.mark.slow
-    def test_runs_only_the_files_it_has_cells_in(self, suite: Write, tmp_path: Path) -> None:
-        content = (
-            "[environments.other]\nhere = true\n"
-            + table(test_passes="green")
-            + '[cells.test_elsewhere]\nother = "green"\n'
-        )
-        root = suite(content, "def test_passes(): pass", test_else__py="import not_there\ndef test_elsewhere(): pass")
-        here = runs(found(root=root), "here")
-        assert [row.fault for _, more in played(here, 1, tmp_path / "cache") for row in more] == [""]
+    def test_runs_only_its_files_and_of_them_what_is_to_run(self, suite: Write, tmp_path: Path) -> None:
+        content = HERE + 'files = ["test_it.py"]\n' + '[cells.test_later]\nhere = "not run"\n'
+        tests = "def test_passes(): pass\ndef test_later(): pass"
+        root = suite(content, tests, test_else__py="import not_there\ndef test_elsewhere(): pass")
+        assert [(name, row.fault) for name, row in rows(root, tmp_path / "cache").items()] == [("test_passes", "")]
 
     def test_sees_nothing_of_the_one_outside(self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
         monkeypatch.setenv("OPENAI_API_KEY", "sk-secret")
