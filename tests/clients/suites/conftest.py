@@ -53,6 +53,31 @@ def node(mock: Any, request: pytest.FixtureRequest, tmp_path: Path) -> Callable[
     return run
 
 
+@pytest.fixture
+def play(node: Callable[..., Any]) -> Callable[..., Any]:
+    """Play a flow of the suite's `flows.mjs`, at once: `play("text", …)` is its result."""
+    return lambda flow, **given: node("flows.mjs", flow=flow, **given)
+
+
+@pytest.fixture
+def log(tmp_path: Path) -> Path:
+    """The file in which an agent notes what it has deployed."""
+    return tmp_path / "deployed.txt"
+
+
+@pytest.fixture
+def shipped(mock: Any) -> list[str]:
+    """What a server `prod` of tools, which the API calls, has deployed."""
+    done: list[str] = []
+
+    def deploy(ref: str) -> str:
+        done.append(ref)
+        return f"{ref} is live"
+
+    mock.mcp("prod", {"deploy": deploy})
+    return done
+
+
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
     """Leave out what is not to run in the environment."""
     if environment := config.getoption("--environment"):

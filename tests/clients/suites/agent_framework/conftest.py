@@ -25,6 +25,12 @@ def chat(request):
     return request.getfixturevalue(request.param)
 
 
+@pytest.fixture
+def done():
+    """What the tools of a test have deployed."""
+    return []
+
+
 @pytest.fixture(params=["run", "streamed"])
 def run(request):
     """Runs an agent or a workflow, at once or streamed and read to its end; awaited, it is the result."""

@@ -6,15 +6,12 @@ from agent_framework_ag_ui import add_agent_framework_fastapi_endpoint
 from agent_framework_orchestrations import SequentialBuilder
 from chat import Chat
 from fastapi import FastAPI
+from story import CITED, DEPLOY, DEPLOY_V3, LOOK_UP, REMOTE, SEALED
 
-from harness.items import file_citation, file_search_call, function_call, mcp_call, message, reasoning
+from harness.items import function_call, message, reasoning
 
-DEPLOY, LOOK_UP, TEST = (function_call(name, {"ref": "v2"}) for name in ("deploy", "look_up", "test"))
-
-
-@pytest.fixture
-def done():
-    return []
+TEST = function_call("test", {"ref": "v2"})
+DECISIONS = pytest.mark.parametrize(("yes", "executed"), [(True, ["v2"]), (False, [])], ids=["approve", "deny"])
 
 
 @pytest.fixture
@@ -42,7 +39,7 @@ def window(served):
     return Chat(app)
 
 
-@pytest.fixture(params=[{}, {"store": False, "include": ["reasoning.encrypted_content"]}], ids=["kept", "stateless"])
+@pytest.fixture(params=[{}, SEALED], ids=["kept", "stateless"])
 def user(openai, tools, request):
     return window(Agent(openai, name="ops", instructions="You are ops.", tools=tools, default_options=request.param))
 
@@ -77,26 +74,27 @@ async def test_ag_ui_reasoning(mock, user):
 
 
 async def test_ag_ui_citations(mock, openai):
-    note = file_citation("file-guide", "guide.txt", cite="cold")
-    mock.script([file_search_call("storage"), message("Store it cold.", annotations=[note])], message("In the fridge."))
+    mock.script(CITED, message("In the fridge."))
     search = openai.get_file_search_tool(vector_store_ids=[mock.vector_store()])
     user = window(Agent(openai, name="ops", instructions="You are ops.", tools=[search]))
     assert await talk(user, "How is it stored?", "Where?") == ["Store it cold.", "In the fridge."]
 
 
-@pytest.mark.parametrize(("yes", "executed"), [(True, ["v2"]), (False, [])], ids=["approve", "deny"])
+@DECISIONS
 async def test_ag_ui_approval(mock, user, done, yes, executed):
-    mock.script(DEPLOY, message("That is settled."), message("At noon."))
-    await user.say("Ship v2.")
-    await user.approve(yes)
-    assert (user.text, done) == ("That is settled.", executed)
-    assert await talk(user, "When?") == ["At noon."]
-    assert done == executed
+    mock.script(DEPLOY)
+    await settle(mock, user, done, yes, executed)
 
 
-@pytest.mark.parametrize(("yes", "executed"), [(True, ["v2"]), (False, [])], ids=["approve", "deny"])
+@DECISIONS
 async def test_ag_ui_approval_among_other_calls(mock, user, done, yes, executed):
-    mock.script([message("I look first."), LOOK_UP, DEPLOY, TEST], message("That is settled."), message("At noon."))
+    mock.script([message("I look first."), LOOK_UP, DEPLOY, TEST])
+    await settle(mock, user, done, yes, executed)
+
+
+async def settle(mock, user, done, yes, executed):
+    """A user who decides, then asks on."""
+    mock.script(message("That is settled."), message("At noon."))
     await user.say("Ship v2.")
     await user.approve(yes)
     assert (user.text, done) == ("That is settled.", executed)
@@ -105,7 +103,7 @@ async def test_ag_ui_approval_among_other_calls(mock, user, done, yes, executed)
 
 
 async def test_ag_ui_two_approvals_in_a_row(mock, user, done):
-    mock.script(DEPLOY, function_call("deploy", {"ref": "v3"}), message("Both are out."))
+    mock.script(DEPLOY, DEPLOY_V3, message("Both are out."))
     await user.say("Ship v2, then v3.")
     await user.approve()
     await user.approve()
@@ -132,18 +130,16 @@ async def test_ag_ui_question_before_the_approval(mock, user, done):
     assert (user.text, done) == ("v2 is out, since now.", ["v2"])
 
 
-@pytest.mark.parametrize(("yes", "shipped"), [(True, ["v2"]), (False, [])], ids=["approve", "deny"])
-async def test_ag_ui_mcp_approval(mock, openai, yes, shipped):
-    done = []
-    mock.mcp("prod", {"deploy": lambda ref: done.append(ref) or f"{ref} is live"})
-    mock.script([mcp_call("prod", "deploy", {"ref": "v2"}), message("v2 is out.")])
+@DECISIONS
+async def test_ag_ui_mcp_approval(mock, openai, shipped, yes, executed):
+    mock.script([REMOTE, message("v2 is out.")])
     if not yes:
         mock.script(message("Nothing was shipped."))
     server = openai.get_mcp_tool(name="prod", url="https://mcp.example.org", approval_mode="always_require")
     user = window(Agent(openai, name="ops", instructions="You are ops.", tools=[server]))
     await user.say("Ship v2.")
     await user.approve(yes)
-    assert (user.text, done) == ("v2 is out." if yes else "Nothing was shipped.", shipped)
+    assert (user.text, shipped) == ("v2 is out." if yes else "Nothing was shipped.", executed)
 
 
 async def test_ag_ui_workflow(mock, openai):

@@ -1,8 +1,6 @@
 """Gated calls: approved, denied, some of several, late, twice, under another id, in another process."""
 
 import json
-import subprocess
-import sys
 from contextlib import suppress
 
 import pytest
@@ -10,17 +8,13 @@ import shipping
 from agent_framework import Content, Message
 from agent_framework.exceptions import ChatClientException
 from shipping import decided
+from story import DEPLOY, LOOK_UP, answered, run_program
 
 from harness import surfaced
 from harness.items import function_call, message
+from tools import KEPT, STATELESS
 
-DEPLOY, NOTIFY, LOOK_UP = (function_call(name, {"ref": "v2"}) for name in ("deploy", "notify", "look_up"))
-KEPT, STATELESS = {}, {"store": False}
-
-
-@pytest.fixture
-def log(tmp_path):
-    return tmp_path / "done.txt"
+NOTIFY = function_call("notify", {"ref": "v2"})
 
 
 @pytest.fixture(params=[KEPT, STATELESS], ids=["kept", "stateless"])
@@ -46,7 +40,7 @@ async def test_decided(mock, ops, log, run, yes, executed):
     surfaced(asked, mock.said)
     result = await run(ops, decided(asked.user_input_requests, yes), session=session)
     assert (result.text, done(log)) == ("That is settled.", executed)
-    assert [call.answered for call in mock.calls] == [1]
+    assert answered(mock) == [1]
 
 
 async def test_decided_without_a_session(mock, ops, log, run):
@@ -69,8 +63,7 @@ async def test_only_some_calls_are_gated(mock, ops, log, run, yes):
 async def test_one_of_two_is_approved(mock, ops, log, run):
     mock.script([DEPLOY, NOTIFY, LOOK_UP], message("Only deployed."))
     session = ops.create_session()
-    asked = await run(ops, "Ship v2 and tell.", session=session)
-    deploy, notify = asked.user_input_requests
+    deploy, notify = (await run(ops, "Ship v2 and tell.", session=session)).user_input_requests
     result = await run(ops, [decided([deploy]), decided([notify], yes=False)], session=session)
     assert (result.messages[-1].text, done(log)) == ("Only deployed.", ["deploy v2"])
 
@@ -147,7 +140,5 @@ async def test_resumed_in_a_new_process(mock, ops, log, run, tmp_path, options, 
     saved = tmp_path / "session.json"
     known = {"session": session.to_dict(), "requests": [request.to_dict() for request in requests], "options": options}
     saved.write_text(json.dumps(known))
-    command = [sys.executable, shipping.__file__, str(saved), str(log), decision]
-    ended = subprocess.run(command, capture_output=True, text=True, timeout=60)
-    assert ended.returncode == 0, ended.stderr
-    assert (ended.stdout.strip(), done(log)) == ("That is settled.", executed)
+    said = run_program(shipping.__file__, saved, log, decision)
+    assert (said, done(log)) == ("That is settled.", executed)

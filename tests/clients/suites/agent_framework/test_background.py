@@ -1,8 +1,10 @@
 """Answers that are made in the background: asked for until they are there, or streamed in two parts."""
 
-from agent_framework import Agent, tool
+from agent_framework import Agent
+from story import PARIS
 
-from harness.items import function_call, message
+from harness.items import message
+from tools import get_weather
 
 
 async def finished(agent, first, session):
@@ -25,15 +27,11 @@ async def test_background(mock, openai):
 
 
 async def test_background_with_a_tool(mock, openai):
-    @tool(approval_mode="never_require")
-    def deploy(ref: str) -> str:
-        return f"{ref} is live"
-
-    mock.script(function_call("deploy", {"ref": "v2"}), message("v2 is out."))
-    agent = Agent(openai, tools=[deploy], default_options={"background": True})
+    mock.script(PARIS, message("It is mild."))
+    agent = Agent(openai, tools=[get_weather], default_options={"background": True})
     session = agent.create_session()
-    result = await finished(agent, await agent.run("Ship v2.", session=session), session)
-    assert result.text == "v2 is out."
+    result = await finished(agent, await agent.run("How is Paris?", session=session), session)
+    assert result.text == "It is mild."
 
 
 async def test_stream_in_the_background_is_resumed(mock, openai):

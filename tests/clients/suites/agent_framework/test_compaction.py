@@ -8,10 +8,11 @@ from agent_framework import (
     SummarizationStrategy,
     ToolResultCompactionStrategy,
     TruncationStrategy,
-    tool,
 )
+from story import SEALED
 
 from harness.items import function_call, message, reasoning
+from tools import get_weather
 
 CITIES = ("Paris", "Oslo", "Rome", "Lima", "Bern")
 STRATEGIES = {
@@ -23,20 +24,13 @@ STRATEGIES = {
 }
 
 
-@tool(approval_mode="never_require")
-def get_weather(city: str) -> str:
-    """The weather in a city."""
-    return f"{city}: mild"
-
-
 @pytest.mark.parametrize("strategy", STRATEGIES)
 async def test_compaction(mock, openai, run, strategy):
     mock.when(tools="get_weather").script(*[turn for city in CITIES for turn in turns(city)])
     if strategy == "summary":
         mock.script(summary)
-    options = {"store": False, "include": ["reasoning.encrypted_content"]}
     how = STRATEGIES[strategy](openai)
-    agent = Agent(openai, tools=[get_weather], default_options=options, compaction_strategy=how)
+    agent = Agent(openai, tools=[get_weather], default_options=SEALED, compaction_strategy=how)
     session = agent.create_session()
     for city in CITIES:
         result = await run(agent, f"How is {city}?", session=session)

@@ -3,10 +3,11 @@
 import pytest
 from agent_framework import Agent, tool
 from agent_framework.exceptions import ChatClientException
+from story import DEPLOY
 
 from harness.ending import failed, incomplete
 from harness.faults import cut, hang_up, overloaded, rate_limit, server_error
-from harness.items import function_call, message
+from harness.items import message
 
 
 async def test_refused_request(mock, openai, run):
@@ -24,17 +25,16 @@ async def test_second_attempt(mock, openai, run, fault):
     assert len(mock.exchanges) == 2
 
 
-async def test_second_attempt_within_a_tool_loop(mock, openai, run):
-    mock.script(function_call("deploy", {"ref": "v2"}), server_error(), message("v2 is out."))
-    shipped = []
+async def test_second_attempt_within_a_tool_loop(mock, openai, run, done):
+    mock.script(DEPLOY, server_error(), message("v2 is out."))
 
     @tool(approval_mode="never_require")
     def deploy(ref: str) -> str:
-        shipped.append(ref)
+        done.append(ref)
         return f"{ref} is live"
 
     assert (await run(Agent(openai, tools=[deploy]), "Ship v2.")).text == "v2 is out."
-    assert shipped == ["v2"]
+    assert done == ["v2"]
 
 
 async def test_stream_that_is_cut(mock, openai):
@@ -59,6 +59,6 @@ async def test_answer_that_is_too_long(mock, openai, run):
 
 
 async def test_call_that_breaks_off(mock, openai, run):
-    mock.script([function_call("deploy", '{"ref": "v2"}'), incomplete("max_output_tokens")])
+    mock.script([DEPLOY, incomplete("max_output_tokens")])
     result = await run(Agent(openai, tools=[]), "Ship v2.")
     assert result.finish_reason == "length"

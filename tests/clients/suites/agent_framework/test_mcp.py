@@ -3,11 +3,10 @@
 import pytest
 from agent_framework import Agent, AgentSession, Message
 from shipping import decided
+from story import REMOTE, decisions
 
 from harness import surfaced
 from harness.items import mcp_call, message
-
-SHIP = mcp_call("prod", "deploy", {"ref": "v2"})
 
 
 @pytest.fixture
@@ -28,44 +27,46 @@ def ops(openai, request):
 
 
 async def test_mcp_needs_no_leave(mock, ops, run, shipped):
-    mock.script([SHIP, message("v2 is out.")], message("Since noon."))
+    mock.script([REMOTE, message("v2 is out.")], message("Since noon."))
     agent, session = ops("never_require"), AgentSession()
     result = await run(agent, "Ship v2.", session=session)
     surfaced(result, mock.said)
     assert ((await run(agent, "Since when?", session=session)).text, shipped) == ("Since noon.", ["v2"])
 
 
-async def test_mcp_approved(mock, ops, run, shipped):
-    mock.script([SHIP, message("v2 is out.")])
-    agent, session = ops("always_require"), AgentSession()
-    asked = await run(agent, "Ship v2.", session=session)
-    result = await run(agent, decided(asked.user_input_requests), session=session)
-    assert (result.text, shipped) == ("v2 is out.", ["v2"])
-    assert [(approval.approve, approval.executed) for approval in mock.approvals] == [(True, 1)]
+@pytest.fixture
+def ship(ops, run):
+    """Ship it: a run that stops for leave, then one with the decision; its result, the agent and the session."""
+
+    async def play(approval_mode="always_require", yes=True):
+        agent, session = ops(approval_mode), AgentSession()
+        asked = await run(agent, "Ship v2.", session=session)
+        return await run(agent, decided(asked.user_input_requests, yes), session=session), agent, session
+
+    return play
 
 
-async def test_mcp_denied(mock, ops, run, shipped):
-    mock.script(SHIP, message("Nothing was shipped."))
-    agent, session = ops("always_require"), AgentSession()
-    asked = await run(agent, "Ship v2.", session=session)
-    result = await run(agent, decided(asked.user_input_requests, yes=False), session=session)
-    assert (result.text, shipped) == ("Nothing was shipped.", [])
-    assert [(approval.approve, approval.executed) for approval in mock.approvals] == [(False, 0)]
+async def test_mcp_approved(mock, ship, shipped):
+    mock.script([REMOTE, message("v2 is out.")])
+    result, *_ = await ship()
+    assert (result.text, shipped, decisions(mock)) == ("v2 is out.", ["v2"], [(True, 1)])
 
 
-async def test_mcp_only_some_tools_need_leave(mock, ops, run, shipped):
-    mock.script([mcp_call("prod", "status", {}), SHIP, message("v2 is out.")])
-    agent, session = ops({"always_require_approval": ["deploy"], "never_require_approval": ["status"]}), AgentSession()
-    asked = await run(agent, "Ship v2.", session=session)
-    await run(agent, decided(asked.user_input_requests), session=session)
-    assert (shipped, [approval.executed for approval in mock.approvals]) == (["v2"], [1])
+async def test_mcp_denied(mock, ship, shipped):
+    mock.script(REMOTE, message("Nothing was shipped."))
+    result, *_ = await ship(yes=False)
+    assert (result.text, shipped, decisions(mock)) == ("Nothing was shipped.", [], [(False, 0)])
 
 
-async def test_mcp_approved_and_asked_on(mock, ops, run, shipped):
-    mock.script([SHIP, message("v2 is out.")], message("Since noon."), message("Bye."))
-    agent, session = ops("always_require"), AgentSession()
-    asked = await run(agent, "Ship v2.", session=session)
-    await run(agent, decided(asked.user_input_requests), session=session)
+async def test_mcp_only_some_tools_need_leave(mock, ship, shipped):
+    mock.script([mcp_call("prod", "status", {}), REMOTE, message("v2 is out.")])
+    await ship({"always_require_approval": ["deploy"], "never_require_approval": ["status"]})
+    assert (shipped, decisions(mock)) == (["v2"], [(True, 1)])
+
+
+async def test_mcp_approved_and_asked_on(mock, ship, run, shipped):
+    mock.script([REMOTE, message("v2 is out.")], message("Since noon."), message("Bye."))
+    _, agent, session = await ship()
     for question in ("Since when?", "Thanks."):
         result = await run(agent, question, session=session)
     assert (result.text, shipped) == ("Bye.", ["v2"])
@@ -73,7 +74,7 @@ async def test_mcp_approved_and_asked_on(mock, ops, run, shipped):
 
 
 async def test_mcp_approved_by_hand(mock, ops, run, shipped):
-    mock.script([SHIP, message("v2 is out.")])
+    mock.script([REMOTE, message("v2 is out.")])
     agent = ops("always_require")
     asked = await run(agent, "Ship v2.")
     history = [Message("user", ["Ship v2."]), *asked.messages, decided(asked.user_input_requests)]

@@ -3,34 +3,21 @@
 import json
 
 import pytest
-from agent_framework import Agent, AgentSession, FileHistoryProvider, Message, tool
+from agent_framework import Agent, AgentSession, FileHistoryProvider, Message
 from openai import AsyncOpenAI
+from story import ANSWERS, PARIS, QUESTIONS, SEALED, sizes
 
 from harness import surfaced
-from harness.items import function_call, message, reasoning
+from harness.items import message, reasoning
+from tools import get_weather
 
-QUESTIONS = ("How is Paris?", "And tomorrow?", "Thank you.")
-ANSWERS = ("Paris is mild today.", "Tomorrow it will rain.", "You are welcome, any time.")
-LOOK = [reasoning("**Looking up**"), message("I look it up."), function_call("get_weather", {"city": "Paris"})]
 OPENAI = pytest.mark.parametrize("chat", ["openai"], indirect=True)
-SEALED = {"store": False, "include": ["reasoning.encrypted_content"]}
-
-
-@tool(approval_mode="never_require")
-def get_weather(city: str) -> str:
-    """The weather in a city."""
-    return f"{city}: mild"
 
 
 @pytest.fixture
 def clerk(mock, chat):
-    mock.script(LOOK, *map(message, ANSWERS))
+    mock.script([reasoning("**Looking up**"), message("I look it up."), PARIS], *map(message, ANSWERS))
     return lambda **options: Agent(chat, instructions="Be short.", tools=[get_weather], **options)
-
-
-def sizes(mock):
-    """How many items each request sends."""
-    return [len(exchange.request.body["input"]) for exchange in mock.exchanges if exchange.request.path == "/responses"]
 
 
 async def asked(mock, run, agent, session):

@@ -9,28 +9,26 @@ from agent_framework_orchestrations import (
     HandoffBuilder,
     SequentialBuilder,
 )
+from story import CITED, DEPLOY, DEPLOY_V3
 
 from harness import surfaced
 from harness.items import (
     code_interpreter_call,
     container_file_citation,
-    file_citation,
-    file_search_call,
     function_call,
     message,
     url_citation,
     web_search_call,
 )
 
-CITED = {
-    "file_search": [file_search_call("storage"), file_citation("file-guide", "guide.txt", cite="cold")],
-    "web_search": [web_search_call("storage"), url_citation("https://example.org/guide", "Guide", cite="cold")],
-    "code_interpreter": [
-        code_interpreter_call("4"),
-        container_file_citation("cntr_1", "cfile_1", "a.png", cite="cold"),
-    ],
+PAGE = url_citation("https://example.org/guide", "Guide", cite="cold")
+PICTURE = container_file_citation("cntr_1", "cfile_1", "a.png", cite="cold")
+SAID = {
+    "file_search": CITED,
+    "web_search": [web_search_call("storage"), message("Store it cold.", annotations=[PAGE])],
+    "code_interpreter": [code_interpreter_call("4"), message("Store it cold.", annotations=[PICTURE])],
 }
-DEPLOY = function_call("deploy", {"ref": "v2"})
+SHIP = [message("I ship it."), DEPLOY]
 
 
 @pytest.fixture(params=["openai", "foundry", "openai-stateless"])
@@ -51,11 +49,6 @@ def agent(chat, request):
     return made
 
 
-@pytest.fixture
-def done():
-    return []
-
-
 def deploy(done, approval_mode="never_require"):
     @tool(approval_mode=approval_mode)
     def deploy(ref: str) -> str:
@@ -66,13 +59,28 @@ def deploy(done, approval_mode="never_require"):
     return deploy
 
 
+def hand_off(agent, *tools):
+    """Return a planner who hands over to ops."""
+    kept = {"require_per_service_call_history_persistence": True}
+    planner, ops = agent("planner", **kept), agent("ops", *tools, **kept)
+    return HandoffBuilder(participants=[planner, ops]).with_start_agent(planner).build()
+
+
+def group(agent, *tools):
+    """Return a planner and ops, who speak in turn."""
+    names = iter(["planner", "ops", "planner"])
+    participants = [agent("planner"), agent("ops", *tools)]
+    return GroupChatBuilder(participants=participants, selection_func=lambda _: next(names), max_rounds=3).build()
+
+
 def lanes(mock):
+    """How many requests each agent made."""
     return {name: len(exchanges) for name, exchanges in mock.lanes.items()}
 
 
 async def test_sequential(mock, agent, run, done):
     mock.when(instructions="planner").script(message("Ship v2."))
-    mock.when(instructions="ops").script([message("I ship it."), DEPLOY], message("v2 is out."))
+    mock.when(instructions="ops").script(SHIP, message("v2 is out."))
     mock.when(instructions="writer").script(message("Dear users, v2 is out."))
     workflow = SequentialBuilder(participants=[agent("planner"), agent("ops", deploy(done)), agent("writer")]).build()
     result = await run(workflow, "Plan the release.")
@@ -80,15 +88,14 @@ async def test_sequential(mock, agent, run, done):
     assert (lanes(mock), done) == ({"planner": 1, "ops": 2, "writer": 1}, ["v2"])
 
 
-@pytest.mark.parametrize("kind", CITED)
+@pytest.mark.parametrize("kind", SAID)
 async def test_sequential_with_citations(mock, agent, chat, run, kind):
-    found, note = CITED[kind]
     search = {
         "file_search": lambda: chat.get_file_search_tool(vector_store_ids=[mock.vector_store()]),
         "web_search": chat.get_web_search_tool,
         "code_interpreter": chat.get_code_interpreter_tool,
     }[kind]()
-    mock.when(instructions="researcher").script([found, message("Store it cold.", annotations=[note])])
+    mock.when(instructions="researcher").script(SAID[kind])
     mock.when(instructions="writer").script(message("Keep it in the fridge."))
     workflow = SequentialBuilder(participants=[agent("researcher", search), agent("writer")], output_from="all").build()
     await run(workflow, "How is it stored?")
@@ -114,11 +121,8 @@ async def test_concurrent(mock, agent, run, done):
 
 async def test_group_chat(mock, agent, run, done):
     mock.when(instructions="planner").script(message("Ship v2."), message("Well done."))
-    mock.when(instructions="ops").script([message("I ship it."), DEPLOY], message("v2 is out."))
-    names = iter(["planner", "ops", "planner"])
-    participants = [agent("planner"), agent("ops", deploy(done))]
-    group = GroupChatBuilder(participants=participants, selection_func=lambda _: next(names), max_rounds=3)
-    await run(group.build(), "What of v2?")
+    mock.when(instructions="ops").script(SHIP, message("v2 is out."))
+    await run(group(agent, deploy(done)), "What of v2?")
     assert (lanes(mock), done) == ({"planner": 2, "ops": 2}, ["v2"])
 
 
@@ -137,46 +141,38 @@ async def test_group_chat_led_by_an_agent(mock, agent, run):
 async def test_hand_off(mock, agent, run, done):
     mock.when(instructions="planner").script([message("I hand over."), function_call("handoff_to_ops", {})])
     mock.when(instructions="ops").script(DEPLOY, message("v2 is out."), message("Since noon."))
-    kept = {"require_per_service_call_history_persistence": True}
-    planner, ops = agent("planner", **kept), agent("ops", deploy(done), **kept)
-    workflow = HandoffBuilder(participants=[planner, ops]).with_start_agent(planner).build()
+    workflow = hand_off(agent, deploy(done))
     first = await run(workflow, "Ship v2.")
-    await run(workflow, responses=answers(first, HandoffAgentUserRequest.create_response("Since when?")))
+    (waiting,) = first.get_request_info_events()
+    response = HandoffAgentUserRequest.create_response("Since when?")
+    await run(workflow, responses={waiting.request_id: response})
     assert (lanes(mock), done) == ({"planner": 1, "ops": 3}, ["v2"])
 
 
 async def test_hand_off_and_back(mock, agent, run):
     mock.when(instructions="planner").script(function_call("handoff_to_ops", {}), message("All is well."))
     mock.when(instructions="ops").script([message("v2 is out."), function_call("handoff_to_planner", {})])
-    kept = {"require_per_service_call_history_persistence": True}
-    planner, ops = agent("planner", **kept), agent("ops", **kept)
-    await run(HandoffBuilder(participants=[planner, ops]).with_start_agent(planner).build(), "Ship v2.")
+    await run(hand_off(agent), "Ship v2.")
     assert lanes(mock) == {"planner": 2, "ops": 1}
 
 
 async def test_hand_off_to_an_approval(mock, agent, run, done):
     mock.when(instructions="planner").script(function_call("handoff_to_ops", {}))
     mock.when(instructions="ops").script(DEPLOY, message("v2 is out."))
-    kept = {"require_per_service_call_history_persistence": True}
-    planner, ops = agent("planner", **kept), agent("ops", deploy(done, "always_require"), **kept)
-    workflow = HandoffBuilder(participants=[planner, ops]).with_start_agent(planner).build()
-    asked = await run(workflow, "Ship v2.")
-    await run(workflow, responses=approvals(asked))
+    await approved(run, hand_off(agent, deploy(done, "always_require")), "Ship v2.")
     assert (lanes(mock), done) == ({"planner": 1, "ops": 2}, ["v2"])
 
 
 async def test_sequential_waits_for_an_approval(mock, agent, run, done):
-    mock.when(instructions="ops").script([message("I ship it."), DEPLOY], message("v2 is out."))
+    mock.when(instructions="ops").script(SHIP, message("v2 is out."))
     mock.when(instructions="writer").script(message("Dear users, v2 is out."))
     gated = deploy(done, "always_require")
-    workflow = SequentialBuilder(participants=[agent("ops", gated), agent("writer")]).build()
-    asked = await run(workflow, "Ship v2.")
-    await run(workflow, responses=approvals(asked))
+    await approved(run, SequentialBuilder(participants=[agent("ops", gated), agent("writer")]).build(), "Ship v2.")
     assert (lanes(mock), done) == ({"ops": 2, "writer": 1}, ["v2"])
 
 
 async def test_approval_after_a_checkpoint(mock, agent, run, done):
-    mock.when(instructions="ops").script([message("I ship it."), DEPLOY], message("v2 is out."))
+    mock.when(instructions="ops").script(SHIP, message("v2 is out."))
     mock.when(instructions="writer").script(message("Dear users, v2 is out."))
     storage = InMemoryCheckpointStorage()
 
@@ -191,24 +187,19 @@ async def test_approval_after_a_checkpoint(mock, agent, run, done):
 
 
 async def test_concurrent_waits_for_approvals(mock, agent, run, done):
-    mock.when(instructions="ops").script([message("I ship it."), DEPLOY], message("v2 is out."))
-    mock.when(instructions="boss").script(function_call("deploy", {"ref": "v3"}), message("v3 is out."))
+    mock.when(instructions="ops").script(SHIP, message("v2 is out."))
+    mock.when(instructions="boss").script(DEPLOY_V3, message("v3 is out."))
     mock.when(instructions="poet").script(message("Ode to v2."))
     gated = deploy(done, "always_require")
-    workflow = ConcurrentBuilder(participants=[agent("ops", gated), agent("boss", gated), agent("poet")]).build()
-    asked = await run(workflow, "Ship v2.")
-    await run(workflow, responses=approvals(asked))
+    participants = [agent("ops", gated), agent("boss", gated), agent("poet")]
+    await approved(run, ConcurrentBuilder(participants=participants).build(), "Ship v2.")
     assert (lanes(mock), sorted(done)) == ({"ops": 2, "boss": 2, "poet": 1}, ["v2", "v3"])
 
 
 async def test_group_chat_waits_for_an_approval(mock, agent, run, done):
     mock.when(instructions="planner").script(message("Ship v2."), message("Well done."))
-    mock.when(instructions="ops").script([message("I ship it."), DEPLOY], message("v2 is out."))
-    names = iter(["planner", "ops", "planner"])
-    participants = [agent("planner"), agent("ops", deploy(done, "always_require"))]
-    group = GroupChatBuilder(participants=participants, selection_func=lambda _: next(names), max_rounds=3).build()
-    asked = await run(group, "What of v2?")
-    await run(group, responses=approvals(asked))
+    mock.when(instructions="ops").script(SHIP, message("v2 is out."))
+    await approved(run, group(agent, deploy(done, "always_require")), "What of v2?")
     assert (lanes(mock), done) == ({"planner": 2, "ops": 2}, ["v2"])
 
 
@@ -230,12 +221,13 @@ async def test_agent_as_a_tool(mock, agent, run):
     assert (result.text, lanes(mock)) == ("Yes, it is.", {"lead": 2, "ops": 1})
 
 
-def answers(result, response):
-    return {event.request_id: response for event in result.get_request_info_events()}
-
-
 def approvals(result):
     """Yes to every call that a workflow waits with."""
     asked = {event.request_id: event.data for event in result.get_request_info_events()}
     assert all(isinstance(request, Content) for request in asked.values())
     return {id: request.to_function_approval_response(True) for id, request in asked.items()}
+
+
+async def approved(run, workflow, prompt):
+    """Run a workflow, and once more with leave for all that it asks."""
+    await run(workflow, responses=approvals(await run(workflow, prompt)))

@@ -1,13 +1,8 @@
-"""`play("text", …)`: the result of a flow of `flows.mjs`, at once; `run` plays it both ways."""
+"""`run("text", …)`: the result of a flow of `flows.mjs`, at once and as a stream."""
 
 from __future__ import annotations
 
 import pytest
-
-
-@pytest.fixture
-def play(node):
-    return lambda flow, **given: node("flows.mjs", flow=flow, **given)
 
 
 @pytest.fixture(params=[False, True], ids=["generate", "stream"])

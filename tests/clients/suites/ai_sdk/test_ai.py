@@ -6,21 +6,11 @@ import json
 from urllib.request import Request, urlopen
 
 import pytest
+from story import FORECAST, MILD, OSLO, PARIS, answered
 
 from harness import surfaced
-from harness.items import (
-    file_citation,
-    file_search_call,
-    function_call,
-    message,
-    reasoning,
-    url_citation,
-    web_search_call,
-)
+from harness.items import file_citation, file_search_call, message, reasoning, url_citation, web_search_call
 
-PARIS = function_call("get_weather", {"city": "Paris"})
-OSLO = function_call("get_weather", {"city": "Oslo"})
-JSON = message('{"city": "Paris", "degrees": 18}')
 STATES = ["replay", "stateless", "chain", "conversation"]
 
 
@@ -32,9 +22,8 @@ def library(mock):
         file_citation(file, "guide.txt", cite="cold"),
         url_citation("https://example.org/ice", "Ice", cite="on ice"),
     ]
-    mock.script(
-        [file_search_call("storage"), web_search_call("ice"), message("Store it cold, on ice.", annotations=notes)]
-    )
+    searched = [file_search_call("storage"), web_search_call("ice")]
+    mock.script([*searched, message("Store it cold, on ice.", annotations=notes)])
     return mock.vector_store(file)
 
 
@@ -76,7 +65,7 @@ def test_parallel_tools(mock, run):
     mock.script([message("I look."), PARIS, OSLO], message("Both are mild."))
     told = run("tools")
     assert told["output"] == "Both are mild."
-    assert [call.answered for call in mock.calls] == [1, 1]
+    assert answered(mock) == [1, 1]
     surfaced(told["shown"], mock.said)
 
 
@@ -87,22 +76,21 @@ def test_agent(mock, play):
 
 @pytest.mark.parametrize("store", [True, False], ids=["stored", "stateless"])
 def test_reasoning(mock, run, store):
-    mock.script(
-        [reasoning("**Looking**"), PARIS], [reasoning(["**Again**", "**More**"]), OSLO], message("Both are mild.")
-    )
+    again = [reasoning(["**Again**", "**More**"]), OSLO]
+    mock.script([reasoning("**Looking**"), PARIS], again, message("Both are mild."))
     told = run("thinking", store=store)
     assert told["output"] == "Both are mild."
     surfaced(told["shown"], mock.said)
 
 
 def test_object(mock, run):
-    mock.script(JSON)
-    assert run("object") == {"city": "Paris", "degrees": 18}
+    mock.script(message(FORECAST))
+    assert run("object") == MILD.model_dump()
 
 
 def test_output(mock, run):
-    mock.script(PARIS, JSON)
-    assert run("output") == {"city": "Paris", "degrees": 18}
+    mock.script(PARIS, message(FORECAST))
+    assert run("output") == MILD.model_dump()
 
 
 def test_sources(mock, run, library):
@@ -138,13 +126,11 @@ def test_chat(mock, play):
     messages = play("chat", questions=["Paris and Oslo?", "Paris now?", "Thanks."])
     assert [message["role"] for message in messages] == ["user", "assistant"] * 3
     assert messages[-1]["parts"][-1]["text"] == "You are welcome."
-    assert [call.answered for call in mock.calls] == [1, 1, 1]
+    assert answered(mock) == [1, 1, 1]
 
 
 def test_chat_that_cites(mock, play, library):
     mock.script(message("In the fridge."))
     messages = play("chat", store=library, questions=["How?", "Where?"])
-    assert [part["type"] for part in messages[1]["parts"] if "source" in part["type"]] == [
-        "source-document",
-        "source-url",
-    ]
+    kinds = [part["type"] for part in messages[1]["parts"]]
+    assert [kind for kind in kinds if "source" in kind] == ["source-document", "source-url"]

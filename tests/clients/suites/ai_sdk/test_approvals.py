@@ -3,21 +3,11 @@
 from __future__ import annotations
 
 import pytest
+from story import DEPLOY, DEPLOY_V3, PARIS, REMOTE, answered, decisions, deployed
 
-from harness.items import function_call, mcp_call, message
+from harness.items import message
 
-DEPLOY = function_call("deploy", {"ref": "v2"})
-PARIS = function_call("get_weather", {"city": "Paris"})
 DECISIONS = pytest.mark.parametrize("approve", [True, False], ids=["approve", "deny"])
-
-
-@pytest.fixture
-def log(tmp_path):
-    return tmp_path / "deployed.txt"
-
-
-def deployed(log):
-    return log.read_text().split() if log.exists() else []
 
 
 @DECISIONS
@@ -25,21 +15,21 @@ def test_decided(mock, run, log, approve):
     mock.script(DEPLOY, message("That is settled."))
     told = run("decided", log=str(log), decisions=[approve])
     assert (told["output"], deployed(log)) == ("That is settled.", ["v2"] if approve else [])
-    assert [call.answered for call in mock.calls] == [1]
+    assert answered(mock) == [1]
 
 
 def test_one_of_two_is_approved(mock, run, log):
-    mock.script([DEPLOY, function_call("deploy", {"ref": "v3"})], message("One is out."))
+    mock.script([DEPLOY, DEPLOY_V3], message("One is out."))
     told = run("decided", log=str(log), decisions=[True, False])
     assert (told["output"], deployed(log)) == ("One is out.", ["v2"])
-    assert [call.answered for call in mock.calls] == [1, 1]
+    assert answered(mock) == [1, 1]
 
 
 def test_only_some_calls_are_gated(mock, run, log):
     mock.script([message("I look first."), PARIS, DEPLOY], message("v2 is out."))
     told = run("decided", log=str(log), decisions=[True])
     assert (told["output"], deployed(log)) == ("v2 is out.", ["v2"])
-    assert [call.answered for call in mock.calls] == [1, 1]
+    assert answered(mock) == [1, 1]
 
 
 @DECISIONS
@@ -53,9 +43,7 @@ def test_on_the_page_of_a_chat(mock, play, log, approve):
 
 
 @DECISIONS
-def test_hosted_mcp(mock, run, approve):
-    mock.mcp("prod", {"deploy": lambda ref: f"{ref} is live"})
-    call = mcp_call("prod", "deploy", {"ref": "v2"})
-    mock.script([call, message("That is settled.")], *([] if approve else [message("That is settled.")]))
+def test_hosted_mcp(mock, run, shipped, approve):
+    mock.script([REMOTE, message("That is settled.")], *([] if approve else [message("That is settled.")]))
     assert run("decided", remote=True, decisions=[approve])["output"] == "That is settled."
-    assert [(approval.approve, approval.executed) for approval in mock.approvals] == [(approve, int(approve))]
+    assert decisions(mock) == [(approve, int(approve))]

@@ -4,9 +4,11 @@ import pytest
 from azure.ai.agents import AgentsClient
 from azure.ai.agents.models import AgentEventHandler, FunctionTool, ToolSet
 from azure.core.exceptions import HttpResponseError
+from story import DEPLOY
 
-from harness.items import file_citation, file_search_call, function_call, mcp_approval_request, mcp_call, message
+from harness.items import file_citation, file_search_call, mcp_approval_request, mcp_call, message
 
+TOOL = {"type": "function", "function": {"name": "deploy", "parameters": {"type": "object", "properties": {}}}}
 CITED = message("See the report.", annotations=[file_citation("file-1", "report.pdf", 14)])
 
 
@@ -21,6 +23,13 @@ def thread(agents):
     made = agents.threads.create()
     agents.messages.create(made.id, role="user", content="Ship v2.")
     return made
+
+
+def settled(agents, run):
+    """Return a run that does not go on by itself."""
+    while run.status in ("queued", "in_progress"):
+        run = agents.runs.get(run.thread_id, run.id)
+    return run
 
 
 def test_run_to_its_end(mock, agents, thread):
@@ -48,7 +57,7 @@ def test_functions_run_by_themselves(mock, agents, thread):
     tools = ToolSet()
     tools.add(FunctionTool({deploy}))
     agents.enable_auto_function_calls(tools)
-    mock.script(function_call("deploy", {"ref": "v2"}), message("v2 is out."))
+    mock.script(DEPLOY, message("v2 is out."))
     agent = agents.create_agent(model="mine", toolset=tools)
     run = agents.runs.create_and_process(thread.id, agent_id=agent.id, toolset=tools, polling_interval=0)
     assert (run.status, deployed) == ("completed", ["v2"])
@@ -57,20 +66,16 @@ def test_functions_run_by_themselves(mock, agents, thread):
 
 
 def test_tool_outputs_by_hand(mock, agents, thread):
-    mock.script(function_call("deploy", {"ref": "v2"}), message("v2 is out."))
-    tool = {"type": "function", "function": {"name": "deploy", "parameters": {"type": "object", "properties": {}}}}
-    agent = agents.create_agent(model="mine", tools=[tool])
+    mock.script(DEPLOY, message("v2 is out."))
+    agent = agents.create_agent(model="mine", tools=[TOOL])
     run = agents.runs.create(thread.id, agent_id=agent.id)
-    while run.status in ("queued", "in_progress"):
-        run = agents.runs.get(thread.id, run.id)
+    run = settled(agents, run)
     (call,) = run.required_action.submit_tool_outputs.tool_calls
     with pytest.raises(HttpResponseError, match="already has an active run"):
         agents.runs.create(thread.id, agent_id=agent.id)
     output = {"tool_call_id": call.id, "output": "live"}
     run = agents.runs.submit_tool_outputs(thread.id, run.id, tool_outputs=[output])
-    while run.status in ("queued", "in_progress"):
-        run = agents.runs.get(thread.id, run.id)
-    assert run.status == "completed"
+    assert settled(agents, run).status == "completed"
 
 
 class Handler(AgentEventHandler):
@@ -104,9 +109,8 @@ def test_stream_with_citations(mock, agents, thread):
 
 
 def test_stream_of_functions(mock, agents, thread):
-    mock.script(function_call("deploy", {"ref": "v2"}), message("v2 is out."))
-    tool = {"type": "function", "function": {"name": "deploy", "parameters": {"type": "object", "properties": {}}}}
-    agent = agents.create_agent(model="mine", tools=[tool])
+    mock.script(DEPLOY, message("v2 is out."))
+    agent = agents.create_agent(model="mine", tools=[TOOL])
     handler = Handler(agents.runs.submit_tool_outputs_stream)
     with agents.runs.stream(thread.id, agent_id=agent.id, event_handler=handler) as stream:
         stream.until_done()
@@ -121,17 +125,13 @@ def test_tool_that_needs_leave(mock, agents, thread):
     tool = McpTool(server_label="prod", server_url="https://mcp.example.org")
     agent = agents.create_agent(model="mine", tools=tool.definitions)
     run = agents.runs.create(thread.id, agent_id=agent.id, tool_resources=tool.resources)
-    while run.status in ("queued", "in_progress"):
-        run = agents.runs.get(thread.id, run.id)
+    run = settled(agents, run)
     (call,) = run.required_action.submit_tool_approval.tool_calls
     with pytest.raises(HttpResponseError, match="already has an active run"):
         agents.runs.create(thread.id, agent_id=agent.id)
-    run = agents.runs.submit_tool_outputs(
-        thread.id, run.id, tool_approvals=[ToolApproval(tool_call_id=call.id, approve=True)]
-    )
-    while run.status in ("queued", "in_progress"):
-        run = agents.runs.get(thread.id, run.id)
-    assert run.status == "completed"
+    leave = ToolApproval(tool_call_id=call.id, approve=True)
+    run = agents.runs.submit_tool_outputs(thread.id, run.id, tool_approvals=[leave])
+    assert settled(agents, run).status == "completed"
     assert agents.messages.get_last_message_text_by_role(thread.id, "assistant").text.value == "Done."
 
 

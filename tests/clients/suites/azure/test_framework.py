@@ -4,9 +4,10 @@ import pytest
 from agent_framework import Agent, tool
 from agent_framework.foundry import FoundryAgent, FoundryChatClient
 from agent_framework.openai import OpenAIChatClient
+from story import DEPLOY, DEPLOY_V3, answered
 
 from harness import surfaced
-from harness.items import file_citation, file_search_call, function_call, message
+from harness.items import file_citation, file_search_call, message
 
 CITED = message("See the report.", annotations=[file_citation("file-1", "report.pdf", 14)])
 
@@ -42,12 +43,12 @@ async def test_chat_stream_with_citations(mock, chat):
 
 @pytest.mark.parametrize("streamed", [False, True], ids=["whole", "streamed"])
 async def test_chat_parallel_tools(mock, chat, streamed):
-    mock.script([function_call("deploy", {"ref": ref}) for ref in ("v1", "v2")], message("Both are out."))
+    mock.script([DEPLOY, DEPLOY_V3], message("Both are out."))
     agent = Agent(chat, instructions="Ship.", tools=[deploy])
     result = agent.run("Ship both.", stream=streamed)
     answer = await (result.get_final_response() if streamed else result)
     assert answer.text == "Both are out."
-    assert [call.answered for call in mock.calls] == [1, 1]
+    assert answered(mock) == [1, 1]
 
 
 async def test_chat_session(mock, chat):
@@ -60,14 +61,9 @@ async def test_chat_session(mock, chat):
 
 async def test_agent_of_a_project(mock, foundry_credential):
     mock.organization(agents={"helper": {"model": "mine", "instructions": "Help."}})
-    mock.when(agent="helper").script(function_call("deploy", {"ref": "v2"}), message("v2 is out."))
-    agent = FoundryAgent(
-        project_endpoint=mock.project_endpoint,
-        agent_name="helper",
-        agent_version="1",
-        credential=foundry_credential,
-        tools=[deploy],
-    )
+    mock.when(agent="helper").script(DEPLOY, message("v2 is out."))
+    stored = {"project_endpoint": mock.project_endpoint, "agent_name": "helper", "agent_version": "1"}
+    agent = FoundryAgent(**stored, credential=foundry_credential, tools=[deploy])
     result = await agent.run("Ship.")
     assert result.text == "v2 is out."
-    assert [call.answered for call in mock.calls] == [1]
+    assert answered(mock) == [1]

@@ -38,11 +38,15 @@ SAID = {
 }
 
 
+@pytest.fixture
+def chat(mock, foundry_credential):
+    return FoundryChatClient(project_endpoint=mock.project_endpoint, model="gpt-5-mini", credential=foundry_credential)
+
+
 @pytest.mark.parametrize("streamed", [False, True], ids=["whole", "streamed"])
 @pytest.mark.parametrize("name", TOOLS)
-async def test_a_tool_of_the_project_is_offered(mock, foundry_credential, name, streamed):
+async def test_a_tool_of_the_project_is_offered(mock, chat, name, streamed):
     mock.script([*SAID.get(name, ()), message("Found.")])
-    chat = FoundryChatClient(project_endpoint=mock.project_endpoint, model="gpt-5-mini", credential=foundry_credential)
     tool = getattr(FoundryChatClient, f"get_{name}_tool")(**TOOLS[name])
     agent = Agent(chat, instructions="Help.", tools=[tool.as_dict() if name in AS_MODEL else tool])
     result = agent.run("Go.", stream=streamed)
@@ -51,8 +55,7 @@ async def test_a_tool_of_the_project_is_offered(mock, foundry_credential, name, 
 
 
 @pytest.mark.parametrize("name", AS_MODEL)
-async def test_a_tool_as_a_model_never_leaves_the_client(mock, foundry_credential, name):
-    chat = FoundryChatClient(project_endpoint=mock.project_endpoint, model="gpt-5-mini", credential=foundry_credential)
+async def test_a_tool_as_a_model_never_leaves_the_client(mock, chat, name):
     tool = getattr(FoundryChatClient, f"get_{name}_tool")(**TOOLS[name])
     with pytest.raises(ChatClientException, match="is not JSON serializable"):
         await Agent(chat, tools=[tool]).run("Go.")

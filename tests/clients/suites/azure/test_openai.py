@@ -4,22 +4,12 @@ import openai
 import pytest
 from openai import AsyncAzureOpenAI, AzureOpenAI
 from pydantic import BaseModel
+from story import OSLO, PARIS, WEATHER, answered
 
 from harness import surfaced
-from harness.items import file_citation, function_call, message
+from harness.items import file_citation, message
 
 VERSION = "2025-04-01-preview"
-WEATHER = {
-    "type": "function",
-    "name": "get_weather",
-    "strict": True,
-    "parameters": {
-        "type": "object",
-        "properties": {"city": {"type": "string"}},
-        "required": ["city"],
-        "additionalProperties": False,
-    },
-}
 
 
 @pytest.fixture
@@ -43,14 +33,14 @@ def test_stream(mock, azure):
 
 @pytest.mark.parametrize("state", ["chain", "replay"])
 def test_parallel_tools(mock, azure, state):
-    mock.script([function_call("get_weather", {"city": city}) for city in ("Paris", "Oslo")], message("18 and 4."))
+    mock.script([PARIS, OSLO], message("18 and 4."))
     first = azure.responses.create(model="my-deployment", input="Weather?", tools=[WEATHER])
     outputs = [{"type": "function_call_output", "call_id": call.call_id, "output": "18"} for call in first.output]
     more = {"input": outputs, "previous_response_id": first.id}
     if state == "replay":
         more = {"input": [{"role": "user", "content": "Weather?"}, *first.output, *outputs]}
     assert azure.responses.create(model="my-deployment", tools=[WEATHER], **more).output_text == "18 and 4."
-    assert [call.answered for call in mock.calls] == [1, 1]
+    assert answered(mock) == [1, 1]
 
 
 def test_structured_output(mock, azure):
@@ -77,7 +67,6 @@ def test_content_filter(mock, azure):
 
 async def test_async(mock):
     mock.script(message("Hello."))
-    async with AsyncAzureOpenAI(
-        azure_endpoint=mock.azure_endpoint, azure_ad_token=mock.api_key, api_version=VERSION
-    ) as client:
+    place = {"azure_endpoint": mock.azure_endpoint, "api_version": VERSION}
+    async with AsyncAzureOpenAI(**place, azure_ad_token=mock.api_key) as client:
         assert (await client.responses.create(model="my-deployment", input="hi")).output_text == "Hello."

@@ -5,6 +5,7 @@ import pytest
 from azure.ai.projects import AIProjectClient
 from azure.ai.projects.models import FunctionTool, MCPTool, PromptAgentDefinition
 from azure.core.exceptions import ResourceNotFoundError
+from story import answered
 
 from harness import surfaced
 from harness.items import function_call, mcp_call, message
@@ -66,7 +67,7 @@ def test_agent_with_a_tool_in_a_conversation(mock, project):
             client.responses.create(input="Well?", **more)
         output = {"type": "function_call_output", "call_id": call.call_id, "output": "ok"}
         assert client.responses.create(input=[output], **more).output_text == "Done."
-    assert [call.answered for call in mock.calls] == [1]
+    assert answered(mock) == [1]
 
 
 def test_agent_whose_tool_needs_leave(mock, project):

@@ -9,6 +9,15 @@ from operator import add
 import pytest
 from langchain_openai import ChatOpenAI
 from openai import DefaultAsyncHttpxClient
+from story import SEALED
+
+MEMORIES = {"replay": {}, "chain": {"use_previous_response_id": True}, "unstored": SEALED}
+
+
+@pytest.fixture(params=MEMORIES)
+def memory(request):
+    """The options of a model by which the next turn knows of the last."""
+    return MEMORIES[request.param]
 
 
 @pytest.fixture(params=["responses/v1", "v1"])

@@ -8,17 +8,15 @@ from langchain.agents.structured_output import ProviderStrategy, ToolStrategy
 from langchain_core.messages import HumanMessage
 from langchain_core.tools import tool
 from langgraph.checkpoint.memory import InMemorySaver
-from weather import OSLO, PARIS, Forecast, get_weather
+from story import ANSWERS, CITED, FORECAST, MILD, OSLO, PARIS, QUESTIONS, REMOTE, Forecast, sizes
+from weather import get_weather
 
 from harness import surfaced
 from harness.items import (
     code_interpreter_call,
     container_file_citation,
-    file_citation,
-    file_search_call,
     function_call,
     image_generation_call,
-    mcp_call,
     message,
     reasoning,
     search,
@@ -26,11 +24,7 @@ from harness.items import (
     web_search_call,
 )
 
-QUESTIONS = ("How is Paris?", "And tomorrow?", "Thank you.")
-ANSWERS = ("Paris is mild today.", "Tomorrow it will rain.", "You are welcome, any time.")
 THREAD = {"configurable": {"thread_id": "ann"}}
-SEALED = {"store": False, "include": ["reasoning.encrypted_content"]}
-MEMORIES = {"replay": {}, "chain": {"use_previous_response_id": True}, "unstored": SEALED}
 
 
 def says(text):
@@ -42,11 +36,6 @@ async def talk(run, agent):
     return tuple([(await run(agent, says(question), config=THREAD))["messages"][-1].text for question in QUESTIONS])
 
 
-def sizes(mock):
-    """How many items each request sends."""
-    return [len(exchange.request.body["input"]) for exchange in mock.exchanges]
-
-
 async def test_parallel_tools_of_an_agent(mock, chat, run, version):
     mock.script([message("I look."), PARIS, OSLO], message("Both are mild."))
     state = await run(create_agent(chat(**version), [get_weather]), says("Paris and Oslo?"))
@@ -56,17 +45,18 @@ async def test_parallel_tools_of_an_agent(mock, chat, run, version):
 
 @pytest.mark.parametrize("strategy", [ProviderStrategy, ToolStrategy])
 async def test_structured_answer(mock, chat, run, strategy):
-    said = '{"city": "Paris", "degrees": 18}'
-    mock.script(PARIS, message(said) if strategy is ProviderStrategy else function_call("Forecast", said))
+    mock.script(PARIS, message(FORECAST) if strategy is ProviderStrategy else function_call("Forecast", FORECAST))
     agent = create_agent(chat(), [get_weather], response_format=strategy(Forecast))
     state = await run(agent, says("How is Paris?"))
-    assert state["structured_response"] == Forecast(city="Paris", degrees=18)
+    assert state["structured_response"] == MILD
 
 
-@pytest.mark.parametrize(("memory", "grown"), [("replay", [2, 5, 7, 9]), ("unstored", [2, 5, 7, 9])])
+@pytest.mark.parametrize(
+    ("memory", "grown"), [("replay", [2, 5, 7, 9]), ("unstored", [2, 5, 7, 9])], indirect=["memory"]
+)
 async def test_replay(mock, chat, run, version, memory, grown):
     mock.script([reasoning("**Looking**"), PARIS], *map(message, ANSWERS))
-    model = chat("gpt-5", **MEMORIES[memory], **version)
+    model = chat("gpt-5", **memory, **version)
     agent = create_agent(model, [get_weather], system_prompt="Be short.", checkpointer=InMemorySaver())
     assert (await talk(run, agent), sizes(mock)) == (ANSWERS, grown)
 
@@ -101,13 +91,13 @@ async def test_another_agent_goes_on(mock, chat, run):
     assert state["messages"][-1].text == "Mild days in Paris."
 
 
-@pytest.fixture(params=MEMORIES)
-def two_turns(mock, chat, ask, version, request):
+@pytest.fixture
+def two_turns(mock, memory, chat, ask, version):
     """Ask a model with a tool of the API, then thank it; the message of the first turn."""
 
     async def play(tool, *turn):
         mock.script([reasoning("**Looking**"), *turn], message("You are welcome."))
-        model = chat("gpt-5", **MEMORIES[request.param], **version).bind_tools([tool])
+        model = chat("gpt-5", **memory, **version).bind_tools([tool])
         first = await ask(model, "Please do it.")
         surfaced(first, mock.said)
         second = await ask(model, [HumanMessage("Please do it."), first, HumanMessage("Thank you.")])
@@ -131,8 +121,7 @@ async def test_code(two_turns):
 
 async def test_file_search(mock, two_turns):
     store = mock.vector_store(mock.file("guide.txt", "Store it cold."))
-    answer = message("Store it cold.", annotations=[file_citation("file-guide", "guide.txt", cite="cold")])
-    await two_turns({"type": "file_search", "vector_store_ids": [store]}, file_search_call("storage"), answer)
+    await two_turns({"type": "file_search", "vector_store_ids": [store]}, *CITED)
 
 
 async def test_image(two_turns):
@@ -140,7 +129,6 @@ async def test_image(two_turns):
     assert any(block["type"] in ("image", "image_generation_call") for block in first.content)
 
 
-async def test_hosted_mcp_without_leave(mock, two_turns):
-    mock.mcp("prod", {"deploy": lambda ref: f"{ref} is live"})
+async def test_hosted_mcp_without_leave(shipped, two_turns):
     address = {"server_label": "prod", "server_url": "https://mcp.example.org/sse", "require_approval": "never"}
-    await two_turns({"type": "mcp", **address}, mcp_call("prod", "deploy", {"ref": "v2"}), message("v2 is out."))
+    await two_turns({"type": "mcp", **address}, REMOTE, message("v2 is out."))

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import pytest
 from langchain_core.messages import HumanMessage, ToolMessage
-from weather import OSLO, PARIS, Forecast, get_weather
+from story import CITED, FORECAST, MILD, OSLO, PARIS, SEALED, Forecast
+from weather import get_weather
 
 from harness import surfaced
 from harness.ending import incomplete
-from harness.items import file_citation, file_search_call, function_call, message, reasoning, refusal, url_citation
+from harness.items import function_call, message, reasoning, refusal, url_citation
 
 
 async def use_tools(ask, model, said, question):
@@ -67,11 +68,10 @@ async def test_forced_tool(mock, chat, ask):
 
 @pytest.mark.parametrize("method", ["json_schema", "function_calling"])
 async def test_structured_output(mock, chat, ask, method):
-    said = '{"city": "Paris", "degrees": 18}'
-    mock.script(message(said) if method == "json_schema" else function_call("Forecast", said))
+    mock.script(message(FORECAST) if method == "json_schema" else function_call("Forecast", FORECAST))
     model = chat().with_structured_output(Forecast, method=method, include_raw=True)
     result = await ask(model, "How is Paris?")
-    assert result["parsed"] == Forecast(city="Paris", degrees=18)
+    assert result["parsed"] == MILD
     surfaced(result["raw"], mock.said)
 
 
@@ -93,8 +93,7 @@ async def test_web_citation(mock, chat, ask, version):
 
 
 async def test_file_citation(mock, chat, ask, version):
-    note = file_citation("file-guide", "guide.txt", cite="cold")
-    mock.script([file_search_call("storage"), message("Store it cold.", annotations=[note])], message("In the fridge."))
+    mock.script(CITED, message("In the fridge."))
     store = mock.vector_store(mock.file("guide.txt", "Store it cold."))
     model = chat(**version).bind_tools([{"type": "file_search", "vector_store_ids": [store]}])
     first = await ask(model, "How is it stored?")
@@ -114,8 +113,7 @@ async def test_reasoning_is_replayed(mock, chat, ask, version):
 
 async def test_reasoning_without_storage_is_replayed_encrypted(mock, chat, ask, version):
     mock.script([reasoning("**Looking**"), PARIS], [reasoning(), message("It is mild.")], message("Yes."))
-    options = {"store": False, "include": ["reasoning.encrypted_content"], **version}
-    model = chat("gpt-5", **options).bind_tools([get_weather])
+    model = chat("gpt-5", **SEALED, **version).bind_tools([get_weather])
     first = await use_tools(ask, model, [], "How is Paris?")
     (replayed,) = [item for item in mock.exchanges[1].request.body["input"] if item.get("type") == "reasoning"]
     assert replayed["encrypted_content"]

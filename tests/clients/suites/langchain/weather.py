@@ -1,21 +1,8 @@
-"""What the models of the suite are asked about: a tool, calls of it, a structured answer."""
+"""The tool that the models of the suite are offered."""
 
 from __future__ import annotations
 
 from langchain_core.tools import tool
-from pydantic import BaseModel
-
-from harness.items import function_call
-
-PARIS = function_call("get_weather", {"city": "Paris"})
-OSLO = function_call("get_weather", {"city": "Oslo"})
-
-
-class Forecast(BaseModel):
-    """The weather to come."""
-
-    city: str
-    degrees: int
 
 
 @tool

@@ -3,30 +3,25 @@
 from __future__ import annotations
 
 import json
+from functools import partial
 
-from pydantic import BaseModel
+import pytest
+from story import ANSWERS, CITY, FORECAST, MILD, OSLO, PARIS, QUESTIONS, SEALED, Forecast, answered, get_weather, sizes
 
 from harness import surfaced
-from harness.items import function_call, message, reasoning, url_citation
+from harness.items import message, reasoning, url_citation
 
-QUESTIONS = ("How is Paris?", "And tomorrow?", "Thank you.")
-ANSWERS = ("Paris is mild today.", "Tomorrow it will rain.", "You are welcome, any time.")
-PARIS = function_call("get_weather", {"city": "Paris"})
-OSLO = function_call("get_weather", {"city": "Oslo"})
-CITY = {"type": "object", "properties": {"city": {"type": "string"}}, "required": ["city"]}
-WEATHER = {
-    "type": "function",
-    "function": {"name": "get_weather", "description": "The weather in a city.", "parameters": CITY},
-}
-
-
-class Forecast(BaseModel):
-    city: str
-    degrees: int
+WEATHER = {"type": "function", "function": {"name": "get_weather", "description": "The weather.", "parameters": CITY}}
 
 
 def user(text):
     return {"role": "user", "content": text}
+
+
+@pytest.fixture
+def think(complete):
+    """Ask a model that reasons for a chat completion."""
+    return partial(complete, "openai/responses/gpt-5")
 
 
 async def use_tools(complete, messages, **asked):
@@ -34,8 +29,8 @@ async def use_tools(complete, messages, **asked):
     while calls := (answer := (await complete(messages=messages, **asked)).choices[0].message).tool_calls:
         messages = [*messages, answer.model_dump()]
         for call in calls:
-            city = json.loads(call.function.arguments)["city"]
-            messages.append({"role": "tool", "tool_call_id": call.id, "content": f"{city}: mild"})
+            output = get_weather(**json.loads(call.function.arguments))
+            messages.append({"role": "tool", "tool_call_id": call.id, "content": output})
     return [*messages, answer.model_dump()]
 
 
@@ -57,22 +52,20 @@ async def test_parallel_tools_of_a_completion(mock, complete):
     mock.script([PARIS, OSLO], message("Both are mild."))
     messages = await use_tools(complete, [user("Paris and Oslo?")], tools=[WEATHER], parallel_tool_calls=True)
     assert messages[-1]["content"] == "Both are mild."
-    assert [call.answered for call in mock.calls] == [1, 1]
+    assert answered(mock) == [1, 1]
 
 
 async def test_text_beside_calls(mock, complete):
     mock.script([message("I look it up."), PARIS], message("It is mild."))
     messages = await use_tools(complete, [user("How is Paris?")], tools=[WEATHER])
-    assert [message["content"] for message in messages if message["role"] == "assistant"] == [
-        "I look it up.",
-        "It is mild.",
-    ]
+    said = [message["content"] for message in messages if message["role"] == "assistant"]
+    assert said == ["I look it up.", "It is mild."]
 
 
 async def test_structured_completion(mock, complete):
-    mock.script(message('{"city": "Paris", "degrees": 18}'))
+    mock.script(message(FORECAST))
     result = await complete(messages=[user("How is Paris?")], response_format=Forecast)
-    assert Forecast.model_validate_json(result.choices[0].message.content) == Forecast(city="Paris", degrees=18)
+    assert Forecast.model_validate_json(result.choices[0].message.content) == MILD
 
 
 async def test_web_citation(mock, complete):
@@ -88,34 +81,24 @@ async def test_replay(mock, complete):
     for question in QUESTIONS:
         messages = await use_tools(complete, [*messages, user(question)], tools=[WEATHER])
     said = tuple(message["content"] for message in messages if message["role"] == "assistant" and message["content"])
-    sizes = [len(exchange.request.body["input"]) for exchange in mock.exchanges]
-    assert (said, sizes) == (ANSWERS, [1, 3, 5, 7])
+    assert (said, sizes(mock)) == (ANSWERS, [1, 3, 5, 7])
 
 
-async def test_thoughts_of_a_completion(mock, complete):
+async def test_thoughts_of_a_completion(mock, think):
     mock.script([reasoning("**Looking**"), message("It is mild.")])
-    result = await complete(
-        "openai/responses/gpt-5",
-        messages=[user("How is Paris?")],
-        reasoning_effort={"effort": "low", "summary": "auto"},
-    )
+    result = await think(messages=[user("How is Paris?")], reasoning_effort={"effort": "low", "summary": "auto"})
     surfaced(result, mock.said, only={"reasoning"})
 
 
-async def test_thoughts_before_a_call(mock, complete):
+async def test_thoughts_before_a_call(mock, think):
     mock.script([reasoning("**Looking**"), PARIS], message("It is mild."))
-    messages = await use_tools(
-        lambda **asked: complete("openai/responses/gpt-5", **asked), [user("How is Paris?")], tools=[WEATHER]
-    )
+    messages = await use_tools(think, [user("How is Paris?")], tools=[WEATHER])
     assert messages[-1]["content"] == "It is mild."
 
 
-async def test_sealed_thoughts_before_a_call(mock, complete):
+async def test_sealed_thoughts_before_a_call(mock, think):
     mock.script([reasoning("**Looking**"), PARIS], message("It is mild."))
-    sealed = {"store": False, "include": ["reasoning.encrypted_content"]}
-    messages = await use_tools(
-        lambda **asked: complete("openai/responses/gpt-5", **asked), [user("How is Paris?")], tools=[WEATHER], **sealed
-    )
+    messages = await use_tools(think, [user("How is Paris?")], tools=[WEATHER], **SEALED)
     assert messages[-1]["content"] == "It is mild."
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import litellm
 import pytest
-from pydantic import BaseModel
+from story import FORECAST, MILD, OSLO, PARIS, REMOTE, SEALED, WEATHER, Forecast, answered
 
 from harness import surfaced
 from harness.items import (
@@ -12,9 +12,7 @@ from harness.items import (
     container_file_citation,
     file_citation,
     file_search_call,
-    function_call,
     image_generation_call,
-    mcp_call,
     message,
     reasoning,
     refusal,
@@ -23,21 +21,7 @@ from harness.items import (
     web_search_call,
 )
 
-PARIS = function_call("get_weather", {"city": "Paris"})
-OSLO = function_call("get_weather", {"city": "Oslo"})
-CITY = {
-    "type": "object",
-    "properties": {"city": {"type": "string"}},
-    "required": ["city"],
-    "additionalProperties": False,
-}
-WEATHER = {"type": "function", "name": "get_weather", "description": "The weather.", "parameters": CITY, "strict": True}
-SEALED = {"store": False, "include": ["reasoning.encrypted_content"]}
-
-
-class Forecast(BaseModel):
-    city: str
-    degrees: int
+STORAGE = pytest.mark.parametrize("storage", [{}, SEALED], ids=["stored", "unstored"])
 
 
 def user(text):
@@ -47,12 +31,8 @@ def user(text):
 def called(response):
     """Return the items of a response as they are sent back, then the outputs of its calls."""
     items = [item if isinstance(item, dict) else item.model_dump(exclude_none=True) for item in response.output]
-    outputs = [
-        {"type": "function_call_output", "call_id": item["call_id"], "output": "mild"}
-        for item in items
-        if item["type"] == "function_call"
-    ]
-    return items, outputs
+    calls = [item["call_id"] for item in items if item["type"] == "function_call"]
+    return items, [{"type": "function_call_output", "call_id": id, "output": "mild"} for id in calls]
 
 
 async def test_text(mock, respond):
@@ -64,9 +44,8 @@ async def test_text(mock, respond):
 
 async def test_events(mock):
     mock.script(message(["It ", "is ", "mild."]))
-    events = [
-        event async for event in await litellm.aresponses(model="openai/gpt-4.1", input="How is Paris?", stream=True)
-    ]
+    stream = await litellm.aresponses(model="openai/gpt-4.1", input="How is Paris?", stream=True)
+    events = [event async for event in stream]
     surfaced(events, mock.said)
     deltas = [event.delta for event in events if event.type == "response.output_text.delta"]
     assert deltas == ["It ", "is ", "mild."]
@@ -78,14 +57,14 @@ async def test_parallel_tools(mock, respond):
     surfaced(first, mock.said)
     items, outputs = called(first)
     second = await respond(input=[user("Paris and Oslo?"), *items, *outputs], tools=[WEATHER])
-    assert [call.answered for call in mock.calls] == [1, 1]
+    assert answered(mock) == [1, 1]
     surfaced(second, mock.said)
 
 
 async def test_structured_output(mock, respond):
-    mock.script(message('{"city": "Paris", "degrees": 18}'))
+    mock.script(message(FORECAST))
     response = await respond(input="How is Paris?", text_format=Forecast)
-    assert Forecast.model_validate_json(response.output[0].content[0].text) == Forecast(city="Paris", degrees=18)
+    assert Forecast.model_validate_json(response.output[0].content[0].text) == MILD
 
 
 async def test_refusal(mock, respond):
@@ -103,7 +82,7 @@ async def test_chain(mock, respond):
     assert [len(mock.exchanges[number].request.body["input"]) for number in (1, 2)] == [1, len("Thank you.")]
 
 
-@pytest.mark.parametrize("storage", [{}, SEALED], ids=["stored", "unstored"])
+@STORAGE
 async def test_reasoning_is_replayed(mock, respond, storage):
     mock.script([reasoning("**Looking**"), PARIS], message("It is mild."))
     asked = {"model": "openai/gpt-5", "tools": [WEATHER], **storage}
@@ -125,9 +104,8 @@ async def test_citations_are_replayed(mock, respond):
     await respond(input=[user("How is Paris?"), *called(first)[0], user("And tomorrow?")])
 
 
-@pytest.mark.parametrize("storage", [{}, SEALED], ids=["stored", "unstored"])
-async def test_tools_of_the_api(mock, respond, storage):
-    mock.mcp("prod", {"deploy": lambda ref: f"{ref} is live"})
+@STORAGE
+async def test_tools_of_the_api(mock, respond, storage, shipped):
     store = mock.vector_store(mock.file("guide.txt", "Store it cold."))
     tools = [
         {"type": "web_search"},
@@ -141,7 +119,7 @@ async def test_tools_of_the_api(mock, respond, storage):
         code_interpreter_call("print(6*7)"),
         file_search_call("storage"),
         image_generation_call(),
-        mcp_call("prod", "deploy", {"ref": "v2"}),
+        REMOTE,
     ]
     mock.script([*calls, message("All is done.")], message("You are welcome."))
     asked = {"model": "openai/gpt-5", "tools": tools, **storage}
@@ -151,10 +129,8 @@ async def test_tools_of_the_api(mock, respond, storage):
     surfaced(second, mock.said)
 
 
-async def test_approval(mock, respond):
-    shipped = []
-    mock.mcp("prod", {"deploy": lambda ref: shipped.append(ref) or f"{ref} is live"})
-    mock.script([mcp_call("prod", "deploy", {"ref": "v2"}), message("v2 is out.")])
+async def test_approval(mock, respond, shipped):
+    mock.script([REMOTE, message("v2 is out.")])
     tools = [{"type": "mcp", "server_label": "prod", "server_url": "https://mcp.example.org"}]
     asked = await respond(input="Ship v2.", tools=tools)
     waiting = called(asked)[0][-1]

@@ -3,14 +3,12 @@
 from __future__ import annotations
 
 import pytest
+from story import CITED, DEPLOY, FORECAST, LOOK_UP, MILD, OSLO, PARIS, answered, outputs
 
 from harness import surfaced
 from harness.faults import cut
-from harness.items import file_citation, file_search_call, function_call, message, reasoning
+from harness.items import function_call, message, reasoning
 
-PARIS = function_call("get_weather", {"city": "Paris"})
-OSLO = function_call("get_weather", {"city": "Oslo"})
-DEPLOY = function_call("deploy", {"ref": "v2"})
 STATES = ["replay", "chain", "conversation"]
 
 
@@ -33,15 +31,14 @@ def test_tools(mock, run):
     mock.script(PARIS, OSLO, message("Both are mild."))
     told = run("run", agent="clerk")
     assert told["output"] == "Both are mild."
-    assert [call.answered for call in mock.calls] == [1, 1]
+    assert answered(mock) == [1, 1]
     surfaced(told["shown"], mock.said)
 
 
 def test_parallel_tools(mock, run):
     mock.script([message("I look."), PARIS, OSLO], message("Both are mild."))
     told = run("run", agent="clerk")
-    outputs = [item["output"] for item in mock.exchanges[1].request.body["input"] if "output" in item]
-    assert (told["output"], outputs) == ("Both are mild.", ["Paris: mild", "Oslo: mild"])
+    assert (told["output"], outputs(mock.exchanges[1])) == ("Both are mild.", ["Paris: mild", "Oslo: mild"])
     surfaced(told["shown"], mock.said)
 
 
@@ -53,23 +50,19 @@ def test_reasoning_is_replayed(mock, run):
 
 
 def test_structured_output(mock, run):
-    mock.script(message('{"city": "Paris", "degrees": 18}'))
-    assert run("run", agent="forecaster")["output"] == {"city": "Paris", "degrees": 18}
+    mock.script(message(FORECAST))
+    assert run("run", agent="forecaster")["output"] == MILD.model_dump()
 
 
 def test_citations(mock, run):
-    file = mock.file("guide.txt", "Store it cold.")
-    note = file_citation(file, "guide.txt", cite="cold")
-    mock.script([file_search_call("storage"), message("Store it cold.", annotations=[note])])
-    told = run("run", agent="librarian", store=mock.vector_store(file))
+    mock.script(CITED)
+    told = run("run", agent="librarian", store=mock.vector_store(mock.file("guide.txt", "Store it cold.")))
     surfaced(told["shown"], mock.said)
 
 
 def test_citations_are_replayed(mock, run):
-    file = mock.file("guide.txt", "Store it cold.")
-    note = file_citation(file, "guide.txt", cite="cold")
-    mock.script([file_search_call("storage"), message("Store it cold.", annotations=[note])], message("In the fridge."))
-    store = mock.vector_store(file)
+    mock.script(CITED, message("In the fridge."))
+    store = mock.vector_store(mock.file("guide.txt", "Store it cold."))
     answers = run("turns", agent="librarian", state="replay", store=store, questions=["How?", "Where?"])
     assert answers == ["Store it cold.", "In the fridge."]
 
@@ -79,7 +72,7 @@ def test_turns(mock, run, state):
     mock.script([PARIS, OSLO], message("Both are mild."), OSLO, message("Still mild."), message("You are welcome."))
     answers = run("turns", agent="clerk", state=state, questions=["Paris and Oslo?", "Oslo now?", "Thanks."])
     assert answers == ["Both are mild.", "Still mild.", "You are welcome."]
-    assert [call.answered for call in mock.calls] == [1, 1, 1]
+    assert answered(mock) == [1, 1, 1]
 
 
 @pytest.mark.parametrize("state", STATES)
@@ -99,7 +92,7 @@ def test_session(mock, run, session):
 
 @pytest.fixture
 def team(mock):
-    mock.when(instructions="planner").script(function_call("look_up", {"ref": "v2"}), function_call("transfer_to_ops"))
+    mock.when(instructions="planner").script(LOOK_UP, function_call("transfer_to_ops"))
     mock.when(instructions="ops").script(DEPLOY, message("v2 is out."))
 
 

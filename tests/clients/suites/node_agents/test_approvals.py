@@ -3,22 +3,11 @@
 from __future__ import annotations
 
 import pytest
+from story import DEPLOY, DEPLOY_V3, LOOK_UP, REMOTE, answered, decisions, deployed
 
-from harness.items import function_call, mcp_call, message
+from harness.items import message
 
-DEPLOY = function_call("deploy", {"ref": "v2"})
-LOOK_UP = function_call("look_up", {"ref": "v2"})
-REMOTE = mcp_call("prod", "deploy", {"ref": "v2"})
 DECISIONS = pytest.mark.parametrize("approve", [True, False], ids=["approve", "reject"])
-
-
-@pytest.fixture
-def log(tmp_path):
-    return tmp_path / "deployed.txt"
-
-
-def deployed(log):
-    return log.read_text().split() if log.exists() else []
 
 
 @DECISIONS
@@ -26,21 +15,21 @@ def test_decided(mock, run, log, approve):
     mock.script(DEPLOY, message("That is settled."))
     told = run("decided", agent="shipper", log=str(log), decisions=[approve])
     assert (told["output"], deployed(log)) == ("That is settled.", ["v2"] if approve else [])
-    assert [call.answered for call in mock.calls] == [1]
+    assert answered(mock) == [1]
 
 
 def test_one_of_two_is_approved(mock, run, log):
-    mock.script([DEPLOY, function_call("deploy", {"ref": "v3"})], message("One is out."))
+    mock.script([DEPLOY, DEPLOY_V3], message("One is out."))
     told = run("decided", agent="shipper", log=str(log), decisions=[True, False])
     assert (told["output"], deployed(log)) == ("One is out.", ["v2"])
-    assert [call.answered for call in mock.calls] == [1, 1]
+    assert answered(mock) == [1, 1]
 
 
 def test_only_some_calls_are_gated(mock, run, log):
     mock.script([message("I look first."), LOOK_UP, DEPLOY], message("v2 is out."))
     told = run("decided", agent="shipper", log=str(log), decisions=[True])
     assert (told["output"], deployed(log)) == ("v2 is out.", ["v2"])
-    assert [call.answered for call in mock.calls] == [1, 1]
+    assert answered(mock) == [1, 1]
 
 
 @DECISIONS
@@ -51,31 +40,36 @@ def test_resumed_in_a_new_process(mock, node, play, log, approve, chain):
     assert (paused["waiting"], deployed(log)) == (1, [])
     output = node("resume.mjs", agent="shipper", log=str(log), state=paused["state"], approve=approve)
     assert (output, deployed(log)) == ("That is settled.", ["v2"] if approve else [])
-    assert [call.answered for call in mock.calls] == [1, 1]
+    assert answered(mock) == [1, 1]
 
 
 @pytest.fixture
-def prod(mock):
-    mock.mcp("prod", {"deploy": lambda ref: f"{ref} is live"})
+def prod(mock, shipped):
+    """A server `prod`, and a function that scripts a call of it, which is carried out or not, and then a text."""
+
+    def script(approve):
+        mock.script([REMOTE, message("Done as asked.")], *([] if approve else [message("Done as asked.")]))
+
+    return script
 
 
 @DECISIONS
 def test_hosted_mcp(mock, prod, run, approve):
-    mock.script([REMOTE, message("Done as asked.")], *([] if approve else [message("Done as asked.")]))
+    prod(approve)
     assert run("run", agent="remote", approve=approve)["output"] == "Done as asked."
-    assert [(approval.approve, approval.executed) for approval in mock.approvals] == [(approve, int(approve))]
+    assert decisions(mock) == [(approve, int(approve))]
 
 
 @DECISIONS
 def test_hosted_mcp_is_asked_of_a_human(mock, prod, run, approve):
-    mock.script([REMOTE, message("Done as asked.")], *([] if approve else [message("Done as asked.")]))
+    prod(approve)
     assert run("decided", agent="remote", decisions=[approve])["output"] == "Done as asked."
-    assert [(approval.approve, approval.executed) for approval in mock.approvals] == [(approve, int(approve))]
+    assert decisions(mock) == [(approve, int(approve))]
 
 
 @DECISIONS
 def test_hosted_mcp_in_a_new_process(mock, prod, node, play, approve):
-    mock.script([REMOTE, message("Done as asked.")], *([] if approve else [message("Done as asked.")]))
+    prod(approve)
     paused = play("paused", agent="remote")
     assert node("resume.mjs", agent="remote", state=paused["state"], approve=approve) == "Done as asked."
-    assert [(approval.approve, approval.executed) for approval in mock.approvals] == [(approve, int(approve))]
+    assert decisions(mock) == [(approve, int(approve))]

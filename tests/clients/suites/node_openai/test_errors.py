@@ -12,21 +12,20 @@ LOST = {"role": "assistant", "content": [{"type": "input_file", "file_id": "file
 ORPHAN = {"type": "function_call_output", "call_id": "call_1", "output": "4"}
 
 
+INVALID = "Invalid value: 'input_file'. Supported values are: 'output_text' and 'refusal'."
+UNCALLED = "No tool call found for function call output with call_id call_1."
+
+
 @pytest.mark.parametrize(
-    ("request_", "words", "param"),
+    ("item", "words", "param"),
     [
-        (
-            {"input": [LOST]},
-            "Invalid value: 'input_file'. Supported values are: 'output_text' and 'refusal'.",
-            "input[0].content[0]",
-        ),
-        ({"input": [ORPHAN]}, "No tool call found for function call output with call_id call_1.", "input"),
+        pytest.param(LOST, INVALID, "input[0].content[0]", id="file"),
+        pytest.param(ORPHAN, UNCALLED, "input", id="orphan"),
     ],
-    ids=["file", "orphan"],
 )
-def test_refusal(mock, play, request_, words, param):
+def test_refusal(mock, play, item, words, param):
     with mock.refuses(words):
-        error = play("refused", request=request_)
+        error = play("refused", request={"input": [item]})
     assert (error["kind"], error["status"], error["request"]) == ("BadRequestError", 400, True)
     assert (error["message"], error["param"]) == (f"400 {words}", param)
 

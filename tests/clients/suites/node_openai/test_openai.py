@@ -3,20 +3,15 @@
 from __future__ import annotations
 
 import pytest
+from story import FORECAST, MILD, OSLO, PARIS, REMOTE, answered, decisions
 
 from harness import surfaced
 from harness.ending import incomplete
-from harness.items import file_citation, file_search_call, function_call, mcp_call, message, reasoning, url_citation
+from harness.items import file_citation, file_search_call, mcp_call, message, reasoning, url_citation
 
-PARIS = function_call("get_weather", {"city": "Paris"})
-OSLO = function_call("get_weather", {"city": "Oslo"})
-CITED = message(
-    "See the report and the page.",
-    annotations=[
-        file_citation("file-1", "report.pdf", cite="the report"),
-        url_citation("https://example.org", "A page", cite="the page"),
-    ],
-)
+REPORT = file_citation("file-1", "report.pdf", cite="the report")
+PAGE = url_citation("https://example.org", "A page", cite="the page")
+CITED = message("See the report and the page.", annotations=[REPORT, PAGE])
 
 
 def test_text(mock, play):
@@ -48,8 +43,8 @@ def test_stream_helper(mock, play):
 
 @pytest.mark.parametrize("stream", [False, True], ids=["whole", "streamed"])
 def test_structured_output(mock, play, stream):
-    mock.script(message('{"city": "Paris", "degrees": 18}'))
-    assert play("parsed", stream=stream) == {"city": "Paris", "degrees": 18}
+    mock.script(message(FORECAST))
+    assert play("parsed", stream=stream) == MILD.model_dump()
 
 
 def test_structured_calls(mock, play):
@@ -62,7 +57,7 @@ def test_parallel_tools(mock, play, state):
     mock.script([PARIS, OSLO], PARIS, message("Both are mild."))
     response = play(state)
     assert response["output_text"] == "Both are mild."
-    assert [call.answered for call in mock.calls] == [1, 1, 1]
+    assert answered(mock) == [1, 1, 1]
     assert len(mock.exchanges) == 3
     surfaced(response, mock.said)
 
@@ -85,26 +80,25 @@ def test_citations_are_replayed(mock, play):
 def test_tool_runner(mock, play, stream):
     mock.script([reasoning("**Looking**"), PARIS, OSLO], message("Both are mild."))
     assert play("runner", stream=stream)["output_text"] == "Both are mild."
-    assert [call.answered for call in mock.calls] == [1, 1]
+    assert answered(mock) == [1, 1]
 
 
-def test_tool_runner_approves(mock, play):
-    mock.mcp("prod", {"deploy": lambda ref: f"{ref} is live"})
-    mock.script([PARIS, mcp_call("prod", "deploy", {"ref": "v2"})], message("v2 is out."))
+def test_tool_runner_approves(mock, play, shipped):
+    mock.script([PARIS, REMOTE], message("v2 is out."))
     assert play("runner", mcp=True)["output_text"] == "v2 is out."
-    assert [(approval.approve, approval.executed) for approval in mock.approvals] == [(True, 1)]
+    assert decisions(mock) == [(True, 1)]
 
 
 @pytest.mark.parametrize("approve", [True, False], ids=["approve", "deny"])
 def test_approvals(mock, play, approve):
     mock.mcp("prod", {"deploy": lambda ref: f"{ref} is live", "announce": "Done."})
     mock.script(
-        [mcp_call("prod", "deploy", {"ref": "v2"}), mcp_call("prod", "announce"), message("That is settled.")],
+        [REMOTE, mcp_call("prod", "announce"), message("That is settled.")],
         *([] if approve else [message("That is settled.")]),
     )
     response = play("approvals", approve=approve)
     assert response["output_text"] == "That is settled."
-    assert [(approval.approve, approval.executed) for approval in mock.approvals] == [(approve, int(approve))] * 2
+    assert decisions(mock) == [(approve, int(approve))] * 2
 
 
 def test_background(mock, play):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pytest
+from story import answered
 
 from harness import surfaced
 from harness.items import file_citation, file_search_call, function_call, message
@@ -34,7 +35,7 @@ def test_stream(mock, play):
 def test_tool_in_a_conversation(mock, play):
     mock.when(agent="helper", tools="deploy").script(function_call("deploy", {}), message("Done."))
     assert play("tools")["output_text"] == "Done."
-    assert [call.answered for call in mock.calls] == [1]
+    assert answered(mock) == [1]
 
 
 def test_versions_of_an_agent(mock, play):

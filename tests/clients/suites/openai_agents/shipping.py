@@ -13,6 +13,8 @@ from pathlib import Path
 from agents import Agent, OpenAIResponsesModel, RunConfig, Runner, RunState, function_tool
 from openai import AsyncOpenAI
 
+from tools import look_up
+
 QUIET = RunConfig(tracing_disabled=True)
 
 
@@ -25,11 +27,6 @@ def shipper(log: Path) -> Agent:
         with log.open("a") as out:
             out.write(f"{ref}\n")
         return f"{ref} is live"
-
-    @function_tool
-    def look_up(ref: str) -> str:
-        """Return what a version contains."""
-        return f"{ref}: two fixes"
 
     model = OpenAIResponsesModel("gpt-4.1", AsyncOpenAI(max_retries=0))
     return Agent("Ops", instructions="You are ops.", model=model, tools=[deploy, look_up])

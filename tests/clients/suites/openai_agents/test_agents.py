@@ -10,36 +10,22 @@ from agents import (
     OutputGuardrailTripwireTriggered,
     RunConfig,
     Runner,
-    function_tool,
     handoff,
     input_guardrail,
     output_guardrail,
 )
 from agents.extensions.handoff_filters import remove_all_tools
+from story import DEPLOY, LOOK_UP
 
 from harness import surfaced
 from harness.items import function_call, message
-
-TRANSFER = function_call("transfer_to_ops", {})
-DEPLOY = function_call("deploy", {"ref": "v2"})
-
-
-@function_tool
-def deploy(ref: str) -> str:
-    """Put a version into production."""
-    return f"{ref} is live"
-
-
-@function_tool
-def look_up(ref: str) -> str:
-    """Return what a version contains."""
-    return f"{ref}: two fixes"
+from tools import deploy, look_up
 
 
 @pytest.fixture
 def team(mock, model):
     """A planner that looks a version up and hands over to ops, who deploy it; `filtered` cuts what ops are told."""
-    mock.when(instructions="planner").script(function_call("look_up", {"ref": "v2"}), TRANSFER)
+    mock.when(instructions="planner").script(LOOK_UP, function_call("transfer_to_ops", {}))
     mock.when(instructions="ops").script(DEPLOY, message("v2 is out."))
     ops = Agent("Ops", handoff_description="Deploys.", instructions="You are ops.", model=model, tools=[deploy])
 

@@ -2,26 +2,13 @@
 
 from __future__ import annotations
 
-from agents import Agent, FileSearchTool, ModelSettings, RunConfig, Runner, function_tool
+from agents import Agent, FileSearchTool, ModelSettings, RunConfig, Runner
 from openai.types.shared import Reasoning
-from pydantic import BaseModel
+from story import CITED, FORECAST, MILD, OSLO, PARIS, Forecast, outputs
 
 from harness import surfaced
-from harness.items import file_citation, file_search_call, function_call, message, reasoning
-
-PARIS = function_call("get_weather", {"city": "Paris"})
-OSLO = function_call("get_weather", {"city": "Oslo"})
-
-
-class Forecast(BaseModel):
-    city: str
-    degrees: int
-
-
-@function_tool
-def get_weather(city: str) -> str:
-    """The weather in a city."""
-    return f"{city}: mild"
+from harness.items import message, reasoning
+from tools import get_weather
 
 
 async def test_text(mock, model, run):
@@ -56,21 +43,19 @@ async def test_tools_one_after_the_other(mock, model, run):
 async def test_parallel_tools(mock, model, run):
     mock.script([PARIS, OSLO], message("Both are mild."))
     result = await run(Agent("Clerk", model=model, tools=[get_weather]), "Paris and Oslo?")
-    outputs = [item["output"] for item in mock.exchanges[1].request.body["input"] if "output" in item]
-    assert (result.final_output, outputs) == ("Both are mild.", ["Paris: mild", "Oslo: mild"])
+    assert (result.final_output, outputs(mock.exchanges[1])) == ("Both are mild.", ["Paris: mild", "Oslo: mild"])
     surfaced(result, mock.said)
 
 
 async def test_structured_output(mock, model, run):
-    mock.script(message('{"city": "Paris", "degrees": 18}'))
+    mock.script(message(FORECAST))
     result = await run(Agent("Clerk", model=model, output_type=Forecast), "How is Paris?")
-    assert result.final_output == Forecast(city="Paris", degrees=18)
+    assert result.final_output == MILD
     surfaced(result, mock.said)
 
 
 async def test_citations_are_kept_in_the_next_turn(mock, model, run):
-    note = file_citation("file-guide", "guide.txt", cite="cold")
-    mock.script([file_search_call("storage"), message("Store it cold.", annotations=[note])], message("In the fridge."))
+    mock.script(CITED, message("In the fridge."))
     store = mock.vector_store(mock.file("guide.txt", "Store it cold."))
     clerk = Agent("Clerk", model=model, tools=[FileSearchTool([store], include_search_results=True)])
     first = await run(clerk, "How is it stored?")
@@ -88,8 +73,7 @@ async def test_reasoning_of_a_stored_response_is_replayed(mock, thinking, run):
 
 async def test_reasoning_without_storage_is_replayed_encrypted(mock, thinking, run):
     mock.script([reasoning("**Looking up**"), PARIS], message("It is mild."))
-    settings = ModelSettings(
-        store=False, response_include=["reasoning.encrypted_content"], reasoning=Reasoning(effort="low")
-    )
+    sealed = {"store": False, "response_include": ["reasoning.encrypted_content"]}
+    settings = ModelSettings(**sealed, reasoning=Reasoning(effort="low"))
     result = await run(Agent("Clerk", model=thinking, tools=[get_weather], model_settings=settings), "How is Paris?")
     assert result.final_output == "It is mild."

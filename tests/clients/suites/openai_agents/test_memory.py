@@ -3,32 +3,19 @@
 from __future__ import annotations
 
 import pytest
-from agents import Agent, OpenAIConversationsSession, SQLiteSession, function_tool
+from agents import Agent, OpenAIConversationsSession, SQLiteSession
 from openai import AsyncOpenAI
+from story import ANSWERS, PARIS, QUESTIONS, sizes
 
 from harness import surfaced
-from harness.items import function_call, message, reasoning
-
-QUESTIONS = ("How is Paris?", "And tomorrow?", "Thank you.")
-ANSWERS = ("Paris is mild today.", "Tomorrow it will rain.", "You are welcome, any time.")
-LOOK = [reasoning("**Looking up**"), function_call("get_weather", {"city": "Paris"})]
-
-
-@function_tool
-def get_weather(city: str) -> str:
-    """The weather in a city."""
-    return f"{city}: mild"
+from harness.items import message, reasoning
+from tools import get_weather
 
 
 @pytest.fixture
 def clerk(mock, thinking):
-    mock.script(LOOK, *map(message, ANSWERS))
+    mock.script([reasoning("**Looking up**"), PARIS], *map(message, ANSWERS))
     return Agent("Clerk", instructions="Be short.", model=thinking, tools=[get_weather])
-
-
-def sizes(mock):
-    """How many items each request sends."""
-    return [len(exchange.request.body["input"]) for exchange in mock.exchanges if exchange.request.path == "/responses"]
 
 
 async def test_replay(mock, clerk, run):
@@ -65,7 +52,7 @@ async def test_session(mock, clerk, run):
 
 
 async def test_session_in_a_conversation_of_the_api(mock, model, run):
-    mock.script(LOOK[1:], *map(message, ANSWERS))
+    mock.script(PARIS, *map(message, ANSWERS))
     clerk = Agent("Clerk", instructions="Be short.", model=model, tools=[get_weather])
     session = OpenAIConversationsSession(openai_client=AsyncOpenAI())
     said = [(await run(clerk, question, session=session)).final_output for question in QUESTIONS]

@@ -7,6 +7,8 @@ from openai import AsyncOpenAI
 from pydantic_ai.models.openai import OpenAIResponsesModel
 from pydantic_ai.providers.openai import OpenAIProvider
 
+MEMORIES = {"replay": {}, "chain": {"openai_previous_response_id": "auto"}, "unstored": {"openai_store": False}}
+
 
 @pytest.fixture
 def provider(mock):
@@ -21,6 +23,12 @@ def model(provider):
 @pytest.fixture
 def thinking(provider):
     return OpenAIResponsesModel("gpt-5", provider=provider)
+
+
+@pytest.fixture(params=MEMORIES)
+def memory(request):
+    """The settings of a model by which the next turn knows of the last."""
+    return MEMORIES[request.param]
 
 
 @pytest.fixture(params=["run", "streamed"])

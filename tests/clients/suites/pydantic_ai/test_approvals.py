@@ -2,29 +2,12 @@
 
 from __future__ import annotations
 
-import subprocess
-import sys
-
 import pytest
 import shipping
 from pydantic_ai import Agent, CallDeferred, DeferredToolRequests, DeferredToolResults, ToolApproved, ToolDenied
+from story import DEPLOY, DEPLOY_V3, LOOK_UP, answered, deployed, run_program
 
 from harness.items import function_call, message, reasoning
-
-DEPLOY = function_call("deploy", {"ref": "v2"})
-OTHER = function_call("deploy", {"ref": "v3"})
-LOOK_UP = function_call("look_up", {"ref": "v2"})
-MEMORIES = {"replay": {}, "chain": {"openai_previous_response_id": "auto"}, "unstored": {"openai_store": False}}
-
-
-@pytest.fixture(params=MEMORIES)
-def memory(request):
-    return MEMORIES[request.param]
-
-
-@pytest.fixture
-def log(tmp_path):
-    return tmp_path / "deployed.txt"
 
 
 @pytest.fixture
@@ -43,14 +26,10 @@ def ship(log, run, memory):
     return play
 
 
-def deployed(log):
-    return log.read_text().split() if log.exists() else []
-
-
 async def test_approved(mock, log, ship):
     mock.script([reasoning("**Shipping**"), DEPLOY], message("v2 is out."))
     assert ((await ship(True)).output, deployed(log)) == ("v2 is out.", ["v2"])
-    assert [call.answered for call in mock.calls] == [1]
+    assert answered(mock) == [1]
 
 
 async def test_denied(mock, log, ship):
@@ -69,17 +48,17 @@ async def test_other_arguments(mock, log, ship):
 async def test_only_some_calls_are_gated(mock, log, ship):
     mock.script([message("I look first."), LOOK_UP, DEPLOY], message("v2 is out."))
     assert ((await ship(True)).output, deployed(log)) == ("v2 is out.", ["v2"])
-    assert [call.answered for call in mock.calls] == [1, 1]
+    assert answered(mock) == [1, 1]
 
 
 async def test_one_of_two_is_approved(mock, log, ship):
-    mock.script([DEPLOY, LOOK_UP, OTHER], message("One is out."))
+    mock.script([DEPLOY, LOOK_UP, DEPLOY_V3], message("One is out."))
     assert ((await ship(True, False)).output, deployed(log)) == ("One is out.", ["v2"])
-    assert [call.answered for call in mock.calls] == [1, 1, 1]
+    assert answered(mock) == [1, 1, 1]
 
 
 async def test_gated_twice(mock, log, run, memory):
-    mock.script(DEPLOY, OTHER, message("Both are out."))
+    mock.script(DEPLOY, DEPLOY_V3, message("Both are out."))
     agent, result, more = shipping.shipper(log), None, {}
     while result is None or isinstance(result.output, DeferredToolRequests):
         result = await run(agent, *([] if more else ["Ship both."]), model_settings=memory, **more)
@@ -106,10 +85,8 @@ async def test_resumed_in_a_new_process(mock, log, tmp_path, memory, decision, s
     files = [tmp_path / "messages.json", tmp_path / "requests.json"]
     files[0].write_bytes(asked.all_messages_json())
     files[1].write_bytes(shipping.REQUESTS.dump_json(asked.output))
-    command = [sys.executable, shipping.__file__, *map(str, [*files, log]), decision]
-    ended = subprocess.run(command, capture_output=True, text=True, timeout=60)
-    assert ended.returncode == 0, ended.stderr
-    assert (ended.stdout.strip(), deployed(log)) == ("That is settled.", shipped)
+    said = run_program(shipping.__file__, *files, log, decision)
+    assert (said, deployed(log)) == ("That is settled.", shipped)
 
 
 async def test_call_done_elsewhere(mock, model, run):

@@ -3,35 +3,17 @@
 from __future__ import annotations
 
 import pytest
-from pydantic import BaseModel
 from pydantic_ai import Agent, ModelRetry, NativeOutput, PromptedOutput, ToolOutput, UnexpectedModelBehavior
 from pydantic_ai.capabilities import NativeTool
 from pydantic_ai.models.openai import OpenAIResponsesModel
 from pydantic_ai.native_tools import FileSearchTool
+from story import CITED, FORECAST, MILD, OSLO, PARIS, Forecast, answered, get_weather, outputs
 
 from harness import surfaced
-from harness.items import file_citation, file_search_call, function_call, message, reasoning, refusal, url_citation
+from harness.items import function_call, message, reasoning, refusal, url_citation
 
-PARIS = function_call("get_weather", {"city": "Paris"})
-OSLO = function_call("get_weather", {"city": "Oslo"})
-MILD = '{"city": "Paris", "degrees": 18}'
 LINK = "[Paris](https://example.org/paris)"
 RAW = {"openai_include_raw_annotations": True}
-
-
-class Forecast(BaseModel):
-    city: str
-    degrees: int
-
-
-def get_weather(city: str) -> str:
-    """The weather in a city."""
-    return f"{city}: mild"
-
-
-def outputs(exchange):
-    """Return what the tools said to a request."""
-    return [item["output"] for item in exchange.request.body["input"] if item.get("type") == "function_call_output"]
 
 
 @pytest.mark.parametrize("number", [1, 2, 3])
@@ -96,7 +78,7 @@ async def test_tool_asks_for_another_try(mock, model, run):
 
     result = await run(agent, "Pick a number.")
     assert result.output == "Seven."
-    assert [call.answered for call in mock.calls] == [1, 1]
+    assert answered(mock) == [1, 1]
 
 
 async def test_arguments_that_do_not_fit(mock, model, run):
@@ -107,17 +89,17 @@ async def test_arguments_that_do_not_fit(mock, model, run):
 
 @pytest.mark.parametrize("form", [NativeOutput, PromptedOutput])
 async def test_structured_output(mock, model, run, form):
-    mock.script(message(MILD))
+    mock.script(message(FORECAST))
     result = await run(Agent(model, output_type=form(Forecast)), "How is Paris?")
-    assert result.output == Forecast(city="Paris", degrees=18)
+    assert result.output == MILD
     surfaced(result, mock.said)
 
 
 async def test_structured_output_by_a_tool(mock, model, run):
-    mock.script(function_call("forecast", {"city": "Paris", "degrees": 18}), message("You are welcome."))
+    mock.script(function_call("forecast", FORECAST), message("You are welcome."))
     agent = Agent(model, output_type=[ToolOutput(Forecast, name="forecast"), str])
     result = await run(agent, "How is Paris?")
-    assert result.output == Forecast(city="Paris", degrees=18)
+    assert result.output == MILD
     second = await run(agent, "Thanks.", message_history=result.all_messages())
     assert second.output == "You are welcome."
 
@@ -141,8 +123,7 @@ async def test_web_citation(mock, model, run, settings):
 
 @pytest.mark.parametrize("settings", [{}, RAW], ids=["citations", "raw"])
 async def test_file_citation(mock, model, run, settings):
-    note = file_citation("file-guide", "guide.txt", cite="cold")
-    mock.script([file_search_call("storage"), message("Store it cold.", annotations=[note])], message("In the fridge."))
+    mock.script(CITED, message("In the fridge."))
     search = NativeTool(FileSearchTool(file_store_ids=[mock.vector_store()]))
     agent = Agent(model, capabilities=[search], model_settings=settings)
     first = await run(agent, "How is it stored?")

@@ -12,6 +12,7 @@ from pydantic_ai.native_tools import (
     MCPServerTool,
     WebSearchTool,
 )
+from story import REMOTE
 
 from harness import surfaced
 from harness.items import (
@@ -20,7 +21,6 @@ from harness.items import (
     file_citation,
     file_search_call,
     image_generation_call,
-    mcp_call,
     message,
     open_page,
     reasoning,
@@ -35,13 +35,7 @@ INCLUDED = {
     "openai_include_file_search_results": True,
     "openai_include_raw_annotations": True,
 }
-MEMORIES = {"replay": {}, "chain": {"openai_previous_response_id": "auto"}, "unstored": {"openai_store": False}}
 MCP = MCPServerTool(id="prod", url="https://mcp.example.org/sse", allowed_tools=["deploy"])
-
-
-@pytest.fixture(params=MEMORIES)
-def memory(request):
-    return MEMORIES[request.param]
 
 
 @pytest.fixture
@@ -116,7 +110,6 @@ async def test_image_that_is_the_answer(mock, thinking, run):
     assert (await run(agent, "Draw.")).output.data == b"whole"
 
 
-async def test_hosted_mcp(mock, two_turns):
-    mock.mcp("prod", {"deploy": lambda ref: f"{ref} is live"})
-    first = await two_turns(MCP, mcp_call("prod", "deploy", {"ref": "v2"}), message("v2 is out."))
+async def test_hosted_mcp(shipped, two_turns):
+    first = await two_turns(MCP, REMOTE, message("v2 is out."))
     assert returned(first)[-1]["output"] == "v2 is live"

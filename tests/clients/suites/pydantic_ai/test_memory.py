@@ -6,28 +6,15 @@ import pytest
 from openai import AsyncOpenAI
 from pydantic_ai import Agent, ModelMessagesTypeAdapter
 from pydantic_ai.models.openai import OpenAIResponsesModel
+from story import ANSWERS, PARIS, QUESTIONS, get_weather, sizes
 
 from harness.items import function_call, message, reasoning
-
-QUESTIONS = ("How is Paris?", "And tomorrow?", "Thank you.")
-ANSWERS = ("Paris is mild today.", "Tomorrow it will rain.", "You are welcome, any time.")
-LOOK = [reasoning("**Looking up**"), function_call("get_weather", {"city": "Paris"})]
-
-
-def get_weather(city: str) -> str:
-    """The weather in a city."""
-    return f"{city}: mild"
 
 
 @pytest.fixture
 def clerk(mock, thinking):
-    mock.script(LOOK, *map(message, ANSWERS))
+    mock.script([reasoning("**Looking up**"), PARIS], *map(message, ANSWERS))
     return Agent(thinking, instructions="Be short.", tools=[get_weather])
-
-
-def sizes(mock):
-    """How many items each request sends."""
-    return [len(exchange.request.body["input"]) for exchange in mock.exchanges if exchange.request.path == "/responses"]
 
 
 async def talk(run, agent, **settings):
@@ -78,7 +65,7 @@ async def test_background(mock, clerk, run):
 
 
 async def test_another_agent_goes_on(mock, model, run):
-    mock.when(instructions="researcher").script(function_call("get_weather", {"city": "Paris"}), message("It is mild."))
+    mock.when(instructions="researcher").script(PARIS, message("It is mild."))
     mock.when(instructions="writer").script(message("Mild days in Paris."))
     found = await run(Agent(model, instructions="You are the researcher.", tools=[get_weather]), "How is Paris?")
     writer = Agent(model, instructions="You are the writer.")
