@@ -14,6 +14,7 @@ import time
 from collections.abc import Sequence
 from pathlib import Path
 
+from tests.fuzz.kept import write_cases
 from tests.fuzz.progress import Progress
 from tests.fuzz.runs import KEPT, Found, kept, run
 from tests.fuzz.stands import recorded
@@ -37,8 +38,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     except KeyboardInterrupt:
         print("stopped", end=": ")
     if said.keep:
-        cases = [finding.to_json() for finding in (*kept(), *found)]
-        KEPT.write_text(json.dumps(cases, indent=1, ensure_ascii=False) + "\n", encoding="utf-8")
+        write_cases(KEPT, [finding.to_json() for finding in (*kept(), *found)])
     print(
         f"{progress.done} requests of seed {said.seed}, {time.monotonic() - began:.0f} s: "
         f"{len(found)} kinds of complaint"

@@ -19,60 +19,21 @@ HEADERS = (
     *("x-ms-client-request-id", "x-stainless-retry-count", "idempotency-key", "accept", "content-length"),
 )
 HEADER_VALUES = (
-    *(
-        "",
-        " ",
-        "x",
-        "Bearer",
-        "Bearer ",
-        "Bearer sk-",
-        "Bearer x",
-        "Basic eDp4",
-        "bearer sk-harness-example",
-        "é",
-        "\t",
-    ),
-    *("application/json", "application/json; charset=utf-16", "text/plain", "multipart/form-data", "assistants=v1"),
-    *("multipart/form-data; boundary=", "multipart/form-data; boundary=x", 'multipart/form-data; boundary="é"'),
-    *("assistants=v2", "responses_multi_agent=v1", "x" * 9_000, "\xff", "0", "-1"),
+    *("", " ", "x", "Bearer", "Bearer ", "Bearer sk-", "Bearer x", "Basic eDp4", "bearer sk-harness-example"),
+    *("é", "\t", "application/json", "application/json; charset=utf-16", "text/plain", "multipart/form-data"),
+    *("assistants=v1", "multipart/form-data; boundary=", "multipart/form-data; boundary=x"),
+    *('multipart/form-data; boundary="é"', "assistants=v2", "responses_multi_agent=v1", "x" * 9_000, "\xff"),
+    *("0", "-1"),
 )
 QUERY = (
     *("limit", "order", "after", "before", "include", "stream", "starting_after", "api-version", "purpose", "filter"),
     *("include_obfuscation", "", "x", "é"),
 )
 QUERY_VALUES = (
-    "",
-    "0",
-    "-1",
-    "1",
-    "101",
-    "1e3",
-    "9" * 400,
-    "true",
-    "TRUE",
-    "asc",
-    "x",
-    "é",
-    "\0",
-    "preview",
-    "2025-04",
+    *("", "0", "-1", "1", "101", "1e3", "9" * 400, "true", "TRUE", "asc", "x", "é", "\0", "preview", "2025-04"),
 )
 SEGMENTS = (
-    "x",
-    "",
-    "..",
-    "%00",
-    "é",
-    "resp_",
-    "resp_1",
-    "conv_1",
-    "msg_x",
-    "'",
-    "{x}",
-    "0",
-    "x" * 300,
-    " ",
-    "a b",
+    *("x", "", "..", "%00", "é", "resp_", "resp_1", "conv_1", "msg_x", "'", "{x}", "0", "x" * 300, " ", "a b"),
     "\n",
 )
 METHODS = ("GET", "POST", "DELETE", "PUT", "PATCH", "HEAD", "OPTIONS", "", "x")
@@ -83,20 +44,8 @@ FIELDS = (
 )
 FILE_NAMES = (b"", b"; filename=", b'; filename="\xff"', b'; filename=""')
 NOISE = (
-    b"\x00",
-    b"\xff",
-    b"{",
-    b"}",
-    b"[",
-    b'"',
-    b",",
-    b":",
-    b"\\",
-    b"1e999",
-    b"NaN",
-    b"\\ud800",
-    b"\r\n--x\r\n",
-    b"null",
+    *(b"\x00", b"\xff", b"{", b"}", b"[", b'"', b",", b":", b"\\", b"1e999", b"NaN", b"\\ud800"),
+    *(b"\r\n--x\r\n", b"null"),
 )
 
 

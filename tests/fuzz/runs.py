@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -15,6 +14,7 @@ from harness.server.judgement import judge_world
 from harness.world.mock import Mock
 from harness.world.world import World
 from tests.fuzz.checks import complaints
+from tests.fuzz.kept import read_cases
 from tests.fuzz.mutants import mutated, stock_of
 from tests.fuzz.sent import Sent, Stand
 from tests.fuzz.stands import MakeStand, stands
@@ -48,8 +48,7 @@ class Found:
 
 def kept() -> list[Found]:
     """Return the cases that earlier runs have found."""
-    read = json.loads(KEPT.read_text(encoding="utf-8"))
-    return [Found(entry["stand"], [*map(Sent.from_json, entry["sent"])], entry["was"]) for entry in read]
+    return [Found(case["stand"], [*map(Sent.from_json, case["sent"])], case["was"]) for case in read_cases(KEPT)]
 
 
 def replay(made: Stand, sent: Sequence[Sent]) -> list[str]:

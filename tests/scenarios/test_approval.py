@@ -74,22 +74,6 @@ async def test_approved_it_goes_on_and_deploys_once(mock, ops):
     assert [exchange.status for exchange in mock.exchanges] == [200, 200]
 
 
-async def test_rejected_it_goes_on_without_deploying(mock, ops):
-    mock.script(deploy("v2", "call_1"), message("Not shipped."))
-    result = await ops.run(await ops.decide(await ops.run("Ship v2."), False))
-    assert (result.final_output, ops.deployed) == ("Not shipped.", [])
-    assert list(outputs(mock)) == ["call_1"]
-    assert LIVE not in outputs(mock)["call_1"]
-
-
-async def test_of_two_deployments_one_is_approved(mock, ops):
-    mock.script([deploy("v2", "call_1"), deploy("v3", "call_2")], message("v2 only."))
-    state = await ops.decide(await ops.run("Ship both."), True, False)
-    assert (await ops.run(state)).final_output == "v2 only."
-    assert ops.deployed == ["v2"]
-    assert (outputs(mock)["call_1"], set(outputs(mock))) == (LIVE, {"call_1", "call_2"})
-
-
 async def test_a_decision_that_is_missing_stops_the_run_again(mock, ops):
     mock.script([deploy("v2", "call_1"), deploy("v3", "call_2")], message("Both."))
     result = await ops.run(await ops.decide(await ops.run("Ship both."), True))
@@ -106,19 +90,6 @@ async def test_a_chain_goes_on_where_it_stopped(mock, ops):
     second = mock.exchanges[1].request.body
     assert second["previous_response_id"] == mock.exchanges[0].answer.body["id"]
     assert [item["type"] for item in second["input"]] == ["function_call_output"]
-
-
-async def test_a_streamed_run_stops_and_goes_on_too(mock, ops):
-    mock.script(deploy("v2", "call_1"), message(["Do", "ne."]))
-    run = Runner.run_streamed(ops.agent, "Ship v2.", run_config=QUIET)
-    assert [event async for event in run.stream_events()][-1].type == "run_item_stream_event"
-    run = Runner.run_streamed(ops.agent, await ops.decide(run, True), run_config=QUIET)
-    deltas = [
-        event.data.delta
-        async for event in run.stream_events()
-        if event.type == "raw_response_event" and event.data.type == "response.output_text.delta"
-    ]
-    assert (deltas, run.final_output, ops.deployed) == (["Do", "ne."], "Done.", ["v2"])
 
 
 async def test_a_new_question_over_an_open_call_is_refused(mock, ops, async_client):

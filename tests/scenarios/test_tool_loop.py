@@ -108,15 +108,6 @@ def test_a_branch_continues_an_earlier_response(mock, client):
     assert said == ["4.", "Still 4."]
 
 
-def test_a_deleted_response_cannot_be_continued(mock, client):
-    mock.script(message("Hello."))
-    first = client.responses.create(model=MODEL, input="hi")
-    client.responses.delete(first.id)
-    with pytest.raises(openai.BadRequestError, match=f"Previous response with id '{first.id}' not found"):
-        client.responses.create(model=MODEL, input="again", previous_response_id=first.id)
-    assert statuses(mock) == [200, 200, 400]
-
-
 def test_items_are_referred_to_in_place_of_being_sent(mock, client):
     mock.script([reasoning("**Greeting**"), message("Hello.")], message("Again."))
     first = client.responses.create(model=MODEL, input="hi")

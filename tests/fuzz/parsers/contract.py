@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import json
 import resource
 from dataclasses import dataclass
 from pathlib import Path
 
+from tests.fuzz.kept import read_cases, write_cases
 from tests.fuzz.parsers.targets import Parser
 from tests.support.cpu_time import cpu_time
 
@@ -30,14 +30,12 @@ class Finding:
 
 def kept() -> list[Finding]:
     """Return what earlier runs have found."""
-    read = json.loads(KEPT.read_text(encoding="utf-8")) if KEPT.is_file() else []
-    return [Finding(entry["parser"], entry["data"].encode("latin-1"), entry["was"]) for entry in read]
+    return [Finding(case["parser"], case["data"].encode("latin-1"), case["was"]) for case in read_cases(KEPT)]
 
 
 def keep(finding: Finding) -> None:
     """Add a finding to `found.json`."""
-    cases = [case.to_json() for case in (*kept(), finding)]
-    KEPT.write_text(json.dumps(cases, indent=1, ensure_ascii=False) + "\n", encoding="utf-8")
+    write_cases(KEPT, [case.to_json() for case in (*kept(), finding)])
 
 
 def complaint(parser: Parser, data: bytes) -> str | None:

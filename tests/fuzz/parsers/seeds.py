@@ -30,53 +30,23 @@ JSON_WORDS = (
     *(b'"stream":true', b'"tools":[', b'"properties":', b'"previous_response_id":', b"\xef\xbb\xbf", b"\xff", b"null"),
 )
 STREAM_WORDS = (
-    b"data: ",
-    b"event: ",
-    b"\n\n",
-    b"\r\n",
-    b"\r",
-    b"[DONE]",
-    b"data:{}",
-    b'"sequence_number":',
+    *(b"data: ", b"event: ", b"\n\n", b"\r\n", b"\r", b"[DONE]", b"data:{}", b'"sequence_number":'),
     b"\xef\xbb\xbf",
 )
 MEMBERS = (
-    *(b"interactions", b"request", b"response", b"body", b"headers", b"base64_string", b"raw_gzip", b"status", b"wire"),
-    *(
-        b"harness",
-        b"sockets",
-        b"frames",
-        b"log",
-        b"entries",
-        b"&a",
-        b"*a",
-        b"!!binary",
-        b"<<:",
-        b"? ",
-        b"- ",
-        b"\xff\xfe",
-    ),
+    *(b"interactions", b"request", b"response", b"body", b"headers", b"base64_string", b"raw_gzip", b"status"),
+    *(b"wire", b"harness", b"sockets", b"frames", b"log", b"entries", b"&a", b"*a", b"!!binary", b"<<:", b"? "),
+    *(b"- ", b"\xff\xfe"),
 )
 FORM_WORDS = (
-    b"--x\r\n",
-    b"--x--\r\n",
-    b"content-disposition: form-data; name=",
-    b"; filename=",
-    b"filename*=",
+    *(b"--x\r\n", b"--x--\r\n", b"content-disposition: form-data; name=", b"; filename=", b"filename*="),
     b"boundary=",
 )
 HTTP_WORDS = (
-    *(b"\r\n", b"\r\n\r\n", b"upgrade: websocket\r\n", b"connection: upgrade\r\n", b"sec-websocket-version: 13\r\n"),
-    *(b"transfer-encoding: chunked\r\n", b"content-length: ", b"expect: 100-continue\r\n", b"HTTP/1.0", b"HTTP/2.0"),
-    *(
-        b"GET /_harness/exchanges ",
-        b"POST /_harness/script ",
-        b"host: x\r\n",
-        b"0\r\n\r\n",
-        b"\x81\x80",
-        b"\x88\x80",
-        b"\xff",
-    ),
+    *(b"\r\n", b"\r\n\r\n", b"upgrade: websocket\r\n", b"connection: upgrade\r\n"),
+    *(b"sec-websocket-version: 13\r\n", b"transfer-encoding: chunked\r\n", b"content-length: "),
+    *(b"expect: 100-continue\r\n", b"HTTP/1.0", b"HTTP/2.0", b"GET /_harness/exchanges "),
+    *(b"POST /_harness/script ", b"host: x\r\n", b"0\r\n\r\n", b"\x81\x80", b"\x88\x80", b"\xff"),
 )
 SCRIPT_WORDS = (
     *(b"script:", b"when:", b"repeat: true", b"message:", b"function_call:", b"cut:", b"pattern:", b"organization:"),
