@@ -60,10 +60,7 @@ def free_call_waits(self: R, output: list[Json]) -> list[Json]:
     return [item for item in new if item.get("output") != "18 °C"] if self.task.approvals and len(new) > 1 else new
 
 
-mutant(
-    "agents/hand-off-beside-a-call",
-    react=hand_over_first,
-)
+mutant("agents/hand-off-beside-a-call", react=hand_over_first)
 mutant("agents/hand-off-and-back", hand_over=no_way_back)
 mutant("agents/guardrail", guard=guard_after_tools)
 mutant("agents/guardrail-later", guard=guard_once)

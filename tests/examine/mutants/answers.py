@@ -16,6 +16,7 @@ from tests.examine.mutants.mutant import (
     http_mutant,
     mutant,
     output_changed,
+    output_without,
     without_annotations,
 )
 
@@ -97,16 +98,8 @@ def too_many(self: R, *given: Any) -> Json:
     return gives_up("too many turns") if self.count > 8 else R.ask(self, *given)  # type: ignore[attr-defined, no-any-return]
 
 
-def forget_messages(self: R, thread: Any, new: list[Json], response: Json) -> None:
-    reasons = of_type("reasoning")(response)
-    kept = [item for item in response["output"] if not (reasons and item["type"] == "message")]
-    R.remember(self, thread, new, {**response, "output": kept})
-
-
-def forget_reasoning_of_calls(self: R, thread: Any, new: list[Json], response: Json) -> None:
-    calls = of_type("function_call")(response)
-    kept = [item for item in response["output"] if not (calls and item["type"] == "reasoning")]
-    R.remember(self, thread, new, {**response, "output": kept})
+def forgets(type: str, beside: str) -> Any:
+    return output_without(lambda item: item["type"] == type, when=of_type(beside))
 
 
 def unseal_after_outputs(self: R, thread: Any, new: list[Json], response: Json) -> None:
@@ -176,11 +169,11 @@ mutant(
 )
 mutant("answers/failed", "stream,replay", **swallow("server_error"))
 mutant("answers/failed-by-limit", "stream,replay", **swallow("rate_limit_exceeded"))
-mutant("answers/reasoning-first", remember=forget_messages)
+mutant("answers/reasoning-first", remember=forgets("message", beside="reasoning"))
 mutant(
     "answers/reasoning-summary", note=lambda self, response: (R.note(self, response), self.shown.update(reasoning=[]))
 )
-mutant("answers/reasoning-with-a-call", remember=forget_reasoning_of_calls)
+mutant("answers/reasoning-with-a-call", remember=forgets("reasoning", beside="function_call"))
 mutant("answers/reasoning-ciphertext", "plain,stateless", remember=unseal_after_outputs)
 mutant("answers/model-without-reasoning", state_of=seals_always)
 mutant(

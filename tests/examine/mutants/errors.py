@@ -7,7 +7,7 @@ from typing import Any
 import httpx
 
 from harness.core.exchange import Json
-from tests.examine.mutants.mutant import H, R, http_mutant, mutant
+from tests.examine.mutants.mutant import H, R, http_mutant, impatient, mutant
 from tests.examine.reference.http import ReferenceClientError
 
 
@@ -136,12 +136,5 @@ mutant(
 )
 mutant("errors/cut-body", describe=by_cause(httpx.RemoteProtocolError, says="the answer broke off"))
 mutant("errors/no-headers", describe=by_cause(httpx.ReadTimeout))
-mutant(
-    "errors/slow-headers",
-    http_class=type(
-        "ImpatientHttp",
-        (H,),
-        {"__init__": lambda self, task: (H.__init__(self, task), setattr(self.http, "timeout", 0.7))[0]},
-    ),
-)
+impatient("errors/slow-headers", "plain,replay", 0.7)
 http_mutant("errors/429-headers", wait=reads_limits)

@@ -5,7 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any, NamedTuple
 
+import httpx
+
 from harness.core.exchange import Json
+from harness.examine.task import Task
 from tests.examine.reference.client import ReferenceSession
 from tests.examine.reference.http import ReferenceClientError, ReferenceHttp
 
@@ -35,16 +38,29 @@ def http_mutant(case: str, mode: str = "plain,replay", **methods: Any) -> None:
     mutant(case, mode, http_class=type("MutantHttp", (ReferenceHttp,), methods))
 
 
+def impatient(case: str, mode: str, seconds: float) -> None:
+    """A client that waits for bytes so long."""
+
+    class ImpatientHttp(ReferenceHttp):
+        def __init__(self, task: Task) -> None:
+            super().__init__(task)
+            self.http.timeout = httpx.Timeout(seconds)
+
+    mutant(case, mode, http_class=ImpatientHttp)
+
+
 def gives_up(why: str = "broken") -> Any:
     """Raise the client's own error."""
     raise ReferenceClientError(why)
 
 
-def output_without(dropped: Callable[[Json], bool]) -> Callable[..., None]:
-    """Return a `remember` that loses some items of the output."""
+def output_without(
+    dropped: Callable[[Json], bool], when: Callable[[Json], bool] = lambda response: True
+) -> Callable[..., None]:
+    """Return a `remember` that loses some items of the output of some responses."""
 
     def remember(self: R, thread: Any, new: list[Json], response: Json) -> None:
-        kept = [item for item in response["output"] if not dropped(item)]
+        kept = [item for item in response["output"] if not (when(response) and dropped(item))]
         R.remember(self, thread, new, {**response, "output": kept})
 
     return remember

@@ -9,7 +9,7 @@ from typing import Any
 import httpx
 
 from harness.core.exchange import Json
-from tests.examine.mutants.mutant import MUTANTS, H, Mutant, R, gives_up, http_mutant, mutant
+from tests.examine.mutants.mutant import MUTANTS, H, Mutant, R, gives_up, http_mutant, impatient, mutant
 
 STREAMED = "stream,replay"
 HALF: Json = {"id": "resp_half", "status": "completed", "output": [], "usage": None}
@@ -184,12 +184,4 @@ swallows(
     lambda seen, problem: is_cut(problem) and not is_text(seen) and not seen[-1]["type"].endswith(".delta"),
 )
 http_mutant("streams/bytes", STREAMED, read_lines=text_in_pieces)
-mutant(
-    "streams/short-stall",
-    STREAMED,
-    http_class=type(
-        "ImpatientHttp",
-        (H,),
-        {"__init__": lambda self, task: (H.__init__(self, task), setattr(self.http, "timeout", 0.4))[0]},
-    ),
-)
+impatient("streams/short-stall", STREAMED, 0.4)
