@@ -7,16 +7,30 @@ import sys
 
 from pydantic import BaseModel
 
-from harness.items import file_citation, file_search_call, function_call, mcp_call, message
+from harness.items import (
+    code_interpreter_call,
+    container_file_citation,
+    file_citation,
+    file_search_call,
+    function_call,
+    mcp_call,
+    message,
+    url_citation,
+    web_search_call,
+)
 
 PARIS, OSLO = (function_call("get_weather", {"city": city}) for city in ("Paris", "Oslo"))
 DEPLOY, DEPLOY_V3 = (function_call("deploy", {"ref": ref}) for ref in ("v2", "v3"))
 LOOK_UP = function_call("look_up", {"ref": "v2"})
 REMOTE = mcp_call("prod", "deploy", {"ref": "v2"})
+GUIDE = url_citation("https://example.org/guide", "Guide", cite="cold")
+PLOT = container_file_citation("cntr_1", "cfile_1", "plot.png", cite="cold")
 CITED = [
     file_search_call("storage"),
     message("Store it cold.", annotations=[file_citation("file-guide", "guide.txt", cite="cold")]),
 ]
+CITED_FROM_THE_WEB = [web_search_call("storage"), message("Store it cold.", annotations=[GUIDE])]
+CITED_FROM_CODE = [code_interpreter_call("plot()", outputs=["saved\n"]), message("Store it cold.", annotations=[PLOT])]
 QUESTIONS = ("How is Paris?", "And tomorrow?", "Thank you.")
 ANSWERS = ("Paris is mild today.", "Tomorrow it will rain.", "You are welcome, any time.")
 FORECAST = '{"city": "Paris", "degrees": 18}'

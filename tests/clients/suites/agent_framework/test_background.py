@@ -1,10 +1,10 @@
 """Answers that are made in the background: asked for until they are there, or streamed in two parts."""
 
 from agent_framework import Agent
+from given import get_weather
 from story import PARIS
 
 from harness.items import message
-from tools import get_weather
 
 
 async def finished(agent, first, session):

@@ -9,10 +9,10 @@ from agent_framework import (
     ToolResultCompactionStrategy,
     TruncationStrategy,
 )
+from given import get_weather
 from story import SEALED
 
 from harness.items import function_call, message, reasoning
-from tools import get_weather
 
 CITIES = ("Paris", "Oslo", "Rome", "Lima", "Bern")
 STRATEGIES = {

@@ -2,21 +2,29 @@
 
 import pytest
 from agent_framework import Agent, Content, Message, tool
-from story import CITED, FORECAST, MILD, OSLO, PARIS, SEALED, Forecast, answered, outputs
+from given import KEPT, MEMORIES, get_weather
+from story import (
+    CITED,
+    CITED_FROM_CODE,
+    CITED_FROM_THE_WEB,
+    FORECAST,
+    MILD,
+    OSLO,
+    PARIS,
+    SEALED,
+    Forecast,
+    answered,
+    outputs,
+)
 
 from harness import surfaced
 from harness.ending import incomplete
 from harness.items import (
-    code_interpreter_call,
-    container_file_citation,
     image_generation_call,
     message,
     reasoning,
     refusal,
-    url_citation,
-    web_search_call,
 )
-from tools import KEPT, MEMORIES, get_weather
 
 
 async def test_text(mock, chat, run):
@@ -101,16 +109,13 @@ async def test_citations_of_a_file_search(mock, chat, run, options):
 
 @MEMORIES
 async def test_citations_of_a_web_search(mock, chat, run, options):
-    note = url_citation("https://example.org/guide", "Guide", cite="cold")
-    mock.script([web_search_call("storage"), message("Store it cold.", annotations=[note])], message("In the fridge."))
+    mock.script(CITED_FROM_THE_WEB, message("In the fridge."))
     await cited(mock, run, Agent(chat, tools=[chat.get_web_search_tool()], default_options=options))
 
 
 @MEMORIES
 async def test_citations_of_a_code_interpreter(mock, chat, run, options):
-    note = container_file_citation("cntr_1", "cfile_1", "plot.png", cite="cold")
-    code = code_interpreter_call("print(4)", outputs=["4\n"])
-    mock.script([code, message("Store it cold.", annotations=[note])], message("In the fridge."))
+    mock.script(CITED_FROM_CODE, message("In the fridge."))
     await cited(mock, run, Agent(chat, tools=[chat.get_code_interpreter_tool()], default_options=options))
 
 

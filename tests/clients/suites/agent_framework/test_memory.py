@@ -4,12 +4,12 @@ import json
 
 import pytest
 from agent_framework import Agent, AgentSession, FileHistoryProvider, Message
+from given import get_weather
 from openai import AsyncOpenAI
 from story import ANSWERS, PARIS, QUESTIONS, SEALED, sizes
 
 from harness import surfaced
 from harness.items import message, reasoning
-from tools import get_weather
 
 OPENAI = pytest.mark.parametrize("chat", ["openai"], indirect=True)
 

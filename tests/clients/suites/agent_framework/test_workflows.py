@@ -9,25 +9,15 @@ from agent_framework_orchestrations import (
     HandoffBuilder,
     SequentialBuilder,
 )
-from story import CITED, DEPLOY, DEPLOY_V3
+from story import CITED, CITED_FROM_CODE, CITED_FROM_THE_WEB, DEPLOY, DEPLOY_V3
 
 from harness import surfaced
 from harness.items import (
-    code_interpreter_call,
-    container_file_citation,
     function_call,
     message,
-    url_citation,
-    web_search_call,
 )
 
-PAGE = url_citation("https://example.org/guide", "Guide", cite="cold")
-PICTURE = container_file_citation("cntr_1", "cfile_1", "a.png", cite="cold")
-SAID = {
-    "file_search": CITED,
-    "web_search": [web_search_call("storage"), message("Store it cold.", annotations=[PAGE])],
-    "code_interpreter": [code_interpreter_call("4"), message("Store it cold.", annotations=[PICTURE])],
-}
+SAID = {"file_search": CITED, "web_search": CITED_FROM_THE_WEB, "code_interpreter": CITED_FROM_CODE}
 SHIP = [message("I ship it."), DEPLOY]
 
 

@@ -8,13 +8,11 @@ from langchain.agents.structured_output import ProviderStrategy, ToolStrategy
 from langchain_core.messages import HumanMessage
 from langchain_core.tools import tool
 from langgraph.checkpoint.memory import InMemorySaver
-from story import ANSWERS, CITED, FORECAST, MILD, OSLO, PARIS, QUESTIONS, REMOTE, Forecast, sizes
+from story import ANSWERS, CITED, CITED_FROM_CODE, FORECAST, MILD, OSLO, PARIS, QUESTIONS, REMOTE, Forecast, sizes
 from weather import get_weather
 
 from harness import surfaced
 from harness.items import (
-    code_interpreter_call,
-    container_file_citation,
     function_call,
     image_generation_call,
     message,
@@ -114,9 +112,7 @@ async def test_web_search(two_turns):
 
 
 async def test_code(two_turns):
-    note = container_file_citation("cntr_1", "cfile_1", "plot.png", cite="plot.png")
-    tool = {"type": "code_interpreter", "container": {"type": "auto"}}
-    await two_turns(tool, code_interpreter_call("plot()"), message("See plot.png.", annotations=[note]))
+    await two_turns({"type": "code_interpreter", "container": {"type": "auto"}}, *CITED_FROM_CODE)
 
 
 async def test_file_search(mock, two_turns):

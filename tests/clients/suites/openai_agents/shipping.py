@@ -11,9 +11,8 @@ import sys
 from pathlib import Path
 
 from agents import Agent, OpenAIResponsesModel, RunConfig, Runner, RunState, function_tool
+from given import look_up
 from openai import AsyncOpenAI
-
-from tools import look_up
 
 QUIET = RunConfig(tracing_disabled=True)
 

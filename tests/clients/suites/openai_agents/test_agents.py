@@ -15,11 +15,11 @@ from agents import (
     output_guardrail,
 )
 from agents.extensions.handoff_filters import remove_all_tools
+from given import deploy, look_up
 from story import DEPLOY, LOOK_UP
 
 from harness import surfaced
 from harness.items import function_call, message
-from tools import deploy, look_up
 
 
 @pytest.fixture

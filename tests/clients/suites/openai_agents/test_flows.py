@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from agents import Agent, FileSearchTool, ModelSettings, RunConfig, Runner
+from given import get_weather
 from openai.types.shared import Reasoning
 from story import CITED, FORECAST, MILD, OSLO, PARIS, Forecast, outputs
 
 from harness import surfaced
 from harness.items import message, reasoning
-from tools import get_weather
 
 
 async def test_text(mock, model, run):

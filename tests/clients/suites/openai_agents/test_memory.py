@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import pytest
 from agents import Agent, OpenAIConversationsSession, SQLiteSession
+from given import get_weather
 from openai import AsyncOpenAI
 from story import ANSWERS, PARIS, QUESTIONS, sizes
 
 from harness import surfaced
 from harness.items import message, reasoning
-from tools import get_weather
 
 
 @pytest.fixture

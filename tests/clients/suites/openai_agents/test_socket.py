@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import pytest
 from agents import Agent, ModelSettings, responses_websocket_session
+from given import get_weather
 from story import OSLO, PARIS
 
 from harness import surfaced
 from harness.items import message
-from tools import get_weather
 
 SETTINGS = [ModelSettings(), ModelSettings(store=False)]
 

@@ -12,12 +12,11 @@ from pydantic_ai.native_tools import (
     MCPServerTool,
     WebSearchTool,
 )
-from story import REMOTE
+from story import CITED_FROM_CODE, REMOTE
 
 from harness import surfaced
 from harness.items import (
     code_interpreter_call,
-    container_file_citation,
     file_citation,
     file_search_call,
     image_generation_call,
@@ -78,9 +77,7 @@ async def test_code(two_turns):
 
 @pytest.mark.parametrize("memory", ["replay"], indirect=True)
 async def test_file_that_code_wrote(two_turns):
-    note = container_file_citation("cntr_1", "cfile_1", "plot.png", cite="plot.png")
-    answer = message("See plot.png.", annotations=[note])
-    await two_turns(CodeExecutionTool(), code_interpreter_call("plot()"), answer)
+    await two_turns(CodeExecutionTool(), *CITED_FROM_CODE)
 
 
 async def test_file_search(mock, two_turns):

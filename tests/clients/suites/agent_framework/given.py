@@ -1,4 +1,4 @@
-"""A tool that needs no leave, and the ways in which the next turn knows of the last."""
+"""What agents are given: a tool that needs no leave, and ways in which the next turn knows of the last."""
 
 import pytest
 from agent_framework import tool

@@ -1,4 +1,4 @@
-"""The tools of the agents."""
+"""What agents are given: tools."""
 
 from agents import function_tool
 
