@@ -180,14 +180,13 @@ class Sides:
     loop: asyncio.AbstractEventLoop
 
     def __post_init__(self) -> None:
-        self.config = Config(
-            _echo,
-            ws=cast("Any", _Upgraded),
-            log_level="critical",
-            access_log=False,
-            lifespan="off",
-            server_header=False,
-        )
+        quiet: dict[str, Any] = {
+            "log_level": "critical",
+            "access_log": False,
+            "lifespan": "off",
+            "server_header": False,
+        }
+        self.config = Config(_echo, ws=cast("Any", _Upgraded), **quiet)
         self.config.date_header = False
         self.config.load()
         fast = {"answer_at_once": PostsAtOnce(_answer_post, _send_made).answer, "join_writes": JoinedWrites}

@@ -42,7 +42,8 @@ FIELDS = (
     *(b"file", b"file[x]", b"file[", b"file[]", b"purpose", b"purpose[x]", b"expires_after", b"expires_after[seconds]"),
     *(b"expires_after[anchor]", b"expires_after[x]", b"", b"\xc3\xa9", b"\xff", b"a[b][c]", b"x"),
 )
-FILE_NAMES = (b"", b"; filename=", b'; filename="\xff"', b'; filename=""')
+FILE_NAMES = (b"", b"; filename=", b'; filename="\xff"')
+HEADS = (b"x: y", b"", b"x")
 NOISE = (
     *(b"\x00", b"\xff", b"{", b"}", b"[", b'"', b",", b":", b"\\", b"1e999", b"NaN", b"\\ud800"),
     *(b"\r\n--x\r\n", b"null"),
@@ -127,13 +128,9 @@ def _change_field(sent: Sent, chance: Random, stock: Stock) -> Sent:
         lambda: re.sub(rb'name="[^"]*"', lambda _: b'name="%b"' % name, sent.body, count=chance.randint(1, 2)),
         lambda: b"--x".join(parts[:place] + parts[place + 1 :]),
         lambda: b"--x".join([*parts[:place], parts[place], *parts[place:]]),
-        lambda: re.sub(
-            rb'; filename="[^"]*"', lambda _: chance.choice((b"", b"; filename=", b'; filename="\xff"')), sent.body
-        ),
+        lambda: re.sub(rb'; filename="[^"]*"', lambda _: chance.choice(FILE_NAMES), sent.body),
         lambda: re.sub(rb"\r\n\r\n[^\r]*", lambda _: b"\r\n\r\n" + chance.choice(NOISE), sent.body, count=1),
-        lambda: re.sub(
-            rb"content-disposition: [^\r]*", lambda _: chance.choice((b"x: y", b"", b"x")), sent.body, count=1
-        ),
+        lambda: re.sub(rb"content-disposition: [^\r]*", lambda _: chance.choice(HEADS), sent.body, count=1),
         lambda: b'--x\r\ncontent-disposition: form-data; name="%b"\r\n\r\n1\r\n' % name + sent.body,
     )
     return replace(sent, body=chance.choice(changes)())

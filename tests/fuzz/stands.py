@@ -103,10 +103,5 @@ def _recorded_requests(folder: Path) -> Iterator[Sent]:
             body = {name: value for name, value in body.items() if name not in ("previous_response_id", "conversation")}
         raw = b"" if body is None else json.dumps(body).encode()
         if len(raw) <= LARGEST_SEED:
-            yield Sent(
-                exchange["method"],
-                exchange["url_path"],
-                raw,
-                EXAMPLE_HEADERS,
-                parse_query((exchange.get("query") or "").encode()),
-            )
+            query = parse_query((exchange.get("query") or "").encode())
+            yield Sent(exchange["method"], exchange["url_path"], raw, EXAMPLE_HEADERS, query)

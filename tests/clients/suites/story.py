@@ -79,6 +79,11 @@ def decisions(mock):
     return [(approval.approve, approval.executed) for approval in mock.approvals]
 
 
+def bound(agent):
+    """Return what binds a request to an agent that a project keeps."""
+    return {"agent_reference": {"type": "agent_reference", "name": agent.name, "version": agent.version}}
+
+
 def deployed(log):
     """Return what an agent has deployed, which stands in its log."""
     return log.read_text().split() if log.exists() else []

@@ -88,17 +88,10 @@ def streams() -> Sequence[bytes]:
 
 def encoded() -> Sequence[bytes]:
     text = json.dumps({"id": "resp_1", "output": []}).encode()
-    packed = (
-        gzip.compress(text),
-        zlib.compress(text),
-        zlib.compress(text, wbits=-15),
-        b"5\r\n" + text[:5] + b"\r\n0\r\n\r\n",
-    )
-    return [
-        b"%b\n%b" % (coding, body)
-        for coding in (b"gzip", b"deflate", b"br", b"zstd", b"chunked", b"")
-        for body in packed
-    ]
+    chunked = b"5\r\n" + text[:5] + b"\r\n0\r\n\r\n"
+    packed = (gzip.compress(text), zlib.compress(text), zlib.compress(text, wbits=-15), chunked)
+    codings = (b"gzip", b"deflate", b"br", b"zstd", b"chunked", b"")
+    return [b"%b\n%b" % (coding, body) for coding in codings for body in packed]
 
 
 def _plain(value: Any) -> Any:
@@ -120,23 +113,12 @@ def own_cassettes() -> Sequence[bytes]:
         {"at": 0.1, "from": "server", "text": '{"type": "error", "status": 400, "error": {"message": "No."}}'},
     ]
     header = {"format": 1, "recorded": "2026-09-21", "dialect": "openai", "sdk": "OpenAI/Python"}
-    whole = {
-        "version": 1,
-        "harness": header,
-        "interactions": [
-            {
-                "request": {
-                    "method": "POST",
-                    "uri": "https://api.openai.com/v1/responses",
-                    "headers": {},
-                    "body": "{}",
-                },
-                "response": {"status": {"code": 200, "message": "OK"}, "headers": {}, "body": {"string": '{"a": 1}'}},
-                "wire": {"request": "compact", "answer": "compact", "arrivals": [[0.1, 3], [0.2, 4]], "cut": True},
-            }
-        ],
-        "sockets": [{"uri": "wss://api.openai.com/v1/responses", "headers": {}, "frames": frames}],
-    }
+    request = {"method": "POST", "uri": "https://api.openai.com/v1/responses", "headers": {}, "body": "{}"}
+    response = {"status": {"code": 200, "message": "OK"}, "headers": {}, "body": {"string": '{"a": 1}'}}
+    wire = {"request": "compact", "answer": "compact", "arrivals": [[0.1, 3], [0.2, 4]], "cut": True}
+    made = {"request": request, "response": response, "wire": wire}
+    socket = {"uri": "wss://api.openai.com/v1/responses", "headers": {}, "frames": frames}
+    whole = {"version": 1, "harness": header, "interactions": [made], "sockets": [socket]}
     return [yaml.safe_dump(whole).encode(), json.dumps(whole).encode()]
 
 
@@ -152,9 +134,8 @@ def lines() -> Sequence[bytes]:
 def forms() -> Sequence[bytes]:
     part = b'--x\r\ncontent-disposition: form-data; name="%b"%b\r\n\r\n%b\r\n'
     file = part % (b"file", b'; filename="a.txt"\r\ncontent-type: text/plain', b"hello")
-    whole = (
-        file + part % (b"purpose", b"", b"user_data") + part % (b"expires_after[seconds]", b"", b"3600") + b"--x--\r\n"
-    )
+    fields = part % (b"purpose", b"", b"user_data") + part % (b"expires_after[seconds]", b"", b"3600")
+    whole = file + fields + b"--x--\r\n"
     return [b"%b\n%b" % (kind, whole) for kind in (b"multipart/form-data; boundary=x", b"multipart/form-data", b"")]
 
 
@@ -162,11 +143,8 @@ def messages() -> Sequence[bytes]:
     create = {"type": "response.create", "model": "gpt-4.1", "input": "hi"}
     steer = {"type": "response.steer", "previous_response_id": "resp_1", "input": "Shorter."}
     several = [create, {**create, "stream_id": "a"}, {**create, "generate": False}, steer]
-    return [
-        *_raw(several),
-        b"\n".join(_raw(several)),
-        *_raw({"type": "response.create", **request} for request in REQUESTS[:20]),
-    ]
+    others = ({"type": "response.create", **request} for request in REQUESTS[:20])
+    return [*_raw(several), b"\n".join(_raw(several)), *_raw(others)]
 
 
 def connections() -> Sequence[bytes]:
@@ -203,10 +181,8 @@ def sent_scripts() -> Sequence[bytes]:
 
 
 def reports() -> Sequence[bytes]:
-    return [
-        render(Report([])).encode(),
-        render(Report([ReportCase("tests/test_a.py::test_b", "tests/test_a.py", 3, "passed", 0.1)])).encode(),
-    ]
+    case = ReportCase("tests/test_a.py::test_b", "tests/test_a.py", 3, "passed", 0.1)
+    return [render(Report(cases)).encode() for cases in ([], [case])]
 
 
 def results() -> Sequence[bytes]:
@@ -238,7 +214,7 @@ def paths() -> Sequence[bytes]:
         b"input[0].content[0].text",
         b"a.b",
         b"/v1/responses/resp_1",
-        b"input[99999999999999999999]",
+        b"input[%b]" % (b"9" * 20),
         b"limit=1&include[]=x",
     )
     return [b"%b\n%b" % (line, body) for line in lines]

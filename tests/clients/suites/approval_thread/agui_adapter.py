@@ -12,6 +12,16 @@ from harness.examine.session import ClientSession, SessionAdapter
 from harness.examine.task import Task, Tool
 
 
+def window(agent: Agent) -> Chat:
+    """Return a user's window on an agent that is served."""
+    app = FastAPI()
+    try:
+        add_agent_framework_fastapi_endpoint(app, agent, single_user=True)
+    except TypeError:  # releases that knew no users
+        add_agent_framework_fastapi_endpoint(app, agent)
+    return Chat(app)
+
+
 class AGUISession(ClientSession):
     """A `Chat` that stays on its thread."""
 
@@ -19,12 +29,7 @@ class AGUISession(ClientSession):
         super().__init__(task)
         client = OpenAIChatClient(base_url=task.base_url, api_key=task.api_key, model=task.model)
         agent = Agent(client, task.instructions, name="ops", tools=[self._wrap(tool) for tool in task.tools])
-        app = FastAPI()
-        try:
-            add_agent_framework_fastapi_endpoint(app, agent, single_user=True)
-        except TypeError:  # releases that knew no users
-            add_agent_framework_fastapi_endpoint(app, agent)
-        self._chat = Chat(app)
+        self._chat = window(agent)
         self._gated = [tool.name for tool in task.tools if tool.needs_approval]
 
     def _wrap(self, each: Tool):

@@ -4,10 +4,8 @@ import pytest
 from agent_framework import Agent, tool
 from agent_framework.foundry import FoundryChatClient
 from agent_framework.openai import OpenAIChatClient
-from agent_framework_ag_ui import add_agent_framework_fastapi_endpoint
-from chat import Chat
+from agui_adapter import window
 from credential import AsyncCredential
-from fastapi import FastAPI
 
 from harness.items import function_call, message
 
@@ -52,13 +50,7 @@ def chat(mock, tools, request):
         client = FoundryChatClient(project_endpoint=mock.project_endpoint, credential=credential, model="gpt-5")
     else:
         client = OpenAIChatClient(base_url=mock.base_url, api_key=mock.api_key, model="gpt-5")
-    app = FastAPI()
-    agent = Agent(client=client, name="ops", instructions="You are ops.", tools=tools)
-    try:
-        add_agent_framework_fastapi_endpoint(app, agent, single_user=True)
-    except TypeError:  # releases that knew no users
-        add_agent_framework_fastapi_endpoint(app, agent)
-    return Chat(app)
+    return window(Agent(client=client, name="ops", instructions="You are ops.", tools=tools))
 
 
 async def test_user_stays_on_his_thread(mock, chat, done):

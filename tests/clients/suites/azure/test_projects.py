@@ -5,7 +5,7 @@ import pytest
 from azure.ai.projects import AIProjectClient
 from azure.ai.projects.models import FunctionTool, MCPTool, PromptAgentDefinition
 from azure.core.exceptions import ResourceNotFoundError
-from story import answered
+from story import answered, bound
 
 from harness import surfaced
 from harness.items import function_call, mcp_call, message
@@ -17,11 +17,6 @@ PARAMETERS = {"type": "object", "properties": {}, "required": [], "additionalPro
 def project(mock, foundry_credential):
     with AIProjectClient(mock.project_endpoint, foundry_credential, allow_preview=True) as client:
         yield client
-
-
-def bound(agent):
-    """Return what binds a request to an agent."""
-    return {"agent_reference": {"type": "agent_reference", "name": agent.name, "version": agent.version}}
 
 
 def test_project_text(mock, project):

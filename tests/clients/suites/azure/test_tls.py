@@ -8,16 +8,12 @@ from azure.core.credentials import SupportsTokenInfo, TokenCredential
 from azure.core.credentials_async import AsyncSupportsTokenInfo, AsyncTokenCredential
 from azure.identity import get_bearer_token_provider
 from openai import OpenAI
+from story import bound
 
 from harness import surfaced
 from harness.items import message
 
 HELPER = PromptAgentDefinition(model="mine", instructions="Help.")
-
-
-def bound(agent):
-    """Return what binds a request to an agent."""
-    return {"agent_reference": {"type": "agent_reference", "name": agent.name, "version": agent.version}}
 
 
 def test_project_over_tls(mock, foundry_credential):
