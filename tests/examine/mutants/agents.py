@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from typing import Any
+
 from harness.core.exchange import Json
 from tests.examine.mutants.mutant import R, mutant
 
@@ -60,6 +63,11 @@ def free_call_waits(self: R, output: list[Json]) -> list[Json]:
     return [item for item in new if item.get("output") != "18 °C"] if self.task.approvals and len(new) > 1 else new
 
 
+def approves(case: str, decided: Callable[[R, str, bool], Any]) -> None:
+    """A client that makes something else of the user's answer."""
+    mutant(case, approves=lambda self, tool: bool(decided(self, tool, R.approves(self, tool))))
+
+
 mutant("agents/hand-off-beside-a-call", react=hand_over_first)
 mutant("agents/hand-off-and-back", hand_over=no_way_back)
 mutant("agents/guardrail", guard=guard_after_tools)
@@ -70,26 +78,14 @@ mutant("agents/approval-in-another-thread", approves=deny_inner)
 mutant("agents/approval-answered-twice", approves=approve_by_first)
 mutant("agents/approval-after-text", react=drop_texts_with_questions)
 mutant("agents/approval-beside-a-free-call", react=free_call_waits)
-mutant(
+approves(
     "agents/approval-one-of-two",
-    approves=lambda self, tool: R.approves(self, tool) or (tool == "restart" and len(self.task.tools) > 1),
+    lambda self, tool, yes: yes or (tool == "restart" and len(self.task.tools) > 1),
 )
-mutant(
-    "agents/approval-two-at-once",
-    approves=lambda self, tool: R.approves(self, tool) and not (tool == "restart" and self.task.tools),
-)
-mutant(
-    "agents/approval-denied",
-    approves=lambda self, tool: R.approves(self, tool) or (bool(self.task.tools) and len(self.task.approvals) == 1),
-)
-mutant(
-    "agents/approval-in-two-prompts",
-    approves=lambda self, tool: R.approves(self, tool) and not self.shown["texts"],
-)
-mutant(
-    "agents/mcp-approval-denied",
-    approves=lambda self, tool: R.approves(self, tool) or bool(self.task.hosted_tools),
-)
+approves("agents/approval-two-at-once", lambda self, tool, yes: yes and not (tool == "restart" and self.task.tools))
+approves("agents/approval-denied", lambda self, tool, yes: yes or (self.task.tools and len(self.task.approvals) == 1))
+approves("agents/approval-in-two-prompts", lambda self, tool, yes: yes and not self.shown["texts"])
+approves("agents/mcp-approval-denied", lambda self, tool, yes: yes or bool(self.task.hosted_tools))
 mutant(
     "agents/mcp-approval-two-at-once",
     react=lambda self, output: R.react(self, output)[: 1 if self.task.hosted_tools else None],

@@ -11,7 +11,7 @@ from harness.core.exchange import Json
 from tests.examine.mutants.mutant import (
     H,
     R,
-    dies_of,
+    dies,
     gives_up,
     http_mutant,
     mutant,
@@ -31,6 +31,14 @@ def messages(response: Json) -> list[Json]:
 
 def parts(response: Json) -> list[Json]:
     return [part for item in messages(response) for part in item["content"] if part["type"] == "output_text"]
+
+
+def cites(response: Json) -> bool:
+    return any(part["annotations"] for part in parts(response))
+
+
+def searched(response: Json) -> bool:
+    return any(item.get("action") and item["type"] == "web_search_call" for item in response["output"])
 
 
 def show_but(blank: Any) -> Any:
@@ -146,7 +154,7 @@ http_mutant("answers/odd-characters", "stream,replay", read_lines=split_all)
 mutant("answers/one-megabyte", text_of=lambda self, response: R.text_of(self, response)[:100_000])
 mutant("answers/white-space-deltas", "stream,replay", show=show_but(lambda event: event.get("delta") == "\n\n"))
 mutant("answers/ten-prompts", ask=too_many)
-mutant("answers/logprobs", check_response=dies_of(lambda response: any(part["logprobs"] for part in parts(response))))
+dies("answers/logprobs", lambda response: any(part["logprobs"] for part in parts(response)))
 mutant("answers/url-citation", note=without_annotations(lambda note: note.get("start_index")))
 mutant("answers/file-citation", note=without_annotations(lambda note: note["type"] == "file_citation"))
 mutant("answers/file-path", note=without_annotations(lambda note: note["type"] == "file_path"))
@@ -176,43 +184,19 @@ mutant(
 mutant("answers/reasoning-with-a-call", remember=forgets("reasoning", beside="function_call"))
 mutant("answers/reasoning-ciphertext", "plain,stateless", remember=unseal_after_outputs)
 mutant("answers/model-without-reasoning", state_of=seals_always)
-mutant(
-    "answers/web-search",
-    check_response=dies_of(
-        lambda response: (
-            any(item.get("action") and item["type"] == "web_search_call" for item in response["output"])
-            and not any(part["annotations"] for part in parts(response))
-        )
-    ),
-)
+dies("answers/web-search", lambda response: searched(response) and not cites(response))
 mutant(
     "answers/web-search-without-action", answer=answer_hosted("web_search_call", lambda item: not item.get("action"))
 )
-mutant(
-    "answers/file-search",
-    check_response=dies_of(
-        lambda response: (
-            of_type("file_search_call")(response) and not any(part["annotations"] for part in parts(response))
-        )
-    ),
-)
+dies("answers/file-search", lambda response: of_type("file_search_call")(response) and not cites(response))
 mutant("answers/code-interpreter", answer=answer_hosted("code_interpreter_call"))
 mutant("answers/image-generation", answer=answer_hosted("image_generation_call"))
 mutant("answers/mcp-call", answer=answer_hosted("mcp_call", lambda item: not item["error"]))
 mutant("answers/mcp-call-failed", answer=answer_hosted("mcp_call", lambda item: item["error"]))
 mutant("answers/hosted-shell", answer=answer_hosted("shell_call"))
-mutant(
-    "answers/unknown-members",
-    check_response=dies_of(lambda response: any("hologram" in item for item in response["output"])),
-)
-mutant(
-    "answers/unknown-item",
-    check_response=dies_of(lambda response: response["output"][0]["type"] == "hologram_call"),
-)
-mutant(
-    "answers/unknown-item-last",
-    check_response=dies_of(lambda response: response["output"][-1]["type"] == "hologram_call"),
-)
+dies("answers/unknown-members", lambda response: any("hologram" in item for item in response["output"]))
+dies("answers/unknown-item", lambda response: response["output"][0]["type"] == "hologram_call")
+dies("answers/unknown-item-last", lambda response: response["output"][-1]["type"] == "hologram_call")
 mutant(
     "answers/unknown-event",
     "stream,replay",
@@ -220,11 +204,9 @@ mutant(
         self, {**event, "type": "response.output_text.delta"} if isinstance(event.get("delta"), str) else event
     ),
 )
-mutant("answers/unknown-value", check_response=dies_of(lambda response: response["service_tier"] == "hyper"))
-mutant(
+dies("answers/unknown-value", lambda response: response["service_tier"] == "hyper")
+dies(
     "answers/unknown-members-of-a-call",
+    lambda response: any("hologram" in item for item in response["output"] if item["type"] == "function_call"),
     "plain,chain",
-    check_response=dies_of(
-        lambda response: any("hologram" in item for item in response["output"] if item["type"] == "function_call")
-    ),
 )

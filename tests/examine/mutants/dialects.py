@@ -2,24 +2,16 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import httpx
 
 from harness.core.exchange import Json
-from tests.examine.mutants.mutant import H, R, http_mutant, mutant, output_without
+from tests.examine.mutants.errors import words
+from tests.examine.mutants.mutant import R, http_mutant, mutant, output_without
 from tests.examine.mutants.streams import text_in_pieces
 from tests.examine.reference.http import ReferenceClientError
 
 PLAIN = "plain,replay,azure"
 STREAMED = "stream,replay,azure"
-
-
-def words(status: int) -> Any:
-    def refused(self: H, answer: httpx.Response) -> ReferenceClientError:
-        return ReferenceClientError("error", status) if answer.status_code == status else H.refused(self, answer)
-
-    return refused
 
 
 def no_tools(self: R, output: list[Json]) -> list[Json]:

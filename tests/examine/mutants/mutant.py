@@ -75,15 +75,15 @@ def output_changed(change: Callable[[Json], Json]) -> Callable[..., None]:
     return remember
 
 
-def dies_of(reason: Callable[[Json], Any]) -> Callable[..., None]:
-    """Return a `check_response` that cannot read some responses."""
+def dies(case: str, reason: Callable[[Json], Any], mode: str = "plain,replay") -> None:
+    """A client that cannot read some responses."""
 
     def check_response(self: R, response: Json) -> None:
         R.check_response(self, response)
         if reason(response):
             gives_up()
 
-    return check_response
+    mutant(case, mode, check_response=check_response)
 
 
 def without_annotations(lost: Callable[[Json], bool]) -> Callable[..., None]:

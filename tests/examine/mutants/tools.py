@@ -7,7 +7,7 @@ from typing import Any
 
 from harness.core.exchange import Json
 from harness.examine.session import run_tool
-from tests.examine.mutants.mutant import R, dies_of, gives_up, mutant
+from tests.examine.mutants.mutant import R, dies, gives_up, mutant
 
 CALLS = ("function_call", "custom_tool_call")
 
@@ -54,9 +54,8 @@ def stop_at(place: int) -> Any:
 def most_rounds(limit: int) -> Any:
     def react(self: R, output: list[Json]) -> list[Json]:
         self.rounds = getattr(self, "rounds", 0) + bool(calls_of(output))  # type: ignore[attr-defined]
-        return (
-            gives_up("too many calls") if self.rounds > limit and len(calls_of(output)) == 1 else R.react(self, output)
-        )  # type: ignore[attr-defined]
+        too_many = self.rounds > limit and len(calls_of(output)) == 1  # type: ignore[attr-defined]
+        return gives_up("too many calls") if too_many else R.react(self, output)  # type: ignore[no-any-return]
 
     return react
 
@@ -104,12 +103,8 @@ def retry_tool(self: R, tool: Any, arguments: Any) -> str:
 
 def first_failure_ends(self: R, output: list[Json]) -> list[Json]:
     new = R.react(self, output)
-    failed = any(item["output"].startswith("error: the station") for item in new)
-    return (
-        [item for item in new if not item["output"].startswith("error: the station")]
-        if failed and len(new) > 1
-        else new
-    )
+    kept = [item for item in new if not item["output"].startswith("error: the station")]
+    return kept if len(new) > 1 else new
 
 
 def unanswered_unknown(alone: bool) -> Any:
@@ -175,10 +170,7 @@ mutant(
     ),
 )
 mutant("tools/long-result", execute=lambda self, tool, given: R.execute(self, tool, given)[:5000])
-mutant(
-    "tools/odd-result",
-    execute=lambda self, tool, given: R.execute(self, tool, given).replace("\u200d", ""),
-)
+mutant("tools/odd-result", execute=lambda self, tool, given: R.execute(self, tool, given).replace("\u200d", ""))
 mutant("tools/raises", execute=retry_tool)
 mutant("tools/one-of-two-raises", react=first_failure_ends)
 mutant("tools/unknown-tool", react=unanswered_unknown(alone=True))
@@ -186,7 +178,4 @@ mutant("tools/unknown-beside-known", react=unanswered_unknown(alone=False))
 mutant("tools/custom", output_of=strip_input)
 mutant("tools/custom-like-json", output_of=custom_arguments)
 mutant("tools/custom-beside-function", react=one_kind)
-mutant(
-    "tools/deferred",
-    check_response=dies_of(lambda response: any(item["type"] == "tool_search_call" for item in response["output"])),
-)
+dies("tools/deferred", lambda response: any(item["type"] == "tool_search_call" for item in response["output"]))
