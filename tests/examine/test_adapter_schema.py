@@ -1,7 +1,5 @@
 """The schema of the lines between `harness examine` and an adapter is in step with what writes and reads them."""
 
-from __future__ import annotations
-
 import json
 from dataclasses import fields
 from pathlib import Path

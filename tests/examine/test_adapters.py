@@ -1,7 +1,5 @@
 """The ready adapters: short, and each drives its client where that is installed."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

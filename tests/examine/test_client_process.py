@@ -1,7 +1,5 @@
 """Adapters that cannot be used: each is told apart, and no process of one outlives its examination."""
 
-from __future__ import annotations
-
 import json
 import sys
 from concurrent.futures import ThreadPoolExecutor

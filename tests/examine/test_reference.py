@@ -1,7 +1,5 @@
 """A correct client passes every case of the catalogue in every mode."""
 
-from __future__ import annotations
-
 import pytest
 
 from harness.examine.case import AREAS

@@ -1,7 +1,5 @@
 """A client is run through cases in a process of its own, and judged."""
 
-from __future__ import annotations
-
 import pytest
 
 from harness.examine.adapters import command_for

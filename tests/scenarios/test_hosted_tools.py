@@ -1,7 +1,5 @@
 """Stories of the tools that the API runs itself, and of what a client asks to see of them."""
 
-from __future__ import annotations
-
 import base64
 
 from harness.items import computer_call, file_search_call, image_generation_call, message

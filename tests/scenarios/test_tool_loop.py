@@ -1,7 +1,5 @@
 """The story of one question that takes two tools, told in every way the `openai` SDK can tell it."""
 
-from __future__ import annotations
-
 import openai
 import pytest
 from openai.lib.responses_tool_runner import RegisteredFunction, ResponsesToolRunner

@@ -25,13 +25,6 @@ def retried(status: int, part: str = "") -> Any:
     return lambda self, answer: (answer.status_code == status and part in answer.text) or H.retries_status(self, answer)
 
 
-def reads_code(self: H, answer: httpx.Response) -> ReferenceClientError:
-    code = answer.json()["error"]["code"]
-    if answer.status_code == 400 and code is None and "parse" in answer.text:
-        return ReferenceClientError(f"error {code}", 400)
-    return H.refused(self, answer)
-
-
 def swallows(when: Any) -> Any:
     """Return an error after which the task counts as done."""
 

@@ -21,11 +21,6 @@ def forgets_agent(self: R, agent: Agent) -> Json:
     return said
 
 
-def says_instructions(self: R, agent: Agent) -> Json:
-    said = R.said_of(self, agent)
-    return {**said, "instructions": agent.instructions} if self.task.project_agent else said
-
-
 def first_message(self: R, response: Json) -> list[Json]:
     parts = R.parts_of(self, response)
     steps = any(item["type"] == "workflow_action" for item in response["output"])

@@ -1,7 +1,5 @@
 """`run("text", …)`: the result of a flow of `flows.mjs`, at once and as a stream."""
 
-from __future__ import annotations
-
 import pytest
 
 

@@ -1,7 +1,5 @@
 """The npm packages `ai` and `@ai-sdk/openai`: text, streams, tools, objects, sources, reasoning, turns, a chat."""
 
-from __future__ import annotations
-
 import json
 from urllib.request import Request, urlopen
 

@@ -1,7 +1,5 @@
 """Gated calls of `ai`: its own tools and those of a hosted MCP server, decided by messages or on a chat's page."""
 
-from __future__ import annotations
-
 import pytest
 from story import DEPLOY, DEPLOY_V3, PARIS, REMOTE, answered, decisions, deployed
 

@@ -1,11 +1,10 @@
 """How `ai` tells an application that something went wrong."""
 
-from __future__ import annotations
-
 import pytest
+from story import RETRIED
 
 from harness.ending import failed, incomplete
-from harness.faults import cut, hang_up, overloaded, rate_limit, server_error
+from harness.faults import cut, server_error
 from harness.items import message
 
 
@@ -36,11 +35,7 @@ def test_cut_stream(mock, play, after):
     assert play("refused", stream=True)["name"] == "AI_APICallError"
 
 
-@pytest.mark.parametrize(
-    ("fault", "status"),
-    [(rate_limit(after="100ms"), 429), (server_error(), 500), (overloaded(), 503), (hang_up(), 0)],
-    ids=["rate_limit", "server_error", "overloaded", "hang_up"],
-)
+@pytest.mark.parametrize(("fault", "status"), RETRIED.values(), ids=RETRIED)
 def test_failure_is_retried(mock, play, fault, status):
     mock.script(fault, message("Hello."))
     assert play("retried", times=1)["done"]["output"] == "Hello."

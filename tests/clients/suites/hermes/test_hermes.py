@@ -1,7 +1,5 @@
 """A chat UI talks to a server that speaks the Responses API: what its model is sent grows by what was said, no more."""
 
-from __future__ import annotations
-
 import pytest
 
 from harness.drive import Chat, linear

@@ -1,7 +1,5 @@
 """A chat model for a test, calls and graphs that are played at once and as a stream."""
 
-from __future__ import annotations
-
 import asyncio
 from functools import reduce
 from operator import add

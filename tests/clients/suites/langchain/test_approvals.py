@@ -1,7 +1,5 @@
 """Interrupts of LangChain's agents: approved, rejected, edited, answered by a human, some of several, in another process."""
 
-from __future__ import annotations
-
 import json
 
 import pytest

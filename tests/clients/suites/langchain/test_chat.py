@@ -1,7 +1,5 @@
 """A chat model of langchain-openai, in each output version: text, tools, structured output, citations, reasoning."""
 
-from __future__ import annotations
-
 import pytest
 from langchain_core.messages import HumanMessage, ToolMessage
 from story import CITED, FORECAST, MILD, OSLO, PARIS, SEALED, Forecast

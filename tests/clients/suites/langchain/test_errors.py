@@ -1,7 +1,5 @@
 """What langchain-openai makes of refusals and broken answers: the words of the API reach the caller."""
 
-from __future__ import annotations
-
 import openai
 import pytest
 

@@ -1,7 +1,5 @@
 """LiteLLM's ways to ask: responses, and chat completions made of them, each whole and streamed, awaited or not."""
 
-from __future__ import annotations
-
 import asyncio
 
 import litellm

@@ -1,7 +1,5 @@
 """`litellm.completion` with `openai/responses/…`: chat completions that travel over the Responses API."""
 
-from __future__ import annotations
-
 import json
 from functools import partial
 

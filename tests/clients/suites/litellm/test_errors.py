@@ -1,7 +1,5 @@
 """What LiteLLM makes of refusals and broken answers: its own errors, in the words of the API."""
 
-from __future__ import annotations
-
 import httpx
 import litellm
 import pytest

@@ -1,7 +1,5 @@
 """`litellm.responses` and `litellm.aresponses`: every kind of item, turns by replay and by chain, what is stored."""
 
-from __future__ import annotations
-
 import litellm
 import pytest
 from story import FORECAST, MILD, OSLO, PARIS, REMOTE, SEALED, WEATHER, Forecast, answered

@@ -1,7 +1,5 @@
 """The npm package `@openai/agents`: one agent, several turns, several agents."""
 
-from __future__ import annotations
-
 import pytest
 from story import CITED, DEPLOY, FORECAST, LOOK_UP, MILD, OSLO, PARIS, answered, outputs
 

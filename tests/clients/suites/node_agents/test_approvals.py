@@ -1,7 +1,5 @@
 """Gated calls of `@openai/agents`: approved, rejected, some of several, in another process; and hosted MCP servers."""
 
-from __future__ import annotations
-
 import pytest
 from story import DEPLOY, DEPLOY_V3, LOOK_UP, REMOTE, answered, decisions, deployed
 

@@ -1,7 +1,5 @@
 """The npm package `openai`: one response, a stream, structured output, tools, what is stored."""
 
-from __future__ import annotations
-
 import pytest
 from story import FORECAST, MILD, OSLO, PARIS, REMOTE, answered, decisions
 

@@ -1,7 +1,5 @@
 """The npm package `@azure/ai-projects`, which sends no token over plain http: agents, responses, connections over TLS."""
 
-from __future__ import annotations
-
 import pytest
 from story import answered
 

@@ -1,7 +1,5 @@
 """One client for a test, and a runner that plays each flow at once and as a stream."""
 
-from __future__ import annotations
-
 import pytest
 from agents import OpenAIResponsesModel, RunConfig, Runner
 from openai import AsyncOpenAI

@@ -1,7 +1,5 @@
 """Several agents of openai-agents: hand-offs in every form of history, agents as tools, guardrails."""
 
-from __future__ import annotations
-
 import pytest
 from agents import (
     Agent,

@@ -1,7 +1,5 @@
 """Gated calls of openai-agents: approved, rejected, some of several, in another process; those of a hosted MCP server."""
 
-from __future__ import annotations
-
 import json
 
 import pytest

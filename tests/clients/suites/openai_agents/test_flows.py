@@ -1,7 +1,5 @@
 """One agent of openai-agents: text, streams, tools, structured output, citations, reasoning."""
 
-from __future__ import annotations
-
 from agents import Agent, FileSearchTool, ModelSettings, RunConfig, Runner
 from given import get_weather
 from openai.types.shared import Reasoning

@@ -1,7 +1,5 @@
 """Several turns of openai-agents: replayed, chained, in a conversation of the API, in sessions of the client."""
 
-from __future__ import annotations
-
 import pytest
 from agents import Agent, OpenAIConversationsSession, SQLiteSession
 from given import get_weather

@@ -1,7 +1,5 @@
 """openai-agents over a WebSocket: turns with tools on one connection, replayed and chained, stored and not."""
 
-from __future__ import annotations
-
 import pytest
 from agents import Agent, ModelSettings, responses_websocket_session
 from given import get_weather

@@ -1,7 +1,5 @@
 """One client for a test, and a run that is played at once and as a stream."""
 
-from __future__ import annotations
-
 import pytest
 from openai import AsyncOpenAI
 from pydantic_ai.models.openai import OpenAIResponsesModel

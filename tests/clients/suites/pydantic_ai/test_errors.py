@@ -1,7 +1,5 @@
 """What pydantic-ai makes of refusals and broken answers: the words of the API reach the caller, nothing is lost silently."""
 
-from __future__ import annotations
-
 import pytest
 from openai import APIConnectionError, AsyncOpenAI
 from pydantic_ai import Agent, ModelAPIError, ModelHTTPError, UnexpectedModelBehavior

@@ -1,7 +1,5 @@
 """Tools of the API in pydantic-ai: each is used, its outcome is seen, and the next turn replays it."""
 
-from __future__ import annotations
-
 import pytest
 from pydantic_ai import Agent, BinaryImage, NativeToolReturnPart
 from pydantic_ai.capabilities import NativeTool
