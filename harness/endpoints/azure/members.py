@@ -1,4 +1,4 @@
-"""The members of what Azure OpenAI and a Foundry project answer, in order, each with its days: data, read by `shown`.
+"""The members of what Azure OpenAI and a Foundry project answer, in order, each with its days: data for its neighbours.
 
 Recorded by the clients of the SDKs from 2025-11 to 2026-07. A project passes the events of a stream on, with a response
 as the model has it; all it answers as JSON, and each item, it writes itself, member by member.

@@ -26,7 +26,7 @@ function NoExamination() {
   return (
     <main class="scrolls screen" tabIndex={-1}>
       <p class="empty">
-        This run examined no client. <code>harness examine ADAPTER --html FILE</code> does, and writes this page.
+        This run examined no client. <code>harness examine ADAPTER --report FILE.html</code> does, and writes this page.
       </p>
     </main>
   );
