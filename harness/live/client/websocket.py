@@ -141,6 +141,11 @@ class ConformanceSocket:
         self._headers = headers
         self._client = WebSocketClient(f"ws{url.removeprefix('http')}{RESPONSES_PATH}", timeout)
 
+    @property
+    def is_open(self) -> bool:
+        """Whether a WebSocket was opened."""
+        return self._client.is_open
+
     def send_event(self, event: bytes) -> ServerReply:
         """Send an event and return the reply; a refused upgrade is one, too. Never raises."""
         if not self._client.is_open:
