@@ -20,8 +20,8 @@ import orjson
 
 from harness.cluster.sharing.log_entries import HURRY, RECORD, TAKE, LoggedRequest, StoreLost
 from harness.core.webhooks import WebhookDelivery
-from harness.server.webhooks.attempt import make_attempt
 from harness.server.webhooks.receivers import lead_deliveries
+from harness.server.webhooks.signed_delivery import make_attempt
 from harness.world.webhooks import DueDelivery, WebhookEndpoint
 from harness.world.world import World
 

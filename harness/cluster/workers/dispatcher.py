@@ -29,7 +29,7 @@ from zlib import crc32
 from harness.cluster.workers.channel import CONNECTION, STRAY, Channel, ChannelClosed, open_channel
 from harness.cluster.workers.request_key import HeadReader, KeyReader
 from harness.cluster.workers.tls_relay import READ_SIZE, SecuredSocket, TlsRelay
-from harness.cluster.workers.worker import HUNG
+from harness.cluster.workers.watchdog import HUNG
 from harness.core.errors import ConfigError
 from harness.server.tls.context import ServerContext
 

@@ -1,10 +1,7 @@
 """A worker: the process that answers all requests of its keys.
 
 serving ──SIGTERM, or the first process has ended──> stopping ──answers are sent, or their time is up──> ended
-└──────computes for HANG_SECONDS, stopping for STOP_SECONDS, without a turn of its loop──────────┴──> HUNG
-
-A process that computes and never comes back to its event loop is ended by the system, whatever holds it. The time is that of
-its processor: a process that is stopped, or waits for somebody who reads what it prints, does not hang.
+└──────computes for HANG_SECONDS, stopping for STOP_SECONDS, without a turn of its loop──────────┴──> HUNG (see `watchdog`)
 """
 
 from __future__ import annotations
@@ -20,6 +17,7 @@ from typing import Any
 import orjson
 
 from harness.api.http.websocket_mode import UPGRADE
+from harness.cluster.workers import watchdog
 from harness.cluster.workers.channel import CONNECTION, STRAY, Channel, ChannelClosed, Message
 from harness.cluster.workers.request_key import KeyReader
 from harness.cluster.workers.worker_connection import WorkerConnection
@@ -60,7 +58,7 @@ class _WorkerServer(StoppableServer):
         await super().main_loop()
 
     def _tick_each_second(self) -> None:
-        end_after(HANG_SECONDS)
+        watchdog.end_after(watchdog.HANG_SECONDS)
         with suppress(OSError):  # what the others are told is missing, no answer is
             self._tick()
         asyncio.get_running_loop().call_later(1.0, self._tick_each_second)
@@ -101,12 +99,12 @@ class Worker:
         signal.signal(signal.SIGTERM, lambda *_: self._stop())
         signal.pthread_sigmask(signal.SIG_UNBLOCK, {signal.SIGTERM})
         self._server.run(sockets=[])
-        end_after(0)
+        watchdog.end_after(0)
         return self._server.cut_off
 
     def _stop(self) -> None:
         """Stop serving; called again without delay."""
-        end_after(TICK if self._server.should_exit else STOP_SECONDS)
+        watchdog.end_after(TICK if self._server.should_exit else STOP_SECONDS)
         self._server.stop(force=self._server.should_exit)
 
     def _receive(self) -> None:
@@ -176,19 +174,3 @@ def handle_stray(api: MockApi, data: bytes) -> None:
         api.open_session(ReceivedRequest("GET", path, headers, query), is_own=False)
     else:
         api.handle(ReceivedRequest(method, path, headers, query, raw), is_own=False)
-
-
-HANG_SECONDS = 300.0
-"""Seconds of computing after which a worker hangs, unless its event loop has turned.
-
-Requests are not that dear: measured, 0.3 s for each MiB of a body in small items, of which 512 MiB are taken, and 1.1 s for
-each MiB in the journal of a World that is judged.
-"""
-HUNG = -signal.SIGPROF
-"""The exit code of a process that was ended so."""
-
-
-def end_after(seconds: float) -> None:
-    """End this process after so many seconds of computing, in place of what was said before; never with 0."""
-    signal.signal(signal.SIGPROF, signal.SIG_DFL)
-    signal.setitimer(signal.ITIMER_PROF, seconds)

@@ -68,7 +68,7 @@ class ThreadCourier:
 
     def _deliver_all(self, world: World) -> None:
         """Deliver until nothing is due."""
-        from harness.server.webhooks.attempt import (
+        from harness.server.webhooks.signed_delivery import (
             make_attempt,  # no test run without webhooks waits for what it imports
         )
 

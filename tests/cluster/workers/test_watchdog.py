@@ -23,7 +23,7 @@ def spin(connection, data):
     receive(connection, data)
 made.HttpConnection.data_received = spin
 """
-QUICK = f"{SPINNING}\nimport harness.cluster.workers.worker as worker\nworker.HANG_SECONDS = 1.5"
+QUICK = f"{SPINNING}\nfrom harness.cluster.workers import watchdog\nwatchdog.HANG_SECONDS = 1.5"
 
 
 def make_spin(served: Served, pid: int) -> None:
@@ -66,7 +66,7 @@ def test_that_computes_now_and_then_is_not_ended() -> None:
         "while b", "import time\n    end = time.process_time() + 0.4\n    while time.process_time() < end and b"
     )
     with serving(
-        "--workers", "2", patch=f"{busy}\nimport harness.cluster.workers.worker as worker\nworker.HANG_SECONDS = 1.5"
+        "--workers", "2", patch=f"{busy}\nfrom harness.cluster.workers import watchdog\nwatchdog.HANG_SECONDS = 1.5"
     ) as served:
         create(served.port, key="sk-team")
         pids = children(served.child.pid)

@@ -9,7 +9,7 @@ import pytest
 from standardwebhooks import Webhook, WebhookVerificationError
 
 from harness.core.webhooks import DEFAULT_SECRET, Signature, WebhookEvent, make_secret
-from harness.server.webhooks.attempt import SignedRequest, sign_delivery
+from harness.server.webhooks.signed_delivery import SignedRequest, sign_delivery
 from harness.world.webhooks import DueDelivery, WebhookEndpoint
 
 EVENT = WebhookEvent("evt_1", "response.completed", 1_790_000_000, "resp_1")
