@@ -177,9 +177,8 @@ def list_input_items(call: ApiCall) -> Answer:
 def compact(call: ApiCall) -> Answer:
     """Shorten a transcript: its user messages stay, and all the rest becomes one item that nobody can read.
 
-    Recorded 2026-06-19: in a Foundry project system messages stay, too, as OpenAI's do not.
-
-    The result is not stored: it is sent back as `input`, never named as `previous_response_id`.
+    Recorded 2026-06-19: in a Foundry project system messages stay, too, as OpenAI's do not. The result is not stored: it is
+    sent back as `input`, never named as `previous_response_id`, and another compaction gives its messages new ids.
     """
     body = drop_nulls(call.body)
     transcript = call.transcript or call.store.transcript(body)
@@ -187,6 +186,7 @@ def compact(call: ApiCall) -> Answer:
     id = call.world.ids.response(now, body.get("previous_response_id"))
     roles = ("system", "user") if call.request.dialect == FOUNDRY else ("user",)
     kept = [item for item in render_input_items(transcript.items) if item.get("role") in roles]
+    unnamed = [item if item.get("id") in call.store.items else _omit_id(item) for item in kept]
     cmp_id = call.world.ids.item("cmp", id, now)
     rest = {
         "id": cmp_id,
@@ -197,10 +197,14 @@ def compact(call: ApiCall) -> Answer:
         "id": id,
         "object": "response.compaction",
         "created_at": now,
-        "output": [*call.world.add_item_ids(kept, id, now), rest],
+        "output": [*call.world.add_item_ids(unnamed, id, now), rest],
         "usage": make_usage(estimate_settings_tokens(body) + transcript.tokens, [rest]),
     }
     return Answer(200, made)
+
+
+def _omit_id(item: Json) -> Json:
+    return {name: value for name, value in item.items() if name != "id"}
 
 
 @operation("POST", "/responses/input_tokens", body="InputTokenCount", answer="InputTokenCountResponse")

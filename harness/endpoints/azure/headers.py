@@ -17,11 +17,12 @@ from harness.core.loose_json import objects_in
 
 REGION = "West Europe"
 OWN, HOSTED, FILES, STORES, ASSETS, DEPLOYMENTS = "own", "hosted", "files", "stores", "assets", "deployments"
-CREATED, QUEUED, READ, REFUSED = "created", "queued", "read", "refused"
+CREATED, COMPACTED, QUEUED, READ, REFUSED = "created", "compacted", "queued", "read", "refused"
 """What answers in a project: the project itself, also for a workflow; a hosted agent; its files; its vector stores; its
-datasets, indexes and connections; its deployments; its model with a response, with one in the background, about a stored
-one, with a refusal."""
-MODEL = (CREATED, QUEUED, READ, REFUSED)
+datasets, indexes and connections; its deployments; its model with a response, with a compaction, with a response in the
+background, about a stored one, with a refusal."""
+GENERATED = (CREATED, COMPACTED)
+MODEL = (*GENERATED, QUEUED, READ, REFUSED)
 SERVICES = (OWN, HOSTED, *MODEL, FILES, STORES, ASSETS)
 EVERYTHING = (*SERVICES, DEPLOYMENTS)
 BY_PATH = {
@@ -81,33 +82,31 @@ PROJECT_HEADERS = (
     Header("x-platform-server", PLATFORM, (HOSTED,)),
     Header("azureai-processed-tier", "default", (CREATED,), until="2026-03-30", streams_since=STREAMS_SINCE),
     Header("azureai-requested-tier", "default", (CREATED,), until="2026-03-30", streams_since=STREAMS_SINCE),
-    Header("skip-error-remapping", "true", (CREATED,), streams_since=STREAMS_SINCE),
-    Header(
-        "openai-client-partition-id", f"{ORGANIZATION}{{apim}}", (CREATED,), since="2026-02-20", streams_since=NEVER
-    ),
+    Header("skip-error-remapping", "true", GENERATED, streams_since=STREAMS_SINCE),
+    Header("openai-client-partition-id", f"{ORGANIZATION}{{apim}}", GENERATED, since="2026-02-20", streams_since=NEVER),
     Header("openai-organization", ORGANIZATION, (*MODEL, STORES), since="2026-02-12"),
     Header("openai-processing-ms", "10", (*MODEL, FILES, STORES), since="2026-02-12"),
     Header("openai-project", "70726f6a-6861-726e-6573-730000000001", MODEL, since="2026-02-12"),
     Header("openai-version", "2020-10-01", (*MODEL, FILES, STORES), since="2026-02-12"),
     Header("access-control-allow-origin", "*", (FILES,)),
     Header("x-ms-middleware-request-id", "{guid}", (FILES, STORES)),
-    Header("azureai-fe-is-streaming", "{streamed}", (CREATED,), since=NAMES_SINCE),
+    Header("azureai-fe-is-streaming", "{streamed}", GENERATED, since=NAMES_SINCE),
     Header("x-ms-aoai-configured-data-retention-days", "30", (CREATED, QUEUED), since=NAMES_SINCE),
-    Header("x-ms-is-spilled-over", "false", (CREATED,), since=MORE_LIMITS_SINCE),
+    Header("x-ms-is-spilled-over", "false", GENERATED, since=MORE_LIMITS_SINCE),
     Header("x-ms-served-model", "{snapshot}", (CREATED, QUEUED), since=NAMES_SINCE),
-    Header("x-ratelimit-abusepenalty-active", "False", (CREATED,), since=MORE_LIMITS_SINCE),
-    Header("x-ratelimit-key", "{model}", (CREATED,), since=NAMES_SINCE),
-    Header("x-ratelimit-renewalperiod-requests", "60", (CREATED,), since=MORE_LIMITS_SINCE),
-    Header("x-ratelimit-renewalperiod-tokens", "60", (CREATED,), since=MORE_LIMITS_SINCE),
+    Header("x-ratelimit-abusepenalty-active", "False", GENERATED, since=MORE_LIMITS_SINCE),
+    Header("x-ratelimit-key", "{model}", GENERATED, since=NAMES_SINCE),
+    Header("x-ratelimit-renewalperiod-requests", "60", GENERATED, since=MORE_LIMITS_SINCE),
+    Header("x-ratelimit-renewalperiod-tokens", "60", GENERATED, since=MORE_LIMITS_SINCE),
     Header("x-ratelimit-limit-tokens", "250000", (CREATED,), until="2025-12"),
     Header("x-ratelimit-remaining-tokens", "249000", (CREATED,), until="2025-12"),
     Header("x-ratelimit-reset-tokens", "0", (CREATED,), until="2025-12"),
-    Header("x-ratelimit-limit-requests", "250", (CREATED,), since=LIMITS_SINCE, streams_since=STREAMS_SINCE),
-    Header("x-ratelimit-limit-tokens", "250000", (CREATED,), since=LIMITS_SINCE, streams_since=STREAMS_SINCE),
-    Header("x-ratelimit-remaining-requests", "249", (CREATED,), since=LIMITS_SINCE, streams_since=STREAMS_SINCE),
-    Header("x-ratelimit-remaining-tokens", "249000", (CREATED,), since=LIMITS_SINCE, streams_since=STREAMS_SINCE),
-    Header("x-ratelimit-reset-requests", "0", (CREATED,), since=LIMITS_SINCE, streams_since=STREAMS_SINCE),
-    Header("x-ratelimit-reset-tokens", "0", (CREATED,), since=LIMITS_SINCE, streams_since=STREAMS_SINCE),
+    Header("x-ratelimit-limit-requests", "250", GENERATED, since=LIMITS_SINCE, streams_since=STREAMS_SINCE),
+    Header("x-ratelimit-limit-tokens", "250000", GENERATED, since=LIMITS_SINCE, streams_since=STREAMS_SINCE),
+    Header("x-ratelimit-remaining-requests", "249", GENERATED, since=LIMITS_SINCE, streams_since=STREAMS_SINCE),
+    Header("x-ratelimit-remaining-tokens", "249000", GENERATED, since=LIMITS_SINCE, streams_since=STREAMS_SINCE),
+    Header("x-ratelimit-reset-requests", "0", GENERATED, since=LIMITS_SINCE, streams_since=STREAMS_SINCE),
+    Header("x-ratelimit-reset-tokens", "0", GENERATED, since=LIMITS_SINCE, streams_since=STREAMS_SINCE),
 )
 """Recorded 2025-11 to 2026-07. By 2026-03-12 a stream of a model with tools had none of those with `streams_since`, one
 without tools had them on 2026-02-26."""
@@ -153,9 +152,10 @@ def _add_project_headers(
         headers["content-type"] = f"{_JSON}; charset=utf-8"
     is_response = isinstance(answer.body, dict) and answer.body.get("object") == "response"
     streamed, shown = answer.events is not None, answer.body if is_response else {}
+    asked = request.body if by == COMPACTED else shown
     if streamed:
         headers["cache-control"] = "no-cache"
-    named = _deployment_headers(shown, models) if shown.get("model") else {}
+    named = _deployment_headers(asked, models) if asked.get("model") else {}
     values = {
         "model": named.get("x-ratelimit-key", ""),
         "snapshot": named.get("x-ms-served-model", ""),
@@ -185,6 +185,8 @@ def _answered_by(request: Request, answer: Answer) -> str:
         if request.operation in READERS:
             return READ
         return REFUSED if answer.status >= 400 else QUEUED if body.get("status") == "queued" else CREATED
+    if request.operation == "POST /responses/compact" and answer.status < 400:
+        return COMPACTED
     path = request.path.partition("/")[2].partition("/")[0]
     return BY_PATH.get(path, OWN)
 
