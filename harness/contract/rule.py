@@ -77,7 +77,7 @@ class StoreView(Protocol):
     files: Mapping[str, Any]
     items: Mapping[str, Json]
     reasoning_of: Mapping[str, str]
-    follower_of: Mapping[str, str]
+    follower_of: Mapping[str, Sequence[str]]
     encrypted_contents: Container[str]
 
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, MutableMapping, Sequence
 from dataclasses import dataclass, fields
+from itertools import pairwise
 from typing import NamedTuple, TypeVar
 
 from harness.api.include import FullItem
@@ -102,7 +103,7 @@ class Store:
     items: Table[Json]
     unfiltered_items: Table[FullItem]
     reasoning_of: Table[str]
-    follower_of: Table[str]
+    follower_of: Table[Sequence[str]]
     encrypted_contents: Table[str]
     files: Table[File]
     vector_stores: Table[VectorStore]
@@ -191,12 +192,17 @@ class Store:
         conversation.add_items(items)
         self.conversations[id] = conversation
         self.put_items(items)
+        for item, next_item in pairwise(items):
+            # A conversation stores the pair anew: a message that was added without its id has another one there.
+            followers = self.follower_of.get(item["id"], ())
+            if followers and next_item["id"] not in followers:
+                self.follower_of[item["id"]] = (*followers, next_item["id"])
 
     def _link_reasoning(self, output: Sequence[Json]) -> None:
         for place, item in enumerate(output, 1):
             if item["type"] == "reasoning" and "id" in item:
                 follower = output[place].get("id", "") if place < len(output) else ""
-                self.follower_of[item["id"]] = follower
+                self.follower_of[item["id"]] = (follower,)
                 if follower:
                     self.reasoning_of[follower] = item["id"]
 

@@ -79,12 +79,12 @@ class TestWhatIsStored:
         store = empty_store()
         store.put_response(response("resp_1", THOUGHT, CALL, SAID), [], EMPTY_CHAIN)
         assert store.reasoning_of == {"fc_1": "rs_1"}
-        assert store.follower_of == {"rs_1": "fc_1"}
+        assert store.follower_of == {"rs_1": ("fc_1",)}
 
     def test_remembers_reasoning_that_nothing_followed(self) -> None:
         store = empty_store()
         store.put_response(response("resp_1", THOUGHT), [], EMPTY_CHAIN)
-        assert (store.reasoning_of, store.follower_of) == ({}, {"rs_1": ""})
+        assert (store.reasoning_of, store.follower_of) == ({}, {"rs_1": ("",)})
 
     @pytest.mark.parametrize(
         ("body", "id"), [({"conversation": {"id": 5}}, None), ({}, None), ({"conversation": "c"}, "c")]

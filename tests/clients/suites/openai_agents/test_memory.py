@@ -49,9 +49,11 @@ async def test_session(mock, clerk, run):
     assert (tuple(said), sizes(mock)) == (ANSWERS, [1, 4, 6, 8])
 
 
-async def test_session_in_a_conversation_of_the_api(mock, model, run):
-    mock.script(PARIS, *map(message, ANSWERS))
-    clerk = Agent("Clerk", instructions="Be short.", model=model, tools=[get_weather])
+async def test_session_in_a_conversation_of_the_api(mock, thinking, run):
+    mock.script(
+        [reasoning("**Looking up**"), PARIS], *[[reasoning("**Answering**"), message(text)] for text in ANSWERS]
+    )
+    clerk = Agent("Clerk", instructions="Be short.", model=thinking, tools=[get_weather])
     session = OpenAIConversationsSession(openai_client=AsyncOpenAI())
     said = [(await run(clerk, question, session=session)).final_output for question in QUESTIONS]
-    assert (tuple(said), sizes(mock)) == (ANSWERS, [1, 3, 5, 7])
+    assert (tuple(said), sizes(mock)) == (ANSWERS, [1, 4, 7, 10])

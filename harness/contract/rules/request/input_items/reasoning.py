@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
-from harness.contract.rule import TRANSCRIPT_MEMBERS, WorldView, after, recorded, reported, rule, shape
+from harness.api.http.dialects import AZURE, OPENAI
+from harness.contract.rule import TRANSCRIPT_MEMBERS, Case, WorldView, after, assumed, recorded, reported, rule, shape
 from harness.contract.rules.request.shape import PROBED
 from harness.core.errors import ApiError
 from harness.core.exchange import Json, Request
+from harness.core.loose_json import as_string, objects_in
 from harness.items import function_call, message, reasoning
 from harness.items.transcript import Transcript
 
@@ -32,6 +34,8 @@ shape(
 
 _REASONED_MESSAGE_TURN = ([reasoning("**Planning**"), message("Hi.")],)
 _REASONED_CALL_TURN = ([reasoning("**Planning**"), function_call("f", call_id="call_1")],)
+_REPLAYED = {"type": "reasoning", "id": "{0.output.0.id}", "summary": []}
+_ANSWER = {"type": "message", "role": "assistant", "content": [{"type": "output_text", "text": "Hi."}]}
 
 
 @rule(
@@ -46,6 +50,10 @@ _REASONED_CALL_TURN = ([reasoning("**Planning**"), function_call("f", call_id="c
         reported("https://github.com/openai/openai-agents-python/issues/1611", "2025-08-29"),
         reported("https://github.com/continuedev/continue/issues/10428", "2026-02-11"),
         reported("https://github.com/vercel/ai/pull/15795: calls are sent without their id", "2026-06-03"),
+        reported(
+            "https://github.com/openai/openai-agents-python/pull/3352: both of a conversation, the message without its id",
+            "2026-05-11",
+        ),
     ],
     rejects={
         "Item '{0.output.0.id}' of type 'reasoning' was provided without its required following item.": after(
@@ -85,6 +93,18 @@ _REASONED_CALL_TURN = ([reasoning("**Planning**"), function_call("f", call_id="c
             turns=_REASONED_CALL_TURN,
         ),
         after(
+            {"input": "hi"},
+            Case({"items": [_REPLAYED, _ANSWER]}, on="POST /conversations"),
+            {"conversation": "{1.id}", "input": "again"},
+            turns=_REASONED_MESSAGE_TURN,
+        ),
+        after(
+            {"input": "hi"},
+            Case({"items": [_REPLAYED, _ANSWER]}, on="POST /conversations"),
+            {"input": [_REPLAYED, _ANSWER, {"role": "user", "content": "again"}]},
+            turns=_REASONED_MESSAGE_TURN,
+        ),
+        after(
             {"model": "o3-mini", "input": "hi"},
             {
                 "model": "o3-mini",
@@ -98,14 +118,16 @@ _REASONED_CALL_TURN = ([reasoning("**Planning**"), function_call("f", call_id="c
 def reasoning_without_follower(request: Request, world: WorldView, transcript: Transcript) -> Iterator[Json]:
     """A stored reasoning item needs the item that followed it right behind, by `id`, or a call by `call_id`.
 
+    Once both were added to a conversation, that may be the item that was added behind it, or a message with its text.
     Reasoning without id and ids this key never stored are not looked at. A chain over a response that ended in reasoning
     fails the same way. o3-mini asks for no follower.
     """
     if not world.store.follower_of or str(request.body.get("model")).startswith("o3-mini"):
         return
     for item, next_item in zip(transcript.items, [*transcript.items[1:], {}], strict=False):
-        follower = world.store.follower_of.get(item["id"]) if item.get("id") else None
-        if follower is not None and not _is_same_item(next_item, world.store.items.get(follower, {})):
+        followers = world.store.follower_of.get(item["id"], ()) if item.get("id") else ()
+        stored = [world.store.items.get(id, {}) for id in followers]
+        if stored and not (_is_same_item(next_item, stored[0]) or _is_any_replay(next_item, stored[1:])):
             yield {"id": item["id"]}
 
 
@@ -115,6 +137,20 @@ def _is_same_item(item: Json, stored: Json) -> bool:
         return bool(stored)
     called = (item.get("type"), item.get("call_id"))
     return bool(item.get("call_id")) and called == (stored["type"], stored.get("call_id"))
+
+
+def _is_any_replay(item: Json, stored: Sequence[Json]) -> bool:
+    """Tell whether a sent item is one of these of conversations; of a message the text suffices."""
+    return any(
+        _is_same_item(item, other) or (not item.get("id") and _read_message(item) == _read_message(other) != ("", []))
+        for other in stored
+    )
+
+
+def _read_message(item: Json) -> tuple[str, list[str]]:
+    content = item.get("content")
+    texts = [content] if isinstance(content, str) else [as_string(part.get("text")) for part in objects_in(content)]
+    return as_string(item.get("role")), texts
 
 
 @rule(
@@ -148,3 +184,28 @@ def item_without_reasoning(world: WorldView, transcript: Transcript) -> Iterator
         needed = world.store.reasoning_of.get(item["id"]) if item.get("id") else None
         if needed and before.get("id") != needed:
             yield {"id": item["id"], "type": item["type"], "reasoning": needed}
+
+
+@rule(
+    on=("POST /conversations", "POST /conversations/{conversation_id}/items"),
+    dialects=(OPENAI, AZURE),
+    error=ApiError(400, "Invalid item", "item", "invalid_item"),
+    source=[
+        reported("https://github.com/openai/openai-agents-python/issues/1709", "2026-05-06"),
+        reported("https://github.com/openai/openai-agents-python/pull/3352: taken with an id", "2026-05-11"),
+        assumed("that a conversation that is made with items is told so, too"),
+    ],
+    rejects=[
+        after(
+            Case({}, on="POST /conversations"),
+            Case({"items": [{"type": "reasoning", "summary": []}, _ANSWER]}, on="POST /conversations/{0.id}/items"),
+        )
+    ],
+    accepts=[Case({"items": [{"type": "reasoning", "id": "rs_1", "summary": []}, _ANSWER]}, on="POST /conversations")],
+    fix="Add the reasoning item with its id or its encrypted content, or leave it out.",
+)
+def reasoning_unidentified(request: Request) -> Iterator[Json]:
+    """A conversation takes no reasoning item that has neither `id` nor `encrypted_content`."""
+    for item in objects_in(request.body.get("input")):  # where rules read the `items` of a conversation
+        if item.get("type") == "reasoning" and not (item.get("id") or item.get("encrypted_content")):
+            yield {}
