@@ -170,6 +170,21 @@ class TestItsItems:
         refused = client.send(f"POST {path.format(id=start(client))}", {"items": items})
         assert error(refused) == (400, message, param, code)
 
+    @pytest.mark.parametrize(
+        "item",
+        [
+            {"type": "file_search_call", "queries": ["a"], "status": "completed"},
+            {"type": "mcp_approval_request", "name": "f", "arguments": "{}", "server_label": "s"},
+            {"type": "mcp_list_tools", "tools": [], "server_label": "s"},
+        ],
+    )
+    def test_that_the_api_named_need_their_id_as_input_does_not(self, client: Client, item: Any) -> None:
+        """Reported 2026-05-08 of a file search: https://github.com/openai/openai-agents-python/issues/3267."""
+        missing = (400, "Missing required parameter: 'items[0].id'.", "items[0].id", "missing_required_parameter")
+        assert error(client.send("POST /conversations", {"items": [item]})) == missing
+        assert error(client.send(f"POST /conversations/{start(client)}/items", {"items": [item]})) == missing
+        assert client.ask([user("a"), item]).status == 200
+
     def test_may_refer_only_to_what_there_is(self, client: Client) -> None:
         refused = client.send("POST /conversations", {"items": [{"type": "item_reference", "id": "msg_x"}]})
         assert error(refused)[:3] == (404, "Item with id 'msg_x' not found.", "items")
