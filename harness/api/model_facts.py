@@ -43,6 +43,7 @@ FACTS: Mapping[str, str] = {
     "top_p": "the default of `top_p`",
     "verbosities": "values of `text.verbosity`",
     "json_schema": "structured output",
+    "schema_unions": "unions at the top of a function's parameters",
     "encrypted_content": "encrypted reasoning (`include`)",
     "encrypts": "encrypted reasoning in every answer",
     "retention": "the default of `prompt_cache_retention`",

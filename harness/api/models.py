@@ -48,6 +48,7 @@ class Model:
     verbosities: tuple[str, ...] = ("low", "medium", "high")
     lacks: frozenset[str] = frozenset()
     schemas: bool = True
+    schema_unions: bool = True
     summaries: bool = True
     window: int | None = None
     max_output: int | None = None
@@ -216,6 +217,7 @@ def _build_family(name: str, facts: Mapping[str, Sequence[Any]]) -> Model:
         logprobs=value("logprobs", "unknown"),
         search_filters=value("web_search.filters", True),
         cache_options=value("cache_options", True),
+        schema_unions=value("schema_unions", True),
         images=value("input.image", True),
         needs_tools=value("needs_tools", ()),
         only_tools=value("only_tools", ()),

@@ -26,16 +26,20 @@ Path = tuple[str, ...]
 ProblemFinder = Callable[[Json, Path], Iterator[str]]
 
 
-def function_problems(schema: Json, invalid: str = "", *, strict: bool | None) -> Iterator[str]:
+def function_problems(
+    schema: Json, invalid: str = "", *, strict: bool | None, takes_unions: bool = False
+) -> Iterator[str]:
     """Yield the problems of a function's parameters, outermost first; `invalid` says why they are not JSON Schema.
 
-    Without `strict` the API closes a schema itself where it can and accepts it unchanged where it cannot.
+    Without `strict` the API closes a schema itself where it can and accepts it unchanged where it cannot. `takes_unions`
+    says whether the model takes `anyOf` and the like at the top if `strict` is false.
     """
     yield from _root_problems(schema, empty=strict is True)
     yield from filter(None, [invalid])
-    if strict is False and any(name in schema for name in _NOT_AT_THE_TOP):
+    is_union = any(name in schema for name in _NOT_AT_THE_TOP)
+    if strict is False and is_union and not takes_unions:
         yield f"schema must have type 'object' and not have {'/'.join(map(repr, _NOT_AT_THE_TOP))} at the top level."
-    if strict is False and schema.get("type") == "object" and "properties" not in schema:
+    if strict is False and schema.get("type") == "object" and "properties" not in schema and not is_union:
         yield "In context=(), object schema missing properties."
     if strict is not None:
         yield from _check_subschemas(schema, (), partial(_strict_problems, schema) if strict else _array_problems)

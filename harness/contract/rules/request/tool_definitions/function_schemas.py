@@ -7,7 +7,8 @@ from typing import Any
 
 from harness.api.strict_schema import function_problems
 from harness.contract.meta_schema import find_schema_problem
-from harness.contract.rule import reported, rule
+from harness.contract.rule import WorldView, reported, rule
+from harness.contract.rules.request.models.family import FAMILY, family_of
 from harness.core.errors import ApiError
 from harness.core.exchange import Json, Request
 
@@ -19,6 +20,7 @@ def _function_body(*, strict: bool = True, **parameters: Any) -> Json:
     return {"tools": [{**_FUNCTION_TOOL, "strict": strict, "parameters": parameters}]}
 
 
+_UNION = _function_body(strict=False, type="object", anyOf=[{"properties": {"a": {}}, "required": ["a"]}])
 _INVALID_SCHEMAS: dict[str, Json] = {
     "[] is not of type 'object', 'boolean'.": {"$defs": {"A": []}},
     "'a' is not of type 'array'.": {"required": "a"},
@@ -38,7 +40,7 @@ _NOT_STRICT_PROPERTIES: dict[str, Json] = {
 
 @rule(
     when="tools",
-    reads=(),
+    reads=FAMILY,
     error=ApiError(
         400,
         "Invalid schema for function '{name}': {problem}",
@@ -49,6 +51,9 @@ _NOT_STRICT_PROPERTIES: dict[str, Json] = {
         reported("public reports of three origins", "2026"),
         reported("https://github.com/goruck/home-generative-agent/pull/545", "2026-08-12"),
         reported("https://github.com/langchain-ai/langchainjs/issues/9804", "2026-01"),
+        reported(
+            "https://github.com/BerriAI/litellm/pull/38792: unions by model, and pull/38837: Azure's", "2026-08-29"
+        ),
         reported("https://github.com/FoundationAgents/OpenManus/issues/1162: a schema that is none", "2025-06"),
         reported("https://github.com/BerriAI/litellm/pull/40485 and three more origins: patterns", "2026-09"),
         reported("https://github.com/apexive/odoo-llm/issues/212: a schema without a type", "2025-12"),
@@ -91,9 +96,7 @@ _NOT_STRICT_PROPERTIES: dict[str, Json] = {
             "tools": [{**_FUNCTION_TOOL, "parameters": {"oneOf": [{"type": "object"}]}}]
         },
         "Invalid schema for function 'f': schema must have type 'object' and not have "
-        "'oneOf'/'anyOf'/'allOf'/'enum'/'const'/'not' at the top level.": _function_body(
-            strict=False, type="object", anyOf=[{"required": ["a"]}]
-        ),
+        "'oneOf'/'anyOf'/'allOf'/'enum'/'const'/'not' at the top level.": {**_UNION, "model": "gpt-4o"},
         "Invalid schema for function 'f': In context=(), object schema missing properties.": _function_body(
             strict=False, type="object"
         ),
@@ -107,6 +110,8 @@ _NOT_STRICT_PROPERTIES: dict[str, Json] = {
         ),
     },
     accepts=[
+        {**_UNION, "model": "gpt-5.4-mini"},
+        {**_UNION, "model": "my-deployment"},
         _function_body(strict=False),
         _function_body(strict=False, type="object", properties={"a": {"type": "object"}}),
         {"tools": [{**_FUNCTION_TOOL, "parameters": {"type": "object"}}]},
@@ -148,15 +153,19 @@ _NOT_STRICT_PROPERTIES: dict[str, Json] = {
     ],
     fix="Close every object (`additionalProperties: false`) and require all its properties, or set `strict: false`.",
 )
-def function_schema(request: Request) -> Iterator[Json]:
+def function_schema(request: Request, world: WorldView) -> Iterator[Json]:
     """A function's parameters are an object and a JSON Schema; with `strict: true` its objects are closed, all is required.
 
-    With `strict: false` unions at the top, no `properties` there and arrays without `items` are refused; without `strict`
-    they are taken.
+    With `strict: false` models before gpt-5 refuse unions at the top, all refuse an object without `properties` there and
+    arrays without `items`; without `strict` they take them.
     """
+    family = family_of(request, world)
+    takes_unions = family is None or family.schema_unions
     for index, tool in enumerate(request.body.get("tools") or ()):
         without = tool.get("parameters") is None and not ("parameters" in tool and tool.get("strict") is True)
         if tool["type"] == "function" and not without:
             schema = tool["parameters"] or {}
-            problems = function_problems(schema, find_schema_problem(schema), strict=tool.get("strict"))
+            problems = function_problems(
+                schema, find_schema_problem(schema), strict=tool.get("strict"), takes_unions=takes_unions
+            )
             yield from ({"name": tool["name"], "index": index, "problem": problem} for problem in problems)
