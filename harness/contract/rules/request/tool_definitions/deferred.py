@@ -99,6 +99,35 @@ def search_without_deferred(request: Request) -> Iterator[Json]:
         yield {}
 
 
+@rule(
+    when="tools",
+    mentions="tool_search",
+    error=ApiError(
+        400,
+        "Missing required parameter: 'tools[{index}].description'.",
+        "tools[{index}].description",
+        "missing_required_parameter",
+    ),
+    source=[
+        reported("pydantic-ai 2.68: the API refuses a search by the client without one, null, too", "2026-11"),
+        assumed("the words"),
+    ],
+    rejects={
+        "Missing required parameter: 'tools[0].description'.": {
+            "model": SOL,
+            "tools": [{**TOOL_SEARCH, "execution": "client", "parameters": {"type": "object"}}],
+        }
+    },
+    accepts=[{"model": SOL, "tools": [CLIENT_TOOL_SEARCH]}, {"model": SOL, "tools": [DEFERRED_FUNCTION, TOOL_SEARCH]}],
+    fix="Say what the search finds.",
+)
+def search_undescribed(request: Request) -> Iterator[Json]:
+    """A tool search that the client does needs a `description`."""
+    for index, tool in enumerate(request.body.get("tools") or ()):
+        if tool["type"] == "tool_search" and tool.get("execution") == "client" and tool.get("description") is None:
+            yield {"index": index}
+
+
 def _has_search_output(items: Iterable[Json]) -> bool:
     # Tools that an earlier search has loaded may count as deferred; no refusal of them is known.
     return any(item.get("type") == "tool_search_output" for item in items)

@@ -2,17 +2,26 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Container, Iterator, Sequence
 from typing import Any
 
 from harness.api.http.dialects import agent_of
-from harness.contract.rule import Case, assumed, recorded, reported, rule
+from harness.contract.rule import Case, WorldView, assumed, recorded, reported, rule
+from harness.contract.rules.request.models.family import family_of
 from harness.core.errors import ApiError
 from harness.core.exchange import Json, Request
 from harness.items.transcript import input_items
 
 AREA = "tools"
 FUNCTION_TOOL: Json = {"type": "function", "name": "f"}
+_CHOICE_AMONG_ADDED: Json = {
+    "tools": [FUNCTION_TOOL],
+    "tool_choice": {"type": "custom", "name": "g"},
+    "input": [
+        {"role": "user", "content": "hi"},
+        {"type": "additional_tools", "role": "developer", "tools": [{"type": "custom", "name": "g"}]},
+    ],
+}
 
 
 def _chosen_tool_names(choice: object) -> list[str]:
@@ -79,12 +88,12 @@ def tool_choice_without_tools(request: Request) -> Iterator[Json]:
         yield from ({"name": name} for name in _chosen_tool_names(request.body.get("tool_choice")))
 
 
-def _may_bring_tools(request: Request) -> bool:
+def _may_bring_tools(request: Request, ignored: Container[str] = ()) -> bool:
     # A stored prompt may have tools of its own, and so may an agent of Foundry, and items of the input.
     return (
         bool(request.body.get("prompt"))
         or agent_of(request) is not None
-        or any("tools" in item for item in input_items(request.body))
+        or any("tools" in item and item.get("type") not in ignored for item in input_items(request.body))
     )
 
 
@@ -97,9 +106,11 @@ def _may_bring_tools(request: Request) -> bool:
             "public reports of four origins: a function that is none of the tools is named by its type", "2026-09-11"
         ),
         reported("a changelog of vercel/ai: a hosted tool is chosen by its type, no function of its name", "2026-07"),
+        reported("pydantic-ai 2.68, of `additional_tools`, in `allowed_tools`, too", "2026-11"),
         assumed("that an MCP server and a custom tool are named by their types, too, and in `allowed_tools` by name"),
     ],
     rejects={
+        "Tool choice 'custom' not found in 'tools' parameter.": {**_CHOICE_AMONG_ADDED, "model": "gpt-5.5"},
         "Tool choice 'image_generation' not found in 'tools' parameter.": {
             "tools": [FUNCTION_TOOL],
             "tool_choice": {"type": "image_generation"},
@@ -122,6 +133,7 @@ def _may_bring_tools(request: Request) -> bool:
         },
     },
     accepts=[
+        {**_CHOICE_AMONG_ADDED, "model": "gpt-5.6"},
         {
             "tools": [FUNCTION_TOOL],
             "tool_choice": {"type": "allowed_tools", "mode": "required", "tools": [FUNCTION_TOOL]},
@@ -132,10 +144,15 @@ def _may_bring_tools(request: Request) -> bool:
     ],
     fix="Choose a tool that is declared: a function by its name, any other by its type.",
 )
-def tool_choice_not_found(request: Request) -> Iterator[Json]:
-    """A chosen tool, each of `allowed_tools` too, must be one of the declared tools."""
+def tool_choice_not_found(request: Request, world: WorldView) -> Iterator[Json]:
+    """A chosen tool, each of `allowed_tools` too, must be one of the declared tools.
+
+    Models before gpt-5.6 do not look for it in `additional_tools` items of the input.
+    """
     choice, tools = request.body.get("tool_choice"), request.body.get("tools") or ()
-    if not isinstance(choice, dict) or not tools or _may_bring_tools(request):
+    family = family_of(request, world)
+    ignored = () if family is None or family.added_choice else ("additional_tools",)
+    if not isinstance(choice, dict) or not tools or _may_bring_tools(request, ignored):
         return
     if choice.get("type") != "allowed_tools":
         yield from () if _is_declared(choice, tools) else ({"name": choice["type"]},)
