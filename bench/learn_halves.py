@@ -58,7 +58,7 @@ class Half(NamedTuple):
         return [seen for seen in self.after if is_worse(seen.verdict, self.before[seen.key].verdict)]
 
     def is_known(self, seen: Seen) -> bool:
-        """Tell whether the learned half shows a disagreement of this kind."""
+        """Return whether the learned half shows a disagreement of this kind."""
         return kind_of(self.before[seen.key]) in self.kinds
 
     def explain(self, seen: Seen) -> str:

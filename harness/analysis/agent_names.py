@@ -84,7 +84,7 @@ def mask_dates_and_ids(instructions: str) -> str:
 
 
 def is_nearly_equal(one: str, other: str) -> bool:
-    """Tell whether two instructions differ in one place only, by at most a tenth of their words."""
+    """Return whether two instructions differ in one place only, by at most a tenth of their words."""
     a, b = one.split(), other.split()
     head = _common_prefix_length(a, b)
     tail = _common_prefix_length(a[head:][::-1], b[head:][::-1])

@@ -16,7 +16,7 @@ _APPROVAL_TYPES = frozenset({APPROVAL_REQUEST, APPROVAL_RESPONSE, MCP_CALL})
 
 
 def concerns_approvals(items: Sequence[Json]) -> bool:
-    """Tell whether items that were sent or returned concern approvals."""
+    """Return whether items that were sent or returned concern approvals."""
     return not _APPROVAL_TYPES.isdisjoint([item.get("type") for item in items])
 
 
@@ -89,7 +89,7 @@ class ApprovalLedger:
         self._approvals[id] = replace(known, answers=answers, approve=item["approve"], reason=item.get("reason"))
 
     def _is_later_output(self, answered: Approval, item: Json) -> bool:
-        """Tell whether an item is output after an answer; the requests of one response may be answered in any order."""
+        """Return whether an item is output after an answer; the requests of one response may be answered in any order."""
         kind = item.get("type", "message")
         if kind == "message" or kind in CALL_OF_OUTPUT:
             return item.get("role") == "assistant"

@@ -24,7 +24,7 @@ ITEM_TYPES = {"messages": ("message",), "calls": (*CLIENT_CALL_NAMES, APPROVAL_R
 
 
 def is_response(body: Json) -> bool:
-    """Tell whether a body is a response; a Foundry project calls what says that one is deleted so, too."""
+    """Return whether a body is a response; a Foundry project calls what says that one is deleted so, too."""
     return body.get("object") == "response" and "output" in body
 
 

@@ -87,7 +87,7 @@ class _SentItems(NamedTuple):
 
 
 def is_unanswered(exchange: Exchange) -> bool:
-    """Tell whether the harness had no turn for a request, so that its user must correct the script."""
+    """Return whether the harness had no turn for a request, so that its user must correct the script."""
     return answer_error(exchange).get("type") == "harness_error"
 
 

@@ -182,12 +182,12 @@ def without_probes(exchanges: Sequence[Exchange]) -> Sequence[Exchange]:
 
 
 def is_probe(exchange: Exchange) -> bool:
-    """Tell whether an exchange requested a path that the API does not have."""
+    """Return whether an exchange requested a path that the API does not have."""
     return exchange.answer.rule in PROBE_RULES
 
 
 def asks_model(request: Request) -> bool:
-    """Tell whether a request creates a response, over HTTP or a WebSocket."""
+    """Return whether a request creates a response, over HTTP or a WebSocket."""
     return request.path == "/responses" and request.method in ("POST", "WS")
 
 

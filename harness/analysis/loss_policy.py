@@ -28,7 +28,7 @@ class LossPolicy:
         return self.option != ALLOW
 
     def permits(self, lost: Lost) -> bool:
-        """Tell whether a loss is no reason to fail."""
+        """Return whether a loss is no reason to fail."""
         return not self.is_judged or lost.loss in self.allowed
 
     def find(self, exchanges: Sequence[Exchange]) -> list[Lost]:

@@ -111,7 +111,7 @@ class _SurfaceComparison:
         return [message for message in self._messages if message.reply is self._last_reply]
 
     def _is_complete(self, used: Sequence[ReplyMessage]) -> bool:
-        """Tell whether these messages include all that a result has to show."""
+        """Return whether these messages include all that a result has to show."""
         if self._named_messages:
             return all(message in used for message in self._named_messages)
         if not self._last_reply.messages or self._last_reply.id in self._shown.ids:
@@ -240,7 +240,7 @@ def _remove_matching(
 
 
 def _has_same_source(shown: Json, original: Json) -> bool:
-    """Tell whether an annotation of a result cites the same source as an original, whatever its members are called."""
+    """Return whether an annotation of a result cites the same source as an original, whatever its members are called."""
     members, own = list(_leaf_members(shown)), dict(_leaf_members(original))
     strings = {value for _, value in members if isinstance(value, str)}
     if "url" in own:
@@ -249,7 +249,7 @@ def _has_same_source(shown: Json, original: Json) -> bool:
 
 
 def _has_same_position(shown: Json, note: Json, text: str | None, original_text: str) -> bool:
-    """Tell whether two annotations mark the same text; True unless both have a position."""
+    """Return whether two annotations mark the same text; True unless both have a position."""
     place, own = dict(_leaf_members(shown)), dict(_leaf_members(note))
     if text is None or not all(isinstance(position.get(name), int) for position in (place, own) for name in POSITIONS):
         return True
@@ -258,7 +258,7 @@ def _has_same_position(shown: Json, note: Json, text: str | None, original_text:
 
 
 def _has_same_quote(shown: Json, note: Json) -> bool:
-    """Tell whether an annotation has the quote that was said; in a form that is not the API's it may be left out."""
+    """Return whether an annotation has the quote that was said; in a form that is not the API's it may be left out."""
     said, own = _quote_of(note), _quote_of(shown)
     return own == said or not said or (not own and shown.get("type") not in QUOTING_TYPES)
 

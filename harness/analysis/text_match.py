@@ -61,7 +61,7 @@ def _strip_message(text: str, parts: Sequence[tuple[str, bool]]) -> str | None:
 
 
 def is_similar(original: str, shown: str) -> bool:
-    """Tell whether `shown` may be a damaged form of `original`."""
+    """Return whether `shown` may be a damaged form of `original`."""
     original, shown = _remove_spaces(original), _remove_spaces(shown)
     return original in shown or shown in original or original[:8] == shown[:8]
 

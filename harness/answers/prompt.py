@@ -62,7 +62,7 @@ def estimate_settings_tokens(body: Json) -> int:
 
 
 def brings_tools(transcript: Transcript) -> bool:
-    """Tell whether items add to the tools of a response, so that its settings are not the same for each input."""
+    """Return whether items add to the tools of a response, so that its settings are not the same for each input."""
     added = [item.get("type") for item in transcript.added]
     return not (TOOL_BRINGERS.isdisjoint(added) and TOOL_BRINGERS.isdisjoint(transcript.stored.facts.types))
 

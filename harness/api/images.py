@@ -29,7 +29,7 @@ _known: dict[bytes, bool] = {}
 
 
 def is_valid_image(data: str) -> bool:
-    """Tell whether base64, which may be broken into lines, is a whole picture of a format that the API takes.
+    """Return whether base64, which may be broken into lines, is a whole picture of a format that the API takes.
 
     What is no base64 counts as one: it is not judged here.
     """

@@ -49,7 +49,7 @@ def _shape(name: str) -> Shape:
 
 
 def _is_slip(place: int, word: str, meant: str) -> bool:
-    """Tell whether a word is one slip from the meant one; `place` is its place in the name, from 0."""
+    """Return whether a word is one slip from the meant one; `place` is its place in the name, from 0."""
     if len(meant) < _SHORTEST_WORD or word.lower() == meant.lower() or word in _OWN_WORDS:
         return False
     if _has_swapped_letters(word, meant):
@@ -65,7 +65,7 @@ def _is_slip(place: int, word: str, meant: str) -> bool:
 
 
 def _has_swapped_letters(word: str, meant: str) -> bool:
-    """Tell whether two neighbouring letters have changed places, and nothing else differs."""
+    """Return whether two neighbouring letters have changed places, and nothing else differs."""
     if len(word) != len(meant):
         return False
     first = next((index for index in range(len(word)) if word[index] != meant[index]), len(word))

@@ -77,7 +77,7 @@ class Model:
     truncations: tuple[str, ...] = ()
 
     def has_ended(self, day: str) -> bool:
-        """Tell whether the model is gone on a day (YYYY-MM-DD)."""
+        """Return whether the model is gone on a day (YYYY-MM-DD)."""
         return any("" < end <= day for end in self.ends)
 
     @property
@@ -253,13 +253,13 @@ _INVENTED_NAME = re.compile(r".*(\s|non-?exist|not-?exist|invalid|nope).*", re.I
 
 
 def is_of_other_vendor(name: str) -> bool:
-    """Tell whether a model is one of another provider, by its name: `claude-sonnet-4-5`."""
+    """Return whether a model is one of another provider, by its name: `claude-sonnet-4-5`."""
     return bool(_OTHER_VENDOR.fullmatch(name))
 
 
 @lru_cache(maxsize=512)
 def is_nonexistent_model(name: str) -> bool:
-    """Tell whether the API has no such model: a refused name, another vendor's, or one like `gpt-nonexistent`.
+    """Return whether the API has no such model: a refused name, another vendor's, or one like `gpt-nonexistent`.
 
     Everything else may exist: fine-tunes, deployments, future models, names of a router (`vendor/model`).
     """

@@ -12,12 +12,12 @@ MULTI_AGENT_BETA = "responses_multi_agent=v1"
 
 
 def has_multi_agent_beta(request: Request) -> bool:
-    """Tell whether a request, or the upgrade of its connection, asks for the beta."""
+    """Return whether a request, or the upgrade of its connection, asks for the beta."""
     return MULTI_AGENT_BETA in [beta.strip() for beta in request.headers.get("openai-beta", "").split(",")]
 
 
 def enables_agents(body: Json) -> bool:
-    """Tell whether a request lets the model spawn agents."""
+    """Return whether a request lets the model spawn agents."""
     settings = body.get(MULTI_AGENT)
     return isinstance(settings, dict) and settings.get("enabled") is True
 

@@ -64,14 +64,14 @@ class Operation:
         return self.body_schema is not None or (self.is_project and self.method in ("POST", "PUT", "PATCH"))
 
     def reads_form(self, content_type: str) -> bool:
-        """Tell whether a body of this type is read as a form."""
+        """Return whether a body of this type is read as a form."""
         if not self.is_form_or_json:
             return self.is_form
         kind = content_type.partition(";")[0].strip().lower()
         return kind == FORM_TYPE if self.is_project else kind != "application/json"
 
     def is_in(self, group: str) -> bool:
-        """Tell whether the operation is one of a group: JSON_BODY, or a list of one of the three."""
+        """Return whether the operation is one of a group: JSON_BODY, or a list of one of the three."""
         return self.takes_json if group == JSON_BODY else self.cursors is not None and self.cursors.group == group
 
 

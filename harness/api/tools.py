@@ -27,7 +27,7 @@ def declared_tools(body: Json, items: Iterable[Json] | None = None) -> list[Json
 
 
 def is_deferred(tool: Json) -> bool:
-    """Tell whether a tool, or one inside it, is deferred until a tool search loads it."""
+    """Return whether a tool, or one inside it, is deferred until a tool search loads it."""
     return bool(tool.get("defer_loading")) or any(inner.get("defer_loading") for inner in _namespace_tools(tool))
 
 

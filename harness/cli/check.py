@@ -47,7 +47,7 @@ def _find_problems(file: Path) -> Iterator[str]:
 
 
 def _is_recording(text: str) -> bool:
-    """Tell whether a text is a recording, by its first members, or as `harness verify` reads the JSON of any recorder."""
+    """Return whether a text is a recording, by its first members, or as `harness verify` reads the JSON of any recorder."""
     if _IS_RECORDING.search(text):
         return True
     from harness.cassettes.format.other_recorders import parse_interactions

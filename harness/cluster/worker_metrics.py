@@ -44,7 +44,7 @@ class WorkerMetrics(Collector):
 
 
 def _counts(file: Path) -> bool:
-    """Tell whether a file, `gauge_livesum_PID.db` or `counter_PID.db`, belongs to the sums."""
+    """Return whether a file, `gauge_livesum_PID.db` or `counter_PID.db`, belongs to the sums."""
     return not file.name.startswith("gauge_live") or _is_running(int(file.stem.rpartition("_")[2]))
 
 

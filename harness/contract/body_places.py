@@ -43,7 +43,7 @@ def kind_of(value: Any) -> str:
 
 
 def is_place(text: str) -> bool:
-    """Tell whether a text is a place: names, after a dot each, with `[]` for any member of a list."""
+    """Return whether a text is a place: names, after a dot each, with `[]` for any member of a list."""
     return bool(_PLACE.fullmatch(text))
 
 

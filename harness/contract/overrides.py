@@ -57,7 +57,7 @@ class MemberCondition:
     of: str = ""
 
     def is_met(self, holder: Any, value: Any) -> bool:
-        """Tell whether a value, in the object that holds it, meets this condition."""
+        """Return whether a value, in the object that holds it, meets this condition."""
         if self.of and type_of(holder) != self.of:
             return False
         if not self.values and not self.kinds:
@@ -66,7 +66,7 @@ class MemberCondition:
         return same or kind_of(value) in self.kinds
 
     def covers(self, other: MemberCondition) -> bool:
-        """Tell whether every member that meets the other condition, at the same place, meets this one."""
+        """Return whether every member that meets the other condition, at the same place, meets this one."""
         if self.of and self.of != other.of:
             return False
         if not self.values and not self.kinds:
@@ -86,7 +86,7 @@ class Condition:
     members: tuple[MemberCondition, ...] = ()
 
     def holds(self, request: Request, models: Models, facts: Mapping[str, Any] = EMPTY_MAPPING) -> bool:
-        """Tell whether a request meets this condition.
+        """Return whether a request meets this condition.
 
         With the `facts` of a violation only those input items count that the violation names.
         """
@@ -98,7 +98,7 @@ class Condition:
         return all(self._is_anywhere(member, body) for member in self.members)
 
     def covers(self, other: Condition) -> bool:
-        """Tell whether every request that meets the other condition meets this one; False where the other names no place."""
+        """Return whether this condition holds wherever `other` does; False if `other` names no place."""
         if (self.on, self.dialect) != (other.on, other.dialect):
             return False
         if self.models and not (other.models and set(other.models) <= set(self.models)):
@@ -127,7 +127,7 @@ class Exemption:
     line: int = 0
 
     def covers(self, rule: str, facts: Mapping[str, Any], param: str | None, request: Request, models: Models) -> bool:
-        """Tell whether this exemption permits a violation of a request."""
+        """Return whether this exemption permits a violation of a request."""
         path = violation_path(facts, param)
         if rule != self.rule or normalize_path(path) != self.at:
             return False
@@ -166,7 +166,7 @@ class AddedRefusal:
         return facts
 
     def is_contradicted_by(self, taken: Exemption) -> bool:
-        """Tell whether an exemption says that the API took all requests that this entry refuses."""
+        """Return whether an exemption says that the API took all requests that this entry refuses."""
         if taken.rule != self.instead or taken.words or not taken.condition.covers(self.condition):
             return False
         return not taken.at or any(member.at == taken.at for member in self.condition.members)

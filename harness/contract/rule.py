@@ -197,11 +197,11 @@ class Rule:
         return self.doc.splitlines()[0]
 
     def covers(self, operation: str) -> bool:
-        """Tell whether `on` names this operation."""
+        """Return whether `on` names this operation."""
         return matches_operation(self.on, operation)
 
     def may_apply(self, found: Set[bytes | str]) -> bool:
-        """Tell whether a request with these words (as bytes) and types of items may violate the rule."""
+        """Return whether a request with these words (as bytes) and types of items may violate the rule."""
         words = [word.encode() for word in self.mentions]
         return (not words or not found.isdisjoint(words)) and (not self.items or not found.isdisjoint(self.items))
 
@@ -220,7 +220,7 @@ RULES: Registry[Rule] = Registry("rule")
 
 
 def matches_operation(on: Iterable[str], operation: str) -> bool:
-    """Tell whether one of these operation ids, patterns of ids or groups of operations stands for an operation."""
+    """Return whether one of these operation ids, patterns of ids or groups of operations stands for an operation."""
     known = OPERATIONS.get(operation)
     return any(fnmatchcase(operation, pattern) or (known is not None and known.is_in(pattern)) for pattern in on)
 

@@ -95,12 +95,12 @@ def plan_rules_about_input(request: Request, world: Any, *, is_list: bool) -> Ru
 
 
 def is_about_input(rule: Rule) -> bool:
-    """Tell whether a rule may decide differently about two requests that differ by their `input` alone."""
+    """Return whether a rule may decide differently about two requests that differ by their `input` alone."""
     return rule.reads is None or not all(map(_is_shared, rule.reads))
 
 
 def _is_shared(name: str) -> bool:
-    """Tell whether requests that differ by their `input` alone share what a rule reads."""
+    """Return whether requests that differ by their `input` alone share what a rule reads."""
     if name.startswith("request.headers.") or name in SHARED_FACTS:
         return True
     return "." not in name and name not in ("input", "transcript")

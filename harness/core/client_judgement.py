@@ -30,7 +30,7 @@ class AllowedMistakes:
         self._last = _last_number(self._journal)
 
     def permits(self, mistake: str, exchange: int) -> bool:
-        """Tell whether a mistake is one of these, and was made meanwhile."""
+        """Return whether a mistake is one of these, and was made meanwhile."""
         return mistake in self.ids and self._first <= exchange and (self._last is None or exchange <= self._last)
 
 

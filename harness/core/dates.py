@@ -50,7 +50,7 @@ def parse_as_of(text: object, option: str = "as_of") -> str:
 
 
 def is_day(text: str) -> bool:
-    """Tell whether a text is a day: YYYY-MM-DD."""
+    """Return whether a text is a day: YYYY-MM-DD."""
     return len(text) == 10 and bool(_find_day(text))
 
 
@@ -102,12 +102,12 @@ def day_of_recording(date: str) -> str:
 
 
 def is_valid_on(day: str, since: str, until: str) -> bool:
-    """Tell whether something is valid on a day."""
+    """Return whether something is valid on a day."""
     return since <= day and (not until or day[: len(until)] <= until)
 
 
 def is_uncertain_on(day: str, since: str, until: str) -> bool:
-    """Tell whether a day lies in the month or the year in which something changed, of which the day is not known."""
+    """Return whether a day lies in the month or the year in which something changed, of which the day is not known."""
     return any(len(limit) < len(day) and day.startswith(limit) for limit in (since, until) if limit)
 
 

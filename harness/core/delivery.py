@@ -85,7 +85,7 @@ class Pause(Fault):
             raise ScriptError("pause: it does not say how long. Give seconds=0.05, or until=Gate().")
 
     def applies_at(self, sent: int) -> bool:
-        """Tell whether the answer pauses when this many events have been sent."""
+        """Return whether the answer pauses when this many events have been sent."""
         return self.after is None or self.after == sent
 
 
@@ -153,5 +153,5 @@ DISCONNECT_AT_END = Delivery(disconnects=True)
 
 
 def is_non_negative_number(value: Any) -> bool:
-    """Tell whether a value is a finite number, 0 or more."""
+    """Return whether a value is a finite number, 0 or more."""
     return isinstance(value, int | float) and not isinstance(value, bool) and 0 <= value < float("inf")

@@ -33,7 +33,7 @@ class OnDisk:
     read_part: Callable[[int, int], bytes]
 
     def __str__(self) -> str:
-        """Tell the size, where the bytes would be shown."""
+        """Show the size in place of the bytes."""
         return f"({self.size} bytes)"
 
     def read(self) -> bytes:

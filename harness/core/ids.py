@@ -23,7 +23,7 @@ _CHUNKS = 32
 
 
 def is_project_id(id: str) -> bool:
-    """Tell whether an id has the form of those that a Foundry project makes."""
+    """Return whether an id has the form of those that a Foundry project makes."""
     return _PROJECT_ID.fullmatch(id) is not None
 
 

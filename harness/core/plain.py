@@ -16,7 +16,7 @@ class Dumpable(Protocol):
 
 
 def is_model(value: Any) -> bool:
-    """Tell whether a value is an object that dumps itself, as those of pydantic and the SDKs do; a class does not count."""
+    """Return whether a value is a model instance that dumps itself, as pydantic's and the SDKs' do; classes do not count."""
     return callable(getattr(type(value), "model_dump", None))
 
 

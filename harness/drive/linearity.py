@@ -100,7 +100,7 @@ def _is_client_item(item: Json) -> bool:
 
 
 def _is_empty(item: Json) -> bool:
-    """Tell whether an item is a message without text, file or image."""
+    """Return whether an item is a message without text, file or image."""
     if item.get("type", "message") != "message" or "role" not in item:
         return False
     content = item.get("content")

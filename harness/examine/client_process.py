@@ -142,7 +142,7 @@ class ClientProcess:
         return line.decode("utf-8", "replace")
 
     def _last_words(self) -> str:
-        """Tell the exit code of a process that has ended, and its last words on stderr."""
+        """Describe how a process ended: its exit code and the last lines of stderr."""
         with suppress(subprocess.TimeoutExpired):
             self._process.wait(1)
         self._errors.seek(0, os.SEEK_END)

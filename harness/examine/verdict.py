@@ -64,7 +64,7 @@ def _describe_outcome(outcome: Outcome, exchanges: Sequence[Exchange]) -> str:
 
 
 def _is_whole(exchange: Exchange) -> bool:
-    """Tell whether an answer came to its end: a stream of responses with its final event, nothing cut."""
+    """Return whether an answer came to its end: a stream of responses with its final event, nothing cut."""
     answer = exchange.answer
     if answer.disconnection:
         return False

@@ -61,7 +61,7 @@ def refusal_causes(
 
 
 def unasked_causes(world: World, losses: Sequence[Lost]) -> list[Cause]:
-    """Explain the refusals that nobody asked for; the first ones say how to expect or allow all of them."""
+    """Explain the unexpected refusals; the first ones say how to expect or allow all of them."""
     if not (unasked := [exchange for exchange in world.refusals.unasked if not _asks_for_other_server(exchange)]):
         return []
     rules = list(dict.fromkeys(exchange.answer.rule or "" for exchange in unasked))
@@ -123,7 +123,7 @@ def _advise(rule: Rule, exchange: Exchange, models: Models) -> str:
 
 
 def is_account_rule(rule: str) -> bool:
-    """Tell whether a rule refuses only because of the account that a test has set up: quotas, scopes, outages."""
+    """Return whether a rule refuses only because of the account that a test has set up: quotas, scopes, outages."""
     return rule in RULES and LIMITED_ACCOUNT in RULES[rule].when
 
 

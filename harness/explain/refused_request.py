@@ -127,7 +127,7 @@ class _RefusedRequest:
         return f"{where}; {rule.summary}" if rule and rule.id not in PAIRING_RULES else where
 
     def _is_at_item_of(self, lost: Lost) -> bool:
-        """Tell whether the error points to the same input item as a loss."""
+        """Return whether the error points to the same input item as a loss."""
         here, there = _INPUT_ITEM.match(self.param), _INPUT_ITEM.match(lost.at)
         return bool(here and there and here[0] == there[0])
 

@@ -46,7 +46,7 @@ def resolve_path(body: Any, path: str) -> tuple[str, Any, str]:
 
 
 def _holds(value: Any, names: Collection[str]) -> bool:
-    """Tell whether a value contains one of the names, as a string or as the name of a member."""
+    """Return whether a value contains one of the names, as a string or as the name of a member."""
     if isinstance(value, str):
         return value in names
     if isinstance(value, dict):

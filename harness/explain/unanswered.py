@@ -77,12 +77,12 @@ def changed_lines(diff: Sequence[str]) -> list[str]:
 
 
 def has_problem(world: World, exchange: Exchange) -> bool:
-    """Tell whether the harness could not answer the request of an exchange."""
+    """Return whether the harness could not answer the request of an exchange."""
     return any(is_same_request(exchange, request) for request, _ in world.problems)
 
 
 def is_same_request(exchange: Exchange, request: Request) -> bool:
-    """Tell whether an exchange belongs to a request, or to the WebSocket event that holds the request."""
+    """Return whether an exchange belongs to a request, or to the WebSocket event that holds the request."""
     return exchange.request is request or (request.raw != b"" and exchange.request.raw is request.raw)
 
 

@@ -101,7 +101,7 @@ def _claim_cause(claim: PathClaim) -> Cause:
 
 
 def _dropped_world_cause() -> Cause:
-    """Say that the server has dropped an earlier World of this key: nobody can judge it."""
+    """Report that the server has dropped an earlier World of this key, which can no longer be judged."""
     return Cause(
         "The server had dropped what this key did before, to keep no more Worlds than its limit, as a worker had ended, or "
         "as its store had lost it; nothing of it is judged.",

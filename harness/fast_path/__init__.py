@@ -8,5 +8,5 @@ from functools import cache
 
 @cache
 def is_enabled() -> bool:
-    """Tell whether the fast path is on, which the environment decides when a process starts."""
+    """Return whether the fast path is on, which the environment decides when a process starts."""
     return os.environ.get("HARNESS_FAST_PATH") != "0"

@@ -36,7 +36,7 @@ class JoinedWrites:
         return self._size + self._transport.get_write_buffer_size()
 
     def is_closing(self) -> bool:
-        """Tell whether the transport is closed or about to be."""
+        """Return whether the transport is closed or about to be."""
         return self._transport.is_closing()
 
     def close(self) -> None:

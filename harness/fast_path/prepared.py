@@ -57,7 +57,7 @@ class SplitBody(NamedTuple):
         return self.before, self.after
 
     def is_certain_in(self, body: Json) -> bool:
-        """Tell whether the text is the `input` of the body that this is, and so of each with the same around a text.
+        """Return whether the text is the `input` of the body that this is, and so of each with the same around a text.
 
         Without a backslash each quotation mark begins or ends a text, and no inner object has an `"input"`, too.
         """
@@ -103,7 +103,7 @@ class Prepared(NamedTuple):
     as_of: str
 
     def holds_in(self, world: Any) -> bool:
-        """Tell whether the same is decided in this World."""
+        """Return whether the same is decided in this World."""
         if world.overrides is not None or self.models is not world.models or self.as_of != world.as_of:
             return False
         return self.account is world.account or self.account == world.account
@@ -251,7 +251,7 @@ class PreparedRequests:
 
 
 def _names_stored(prompt: Prompt) -> bool:
-    """Tell whether a request names a response, a conversation or an item that is stored."""
+    """Return whether a request names a response, a conversation or an item that is stored."""
     body, given = prompt.body, prompt.body["input"]
     if body.get("previous_response_id") is not None or body.get("conversation") is not None:
         return True
@@ -259,7 +259,7 @@ def _names_stored(prompt: Prompt) -> bool:
 
 
 def _reads_world(rule: Rule) -> bool:
-    """Tell whether a rule reads something of the World that other requests may change."""
+    """Return whether a rule reads something of the World that other requests may change."""
     return rule.reads is None or any(name.startswith("world") and name not in SHARED_FACTS for name in rule.reads)
 
 
@@ -281,7 +281,7 @@ def _with_content(request: Request, headers: Mapping[str, str], body: Any, raw: 
 
 
 def _is_like(request: Request, place: ApiPath, headers: Mapping[str, str]) -> bool:
-    """Tell whether a POST to a place is read and checked like this one, but for its body."""
+    """Return whether a POST to a place is read and checked like this one, but for its body."""
     is_same = headers is request.headers or _decisive(headers) == _decisive(request.headers)
     return is_same and place == (request.dialect, request.root, request.path)
 

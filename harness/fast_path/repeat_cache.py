@@ -33,7 +33,7 @@ class RepeatCache(Generic[K, V]):
         return found[0]
 
     def has_seen(self, key: K) -> bool:
-        """Tell whether a key came before, as far as is remembered; from now on it did."""
+        """Return whether a key came before, as far as is remembered; from now on it did."""
         if hash(key) in self._seen:
             return True
         if len(self._seen) >= MAX_SEEN:

@@ -143,7 +143,7 @@ def insert_event(turn: Any, event: Mapping[str, Any], *, after: int = 2) -> Any:
 
 
 def add_members(turn: Any, members: Mapping[str, Any]) -> Any:
-    """Add members that nobody knows to the response, items, parts and events of a turn."""
+    """Add unknown members to the response, items, parts and events of a turn."""
     return add_line(turn, AddMembers(members))
 
 
@@ -259,7 +259,7 @@ def find_cut(turn: Sequence[TurnLine]) -> Cut | None:
 
 
 def ends_early(turn: Sequence[TurnLine]) -> bool:
-    """Tell whether the answer to a turn breaks off before its end."""
+    """Return whether the answer to a turn breaks off before its end."""
     return any(isinstance(line, Cut | EndOfStream | ErrorInStream) for line in turn)
 
 

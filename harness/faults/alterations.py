@@ -52,7 +52,7 @@ class InsertEvent(Alteration):
 
 @dataclass(frozen=True, slots=True)
 class AddMembers(Alteration):
-    """Members that nobody knows, in the response, in each of its items and parts, and in every event."""
+    """Adds unknown members to the response, to each of its items and parts, and to every event."""
 
     members: Mapping[str, Any]
 

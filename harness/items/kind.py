@@ -230,7 +230,7 @@ def output_of_call(type: str) -> str:
 
 
 def has_listed_status(type: str) -> bool:
-    """Tell whether a list of input items shows a `status` for this type even if the client has omitted it."""
+    """Return whether a list of input items shows a `status` for this type even if the client has omitted it."""
     declared = ITEMS.get(type) or INPUT_ITEMS.get(type)
     return declared is not None and declared.listed_status
 

@@ -175,7 +175,7 @@ def _change_reasons(sdk_version: str, now: str, header: CassetteHeader) -> Itera
 
 
 def _is_named(file: Path, sources: ProjectSources) -> bool:
-    """Tell whether a cassette is a rule's, or a source file of the project names it."""
+    """Return whether a cassette is a rule's, or a source file of the project names it."""
     name = cassette_name(file)
     if dialect_of_rules(file):
         return name in RULES
@@ -214,7 +214,7 @@ class ProjectSources:
     root: Path
 
     def has_word(self, word: str) -> bool:
-        """Tell whether a source file has this word."""
+        """Return whether a source file has this word."""
         return bool(word) and self._count(word, rf"(?<![\w-]){re.escape(word)}(?![\w-])") > 0
 
     def count_marks(self, cassette: Path) -> int:
@@ -222,7 +222,7 @@ class ProjectSources:
         return self._count(cassette.stem, rf"mark\.cassette\(\s*{_quoted(cassette)}")
 
     def is_named_elsewhere(self, cassette: Path) -> bool:
-        """Tell whether the sources quote the name of a cassette outside of marks, too."""
+        """Return whether the sources quote the name of a cassette outside of marks, too."""
         return self._count(cassette.stem, _quoted(cassette)) > self.count_marks(cassette)
 
     def _count(self, word: str, pattern: str) -> int:

@@ -103,5 +103,5 @@ def _is_for_other_provider(rule: Rule, steps: Sequence[Case], dialect: str) -> b
 
 
 def is_socket_event(case: Case) -> bool:
-    """Tell whether a step is sent over a WebSocket."""
+    """Return whether a step is sent over a WebSocket."""
     return (case.on or CREATE_RESPONSE).startswith("WS ")

@@ -79,7 +79,7 @@ def cut_body(seen: Seen) -> Any:
 
 
 def _is_named(name: str, seen: Seen) -> bool:
-    """Tell whether the error of either side names a member."""
+    """Return whether the error of either side names a member."""
     texts = [str(seen.error.get("param")), str(seen.error.get("message"))]
     if seen.violation:
         texts += [str(seen.violation.error.param), seen.violation.error.message]

@@ -86,7 +86,7 @@ def derive_overrides(
 
 
 def is_worse(verdict: VerdictKind | None, before: VerdictKind | None) -> bool:
-    """Tell whether recording and mock disagree more than before: a refusal in other words is nearer than none."""
+    """Return whether recording and mock disagree more than before: a refusal in other words is nearer than none."""
     return _BADNESS.get(verdict, 0) > _BADNESS.get(before, 0)
 
 

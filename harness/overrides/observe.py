@@ -155,7 +155,7 @@ def _collect_atoms(value: Any, path: str, found: dict[tuple[str, Any], None]) ->
 
 
 def is_name(value: Any) -> bool:
-    """Tell whether a value is a name, as of a type or an effort: no prose, no id, no number of its own."""
+    """Return whether a value is a name, as of a type or an effort: no prose, no id, no number of its own."""
     return value is None or isinstance(value, bool) or (isinstance(value, str) and bool(_NAME.fullmatch(value)))
 
 

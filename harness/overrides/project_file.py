@@ -145,7 +145,7 @@ def merge_overrides(old: Overrides, new: Overrides, judged: Iterable[str]) -> tu
 
 
 def _is_overruled(old: AnyEntry, new: Overrides) -> bool:
-    """Tell whether newer recordings contradict or repeat an entry for all requests that it is about."""
+    """Return whether newer recordings contradict or repeat an entry for all requests that it is about."""
     if isinstance(old, Exemption):
         return any(refusal.is_contradicted_by(old) for refusal in new.refusals)
     if isinstance(old, AddedMember):
@@ -204,7 +204,7 @@ class _ContractDumper(getattr(yaml, "CSafeDumper", yaml.SafeDumper)):  # type: i
     """Writes no aliases."""
 
     def ignore_aliases(self, _: Any) -> bool:
-        """Tell whether a value is written out again where it stands twice."""
+        """Return whether a value is written out again where it stands twice."""
         return True
 
 

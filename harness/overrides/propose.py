@@ -139,7 +139,7 @@ def propose_exemption(group: Sequence[Seen]) -> Proposal:
 
 
 def is_about_model(violation: Violation) -> bool:
-    """Tell whether a violation may concern some models alone."""
+    """Return whether a violation may concern some models alone."""
     rule = violation.rule
     if rule.area in ("tools", "text"):
         return "model" in rule.error.message or "model" in violation.facts
@@ -147,7 +147,7 @@ def is_about_model(violation: Violation) -> bool:
 
 
 def _is_about_items(at: str, value: Any) -> bool:
-    """Tell whether a violation is about items somewhere in the request, or about all of it, rather than about one member."""
+    """Return whether a violation concerns items somewhere in the request, or the whole request, rather than one member."""
     return at in WHOLE_PLACES and not (at and kind_of(value) in ("absent", "null", "text"))
 
 
@@ -210,7 +210,7 @@ def refusal_key(seen: Seen) -> tuple[Any, ...] | None:
 
 
 def is_about_kind(error: Mapping[str, Any]) -> bool:
-    """Tell whether a recorded error is about the member or the kind of its value, whatever it holds."""
+    """Return whether a recorded error is about the member or the kind of its value, whatever it holds."""
     return error.get("code") in KIND_CODES or bool(re.match("(Unknown|Unsupported) parameter", str(error["message"])))
 
 
@@ -282,7 +282,7 @@ def _refused_members(group: Sequence[Seen]) -> tuple[MemberCondition, ...]:
 
 
 def may_reason(family: str) -> bool:
-    """Tell whether a family of models may reason: it does, or it is not known."""
+    """Return whether a family of models may reason: it does, or it is not known."""
     found = MODELS.find(family)
     return found is None or found.reasons is not False
 

@@ -118,7 +118,7 @@ def pytest_itemcollected(item: pytest.Item) -> None:
 
 
 def is_played_as_script(item: pytest.Item) -> bool:
-    """Tell whether the answers of a test's cassette are the script of its mock; not when it is recorded."""
+    """Return whether the answers of a test's cassette are the script of its mock; not when it is recorded."""
     marker = item.get_closest_marker("cassette")
     if not marker or marker.kwargs.get("as_script") is not True:
         return False
@@ -326,7 +326,7 @@ def _record_mode(config: pytest.Config, path: Path) -> CassetteMode:
 
 
 def _is_recorded_in_run(path: Path, config: pytest.Config) -> bool:
-    """Tell whether an earlier test of the run has recorded the cassette, possibly in another process."""
+    """Return whether an earlier test of the run has recorded the cassette, possibly in another process."""
     return path.exists() and path.stat().st_mtime >= config.stash[_STARTED_STASH_KEY]
 
 

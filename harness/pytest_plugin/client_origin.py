@@ -50,7 +50,7 @@ def asking_frames() -> list[FrameType]:
 
 
 def is_of_project(file: str | None) -> bool:
-    """Tell whether a file is neither of Python, nor of an installed package, nor of the harness."""
+    """Return whether a file is neither of Python, nor of an installed package, nor of the harness."""
     return bool(file) and not str(file).startswith(("<", *_FOREIGN))
 
 
@@ -89,7 +89,7 @@ def trace_key(key: str, root: str) -> tuple[list[str], list[str]]:
 
 
 def _is_in_http(stack: Sequence[FrameType]) -> bool:
-    """Tell whether a thread waits for an answer in a library for HTTP."""
+    """Return whether a thread waits for an answer in a library for HTTP."""
     waiting = itertools.takewhile(lambda frame: not is_of_project(frame.f_code.co_filename), stack)
     return any(str(frame.f_globals.get("__name__")).startswith(_HTTP_MODULES) for frame in waiting)
 
@@ -211,7 +211,7 @@ def _function_at(file: str, number: int) -> str:
 
 
 def _is_placeholder(node: ast.AST) -> bool:
-    """Tell whether a statement only prepares a name: `client = None`."""
+    """Return whether a statement only prepares a name: `client = None`."""
     return isinstance(node, ast.Assign) and isinstance(node.value, ast.Constant)
 
 

@@ -113,7 +113,7 @@ def _ask(server: Server, request: Any, origin: str) -> Answer | None:
 
 
 def _is_plain_world(server: Server, headers: dict[str, str]) -> bool:
-    """Tell whether the World of a request answers at once, and runs no function of the test meanwhile."""
+    """Return whether the World of a request answers at once, and runs no function of the test meanwhile."""
     world = server.api.world_of(headers)
     if world is None or world.routed or world.mcp_servers or world.webhooks:
         return False

@@ -109,7 +109,7 @@ def _fail_for_refused(item: pytest.Item, *, swallowed: bool) -> Generator[None, 
 
 
 def is_live_api_refused(item: pytest.Item) -> bool:
-    """Tell whether a test has asked the live API."""
+    """Return whether a test has asked the live API."""
     return bool(item.stash.get(_REFUSED_STASH_KEY, None))
 
 

@@ -114,7 +114,7 @@ def _add_section_hint(error: BaseException) -> None:
 
 
 def may_come_of_silence(call: pytest.CallInfo[None]) -> bool:
-    """Tell whether a failure may come of a client that asked nobody: an assertion's, or one of a library that asks."""
+    """Return whether a client that sent no request may have caused a failure: an assertion's, or an HTTP library's."""
     error = call.excinfo.value if call.excinfo else None
     if error is None or isinstance(error, AssertionError):
         return True

@@ -182,7 +182,7 @@ class _LateRequests:
         return any(is_refused_by(exchange, text) for text in allowed)
 
     def _is_unasked(self, late: _Late) -> bool:
-        """Tell whether neither a test has caught a request, nor the failure of one has told it."""
+        """Return whether neither a test has caught a request, nor the failure of one has told it."""
         world = late.world
         return world is None or not (
             any(world is told for told in self._told) or world.refusals.is_asked(late.stray.answer)

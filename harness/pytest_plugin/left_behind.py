@@ -91,5 +91,5 @@ def _command_of(process: Path, address: str) -> str:
 
 
 def _has_ended(process: Path) -> bool:
-    """Tell whether a program has ended and nobody has taken its exit code: then it has no command line any more."""
+    """Return whether a process is a zombie: it has ended, its exit code was not collected, and it has no command line."""
     return (process / "stat").read_text().rpartition(")")[2].split()[0] in "ZX"

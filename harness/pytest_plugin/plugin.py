@@ -256,7 +256,7 @@ def find_losses(node: pytest.Item, world: World, strict: bool, *, accepted_only:
 
 
 def _count_problems(world: World) -> int:
-    """How many requests were not answered or refused although nobody asked for it, and what a client shows otherwise."""
+    """Count the requests without a turn, the unexpected refusals and the other mistakes of a client."""
     refused = len(world.refusals.unasked) + len(world.refusals.unasked_strays)
     return len(world.shown_otherwise) + len(world.problems) + refused
 
@@ -266,7 +266,7 @@ def _is_unused_fatal(node: pytest.Item) -> bool:
 
 
 def _is_showing_judged(node: pytest.Item) -> bool:
-    """Tell whether a difference between what a client shows and what was said fails a test."""
+    """Return whether a difference between what a client shows and what was said fails a test."""
     return bool(read_marker_options(node)["losses"] != "allow")
 
 

@@ -59,7 +59,7 @@ class TraceWriter:
         self._began = time.time()
 
     def wants(self, outcome: str) -> bool:
-        """Tell whether a test that ended so gets a trace."""
+        """Return whether a test that ended so gets a trace."""
         return self.mode == "all" or (self.mode == "failed" and outcome in FAILED)
 
     def write(self, item: pytest.Item, case: ReportCase, world: World) -> dict[str, Any]:

@@ -53,12 +53,12 @@ def find_unplayed(item: pytest.Item, session: CassetteSession) -> Cause | None:
 
 
 def _is_marked_itself(item: pytest.Item) -> bool:
-    """Tell whether the mark stands on this very function."""
+    """Return whether the mark stands on this very function."""
     return next(node for node, _ in item.iter_markers_with_node("cassette")) is item
 
 
 def _is_of_this_test_alone(item: pytest.Item, path: Path) -> bool:
-    """Tell whether the function runs once, and no other source names the cassette."""
+    """Return whether the function runs once, and no other source names the cassette."""
     from harness.live import inventory
 
     if hasattr(item, "callspec"):

@@ -102,7 +102,7 @@ def percent_covered(hit: frozenset[str], of: frozenset[str]) -> int:
 
 
 def has_coverage(hit: frozenset[str], of: frozenset[str], least: float) -> bool:
-    """Tell whether at least `least` per cent are covered."""
+    """Return whether at least `least` per cent are covered."""
     return 100 * len(hit & of) >= least * len(of)
 
 

@@ -1,4 +1,4 @@
-"""Who is told of what a mock does: of each answer, of requests without a World, of Worlds that are judged or closed."""
+"""Observers of a mock: they are notified of each answer, of requests without a World, of Worlds judged or closed."""
 
 from __future__ import annotations
 
@@ -66,42 +66,42 @@ class ApiObservers(ApiObserver):
         self.least_status = NOBODY
 
     def add(self, observer: ApiObserver) -> None:
-        """Tell an observer from now on."""
+        """Register an observer."""
         self.all = [*self.all, observer]
         self.least_status = min(self.least_status, observer.least_status)
 
     def remove(self, observer: ApiObserver) -> None:
-        """Tell an observer no more."""
+        """Remove an observer."""
         self.all = [left for left in self.all if left is not observer]
         self.least_status = min((left.least_status for left in self.all), default=NOBODY)
 
     def on_answer(self, answered: AnsweredRequest) -> None:
-        """Tell of an answer those that hear of its status."""
+        """Notify the observers that listen for answers of this status."""
         for observer in self.all:
             if answered.answer.status >= observer.least_status:
                 observer.on_answer(answered)
 
     def on_stray(self, stray: Stray) -> None:
-        """Tell of a request without a World."""
+        """Notify the observers of a request without a World."""
         for observer in self.all:
             observer.on_stray(stray)
 
     def on_judged(self, mock: Mock, permitted: Permitted) -> None:
-        """Tell of a World that is judged."""
+        """Notify the observers that a World is judged."""
         for observer in self.all:
             observer.on_judged(mock, permitted)
 
     def on_opened(self, world: World) -> None:
-        """Tell of a new World."""
+        """Notify the observers of a new World."""
         for observer in self.all:
             observer.on_opened(world)
 
     def on_changed(self, world: World, what: str) -> None:
-        """Tell of a World that is changed."""
+        """Notify the observers that a World has changed."""
         for observer in self.all:
             observer.on_changed(world, what)
 
     def on_closed(self, world: World) -> None:
-        """Tell of a World that is closed."""
+        """Notify the observers that a World is closed."""
         for observer in self.all:
             observer.on_closed(world)

@@ -154,7 +154,7 @@ class App:
 
 
 def needs_asgi(path: str, headers: Mapping[str, str]) -> bool:
-    """Tell whether a POST has a form or is for the control plane."""
+    """Return whether a POST has a form or is for the control plane."""
     return path.startswith(CONTROL_ROOT) or headers.get("content-type", "").startswith(multipart.CONTENT_TYPE)
 
 

@@ -89,7 +89,7 @@ def _show_refusal(mock: Mock, client: OpenAI) -> Iterator[Text]:
 
 
 def exchange_line(exchange: Exchange) -> Text:
-    """Describe an exchange in one line: number, status, who was asked what, and what came back."""
+    """Describe an exchange in one line: number, status, agent, request and answer."""
     request, refused = exchange.request, exchange.status >= 400
     agent = {PLANNER_INSTRUCTIONS: "planner", OPS_INSTRUCTIONS: "ops"}.get(
         condition_value(request, "instructions").strip(), "client"

@@ -1,4 +1,4 @@
-"""Requests that wait until somebody says what the model answers, in place of the script."""
+"""Requests on hold: a person decides what the model answers, in place of the script."""
 
 from __future__ import annotations
 

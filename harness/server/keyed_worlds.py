@@ -29,7 +29,7 @@ MAX_CLOSED = 10_000
 
 
 def opens_world(key: str, dialect: str, keys: Container[str] | None) -> bool:
-    """Tell whether a key leads to a World of its own; `keys` are the only ones that do, None all of the right form."""
+    """Return whether a key leads to a World of its own; `keys` are the only ones that do, None all of the right form."""
     own = dialect != OPENAI or (key.startswith(KEY_PREFIX) and key != KEY_PREFIX)
     return own if keys is None else key in keys
 

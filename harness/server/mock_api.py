@@ -82,7 +82,7 @@ class MockApi(KeyedWorlds):
         self._admit = self._prepared.admit if self._prepared else admit
 
     def takes_form(self, method: str, path: str) -> bool:
-        """Tell whether the body of such a request is a form; `path` is the whole path."""
+        """Return whether the body of such a request is a form; `path` is the whole path."""
         place = parse_api_path(path, self.dialect)
         operation, _, _ = find_operation(method, place.endpoint_path, place.root) if place.root else (None, {}, False)
         return operation is not None and operation.is_form

@@ -175,7 +175,7 @@ def _think(reading: Reading) -> list[Item]:
 
 
 def _is_compaction_due(reading: Reading) -> bool:
-    """Tell whether the tokens since the last compaction reach the threshold of the request."""
+    """Return whether the tokens since the last compaction reach the threshold of the request."""
     managed = (entry for entry in reading.body.get("context_management") or () if entry.get("type") == "compaction")
     threshold = next((entry.get("compact_threshold") for entry in managed), None)
     if threshold is None or reading.transcript.tokens < int(threshold):

@@ -46,7 +46,7 @@ _CONTAINERS = ("container_auto", "container_reference")
 
 
 def needs_client(turn: Sequence[Item]) -> bool:
-    """Tell whether a turn ends here, for the client to act."""
+    """Return whether a turn ends here, for the client to act."""
     last = turn[-1]
     own = last.type in CLIENT_CALL_NAMES and last.members.get("execution") != "server"
     return own or last.type == "mcp_approval_request"
@@ -138,7 +138,7 @@ def page_of(site: str) -> str:
 
 
 def is_client_search(tool: Json) -> bool:
-    """Tell whether a tool is a `tool_search` that the client executes."""
+    """Return whether a tool is a `tool_search` that the client executes."""
     return tool["type"] == "tool_search" and tool.get("execution") == "client"
 
 

@@ -47,7 +47,7 @@ def required_mode(choice: str | Json) -> str:
 
 
 def _is_chosen(tool: Json, choice: Json) -> bool:
-    """Tell whether an entry of a choice names a tool; beside a server `name` is a tool of the server."""
+    """Return whether an entry of a choice names a tool; beside a server `name` is a tool of the server."""
     if _VERSION.sub("", tool["type"]) != _VERSION.sub("", str(choice.get("type", tool["type"]))):
         return False
     members = ("server_label",) if tool["type"] == "mcp" else ("name",)

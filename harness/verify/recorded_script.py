@@ -120,7 +120,7 @@ def _add_turn(script: RecordedScript, interaction: Interaction, what: str) -> No
 
 
 def _is_refused_again(script: RecordedScript, interaction: Interaction) -> bool:
-    """Tell whether a rule refuses such a request again, whatever the account is; the refusal is expected then."""
+    """Return whether a rule refuses such a request again, whatever the account is; the refusal is expected then."""
     if interaction.status in ACCOUNT_STATUSES or interaction.status >= 500:
         return False
     rule = next(match_rules(interaction.status, _recorded_error(interaction)), None)

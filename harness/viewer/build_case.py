@@ -161,7 +161,7 @@ def _marked_by_exchange(world: World, findings: Sequence[ReportFinding]) -> Mapp
 
 
 def _causes_and_consequences(head: CaseHead, judged: JudgedCase, pool: Pool) -> tuple[list[ShownCause], list[str]]:
-    """Tell why a case failed, and what only followed: the error of the test, turns that nobody took."""
+    """Return why a case failed, then the consequences: the test's own error, turns that no request took."""
     if head.outcome in PASSED_OUTCOMES or head.outcome == "skipped":
         return [], []
     unexpected = [finding for finding in judged.findings if not finding.expected]
@@ -194,7 +194,7 @@ def _clean_cause(cause: ShownCause, pool: Pool) -> ShownCause:
 
 
 def _show_waiting(root: str, route: Route | RoutedPath, turn: Any, pool: Pool) -> WaitingTurn:
-    """Show a turn that nobody took, with the line where it was scripted."""
+    """Show a turn that no request took, with the line where it was scripted."""
     scripted = zip(route.turns, route.places, strict=False) if isinstance(route, Route) else ()
     place = next((places[0] for waiting, places in scripted if waiting is turn), None)
     where = (pool.label(relative_path(place.file, root)), place.line) if place else ()

@@ -72,7 +72,7 @@ def show_events(exchange: Exchange, world: World, pool: Pool) -> Iterator[Stream
 
 
 def is_measured(seen: EdgeTimes | None) -> TypeGuard[EdgeTimes]:
-    """Tell whether an answer went to a socket, so that each of its events has a time; a recording has its own times."""
+    """Return whether an answer went to a socket, so that each of its events has a time; a recording has its own times."""
     return seen is not None and seen.connection > 0
 
 

@@ -181,13 +181,13 @@ def _replace(elements: list[_Element], index: int, mark: str, number: int, was: 
 
 
 def _is_named(item: Json, finding: ReportFinding) -> bool:
-    """Tell whether the message of a finding names a call."""
+    """Return whether the message of a finding names a call."""
     id = client_call_id(item)
     return bool(id) and id in finding.message
 
 
 def _may_be_the_same(original: Mapping[str, Any], item: Json) -> bool:
-    """Tell whether an item may be an original that a client has changed."""
+    """Return whether an item may be an original that a client has changed."""
     original = dict(original)
     if item_type(original) != item_type(item) or original.get("role") != item.get("role"):
         return False

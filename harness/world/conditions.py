@@ -59,7 +59,7 @@ def _answered_calls(items: Sequence[Json]) -> Iterator[str]:
 
 
 def is_matcher(name: str, wanted: Any) -> bool:
-    """Tell whether a condition can look for this: a text, a compiled pattern of text, a function; names of tools."""
+    """Return whether a condition can look for this: a text, a compiled pattern of text, a function; names of tools."""
     if isinstance(wanted, Pattern):
         return isinstance(wanted.pattern, str)
     is_names = isinstance(wanted, list | tuple | set | frozenset) and all(isinstance(entry, str) for entry in wanted)
@@ -67,7 +67,7 @@ def is_matcher(name: str, wanted: Any) -> bool:
 
 
 def is_match(name: str, wanted: Matcher, actual: Any) -> bool:
-    """Tell whether the value of a request meets a condition.
+    """Return whether the value of a request meets a condition.
 
     A string is looked for without regard to case (`model`: a shell pattern), a compiled pattern is searched for, a
     function decides by itself; for `tools` every wanted name must be declared, a pattern must match one.

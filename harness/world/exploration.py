@@ -48,7 +48,7 @@ class Exploration(str):
     changed: Sequence[ChangedResult]
 
     def __new__(cls, tried: int, changed: Sequence[ChangedResult]) -> Exploration:
-        """Tell what was found."""
+        """Describe what the exploration found."""
         kinds = "1 kind changes" if len(changed) == 1 else f"{len(changed)} kinds change"
         told = "\n".join([f"{pluralize(tried, 'variation')} tried, {kinds} the result", *map(str, changed)])
         found = super().__new__(cls, told)

@@ -150,7 +150,7 @@ class McpServers:
         return ()
 
     def _is_undecided(self, item: Item) -> bool:
-        """Tell whether a script leaves the result of a call to the server."""
+        """Return whether a script leaves the result of a call to the server."""
         members = item.members
         if item.type != MCP_CALL or members["server_label"] not in self._servers:
             return False
@@ -174,12 +174,12 @@ def _is_call(line: TurnLine) -> bool:
 
 
 def _is_fault(step: PlannedLine) -> bool:
-    """Tell whether a line is a fault of this response: such a line is never held back."""
+    """Return whether a line is a fault of this response: such a line is never held back."""
     return isinstance(step, Fault)
 
 
 def _needs_client(step: PlannedLine) -> bool:
-    """Tell whether a response ends here, for the client to act."""
+    """Return whether a response ends here, for the client to act."""
     if not isinstance(step, Item):
         return False
     return step.type == APPROVAL_REQUEST or (

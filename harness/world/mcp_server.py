@@ -124,7 +124,7 @@ def _tool_declaration(label: str, name: str, tool: Any) -> Json:
 
 
 def _is_selected(tool: Json, chosen: Json | None, *, blank: bool) -> bool:
-    """Tell whether a tool meets a filter, `{"tool_names": […], "read_only": …}`; an empty filter gives `blank`."""
+    """Return whether a tool meets a filter, `{"tool_names": […], "read_only": …}`; an empty filter gives `blank`."""
     names, read_only = ((chosen or {}).get(name) for name in ("tool_names", "read_only"))
     if names is None and read_only is None:
         return blank
@@ -133,7 +133,7 @@ def _is_selected(tool: Json, chosen: Json | None, *, blank: bool) -> bool:
 
 
 def needs_approval(tool: Json, offer: Json) -> bool:
-    """Tell whether a call needs approval: always, unless `never` exempts it.
+    """Return whether a call needs approval: always, unless `never` exempts it.
 
     Recorded: a tool in neither list needs it.
     """

@@ -77,7 +77,7 @@ class ExpectedRefusal:
         return True
 
     def takes_stray(self, heard: HeardStray) -> bool:
-        """Tell whether a request without a World is expected here."""
+        """Return whether a request without a World is expected here."""
         is_during = self._after_stray < heard.number <= self._last_stray
         return is_during and is_refused(heard.stray.answer) and is_refused_by(_as_exchange(heard, 0), self.text)
 
@@ -177,7 +177,7 @@ class RefusalLedger:
 
     @property
     def unasked(self) -> list[Exchange]:
-        """The refusals that nobody asked for, oldest first."""
+        """The unexpected refusals, oldest first."""
         return self._without_caught(self._unexpected)
 
     @property
@@ -189,7 +189,7 @@ class RefusalLedger:
         return self._without_expected([heard for heard in self._strays.read() if not heard.stray.owner])
 
     def is_asked(self, answer: Answer) -> bool:
-        """Tell whether a request without a World was expected when it came, or the test has caught its error."""
+        """Return whether a request without a World was expected when it came, or the test has caught its error."""
         heard = [stray for stray in self._strays.read() if stray.stray.answer is answer and is_refused(answer)]
         return bool(heard) and not self._without_expected(heard)
 
@@ -217,7 +217,7 @@ class RefusalLedger:
 
 
 def is_refused(answer: Answer) -> bool:
-    """Tell whether a rule has refused the request of an answer."""
+    """Return whether a rule has refused the request of an answer."""
     return answer.rule is not None and answer.status >= 400
 
 
@@ -236,7 +236,7 @@ def rule_names() -> set[str]:
 
 
 def is_refused_by(exchange: Exchange, text: str) -> bool:
-    """Tell whether a request was refused by a rule, by one of an area, or with a message that has this part."""
+    """Return whether a request was refused by a rule, by one of an area, or with a message that has this part."""
     rule = exchange.answer.rule or ""
     if text == rule or (text == PROBE_RULES[1] and rule in PROBE_RULES):
         return True

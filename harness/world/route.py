@@ -33,7 +33,7 @@ from harness.world.scripting.validation import InvalidData
 
 @dataclass(frozen=True, slots=True)
 class Repeated:
-    """Turns that are played over and over; a function among them is called each time."""
+    """Turns that repeat for ever; functions among them are called each time."""
 
     turns: Sequence[Turn]
 
@@ -145,7 +145,7 @@ class Route:
             raise_as_script_error(problem, f"{self}: a turn raised ")
 
     def has_begun(self, turn: Turn) -> bool:
-        """Tell whether a turn of this route that plays several has played one."""
+        """Return whether a turn of this route that plays several has played one."""
         if isinstance(turn, Repeated):
             return self.replayed > 0
         return isinstance(turn, Iterator) and _is_started(turn)

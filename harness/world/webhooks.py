@@ -163,7 +163,7 @@ class Webhooks:
         return make_secret(bytes.fromhex(self.ids.hex("", 2 * _SECRET_BYTES)))
 
     def is_allowed(self, mistake: str) -> bool:
-        """Tell whether receivers may make a mistake."""
+        """Return whether receivers may make a mistake."""
         return mistake in self.allowed or ALL_ALLOWED in self.allowed
 
     def rotate(self, id: str, now: int, *, keep_old: bool, secret: str = "") -> WebhookEndpoint:
@@ -230,7 +230,7 @@ class Webhooks:
         return bool(self._due or self._held or self.taken)
 
     def may_take(self, now: int) -> bool:
-        """Tell whether an attempt is due, and none is being made."""
+        """Return whether an attempt is due while no other is in progress."""
         is_due = any(due <= now for due, _, _ in self._due[:1])
         return not self.taken and (is_due or any(held[0].at + HELD_SECONDS <= now for held in self._held.values()))
 
@@ -252,7 +252,7 @@ class Webhooks:
         return min((time for time in times if time > now), default=None)
 
     def hurry(self, until: int, now: int) -> None:
-        """Make due at once what is due `until` a later time."""
+        """Bring forward all attempts that are due `until` a later time, to now."""
         waiting = self._due
         self._due = []
         for due, _, attempt in sorted(waiting, key=lambda entry: entry[:2]):

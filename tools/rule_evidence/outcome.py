@@ -170,7 +170,7 @@ def find_runs(probe: Probe, interactions: Sequence[SourcedInteraction]) -> list[
 
 
 def _is_run_of(probe: Probe, run: Sequence[SourcedInteraction]) -> bool:
-    """Tell whether these are the recorded steps of a probe, those over HTTP first."""
+    """Return whether these are the recorded steps of a probe, those over HTTP first."""
     before, exchanges = list[Answer](), [(sourced, answer) for sourced in run for answer in answers_of(sourced)]
     events = iter(run[-1].socket_exchanges)
     if len(exchanges) != len(probe.steps):
@@ -190,7 +190,7 @@ def _is_run_of(probe: Probe, run: Sequence[SourcedInteraction]) -> bool:
 
 
 def _is_same_request(request: Interaction, sourced: SourcedInteraction) -> bool:
-    """Tell whether a request, scrubbed for a cassette, is the recorded one: target, body, headers and wrong key."""
+    """Return whether a request, scrubbed for a cassette, is the recorded one: target, body, headers and wrong key."""
     interaction, url = sourced.interaction, urlsplit(sourced.interaction.uri)
     recorded = (interaction.method, select_headers(interaction.headers), sourced.origin.key)
     if (request.method, select_headers(request.headers), wrong_key(request)) != recorded:

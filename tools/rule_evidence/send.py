@@ -96,7 +96,7 @@ def _is_settled(exchange: SocketExchange) -> bool:
 
 
 def is_steered_later(steps: Sequence[Case], number: int) -> bool:
-    """Tell whether a later step steers the response of this one, before another event of the same `stream_id`."""
+    """Return whether a later step steers the response of this one, before another event of the same `stream_id`."""
     bodies = [step.body or {} for step in steps]
     stream = bodies[number].get("stream_id")
     for body in bodies[number + 1 :]:

@@ -47,7 +47,7 @@ def _read_existing(file: Path) -> ProbeRun:
 
 
 def is_storable(run: ProbeRun) -> bool:
-    """Tell whether a run may stand in a cassette: its answers are complete, a refusal has an error object."""
+    """Return whether a run may stand in a cassette: its answers are complete, a refusal has an error object."""
     last = run[-1]
     error = last.answer.get("error") if isinstance(last.answer, dict) else None
     is_complete = 0 < last.status < 500 and not any(sourced.interaction.cut for sourced in run)

@@ -42,7 +42,7 @@ _AGAIN = Sending(1, OK)
 
 
 def _is_final(exchange: Exchange) -> bool:
-    """Tell whether the same request gets the same refusal again."""
+    """Return whether the same request gets the same refusal again."""
     status, code = exchange.status, answer_error(exchange).get("code")
     is_of_the_request = 400 <= status < 500 and status not in RETRYABLE
     return _forbids_retry(exchange) or is_of_the_request or (status == 429 and code in FINAL_CODES)
@@ -98,7 +98,7 @@ def retried_non_retryable(client: SeenClient) -> Iterator[MistakeFacts]:
 
 
 def _has_changed(client: SeenClient, retry: Retry) -> bool:
-    """Tell whether something was changed between a request and its retry, so that the answer may be another one."""
+    """Return whether something was changed between a request and its retry, so that the answer may be another one."""
     between = (client.by_number.get(number) for number in range(retry.of + 1, retry.exchange))
     return any(exchange and exchange.request.method != "GET" and exchange.status < 400 for exchange in between)
 
@@ -214,7 +214,7 @@ def gave_up_early(client: SeenClient) -> Iterator[MistakeFacts]:
 
 
 def _goes_on(exchange: Exchange, client: SeenClient) -> bool:
-    """Tell whether the response of a stream was asked for later."""
+    """Return whether the response of a stream was asked for later."""
     id = as_object(exchange.answer.body).get("id")
     return isinstance(id, str) and client.last_about.get(id, 0) > exchange.number
 

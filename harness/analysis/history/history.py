@@ -238,7 +238,7 @@ class History:
         return self.by_text.get(message_text(message).strip())
 
     def is_only_agent(self, request: HistoryRequest) -> bool:
-        """Tell whether all replies so far are to the agent of a request."""
+        """Return whether all replies so far are to the agent of a request."""
         return self.agents.keys() <= {request.agent}
 
     def find_original(self, item: Json) -> OutputItem | None:

@@ -52,7 +52,7 @@ def item_type(item: Json) -> str:
 
 
 def is_assistant(item: Json) -> bool:
-    """Tell whether an item is a message of the assistant."""
+    """Return whether an item is a message of the assistant."""
     return item.get("role") == "assistant" and item_type(item) == MESSAGE
 
 

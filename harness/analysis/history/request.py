@@ -172,7 +172,7 @@ class HistoryRequest:
         return self.tool_names, self.masked_instructions
 
     def is_same_agent(self, other: HistoryRequest) -> bool:
-        """Tell whether two requests have the same tools and instructions."""
+        """Return whether two requests have the same tools and instructions."""
         return self.agent == other.agent
 
     @cached_property

@@ -77,7 +77,7 @@ class SimilarTexts(Generic[T]):
 
 
 def is_similar_text(one: str, other: str) -> bool:
-    """Tell whether small changes may have made a text from another."""
+    """Return whether small changes may have made a text from another."""
     texts: SimilarTexts[bool] = SimilarTexts()
     texts.add(one, True)
     return texts.find(other) is not None

@@ -18,7 +18,7 @@ class TextHolders:
         self._compared: dict[str, int] = {}
 
     def is_held(self, text: str, messages: Set[str]) -> bool:
-        """Tell whether one of these messages, which do not change, holds a text."""
+        """Return whether one of these messages, which do not change, holds a text."""
         if messages is not self._last:
             self._messages += messages - self._known
             self._known |= messages

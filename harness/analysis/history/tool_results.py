@@ -95,7 +95,7 @@ def _arguments_text(arguments: Any) -> str:
 
 
 def is_result(output: str, returned: Any) -> bool:
-    """Tell whether a text shows what a tool returned, as a whole or in part."""
+    """Return whether a text shows what a tool returned, as a whole or in part."""
     shown = letters_of(output)
     leaves = [letters for leaf in _leaves(returned) if (letters := letters_of(leaf))]
     if not leaves or all(leaf in shown for leaf in leaves):

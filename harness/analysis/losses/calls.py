@@ -217,7 +217,7 @@ def _replies_that_say(item: Json, history: History) -> Set[int]:
 
 
 def _is_same_agent(request: HistoryRequest, original: OutputItem) -> bool:
-    """Tell whether a request comes from the agent that was to make a call: it has the tool, or is the same otherwise."""
+    """Return whether a request comes from the agent that was to make a call: it has the tool, or is the same otherwise."""
     before = original.reply.request
     if (name := as_string(original.item.get("name"))) in before.tool_names:
         return name in request.tool_names

@@ -223,6 +223,6 @@ def _find_joined(text: str, candidates: Sequence[OutputItem], history: History) 
 
 
 def is_edited(was: str, now: str) -> bool:
-    """Tell whether a text was changed in a few places, and not by taking its citations out."""
+    """Return whether a text was changed in a few places, and not by taking its citations out."""
     letters, bare = letters_of(was), letters_of(without_citations(was))
     return bare in (letters, "") or bare != letters_of(now) if is_similar_text(was, now) else False

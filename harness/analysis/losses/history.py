@@ -152,7 +152,7 @@ def _find_repetitions(request: HistoryRequest, history: History) -> list[tuple[s
 
 
 def _is_repetition(item: Json, key: ItemKey, right: int, pairs: Mapping[ItemKey, int], history: History) -> bool:
-    """Tell whether an item that stands there more often than the `right` number, if the model said it, is no chance."""
+    """Return whether an item that stands there more often than the `right` number, if the model said it, is no chance."""
     if not right or not key[1]:
         return False
     evident = not is_assistant(item) or len(key[1]) >= UNMISTAKABLE_LENGTH or as_string(item.get("id")) in history.by_id

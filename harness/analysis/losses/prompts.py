@@ -191,7 +191,7 @@ def _find_turns(request: HistoryRequest, history: History) -> Iterator[_Turn]:
 
 
 def _goes_on(turn: _Turn, request: HistoryRequest) -> bool:
-    """Tell whether the same stands before the words of the user as in the first request."""
+    """Return whether the same stands before the words of the user as in the first request."""
     before = turn.reply.request
     length = len(before.item_keys) - len(turn.was)
     if before.digests[length] == request.digests[turn.start]:
@@ -231,7 +231,7 @@ def _is_told(text: str, request: HistoryRequest, history: History) -> bool:
 
 
 def _is_printed(was: str, now: str) -> bool:
-    """Tell whether a text is what a program prints for no value, or for the parts of a message."""
+    """Return whether a text is what a program prints for no value, or for the parts of a message."""
     if was in PRINTED_NOTHING or _PRINTED_PARTS.match(was):
         return False
     is_list = bool(_PRINTED_PARTS.match(now)) and was in now and now[-1] in "}]"

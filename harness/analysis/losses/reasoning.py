@@ -144,7 +144,7 @@ def _find_thought(item: Json, history: History) -> OutputItem | None:
 
 
 def _has_unknown_reasoning(request: HistoryRequest, history: History) -> bool:
-    """Tell whether a request has reasoning that no answer showed: in a stream the encrypted content may change later."""
+    """Return whether a request has reasoning that no answer showed: in a stream the encrypted content may change later."""
     known = {mark for reply in history.replies for item in reply.output for mark in _identifiers(item)}
     return any(item_type(item) == "reasoning" and known.isdisjoint(_identifiers(item)) for item in request.other_items)
 
@@ -160,7 +160,7 @@ def _calls_since_user(request: HistoryRequest) -> list[tuple[str, Json]]:
 
 
 def _is_usable(original: OutputItem, sent: Json, request: HistoryRequest) -> bool:
-    """Tell whether the API would have used the reasoning before a call that is `sent` back."""
+    """Return whether the API would have used the reasoning before a call that is `sent` back."""
     body = original.reply.request.body
     include = body.get("include")
     is_asked_for = isinstance(include, list) and ENCRYPTED_CONTENT in include

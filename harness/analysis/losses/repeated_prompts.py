@@ -79,12 +79,12 @@ def _find_repeated_prompts(request: HistoryRequest) -> Iterator[tuple[int, str, 
 
 
 def is_prompt(item: Json) -> bool:
-    """Tell whether an item is a message of the user."""
+    """Return whether an item is a message of the user."""
     return item_type(item) == MESSAGE and item.get("role") == "user"
 
 
 def is_same_prompt(one: Json, other: Json) -> bool:
-    """Tell whether two messages of the user say the same, with the same pictures and files."""
+    """Return whether two messages of the user say the same, with the same pictures and files."""
     return is_prompt(one) and bool(message_text(one).strip()) and _prompt_content(one) == _prompt_content(other)
 
 

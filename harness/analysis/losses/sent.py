@@ -117,12 +117,12 @@ class _Arrived:
         self._output_letters = {letters_of(output_text(item)) for item in self.outputs.values()}
 
     def is_asked(self, turn: SentTurn) -> bool:
-        """Tell whether the last words of the user are those of a turn."""
+        """Return whether the last words of the user are those of a turn."""
         asked = letters_of(message_text(turn.items[-1])) if turn.items else ""
         return bool(asked) and asked in self._asked
 
     def tells(self, text: str) -> bool:
-        """Tell whether a message, or the instructions, hold a text."""
+        """Return whether a message, or the instructions, hold a text."""
         letters = letters_of(text)
         return len(letters) >= SHORTEST_TOLD and any(letters in told for told in self._told)
 
@@ -145,7 +145,7 @@ class _Arrived:
         return self.place_of(behind) if all(key in known or not key[1] for key in between) else ""
 
     def has_call(self, item: Json) -> bool:
-        """Tell whether a call or an output has arrived, by whatever id."""
+        """Return whether a call or an output has arrived, by whatever id."""
         if answered_id(item):
             return answered_id(item) in self.outputs or letters_of(output_text(item)) in self._output_letters
         return client_call_id(item) in self.calls or content_of(item) in self._contents
@@ -217,7 +217,7 @@ def _find_changed_call(item: Json, arrived: _Arrived, place: str) -> Iterator[_C
 
 
 def _is_told(item: Json, arrived: _Arrived) -> bool:
-    """Tell whether a message holds the output, or the input, of a call."""
+    """Return whether a message holds the output, or the input, of a call."""
     if answered_id(item):
         return arrived.tells(output_text(item))
     return any(arrived.tells(as_string(item.get(name))) for name in CONTENT_MEMBERS[1:])

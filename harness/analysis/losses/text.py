@@ -145,7 +145,7 @@ def without_citations(text: str) -> str:
 
 
 def _is_stuttered(was: str, now: str) -> bool:
-    """Tell whether a text is another in which parts, say deltas of its stream, stand twice or more in a row."""
+    """Return whether a text is another in which parts, say deltas of its stream, stand twice or more in a row."""
     added = longest = place = 0
     for letter in (*was, ""):
         while now[place : place + 1] != letter:
@@ -164,7 +164,7 @@ def _repeated_length(text: str, place: int) -> int:
 
 
 def is_doubled(was: str, now: str) -> bool:
-    """Tell whether a text consists of several copies of another, with at most white space between them."""
+    """Return whether a text consists of several copies of another, with at most white space between them."""
     return bool(was) and now.count(was) > 1 and not now.replace(was, "").strip()
 
 

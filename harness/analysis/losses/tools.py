@@ -171,12 +171,12 @@ def _is_said_by_user(item: Json) -> bool:
 
 
 def is_placeholder(text: str) -> bool:
-    """Tell whether an output states in a few words that its call was not executed, and gives no reason."""
+    """Return whether an output states in a few words that its call was not executed, and gives no reason."""
     if len(text) > LONGEST_PLACEHOLDER or text.lstrip()[:1] in ("{", "["):
         return False
     return bool(_NOT_EXECUTED.search(text)) and not _REASON_GIVEN.search(text)
 
 
 def is_not_executed(item: Json) -> bool:
-    """Tell whether an output states that its call was not executed."""
+    """Return whether an output states that its call was not executed."""
     return bool(_NOT_EXECUTED.search(as_string(item.get("output"))))

@@ -222,7 +222,7 @@ def _find_kept(request: HistoryRequest, history: History) -> Sequence[int]:
 
 
 def _is_data(request: HistoryRequest) -> bool:
-    """Tell whether JSON was asked for."""
+    """Return whether JSON was asked for."""
     kind = as_object(as_object(request.body.get("text")).get("format")).get("type")
     return kind in ("json_object", "json_schema")
 

@@ -88,7 +88,7 @@ def find_duplicate_name(raw: bytes, value: Any) -> JsonFault | None:
 
 
 def _needs_full_search(raw: bytes) -> bool:
-    """Tell whether the number of `":` may differ from that of names: a backslash ends a name, a space precedes a colon."""
+    """Return whether the number of `":` may differ from that of names: a backslash ends a name, a space precedes a colon."""
     return b'\\\\":' in raw or b" :" in raw or b"\n:" in raw or b"\t:" in raw or b"\r:" in raw
 
 

@@ -139,7 +139,7 @@ def _decode_events(pairs: Sequence[tuple[str, str]]) -> DecodedAnswer:
 
 
 def _is_named_within(name: str, type: Any) -> bool:
-    """Tell whether the data of an event has its name in it: the event is one of a response, whatever the line says."""
+    """Return whether the data of an event has its name in it: the event is one of a response, whatever the line says."""
     return name == type or (isinstance(type, str) and type.startswith("response."))
 
 

@@ -86,12 +86,12 @@ def api_version(request: Request) -> str:
 
 
 def is_versioned(request: Request) -> bool:
-    """Tell whether the path contains the version of the API (`…/v1`), or is that of a blob, so that the query need not."""
+    """Return whether the path contains the version of the API (`…/v1`), or is that of a blob, so that the query need not."""
     return request.root.endswith("/v1") or request.path.startswith(f"{BLOB_ROOT}/")
 
 
 def is_preview_of_agents(request: Request) -> bool:
-    """Tell whether a request to Foundry asks for the version before agents were final; recorded 2025-11 to 2026-03."""
+    """Return whether a request to Foundry asks for the version before agents were final; recorded 2025-11 to 2026-03."""
     return request.dialect == FOUNDRY and not is_versioned(request) and api_version(request) == PREVIEW_OF_AGENTS
 
 
@@ -121,7 +121,7 @@ def user_of(request: Request) -> str:
 
 
 def is_at_agent_endpoint(request: Request) -> bool:
-    """Tell whether a request comes to the own endpoint of an agent, or to the application as which it is published."""
+    """Return whether a request comes to the own endpoint of an agent, or to the application as which it is published."""
     return request.dialect == FOUNDRY and _AGENT_ENDPOINT.match(request.root) is not None
 
 
@@ -151,7 +151,7 @@ def apply_agent(request: Request, agents: Mapping[str, Json] | None) -> Request:
 
 
 def _is_set(name: str, value: Any) -> bool:
-    """Tell whether a member of a request is set; public clients leave the model of an agent empty."""
+    """Return whether a member of a request is set; public clients leave the model of an agent empty."""
     return value is not None and not (name == "model" and value == "")
 
 

@@ -168,7 +168,7 @@ def _parse(raw: bytes, content_type: str) -> FormParser | None:
 
 
 def is_form(content_type: str) -> bool:
-    """Tell whether a body of this type is a form."""
+    """Return whether a body of this type is a form."""
     return content_type.partition(";")[0].strip().lower() == CONTENT_TYPE
 
 

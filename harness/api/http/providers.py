@@ -65,7 +65,7 @@ def provider_of_host(host: str, path: str) -> str:
 
 
 def is_host_hidden(host: str) -> bool:
-    """Tell whether a recording omits the host or has a placeholder for it."""
+    """Return whether a recording omits the host or has a placeholder for it."""
     return not host or bool(_PLACEHOLDER_HOST.search(host))
 
 

@@ -65,5 +65,5 @@ def new_deployment(name: str, members: Json) -> Json:
 
 
 def fits_query(resource: Json, query: Mapping[str, Any], filters: Mapping[str, str]) -> bool:
-    """Tell whether a resource has what the query filters by; `filters` map a parameter to its member."""
+    """Return whether a resource has what the query filters by; `filters` map a parameter to its member."""
     return all(name not in query or str(resource.get(member)) == query[name] for name, member in filters.items())

@@ -97,7 +97,7 @@ class Containers:
         return self._containers.get(id)
 
     def is_expired(self, id: str) -> bool:
-        """Tell whether there is a container of this id that has expired."""
+        """Return whether there is a container of this id that has expired."""
         found = self._containers.get(id)
         return found is not None and found.expires_at <= self._owner.now
 

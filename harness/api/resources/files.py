@@ -245,7 +245,7 @@ class Uploads:
         return self._stores.get(id)
 
     def has_id(self, id: str, store: str = "") -> bool:
-        """Tell whether a file or vector store of this id exists, or with `store` such a file in that store."""
+        """Return whether a file or vector store of this id exists, or with `store` such a file in that store."""
         if store:
             return store in self._stores and id in self._stores[store].files
         return id in self._files or id in self._stores

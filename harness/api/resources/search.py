@@ -82,7 +82,7 @@ def _word_set(text: str) -> set[str]:
 
 
 def matches_filter(attributes: Mapping[str, Any], condition: Json) -> bool:
-    """Tell whether the attributes of a file match a filter; an absent attribute is unequal to every value."""
+    """Return whether the attributes of a file match a filter; an absent attribute is unequal to every value."""
     if "filters" in condition:
         every = all if condition["type"] == "and" else any
         return every(matches_filter(attributes, inner) for inner in condition["filters"])

@@ -69,7 +69,7 @@ def parse_interactions(document: Any) -> Iterator[Interaction | Malformed] | Non
 
 
 def _is_exchange_list(name: str, value: Any) -> bool:
-    """Tell whether these are exchanges, not what another kind of file has under the same name."""
+    """Return whether these are exchanges, not what another kind of file has under the same name."""
     if not value:
         return name in _CASSETTE_LISTS and not isinstance(value, dict)
     return isinstance(value, list) and any(
@@ -129,7 +129,7 @@ def parse_interaction(entry: Any) -> Interaction:
 
 
 def _is_cut(wire: Any) -> bool:
-    """Tell whether `wire`, in a cassette of this harness, marks the answer as cut."""
+    """Return whether `wire`, in a cassette of this harness, marks the answer as cut."""
     return isinstance(wire, dict) and wire.get("cut") is True
 
 

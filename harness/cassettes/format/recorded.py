@@ -141,7 +141,7 @@ def _find_flags(interaction: Interaction) -> set[str]:
 
 
 def _is_response_object(method: str, answer: decoding.DecodedAnswer) -> bool:
-    """Tell whether an answer is that of `POST /responses`, for recordings without an address."""
+    """Return whether an answer is that of `POST /responses`, for recordings without an address."""
     return method == "POST" and (_answered_object(answer) or {}).get("object") == "response"
 
 
@@ -166,7 +166,7 @@ def _find_provider(
 
 
 def _is_request_unknown(interaction: Interaction, path: str, request: Any, raw: bytes | None) -> bool:
-    """Tell whether the recorder left out or replaced the body of a request that the API accepted."""
+    """Return whether the recorder left out or replaced the body of a request that the API accepted."""
     if not 200 <= interaction.status < 300 or interaction.method != "POST":
         return False
     if raw is not None:

@@ -52,7 +52,7 @@ def parse_recorded_turn(lines: Sequence[Json | str], name: str, number: int) -> 
 
 
 def is_model_request(interaction: Interaction) -> bool:
-    """Tell whether an interaction asked for a response."""
+    """Return whether an interaction asked for a response."""
     return interaction.method == "POST" and urlsplit(interaction.uri).path.rstrip("/").endswith("/responses")
 
 

@@ -119,7 +119,7 @@ def _host_text(host: Any) -> str:
 
 
 def is_this_machine(host: Any) -> bool:
-    """Tell whether a name or address is this machine's own."""
+    """Return whether a name or address is this machine's own."""
     name = _host_text(host).partition("%")[0]
     try:
         address = ipaddress.ip_address(name)

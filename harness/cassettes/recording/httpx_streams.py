@@ -200,7 +200,7 @@ def _recording_stream_class(library: Any) -> Any:
             return data
 
         def _is_complete(self) -> bool:
-            """Tell whether a client that stopped reading has read a whole event: only the end may be missing."""
+            """Return whether a client that stopped reading has read a whole event: only the end may be missing."""
             return b"".join(data for _, data in self._chunks[-2:]).endswith((b"\n\n", b"\r\n\r\n"))
 
         def _end(self, cut: bool) -> None:

@@ -190,12 +190,12 @@ def lock_cassette(path: Path) -> Iterator[None]:
 
 
 def is_free(path: Path) -> bool:
-    """Tell whether a cassette neither exists nor is being recorded."""
+    """Return whether a cassette neither exists nor is being recorded."""
     return not (path.exists() or _is_held(_lock_path(path)))
 
 
 def _is_held(lock: Path) -> bool:
-    """Tell whether a recorder holds a lock; the file of a killed recorder, which nobody holds, is removed."""
+    """Return whether a recorder holds a lock file; one left behind by a killed recorder is removed."""
     if not lock.exists():
         return False
     require_extra("recording", "filelock", "record")

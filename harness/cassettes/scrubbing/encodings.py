@@ -44,7 +44,7 @@ def decode_string(string: str) -> str:
 
 
 def is_json(text: str) -> bool:
-    """Tell whether a text is a JSON object, array or string."""
+    """Return whether a text is a JSON object, array or string."""
     if text.lstrip()[:1] not in ("{", "[", '"'):
         return False
     try:

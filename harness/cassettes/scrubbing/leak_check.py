@@ -99,7 +99,7 @@ def _find_leaks(value: Any, place: str, masker: Masker, header: str = "") -> Ite
 
 
 def _is_leak(value: Any, header: str, masker: Masker) -> bool:
-    """Tell whether a text seems secret, by its form or in its header: a key of Azure has no form of its own."""
+    """Return whether a text seems secret, by its form or in its header: a key of Azure has no form of its own."""
     if isinstance(value, bytes):
         return masker.mask_bytes(value, inner=False) != value
     if not isinstance(value, str):

@@ -50,7 +50,7 @@ def pseudonym(id: str) -> str:
 
 
 def is_pseudonym(id: str) -> bool:
-    """Tell whether an id was made by `pseudonym`: its last characters are a checksum of the others."""
+    """Return whether an id was made by `pseudonym`: its last characters are a checksum of the others."""
     bare = id.replace("-", "") if id.count("-") == 4 else id
     start = max(bare.rfind("_"), bare.rfind("-")) + 1
     prefix, body = bare[:start], bare[start:]

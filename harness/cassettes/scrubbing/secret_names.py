@@ -71,7 +71,7 @@ def split_name(name: str) -> str:
 
 
 def names_secret(name: str, value: str) -> bool:
-    """Tell whether the value of a member, header or variable with this name is a secret."""
+    """Return whether the value of a member, header or variable with this name is a secret."""
     words = split_name(name) if len(name) <= _LONGEST_NAME else ""
     if words in _ACCOUNT_HEADERS:
         return True
@@ -81,7 +81,7 @@ def names_secret(name: str, value: str) -> bool:
 
 
 def is_secret_member(name: str, above: str, value: str, inner: bool) -> bool:
-    """Tell whether a member is a secret by its name, the name of its object, and its value."""
+    """Return whether a member is a secret by its name, the name of its object, and its value."""
     if names_secret(name, value) or is_key_of(name, value) or (not inner and split_name(name) in ACCOUNT_ID_MEMBERS):
         return True
     if above == "headers" and not inner:
@@ -90,12 +90,12 @@ def is_secret_member(name: str, above: str, value: str, inner: bool) -> bool:
 
 
 def labels_secret(label: str, value: str) -> bool:
-    """Tell whether a value beside its name is a secret: in `{"name": "DB_PASSWORD", "value": "…"}`."""
+    """Return whether a value beside its name is a secret: in `{"name": "DB_PASSWORD", "value": "…"}`."""
     return names_secret(label, value) and is_assigned_secret(label, value)
 
 
 def ends_as_secret(name: str) -> bool:
-    """Tell whether a name in a text, of any style, ends with the words for a secret."""
+    """Return whether a name in a text, of any style, ends with the words for a secret."""
     return _is_secret_end(name[-_LONGEST_TAIL:])
 
 
@@ -105,7 +105,7 @@ def _is_secret_end(tail: str) -> bool:
 
 
 def is_assigned_secret(name: str, value: str) -> bool:
-    """Tell whether a value in a text that follows a revealing name is a secret and no code, prose or placeholder."""
+    """Return whether a value in a text that follows a revealing name is a secret and no code, prose or placeholder."""
     if _PLACEHOLDER.fullmatch(value) or _CODE.fullmatch(value):
         return False
     if "pass" in name.lower() or "pwd" in name.lower():
@@ -118,7 +118,7 @@ def _shortest(name: str) -> int:
 
 
 def _looks_random(value: str, shortest: int) -> bool:
-    """Tell whether a value may be a key or a password: one word, of letters and digits, or long and of both cases."""
+    """Return whether a value may be a key or a password: one word, of letters and digits, or long and of both cases."""
     if len(value) < shortest or _SPACE.search(value) or _PLACEHOLDER.fullmatch(value):
         return False
     lower, upper = value.upper() != value, value.lower() != value

@@ -32,7 +32,7 @@ def find_label(path: JsonPath, labels: dict[JsonPath, str]) -> str:
 
 
 def is_private_member(path: JsonPath, labels: dict[JsonPath, str]) -> bool:
-    """Tell whether this is a member of a JSON Web Key that only its owner may know."""
+    """Return whether this is a member of a JSON Web Key that only its owner may know."""
     return path[-1:] in _PRIVATE_MEMBERS and labels.get(path[:-1]) == ""
 
 

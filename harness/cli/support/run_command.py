@@ -60,7 +60,7 @@ def _start(command: Sequence[str], environment: Mapping[str, str], grouped: bool
 
 
 def _to_pass_on(signals: Sequence[int], grouped: bool) -> bool:
-    """Tell whether a signal is news for the command: a terminal interrupts all of a group itself."""
+    """Return whether a signal is news for the command: a terminal interrupts all of a group itself."""
     return any(grouped or number != signal.SIGINT for number in signals)
 
 
@@ -93,7 +93,7 @@ def _send(child: subprocess.Popen[bytes], number: int, grouped: bool) -> None:
 
 
 def _has_ended_within(child: subprocess.Popen[bytes], seconds: float) -> bool:
-    """Tell whether the command ends within the time."""
+    """Return whether the command ends within the time."""
     with suppress(subprocess.TimeoutExpired):
         child.wait(seconds)
     return child.returncode is not None

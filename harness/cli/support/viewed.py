@@ -102,7 +102,7 @@ def _read_page(path: Path) -> Viewed:
 
 
 def _kind_of(path: Path) -> str:
-    """Tell what a JSON file is by its beginning: a `report`, an `examination`, or else empty."""
+    """Return the kind of a JSON file, `report` or `examination`, judging by its beginning; empty for any other."""
     if ".json" not in path.suffixes:
         return ""
     with suppress(OSError, EOFError, gzip.BadGzipFile):

@@ -110,7 +110,7 @@ class AppliedLogs:
         return key in self._replicas
 
     def place(self, key: str) -> tuple[str, int, str]:
-        """Tell the epoch of the log of a key, how far it is applied here, and the mark of the last entry that is.
+        """Return the epoch of a key's log, how far it is applied here, and the mark of the last applied entry.
 
         The key of the requests without a World is '', and their log has no such mark.
         """
@@ -256,6 +256,6 @@ def _receive(
 
 
 def fail(outcome: asyncio.Future[Any] | None, problem: Exception) -> None:
-    """End a wait with a problem, unless it has ended or nobody waits."""
+    """Fail a pending wait with this problem; does nothing if there is none."""
     if outcome is not None and not outcome.done():
         outcome.set_exception(problem)

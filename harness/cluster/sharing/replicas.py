@@ -173,7 +173,7 @@ class Replicas:
                 self.courier.look_after(key)
 
     async def _note_outstanding(self) -> None:
-        """Tell other servers the Worlds with outstanding deliveries, so that these go on if this server ends."""
+        """Publish the Worlds with outstanding deliveries, so that other servers take over if this one dies."""
         courier = self.courier
         added, removed = set(courier.outstanding), courier.finished - courier.outstanding
         if added or removed:

@@ -155,7 +155,7 @@ class SharedApp(App):
         await send({"type": "http.response.body", "body": made.body})
 
     async def _is_reset(self, request: LoggedRequest) -> bool:
-        """Tell whether a control request begins its World anew; one that will be refused does not."""
+        """Return whether a control request begins its World anew; one that will be refused does not."""
         if (request.method, request.path) not in RESETS:
             return False
         from harness.server.control_plane.app import control_app

@@ -168,7 +168,7 @@ def carry_out(world: World | None, request: LoggedRequest) -> tuple[DueDelivery,
 
 
 def _read_delivery(raw: bytes, attempt: DueDelivery, endpoint: WebhookEndpoint) -> WebhookDelivery:
-    """Read what came of an attempt; without bytes nobody knows, as its server has ended."""
+    """Read the outcome of an attempt; no bytes mean that its server died and the outcome is unknown."""
     if raw:
         made = orjson.loads(raw)
         return WebhookDelivery(**{**made, "exchanges": tuple(made["exchanges"])})

@@ -45,12 +45,12 @@ class KeyWatch:
         self._followed.pop(key, None)
 
     def epoch_of(self, key: str) -> str:
-        """Tell the epoch of the log of a key; empty while that is unknown."""
+        """Return the epoch of a key's log; empty while it is unknown."""
         followed = self._followed.get(key)
         return followed.epoch if followed else ""
 
     def has_expired(self, key: str) -> bool:
-        """Tell whether the log of a key may have expired, unused for so long."""
+        """Return whether the log of a key may have expired, unused for so long."""
         followed = self._followed.get(key)
         most = self._log.seconds - min(1.0, self._log.seconds / 10)
         return followed is not None and asyncio.get_running_loop().time() - followed.used >= most

@@ -147,7 +147,7 @@ def name_cases(cells: Iterable[Cell]) -> str:
 
 
 def is_untold(cell: Cell) -> bool:
-    """Tell whether a case says nothing of the client only because the adapter does not report cut answers."""
+    """Return whether a case says nothing of the client only because the adapter does not report cut answers."""
     return cell.reason.startswith("the adapter does not declare incomplete ")
 
 

@@ -61,7 +61,7 @@ class Examination:
         self._faults = 0
 
     def lacks(self, endpoint: str) -> bool:
-        """Tell whether the server has no such optional endpoint."""
+        """Return whether the server has no such optional endpoint."""
         return bool(self.score.surfaces.get(endpoint))
 
     def send(self, on: str, body: Json | None = None) -> ServerReply:

@@ -17,7 +17,7 @@ UNGRADED = ("blocked", "limited")
 
 
 def is_refused(reply: ServerReply) -> bool:
-    """Tell whether the server refused the request, by its status or by an event of a stream."""
+    """Return whether the server refused the request, by its status or by an event of a stream."""
     return reply.status >= 400 or any(event.get("type") == "error" for event in reply.recorded.events or ())
 
 

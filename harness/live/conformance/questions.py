@@ -162,7 +162,7 @@ def _minimal_questions(model: str, absent: Collection[str], root: str) -> Iterat
 
 
 def _is_answered_by_mock(question: ServerQuestion, rule: Rule | None) -> bool:
-    """Tell whether the mock in the server's place gives the answer that is due."""
+    """Return whether the mock in the server's place gives the answer that is due."""
     answer = question.played.answer
     if rule is None or question.kind == "accept":
         return answer.status == 200
@@ -188,7 +188,7 @@ def _explain_rule_left_out(rule: Rule) -> str:
 
 
 def _names_response(step: Case) -> bool:
-    """Tell whether an event other than `response.create` refers to an earlier response, or brings outputs for one."""
+    """Return whether an event other than `response.create` refers to an earlier response, or brings outputs for one."""
     body = step.body or {}
     if body.get("type") == INJECT_EVENT:
         return True

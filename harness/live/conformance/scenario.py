@@ -27,7 +27,7 @@ class ServerUnderTest(Protocol):
     timeout: float
 
     def lacks(self, endpoint: str) -> bool:
-        """Tell whether the server has no such optional endpoint."""
+        """Return whether the server has no such optional endpoint."""
 
     def send(self, on: str, body: Json | None = None) -> ServerReply:
         """Send `POST /responses` with the model and this body, or another operation, and return the reply."""
@@ -37,7 +37,7 @@ class ServerUnderTest(Protocol):
 
 
 class Unanswered(Exception):
-    """A scenario cannot go on."""
+    """The server's answer is missing what the rest of the scenario needs."""
 
 
 ScenarioClaims = Generator[Claim, None, None]

@@ -178,7 +178,7 @@ def _side_by_form(at: str, then: Verdicts, now: Verdicts) -> str:
 
 
 def _has_fault_at(verdicts: Verdicts, name: str) -> bool:
-    """Tell whether a finding concerns a member of this name, or no schema knows it."""
+    """Return whether a finding concerns a member of this name, or no schema knows it."""
     kinds = (VerdictKind.ANSWER_FINDING, VerdictKind.STREAM_FINDING, *DRIFTS, VerdictKind.REFUSAL_DRIFT)
     entries = (entry for kind in kinds for entry in verdicts.get(kind, ()))
     return any(name in re.split(r"[.\[\]]", entry["at"]) for entry in entries if entry)
@@ -191,7 +191,7 @@ def _output_types(recorded: Recorded) -> set[str]:
 
 
 def _is_compared(at: str, then: Summary, now: Summary, same_items: bool) -> bool:
-    """Tell whether a difference at a place matters: not where the object around it is in one of the answers alone."""
+    """Return whether a difference at a place matters: not where the object around it is in one of the answers alone."""
     if at in then and at in now:
         return True
     parent = at.rpartition("[" if at.endswith("]") else ".")[0]

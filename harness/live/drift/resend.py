@@ -177,7 +177,7 @@ def _collect_verdicts(recorded: Recorded, world: World) -> Verdicts:
 
 
 def _has_lost_id(request: Recorded, lost: set[str]) -> bool:
-    """Tell whether a request repeats an id of the recording that the live API did not give."""
+    """Return whether a request repeats an id of the recording that the live API did not give."""
     sent = orjson.dumps([request.path, request.query, request.request]).decode() if lost else ""
     return any(f'"{id}"' in sent or f"/{id}" in sent for id in lost)
 

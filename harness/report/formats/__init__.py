@@ -65,7 +65,7 @@ def why_unwritable(file: Path, formats: Mapping[str, ReportFormat] = FORMATS) ->
 
 
 def is_page(file: Path) -> bool:
-    """Tell whether a report in this file shows its cases whole."""
+    """Return whether a report in this file shows its cases whole."""
     return file.suffix == PAGE
 
 

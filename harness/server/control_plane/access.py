@@ -1,4 +1,4 @@
-"""Who may use the control plane: off loopback who knows its token, and nowhere a web page that another name leads here."""
+"""Access to the control plane: remote clients need its token, and web pages under another host name are never let in."""
 
 from __future__ import annotations
 

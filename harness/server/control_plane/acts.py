@@ -1,4 +1,4 @@
-"""What somebody who watches a World can do by hand: see what waits, change, answer or release it."""
+"""What a person watching a World can do by hand: list waiting turns and requests, change, answer or release them."""
 
 from __future__ import annotations
 

@@ -84,7 +84,7 @@ async def docs(request: Request) -> HTMLResponse:
 
 
 async def health(request: Request) -> Json:
-    """Tell whether the server is up, with its version, settings and counts; needs no token."""
+    """Return whether the server is up, with its version, settings and counts; needs no token."""
     return describe_health(api_of(request))
 
 

@@ -79,5 +79,5 @@ def _next_body(asking: Exchange, decision: Json) -> Json:
 
 
 def _is_replayable(reasoning: Json) -> bool:
-    """Tell whether reasoning that was not stored can be sent back: only encrypted."""
+    """Return whether reasoning that was not stored can be sent back: only encrypted."""
     return bool(reasoning.get("encrypted_content"))

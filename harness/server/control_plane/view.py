@@ -188,7 +188,7 @@ def _state_of(world: World) -> tuple[object, ...]:
 
 
 def _is_busy(world: World) -> bool:
-    """Tell whether requests come to a World that takes long to judge."""
+    """Return whether requests come to a World that takes long to judge."""
     if len(world.exchanges) <= JUDGED_IN_PASSING:
         return False
     last = world.edge.get(world.exchanges[-1].number)

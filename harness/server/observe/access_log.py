@@ -46,7 +46,7 @@ def write_refusals(write: Callable[[bytes], object], descriptor: int) -> Observe
 
 
 def _has_room(descriptor: int) -> bool:
-    """Tell whether a line can be written without a wait; True where the system cannot tell."""
+    """Return whether a line can be written without a wait; True where the system cannot tell."""
     try:
         return bool(select.select((), (descriptor,), (), 0)[1])
     except (OSError, ValueError):

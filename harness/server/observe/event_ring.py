@@ -1,4 +1,4 @@
-"""The newest of what happened in all Worlds of a server, numbered, for whoever watches; nothing is gathered for nobody."""
+"""A ring buffer of the newest events in all Worlds of a server, numbered; it collects only while a viewer is listening."""
 
 from __future__ import annotations
 
@@ -126,7 +126,7 @@ class EventRing(ApiObserver):
             self.last += 1
 
     def _stop(self) -> None:
-        """Gather no more; who comes again is told of the gap."""
+        """Stop collecting; a listener that returns learns of the gap from the numbers."""
         self._api.observers.remove(self)
         self._names.clear()
         with self._lock:

@@ -96,7 +96,7 @@ class _AnswerObserver(ApiObserver):
         self.least_status = least_status
 
     def on_answer(self, answered: AnsweredRequest) -> None:
-        """Tell the observers what was asked in the terms of the API."""
+        """Notify the observers of a request in the API's terms: its operation, model and agent."""
         observed = self._observed(answered, perf_counter() - answered.begun)
         for observer in self._observers:
             observer(observed)

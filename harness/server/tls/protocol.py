@@ -1,7 +1,7 @@
-"""TLS between the transport of a connection and the protocol of its requests.
+"""TLS between a connection's transport and its HTTP protocol.
 
-A handshake has its time, is one of the server's connections meanwhile, so that it ends with the server, and who speaks plain
-http instead is answered. Event loops have none of it.
+A handshake has a time limit and counts among the server's connections, so that a shutdown ends it; a client that sends plain
+HTTP gets an answer. asyncio's own TLS gives no control over these.
 """
 
 from __future__ import annotations
@@ -15,12 +15,12 @@ from typing import Any, cast
 from harness.server.tls.context import PLAIN_ANSWER, ServerContext
 
 HANDSHAKE_SECONDS = 20.0
-"""Seconds in which a handshake has to be done."""
+"""Seconds that a client has for the handshake."""
 READ_SIZE = 256 * 1024
 
 
 class SecuredTransport:
-    """The transport of the protocol of the requests; all but what is written and how it ends is that of the connection."""
+    """The transport that the HTTP protocol sees: encrypts writes and closes over TLS; the rest is the socket's."""
 
     def __init__(self, connection: TlsProtocol) -> None:
         self._connection = connection
@@ -30,23 +30,23 @@ class SecuredTransport:
         self._connection.send(data)
 
     def close(self) -> None:
-        """Close the connection once all is sent, and say that nothing is missing."""
+        """Close the connection after all pending writes, with TLS's `close_notify`."""
         self._connection.close()
 
     def can_write_eof(self) -> bool:
-        """TLS ends in both directions at once."""
+        """Return False: TLS closes both directions at once."""
         return False
 
     def set_protocol(self, protocol: asyncio.BaseProtocol) -> None:
-        """Go on with another protocol."""
+        """Hand the connection over to another protocol, as after a WebSocket upgrade."""
         self._connection.protocol = cast("asyncio.Protocol", protocol)
 
     def get_protocol(self) -> asyncio.BaseProtocol | None:
-        """Return the protocol of the requests."""
+        """Return the protocol of the decrypted data."""
         return self._connection.protocol
 
     def get_extra_info(self, name: str, default: Any = None) -> Any:
-        """Return what is known of the connection by this name."""
+        """Return information about the connection, as asyncio's transports do."""
         own = {"ssl_object": self._connection.secured, "sslcontext": self._connection.secured.context}
         return own[name] if name in own else self._connection.transport.get_extra_info(name, default)
 
@@ -55,7 +55,7 @@ class SecuredTransport:
 
 
 class TlsProtocol(asyncio.Protocol):
-    """The server's side of a connection over TLS; `protocol` is that of its requests, None before the handshake is done."""
+    """The server's side of a TLS connection; `protocol` handles the decrypted data, None until the handshake is done."""
 
     transport: asyncio.Transport
 
@@ -71,13 +71,13 @@ class TlsProtocol(asyncio.Protocol):
         self._is_closing = False
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
-        """Wait for the handshake."""
+        """Start the handshake, with a time limit."""
         self.transport = cast("asyncio.Transport", transport)
         self._connections.add(self)
         self._time = asyncio.get_running_loop().call_later(HANDSHAKE_SECONDS, self.transport.abort)
 
     def data_received(self, data: bytes) -> None:
-        """Take what the client sends."""
+        """Decrypt received bytes and pass them on; the first ones complete the handshake."""
         if self._is_closing:
             return
         self._incoming.write(data)
@@ -92,14 +92,14 @@ class TlsProtocol(asyncio.Protocol):
             self._fail(problem)
 
     def _begin(self) -> None:
-        """Begin with requests."""
+        """Create the protocol for the decrypted data, once the handshake is done."""
         self._flush()
         self._end_handshake()
         self.protocol = self._make_protocol(**self._arguments)
         self.protocol.connection_made(cast("asyncio.Transport", SecuredTransport(self)))
 
     def _read(self) -> None:
-        """Hand over what has come; SSLWantReadError when that is all of it."""
+        """Pass on all data decrypted so far; always ends with SSLWantReadError unless the client has closed."""
         parts: list[bytes] = []
         try:
             while part := self.secured.read(READ_SIZE):
@@ -109,12 +109,12 @@ class TlsProtocol(asyncio.Protocol):
         finally:
             if parts and self.protocol:
                 self.protocol.data_received(b"".join(parts))
-        if self.protocol:  # the client has said that it sends no more
+        if self.protocol:  # the client sent close_notify
             self.protocol.eof_received()
         self.close()
 
     def _fail(self, problem: ssl.SSLError) -> None:
-        """End a connection that does not speak TLS, or not rightly; who speaks plain http has to end it."""
+        """End a connection that violates TLS; a client that sent plain HTTP gets an answer and closes it itself."""
         self._is_closing = True
         if self.protocol is None and self._context.note_failure(problem):
             self.transport.write(PLAIN_ANSWER)
@@ -125,15 +125,15 @@ class TlsProtocol(asyncio.Protocol):
     def send(self, data: bytes) -> None:
         """Send bytes of an answer."""
         if data and not self._is_closing:
-            with suppress(ssl.SSLError):  # the client has gone, which is told by the end of the connection
+            with suppress(ssl.SSLError):  # the client has gone; connection_lost will report it
                 self.secured.write(data)
             self._flush()
 
     def close(self) -> None:
-        """Close the connection once all is sent."""
+        """Close the connection after all pending writes."""
         if not self._is_closing:
             self._is_closing = True
-            with suppress(ssl.SSLError):  # the client need not answer
+            with suppress(ssl.SSLError):  # the client need not acknowledge close_notify
                 self.secured.unwrap()
             self._flush()
             self.transport.close()
@@ -143,22 +143,22 @@ class TlsProtocol(asyncio.Protocol):
             self.transport.write(encrypted)
 
     def eof_received(self) -> None:
-        """Take leave of a client."""
+        """Pass the client's end of file on."""
         if self.protocol:
             self.protocol.eof_received()
 
     def pause_writing(self) -> None:
-        """Wait for a client that does not read."""
+        """Pause the protocol's writes, as the socket's buffer is full."""
         if self.protocol:
             self.protocol.pause_writing()
 
     def resume_writing(self) -> None:
-        """Go on writing."""
+        """Resume the protocol's writes."""
         if self.protocol:
             self.protocol.resume_writing()
 
     def connection_lost(self, exc: Exception | None) -> None:
-        """Take leave of a connection."""
+        """Record how the connection ended and inform the protocol."""
         if not (self.protocol or self._is_closing):
             self._context.note_end(self.secured)
         self._is_closing = True
@@ -171,5 +171,5 @@ class TlsProtocol(asyncio.Protocol):
         self._connections.discard(self)
 
     def shutdown(self) -> None:
-        """End a connection over which nothing was asked for."""
+        """Abort a connection that is still in its handshake, as the server shuts down."""
         self.transport.abort()

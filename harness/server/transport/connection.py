@@ -106,7 +106,7 @@ class HttpConnection(asyncio.Protocol):
         self._server_state.connections.add(self)
 
     def connection_lost(self, exc: Exception | None) -> None:
-        """Take leave of a connection, which its client has reset if there is an error."""
+        """Clean up after a connection; an error means that the client has reset it."""
         if exc is not None:
             self._note_silence()
         if self._presence:
@@ -119,7 +119,7 @@ class HttpConnection(asyncio.Protocol):
         self._parser = None  # it refers to this
 
     def eof_received(self) -> None:
-        """Take leave of a client."""
+        """Handle the client's end of file."""
         self._note_silence()
 
     def _note_silence(self) -> None:

@@ -42,7 +42,7 @@ class FlowControl:
         self._writable.clear()
 
     def resume_writing(self) -> None:
-        """Let those go on who wait."""
+        """Wake the tasks that wait for the socket's buffer to drain."""
         self.is_writing_paused = False
         self._writable.set()
 

@@ -1,4 +1,4 @@
-"""Who is at a server in a thread of this process: its connections, or a caller without one, never both at a time."""
+"""Arbitrates between a server's connections and callers in the same process: never both at a time."""
 
 from __future__ import annotations
 

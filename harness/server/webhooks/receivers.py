@@ -90,7 +90,7 @@ def make_receiver(app: Any) -> Receiver:
 
 
 def _takes(app: Callable[..., Any], count: int) -> bool:
-    """Tell whether an app can be called with so many arguments."""
+    """Return whether an app can be called with so many arguments."""
     try:
         inspect.signature(app).bind(*range(count))
     except (TypeError, ValueError):

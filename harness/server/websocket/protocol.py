@@ -71,7 +71,7 @@ class WebSocketProtocol(WebSocketsSansIOProtocol):
 
 
 def _is_ascii_handshake(head: bytes) -> bool:
-    """Tell whether the first line of an upgrade and its handshake headers are ASCII."""
+    """Return whether the first line of an upgrade and its handshake headers are ASCII."""
     start, *headers = head.split(b"\r\n")
     return start.isascii() and all(header.isascii() for header in headers if header.startswith(_HANDSHAKE_HEADERS))
 
@@ -139,7 +139,7 @@ def _noting_departure(edge: EdgeRecord) -> Iterator[None]:
 
 
 async def refuse_upgrade(answer: Answer, send: Send) -> None:
-    """Answer an upgrade as HTTP; a body may be bytes that somebody else has said."""
+    """Answer an upgrade with a plain HTTP response, whose body may be bytes."""
     body = answer.body if isinstance(answer.body, bytes) else orjson.dumps(answer.body)
     headers = encode_headers(answer.headers.items())
     await send({"type": "websocket.http.response.start", "status": answer.status, "headers": headers})

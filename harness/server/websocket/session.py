@@ -233,7 +233,7 @@ def _as_noted(sent: Request, answer: Answer) -> Request:
 
 
 def is_invalid_stream(stream: Any) -> bool:
-    """Tell whether `stream` is of a type that the schema refuses; any other value is ignored here."""
+    """Return whether `stream` is of a type that the schema refuses; any other value is ignored here."""
     return not (stream is None or isinstance(stream, bool))
 
 

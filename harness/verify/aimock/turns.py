@@ -194,7 +194,7 @@ def _add_delivery(turn: ConvertedTurn, fixture: Json) -> None:
 
 
 def _add_disconnect(turn: ConvertedTurn, limit: float, wait: float) -> None:
-    """Cut a stream after as many events as come in a time; without a wait before each, nobody knows how many."""
+    """Cut a stream after the events that fit into a time, which is known only if each event has a delay."""
     if wait:
         turn.lines.append({"cut": {"after": int(limit / wait)}})
     else:

@@ -49,7 +49,7 @@ def _answered_object(recorded: Recorded) -> Json | None:
 
 
 def _has_made_up_ids(answered: Json) -> bool:
-    """Tell whether an id has another form than the API gives it, and none that a recorder puts in its place."""
+    """Return whether an id has another form than the API gives it, and none that a recorder puts in its place."""
     kind = str(answered.get("object"))
     items = answered.get("data" if kind == "list" else "output")
     own = answered.get("id", "") if kind in _ID_PREFIXES else ""
@@ -65,7 +65,7 @@ def _is_item(one: Any) -> bool:
 
 
 def _has_made_up_time(recorded: Recorded, answered: Json) -> bool:
-    """Tell whether a response says that it was created at another time than its id and the recorder do."""
+    """Return whether a response says that it was created at another time than its id and the recorder do."""
     created = answered.get("created_at")
     if answered.get("object") != "response" or not isinstance(created, int | float):
         return False

@@ -41,12 +41,12 @@ def adopt_gateway(recorded: Recorded, hosts: Collection[str]) -> Recorded:
 
 
 def is_host_of(host: str, named: str) -> bool:
-    """Tell whether a host is the named one or a subdomain of it."""
+    """Return whether a host is the named one or a subdomain of it."""
     return host.lower() == named or host.lower().endswith(f".{named}")
 
 
 def looks_like_gateway(recorded: Recorded) -> bool:
-    """Tell whether an exchange with an unknown host has the path of a request for responses."""
+    """Return whether an exchange with an unknown host has the path of a request for responses."""
     return not recorded.provider and bool(recorded.host) and _path_below_gateway(recorded).startswith(_SURE_PREFIX)
 
 

@@ -37,7 +37,7 @@ TEXT_INDEX_MEMBERS = ("content_index", "summary_index", "command_index")
 
 
 def is_response_request(recorded: Recorded) -> bool:
-    """Tell whether the request is `POST /responses`."""
+    """Return whether the request is `POST /responses`."""
     return recorded.method == "POST" and path_below_root(recorded.path) == RESPONSES_PATH
 
 

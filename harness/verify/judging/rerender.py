@@ -102,7 +102,7 @@ def _find_rendering_differences(recorded: Recorded, world: World) -> list[Differ
 
 
 def _is_well_formed(recorded: Recorded, world: World) -> bool:
-    """Tell whether the request, where it is known, and the answer of an exchange with `POST /responses` conform."""
+    """Return whether the request, where it is known, and the answer of an exchange with `POST /responses` conform."""
     _, request = rebuild_request(recorded)
     if "no_request" not in recorded.flags and not conforms_to_schema(request, world, check(request, world)):
         return False
@@ -211,7 +211,7 @@ def _place_among_listings(steps: Sequence[ComparedEvent], step: ComparedEvent) -
 
 
 def _merge_delta(before: ComparedEvent, step: ComparedEvent) -> bool:
-    """Tell whether a delta continues the event before it, which then holds both."""
+    """Return whether a delta continues the event before it, which then holds both."""
     old, new = before.members, step.members
     if before.type != step.type or {**old, "delta": ""} != {**new, "delta": ""}:
         return False

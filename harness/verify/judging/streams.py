@@ -62,7 +62,7 @@ def _find_misframed(recorded: Recorded) -> Iterator[Finding]:
 
 
 def is_complete_stream(recorded: Recorded) -> bool:
-    """Tell whether a recording holds all events of a stream."""
+    """Return whether a recording holds all events of a stream."""
     return bool(recorded.events) and INCOMPLETE_FLAGS.isdisjoint(recorded.flags)
 
 
@@ -124,7 +124,7 @@ def judge_run_stream(recorded: Recorded, as_of: str = CONTRACT_DATE) -> StreamJu
 
 
 def _check_ends(events: Sequence[Json], continues: bool, done: bool) -> Iterator[Finding]:
-    """Tell whether a stream begins and ends as it may, and concerns one run."""
+    """Return whether a stream begins and ends as it may, and concerns one run."""
     first, last = events[0]["event"], events[-1]["event"]
     if not continues and first not in FIRST_EVENTS:
         yield Finding("events[0]", f"a stream does not begin with {first}")
@@ -138,7 +138,7 @@ def _check_ends(events: Sequence[Json], continues: bool, done: bool) -> Iterator
 
 
 def _check_deltas(events: Sequence[Json]) -> Iterator[Finding]:
-    """Tell whether the deltas of messages and steps add up to the completed objects."""
+    """Return whether the deltas of messages and steps add up to the completed objects."""
     known: dict[str, Json] = {}
     for index, event in enumerate(events):
         data, kind = event["data"], event["event"].rpartition(".")[2]

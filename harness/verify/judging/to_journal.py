@@ -54,7 +54,7 @@ def rebuild_exchange(recorded: Recorded, world: World) -> tuple[Request, Answer]
 
 
 def _is_broken_off(recorded: Recorded) -> bool:
-    """Tell whether the answer is incomplete; in some recordings only long values are cut."""
+    """Return whether the answer is incomplete; in some recordings only long values are cut."""
     if recorded.events is None:
         return answer_object(recorded) is None and (not recorded.status or "cut" in recorded.flags)
     return "cut" in recorded.flags and not any(event.get("type") in END_EVENTS for event in recorded.events)

@@ -33,7 +33,7 @@ _UNKNOWN_VALUE = "unheard-of"
 
 
 def is_accepted_now(request: Request, error: Mapping[str, Any]) -> bool:
-    """Tell whether a value that was refused as invalid is accepted now; there, an unknown one would still be refused."""
+    """Return whether a value that was refused as invalid is accepted now; there, an unknown one would still be refused."""
     refused, param = _INVALID_VALUE.match(str(error.get("message"))), error.get("param")
     if refused is None or not isinstance(param, str):
         return False
@@ -150,14 +150,14 @@ def explain_unverifiable_error(
 
 
 def _hides_definition(request: Request, world: World) -> bool:
-    """Tell whether a request names an agent whose definition the recording does not hold."""
+    """Return whether a request names an agent whose definition the recording does not hold."""
     agent = agent_of(request)
     known = answering_version(world, agent, is_at_agent_endpoint(request)) if agent else None
     return bool(agent) and not (known and known["definition"])
 
 
 def _is_about_connection(status: int, error: Mapping[str, Any]) -> bool:
-    """Tell whether an error concerns members that a WebSocket adds to a request, or the state of the connection."""
+    """Return whether an error concerns members that a WebSocket adds to a request, or the state of the connection."""
     added = error.get("param") in (*ENVELOPE_MEMBERS, "stream_id") or error.get("code") == PREVIOUS_NOT_FOUND
     return added or any(rule.area == "websocket" for rule in match_rules(status, error))
 
@@ -179,13 +179,13 @@ def _message_pattern(id: str) -> re.Pattern[str]:
 
 
 def _is_about_missing_object(rule: Rule) -> bool:
-    """Tell whether a rule reports a missing object, which may have been created before the recording."""
+    """Return whether a rule reports a missing object, which may have been created before the recording."""
     missing = rule.error.status == 404 and rule.area not in ("transport", "gateway")
     return missing or rule.error.code == PREVIOUS_NOT_FOUND
 
 
 def has_unrecorded_history(body: Json, world: World) -> bool:
-    """Tell whether the request continues a chain or conversation from before the recording, with unknown items."""
+    """Return whether the request continues a chain or conversation from before the recording, with unknown items."""
     conversation = world.store.conversations.get(conversation_id(body) or "")
     previous = body.get("previous_response_id")
     while isinstance(previous, str) and (stored := world.store.responses.get(previous)):
@@ -194,7 +194,7 @@ def has_unrecorded_history(body: Json, world: World) -> bool:
 
 
 def _lists_unknown_items(request: Request, world: Any) -> bool:
-    """Tell whether a cursor may name an item with an unrecorded id: only lists show the ids of input items."""
+    """Return whether a cursor may name an item with an unrecorded id: only lists show the ids of input items."""
     operation = OPERATIONS.get(request.operation) if {"after", "before"} & request.query.keys() else None
     listed = operation.cursors if operation else None
     return listed is not None and listed.group == ITEM_LIST and None in listed.ids(request, world)
@@ -213,7 +213,7 @@ def _is_cut(recorded: Recorded) -> bool:
 
 
 def _holds_placeholder(value: Any) -> bool:
-    """Tell whether a value holds a placeholder of the recorder, such as `<MASSIVE_TEXT>`."""
+    """Return whether a value holds a placeholder of the recorder, such as `<MASSIVE_TEXT>`."""
     if isinstance(value, str):
         return _PLACEHOLDER.fullmatch(value) is not None
     inner = value.values() if isinstance(value, dict) else value if isinstance(value, list) else ()

@@ -93,7 +93,7 @@ def _remember_runs(world: World, request: Request, answer: Json, events: Sequenc
 
 
 def _has_thread_object(event: Json) -> bool:
-    """Tell whether an event carries a complete message or step."""
+    """Return whether an event carries a complete message or step."""
     data = event.get("data") if isinstance(event, dict) else None
     if not isinstance(data, dict):
         return False

@@ -32,7 +32,7 @@ NULL_ON_WIRE = ("max_output_length", "timeout_ms")
 
 
 def is_plain_line(value: Any) -> bool:
-    """Tell whether `parse_lines` reads this value: an object of JSON or of an SDK."""
+    """Return whether `parse_lines` reads this value: an object of JSON or of an SDK."""
     return isinstance(value, dict) or is_model(value)
 
 

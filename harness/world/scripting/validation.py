@@ -1,4 +1,4 @@
-"""Plain data that somebody gives, from YAML or JSON: what a value may be, and where in it a mistake is."""
+"""Validation of plain data from YAML or JSON: the allowed values, and the position of a mistake."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ class InvalidData(ScriptError):
 
 @contextmanager
 def errors_at(*steps: PathStep) -> Iterator[None]:
-    """Place whatever goes wrong inside at this place of the data, whoever finds it."""
+    """Give every error raised inside this position in the data."""
     try:
         yield
     except InvalidData as problem:

@@ -69,7 +69,7 @@ def find_keys(text: str) -> list[tuple[int, int]]:
 
 
 def is_key_of(name: str, value: str) -> bool:
-    """Tell whether the value of a member is a key of the issuer whose name is in the member's."""
+    """Return whether the value of a member is a key of the issuer whose name is in the member's."""
     rules = _rules_beside(name) if len(name) <= _LEAD else ()
     text = f'{name}="{value}"' if rules else ""
     span = (len(text) - 1 - len(value), len(text) - 1)

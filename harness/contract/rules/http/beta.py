@@ -18,7 +18,7 @@ ASSISTANTS_OPERATIONS = ("* /assistants*", "* /threads*")
 
 
 def is_assistants_operation(operation: str) -> bool:
-    """Tell whether an operation belongs to the Assistants API."""
+    """Return whether an operation belongs to the Assistants API."""
     return matches_operation(ASSISTANTS_OPERATIONS, operation)
 
 

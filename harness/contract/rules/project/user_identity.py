@@ -1,4 +1,4 @@
-"""Users on whose behalf a service asks a project: nobody sees what was made for another."""
+"""Users on whose behalf a service calls a project: each sees only what was created for them."""
 
 from __future__ import annotations
 

@@ -84,7 +84,7 @@ def context_length_exceeded(request: Request, world: WorldView) -> Iterator[Json
 
 
 def exceeds_window(request: Request, world: Any) -> bool:
-    """Tell whether a request brings more than the context window of its model can hold."""
+    """Return whether a request brings more than the context window of its model can hold."""
     family = family_of(request, world)
     if not family or not family.window or request.body.get("truncation") == "auto":
         return False

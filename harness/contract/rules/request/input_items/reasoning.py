@@ -132,7 +132,7 @@ def reasoning_without_follower(request: Request, world: WorldView, transcript: T
 
 
 def _is_same_item(item: Json, stored: Json) -> bool:
-    """Tell whether a sent item is this stored one."""
+    """Return whether a sent item is this stored one."""
     if not stored or item.get("id") == stored["id"]:
         return bool(stored)
     called = (item.get("type"), item.get("call_id"))
@@ -140,7 +140,7 @@ def _is_same_item(item: Json, stored: Json) -> bool:
 
 
 def _is_any_replay(item: Json, stored: Sequence[Json]) -> bool:
-    """Tell whether a sent item is one of these of conversations; of a message the text suffices."""
+    """Return whether a sent item is one of these of conversations; of a message the text suffices."""
     return any(
         _is_same_item(item, other) or (not item.get("id") and _read_message(item) == _read_message(other) != ("", []))
         for other in stored

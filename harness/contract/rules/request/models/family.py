@@ -16,7 +16,7 @@ def family_of(request: Request, world: WorldView) -> Model | None:
 
 
 def is_missing_model(name: str, world: WorldView) -> bool:
-    """Tell whether the API has no model of this name on the World's day."""
+    """Return whether the API has no model of this name on the World's day."""
     family = world.models.find(name)
     return is_nonexistent_model(name) or (family is not None and family.has_ended(world.as_of))
 

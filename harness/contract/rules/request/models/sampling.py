@@ -17,7 +17,7 @@ LOGPROBS = "message.output_text.logprobs"
 
 
 def _is_refused(when: When, request: Request, family: Model) -> bool:
-    """Tell whether the family refuses a parameter that it takes `when`, by the effort of the request or else its default."""
+    """Return whether the family refuses a parameter that it accepts only `when`, given the effort or its default."""
     if not family.reasons or when in ("always", "unknown"):
         return False
     return when == "never" or (reasoning_options(request).get("effort") or family.effort) != "none"

@@ -22,7 +22,7 @@ _ACCOUNT_WITH_PROMPT = Organization(prompts=frozenset(["pmpt_1"]))
 
 
 def _has_all_tools(request: Request) -> bool:
-    """Tell whether the request contains all its tools: a stored prompt may add others."""
+    """Return whether the request contains all its tools: a stored prompt may add others."""
     return not request.body.get("prompt")
 
 

@@ -167,7 +167,7 @@ _NAMED_BY = {"function": "name", "custom": "name", "namespace": "name", "mcp": "
 
 
 def _is_declared(choice: Json, tools: Sequence[Json]) -> bool:
-    """Tell whether a choice is among these tools or among those in their namespaces."""
+    """Return whether a choice is among these tools or among those in their namespaces."""
     kind = _plain_type(choice.get("type"))
     member = _NAMED_BY.get(kind)
     inner = [inner_tool for tool in tools for inner_tool in tool.get("tools") or () if isinstance(inner_tool, dict)]
