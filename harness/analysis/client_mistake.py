@@ -1,4 +1,4 @@
-"""What a client shows of itself, and mistakes in how it sends, repeats and reads.
+"""Mistakes of a client in how it sends, retries and reads, found in what it shows of itself.
 
 The facts of such a mistake also say when it `came`, where that matters, and whether it is `certain`.
 """
@@ -19,7 +19,7 @@ from harness.core.registry import Registry, suggest_name
 
 @dataclass(frozen=True)
 class SeenClient:
-    """What is seen of a client: the journal, the times of the exchanges, and the numbers of those that took a turn.
+    """What can be observed of a client: the journal, the times of the exchanges, and the numbers of those that took a turn.
 
     `patience` are the seconds that it may wait for an answer that does not come.
     """

@@ -27,7 +27,7 @@ PathSource = Callable[[], Path]
 
 
 class OnPath:
-    """What belongs to a path, which a failing comparison shows."""
+    """Base of values on a path; a failing comparison shows the whole path."""
 
     @property
     def path(self) -> Path:

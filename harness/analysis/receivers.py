@@ -1,4 +1,4 @@
-"""What a receiver of webhooks did wrong, seen in its deliveries and in its requests meanwhile."""
+"""Mistakes of a webhook receiver, found in its deliveries and in its requests meanwhile."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from harness.core.webhooks import LOOP_ENDED, Signature, WebhookDelivery
 
 
 class SeenReceiver(NamedTuple):
-    """What is seen of a receiver: the deliveries to it, and the journal."""
+    """What can be observed of a receiver: the deliveries to it, and the journal."""
 
     deliveries: Sequence[WebhookDelivery]
     exchanges: Sequence[Exchange] = ()

@@ -1,4 +1,4 @@
-"""What a request asks of the model: the transcript it reads, and the response as it begins."""
+"""The prompt of a request: the transcript that the model reads, and the response as it begins."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What is known of each model family: the facts of `models.json`, each with its sources.
+"""The facts about each model family in `models.json`, each with its sources.
 
 A family is an entry of names and facts, a fact a line: its value, then its sources, the best first. A source says how it
 is known (`recorded`, `reported`, `documented`, `typed`, `assumed`), where, and when. What is not there is open: nothing is

@@ -1,4 +1,4 @@
-"""What an operation is: an endpoint's method and path, the schemas of its body and answer, and the function behind it."""
+"""Operations: an endpoint's method and path, the schemas of its body and answer, and the function behind it."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ OBJECT_LIST, ITEM_LIST, FILE_LIST = "(a list of objects)", "(a list of items)", 
 
 @dataclass(frozen=True, slots=True)
 class Cursors:
-    """What `after` and `before` of a list name: the `kind` of its objects in the words of an error, and their `ids`."""
+    """The objects that `after` and `before` of a list may name: their `kind`, as errors word it, and their `ids`."""
 
     kind: str
     ids: ListedIds

@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class ExamineOptions:
-    """What `harness examine` is told."""
+    """The options of `harness examine`."""
 
     adapter: list[str] | None = argument(
         None, "A ready adapter, or MODULE:CLASS of your own.", metavar="ADAPTER", autocompletion=complete_adapter

@@ -51,7 +51,7 @@ ADDRESS_HINTS = {
 
 @dataclass(frozen=True)
 class RecordOptions:
-    """What `harness record` is told."""
+    """The options of `harness record`."""
 
     command: list[str] | None = argument(None, "What to run; without it, until interrupted.", metavar="-- COMMAND")
     upstream: str = option(

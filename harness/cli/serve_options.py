@@ -38,7 +38,7 @@ def _limit(what: str, default: int | None) -> Any:
 
 @dataclass(frozen=True)
 class ServeOptions:
-    """What `harness serve` is told."""
+    """The options of `harness serve`."""
 
     command: list[str] | None = argument(
         None, "What to run with the mock; without it, serve until interrupted.", metavar="-- COMMAND..."
@@ -132,7 +132,7 @@ class ServeOptions:
 
     @property
     def permitted(self) -> Permitted:
-        """What is no reason for a verdict on what a COMMAND did; a ConfigError for a value that --losses has not."""
+        """The findings that do not fail a COMMAND; a ConfigError for a value that --losses has not."""
         from harness.analysis.loss_policy import FAIL, read_loss_policy
         from harness.server.judgement import Permitted
 
@@ -140,7 +140,7 @@ class ServeOptions:
 
     @property
     def limits(self) -> Limits:
-        """What is kept: of a server a bounded number of each, with a COMMAND everything."""
+        """How much is kept: a bounded number of each object for a server, everything for a COMMAND."""
         default = UNLIMITED if self.command else SERVER_LIMITS
         return Limits(self.journal or default.exchanges, self.keep or default.responses, self.worlds or default.worlds)
 
@@ -177,7 +177,7 @@ class ServeOptions:
 
     @property
     def decisive(self) -> dict[str, object]:
-        """What decides about answers: servers with one store must agree on it."""
+        """The options that decide about answers, on which servers that share a store must agree."""
         names = ("script", "keys", "models", "scripted", "zdr", "pace", "dialect", "assistants")
         given = {name: getattr(self, name) for name in names}
         given |= {"as-of": self.as_of, "contract": self.contract}

@@ -30,7 +30,7 @@ MERGE_OPTIONS = frozenset({"paths", "merge", "as_json", "verbose"})
 
 @dataclass(frozen=True)
 class VerifyOptions:
-    """What `harness verify` is told."""
+    """The options of `harness verify`."""
 
     paths: list[Path] | None = argument(None, "Recordings, or folders of them.", metavar="PATH")
     server: str = option("", "Instead of recordings: the base URL of a server.", metavar="URL")

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class ViewOptions:
-    """What `harness view` is told."""
+    """The options of `harness view`."""
 
     paths: list[Path] = argument(
         ..., "Traces, a page, a JSON report, recordings; or folders of traces or recordings.", metavar="PATH"

@@ -1,4 +1,4 @@
-"""What a user's recordings say against the mock: exemptions, refusals and members, which overrule its rules and schemas.
+"""Overrides from a user's recordings: exemptions, refusals and members that overrule the mock's rules and schemas.
 
 A World may have them. `overrides_file` reads them, `harness.overrides` derives and writes them.
 """

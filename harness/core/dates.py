@@ -26,7 +26,7 @@ _DAY = re.compile(r"([1-9]\d{3})-(\d\d)(?:-(\d\d))?")
 
 
 class Dated(Protocol):
-    """What is valid from the day `since` to the day `until`; an empty one is no limit."""
+    """A fact that is valid from the day `since` to the day `until`; an empty day is no limit."""
 
     @property
     def since(self) -> str:

@@ -1,4 +1,4 @@
-"""What the edge of a server saw of its exchanges: when they came and went, and how much of each answer went out.
+"""Timings of exchanges at a server's edge: when they arrived and ended, and how much of each answer was sent.
 
 It is kept beside the journal of a World and is in no answer. Times are unix seconds of whoever sends the answers.
 """
@@ -110,7 +110,7 @@ class EdgeRecord:
 
     @property
     def times(self) -> EdgeTimes:
-        """What is known, as it is now."""
+        """The timings so far."""
         events = None if self.stream is None else len(self.stream) if self.whole else self.sent_events
         return EdgeTimes(
             self.arrived,

@@ -38,7 +38,7 @@ class Form(NamedTuple):
 
 
 class ReceivedRequest(NamedTuple):
-    """What a client sent, before it is understood.
+    """A request as received, before it is parsed.
 
     `path` is the whole of it, header names are lower case. `query` holds texts, for a name sent as `name[]` a list of them;
     `form` is the body if it was parsed as one when it came.

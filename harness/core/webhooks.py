@@ -32,7 +32,7 @@ DEFAULT_SECRET = make_secret(b"responses-harness webhooks")
 
 
 class WebhookEvent(NamedTuple):
-    """What has happened: `type` is `response.completed` or the like, `response` the id of the response."""
+    """An event of a webhook: `type` is `response.completed` or the like, `response` the id of the response."""
 
     id: str
     type: str

@@ -1,4 +1,4 @@
-"""What a test runs itself: a chat UI in front of a server under test, tool functions that record their runs, a credential.
+"""Parts that a test plays itself: a chat UI in front of a server under test, recorded tool functions, a credential.
 
 It plays a client; the model is played by the World's script. What is shown here is imported when it is first used.
 """

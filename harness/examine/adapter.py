@@ -1,4 +1,4 @@
-"""What drives a client: an object of Python with one method, or a command in any language.
+"""Adapters, which drive a client: a Python object with one method, or a command in any language.
 
 `python -m harness.examine.worker MODULE:ATTRIBUTE` makes a command of the former, so that both run in the same way.
 """

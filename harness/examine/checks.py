@@ -1,4 +1,4 @@
-"""What a correct client shows and does, as the checks of a case; what its outcome cannot express is not checked."""
+"""Checks of what a correct client shows and does; what its outcome cannot express is not checked."""
 
 from __future__ import annotations
 

@@ -26,7 +26,7 @@ _KINDS: Mapping[str, type | tuple[type, ...]] = {
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Outcome:
-    """What a user of the client sees; None stands for what the client cannot express.
+    """The result as the client's user sees it; None stands for what the client cannot express.
 
     `texts` are its final answers, one a prompt that was answered; `streamed` the text that its stream showed for each.
     `annotations` are the citations of the last answer, `{"type", "url" or "file_id" …}`; `calls` the tools that it ran,

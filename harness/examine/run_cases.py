@@ -35,7 +35,7 @@ DoTask = Callable[[ClientCase, Task], Done]
 
 @dataclass(frozen=True, slots=True)
 class ClientExamination:
-    """What an examination of a client found: what the client declared, and a cell for each case and mode.
+    """The result of examining a client: what it declared, and a cell for each case and mode.
 
     It is not `complete` when it was interrupted: then cells are missing.
     """

@@ -79,7 +79,7 @@ class ClientSession:
 
     @property
     def stateless(self) -> dict[str, Any]:
-        """What a request has in the state `stateless`: `store` false, and the reasoning of models that reason."""
+        """The members of a request in the state `stateless`: `store` false, and the reasoning of models that reason."""
         if self.task.state != "stateless":
             return {}
         return {"store": False, **({"include": [SEALED]} if self.task.model.startswith("gpt-5") else {})}
@@ -204,7 +204,7 @@ _TYPES = {"string": str, "integer": int, "number": float, "boolean": bool, "obje
 
 
 class ToolFailedError(Exception):
-    """What a tool raises that a case lets fail."""
+    """Raised by a tool that a case makes fail."""
 
 
 def functions_of(task: Task) -> dict[str, Callable[..., Any]]:

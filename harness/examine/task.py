@@ -1,4 +1,4 @@
-"""What a client under examination is to do, as data: a task goes to its process as one line of JSON."""
+"""The task of a client under examination; its process gets it as one line of JSON."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a run came to: why it is no pass, and in a word or two how it ended for the user of the client."""
+"""Judges a run: why it does not pass, and in a word or two how it ended for the client's user."""
 
 from __future__ import annotations
 

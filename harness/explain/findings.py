@@ -1,4 +1,4 @@
-"""What a report lists of a test: a finding of each refusal, loss, unanswered request, unused turn, wrong webhook."""
+"""The findings that a report lists for a test: refusals, losses, unanswered requests, unused turns, wrong webhooks."""
 
 from __future__ import annotations
 

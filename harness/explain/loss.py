@@ -1,4 +1,4 @@
-"""What a client lost of earlier answers, or shows otherwise than it was said."""
+"""Explains what a client lost of earlier answers, or shows differently."""
 
 from __future__ import annotations
 

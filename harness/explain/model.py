@@ -1,4 +1,4 @@
-"""What went wrong, as data: the causes that fail a test, and the findings that reports list and count."""
+"""What went wrong, as data: causes, which fail a test, and findings, which reports list and count."""
 
 from __future__ import annotations
 

@@ -95,7 +95,7 @@ class _RefusedRequest:
 
     @cached_property
     def history(self) -> History:
-        """What was said before."""
+        """The history before the request."""
         history = History()
         for earlier in self.exchanges:
             if earlier.number < self.exchange.number:

@@ -1,4 +1,4 @@
-"""What was sent, as far as an error points to it."""
+"""Finds the part of a request that an error points to."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What only speed needs: without it every answer is the same. HARNESS_FAST_PATH=0 switches it off."""
+"""Optimisations only: without this package every answer is the same. HARNESS_FAST_PATH=0 switches it off."""
 
 from __future__ import annotations
 

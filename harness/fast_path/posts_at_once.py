@@ -90,7 +90,7 @@ class _Unfit(Exception):
 
 
 class _HeadParts:
-    """What the parser finds in a head."""
+    """The parts of a head that the parser finds."""
 
     def __init__(self) -> None:
         self.url = b""

@@ -1,4 +1,4 @@
-"""What requests share that came before, decided once.
+"""Decides once what later requests share with earlier ones.
 
 Requests that differ in their `input` alone share most rules, and how the response begins; where that is a text, they are
 parsed once, too. Those that are the same byte for byte share all that their body decides, unless it names something stored.
@@ -53,7 +53,7 @@ class SplitBody(NamedTuple):
 
     @property
     def around(self) -> tuple[bytes, bytes]:
-        """What stands around the text: bodies with the same around a text differ in that text alone."""
+        """The bytes around the text: bodies with the same bytes around it differ only in that text."""
         return self.before, self.after
 
     def is_certain_in(self, body: Json) -> bool:
@@ -182,7 +182,7 @@ class TextRequest(NamedTuple):
 
 
 class PreparedRequests:
-    """What is decided about the requests of one server, of bounded size."""
+    """A bounded cache of what was decided about the requests of one server."""
 
     def __init__(self) -> None:
         self._prepared: RepeatCache[Key, Prepared] = RepeatCache()

@@ -26,7 +26,7 @@ class Chunks(Fault):
 
 @dataclass(frozen=True, slots=True)
 class Framing(Fault):
-    """What the standard lets a stream have: line ends `lf`, `crlf` or `cr`, and the rest of a `FrameForm`."""
+    """Variations of a stream that the standard allows: line ends `lf`, `crlf` or `cr`, and the rest of a `FrameForm`."""
 
     line_end: str = "lf"
     comment: str = ""

@@ -1,4 +1,4 @@
-"""What the agents of a multi-agent response do: their hosted actions, the results of these, messages between agents.
+"""The items of a multi-agent response: hosted actions of agents, their results, messages between agents.
 
 The API executes them, a client only sends them back. Every item of such a response says which agent made it, and so does
 every event about it; by OpenAI's guide to multi-agent and the beta types of the SDK, read in 2026-11.

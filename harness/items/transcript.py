@@ -21,7 +21,7 @@ SEARCH_CALL = "tool_search_call"
 
 
 class ChainFacts(NamedTuple):
-    """What a chain adds up to: estimated tokens, the types in it ('' for none), and the calls without an output.
+    """The totals of a chain: estimated tokens, the types in it ('' for none), and the calls without an output.
 
     `is_paired` says that each output followed its call, as it does unless a client sends its history in another order.
     """

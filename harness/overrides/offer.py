@@ -1,4 +1,4 @@
-"""What new recordings say against the mock, and how to learn it: offered at the end of a recording, never done unasked."""
+"""Offers, at the end of a recording, to learn from recordings that contradict the mock; it never does so by itself."""
 
 from __future__ import annotations
 

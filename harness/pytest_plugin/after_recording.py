@@ -1,4 +1,4 @@
-"""What `pytest --record` does with the cassettes of a run when it ends.
+"""Finishes the cassettes of a `pytest --record` run when it ends.
 
 It leaves no exchange in a cassette that no test replays: a cassette is pruned if all tests that name it have run and passed;
 else it is said why it is not. It offers to learn where the live API did otherwise than the mock.

@@ -58,7 +58,7 @@ _FIXTURES = frozenset({"_cassette_session", "_cassette_script"})
 
 
 class CassetteMarker(NamedTuple):
-    """What the marker of a test says: the name of the cassette, whether its pace is kept, whether it is a script."""
+    """The arguments of a test's marker: the name of the cassette, whether its pace is kept, whether it is a script."""
 
     name: str
     pace: bool = False

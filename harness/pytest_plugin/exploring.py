@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class WorldExplorer:
-    """What explores for the World of a test."""
+    """Explores variations for the World of a test."""
 
     api: MockApi
     world: World

@@ -103,7 +103,7 @@ class Totals(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class RunFacts:
-    """What was run: the `source`, the `command`, when it `began` (unix seconds, 0: not known), how long it took.
+    """Facts about a run: the `source`, the `command`, when it `began` (unix seconds, 0: not known), how long it took.
 
     `commit` is the branch with the beginning of the commit, `versions` are those of packages by their names. `outcomes`
     count all that was run by how it ended, cases or not; they are empty when only the cases are known.

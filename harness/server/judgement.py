@@ -26,7 +26,7 @@ class Judgement(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Permitted:
-    """What is no reason for a verdict: `unused` turns, and losses as their policy says."""
+    """The findings that do not fail a run: `unused` turns, and losses that the policy permits."""
 
     unused: bool = False
     losses: LossPolicy = field(default_factory=LossPolicy)

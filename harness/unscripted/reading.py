@@ -80,12 +80,12 @@ class Reading:
 
     @property
     def family(self) -> Model:
-        """What is known of the model."""
+        """The model's family."""
         return self.world.models.defaults(self.body.get("model") or "")
 
     @cached_property
     def user_text(self) -> str:
-        """What the user said last."""
+        """The user's last message."""
         for items in (self.own, self.items):
             if text := next((text for item in reversed(items) if (text := user_text(item))), ""):
                 return text
@@ -93,12 +93,12 @@ class Reading:
 
     @property
     def query(self) -> str:
-        """What a search looks for: what the user said last, shortened."""
+        """The query of a search: the user's last message, shortened."""
         return self.user_text.strip()[:MAX_QUERY] or "search"
 
     @property
     def said(self) -> str:
-        """What the user said last; empty where something else came after it."""
+        """The user's last message; empty if something else came after it."""
         return user_text(next((item for item in reversed(self.items) if item.get("type") not in REMEMBERED_TYPES), {}))
 
     @property

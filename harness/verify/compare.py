@@ -32,7 +32,7 @@ class Difference(NamedTuple):
 
 
 class Profile(NamedTuple):
-    """What of two answers is compared.
+    """Which parts of two answers are compared.
 
     `view` reduces an answer to what is compared. `is_optional` says whether the expected answer may lack a member of the
     actual one, by the `type` of the object, else the name under which it stands, and the member's name. `render` writes a

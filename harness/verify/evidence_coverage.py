@@ -1,4 +1,4 @@
-"""What `harness rules --coverage` shows: how well each area is known, how each rule did, and what no cassette proves.
+"""The data of `harness rules --coverage`: how well each area is known, how each rule did, and what no cassette proves.
 
 `rules_met.json` keeps how each rule did on recordings; `python -m tools.rules_met` counts it.
 """

@@ -1,4 +1,4 @@
-"""What the requests of a client have changed against those that were recorded."""
+"""Finds how a client's requests differ from the recorded ones."""
 
 from __future__ import annotations
 

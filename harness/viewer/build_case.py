@@ -41,7 +41,7 @@ Cleaned = TypeVar("Cleaned", ReportFinding, ShownCause, ShownHandOff)
 
 @dataclass(frozen=True, slots=True)
 class CaseHead:
-    """What a case is: its id and place, how it ended after how many seconds, and `why`, the error of the test.
+    """The head of a case: its id and place, how it ended after how many seconds, and `why`, the error of the test.
 
     Places of turns are told from the folder `root`.
     """
@@ -59,7 +59,7 @@ class CaseHead:
 
 @dataclass(frozen=True, slots=True)
 class JudgedCase:
-    """What is known to be wrong: `causes` that are explained, the findings of a report, and `secrets` to hide."""
+    """What is wrong with a case: `causes` that are explained, the findings of a report, and `secrets` to hide."""
 
     causes: Sequence[Cause] = ()
     findings: Sequence[ReportFinding] = ()

@@ -1,4 +1,4 @@
-"""What can be copied of an exchange: as curl, as a pytest test, as a turn of a script, as an expected refusal.
+"""Forms in which an exchange can be copied: as curl, as a pytest test, as a turn of a script, as an expected refusal.
 
 A body is not repeated: in its place stands `⟦request⟧`, for which the page puts the request's JSON.
 """

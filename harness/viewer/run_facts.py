@@ -1,4 +1,4 @@
-"""What can be told of a run from where it runs: the command, the commit, the versions of packages."""
+"""Collects facts about a run from its environment: the command, the commit, the versions of packages."""
 
 from __future__ import annotations
 

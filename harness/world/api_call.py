@@ -27,7 +27,7 @@ class ApiCall(NamedTuple):
 
     @property
     def params(self) -> Mapping[str, str]:
-        """What the operation's template took from the path."""
+        """The parameters that the operation's template found in the path."""
         return self.request.params
 
     @property
@@ -42,7 +42,7 @@ class ApiCall(NamedTuple):
 
     @property
     def store(self) -> Store:
-        """What the key has stored."""
+        """The store of the World."""
         return self.world.store
 
 

@@ -1,4 +1,4 @@
-"""What `mock.explore` found: the variations of a scenario's answers that change its result."""
+"""The findings of `mock.explore`: variations of a scenario's answers that change its result."""
 
 from __future__ import annotations
 
@@ -62,7 +62,7 @@ class Exploration(str):
 
 
 class Explorer(Protocol):
-    """What explores for a mock; see `Mock.explore`."""
+    """Explores variations for a mock; see `Mock.explore`."""
 
     def __call__(self, scenario: Scenario, cases: str, seed: int, combined: int) -> Exploration:
         """Run the scenario under variations."""

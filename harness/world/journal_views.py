@@ -39,7 +39,7 @@ class JournalViews:
 
     @property
     def replies(self) -> ModelReplies:
-        """What the model said, as the answers so far have shown it: one for each response or run, oldest first."""
+        """The model's replies so far, one for each response or run, oldest first."""
         return collect_replies(self.exchanges)
 
     @property
@@ -97,7 +97,7 @@ class JournalViews:
 
     @property
     def flow(self) -> Flow:
-        """What happened so far: `print(mock.flow)`, or `mock.flow.mermaid` for a sequence diagram of it."""
+        """The flow so far: `print(mock.flow)`, or `mock.flow.mermaid` for a sequence diagram of it."""
         return build_flow(self._assigned())
 
     @property
@@ -107,7 +107,7 @@ class JournalViews:
 
     @property
     def losses(self) -> list[Lost]:
-        """What the clients lost of what the model said, although the API accepted it.
+        """The losses: what clients lost of the model's replies, although the API accepted their requests.
 
         `losses_of(mock.exchanges, strict=True)` finds more.
         """
@@ -115,12 +115,12 @@ class JournalViews:
 
     @property
     def deliveries(self) -> list[WebhookDelivery]:
-        """What was delivered to webhooks, oldest first; what is due is delivered before, but not below an event loop."""
+        """The deliveries to webhooks, oldest first; pending ones are made first, but not inside an event loop."""
         self._deliver()
         return list(self.world.webhooks.deliveries) if self.world.webhooks else []
 
     def delivered(self) -> Awaitable[Sequence[WebhookDelivery]]:
-        """Wait below an event loop for what is due: `deliveries = await mock.delivered()`."""
+        """Wait for pending deliveries inside an event loop: `deliveries = await mock.delivered()`."""
         if self.world.courier is None:
             raise ConfigError(NO_COURIER)
         return self.world.courier.delivered(self.world)

@@ -20,7 +20,7 @@ TOOL_MEMBERS = ("annotations", "description", "input_schema")
 
 
 class ToolError(Exception):
-    """What a scripted tool raises, or is, when its calls fail: `ToolError("no such ref")`.
+    """Raised by a scripted tool, or given in its place, when its calls fail: `ToolError("no such ref")`.
 
     A text is the tool's message; an object is the `error` of the wire, say `{"type": "http_error", "code": 500,
     "message": "…"}`.

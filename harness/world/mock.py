@@ -58,12 +58,12 @@ class Mock(JournalViews):
 
     @property
     def azure_endpoint(self) -> str:
-        """What a client for Azure OpenAI takes as its endpoint."""
+        """The endpoint for clients of Azure OpenAI."""
         return urlsplit(self.base_url)._replace(path="").geturl()
 
     @property
     def project_endpoint(self) -> str:
-        """What a client for Azure AI Foundry takes as the endpoint of its project."""
+        """The project endpoint for clients of Azure AI Foundry."""
         return self.azure_endpoint + API_ROOTS[FOUNDRY].removesuffix("/openai/v1")
 
     @named_arguments

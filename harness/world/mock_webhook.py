@@ -1,4 +1,4 @@
-"""What a test holds of a webhook, and how it makes one: `hook = mock.webhooks(app, "/hook")`."""
+"""The test's handle of a webhook, and how to make one: `hook = mock.webhooks(app, "/hook")`."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ class Webhook:
 
     @property
     def faults(self) -> tuple[str, ...]:
-        """What goes wrong with its deliveries; it can be set: `hook.faults = ["doubled"]`."""
+        """The faults of its deliveries; can be set: `hook.faults = ["doubled"]`."""
         return tuple(self._webhooks.endpoints[self.id].faults)
 
     @faults.setter

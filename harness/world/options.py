@@ -1,4 +1,4 @@
-"""What a World begins with."""
+"""The options of a World."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from harness.world.script import Fallback
 
 @dataclass(frozen=True, slots=True)
 class WorldOptions:
-    """What a World begins with, besides its names; a test may change most of it later.
+    """The options that a World begins with; a test may change most of them later.
 
     `organization` is the account behind its key. `fallback` answers what was never scripted, `pace` is that of turns
     without one. `dialect` is the only one it speaks (openai, azure, foundry), None all of them: each has paths of its own.

@@ -136,7 +136,7 @@ class ExpectedRefusal:
 
 
 class RefusalLedger:
-    """What is known about the refusals in a journal: which are expected, and the errors that a test has caught itself.
+    """The ledger of the refusals in a journal: which are expected, and the errors that a test has caught itself.
 
     `count` is how many there were, those that the journal has dropped, too.
     """
@@ -212,7 +212,7 @@ class RefusalLedger:
 
     @property
     def missing(self) -> list[ExpectedRefusal]:
-        """What was expected and did not come."""
+        """The expected refusals that did not come."""
         return [expected for expected in self.expected if expected.required and not expected.exchanges]
 
 

@@ -1,4 +1,4 @@
-"""What one API key has stored: a table a kind.
+"""The stored objects of one API key: a table for each kind.
 
 A table is a mutable mapping by id: it gets, puts, deletes and iterates in the order of creation. Endpoints change threads
 and vector stores in place, so a table that returns copies does not suffice for these two.

@@ -98,7 +98,7 @@ class ConnectionWorld:
 
     @property
     def quotas(self) -> Quotas | None:
-        """What is used of the account's limits per minute."""
+        """The usage of the account's limits per minute."""
         return self.world.quotas
 
     @property
@@ -114,7 +114,7 @@ class ConnectionWorld:
 
     @property
     def overrides(self) -> Overrides | None:
-        """What the user's recordings say against the mock."""
+        """The overrides from the user's recordings."""
         return self.world.overrides
 
     @property
@@ -124,12 +124,12 @@ class ConnectionWorld:
 
     @property
     def models(self) -> Models:
-        """What is known of the models."""
+        """The models."""
         return self.world.models
 
     @property
     def script(self) -> Script:
-        """What the model says next."""
+        """The script: what the model answers next."""
         return self.world.script if self.generate else SILENT_SCRIPT
 
     @property

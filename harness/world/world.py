@@ -54,7 +54,7 @@ MAX_FALSE_CLAIMS = 100
 
 
 class World:
-    """What one API key sees. `base_url` and `api_key` are what any client needs to reach it.
+    """Everything that one API key sees. `base_url` and `api_key` are what any client needs to reach it.
 
     Without a `base_url` a client has reached it by the `scheme` of its server and the host that it names itself.
     With `automatic` each retrieve of a background response moves it on by one step; with False only `advance` does.
@@ -210,7 +210,7 @@ class World:
 
     @property
     def unused(self) -> list[tuple[Route | RoutedPath, Any]]:
-        """What was scripted and no request took: turns with their routes, answers in lists with their paths."""
+        """The scripted answers that no request took: turns with their routes, answers in lists with their paths."""
         answers = [(routed, answer) for routed in reversed(self.routed) for answer in routed.unused]
         return [*self.script.unused, *answers]
 

@@ -142,7 +142,7 @@ def _describe_rest(turn: _Turn, request: HistoryRequest) -> str:
     ],
 )
 def prompt_altered(request: HistoryRequest, history: History) -> Iterator[LossFacts]:
-    """What the user said comes back as a printed value, as words of somebody else, or after the answer to it."""
+    """The user's message comes back as a printed value, in another role, or after the answer to it."""
     for turn in _find_turns(request, history):
         if turn.reply.request.is_same_agent(request):
             for place, now, back in _find_changed_prompts(turn, request):
@@ -160,7 +160,7 @@ def prompt_altered(request: HistoryRequest, history: History) -> Iterator[LossFa
     keeps=[ask(*_talk(NEXT), turns=_TURNS), ask([PROMPT], [NEXT, assistant(TEXT), _LAST], turns=[REPLY])],
 )
 def prompt_edited(request: HistoryRequest, history: History) -> Iterator[LossFacts]:
-    """What the user said comes back in other words; a client may have added something to them for one request."""
+    """The user's message comes back in other words; a client may have added something to them for one request."""
     for turn in _find_turns(request, history):
         if turn.start and turn.reply.request.is_same_agent(request):
             for place, now, back in _find_changed_prompts(turn, request):

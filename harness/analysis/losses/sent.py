@@ -85,7 +85,7 @@ def sent_changed(request: HistoryRequest, history: History) -> Iterator[LossFact
 
 
 class _Change(NamedTuple):
-    """What became of an item that was sent, and where."""
+    """The fate of an item that was sent: how it changed, and where."""
 
     at: str
     item: Json
@@ -93,7 +93,7 @@ class _Change(NamedTuple):
 
 
 class _Arrived:
-    """What of a conversation a request tells its model."""
+    """The part of a conversation that a request passes on to its model."""
 
     def __init__(self, request: HistoryRequest) -> None:
         self.request = request

@@ -259,7 +259,7 @@ def _is_data(request: HistoryRequest) -> bool:
     ],
 )
 def role_changed(request: HistoryRequest, history: History) -> Iterator[LossFacts]:
-    """What the model said comes back in its place, as words of the user, or as an instruction.
+    """The model's message comes back in its place as one of the user, or as an instruction.
 
     Among several agents the words of one may be told to another, or to itself, as those of a user.
     """

@@ -1,4 +1,4 @@
-"""What the definition of an agent gives to a request: its members, with the structured inputs filled in."""
+"""The members that an agent's definition adds to a request, with the structured inputs filled in."""
 
 from __future__ import annotations
 

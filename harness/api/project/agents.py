@@ -51,7 +51,7 @@ class AgentTable(Protocol):
 
     @property
     def agent_settings(self) -> Mapping[str, Json]:
-        """What is configured of an agent, by its name: `state`, `agent_endpoint`, `agent_card`; `served` counts requests."""
+        """The configuration of an agent, by its name: `state`, `agent_endpoint`, `agent_card`; `served` counts requests."""
 
 
 class FoundryProject(Protocol):

@@ -1,4 +1,4 @@
-"""What the classic agents of a Foundry project add to the bodies of Assistants, threads and vector stores.
+"""The members that classic agents of a Foundry project add to bodies of Assistants, threads and vector stores.
 
 By azure-ai-agents 1.2, whose recordings of 2025 show them taken: the tokens of MCP servers, indexes, files that stay in the
 storage of the project (`data_source`), outputs that say of which type they are.

@@ -1,4 +1,4 @@
-"""What a project has without a request having made it: connections to other services, and deployments of models.
+"""The resources of a project that no request creates: connections to other services, and model deployments.
 
 Their members and order are those of recorded answers, 2025-05 to 2026-03.
 """

@@ -1,4 +1,4 @@
-"""What the named resources of a project have in common: versions, merge patches, and the two forms of their lists."""
+"""Shared parts of a project's named resources: versions, merge patches, and the two forms of their lists."""
 
 from __future__ import annotations
 

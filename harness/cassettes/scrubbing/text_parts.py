@@ -1,4 +1,4 @@
-"""What the parts of a text are: labels of values, pieces of forms, deltas of events."""
+"""Splits a text into its parts: labels of values, pieces of forms, deltas of events."""
 
 from __future__ import annotations
 

@@ -1,1 +1,1 @@
-"""What the commands share: the app, exit codes, completion, child processes, options for a live API. No command is here."""
+"""Shared parts of the commands: the app, exit codes, completion, child processes, options for a live API."""

@@ -1,4 +1,4 @@
-"""What the commands that send requests to a live API share: options, the key, the cost, progress."""
+"""Shared parts of the commands that send requests to a live API: options, the key, the cost, progress."""
 
 from __future__ import annotations
 

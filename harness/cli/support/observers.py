@@ -1,4 +1,4 @@
-"""What `harness serve` tells of its requests: `--log json|text`, `--metrics`, `--otel`."""
+"""Reports the requests of `harness serve`: `--log json|text`, `--metrics`, `--otel`."""
 
 from __future__ import annotations
 

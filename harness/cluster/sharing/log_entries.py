@@ -1,4 +1,4 @@
-"""What a process and the logs say to each other: requests, what is new, and why a log cannot be used."""
+"""Messages between a process and the logs: requests, new entries, and why a log cannot be used."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ class StoreLost(HarnessError):
 
 
 class Append(NamedTuple):
-    """What a process asks of the log of a key: to append a request, empty for none, and to say what is new.
+    """Asks the log of a key to append a request (empty for none) and to return new entries.
 
     `epoch` and `position` are those of the process, `last_mark` the mark of the entry there, empty when it is not known;
     `expected` is its position once what it has sent before is applied. A request that `is_refusable` may be refused to tell
@@ -64,7 +64,7 @@ class LogLine(NamedTuple):
 
 
 class Tail(NamedTuple):
-    """What is new in a log: `lines` follow entry number `start`; `own` is the number of the appended one, 0 for none.
+    """New entries of a log: `lines` follow entry number `start`; `own` is the number of the appended one, 0 for none.
 
     `last` is the number of the last entry, `base` that before the first one. `strays` follow number `stray_start` in the
     log of requests without a World.
@@ -168,7 +168,7 @@ OWN_KINDS = (LEFT, TAKE, RECORD, HURRY)
 
 
 class LoggedRequest(NamedTuple):
-    """What a client has sent: `raw` is the body, or the message of the WebSocket named `session`."""
+    """A client's request: `raw` is the body, or the message of the WebSocket named `session`."""
 
     kind: str
     method: str = ""

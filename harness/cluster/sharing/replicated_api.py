@@ -35,7 +35,7 @@ class ReplicatedApi(MockApi):
 
     @property
     def own_objects(self) -> Mapping[str, object]:
-        """What a World refers to and each process has of its own, by name."""
+        """The objects of a World that each process has for itself, by name."""
         return {
             "account": DEFAULT_ORGANIZATION,
             "contract": self.options.overrides,

@@ -1,4 +1,4 @@
-"""What servers must have in common to share a prefix of a store: the release and all that decides an answer."""
+"""Checks that servers sharing a prefix of a store agree on the release and on all that decides an answer."""
 
 from __future__ import annotations
 

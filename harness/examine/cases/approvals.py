@@ -1,4 +1,4 @@
-"""What runs only when the user approves: functions, and calls of remote MCP servers."""
+"""Calls that run only when the user approves: of functions, and of remote MCP servers."""
 
 from __future__ import annotations
 

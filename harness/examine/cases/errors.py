@@ -1,4 +1,4 @@
-"""What goes wrong before an answer: refusals, limits, servers and connections that fail."""
+"""Errors before an answer: refusals, limits, failing servers and connections."""
 
 from __future__ import annotations
 

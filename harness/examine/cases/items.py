@@ -1,4 +1,4 @@
-"""What stands beside the messages of an answer: reasoning, what the API's own tools did, what nobody knows yet."""
+"""Items of an answer besides messages: reasoning, the results of the API's own tools, unknown items."""
 
 from __future__ import annotations
 

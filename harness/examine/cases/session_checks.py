@@ -1,4 +1,4 @@
-"""What a correct client sends of its session, as the checks of a case; read from the requests that the mock saw."""
+"""Checks of what a correct client sends of its session, read from the requests that the mock saw."""
 
 from __future__ import annotations
 

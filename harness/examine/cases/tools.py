@@ -1,4 +1,4 @@
-"""What goes into a tool and comes out of it: arguments, results, and other tools than functions."""
+"""Arguments and results of tools, and tools other than functions."""
 
 from __future__ import annotations
 

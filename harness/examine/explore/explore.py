@@ -36,7 +36,7 @@ FreshMock = Callable[[], AbstractContextManager[Mock]]
 
 @dataclass(frozen=True, slots=True)
 class _ScenarioRun:
-    """What came of a scenario; `answers` are the numbers of events of what the model answered."""
+    """The result of a scenario; `answers` are the numbers of events of what the model answered."""
 
     result: Any
     error: Exception | None
@@ -215,7 +215,7 @@ class VariedScript(Script):
 
 
 class _ResultChangedError(Exception):
-    """What was tried changes the result."""
+    """Raised when the variation changes the scenario's result."""
 
 
 def _find_combined(steps: Sequence[Step], fails: _Fails, seed: int, examples: int) -> _Found | None:

@@ -1,4 +1,4 @@
-"""What examinations found, as data: the cells of one client or of several, from which every form is rendered.
+"""The results of examinations as data: the cells of one or several clients, from which every report is rendered.
 
 Texts are shortened and secrets masked when a result is made, so that no form can show them.
 """
@@ -30,7 +30,7 @@ _NAMED_CASES = 3
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ClientResult:
-    """What was found of one client.
+    """The results of one client.
 
     `client` is its name with its release; `adapter` how it was given to `harness examine`: `openai`, or `--command …`.
     It is not `complete` when the examination was interrupted.

@@ -9,7 +9,7 @@ from harness.examine.task import Task
 
 
 class MySession(ClientSession):
-    """One task: made for it, then told each prompt."""
+    """Runs one task: made for it, then given each prompt."""
 
     def __init__(self, task: Task) -> None:
         super().__init__(task)
@@ -18,7 +18,7 @@ class MySession(ClientSession):
         self._history: list[Any] = []
 
     async def say(self, prompt: str) -> str:
-        """Say a prompt, run what the model calls; the final answer."""
+        """Say a prompt, run the functions that the model calls, and return the final answer."""
         # YOUR CLIENT: ask it. What it does itself (tools, history) need not be done here.
         self._history.append({"role": "user", "content": prompt})
         while True:
@@ -42,7 +42,7 @@ class MySession(ClientSession):
 
 
 class MyAdapter(SessionAdapter):
-    """What the client can do; all that is not said here is not applicable."""
+    """Declares what the client can do; everything else is not applicable."""
 
     package = "openai"  # YOUR CLIENT: its distribution
     session = MySession

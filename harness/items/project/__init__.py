@@ -1,1 +1,1 @@
-"""What the agents of a Foundry project emit besides the items of OpenAI: calls of its own tools, steps of its workflows."""
+"""Items that agents of a Foundry project emit besides OpenAI's: calls of its own tools, steps of its workflows."""

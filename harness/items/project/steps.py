@@ -1,4 +1,4 @@
-"""What else a Foundry project emits: steps of workflows, requests for consent, structured outputs, memories.
+"""Other items of a Foundry project: steps of workflows, requests for consent, structured outputs, memories.
 
 Recorded are workflow actions (2026-02) and a search of memories (2026-03); the others are by azure-ai-agentserver-responses
 2.4 and by what public clients read.

@@ -1,4 +1,4 @@
-"""What a scenario is: requests to a server, and claims about the answers that are true or not."""
+"""Scenarios: requests to a server, and claims about the answers, each of them true or false."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What the control plane changes in a World: script, time, expectations, end."""
+"""The control plane's endpoints that change a World: script, time, expectations, end."""
 
 from __future__ import annotations
 

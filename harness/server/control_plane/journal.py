@@ -1,4 +1,4 @@
-"""What the control plane tells of a World: journal, losses, usage, reports."""
+"""The control plane's endpoints that read a World: journal, losses, usage, reports."""
 
 from __future__ import annotations
 

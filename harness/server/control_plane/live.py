@@ -1,4 +1,4 @@
-"""What the holder of the control token sees of all Worlds: a list, and a stream of what happens."""
+"""The control plane's view of all Worlds, for holders of the token: a list, and a stream of events."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a control request is about: the mock, the World of its key, its body."""
+"""Parses control requests: the mock, the World of the key, the body."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What `harness serve` writes to stderr about requests, a line each, without keys and bodies: JSON, or for people."""
+"""The access log that `harness serve` writes to stderr: a line a request, JSON or text, without keys and bodies."""
 
 from __future__ import annotations
 

@@ -33,7 +33,7 @@ TOO_SLOW = "The request did not become whole in time."
 
 
 class ConnectionState(Enum):
-    """What a client is doing; its requests are answered meanwhile, one after the other.
+    """The state of what the client sends; its requests are answered meanwhile, one after the other.
 
         NEW ──bytes──> HEAD ──head is whole──> BODY ──request is whole──> BETWEEN ──bytes──> HEAD
          │               └──refused, upgrade, CONNECT──┴──> ENDING           ^ │
@@ -242,7 +242,7 @@ class HttpConnection(asyncio.Protocol):
 
     @cached_property
     def _scope(self) -> Scope:
-        """What is the same in the scopes of all requests of the connection."""
+        """The part of the ASGI scope that all requests of the connection share."""
         return {"root_path": self._config.root_path, **connection_scope(self.transport)}
 
     def _start(self, exchange: AsgiExchange, app: AsgiApp) -> None:

@@ -16,7 +16,7 @@ TWO_HOSTS = "A request has one Host header, this one has several."
 
 
 class BadRequest(ValueError):
-    """What is no request; its text is the body of the answer 400."""
+    """Raised for bytes that are no HTTP request; its text is the body of the 400."""
 
 
 class RequestHead(NamedTuple):

@@ -1,4 +1,4 @@
-"""What a delivery is sent to: a URL, or an ASGI or WSGI app of this process. Each returns the status of the answer."""
+"""Receivers of webhooks: a URL, or an ASGI or WSGI app of this process. Each returns the status of the answer."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ class DeliveryProblem(Exception):
 
 
 class SignedRequest(NamedTuple):
-    """What a receiver gets."""
+    """A signed request to a receiver."""
 
     headers: Mapping[str, str]
     body: bytes

@@ -1,4 +1,4 @@
-"""What existed before a recording began, since the API accepted requests that name it: files, vector stores, agents.
+"""Adds objects that must have existed before a recording, as the API accepted their ids: files, vector stores, agents.
 
 No rule depends on the content of files and of most of what a project has, so empty ones are presumed. Of an agent only
 what its responses show is known.

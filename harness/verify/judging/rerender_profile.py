@@ -1,4 +1,4 @@
-"""What of a recorded response and the mock's own is compared: what the request and the model's output determine.
+"""Which parts of a recorded response and the mock's are compared: those that request and model output determine.
 
 What the API chooses anew each time is compared by its kind; what the account, an unknown model or a template decides, by
 its presence. A recording may lack members that the API got later.

@@ -47,7 +47,7 @@ def errors_at(*steps: PathStep) -> Iterator[None]:
 
 
 class ValueForm(NamedTuple):
-    """What a value may be, in words and as a test."""
+    """The values that are allowed, in words and as a predicate."""
 
     description: str
     is_valid: Callable[[Any], bool]

@@ -40,7 +40,7 @@ class LaneResponseView(Protocol):
 
 
 class ConnectionView(Protocol):
-    """What a rule may read of a connection."""
+    """The part of a connection that rules may read."""
 
     age: int
     lanes: Set[str]

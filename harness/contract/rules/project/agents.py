@@ -196,7 +196,7 @@ _TYPES: dict[str, tuple[str, ...]] = {
     fix="Send each member in the type that the SDK has for it.",
 )
 def agent_member_type(request: Request) -> Iterator[Json]:
-    """What defines or configures an agent has the types of the SDK."""
+    """The members that define or configure an agent have the SDK's types."""
     body = as_object(sent_version(request))
     for path, types in _TYPES.items():
         for place, value in _values_at(body, path.split("."), ""):

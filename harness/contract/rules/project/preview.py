@@ -97,7 +97,7 @@ _SAID = (
     fix="Send the header `Foundry-Features`; the SDK does so for a client that has `allow_preview` set.",
 )
 def preview_feature_required(request: Request, world: WorldView) -> Iterator[Json]:
-    """What is a preview must be asked for by the header `Foundry-Features`, as long as it is one."""
+    """A preview feature must be requested by the header `Foundry-Features`, as long as it is in preview."""
     needed = _needed_preview(request)
     if needed is None or not is_valid_on(world.as_of, needed.since, needed.until):
         return

@@ -81,7 +81,7 @@ def user_identity_invalid(request: Request) -> Iterator[Json]:
     fix="Send the `x-ms-user-identity` of the user who began, or begin anew.",
 )
 def user_isolated(request: Request, world: WorldView) -> Iterator[Json]:
-    """What was made on behalf of a user is not there on behalf of another, or of none."""
+    """An object created on behalf of a user does not exist for another user, or without one."""
     body = request.body if isinstance(request.body, dict) else {}
     named = {
         "Response": request.params.get("response_id") or body.get("previous_response_id"),

@@ -87,7 +87,7 @@ def members_of_foundry(request: Request) -> Iterator[Json]:
     fix="Send `tool_outputs`, one for each call of `required_action`.",
 )
 def outputs_absent(request: Request) -> Iterator[Json]:
-    """What a run waits for must be in the body: outputs, on Foundry approvals in their place."""
+    """The body must contain what the run waits for: outputs, or on Foundry approvals in their place."""
     if request.body.get("tool_outputs") is None and not (
         request.dialect == FOUNDRY and "tool_approvals" in request.body
     ):

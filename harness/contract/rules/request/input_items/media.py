@@ -241,7 +241,7 @@ def file_data_prefix(request: Request) -> Iterator[Json]:
     fix="Encode the bytes of the file; an address goes into `file_url`.",
 )
 def file_data_base64(request: Request) -> Iterator[Json]:
-    """What a data URL calls base64 must be some; lines, blanks and the letters of addresses are let be."""
+    """The data of a base64 data URL must be base64; line breaks, blanks and the URL-safe letters are accepted."""
     for path, url in find_data_urls(request, "file_data"):
         head, _, data = url.partition(",")
         if head.endswith(";base64") and _NO_BASE64.search(data, 0, CHECKED_CHARACTERS):

@@ -1,4 +1,4 @@
-"""What an older model does not take of prompt caching: options, and breakpoints in the input."""
+"""Parts of prompt caching that older models do not accept: options, and breakpoints in the input."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What rules ask about the model of a request: its family, the tools that the request declares."""
+"""Questions of rules about a request's model: its family, the tools that the request declares."""
 
 from __future__ import annotations
 
