@@ -128,6 +128,32 @@ def search_undescribed(request: Request) -> Iterator[Json]:
             yield {"index": index}
 
 
+@rule(
+    when="tools",
+    mentions="tool_search",
+    error=ApiError(
+        400,
+        "Invalid Value: 'tools.tool_search.description'. Server-executed tool_search does not accept a description.",
+        "tools",
+    ),
+    source=[
+        reported("https://github.com/router-for-me/CLIProxyAPI/issues/3043, with the whole error", "2026-04-25"),
+        reported("public notes of a user of Codex behind a relay, with the whole error", "2026-04"),
+        reported("the code of a public gateway, which strips it for OpenAI", "2026"),
+    ],
+    rejects=[{"model": SOL, "tools": [DEFERRED_FUNCTION, {**TOOL_SEARCH, "description": "Finds tools."}]}],
+    accepts=[
+        {"model": SOL, "tools": [CLIENT_TOOL_SEARCH]},
+        {"model": SOL, "tools": [DEFERRED_FUNCTION, {**TOOL_SEARCH, "description": None}]},
+    ],
+    fix="Leave `description` out, or search in the client (`execution: client`).",
+)
+def search_described(request: Request) -> Iterator[Json]:
+    """A tool search that the API does takes no `description`."""
+    searches = _tool_searches(request.body.get("tools") or ())
+    yield from ({} for search in searches if search.get("execution") != "client" and search.get("description"))
+
+
 def _has_search_output(items: Iterable[Json]) -> bool:
     # Tools that an earlier search has loaded may count as deferred; no refusal of them is known.
     return any(item.get("type") == "tool_search_output" for item in items)
