@@ -108,7 +108,7 @@ def _run_behind_proxy(
 ) -> int:
     """Run the command, or wait for a signal, while a proxy stands between its clients and the API; returns the exit code.
 
-    Until the cassette is saved a signal ends no more than the recording.
+    Until the cassette is saved, a signal ends only the recording.
     """
     from harness.api.http.upstream import redirected_environment
     from harness.cassettes.recording.proxy import run_proxy

@@ -100,7 +100,7 @@ def _entrance(options: ServeOptions, access: ControlAccess) -> Entrance:
 def _serve_with_workers(
     options: ServeOptions, app: App, watch: Callable[[App], App], entrance: Entrance, secured: Secured | None
 ) -> None:
-    """Serve with several processes until a signal; each prints what it has to say at its end."""
+    """Serve with several processes until a signal; each prints its report when it ends."""
 
     def report(line: str) -> None:
         print_text(f"harness: {line}", err=True)

@@ -98,7 +98,7 @@ class EdgeRecord:
         return len(self.event_times)
 
     def end(self, *, whole: bool = False, left_at: float | None = None) -> None:
-        """Note that no more goes out, as all did, the client has left, or the server breaks off; the first end counts."""
+        """Record why the answer ended: complete, the client has left, or the server broke off; the first call counts."""
         if self.ended:
             return
         self.ended, self.whole = True, whole

@@ -45,7 +45,7 @@ def drop_before(kept: MutableMapping[int, T], number: int) -> None:
 
 
 def oldest_beyond(table: Mapping[K, object], most: int | None) -> list[K]:
-    """Return the keys of the first entries of a table that has more than `most`: those that have to go."""
+    """Return the keys of the oldest entries beyond `most`, which are to be dropped."""
     if most is None or len(table) <= most:
         return []
     return list(islice(table, len(table) - most + most // _SPARE))

@@ -228,7 +228,7 @@ def _add_namespace(item: Json, body: Json, read: Sequence[Json]) -> Json:
 
 
 def _fit_output(output: list[Json], ending: Ending, limit: int) -> tuple[list[Json], Ending]:
-    """Output of no more words than the request allows tokens, and how it ends then.
+    """Cut output to as many words as the request allows tokens, and return how it then ends.
 
     No token holds two words, so a text of more words than `limit` is one that no model could have finished. Only texts
     of messages are counted and cut, and only in a response that would have been completed.

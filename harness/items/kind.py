@@ -1,4 +1,4 @@
-"""How the types of items are declared: one declaration each, from which the rest of the harness follows.
+"""Declares the types of items: one declaration each, from which the rest of the harness follows.
 
 A kind that a model emits is a function that returns the members of its items, and the grammar of the events that stream
 them (`harness.items.stream_grammar`):

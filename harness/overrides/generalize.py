@@ -1,4 +1,4 @@
-"""From all disagreements to entries: those about the same together, for all their families of models and types of items.
+"""Turns disagreements into entries: one for all model families and item types that agree.
 
 An entry for several families has the values that were recorded with each of them; what was recorded for three types of items
 or tools holds for all.

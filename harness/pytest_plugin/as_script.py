@@ -71,7 +71,7 @@ def pytest_runtest_makereport(item: pytest.Item) -> Generator[None, pytest.TestR
 
 
 class ChangesTold:
-    """Tells at the end of a run what has changed since the recordings: a line a test, with `-v` all of it."""
+    """Reports at the end of a run what has changed since the recordings: a line a test, with `-v` everything."""
 
     def __init__(self) -> None:
         self._by_test: dict[str, list[str]] = {}

@@ -1,6 +1,6 @@
 """Finds what tests have left running when a run ends: threads and processes that Python itself would wait for, and programs.
 
-What they ask then has to be seen, so the run waits for them a moment. What only waits for work asks nothing, and is not
+The run waits a moment for their requests. What only waits for work asks nothing, and is not
 waited for: the idle workers of executors, and programs that do not know the mock's address.
 """
 

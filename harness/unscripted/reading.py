@@ -34,7 +34,7 @@ NAMED_TYPES = ("function", "custom")
 
 
 class CallableTool(NamedTuple):
-    """A tool that can be called; `search_path` is what a tool search has to find first, empty if nothing."""
+    """A tool that can be called; `search_path` is the path that a tool search must find first, if any."""
 
     tool: Json
     namespace: str | None = None

@@ -1,6 +1,6 @@
 """The one comparison of an expected and an actual answer, whichever of recording, mock and live API gave them.
 
-A profile says what of them is compared. That of errors stands here, the others beside their users:
+A profile says which parts are compared. The one for errors is here, the others beside their users:
 `verify.judging.rerender_profile`, `live.drift.compare`.
 """
 

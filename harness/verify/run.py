@@ -114,7 +114,7 @@ class JudgeObserver(Protocol):
         """Note a verdict on the exchange that was begun last, or on the file."""
 
     def close(self) -> None:
-        """End the file: all of it was judged."""
+        """Close the file, all of whose exchanges were judged."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -153,7 +153,7 @@ class TranscriptReader:
     def _lost_items(
         self, elements: list[_Element], candidates: Sequence[Json], number: int, finding: ReportFinding
     ) -> list[_Element]:
-        """List the items of an exchange that are missing; if the finding names some of them, only these."""
+        """List the missing items of an exchange; if the finding names items, only these."""
         there = {item_key(element.item) or self._identity(element.item) for element in elements}
         missing = [item for item in candidates if (item_key(item) or self._identity(item)) not in there]
         named = [item for item in missing if _is_named(item, finding)]

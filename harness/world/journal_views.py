@@ -49,7 +49,7 @@ class JournalViews:
 
     @property
     def calls(self) -> Calls:
-        """Every call that a client has to make, in order: whose request the model answered so, and the outputs.
+        """The calls that clients have to make, in order, each with its outputs and the request that it answered.
 
         A list, of which `assert mock.calls.named("get_weather").times(2)` and its kin assert a part.
         """

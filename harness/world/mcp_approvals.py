@@ -139,7 +139,7 @@ class McpServers:
     def _decide_turn(
         self, decided: list[PlannedLine], words: Sequence[TurnLine], offers: OfferedServers
     ) -> Sequence[TurnLine]:
-        """Add one turn to the decided lines; returns the rest of it where an approval is requested."""
+        """Add one turn to the decided lines; returns its remainder where an approval is requested."""
         for place, line in enumerate(words):
             if any(isinstance(step, Item) and step.type == APPROVAL_REQUEST for step in decided) and not _is_call(line):
                 decided += filter(_is_fault, words[place:])

@@ -37,7 +37,7 @@ def add_version(world: World, name: str, body: Json, code: bytes | None = None) 
 
 
 def forget_versions(world: World, name: str, kept: Sequence[Json]) -> None:
-    """Forget all versions of an agent but these; without any the agent is gone, and what is configured of it."""
+    """Delete all versions of an agent but these; without any, the agent and its configuration are deleted."""
     numbers = {remaining["version"] for remaining in kept}
     for stored in foundry_agents.versions_of(world, name):
         if stored["version"] not in numbers:

@@ -35,7 +35,7 @@ TOO_LARGE = ApiError(
 
 @dataclass(slots=True)
 class _Limit:
-    """A limit of a model: what is `used` sinks evenly, all of it within a minute; `at` is the time of the last look."""
+    """A limit of a model: `used` falls evenly to zero within a minute; `at` is the time when it was last read."""
 
     limit: int
     used: float = 0.0
@@ -47,7 +47,7 @@ class _Limit:
         self.at = now
 
     def seconds_until(self, level: float) -> float:
-        """Seconds until no more than that is used."""
+        """Return the seconds until no more than this is used."""
         milliseconds = ceil((self.used - level) * _MINUTE * 1000 / self.limit - _ROUNDING)
         return whole_number(max(0, milliseconds) / 1000)
 

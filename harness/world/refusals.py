@@ -29,7 +29,7 @@ ANY = ""
 
 
 class ExpectedRefusal:
-    """Refusals that are expected, for the time of a `with` block or until `end`: one has to come, more may.
+    """Expected refusals, for the duration of a `with` block or until `end`: at least one must come.
 
     `text` is the id of a rule, an area of rules, or a part of the error's message. With `required` False none has to come.
     """
@@ -57,7 +57,7 @@ class ExpectedRefusal:
         return f"<refuses {self.text!r}: {[exchange.number for exchange in self.exchanges]}>"
 
     def end(self) -> None:
-        """Expect no more from now on."""
+        """End the expectation."""
         if self.is_open:
             self._last_stray = self._strays.number
             self._taken = self.exchanges

@@ -158,7 +158,7 @@ class Store:
         self.responses[id] = self.responses[id]._replace(events=events)
 
     def keep_newest(self, most: int) -> None:
-        """Drop the oldest responses beyond `most`, with all that is stored of them; a conversation keeps its items."""
+        """Drop the oldest responses beyond `most` with everything stored of them; a conversation keeps its items."""
         if len(self.responses) > most:
             for id in oldest_beyond(self.responses, most):
                 self._drop_response(id)

@@ -83,7 +83,7 @@ class HeardStrays:
             del self._marks[:-MAX_SHOWN]
 
     def end(self) -> None:
-        """Hear of no more."""
+        """Stop listening."""
         self._last = self._log.number
 
     def read(self) -> list[HeardStray]:

@@ -270,7 +270,7 @@ class Webhooks:
 
 
 class Courier(Protocol):
-    """Carries out what is due in a `World`, outside of it; see `harness.server.webhooks.courier`."""
+    """Makes the pending deliveries of a `World`; see `harness.server.webhooks.courier`."""
 
     takes_real_time: bool
 

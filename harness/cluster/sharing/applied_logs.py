@@ -134,7 +134,7 @@ class AppliedLogs:
             replica.own_sessions.discard(session)
 
     def keep(self, most: int, busy: Collection[str]) -> None:
-        """Forget the Worlds used least recently, to keep no more than so many; not busy ones, nor those with a WebSocket."""
+        """Forget the least recently used Worlds beyond a number, except busy ones and those with a WebSocket."""
         excess = len(self._replicas) - most
         if excess <= 0:
             return

@@ -120,7 +120,7 @@ class RequestLog(Protocol):
     seconds: int
 
     def deadline(self) -> float:
-        """Set the time by which the store has to answer what it is asked from now on."""
+        """Set the deadline for the store's answers from now on."""
 
     async def append(self, calls: Sequence[Append], deadline: float | None = None) -> list[Tail | StoreLost]:
         """Append requests, and say for each what is new in its log."""
@@ -135,7 +135,7 @@ class RequestLog(Protocol):
         """Get the epoch of each key's log, empty without a log; the logs do not last longer for being asked for."""
 
     async def note_outstanding(self, added: Collection[str], removed: Collection[str]) -> None:
-        """Note for all servers for which keys something is to be delivered to webhooks, and for which no more is."""
+        """Tell all servers which keys have pending webhook deliveries, and which no longer have any."""
 
     async def get_outstanding(self, most: int) -> list[str]:
         """Get as many of the keys that were noted, others each time."""

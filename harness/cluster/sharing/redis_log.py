@@ -70,7 +70,7 @@ class RedisLog:
         self._append_sha = self._snapshot_sha = b""
 
     def deadline(self) -> float:
-        """Set the time of the event loop by which the store has to answer what it is asked from now on."""
+        """Set the deadline, in the event loop's time, for the store's answers from now on."""
         return asyncio.get_running_loop().time() + ANSWER_SECONDS
 
     async def open(self) -> None:
@@ -129,7 +129,7 @@ class RedisLog:
         }
 
     async def note_outstanding(self, added: Collection[str], removed: Collection[str]) -> None:
-        """Note for all servers for which keys something is to be delivered to webhooks, and for which no more is."""
+        """Tell all servers which keys have pending webhook deliveries, and which no longer have any."""
         name = self._name("webhooks")
         changes: list[tuple[Any, ...]] = [("SREM", name, *map(_encode, removed))] if removed else []
         changes += [("SADD", name, *map(_encode, added)), ("EXPIRE", name, self.seconds)] if added else []

@@ -51,7 +51,7 @@ MOST_SENT = 64
 class Replicas:
     """Sends what comes to this process to the logs; at most `keep` Worlds of `api` stay in memory, None for all.
 
-    A World that is not here, or no more, is made from the snapshot of its key and the requests in the log since then.
+    A World that is not in memory is rebuilt from the snapshot of its key and the requests in the log since then.
     """
 
     def __init__(self, api: ReplicatedApi, log: RequestLog, control: ControlPlane, keep: int | None = None) -> None:

@@ -228,7 +228,7 @@ class _Deadline:
 
 
 def _encode_headers(headers: Mapping[str, str]) -> dict[bytes, bytes]:
-    """Headers as they travel: white space around a value is no part of it, and the HTTP library refuses it."""
+    """Encode headers, without the white space around values, which the HTTP library refuses."""
     return {name.encode(): value.strip(" \t").encode() for name, value in headers.items()}
 
 

@@ -62,7 +62,7 @@ class ResentExchange(NamedTuple):
 
 
 def resend(conversation: RecordedConversation, sender: Sender) -> Iterator[ResentExchange]:
-    """Send the exchanges of one conversation again, in order; UpstreamError if no more can be answered."""
+    """Send the exchanges of one conversation again, in order; UpstreamError when the API cannot be reached any more."""
     resender = _Resender(sender)
     yield from map(resender.send_request, conversation.requests)
     for events in conversation.sockets:

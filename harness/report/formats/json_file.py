@@ -21,7 +21,7 @@ from harness.report.unknown_models import merge_unknown_models
 
 
 def render(report: Report) -> str:
-    """Render a report as JSON with one line for each test, so that two of them can be compared."""
+    """Render a report as JSON with one line for each test, so that reports can be compared line by line."""
     head = orjson.dumps(report.summary_json(), option=orjson.OPT_INDENT_2).decode().removesuffix("\n}")
     tests = ",".join(f"\n    {orjson.dumps(replace(case, view={}).to_json()).decode()}" for case in report.cases)
     return f'{head},\n  "tests": [{tests}\n  ]\n}}\n'
@@ -67,7 +67,7 @@ def _parse_report(document: Json) -> Report:
 
 
 def merge_reports(reports: Sequence[Report]) -> Report:
-    """Several reports as one, of the shards or jobs of a run.
+    """Merge the reports of a run's shards or jobs.
 
     A test in several of them is kept once, unless they differ in more than its duration.
     """

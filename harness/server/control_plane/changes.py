@@ -45,7 +45,7 @@ async def skip(request: Request) -> Json:
 async def expect(request: Request) -> Json:
     """Expect refusals from now on: `{"refusals": "call_needs_output"}`, or a list; each is a rule, an area or a text.
 
-    Of each at least one has to come. `"allow"` permits all, `[]` none any more. Returns what was expected before, each
+    Of each at least one must come. `"allow"` permits all, `[]` none any more. Returns what was expected before, each
     with the numbers of its exchanges; it has `ended`.
     """
     mock, sent = mock_of(request), await read_members(request, "refusals")

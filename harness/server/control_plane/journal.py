@@ -96,7 +96,7 @@ async def agents(request: Request) -> list[str]:
 
 
 async def usage(request: Request) -> Json:
-    """Count the tokens of all answers: input, output, and what of them was cached or reasoning; and those of each agent."""
+    """Count the tokens of all answers, in total and for each agent: input, output, cached, reasoning."""
     used = mock_of(request).usage
     return {**used.as_json(), "by_agent": {name: share.as_json() for name, share in used.by_agent.items()}}
 

@@ -1,4 +1,4 @@
-"""The control plane described: its OpenAPI document, and `/_harness/docs`, a page of it that loads and runs nothing."""
+"""Describes the control plane: its OpenAPI document, and `/_harness/docs`, a page without scripts or requests."""
 
 from __future__ import annotations
 

@@ -28,7 +28,7 @@ def api_of(request: Request) -> MockApi:
 
 
 def named_world(api: MockApi, name: str) -> World:
-    """Find a World by the name that is shown of it; HarnessError for an unknown name."""
+    """Find a World by its displayed name; HarnessError for an unknown name."""
     if world := find_by_name(api, name):
         return world
     known = ", ".join(shown_name(newest) for newest in list(api.worlds.values())[-3:]) or "none"

@@ -76,7 +76,7 @@ class EventRing(ApiObserver):
             self._looked_at = monotonic()
 
     def read(self, after: int, most: int) -> tuple[int, list[LiveEvent]]:
-        """Return the first events with a greater number that are kept, and the number of the first of them.
+        """Return the next kept events after a number, and the number of the first.
 
         After a number that was never reached, as by another server, it begins with the oldest.
         """

@@ -53,7 +53,7 @@ def _known_authorities(environment: Mapping[str, str]) -> Sequence[bytes]:
 
 
 def _other_files() -> Iterator[Path]:
-    """Where authorities are when OpenSSL has no file of them: in its folder, or in a package of Python."""
+    """Find authorities where OpenSSL has no file: in its folder, or in a Python package."""
     if folder := ssl.get_default_verify_paths().capath:
         yield Path(folder)
     if find_spec("certifi"):

@@ -25,7 +25,7 @@ class FlowControl:
         self.is_reading_paused = self.is_writing_paused = False
 
     def pause_reading(self) -> None:
-        """Read no more, until `resume_reading`."""
+        """Stop reading until `resume_reading`."""
         if not self.is_reading_paused:
             self.is_reading_paused = True
             self._transport.pause_reading()
@@ -126,7 +126,7 @@ class AsgiExchange:
         self._news.set()
 
     async def run(self, app: AsgiApp) -> None:
-        """Let an app answer; a fault of it is logged, and an answer 500 unless that has begun."""
+        """Run the app; an exception is logged, and answered with 500 unless an answer has begun."""
         try:
             await app(self.scope, self.receive, self.send)
         except asyncio.CancelledError:  # the server ends

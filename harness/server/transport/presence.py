@@ -26,7 +26,7 @@ class Presence:
             self._count += 1
 
     def leave(self) -> None:
-        """Count a connection no more."""
+        """Remove a connection from the count."""
         with self._lock:
             self._count -= 1
 

@@ -34,7 +34,7 @@ class SpooledContent:
         self._reading = Lock()
 
     def write(self, data: memoryview) -> None:
-        """Append bytes; OSError if the disk takes no more."""
+        """Append bytes; OSError if the disk is full."""
         self._size += len(data)
         if self._file is None and self._size > MAX_IN_MEMORY:
             self._file = tempfile.TemporaryFile(prefix="harness-upload-")  # noqa: SIM115 (lives as long as this)

@@ -38,7 +38,7 @@ def sign_delivery(attempt: DueDelivery, endpoint: WebhookEndpoint, world_time: i
 
 
 def make_attempt(attempt: DueDelivery, endpoint: WebhookEndpoint, world: World) -> WebhookDelivery:
-    """Make one attempt, and tell what came of it."""
+    """Make one attempt and return its result."""
     request = sign_delivery(attempt, endpoint, world.now, int(time.time()))
     receiver: Receiver = endpoint.receiver or (post_nearby if endpoint.is_registered else post)
     before, problems = world.exchange_count, list[str]()

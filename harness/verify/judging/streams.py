@@ -71,7 +71,7 @@ def _prefix_event_index(index: int, found: Finding) -> Finding:
 
 
 def _find_missed_events(recorded: Recorded, before: Sequence[Json]) -> list[Json] | None:
-    """Find the events that a resumed stream omits; None when the recording does not hold all of them."""
+    """Find the events that a resumed stream omits; None when the recording is incomplete."""
     last = recorded.query.get("starting_after")
     if not isinstance(last, str) or not last.isdecimal():
         return []

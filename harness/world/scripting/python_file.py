@@ -171,7 +171,7 @@ def _parse_route(at: str, route: Any) -> PythonRoute:
 
 
 def _parse_turns(at: str, script: Any) -> list[Turn] | AnswerFunction:
-    """Check what a Python file gives as a script: one turn, a list of them, or a function for every request."""
+    """Check a Python file's script: a turn, a list of turns, or a function for every request."""
     turns = script if isinstance(script, list) else [script]
     if not turns:
         raise ScriptError(f"{at} is empty. Give turns: [message('…')].")

@@ -1,4 +1,4 @@
-"""Previews of a Foundry project: what is one has to be asked for by the header `Foundry-Features`.
+"""Previews of a Foundry project, which a request must name in the header `Foundry-Features`.
 
 `KINDS` and `OPERATIONS` name what needs which feature, each with its days and its evidence.
 """
