@@ -74,7 +74,7 @@ class Route:
 
     @named_arguments
     def script(self, *turns: Turn, repeat: bool = False) -> Route:
-        """Add turns, with `repeat` over and over; an invalid turn is a ScriptError here, not in the middle of a test."""
+        """Add turns, with `repeat` again and again; an invalid turn is a ScriptError here, not in the middle of a test."""
         if not isinstance(repeat, bool) or (repeat and not turns):
             raise ScriptError(f"{self}: repeat is {repeat!r}. Give True, after the turns to repeat.")
         made = (Repeated(turns),) if repeat else turns

@@ -129,7 +129,7 @@ class Script:
         return self.routes[-1]
 
     def add(self, turns: Sequence[Turn], repeat: bool = False) -> Route:
-        """More turns for requests that no other route answers, with `repeat` over and over."""
+        """More turns for requests that no other route answers, with `repeat` again and again."""
         self.default = (self.default or Route({}, vocabulary=self.vocabulary)).script(*turns, repeat=repeat)
         return self.default
 

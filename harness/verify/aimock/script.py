@@ -28,7 +28,7 @@ EVERY_REQUEST = {"model": "*"}
 
 @dataclass(frozen=True, slots=True)
 class ImportedRoute:
-    """Turns for requests that meet conditions, with `repeat` over and over."""
+    """Turns for requests that meet conditions, with `repeat` again and again."""
 
     conditions: Json
     turns: Sequence[Sequence[Line]]

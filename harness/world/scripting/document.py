@@ -4,7 +4,7 @@
 
 A turn is a line or a list of lines: items, then an ending, then faults. A line is a text, `"Hello."`, an object of the
 wire, `{"type": "message", …}`, or the name of a builder with its arguments, `{"message": "Hello."}`. `repeat` plays
-turns over and over, those of all routes or of one. What else there is: `harness.world.scripting.settings`.
+turns again and again, those of all routes or of one. What else there is: `harness.world.scripting.settings`.
 """
 
 from __future__ import annotations
