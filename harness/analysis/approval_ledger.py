@@ -67,6 +67,7 @@ class ApprovalLedger:
         for item in output:
             if item["type"] == APPROVAL_REQUEST:
                 self._approvals[item["id"]] = _approval_from(item, number)
+            # An MCP call without a request was allowed by `require_approval: never`.
             elif item["type"] == MCP_CALL and (known := self._approvals.get(item.get("approval_request_id") or "")):
                 self._approvals[known.id] = replace(known, runs=(*known.runs, number))
 

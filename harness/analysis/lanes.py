@@ -95,6 +95,7 @@ class _LaneTracker:
         request, answer = exchange.request, as_object(exchange.answer.body)
         if answer.get("object") == "assistant":
             self.assistant_names[as_string(answer.get("id"))] = as_string(answer.get("name"))
+        # A steer belongs to the agent whose response it steers.
         if asks_model(request) and body.get("type") != "response.steer":
             return self._find_or_add_lane(_declared_agent(body), body, origin)
         if request.method == "POST" and (
@@ -130,7 +131,10 @@ class _LaneTracker:
             self.lanes.append(lane := _Lane(declared_name, profile, text, hand_off_tool))
         known = lane.profile
         lane.profile = _AgentProfile(
-            profile.model or known.model, profile.instructions or known.instructions, known.tools | profile.tools
+            # A later request may leave out what an earlier one said; what it says is the newest.
+            profile.model or known.model,
+            profile.instructions or known.instructions,
+            known.tools | profile.tools,
         )
         return lane
 

@@ -70,6 +70,7 @@ def echo_tools(body: Json, items: Sequence[Json]) -> list[Json]:
     added = declared_tools(body)[len(declared) :]
     if not declared and not added and not [True for item in items if item.get("type") == "tool_search_output"]:
         return []
+    # These models echo what a client has loaded as plain tools, others in namespaces.
     bare = str(body.get("model")).startswith(_BARE_LOADING)
     spaces = _loaded_namespaces([*declared, *added], [item for item in items if not (bare and _is_clients(item))])
     loaded = _loaded_namespaces([*declared, *added], [item for item in items if bare and _is_clients(item)])
@@ -145,6 +146,7 @@ _NOT_ECHOED = ("action", "input_fidelity", "input_image_mask", "partial_images")
 def _echo_mcp(tool: Json) -> Json:
     defaults = {"allowed_tools": None, "headers": None, "require_approval": "always", "server_description": None}
     here = {"server_url": None} if tool.get("connector_id") else {}
+    # Recorded: the names of headers come back, their values never.
     echoed = {**defaults, **here, **tool, "headers": dict.fromkeys(tool.get("headers") or {}, "<redacted>") or None}
     if isinstance(allowed := tool.get("allowed_tools"), dict):
         echoed["allowed_tools"] = _echo_tool_filter(allowed)

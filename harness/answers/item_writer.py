@@ -124,6 +124,7 @@ class _ItemWriter:
         waiting = list(enumerate(notes))
         for piece, end in zip(pieces, accumulate(map(len, pieces)), strict=True):
             self._append_deltas({**template, "logprobs": next(shares)}, [piece])
+            # Recorded: an annotation follows the delta that completes the words it stands for.
             while waiting and _annotation_end(waiting[0][1], text) <= end:
                 self._write_annotation(stem, place, *waiting.pop(0))
         for index, note in waiting:

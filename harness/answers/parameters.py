@@ -228,5 +228,6 @@ def _omit_later(value: Any, day: str) -> Any:
     if not isinstance(value, dict):
         return value
     members = ITEM_SINCE.get(str(value.get("type")), {})
+    # A member to which a script gave a value stays on any day, except `status`, which was never shown then.
     late = {name for name, since in members.items() if day < since and (name == "status" or not value.get(name))}
     return {name: _omit_later(member, day) for name, member in value.items() if name not in late}

@@ -202,6 +202,7 @@ class EventReader:
         for index, note in enumerate(notes):
             self.visit_event(noted, {**place, "annotation": note, "annotation_index": index})
             deltas += self._read_deltas(stem, place, str)
+        # Said here, since the general error would name the event that should have come instead.
         if self.next_type == f"response.{noted}":
             raise self.error_at_next(f"annotation {len(notes)} is not among the {len(notes)} of the done item")
         self._check_sum(stem, part["text"], [event["delta"] for event in deltas])
@@ -301,6 +302,7 @@ def _add_sources_of(last: Any, item: Json) -> Json:
     if item.get("type") != "web_search_call" or not isinstance(last, dict):
         return item
     begun, sources = (call["action"].get("sources") if _has_action(call) else None for call in (item, last))
+    # Only if the earlier sources come first is the later list the same one, grown.
     if not isinstance(begun, list) or not isinstance(sources, list) or sources[: len(begun)] != begun:
         return item
     return {**item, "action": {**item["action"], "sources": sources}}
@@ -329,6 +331,7 @@ def strip_volatile(value: Any) -> Any:
     }
     for name in ENCRYPTED_MEMBERS:
         if name in value:
+            # That there is encrypted content is compared; its bytes differ in every event.
             bare[name] = value[name] is None
     return bare
 

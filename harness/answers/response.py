@@ -102,6 +102,7 @@ def finish_response(
             started["service_tier"] = _FINAL_TIERS.get(tier, tier)
     started.update(ending.members)
     if own:
+        # The script has the last word on every member; usage was merged above.
         started.update((name, value) for name, value in own.items() if name != "usage")
     return started
 

@@ -193,6 +193,7 @@ class RunWriter:
                 head = {"index": index, "id": id} if number == 0 else {"index": index}
                 streamed = {"type": "tool_calls", "tool_calls": [{**head, **delta}]}
                 self._append_delta("run.step", step["id"], {"step_details": streamed})
+        # The step stays open: its outputs come from the client, with another request.
         if items[0].type in AWAITED_CALLS and self._ending.status == DEFAULT_ENDING.status:
             self._waits += calls
         else:

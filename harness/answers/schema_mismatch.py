@@ -33,6 +33,7 @@ def describe_mismatch(text: str, schema: Json) -> str:
         return f"it is no JSON: {problem}"
     if validator.is_valid(value):
         return ""
+    # A long list against a wrong schema has an error for each element.
     errors = list(islice(validator.iter_errors(value), MAX_ERRORS))
     unknown = next((error for error in errors if error.kind.name == "additionalProperties"), None)
     return _describe_error(unknown or errors[0], schema)

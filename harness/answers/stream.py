@@ -31,6 +31,7 @@ def _order_listings(events: Sequence[Json]) -> Sequence[Json]:
     told = [index for index, event in enumerate(events) if event.get("output_index") in places]
     output = _final_output(events)
     first, end = told[0], told[0] + len(told)
+    # Recorded only for listings at the beginning, next to each other; any other order is a fault.
     if places != list(range(len(places))) or told != list(range(first, end)) or len(output) < len(places):
         return events
     ordered: list[Json] = []

@@ -155,6 +155,7 @@ class _HeldTurn:
         """Find where a turn does not do what `tool_choice` says."""
         if choice in (None, "auto"):
             return ""
+        # Listing the tools of a server is no choice of the model.
         made = [call for call in calls if call.type != "mcp_list_tools"]
         wrong = next((call for call in made if not _is_free(call) and not _is_chosen(call, choice)), None)
         if wrong:

@@ -178,6 +178,7 @@ def _write_item(index: int, open_from: int, events: ResponseEvents, writer: Stre
     """Write the events of an item, with those of items inside it before its last event; return the next index."""
     response, output, after = events.response, events.response["output"], index + 1
     item = events.items[index] if index < len(events.items) else None
+    # An incomplete response may break off inside a step, so that items it would hold are missing.
     last = min(index + (item.holds if item else 0), len(output) - 1)
     is_left_open = last >= open_from
     reasons = (response.get("reasoning") or {}).get("effort") is not None

@@ -57,6 +57,7 @@ class Cluster:
         self._check_store(script if is_python else None)
         if self.workers == 1:
             return
+        # Workers inherit the listening socket and the loaded schemas, which spawned processes would load again.
         if not hasattr(os, "fork"):
             raise ConfigError("--workers: this system cannot fork processes. Serve with one.")
         if is_python:
@@ -72,6 +73,7 @@ class Cluster:
                 raise ConfigError("--store-prefix: it is for a shared --store, redis://HOST:PORT/NUMBER.")
             return
         if not self.store.startswith(SCHEMES):
+            # The address may hold a password, which no message may show.
             shown = self.store.partition("@")[2] or self.store
             raise ConfigError(f"--store {shown}: give `{MEMORY}`, or redis://HOST:PORT/NUMBER.")
         if python_script:

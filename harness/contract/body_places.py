@@ -59,6 +59,7 @@ def value_at(body: Any, path: str) -> tuple[Any, Any]:
         holder = value
         if isinstance(step, int):
             value = value[step] if isinstance(value, list) and 0 <= step < len(value) else ABSENT
+            # A condition on an item of a list is about the members of that item.
             holder = value if isinstance(value, dict) else holder
         else:
             value = value.get(step, ABSENT) if isinstance(value, dict) else ABSENT
@@ -85,6 +86,7 @@ def _walk(path: str, holder: Any, value: Any, steps: Sequence[str | int]) -> Ite
             yield from _walk(f"{path}[{index}]", part, part, rest)
     elif isinstance(value, dict) and step in value:
         yield from _walk(f"{path}.{step}" if path else step, value, value[step], rest)
+    # A missing member is a place; a missing list has no places in it.
     elif not any(isinstance(part, int) for part in rest):
         yield f"{path}.{step}" if path else step, value if isinstance(value, dict) else {}, ABSENT
 

@@ -215,6 +215,7 @@ def _find_schema_violation(request: Request, as_of: str) -> first_violation.Sche
 def conforms_to_schema(request: Request, world: Any, violation: Violation | None) -> bool:
     """Return whether a request conforms to its schema; `violation` is what `check` found, which may precede the schema."""
     if violation is None or violation.rule.area not in AREAS_BEFORE_SCHEMA:
+        # A rule without a check is the schema's own: its violation is one of the schema.
         return violation is None or violation.rule.check is not None
     if violation.rule.area == "transport":
         return False

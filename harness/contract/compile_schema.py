@@ -43,6 +43,7 @@ def compile_request_schema(schema: Any) -> jsonschema_rs.Validator:
 def _count_costly(schema: Any) -> tuple[int, int, int]:
     """Count the parts of a schema, up to one more than MAX_PARTS, and their references and characters of patterns."""
     parts, references, characters, left = 0, 0, 0, [schema] if isinstance(schema, dict | list) else []
+    # A schema of a user may be endless by size; counting stops where it is too large anyway.
     while left and parts <= MAX_PARTS:
         part = left.pop()
         parts += 1
@@ -96,6 +97,7 @@ def resolve_pointer(pointer: str, root: Any) -> Any:
 def _parts_of(part: Any, root: Any) -> Iterator[Any]:
     if isinstance(part, dict):
         for name, value in part.items():
+            # Values of an enum are data: an object in one is no schema.
             if isinstance(value, dict) or (isinstance(value, list) and name != "enum"):
                 yield value
         if isinstance(reference := part.get("$ref"), str):

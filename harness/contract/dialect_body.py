@@ -160,6 +160,7 @@ def read_answer_by_schema(body: Any, dialect: str) -> Any:
         return body
     if isinstance(response := body.get("response"), dict):
         return {**body, "response": _complete(response)}
+    # A project begins a call with an empty action, which the SDK's types do not know.
     if body.get("type") == ITEM_ADDED and isinstance(item := body.get("item"), dict) and item.get("action") == {}:
         return {**body, "item": {name: value for name, value in item.items() if name != "action"}}
     return _complete(body)

@@ -88,6 +88,7 @@ def _to_schema_violation(error: ValidationError, body: Any) -> SchemaViolation:
     if keyword == "additionalProperties" and len(error.absolute_path) == 1:
         known = [name for name, member in schema["properties"].items() if "not" not in member]
         facts["hint"] = did_you_mean(str(error.absolute_path[-1]), known, body)
+    # The API has words of its own for null as a parameter.
     if keyword == "type" and error.instance is None and len(error.absolute_path) == 1:
         keyword = "null"
     named = schema.get("x-rule") if keyword in NAMED_RULE_KEYWORDS else None

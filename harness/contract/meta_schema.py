@@ -82,6 +82,7 @@ def _find_patterns(node: Any, depth: int) -> Iterator[tuple[int, str]]:
         found = (node.get("pattern"), *(named if isinstance(named, dict) else ()))
         yield from ((depth + 1, text) for text in found if isinstance(text, str))
         for name, part in node.items():
+            # These hold data, in which `pattern` is a name like any other.
             if isinstance(part, dict | list) and name not in ("const", "enum", "default", "examples"):
                 yield from _find_patterns(part, depth + 1)
 

@@ -152,10 +152,12 @@ def _check_union(root: Json, validator: Validator, branches: Any, value: Any, sc
     fitting = [branch for branch in branches if _type_matches(root, branch, value)]
     if not fitting:
         yield _type_error(root, schema, value)
+    # With one branch left its own error is more exact than that of the union.
     elif len(fitting) == 1 and not isinstance(value, dict):
         yield from validator.descend(value, fitting[0])
     elif isinstance(value, dict):
         yield from _check_keyed_union(root, validator, fitting, value, schema)
+    # Of several lists or texts none fits: the API reports the first.
     elif not any(validator.evolve(schema=branch).is_valid(value) for branch in fitting):
         yield from validator.descend(value, fitting[0])
 
@@ -164,6 +166,7 @@ def _check_keyed_union(
     root: Json, validator: Validator, branches: list[Json], value: Json, schema: Json
 ) -> ValidationErrors:
     key = schema.get("x-key", "type")
+    # Validating every branch of a union of 40 items would take most of the time of a request.
     likely = (branch for branch in branches if _may_match_key(root, branch, key, value.get(key)))
     if any(validator.evolve(schema=branch).is_valid(value) for branch in likely):
         return
@@ -173,6 +176,7 @@ def _check_keyed_union(
         yield from validator.descend(value, branches[0])
     elif isinstance(value_of_key, str) and value_of_key in table:
         yield from validator.descend(value, table[value_of_key])
+    # An item without `type` is read as the branch that does not require it: a message.
     elif key not in value and "x-at" not in schema:
         if without := next((branch for branch in branches if not _requires_member(root, branch, key)), None):
             yield from validator.descend(value, without)
@@ -200,6 +204,7 @@ def _requires_member(root: Json, schema: Json, name: str) -> bool:
 def _unknown_key_error(schema: Json, key: str, value_of_key: Any, names: list[str]) -> ValidationError:
     known = schema.get("x-known")
     outside = known is not None and value_of_key not in known
+    # The API names the item, not its `type`, where it knows the type, though not at this place.
     place = [] if schema.get("x-at") == "parent" or (known and not outside) else [key]
     values = known if outside else schema.get("x-values", names)
     rule = schema.get("x-known-rule") if outside else schema.get("x-rule")

@@ -172,6 +172,7 @@ def apply_entries(root: str, schema: Json, overlays: Iterable[OverlayEntry]) -> 
             for place in overlay.matching_schemas(root, schema):
                 node = _resolve_pointer(place, overlay.pointer)
                 for name, argument in overlay.operations.items():
+                    # An entry for several roots must not share what a later entry changes in one of them.
                     OVERLAY_OPERATIONS[name](schema if name == "define" else node, deepcopy(argument))
         except OverlayEntryError as problem:
             yield f"{overlay} in {root}: {problem}"

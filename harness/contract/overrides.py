@@ -62,6 +62,7 @@ class MemberCondition:
             return False
         if not self.values and not self.kinds:
             return value is not ABSENT
+        # In Python True equals 1, in JSON it does not.
         same = any(value == wanted and type(value) is type(wanted) for wanted in self.values)
         return same or kind_of(value) in self.kinds
 
@@ -135,6 +136,7 @@ class Exemption:
             return False
         here = value_at(request.body, path)
         own = [member for member in self.condition.members if member.at == self.at]
+        # A violation at `input` is about some items only; conditions are asked of these.
         about = facts if self.at in WHOLE_PLACES else EMPTY_MAPPING
         return all(member.is_met(*here) for member in own) and self.condition.holds(request, models, about)
 

@@ -236,6 +236,7 @@ def _refuse_contradictions(
     """Refuse two entries of which one says that all requests of the other are taken, or refused otherwise."""
     for number, later in enumerate(refusals):
         for earlier in refusals[:number]:
+            # The earlier one decides first, so that the later can never apply.
             if later.instead == earlier.instead and earlier.condition.covers(later.condition):
                 what = "twice the same" if later.error == earlier.error else "another error for the same requests"
                 raise read.fail(later.line, f"it says {what} as line {earlier.line}; delete one of them.")
@@ -286,6 +287,7 @@ def _convert(node: yaml.Node, loader: Any, depth: int) -> Lined:
         return Lined(members, line)
     if isinstance(node, yaml.SequenceNode):
         return Lined([_convert(child, loader, depth + 1) for child in node.value], line)
+    # A day stays the text that was written; YAML would make a date of it.
     value = node.value if node.tag.endswith(":timestamp") else loader.construct_object(node)
     return Lined(value, line)
 

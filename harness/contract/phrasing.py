@@ -51,6 +51,7 @@ def abbreviate(name: str) -> str:
 
 def describe_expected(root: Json, schema: Json) -> str:
     """Phrase the type that a schema expects as the API does."""
+    # What an overlay says of a reference comes before the words of its target.
     while "$ref" in schema and "x-expected" not in schema:
         schema = root["$defs"][schema["$ref"].rpartition("/")[2]]
     if "x-expected" in schema:

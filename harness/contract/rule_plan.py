@@ -63,6 +63,7 @@ class RulePlan:
         found = frozenset([*types, *[word for word in self.words if word in text]])
         if (rules := self.narrowed.get(found)) is None:
             rules = tuple(bound for bound in self.after if bound[0].may_apply(found))
+            # A client could name words without end; beyond this the rules are selected anew each time.
             if len(self.narrowed) < MAX_NARROWED:
                 self.narrowed[found] = rules
         return rules
@@ -165,6 +166,7 @@ def _make_plan(
     applicable.sort(key=lambda rule: AREAS.index(rule.area) if rule.area in AREAS else len(AREAS))
     before = tuple((rule, _bind_subjects(rule)) for rule in applicable if rule.area in AREAS_BEFORE_SCHEMA)
     after = tuple((rule, _bind_subjects(rule)) for rule in applicable if rule.area not in AREAS_BEFORE_SCHEMA)
+    # Bytes, so that they are searched in the body as it came, without another encoding of it.
     words = dict.fromkeys(word.encode() for rule, _ in after for word in rule.mentions)
     types = frozenset(type for rule, _ in after for type in rule.items)
     return RulePlan(before, after, any("transcript" in rule.needs for rule, _ in after), tuple(words), types, {})

@@ -79,5 +79,6 @@ def is_match(name: str, wanted: Matcher, actual: Any) -> bool:
     if name == "tools":
         return set([wanted] if isinstance(wanted, str) else wanted) <= set(actual)
     if name == "model":
+        # Names of models are compared as the API does: case matters.
         return fnmatchcase(actual, str(wanted))
     return str(wanted).casefold() in actual.casefold()

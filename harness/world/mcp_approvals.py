@@ -89,6 +89,7 @@ class McpServers:
         granted = {
             request["id"]: request for request in _approved_requests(read) if request["server_label"] in self._servers
         }
+        # All approvals of a turn must be there: the API continues when the last one comes.
         awaited = (waiting.held for waiting in self._awaiting_approval if waiting.ids <= granted.keys())
         taken = next(awaited, None) or take_turn()
         if not taken.lines:
@@ -142,6 +143,7 @@ class McpServers:
         """Add one turn to the decided lines; returns its remainder where an approval is requested."""
         for place, line in enumerate(words):
             if any(isinstance(step, Item) and step.type == APPROVAL_REQUEST for step in decided) and not _is_call(line):
+                # A fault is of the response that is sent now; the rest waits for the approval.
                 decided += filter(_is_fault, words[place:])
                 return [rest for rest in words[place:] if not _is_fault(rest)]
             decided.append(

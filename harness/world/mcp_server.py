@@ -126,6 +126,7 @@ def _tool_declaration(label: str, name: str, tool: Any) -> Json:
 def _is_selected(tool: Json, chosen: Json | None, *, blank: bool) -> bool:
     """Return whether a tool meets a filter, `{"tool_names": […], "read_only": …}`; an empty filter gives `blank`."""
     names, read_only = ((chosen or {}).get(name) for name in ("tool_names", "read_only"))
+    # `{}` selects nothing in one place and everything in another: the caller knows which.
     if names is None and read_only is None:
         return blank
     annotated = bool((tool.get("annotations") or {}).get("read_only"))

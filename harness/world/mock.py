@@ -68,7 +68,7 @@ class Mock(JournalViews):
 
     @named_arguments
     def script(self, *turns: Turn, repeat: bool = False) -> Route:
-        """Add turns for the next requests that no `when` route answers, one turn a request; with `repeat` again and again."""
+        """Add turns for the next requests that no `when` route answers, one a request; with `repeat` again and again."""
         return self.world.script.add(turns, repeat)
 
     @named_arguments

@@ -28,6 +28,7 @@ def add_version(world: World, name: str, body: Json, code: bytes | None = None) 
         definition = {**definition, "code_configuration": configured}
     described = {**body, "definition": definition}
     made = foundry_agents.new_version(known, name, described, now, world.as_of, world.ids)
+    # An unchanged definition keeps its version, so that deploying twice is harmless.
     if known and all(known[-1].get(member) == made.get(member) for member in _COMPARED_MEMBERS):
         return known[-1]
     world.store.agents[name] = [*known, made]

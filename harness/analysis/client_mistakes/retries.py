@@ -88,6 +88,7 @@ def retried_non_retryable(client: SeenClient) -> Iterator[MistakeFacts]:
     """
     for retry in client.retries:
         before, again = client.by_number[retry.of], client.by_number[retry.exchange]
+        # Only the SDK's own count says for sure that it was a retry, not a second try of the test.
         certain = counted_retries(again.request) > 0 and (before.status != 429 or _forbids_retry(before))
         if before.status == UNANSWERED or not retry.reason.isdigit() or not _is_final(before):
             continue
@@ -166,6 +167,7 @@ def retry_storm(client: SeenClient) -> Iterator[MistakeFacts]:
 def no_backoff(client: SeenClient) -> Iterator[MistakeFacts]:
     """A request is sent again at once, twice or more, or three times after pauses that do not grow."""
     for chain in client.chains:
+        # Where the server named the pause, its length is not the client's choice.
         free = [retry for retry in chain if retry.retry_after is None]
         pauses = [retry.after for retry in free]
         at_once = len(pauses) > 1 and max(pauses) < IMMEDIATE
@@ -207,6 +209,7 @@ def gave_up_early(client: SeenClient) -> Iterator[MistakeFacts]:
         reason = failure_of(exchange, times)
         if exchange.number in retried or reason in ("", "timeout", "failed") or exchange.status == UNANSWERED:
             continue
+        # A conflict may be settled by another request than the same one.
         is_final = exchange.status == CONFLICT or _is_final(exchange)
         asks_for_long = (asked_delay(exchange.answer.headers) or 0) > client.patience
         if not (is_final or asks_for_long or _goes_on(exchange, client)):

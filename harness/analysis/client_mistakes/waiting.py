@@ -31,6 +31,7 @@ def no_timeout(client: SeenClient) -> Iterator[MistakeFacts]:
     for exchange, times in client.timed:
         pauses = exchange.answer.delivery.pauses if exchange.answer.delivery else ()
         sent = times.events if exchange.answer.events is not None else int(times.whole)
+        # Within a stream each silence counts by itself: a client may time out between events.
         silent = (pause.seconds for pause in pauses if (pause.after or 0) < (sent or 0))
         waited = max([(times.first_byte or times.arrived) - times.arrived, *silent])
         if waited > client.patience and times.left is None:

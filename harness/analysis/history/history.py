@@ -127,6 +127,7 @@ class History:
             at = f"input[{index}]" if isinstance(body["input"], list) else "input"
             id = as_string(item.get("id"))
             if item_type(item) == "item_reference" or (id and set(item) <= {"id", "type"} and not item_type(item)):
+                # A reference may name an item of the same request, which comes before what is stored.
                 item = own.get(id) or self.items.get(id) or item
             elif id:
                 own[id] = item

@@ -28,6 +28,7 @@ _TYPED_ITEMS = ("reasoning", *CLIENT_CALL_NAMES, *CALL_OF_OUTPUT)
 
 def find_printed_item(words: str, history: History) -> tuple[int, Json] | None:
     """Find the item that a text is as JSON or in printed form, with the number of its exchange."""
+    # Most messages are prose: they are not parsed.
     if not _MAY_BE_PRINTED.match(words):
         return None
     if printed := _PRINTED_OBJECT.fullmatch(words):

@@ -62,6 +62,7 @@ class ToolResults:
         for id, texts in outputs.items():
             content = _content_of(calls.get(id, {}))
             runs = self._runs.get(content, ())
+            # What a failed tool is told to the model as is the client's choice.
             if any(run.failed or is_result(text, run.returned) for run in runs for text in set(texts)):
                 left[content] -= 1
             elif content[0] in names:
@@ -100,6 +101,7 @@ def is_result(output: str, returned: Any) -> bool:
     leaves = [letters for leaf in _leaves(returned) if (letters := letters_of(leaf))]
     if not leaves or all(leaf in shown for leaf in leaves):
         return True
+    # A client may shorten a result, or send the one member that matters; short numbers would match by chance.
     return bool(shown) and any(shown in leaf or (len(leaf) >= SHORTEST_LEAF and leaf in shown) for leaf in leaves)
 
 

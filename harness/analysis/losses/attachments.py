@@ -69,6 +69,7 @@ def _find_dropped(request: HistoryRequest, history: History) -> Iterator[tuple[b
     if request.is_chained or not replies or replies[-1].request.is_chained:
         return
     before = replies[-1].request
+    # As many in all: they only moved.
     if sum(map(_count_attachments, _contents(before))) <= sum(map(_count_attachments, _contents(request))):
         return
     is_at_work = all(item.get("role") != "user" for _, item in request.items_after(length))

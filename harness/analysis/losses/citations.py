@@ -192,6 +192,7 @@ def _find_annotated(item: Json, history: History, placed: OutputItem | None) -> 
     """Find the messages that a text consists of, or was made from, each with how it was edited; empty when it was not."""
     text = message_text(item).strip()
     original = _find_cited(text, item, history)
+    # The text as it was said explains the message; no longer text need be searched.
     if original and (text == message_text(original.item).strip() or not original.annotation_count):
         yield original, ""
         return
@@ -217,6 +218,7 @@ def _find_joined(text: str, candidates: Sequence[OutputItem], history: History) 
     found += [one for was in texts if (one := history.by_text[was].least_cited) and one.annotation_count]
     for cited in {id(original.item): original for original in found}.values():
         asked = next((item for _, item in reversed(cited.reply.request.placed_items) if item.get("role") == "user"), {})
+        # A text with both question and answer is a transcript told to another agent, not an answer.
         told = letters_of(message_text(asked))
         if not (told and told in letters) and not _names_its_sources(text, cited):
             yield cited

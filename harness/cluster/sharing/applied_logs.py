@@ -187,10 +187,12 @@ class AppliedLogs:
                 await asyncio.sleep(0)
 
     async def _apply_strays(self, epoch: str, start: int, lines: Sequence[LogLine]) -> None:
+        # Another epoch is another life of the store; a gap means that it has dropped lines not seen here.
         if (epoch and epoch != self._stray_epoch) or start > self._stray_position:
             self._stray_epoch, self._stray_position = epoch, start
             self._api.strays.restart(epoch, start)
         for number, line in enumerate(lines, start + 1):
+            # The tails of requests that were sent together overlap.
             if number != self._stray_position + 1:
                 continue
             self._stray_position = number

@@ -95,11 +95,14 @@ class RedisLog:
         try:
             return await self._exchange(calls, deadline, is_repeated=False)
         except _Broken as problem:
+            # Nothing left this process, so nothing can have been appended.
             if not problem.is_sent:
                 return [problem.as_lost()] * len(calls)
             if problem.is_late:
                 return [problem.as_lost(is_unknown=True)] * len(calls)
         try:
+            # It may or may not have been appended: the script on the server looks for the number of the request
+            # first.
             return await self._exchange(calls, deadline, is_repeated=True)
         except _Broken as problem:
             return [problem.as_lost(is_unknown=True)] * len(calls)
@@ -163,6 +166,7 @@ class RedisLog:
         except StoreLost as problem:
             raise _Broken(str(problem), is_sent=False, is_late=problem.is_late) from problem
         answers = await self._send(self._commands(calls, is_repeated), deadline)
+        # The script is gone after a restart, and so may be the record of the servers that share the prefix.
         if any(isinstance(answer, redis_errors.NoScriptError) for answer in answers) or [b"other"] in answers:
             return await self._after_restart(calls, deadline)
         return [self._read(call, answer) for call, answer in zip(calls, answers, strict=True)]

@@ -136,6 +136,7 @@ class Replicas:
         if not batch:
             return
         deadline = self._log.deadline()
+        # Their logs may have expired, and be begun anew by this very batch.
         for key in [submitted.key for submitted in batch if self._watch.has_expired(submitted.key)]:
             self._forget(key)
         try:
@@ -143,6 +144,7 @@ class Replicas:
             tails = await self._log.append(self._calls(batch), deadline)
         except StoreLost as problem:
             tails = [problem] * len(batch)
+        # A store that was late once makes all that wait late, too: they are told at once.
         if late := next((tail for tail in tails if isinstance(tail, StoreLost) and tail.is_late), None):
             self._fail_queue(StoreLost(str(late)))
         for submitted, tail in zip(batch, tails, strict=True):

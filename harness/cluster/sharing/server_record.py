@@ -35,6 +35,7 @@ class ServerRecord(NamedTuple):
             return "its record of servers is not one of this program."
         if version != self.version:
             return f"servers of harness {version} use it, this one is {self.version}."
+        # The same version may be another build, as between two releases; its answers may differ.
         if code != self.code:
             return f"servers of another build of harness {version} use it."
         names = sorted(name for name in {*settings, *self.settings} if settings.get(name) != self.settings.get(name))

@@ -77,8 +77,10 @@ class SharedCourier:
         key = world.api_key
         while (webhooks := world.webhooks) and (webhooks.taken or webhooks.may_take(world.now)):
             self.wake(world)
+            # Another server may be the one that delivers: of that only the log tells, so look again.
             await asyncio.wait([self._tasks[key]]) if key in self._tasks else await asyncio.sleep(LOOK_SECONDS)
             await self._submit(key, None)
+            # The log may have replaced the World by one made from a snapshot.
             world = self._worlds.get(key, world)
         return list(webhooks.deliveries) if webhooks else []
 
@@ -115,6 +117,7 @@ class SharedCourier:
         known, overdue = self._since.get(world.api_key, {}), []
         since = self._since[world.api_key] = {name: known.get(name, now) for name in webhooks.taken}
         for name, (_, endpoint) in webhooks.taken.items():
+            # Its server was killed, or has lost the store: any other ends the wait in its place.
             if name not in self._own and now - since[name] > endpoint.timeout + LEASE_SECONDS:
                 overdue.append(LoggedRequest(RECORD, path=world.api_key, session=name))
         if (later := webhooks.next_time(world.now)) is not None:

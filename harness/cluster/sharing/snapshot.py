@@ -86,9 +86,11 @@ def _links_in_order(world: World | None) -> list[ItemChain]:
     for end in (*ends, *(entry.chain for entry in store.conversations.values())):
         new: list[ItemChain] = []
         link: ItemChain | None = end
+        # Chains share their beginnings, so each link is visited once however many responses follow it.
         while link is not None and id(link) not in links:
             new.append(link)
             link = link.previous
+        # The walk goes backwards in time; pickle needs the oldest first.
         links |= {id(link): link for link in reversed(new)}
     return list(links.values())
 
@@ -141,6 +143,7 @@ class _Pickler(pickle.Pickler):
         if isinstance(value, MappingProxyType):
             return dict, (dict(value),)
         if isinstance(value, OnDisk):
+            # The file is in a folder of this process, which another cannot read and which ends with it.
             return InMemory, (value.read().decode(BYTES_AS_TEXT),)
         if type(value) is ProxyType:
             return _WorldProxy, (value.tick.__self__,)
@@ -163,6 +166,7 @@ class _Unpickler(pickle.Unpickler):
         if (module, name) == (_Own.__module__, _Own.__name__):
             return self._own.__getitem__
         if (module, name) not in _CONTAINERS:
+            # A name with a dot reaches into a class, to functions that could be called.
             if not module.startswith("harness.") or "." in name:
                 raise pickle.UnpicklingError(f"{module}.{name} is no part of a World")
             made = super().find_class(module, name)

@@ -69,6 +69,7 @@ class Channel:
                 if connection is None:
                     sent = self._socket.send(data)
                 else:
+                    # The descriptor travels with the first byte; once sent, this process's copy is closed.
                     sent = socket.send_fds(self._socket, [data], [connection])
                     os.close(connection)
             except BlockingIOError:
@@ -78,6 +79,7 @@ class Channel:
             if sent == len(data):
                 self._unsent.popleft()
             else:
+                # The descriptor is out, so the rest must not carry it again.
                 self._unsent[0] = data[sent:], None
 
     def receive(self) -> list[Message]:

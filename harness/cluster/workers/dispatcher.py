@@ -158,6 +158,7 @@ class Dispatcher:
             return
         if not data:
             self._forget(arriving)
+            # A client that turns the certificate down leaves without a word after the handshake.
             if isinstance(arriving.connection, SecuredSocket) and not arriving.parts:
                 arriving.connection.note_silence()
             arriving.connection.close()
@@ -288,6 +289,7 @@ class Dispatcher:
         for sock in (self.listening, self._wake, self._woken):
             sock.close()
         for open_one in (*(arriving.connection for arriving in self._arriving), *self._relays):
+            # A forked process shares these connections: ending their TLS would end it for the first process, too.
             open_one.forget() if isinstance(open_one, SecuredSocket | TlsRelay) else open_one.close()
         for worker in self._workers.values():
             worker.channel.close()

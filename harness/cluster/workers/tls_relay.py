@@ -42,6 +42,7 @@ class SecuredSocket:
             return self._socket.recv(READ_SIZE)
         except _LATER:
             return None
+        # The client has gone; what it did say has been read.
         except ssl.SSLEOFError:
             pass
         except ssl.SSLError as problem:
@@ -105,6 +106,7 @@ class TlsRelay:
             self._carry_answers()
         except OSError:
             self._client_left = True
+        # What one side said before it left still reaches the other.
         if (self._client_left and not self._to_worker) or (self._worker_left and not self._to_client):
             self.close()
         else:
@@ -136,6 +138,7 @@ class TlsRelay:
             return
         except OSError:
             data, marks = b"", []
+        # The descriptor itself is of no use; that one came is the message.
         for mark in marks:
             os.close(mark)
         self._resets = bool(marks)

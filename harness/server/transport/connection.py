@@ -170,6 +170,7 @@ class HttpConnection(asyncio.Protocol):
             self._refuse(400, str(problem))
         else:
             if last is not None:
+                # Bytes after this head are no HTTP: a tunnel, which is not offered, or frames of a WebSocket.
                 self._end_with(self.transport.close if last.method == CONNECT else partial(self.become_websocket, last))
 
     @property
@@ -283,8 +284,10 @@ class HttpConnection(asyncio.Protocol):
         if self.state is BETWEEN:
             if seconds > self.idle_seconds:
                 self.transport.close()
+        # The client is not to blame: the server does not read, or answers what came before.
         elif self.flow.is_reading_paused or (self.exchanges and self.exchanges[-1].is_body_whole):
             self._since = self.loop.time()
+        # A large upload may take longer, one byte a second may not.
         elif seconds > REQUEST_SECONDS + self._received / RECEIVED_PER_SECOND:
             self._refuse(408, TOO_SLOW)
 

@@ -87,6 +87,7 @@ async def deliver_answer(answer: Answer, delivery: Delivery, receive: Receive, s
             clock.close()
     if delivery.disconnects:
         disconnect(send, resets=delivery.resets)
+        # An app that returned before its connection has closed would be reported for an incomplete answer.
         while (await receive())["type"] != "http.disconnect":
             pass
     return True

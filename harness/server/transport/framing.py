@@ -55,6 +55,7 @@ class AnswerFraming:
             lines += (lower, b": ", value, b"\r\n")
         self._choose(status, length, is_chunked)
         if says_close:
+            # The app's own `Connection: close` is in the lines already.
             self.keep_alive = False
         elif not self.keep_alive:
             lines.append(b"connection: close\r\n")
@@ -69,6 +70,7 @@ class AnswerFraming:
             self._framing = BodyFraming.NO_BODY
         elif is_chunked:
             self._framing = BodyFraming.CHUNKS
+        # 204 and 304 end with their head, so a length of 0 is the same as none.
         elif length is not None or status in _WITHOUT_BODY:
             self._framing, self._missing = BodyFraming.LENGTH, length or 0
         else:
@@ -80,6 +82,7 @@ class AnswerFraming:
             return b""
         if self._framing is BodyFraming.CHUNKS:
             chunk = b"%x\r\n%b\r\n" % (len(body), body) if body else b""
+            # An empty chunk ends the body, so an empty part is not sent as one.
             return chunk if more else chunk + b"0\r\n\r\n"
         if self._framing is BodyFraming.LENGTH:
             self._missing -= len(body)

@@ -80,6 +80,7 @@ class SocketSession:
         Of a message that is not this process's own no observer is told; see `MockApi.handle`, also for `edge`.
         """
         begun, arrived = perf_counter(), time()
+        # A lone surrogate is a fault of the JSON, which `parse_body` reports; it must not raise here.
         raw = message.encode("utf-8", "surrogatepass") if isinstance(message, str) else message
         body, fault = parse_body(raw)
         sent = Request("WS", "/responses", self._headers, body=body, raw=raw, operation=SOCKET, fault=fault)
@@ -103,6 +104,7 @@ class SocketSession:
         if lane:
             connection.lanes.add(lane)
         connection.generate = body.get("generate") is not False
+        # A warm-up may leave `input` out, which no other request may.
         made: Json = {} if connection.generate else {"input": []}
         made |= {name: value for name, value in body.items() if name not in ENVELOPE_MEMBERS}
         ended = self._end_open_response(lane)
@@ -110,6 +112,7 @@ class SocketSession:
             request, made if is_invalid_stream(made.get("stream")) else {**made, "stream": True}, lane
         )
         if answer.rule:
+            # After a refusal the lane has lost what it held, so that a client must send its history again.
             connection.forget_last_response(lane, body.get("previous_response_id"))
         if not ended or (answer.events is None and answer.delivery):
             return answer
@@ -127,6 +130,7 @@ class SocketSession:
 
     def _create_response(self, request: Request, body: Json, lane: str | None) -> Answer:
         """Answer a request in a lane, its events marked with the lane; the lane remembers the response."""
+        # Steers that were accepted after the model had ended are read by its next turn, before the new input.
         if steers := self._connection.pending_steers(lane, body.get("previous_response_id")):
             body = {**body, "input": [*steers, *input_items(body)]}
         create = OPERATIONS[CREATE_RESPONSE]

@@ -49,6 +49,7 @@ def _output_stub(item: Json) -> Json | None:
     kind = item["type"]
     if kind == "mcp_approval_request":
         return {"type": "mcp_approval_response", "approval_request_id": item["id"]}
+    # The API executes these itself, or its list of owed outputs leaves them out.
     if kind not in CLIENT_CALL_NAMES or kind == "local_shell_call" or item.get("execution") == "server":
         return None
     stub = {"type": output_of_call(kind), "call_id": item["call_id"]}
