@@ -184,6 +184,7 @@ def webhook_never_taken(seen: SeenReceiver) -> Iterator[MistakeFacts]:
     last = {delivery.id: (number, delivery) for number, delivery in enumerate(seen.deliveries, 1)}
     taken = {delivery.id for delivery in seen.deliveries if delivery.is_accepted}
     for number, delivery in last.values():
+        # A wrong signature is refused rightly, and a timeout is a mistake of its own.
         own = delivery.signature == "valid" and delivery.error != LOOP_ENDED and delivery.seconds < delivery.limit
         if own and delivery.id not in taken:
             answer = "; ".join(filter(None, [str(delivery.status or ""), delivery.error.partition("\n")[0]]))

@@ -83,6 +83,7 @@ def _draw_messages(steps: Sequence[FlowStep]) -> Iterator[_Arrow]:
     for step in steps:
         lane, hand_off = _participant_name(step.lane), step.hand_off
         for item in step.new_items[-MAX_ITEMS:]:
+            # The output of a hand-off is drawn as the arrow between the two agents.
             if not (hand_off and item.get("call_id") == hand_off.call_id):
                 yield from _draw_input(lane, item, calls)
         if hand_off:

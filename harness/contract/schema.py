@@ -75,6 +75,7 @@ def changes_of(root: str) -> tuple[str, ...]:
     dated = [entry for entry in entries if entry.since or entry.until]
     if not dated:
         return ()
+    # What an overlay defines may stand in any root.
     defined = {name for entry in entries for name in entry.operations.get("define", ())}
     names = {root, *defined, *(generated := read_generated(schemas_directory(), root)).get("$defs", ())}
     names.add(str(generated.get("title")))
@@ -154,6 +155,7 @@ def allowed_types(root: Json, schema: Json) -> frozenset[str]:
         named = schema["type"]
         return frozenset([named] if isinstance(named, str) else named)
     values = schema.get("enum", [schema["const"]] if "const" in schema else [])
+    # A schema that says nothing about the type allows every type.
     return frozenset(json_type(value) for value in values) or frozenset((*JSON_TYPES.values(), "null"))
 
 

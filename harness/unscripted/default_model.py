@@ -82,10 +82,12 @@ def _answer(reading: Reading) -> list[Item]:
     if kind == "mcp_approval_response":
         return [*call_approved(last, reading), _say(reading, THANKS)]
     if kind == "tool_search_output":
+        # The search was for a tool to call, so that one of those it loaded is called.
         found = [tool for tool in reading.named_tools if tool.namespace and not tool.search_path]
         picked = pick_tool(found, "required", reading.user_text)
         return [_call_tool(picked, reading)] if picked else [_say(reading, THANKS)]
     if kind.endswith("_output"):
+        # A tool is called once in a turn: agent loops must end, also with `tool_choice: required`.
         picked = pick_tool(_uncalled_tools(reading, choice), choice, reading.user_text)
         return [_call_tool(picked, reading)] if picked else [_say(reading, THANKS)]
     if not reading.tools:
@@ -112,6 +114,7 @@ def _call(picked: CallableTool, choice: str | Json, reading: Reading) -> list[It
             return [tool_search_call(make_instance(schema, reading.user_text), execution="client")]
         return [*(_find_tool(picked.search_path, reading) if searches else ()), _call_tool(picked, reading)]
     turn = call_hosted(picked.tool, choice, reading)
+    # Words behind a call that waits for the client would end the agent's turn.
     return turn if turn and needs_client(turn) else [*turn, _say(reading, GREETING, turn)]
 
 
@@ -181,5 +184,6 @@ def _is_compaction_due(reading: Reading) -> bool:
     if threshold is None or reading.transcript.tokens < int(threshold):
         return False
     items = reading.transcript.items
+    # What an earlier compaction has replaced is in the transcript still, but not in the context.
     places = (place for place in range(len(items), 0, -1) if items[place - 1].get("type") == "compaction")
     return estimate_tokens(items[next(places, 0) :]) >= int(threshold)

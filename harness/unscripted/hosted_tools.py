@@ -80,6 +80,7 @@ def _call_server(tool: Json, choice: Json, reading: Reading) -> list[Item]:
     name = choice["name"] if choice.get("name") in names else names[0]
     if scripted is not None:
         return [mcp_call(label, name)]
+    # The API lists the tools of a server once in a conversation.
     listing = [] if listed else [mcp_list_tools(label, tools)]
     if needs_approval(tools[names.index(name)], tool):
         return [*listing, mcp_approval_request(label, name)]

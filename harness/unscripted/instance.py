@@ -256,6 +256,7 @@ def _implied_type(schema: Json) -> str:
     if "items" in schema or "prefixItems" in schema:
         return "array"
     return (
+        # `minimum` and its kin speak of numbers, without a `type` that says so.
         "number" if _SCALAR_KEYWORDS & {name for name in schema if "imum" in name or name == "multipleOf"} else "string"
     )
 
@@ -286,6 +287,7 @@ def _candidate_numbers(schema: Json) -> Iterator[float]:
     step = schema.get("multipleOf", 1)
     for bound, away in ((low, 1), (high, -1)):
         if bound is not None:
+            # A bound that is excluded, or no multiple, has its neighbour as the next candidate.
             nearest = step * (math.ceil(bound / step) if away > 0 else math.floor(bound / step))
             yield from (bound, nearest, nearest + away * step)
     if low is not None and high is not None:

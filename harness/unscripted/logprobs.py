@@ -20,6 +20,7 @@ def make_logprobs(text: str, body: Json) -> list[Json]:
     if LOGPROBS not in (body.get("include") or ()):
         return []
     tokens, number = split_into_tokens(text), int(body.get("top_logprobs") or 0)
+    # A long text has fewer, longer tokens, so that the answer does not grow with it.
     size = -(-len(tokens) // MAX_TOKENS) or 1
     entries = []
     for start in range(0, len(tokens), size):

@@ -37,6 +37,7 @@ def pick_tool(tools: Sequence[CallableTool], choice: str | Json, said: str) -> C
         tools = [candidate for candidate in tools if any(_is_chosen(candidate.tool, entry) for entry in wanted)]
     if not tools or mode == "none":
         return None
+    # Of equals the first declared: the same request is answered the same way.
     best = max(tools, key=lambda candidate: _count_words(candidate.tool, said))
     return best if mode == "required" or _count_words(best.tool, said) or _ANY_TOOL.search(said) else None
 

@@ -106,6 +106,7 @@ class Route:
         turned: Any
         turn = self.turns[0]
         if callable(turn) and inspect.isgeneratorfunction(turn):
+            # The generator is called once, with the first request; it waits where it yields.
             turn = self.turns[0] = turn(_lend(request))
         if isinstance(turn, Repeated):
             turn = turn.turns[self.replayed % len(turn.turns)]
@@ -113,6 +114,7 @@ class Route:
             turned = self._play(turn, request)
         elif isinstance(turn, Iterator):
             turned = self._call_user_code(_resume_turns, turn, request)
+            # An empty turn makes the script look for the next one, for the same request.
             if turned is _EXHAUSTED:
                 self._drop_first()
                 return []
@@ -123,6 +125,7 @@ class Route:
         try:
             lines = parse_turn(turned, self)
         except ScriptError as problem:
+            # A plain turn was checked when it was scripted: only what a function made needs its place.
             if turned is turn:
                 raise
             raise ScriptError(str(problem), [f"  at {describe_code(turn)}, which returned it"]) from problem

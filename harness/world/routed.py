@@ -76,8 +76,10 @@ class RoutedPath:
         if not callable(made) or is_model(made):
             return self.make_answer(made)
         try:
+            # The function may change what it gets; the journal keeps what was sent.
             returned = made(request._replace(body=copy_body(request.body)))
             if inspect.iscoroutine(returned):
+                # Python would warn of a coroutine that nobody awaited.
                 returned.close()
                 raise ScriptError(f"{self}: {describe_code(made)} is async. Give a plain function.")
             return self.make_answer(_join(returned))

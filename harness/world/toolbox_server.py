@@ -96,6 +96,7 @@ class ToolboxServer:
         name, arguments = params.get("name"), params.get("arguments")
         if self._searches and name == TOOL_SEARCH:
             return _text_result(orjson.dumps({"tools": self._search(arguments)}).decode())
+        # With a search the toolbox offers two tools only, one of which calls the others by name.
         if self._searches and name == CALL_TOOL:
             inner = arguments if isinstance(arguments, dict) else {}
             name, arguments = inner.get("name"), inner.get("arguments")

@@ -220,6 +220,7 @@ class Webhooks:
                     self._push(attempt)
         while self._due and self._due[0][0] <= now:
             attempt = heappop(self._due)[2]
+            # A deleted endpoint gets nothing more, as in the API.
             if endpoint := self.endpoints.get(attempt.endpoint):
                 return attempt, endpoint
         return None

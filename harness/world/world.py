@@ -246,6 +246,7 @@ class World:
         """
         for item in output:
             if text := item.get("encrypted_content"):
+                # A script may replay a recorded ciphertext, which the client then sends back.
                 self.store.encrypted_contents[text] = item["id"]
         return [
             self._encrypt_item(item, now)
@@ -307,6 +308,7 @@ class World:
 
         A World that is `automatic` moves a response on before each time that it is read.
         """
+        # Runs are named by themselves, though their events are kept with the thread.
         threads = {run: thread for thread, stored in self.store.threads.items() for run in stored.pending_events}
         under_way = [*self.store.pending, *threads]
         if id is not None and id not in under_way:

@@ -110,6 +110,7 @@ def merge_surfaces(surfaces: Iterable[Surface]) -> Surface:
 
     texts, thoughts, usages = each("text"), each("reasoning"), each("usage")
     notes, calls, kinds = each("annotations"), each("calls"), each("kinds")
+    # One part that can show every kind of annotation shows that the client can.
     if any(surface.annotations and surface.kinds is None for surface in every):
         kinds = None
     return Surface(
@@ -137,6 +138,7 @@ def to_plain_json(thing: Any) -> Any:
         return thing
     if hasattr(thing, "model_dump"):
         with warnings.catch_warnings():
+            # Models of SDKs warn about members that they do not know, which is not this test's concern.
             warnings.simplefilter("ignore")
             return to_plain_json(thing.model_dump(mode="json"))
     return to_plain_json(vars(thing)) if hasattr(thing, "__dict__") else str(thing)

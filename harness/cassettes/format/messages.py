@@ -38,6 +38,7 @@ def name_value_pairs(value: Any) -> Iterable[tuple[str, Any]]:
         return [(str(name), member) for name, member in value.items()]
     if not isinstance(value, list):
         return []
+    # Ruby's recorders write a flat list: name, value, name, value.
     if all(isinstance(element, str) for element in value):
         return list(zip(value[::2], value[1::2], strict=False))
     objects = (normalize_names(pair) for pair in value if isinstance(pair, dict))
@@ -86,6 +87,7 @@ def unwrap_body(message: Json, own_member: str) -> Any:
         if isinstance(content := message.get(name), dict) and ("mimeType" in content or content.keys() <= _HAR_SIZES):
             return _har_body(normalize_names(content))
     body = first_present(message, own_member, "body", "content", "bodypatterns")
+    # A stub of WireMock has patterns for the body; one that is a whole body is the body.
     if isinstance(body, list) and body is message.get("bodypatterns"):
         first = normalize_names(body[0]) if body else None
         return first_present(first, "equaltojson", "equalto") if isinstance(first, dict) else None
@@ -126,6 +128,7 @@ def _polly_pieces(text: str) -> list[str]:
 def _unwrap_vcr_body(body: Any) -> Any:
     """Unwrap `{"string": …}`, `{"base64_string": …}`, `{"raw_gzip": …}` and their like; any other body stays as it is."""
     members = normalize_names(body) if isinstance(body, dict) else {}
+    # A body of the API may itself have a member `string`; a wrapper has no other members.
     if not members.keys() & _VCR_MEMBERS or members.keys() - _VCR_MEMBERS - {"encoding"}:
         return body
     if members.get("parsedbody") is not None:
@@ -145,6 +148,7 @@ def encode_body(body: Any, headers: Mapping[str, str]) -> bytes:
     if isinstance(body, list) and body:
         if all(isinstance(piece, str | bytes) for piece in body):
             return b"".join(_decode_pieces(body))
+        # A list of objects with a `type` may also be the body of an endpoint that answers a list.
         if all(map(_is_event, body)) or ("json" not in headers.get("content-type", "") and any(map(_is_event, body))):
             return b"".join(map(_encode_event, body))
     return _encode_json(body)

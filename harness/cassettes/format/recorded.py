@@ -184,6 +184,7 @@ def _find_date(interaction: Interaction, answer: decoding.DecodedAnswer) -> str:
     ):
         if date := _parse_date(text):
             return date
+    # A GET shows objects of any age; what a POST creates is as old as the recording.
     created = (_answered_object(answer) or {}).get("created_at") if interaction.method == "POST" else None
     if not isinstance(created, int) or not _EARLIEST_TIMESTAMP < created < 2 * _EARLIEST_TIMESTAMP:
         return ""
@@ -205,6 +206,7 @@ _DATA = re.compile(rb"(?:^|[\r\n])data:")
 
 def find_event_times(chunks: Sequence[Chunk]) -> tuple[float, ...]:
     """Find how many seconds after the first data each event of a stream was whole; empty where no times were recorded."""
+    # Recorders without a clock give all chunks the same time.
     if len(chunks) < 2 or chunks[0][0] == chunks[-1][0]:
         return ()
     body, ends = b"".join(data for _, data in chunks), list(accumulate(len(data) for _, data in chunks))

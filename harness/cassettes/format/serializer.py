@@ -58,6 +58,7 @@ def _dump_interaction(interaction: Interaction) -> Json:
     body, request_style = _dump_body(interaction.body)
     answer, answer_style = _dump_body(interaction.answer)
     chunks = interaction.chunks
+    # What came at once needs no list of arrivals.
     is_timeless = len(chunks) == 1 and not chunks[0][0]
     arrivals = [] if is_timeless else [OneLineList((round(seconds, 6), len(data))) for seconds, data in chunks]
     wire = {"request": request_style, "answer": answer_style, "arrivals": arrivals, "cut": interaction.cut}
@@ -192,6 +193,7 @@ def _split_into_chunks(answer: bytes, arrivals: Iterable[tuple[float, int]]) -> 
         start += size
         if data:
             chunks.append((last, data))
+    # A body edited by hand may be longer than the sizes say: nothing of it is lost.
     if start < len(answer) and chunks:
         chunks[-1] = (last, chunks[-1][1] + answer[start:])
     return tuple(chunks) or ((last, answer),)

@@ -171,6 +171,7 @@ class _EventReader:
                 if event.anchor not in anchored:
                     raise _InvalidYaml(event.start_mark, "an alias of nothing, or of what it stands in")
                 value, size = anchored[event.anchor]
+                # Aliases of aliases double with each line: they are counted by what they stand for.
                 anchor, repeated = None, repeated + size
                 if repeated > self._largest:
                     raise _InvalidYaml(event.start_mark, "its aliases multiply")
@@ -216,6 +217,7 @@ def _to_mapping(ended: _Collection, values: Sequence[Any]) -> dict[str, Any]:
 
 def _scalar_value(event: yaml.ScalarEvent) -> Any:
     text = event.value
+    # Only an unquoted scalar may be a number, a constant or null.
     if event.implicit[0] if event.tag in (None, "!") else event.tag in _PLAIN_TAGS:
         return _resolve_plain(text) if text[:1] in _CONSTANT_STARTS else text
     try:

@@ -46,6 +46,7 @@ def parse_recorded_turn(lines: Sequence[Json | str], name: str, number: int) -> 
     except HarnessError as problem:
         raise ScriptError(f"{name}: the answer of response {number} cannot be a turn: {problem}") from problem
     items = [line for line in parsed if isinstance(line, Item)]
+    # A recorded turn may call what its request does not declare: the model did.
     if items and not any(isinstance(line, Ending) for line in parsed):
         parsed.insert(len(items), RECORDED_ENDING)
     return parsed

@@ -182,6 +182,7 @@ class CassetteSession:
     def find_answer(self, sent: Interaction) -> Interaction | None:
         """Find the interaction that answers a request; None if the API is to answer."""
         request = vcr.request.Request(**to_vcr_request(sent))
+        # An upgrade passes through the HTTP library only until its 101.
         if sent.headers.get("upgrade", "").lower() == "websocket":
             why = f"{sent.uri}: a WebSocket is not recorded in process; `harness record -- COMMAND` can"
             return self.refuse(sent, why)
@@ -194,6 +195,7 @@ class CassetteSession:
             )
             miss = self.replay.explain_no_match(self._comparable(request), played)
             return self.refuse(sent, f"not recorded: {miss.why}", miss.diff)
+        # Ids of the cassette are scrubbed: sent to the API they would only be a confusing 404.
         if id := self.replay.recorded_id_in(sent):
             return self.refuse(sent, f"the request names {id}, which the cassette gave and the API does not know")
         return None

@@ -121,6 +121,7 @@ def _decode_chunks(interaction: Interaction) -> tuple[Chunk, ...] | None:
     body, coding = interaction.answer, interaction.answer_headers.get("content-encoding", "")
     if coding in ("", "identity") and body[:2] != b"\x1f\x8b":
         return interaction.chunks
+    # A stream is inflated chunk by chunk, so that the times of its events stay.
     if coding in ("gzip", "x-gzip") and interaction.is_stream:
         return _inflate_chunks(interaction.chunks)
     plain = _decode_content(body, interaction.answer_headers)

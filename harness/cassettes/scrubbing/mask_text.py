@@ -111,6 +111,7 @@ class Masker:
         if any(line.startswith("data:") for line in lines):
             return "".join(self.mask_stream_lines(lines, depth, inner=inner))
         text = self._mask_plain_text(text, depth)
+        # JSON lines are masked one by one, after the text as a whole: a key may span two of them.
         if len(lines) > 1 and any(map(is_json, lines)):
             return "".join(self.mask_text(line, depth, inner=inner) for line in text.splitlines(keepends=True))
         return text
@@ -120,6 +121,7 @@ class Masker:
         for mark, coding, pack in _COMPRESSIONS:
             if data.startswith(mark) and (plain := undo_encodings(data, coding)) not in (None, data):
                 clean = self.mask_bytes(plain or b"", depth + 1, inner=inner)
+                # Compressing again changes the bytes, so what has no secret stays as it was.
                 return data if clean == plain else pack(clean)
         try:
             return self.mask_text(data.decode(), depth, inner=inner).encode()

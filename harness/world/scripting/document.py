@@ -101,6 +101,7 @@ def parse_sent_script(value: Json) -> ScriptDocument:
 def parse_document(value: Any, more_keys: Sequence[str] = ()) -> ScriptDocument:
     """Parse a whole script; InvalidData for a mistake. `more_keys` are keys of other forms, which errors name too."""
     own = check_members(value, "key", (*DOCUMENT_KEYS, *more_keys))
+    # `repeat` alone scripts nothing, and is more likely a slip than meant.
     if not own.keys() - {"repeat"}:
         raise InvalidData(f"nothing is scripted. Give `script:`, `when:` or a setting: {', '.join(SETTINGS)}.")
     changes = {}

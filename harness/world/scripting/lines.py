@@ -76,6 +76,7 @@ def _parse_ending(ending: Callable[..., TurnLine], response: Json, member: str, 
 def _parse_wire(wire: Json) -> TurnLine:
     """Parse a wire object without what an SDK has added: parsed values, and members that were not set."""
     wire = _drop_members(wire, lambda name, value: name in ADDED_BY_SDK)
+    # An SDK's object has a null for each member that nobody set.
     bare = _drop_members(wire, lambda name, value: value is None and name not in NULL_ON_WIRE)
     if bare != wire and wire["type"] in ITEMS:
         try:
@@ -143,6 +144,7 @@ def _build_line(name: str, value: Any) -> TurnLine:
 
 def _build_named(name: str, value: Any) -> TurnLine:
     builder = line_builders()[name]
+    # The signature is the one list of arguments; YAML and JSON name the same as Python.
     signature = inspect.signature(builder)
     known = [
         parameter.name for parameter in signature.parameters.values() if parameter.kind is not parameter.VAR_POSITIONAL

@@ -44,6 +44,7 @@ class PythonRoute:
         turns = self.turns if isinstance(self.turns, list) else [self.turns]
         try:
             route = add_route(mock, self.conditions)
+            # A single turn answers every request; a list is played once unless it repeats.
             if self.repeat or turns is not self.turns:
                 route.add_turns([Repeated(turns)], [self.places])
             else:

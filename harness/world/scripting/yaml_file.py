@@ -66,6 +66,7 @@ def _load(path: Path, text: str) -> tuple[yaml.Node, Any]:
         loader = _ScriptLoader(text)
         if (node := loader.get_single_node()) is None:
             raise ScriptError(f"{path}:1: the file is empty. Begin with `script:` and a list of items.")
+        # YAML would silently take the last of two equal keys.
         for key in _duplicate_keys(node, set()):
             raise ScriptError(f"{path}:{key.start_mark.line + 1}: key {key.value!r} is given twice. Remove one.")
         return node, loader.construct_object(node, deep=True)

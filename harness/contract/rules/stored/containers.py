@@ -227,6 +227,7 @@ def tool_container_expired(request: Request, world: WorldView, transcript: Trans
     named = list(_tool_containers(request))
     if tools and not named:
         calls = transcript.items_of(CODE_CALL)
+        # With `container: auto` the container of the newest call is used on.
         named = [id for item in calls[-1:] if isinstance(id := item.get("container_id"), str)]
     if any(world.containers.is_expired(id) for id in named):
         yield {}

@@ -315,6 +315,7 @@ def file_search_store_not_found(request: Request, world: WorldView) -> Iterator[
 def _missing_stores(request: Request, world: WorldView) -> Iterator[list[str]]:
     """Yield, for each `file_search`, the ids of vector stores that do not exist, once the key has stored something."""
     for tool in request.body.get("tools") or ():
+        # A key that has stored nothing names vector stores of the account, of which nothing is known.
         is_checked = tool["type"] == "file_search" and world.uploads.has_known_files
         if missing := [id for id in tool["vector_store_ids"] if world.uploads.store(id) is None] if is_checked else []:
             yield missing

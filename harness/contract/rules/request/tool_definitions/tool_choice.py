@@ -152,6 +152,7 @@ def tool_choice_not_found(request: Request, world: WorldView) -> Iterator[Json]:
     choice, tools = request.body.get("tool_choice"), request.body.get("tools") or ()
     family = family_of(request, world)
     ignored = () if family is None or family.added_choice else ("additional_tools",)
+    # What a stored prompt or an item brings cannot be seen in the request.
     if not isinstance(choice, dict) or not tools or _may_bring_tools(request, ignored):
         return
     if choice.get("type") != "allowed_tools":
@@ -172,6 +173,7 @@ def _is_declared(choice: Json, tools: Sequence[Json]) -> bool:
     member = _NAMED_BY.get(kind)
     inner = [inner_tool for tool in tools for inner_tool in tool.get("tools") or () if isinstance(inner_tool, dict)]
     alike = [tool for tool in (*tools, *inner) if _plain_type(tool.get("type")) == kind]
+    # A hosted tool has no name: its type alone chooses it.
     return any(member is None or tool.get(member) == choice.get(member) for tool in alike)
 
 
