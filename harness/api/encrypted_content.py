@@ -67,6 +67,7 @@ def rejection_reason(text: str, item: str | None, organization: str) -> str | No
     if bond := owner_of_content(text):
         if bond.organization != organization:
             return OTHER_ORGANIZATION
+        # A ciphertext is bound to its item, too: under another id it is refused.
         return OTHER_ITEM if item and item != bond.item else None
     foreign = not _is_ours(text) and _FERNET.fullmatch(text[:_CHECKED_LENGTH])
     return None if foreign or _REDACTED.search(text) else UNREADABLE

@@ -50,6 +50,7 @@ def counted(function: Callable[P, R]) -> Counted[P, R]:
     def recorded(args: tuple[Any, ...], kwargs: dict[str, Any]) -> Iterator[Callable[[R], R]]:
         arguments = dict(signature.bind(*args, **kwargs).arguments)
         runs.append(arguments)
+        # Until it has returned it counts as failed, so that an exception needs no handler here.
         finished = ToolRun(name, arguments, failed=True)
 
         def finish(returned: R) -> R:

@@ -162,6 +162,7 @@ def _join_results(turn: Sequence[Item], world: World) -> Sequence[Item]:
             continue
         open_calls = [index for index, earlier in enumerate(joined[:place]) if earlier.type == call_type]
         if open_calls:
+            # A result belongs to the nearest call before it.
             at = open_calls[-1]
             id = joined[at].members["call_id"] or world.ids.call()
             for position in (at, place):
@@ -171,6 +172,7 @@ def _join_results(turn: Sequence[Item], world: World) -> Sequence[Item]:
 
 def _place_calls(turn: Sequence[Item], body: Json, transcript: Transcript, world: World) -> list[Item]:
     """Give code calls the container they run in: a response has one for all calls that name none."""
+    # Without such a call nothing is made: a new container would change the ids that follow.
     if not [True for item in turn if item.type == CODE_CALL and item.members["container_id"] is None]:
         return list(turn)
     id = world.containers.of_next_call(body.get("tools") or (), transcript.items_from_first(CODE_CALL))

@@ -68,6 +68,7 @@ def _run_next_turn(thread: Thread, run: Json, events: Sequence[Json], request: R
     read = _build_model_request(thread, run, list(known.values()), world)
     taken = world.script.next(ApiCall(request._replace(body=read), world))
     turn, ending = split_ending(taken.lines)
+    # A run has members of its own, which no turn of a script sets.
     if ending.own:
         raise ScriptError(f"{taken.place}: {', '.join(ending.own)} is of a response; a run counts its own.")
     writer = RunWriter(run, world.ids, world.now, _count_prompt_tokens(read), world.citations)

@@ -202,6 +202,7 @@ def tells_cut(*reasons: str) -> Check:
             said = told[number] if number < len(told) else ""
             if reason and not said:
                 yield f"the user takes {text} for the whole answer, the API cut it: {reason}"
+            # Words of the client's own are let be; only a reason of the API can be a wrong one.
             elif said and (not reason or said in _REASONS - {reason}):
                 yield f"the user is told that {text} was cut: {said}, the API said {reason or 'that it is complete'}"
 

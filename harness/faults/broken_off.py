@@ -37,8 +37,10 @@ def _break_off(answer: Answer, turn: Sequence[TurnLine], gate: Callable[[str], G
     delivery, after = delivery._replace(disconnects=True, resets=cut.reset), cut.after
     if answer.events is None:
         body = orjson.dumps(answer.body)
+        # Half of a JSON body is as good as any other part: none of them can be parsed.
         return answer._replace(body=body[: len(body) // 2 if after else 0], delivery=delivery)
     events = list(answer.events)
+    # At least the last event is missing: a cut after all of them would be no cut.
     complete = min(int(after), len(events) - 1)
     share = after - complete if complete == int(after) else 0
     sent = delivery._replace(partial_event=events[complete] if share else None, partial_share=share)

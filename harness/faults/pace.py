@@ -36,6 +36,7 @@ def make_pace(ttft: str | float = 0, tokens: str | float = 0, jitter: float = 0)
         raise ScriptError(f"pace: ttft is {ttft!r}. Give seconds, or a text such as '300ms', '1s', '2m'.")
     found = _RATE.fullmatch(tokens) if isinstance(tokens, str) else None
     rate = float(found[1]) if found else tokens
+    # Slower than one token in a quarter of an hour is a slip of units.
     if not is_non_negative_number(rate) or (0 < float(rate) < 0.001):
         raise ScriptError(f"pace: tokens is {tokens!r}. Give how many come in a second, 80 or '80/s'.")
     if not is_non_negative_number(jitter) or jitter > 1:

@@ -50,6 +50,7 @@ class _Recorded:
         session = item.stash.get(CASSETTE_STASH_KEY, None)
         report = yield
         if report.when == "call" and session and session.mode != "replay":
+            # An expected failure passes, but has not sent all that a working test sends.
             item.stash[_PASSED_STASH_KEY] = report.passed and not hasattr(report, "wasxfail")
         if report.when == "teardown" and session and session.mode != "replay":
             siblings = [test for test in item.session.items if _cassette_of(test) == str(session.path)]
@@ -108,6 +109,7 @@ class _Recorded:
         passed = {nodeid for nodeid, use in uses.items() if use["passed"]}
         known = {nodeid for use in uses.values() for nodeid in use["tests"]} | uses.keys()
         marks = {nodeid for use in uses.values() for nodeid in use["marks"]}
+        # A test chosen by its id alone may leave out others that share the cassette.
         chosen = any("::" in test and test.partition("[")[0] not in marks for test in self._config.args)
         if missing := sorted(known - passed):
             return f"{missing[0]} did not pass"

@@ -185,6 +185,7 @@ def pytest_runtest_makereport(item: pytest.Item) -> Generator[None, pytest.TestR
     if report.when == "call" and CASSETTE_STASH_KEY in item.stash:
         item.stash[_PASSED_STASH_KEY] = not report.failed
         message = _describe_unanswered(item)
+        # The error may be the unanswered request itself, which then is told already.
         if report.failed and message and message not in report.longreprtext:
             from harness.explain.render import SECTION_TITLE
 
@@ -251,6 +252,7 @@ def _cassette_session(request: pytest.FixtureRequest, monkeypatch: pytest.Monkey
         if mode == "replay":
             _set_environment(session.replay.interactions, monkeypatch)
         yield session
+        # A recording of a failed test holds half a conversation.
         if not node.stash[_PASSED_STASH_KEY]:
             raise _DiscardRecording
         if mode == "replay":
@@ -339,6 +341,7 @@ def _set_environment(interactions: Sequence[Interaction], monkeypatch: pytest.Mo
     """Set the environment of a replay: the recorded address, and a placeholder key."""
     from harness.cassettes.recording.matching import api_root
 
+    # A replay must not depend on, nor leak, a key of whoever runs it.
     for name in [*KEY_VARIABLES, *(name for name in os.environ if _SECRET_VARIABLE.search(name) and "OPENAI" in name)]:
         monkeypatch.delenv(name, raising=False)
     parts = urlsplit(interactions[0].uri if interactions else "https://api.openai.com/v1/responses")

@@ -81,6 +81,7 @@ def trace_key(key: str, root: str) -> tuple[list[str], list[str]]:
             asked += own[:1]
         elif client is None and _is_in_http(stack):
             asked += own[:1]
+    # A client that asks no longer, as in another thread, may still be held by a module.
     made = made or [find_origin(client, {}, ()) for client in _held_clients() if getattr(client, "api_key", "") == key]
     return (
         [show_line(frame, root) for frame in asked],
@@ -134,6 +135,7 @@ def find_origin(
     for frame in asking_frames() if frames is None else frames:
         code = frame.f_code
         for name, value in frame.f_locals.items():
+            # What is assigned further down has not been run yet.
             within = range(code.co_firstlineno, frame.f_lineno + 1)
             if value is client and (number := _assigning_line(code.co_filename, name, within)):
                 return Line(code.co_filename, number, f"in {code.co_name}")

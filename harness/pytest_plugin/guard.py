@@ -102,6 +102,7 @@ def _fail_for_refused(item: pytest.Item, *, swallowed: bool) -> Generator[None, 
         if not swallowed:
             return result
     refused = item.stash.get(_REFUSED_STASH_KEY, {})
+    # Setup, call and teardown of one test tell of it once.
     if refused and not item.stash.get(_TOLD_STASH_KEY, False):
         item.stash[_TOLD_STASH_KEY] = True
         pytest.fail(add_section("\n".join(refused.values()), "the-live-api"), pytrace=False)
@@ -168,6 +169,7 @@ def _explain(item: pytest.Item, address: str) -> str:
 def _fixes(item: pytest.Item, host: str, made: Sequence[Line], *, is_early: bool) -> tuple[str, ...]:
     """Explain what to do about a client with an address of its own, or made too early."""
     early = any(line.where == "at import" or line.where.startswith("in the fixture") for line in made) or is_early
+    # An address in the code wins over the environment, however late the client is made.
     if not early or any("base_url" in line.source or "://" in line.source for line in made):
         return (_ADDRESS_FIX,)
     if not host.endswith("openai.com"):

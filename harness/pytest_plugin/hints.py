@@ -133,6 +133,7 @@ def _blocker_of(error: BaseException) -> str:
         while entry and entry.tb_next:
             entry = entry.tb_next
         raised_in = entry.tb_frame.f_globals.get("__name__", "") if entry else ""
+        # Blockers raise errors of their own, or a plain one from their module.
         for name in (type(failed).__module__, raised_in):
             if (root := str(name).partition(".")[0]) in _BLOCKERS:
                 return root
@@ -180,6 +181,7 @@ def _fixture_hint(item: pytest.Item, error: AttributeError) -> str:
     """Explain whose fixture lacks a member of the SDK's client; empty for any other error."""
     values = getattr(item, "funcargs", {})
     name = next((name for name in _OWN_NAMES if name in values and values[name] is error.obj), "")
+    # A member that ours lacks as well is a mistake in the test, not of the fixture.
     if not name or error.name not in (_mock_members() if name == "mock" else _CLIENT_MEMBERS):
         return ""
     definitions = getattr(getattr(item, "_fixtureinfo", None), "name2fixturedefs", {}).get(name)

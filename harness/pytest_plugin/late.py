@@ -108,6 +108,7 @@ class _LateRequests:
     @pytest.hookimpl(trylast=True)
     def pytest_sessionfinish(self, session: pytest.Session) -> None:
         """Wait for what tests have left, unless the run was interrupted, and fail the run for what it asked."""
+        # Whoever interrupts a run does not want to wait for it.
         if self._address and session.exitstatus != pytest.ExitCode.INTERRUPTED:
             from harness.pytest_plugin.left_behind import WAIT_SECONDS, wait_until_quiet
 
@@ -120,6 +121,7 @@ class _LateRequests:
         self._explain(session)
         if (output := getattr(self._config, "workeroutput", None)) is not None:
             output[_OUTPUT_KEY] = (self._texts, self._notes, self.cases)
+        # With xdist the controller decides, from what all workers found.
         elif self._texts and session.exitstatus == pytest.ExitCode.OK:
             session.exitstatus = pytest.ExitCode.TESTS_FAILED
 

@@ -47,6 +47,7 @@ def _busy_threads(root: str, known: Sequence[threading.Thread]) -> Iterator[str]
             continue
         stack = frames_of(frames[thread.ident])
         own = next((frame for frame in stack if is_of_project(frame.f_code.co_filename)), None)
+        # Threads of libraries idle for ever; a daemon thread of the project is meant to end with the process.
         if (own and not thread.daemon) or client_in(stack) is not None:
             yield f"thread {thread.name} still runs ({_place(own, root)})"
 
@@ -59,6 +60,7 @@ def _busy_processes() -> Iterator[str]:
     """Name the processes of `multiprocessing` that Python waits for at its end, without the idle workers of executors."""
     if (multiprocessing := sys.modules.get("multiprocessing")) is None:
         return
+    # The pool of an executor waits for work until Python ends: nothing in it is late.
     managers = [thread for thread in threading.enumerate() if not getattr(thread, "pending_work_items", True)]
     idle = {number for manager in managers for number in getattr(manager, "processes", None) or ()}
     for process in multiprocessing.active_children():

@@ -169,6 +169,7 @@ def _describe_misfit(name: str, value: Any) -> str:
         from harness.world.refusals import describe_unknown_rule
 
         return describe_unknown_rule(value)
+    # These options take one word, or a list of ids.
     ids = _ids_of(name) if name in ("losses", "webhooks", "client") and isinstance(value, list) else ()
     if all(id in ids for id in value) if ids else value in MARKER_VALUES[name]:
         return ""

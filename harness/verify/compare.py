@@ -59,6 +59,7 @@ def _compare_values(expected: Any, actual: Any, profile: Profile, holder: str, a
     elif isinstance(expected, list) and isinstance(actual, list) and len(expected) == len(actual):
         for index, (left, right) in enumerate(zip(expected, actual, strict=True)):
             yield from _compare_values(left, right, profile, holder, f"{at}[{index}]")
+    # In Python True equals 1, in JSON it does not.
     elif expected != actual or isinstance(expected, bool) != isinstance(actual, bool):
         yield Difference(at, profile.render(expected), profile.render(actual))
 
@@ -80,6 +81,7 @@ def differing_error_members(expected: Json, actual: Json) -> list[str]:
 
     Ids of requests and names of accounts and projects in the message are not compared.
     """
+    # A report seldom has the whole error: only what it published is compared.
     answered = {name: actual.get(name) for name in expected}
     names = [difference.at for difference in compare(expected, answered, ERROR)]
     if names != ["message"]:
@@ -87,6 +89,7 @@ def differing_error_members(expected: Json, actual: Json) -> list[str]:
     said = [_OWN_NAMES.sub("", str(error["message"])) for error in (expected, answered)]
     if said[0] == said[1]:
         return []
+    # The list of values grows with each release of the API; the rest of the words stays.
     alike = [_SUPPORTED_VALUES.sub(r"\1", message) for message in said]
     return ["list"] if alike[0] == alike[1] else names
 

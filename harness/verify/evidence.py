@@ -186,6 +186,7 @@ def _find_error_problem(sourced: SourcedInteraction) -> str:
     if sourced.origin.level == "recorded":
         return ""
     published = set(sourced.origin.published)
+    # A cassette that held more than its source published would prove what nobody saw.
     if published - {"status"} != set(error):
         return f"origin.published must list what the error holds: {', '.join(error)}"
     if "message" not in published and not sourced.origin.begins:

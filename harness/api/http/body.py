@@ -31,6 +31,7 @@ def parse_body(raw: bytes) -> tuple[Any, JsonFault | None]:
         value = orjson.loads(raw)
     except orjson.JSONDecodeError:
         return None, JsonFault("syntax" if _is_utf8(raw) else "unicode")
+    # Counting brackets first saves the walk: a body with few of them cannot be deep.
     if len(raw) > MAX_BODY_DEPTH < raw.count(b"[") + raw.count(b"{") and _measure_depth(value) > MAX_BODY_DEPTH:
         return None, JsonFault("syntax")
     if twice := find_duplicate_name(raw, value):

@@ -100,6 +100,7 @@ def parse_sse(text: str) -> list[tuple[str, str]]:
     The last event counts even without the empty line after it, which recorders strip.
     """
     found, name, data = [], "", list[str]()
+    # The standard allows one byte order mark before a stream.
     text = text.removeprefix("\ufeff")
     for line in [*(_LINE_BREAK.split(text) if "\r" in text else text.split("\n")), ""]:
         field, _, value = line.partition(":")
@@ -196,8 +197,10 @@ def _inflate(raw: bytes, bits: int, limit: int) -> bytes | None:
     for _ in range(MAX_MEMBERS):
         inflate = zlib.decompressobj(bits)
         body += inflate.decompress(raw, max(1, limit - len(body)))
+        # More than the limit, or nothing readable at all.
         if inflate.unconsumed_tail or not (body or inflate.eof):
             return None
+        # A body may be several gzip members in a row; other bytes behind one are padding.
         raw = inflate.unused_data if inflate.unused_data.startswith(_GZIP) else b""
         if not raw:
             return bytes(body)

@@ -180,6 +180,7 @@ def _read_parts(parts: list[_Part]) -> Form:
     for part in parts:
         _, options = parse_options_header(part.headers.get("content-disposition", b""))
         name = options.get(b"name", b"").decode("utf-8", "replace")
+        # `metadata[key]` is a member of an object; a file may well have brackets in its field's name.
         nested = None if b"filename" in options else _NESTED_NAME.fullmatch(name)
         holder = fields.setdefault(nested[1], {}) if nested else fields
         place = name

@@ -83,6 +83,7 @@ def guess_provider(path: str, request: Any, answer: Any) -> str:
         isinstance(model, str) and _OPENAI_MODEL.match(model) for model in models
     ):
         return ""
+    # Only Azure tells of its content filters.
     filtered = isinstance(answer, dict) and "content_filters" in answer
     return _foundry_by_path("openai" if path.startswith("/v1/") and not filtered else "azure", path)
 
@@ -99,6 +100,7 @@ def split_url(url: str) -> tuple[str, str, str]:
     except ValueError:
         return "", "", ""
     path = parts.path
+    # Recorders that hide the host leave `host/path` or a placeholder in its place.
     if not parts.netloc and not path.startswith("/"):
         before, slash, below = path.partition("/")
         host, path = (before if "." in before and not is_host_hidden(before) else ""), slash + below

@@ -49,6 +49,7 @@ def answer_in_dialect(handler: Handler, call: ApiCall) -> Answer:
     if not isinstance(answer.body, dict):
         return answer
     if request.operation in OWNED and request.dialect == FOUNDRY and (user := user_of(request)):
+        # What was made on behalf of a user is hidden from others later, by `user_isolated`.
         world.store.owners[answer.body["id"]] = user
     if answer.body.get("object") != "response":
         return _show_other(answer, request, world)
@@ -60,6 +61,7 @@ def answer_in_dialect(handler: Handler, call: ApiCall) -> Answer:
     if answer.events is None:
         return answer._replace(body=view.show_response(answer.body))
     events = answer.events
+    # A resumed stream must repeat what was sent, in the form in which it was sent.
     if view.kind.tells_whole and request.operation == CREATE_RESPONSE:
         events = _keep_whole(id, events, world)
     return answer._replace(

@@ -100,6 +100,7 @@ def show_item(item: Json, day: str) -> Json:
         middle = {name: value for name, value in shaped.items() if name not in ends}
         return pick(shaped, OLD_ITEM_HEAD) | middle | pick(shaped, OLD_ITEM_END)
     rest = {name: value for name, value in shaped.items() if name not in ITEM_HEAD}
+    # Recorded: a `status` that the type does not place stands at the end.
     if "status" in rest and "status" not in SHAPES.get(str(item.get("type")), ()):
         rest["status"] = rest.pop("status")
     return pick(shaped, ITEM_HEAD) | rest
@@ -114,6 +115,7 @@ def shape(value: Any, day: str) -> Any:
     type = value.get("type")
     if not isinstance(type, str) or not (type in SHAPES or type in PROJECT_DEFAULTS):
         return value
+    # Twice, so that defaults stand behind the members that are there, and do not replace them.
     full = {**value, **PROJECT_DEFAULTS.get(type, {}), **value}
     order = SHAPES.get(type, ())
     shown = pick(full, order) | {name: member for name, member in full.items() if name not in order}

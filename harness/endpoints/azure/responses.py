@@ -97,6 +97,7 @@ class View(NamedTuple):
             shown = {name: value for name, value in event.items() if name != left_out}
         elif kind.tells_whole and "part" in event:
             shown = {**event, "part": _without_logprobs(shape(event["part"], self.day))}
+        # Recorded: the streams of workflows count from one.
         if kind.first_number:
             shown = {**shown, "sequence_number": shown["sequence_number"] + kind.first_number}
         return order_own(shown) if kind.tells_whole else shown
@@ -159,6 +160,7 @@ class View(NamedTuple):
         shaped = {name: self.origin[name] for name in ("model",) if name in self.origin}
         if response.get("prompt_cache_retention"):
             shaped["prompt_cache_retention"] = self.origin.get("prompt_cache_retention") or DEFAULT_RETENTION
+        # The member was there before, but always null.
         if self.day < CONTEXT_SINCE:
             shaped["reasoning"] = {**response["reasoning"], "context": None}
         usage = response["usage"]

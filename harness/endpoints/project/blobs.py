@@ -36,6 +36,7 @@ def put_blob(call: ApiCall) -> Answer:
     if part == "block":
         container.blocks.setdefault(name, {})[str(call.query.get("blockid"))] = call.request.raw
         return Answer(201, b"")
+    # The SDKs upload so unless they are told to overwrite.
     if call.request.headers.get("if-none-match") == "*" and name in container.blobs:
         return _error("BlobAlreadyExists")
     data = container.join_blocks(name, read_block_list(call.request.raw)) if part == "blocklist" else call.request.raw

@@ -20,6 +20,7 @@ def repeats_nothing() -> Check:
         for exchange in _accepted(seen):
             texts = [_text_of(item) for item in _items(exchange) if item.get("role") == "user"]
             last = max((seen.task.prompts.index(text) for text in texts if text in seen.task.prompts), default=None)
+            # A request of a tool loop may hold no prompt at all, as with `previous_response_id`.
             if last is None:
                 continue
             for prompt in seen.task.prompts[: last + 1]:

@@ -72,6 +72,7 @@ def explore(scenario: Scenario, fresh: FreshMock, cases: str, seed: int, combine
         else:
             kinds_that_pass.append(variation)
     steps = [step for variation in kinds_that_pass for step in variation.steps(plain.answers)]
+    # Only variations that pass alone: a combination that contains a failing one proves nothing new.
     if combined and (found := _find_combined(steps, fails, seed, combined)):
         changed.append(_describe("combined", False, *found, plain))
     return Exploration(tried, changed)
@@ -195,6 +196,7 @@ class VariedScript(Script):
 
     def next(self, call: Any) -> Taken:
         """Take the next turn, with the faults that are due."""
+        # The client asks again for what broke off: it gets the answer that it should have had.
         if self._broken_off and self._broken_off[0] == call.request.body:
             (_, taken), self._broken_off = self._broken_off, None
             return taken

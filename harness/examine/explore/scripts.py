@@ -107,6 +107,7 @@ def _values(schema: Mapping[str, Any], root: Mapping[str, Any]) -> st.SearchStra
     if "enum" in schema or "const" in schema:
         return st.sampled_from(schema["enum"] if "enum" in schema else [schema["const"]])
     if "anyOf" in schema:
+        # Hypothesis shrinks towards the first branch.
         simplest_first = sorted(schema["anyOf"], key=lambda option: option.get("type") != "null")
         return st.one_of([_values(alternative, root) for alternative in simplest_first])
     kinds = schema.get("type", ["null", "boolean", "integer", "string"])

@@ -68,6 +68,7 @@ def _next_body(asking: Exchange, decision: Json) -> Json:
     body: dict[str, Any] = {name: value for name, value in before.items() if name not in _NOT_SENT_AGAIN}
     if before.get("conversation") is not None:
         return body | {"input": [decision]}
+    # A response that was not stored cannot be continued by its id: its transcript is sent.
     if before.get("store") is not False:
         return body | {"input": [decision], "previous_response_id": answered.get("id")}
     given = before.get("input")

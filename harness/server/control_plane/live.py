@@ -75,6 +75,7 @@ async def _tell(ring: EventRing, position: int, connection: Mapping[str, Any]) -
         told_at = loop.time()
         while not connection.get(STOPPING):
             start, found = ring.read(position, MOST_AT_ONCE)
+            # The ring keeps a bounded number of events: a slow reader is told what it missed.
             if start != position + 1:
                 yield _encode(start - 1, orjson.dumps({"kind": "gap", "after": position, "first": start}))
                 position = start - 1

@@ -106,6 +106,7 @@ class EventRing(ApiObserver):
             return
         self._add(world, "exchange", exchange.number, _describe(exchange))
         record = world.edge.records.get(exchange.number)
+        # A stream is still going out; what the edge sees of it comes as an event of its own.
         if isinstance(record, EdgeRecord) and not record.ended:
             record.on_end = partial(self._on_end, world, exchange.number)
         elif record is not None:

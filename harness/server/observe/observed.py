@@ -46,6 +46,7 @@ class ObservedRequest:
     def model(self) -> str:
         """The model that the request names; empty when it names none."""
         try:
+            # A large upload is not parsed for a member that it does not have.
             body = orjson.loads(self._raw) if b'"model"' in self._raw else {}
         except orjson.JSONDecodeError:
             return ""

@@ -86,6 +86,7 @@ class TlsProtocol(asyncio.Protocol):
                 self.secured.do_handshake()
                 self._begin()
             self._read()
+        # A record is not complete yet; what the handshake wants to say goes out meanwhile.
         except ssl.SSLWantReadError:
             self._flush()
         except ssl.SSLError as problem:

@@ -79,6 +79,7 @@ def make_receiver(app: Any) -> Receiver:
     An ASGI app runs in the event loop that runs in this thread now, else in one of its own.
     """
     call = app if inspect.isroutine(app) else getattr(app, "__call__", None)  # noqa: B004 (it may be async)
+    # ASGI calls an app with three arguments, WSGI with two.
     if callable(app) and (inspect.iscoroutinefunction(call) or (not _takes(app, 2) and _takes(app, 3))):
         return AsgiReceiver(app)
     if callable(app) and _takes(app, 2):

@@ -184,6 +184,7 @@ def _make_routes(script: ImportedScript, converted: Sequence[_Converted]) -> Ite
     open_to_all = ""
     for group in _group(converted):
         first = group[0]
+        # aimock asks its fixtures in order: behind one that matches everything none is ever reached.
         if open_to_all:
             why = f"it never answers: {open_to_all} before it answers every request"
             script.left_out.extend(f"{member.place}: {why}. Move it up." for member in group)

@@ -127,6 +127,7 @@ def _call(call: Any, size: int | None) -> Line:
     name = TEXT.check("name", OBJECT.check("call", call).get("name"))
     given = call.get("arguments")
     if isinstance(given, str):
+        # Without a size the script holds an object, which is easier to read, if the mock writes it as the same text.
         given = shortest_arguments(given) if size is None else _split(given, size)
     elif not isinstance(given, dict | list):
         raise InvalidData(f"arguments is {render_json(given)}. Give an object, or its JSON as a text.")

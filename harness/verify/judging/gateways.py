@@ -33,6 +33,7 @@ def adopt_gateway(recorded: Recorded, hosts: Collection[str]) -> Recorded:
     """Give the exchange a provider, if its host is named or below a named one, and its path is of the API."""
     if recorded.provider or not any(is_host_of(recorded.host, host) for host in hosts):
         return recorded
+    # A gateway that keeps Azure's paths speaks Azure's dialect.
     if root_of(recorded.path) and (dialect := parse_api_path(recorded.path).dialect) != OPENAI:
         return recorded._replace(provider=dialect)
     below = _path_below_gateway(recorded)

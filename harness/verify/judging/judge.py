@@ -129,6 +129,7 @@ def rebuild_request(recorded: Recorded) -> tuple[Operation | None, Request]:
     known = {name: recorded.headers.get(name, "") for name in _READ_HEADERS}
     headers = DEFAULT_HEADERS | {name: value for name, value in known.items() if _READ_HEADERS[name].match(value)}
     request = request_from(operation, params, place, headers, recorded.query, recorded.raw, recorded.request)
+    # Some recorders keep only the parsed body; the rules read the bytes of one that is no object.
     if operation.body_schema and not request.raw and not isinstance(request.body, dict):
         request = request._replace(raw=json.dumps(request.body).encode())
     return operation, request
@@ -180,6 +181,7 @@ def _judge_refused(
     different = differing_error_members(entry["recorded"], entry["mock"]) if violation else ["all"]
     if not different:
         yield Verdict(VerdictKind.REFUSAL_SAME, None, request, violation)
+    # The same refusal, though the API knows other values by now: right, and worth a look.
     elif different == ["list"]:
         yield Verdict(VerdictKind.REFUSAL_SAME, None, request, violation)
         yield Verdict(VerdictKind.REFUSAL_DRIFT, entry, request, violation)
@@ -214,6 +216,7 @@ def _judge_answer(recorded: Recorded, operation: Operation, world: World) -> Ite
         return
     finding = check_answer(root, recorded.answer, world.as_of, recorded.provider)
     yield from _finding_verdicts(_ANSWER_KINDS, recorded, [finding] if finding else [])
+    # Of an edited answer unknown members say nothing about the API.
     if finding and explain_edited(recorded):
         return
     for finding in find_unknown_members(root, recorded.answer, world.as_of):
@@ -259,6 +262,7 @@ def _judge_stream(recorded: Recorded, world: World, request: Request) -> Iterato
         stored = world.store.responses.get(request.params.get("response_id", ""))
         judgment = judge_response_stream(recorded, stored.events if stored else None, world.as_of)
     yield Verdict(VerdictKind.STREAM_EVENTS, {"times": len(recorded.events or ())})
+    # Up to where it broke off a stream can be wrong, but it cannot be right.
     if judgment.findings or "broken-off" not in recorded.flags:
         yield from _finding_verdicts(_STREAM_KINDS, recorded, judgment.findings)
     else:

@@ -49,6 +49,7 @@ def renderable_response(answer: Any) -> Json | None:
     items = output if isinstance(output, list) else [None]
     if not all(isinstance(item, dict) and str(item.get("type")) in ITEMS for item in items):
         return None
+    # A completed response without output has no turn that could be scripted.
     ended = status == "incomplete" or (status == "completed" and output)
     return answer if ended or status in PENDING_STATUSES else None
 
@@ -84,6 +85,7 @@ def build_turn(events: Sequence[Json], final: Json) -> list[TurnLine]:
     lines: list[TurnLine] = [
         _build_item(wire, dict(deltas_of[index]), held.get(index, 0)) for index, wire in enumerate(final["output"])
     ]
+    # Its items were still to come: any message stands for them.
     if final["status"] in PENDING_STATUSES:
         return [PLACEHOLDER_MESSAGE, RECORDED_ENDING]
     return [*lines, RECORDED_ENDING if final["status"] == "completed" else _build_ending(final)]

@@ -78,6 +78,7 @@ def _presume_resource(world: World, request: Request, kind: str) -> None:
     table = versions.get(kind, {})
     if name not in table:
         make_resource(world, kind, name, {})
+    # The recording may have begun at a later version than the first.
     if name in table and isinstance(version, str):
         known = table[name]
         known.versions.setdefault(version, {**known.latest, "version": version})

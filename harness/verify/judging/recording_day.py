@@ -29,6 +29,7 @@ def _end_of_model(world: World, recorded: Recorded) -> str:
     name = recorded.request.get("model") if isinstance(recorded.request, dict) else None
     family = world.models.find(name) if isinstance(name, str) else None
     ends = [day for day in family.ends if "" < day <= world.as_of] if family else []
+    # An undated recording with a model that has ended since was made before that, as it was answered.
     return "" if not ends or _says_it_is_gone(recorded) else min(ends)
 
 

@@ -183,6 +183,7 @@ def _select_events(events: Sequence[Json], view: ResponseView) -> list[ComparedE
     ids, cut = _label_ids(events), events[-1]["type"] == "response.incomplete"
     for index, event in enumerate(events):
         step = ComparedEvent(index, event["type"], _mask_event(event, ids, view))
+        # The API sends these whenever they are ready, and of a cut response not all.
         if step.type in UNORDERED_EVENTS or (cut and step.type.startswith(REASONING_SUMMARY)):
             continue
         if step.type == ANNOTATION_ADDED:
@@ -191,6 +192,7 @@ def _select_events(events: Sequence[Json], view: ResponseView) -> list[ComparedE
         if step.type == TEXT_DONE:
             steps += notes
             notes = []
+        # Where a text is cut into deltas differs from day to day; what they add up to does not.
         if not (step.type.endswith(".delta") and steps and _merge_delta(steps[-1], step)):
             steps.insert(_place_among_listings(steps, step), step)
         if step.type in END_EVENTS:
