@@ -47,7 +47,6 @@ class LangChainSession(ClientSession):
 
     async def say(self, prompt: str) -> str:
         """Say a prompt, decide about the calls that wait for it."""
-        # The state holds the messages of all prompts; usage is counted for the new ones only.
         known = len((await self._agent.aget_state(THREAD)).values.get("messages", ()))
         await self._run({"messages": [("user", prompt)]})
         while waiting := (await self._agent.aget_state(THREAD)).interrupts:
