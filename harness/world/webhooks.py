@@ -96,6 +96,22 @@ class DueDelivery(NamedTuple):
     attempt: int = 1
     signature: Signature = "valid"
 
+    def ended(self, endpoint: WebhookEndpoint, status: int | None, error: str, **seen: Any) -> WebhookDelivery:
+        """Make the delivery that this attempt was: its `status` and `error`, with further members in `seen`."""
+        return WebhookDelivery(
+            event=self.event.type,
+            response=self.event.response,
+            id=self.webhook_id,
+            url=endpoint.url,
+            attempt=self.attempt,
+            at=self.at,
+            signature=self.signature,
+            status=status,
+            error=error,
+            limit=endpoint.timeout,
+            **seen,
+        )
+
 
 @dataclass(slots=True, eq=False)
 class Webhooks:

@@ -175,15 +175,4 @@ def _read_delivery(raw: bytes, attempt: DueDelivery, endpoint: WebhookEndpoint) 
     if raw:
         made = orjson.loads(raw)
         return WebhookDelivery(**{**made, "exchanges": tuple(made["exchanges"])})
-    return WebhookDelivery(
-        event=attempt.event.type,
-        response=attempt.event.response,
-        id=attempt.webhook_id,
-        url=endpoint.url,
-        attempt=attempt.attempt,
-        at=attempt.at,
-        signature=attempt.signature,
-        status=None,
-        error=SERVER_ENDED,
-        limit=endpoint.timeout,
-    )
+    return attempt.ended(endpoint, None, SERVER_ENDED)

@@ -54,20 +54,15 @@ def make_attempt(attempt: DueDelivery, endpoint: WebhookEndpoint, world: World) 
     if status is not None and seconds > endpoint.timeout:
         problems.append(f"the answer, {status}, came after {seconds:.1f} s, later than {endpoint.timeout:g} s")
         status = None
-    return WebhookDelivery(
-        event=attempt.event.type,
-        response=attempt.event.response,
-        id=attempt.webhook_id,
-        url=endpoint.url,
-        attempt=attempt.attempt,
-        at=attempt.at,
-        signature=attempt.signature,
-        status=status,
-        error="; ".join(problems),
+    # Before the problems are joined: the test's own function may raise, too.
+    effects = (effect, _observe(endpoint, problems)) if endpoint.effects else None
+    return attempt.ended(
+        endpoint,
+        status,
+        "; ".join(problems),
         seconds=seconds,
-        limit=endpoint.timeout,
         exchanges=(before, world.exchange_count),
-        effect=(effect, _observe(endpoint, problems)) if endpoint.effects else None,
+        effect=effects,
     )
 
 

@@ -9,8 +9,10 @@ import pytest
 from standardwebhooks import Webhook, WebhookVerificationError
 
 from harness.core.webhooks import DEFAULT_SECRET, Signature, WebhookEvent, make_secret
-from harness.server.webhooks.signed_delivery import SignedRequest, sign_delivery
+from harness.server.webhooks.receivers import Answered
+from harness.server.webhooks.signed_delivery import SignedRequest, make_attempt, sign_delivery
 from harness.world.webhooks import DueDelivery, WebhookEndpoint
+from harness.world.world import World
 
 EVENT = WebhookEvent("evt_1", "response.completed", 1_790_000_000, "resp_1")
 OTHER = make_secret(b"another secret of a test")
@@ -59,3 +61,13 @@ def test_both_secrets_verify_while_one_is_rotated():
 def test_the_old_secret_verifies_no_more_when_its_time_is_over():
     with pytest.raises(openai.InvalidWebhookSignatureError):
         unwrap(signed(old_secret=OTHER, old_until=0), OTHER)
+
+
+def test_a_function_of_effects_that_raises_after_the_delivery_is_reported():
+    calls = iter([1])
+    endpoint = WebhookEndpoint(
+        "we_1", "/hook", receiver=lambda url, request, timeout: Answered(200, 0.0), effects=lambda: next(calls)
+    )
+    delivery = make_attempt(DueDelivery("we_1", EVENT, "wh_1", 0), endpoint, World("sk-1"))
+    assert (delivery.status, delivery.effect) == (200, (1, None))
+    assert delivery.error.startswith("effects() raised StopIteration")
