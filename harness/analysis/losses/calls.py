@@ -203,6 +203,7 @@ class _ContinuedReplies:
     def find(self, original: OutputItem) -> str:
         """Find the place at which the response with a call is continued; empty when it is not."""
         for place, repeated in self._repeated.get(id(original.reply), ()):
+            # Something said beside the call is there, so the response is continued, and the call belongs to it.
             if repeated.item is not original.item:
                 return place
         others = {id(reply) for reply in self._replies} - {id(original.reply)}
@@ -259,6 +260,7 @@ def call_altered(request: HistoryRequest, history: History) -> Iterator[LossFact
     for place, id, item in request.calls:
         if originals := history.by_call.get(id):
             member, last = changed_member(originals[-1].item, item), originals[-1].item
+            # Scripts reuse a `call_id`: the call may be an earlier one, unchanged.
             if member and all(changed_member(original.item, item) for original in originals[-MOST_NAMESAKES:-1]):
                 changed = {
                     "member": member,

@@ -62,6 +62,7 @@ def _find_partial(item: Json, history: History) -> OutputItem | None:
     """Find the latest of the output items that an item repeats, if all of them may be incomplete."""
     if is_assistant(item):
         said = history.find_said(item)
+        # The same text may have been said whole by another response: then nothing partial is taken.
         return said.originals[-1] if said and said.is_partial else None
     originals = history.find_originals(item)
     return originals[-1] if originals and all(original.is_partial for original in originals) else None

@@ -267,6 +267,7 @@ def _is_empty_message(item: Json) -> bool:
     content = item.get("content")
     parts = content if isinstance(content, list) else [None]
     bare = not content or all(isinstance(part, dict) and part.get("text") == "" for part in parts)
+    # An assistant message without text is common beside calls.
     return bare and item_type(item) == MESSAGE and item.get("role") != "assistant"
 
 
@@ -280,6 +281,7 @@ def _find_missing_item(
     behind = next((item for _, item in request.placed_items[index:] if not _is_empty_message(item)), {})
     follower = history.find_original(behind)
     for reply in history.replies[: -RECENT_REPLIES - 1 : -1]:
+        # Conversations are told apart by how they begin.
         if reply.request.item_keys[:1] == request.item_keys[:1]:
             for item in reversed(reply.output):
                 counts = client_call_id(item) or (

@@ -77,6 +77,7 @@ def instructions_dropped(request: HistoryRequest, history: History) -> Iterator[
 )
 def instructions_omitted(request: HistoryRequest, history: History) -> Iterator[LossFacts]:
     """The user goes on, with the same tools, but without any instructions; the first ones may have been for one answer."""
+    # Within a loop of tools it is `instructions-dropped`, which nobody intends.
     if not request.placed_items or any(_find_answered_call(request, history)):
         return
     original = _find_continued(request, history)
@@ -123,6 +124,7 @@ def _find_continued(request: HistoryRequest, history: History) -> OutputItem | N
 def _has_lost_instructions(before: HistoryRequest, request: HistoryRequest) -> bool:
     if not before.masked_instructions.strip() or any(request.body.get(name) for name in OTHER_INSTRUCTIONS):
         return False
+    # A system or developer message tells the model as much.
     is_told = any(item.get("role") in INSTRUCTION_ROLES and message_text(item) for item in request.transcript.items)
     return not is_told and not as_string(request.body.get("instructions")).strip()
 

@@ -157,6 +157,7 @@ def _describe_damage(was: str, now: str) -> str:
         return "is empty now"
     if is_doubled(was, now):
         return "is doubled now"
+    # A tool may return a list in its own right: only what was not one before has become one.
     printed = _PRINTED_LIST.match(now) and was[:20] in now and not _PRINTED_LIST.match(was)
     return "is the print of a list now" if printed else ""
 
@@ -195,6 +196,7 @@ def output_twice(request: HistoryRequest, history: History) -> Iterator[LossFact
         if id in history.by_call:
             answers[id] += 1
             original = history.by_call[id][-1]
+            # An asynchronous call is answered at once with a note, and later with its result.
             if answers[id] > max(1, calls[id]) and not original.item.get("async"):
                 yield {"at": place, "said": original.number, "what": describe_item(item)}
 

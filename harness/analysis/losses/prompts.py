@@ -102,6 +102,7 @@ def prompt_dropped(request: HistoryRequest, history: History) -> Iterator[LossFa
     tells it. A history may lose its beginning; and a client may take back a message that it added to those of the user.
     """
     for turn in _find_turns(request, history):
+        # Another agent may be told a part of the conversation, or a summary of it.
         if not turn.reply.request.is_same_agent(request):
             continue
         for place, now, back in _find_changed_prompts(turn, request):
@@ -206,6 +207,7 @@ def _find_changed_prompts(turn: _Turn, request: HistoryRequest) -> Iterator[tupl
     None when there are more of them or fewer than there were, or when other words stand before them.
     """
     count = turn.end - turn.start
+    # With another number of messages it is not known which became which.
     if count != len(turn.was) or not _goes_on(turn, request):
         return
     new = [placed for placed in request.items_after(turn.start) if item_key(placed[1])][:count]
@@ -232,6 +234,7 @@ def _is_told(text: str, request: HistoryRequest, history: History) -> bool:
 
 def _is_printed(was: str, now: str) -> bool:
     """Return whether a text is what a program prints for no value, or for the parts of a message."""
+    # The user may have written just that.
     if was in PRINTED_NOTHING or _PRINTED_PARTS.match(was):
         return False
     is_list = bool(_PRINTED_PARTS.match(now)) and was in now and now[-1] in "}]"

@@ -146,6 +146,7 @@ def prompt_after_outputs(request: HistoryRequest, history: History) -> Iterator[
     if not request.placed_items or len(items) < 2:
         return
     place, last = request.placed_items[-1]
+    # A short `yes` or `go on` is said again and again.
     if not is_prompt(last) or len(message_text(last).strip()) < SHORTEST_REPEATED:
         return
     answered = ""

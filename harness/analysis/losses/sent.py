@@ -73,6 +73,7 @@ def sent_changed(request: HistoryRequest, history: History) -> Iterator[LossFact
         return
     arrived = _Arrived(request)
     found = [list(_find_changes(turn, arrived)) for turn in history.turns if arrived.is_asked(turn)]
+    # Of several chats with the same last words the one that fits best is meant.
     for change in min(found, key=len, default=()):
         original = history.by_call.get(client_call_id(change.item) or answered_id(change.item))
         yield {
@@ -176,6 +177,7 @@ def _find_changes(turn: SentTurn, arrived: _Arrived) -> Iterator[_Change]:
     history = turn.items[:-1]
     names = {client_call_id(item): as_string(item.get("name")) for item in history if client_call_id(item)}
     keys = [_spoken_key(item) for item in turn.items]
+    # A user who says the same twice expects to be heard twice.
     sent = Counter(key for key in keys if key != _NO_KEY)
     neighbours = zip(_latest_before(keys), _latest_before(keys[::-1])[::-1], strict=True)
     for item, key, (before, behind) in zip(history, keys, neighbours, strict=False):

@@ -138,6 +138,7 @@ class AppliedLogs:
         excess = len(self._replicas) - most
         if excess <= 0:
             return
+        # The table is in the order of use: its first entries were used longest ago.
         idle = [key for key, replica in self._replicas.items() if not replica.own_sessions and key not in busy]
         for key in idle[:excess]:
             self.forget(key)

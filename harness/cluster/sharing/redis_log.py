@@ -263,6 +263,7 @@ class RedisLog:
         record = self._name("server")
         mine = self._own_record.encode(secrets.token_hex(8))
         loads = [("SCRIPT", "LOAD", script) for script in (APPEND, SNAPSHOT)]
+        # With NX only the first server writes the record; all of them then read what stands there.
         answers = await self._send([*loads, ("SET", record, mine, "NX", "EX", self.seconds), ("GET", record)], deadline)
         for answer in answers:
             if isinstance(answer, redis_errors.RedisError):

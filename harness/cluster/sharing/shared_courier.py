@@ -134,6 +134,7 @@ class SharedCourier:
                 self._own.add(name)
                 try:
                     taken = await self._submit(key, LoggedRequest(TAKE, path=key, session=name))
+                    # Another server was faster: the log decides who takes an attempt.
                     if taken is None:
                         return
                     made = await asyncio.to_thread(make_attempt, taken[0], taken[1], world)

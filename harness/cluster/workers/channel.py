@@ -92,6 +92,7 @@ class Channel:
             raise ChannelClosed from problem
         if not data:
             raise ChannelClosed
+        # Descriptors may come ahead of their message, never behind it.
         self._connections.extend(connections)
         self._received += data
         return self._take_messages()

@@ -125,6 +125,7 @@ class TlsRelay:
                 self._to_worker = b""
 
     def _carry_answers(self) -> None:
+        # A client that does not read must not fill the memory of this process.
         if not self._worker_left and len(self._to_client) < MOST_HELD:
             self._read_worker()
         while self._to_client and (sent := self._client.send(self._to_client[:READ_SIZE])):

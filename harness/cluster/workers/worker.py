@@ -120,6 +120,7 @@ class Worker:
         if message.kind == STRAY:
             handle_stray(self._api, message.data)
         elif message.connection is not None:
+            # A set of what was seen would grow for ever; a key that is forgotten costs one more hop.
             if len(self._own_keys) > MOST_OWN_KEYS:
                 self._own_keys = {""} if self._is_first else set()
             self._own_keys.add(self._keys.read(message.data))

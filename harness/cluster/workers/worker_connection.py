@@ -55,6 +55,7 @@ class WorkerConnection(HttpConnection):
         """Take what the client sends; a request that belongs to another worker leaves with its connection."""
         if self._is_leaving or (self.exchanges and self.state is ConnectionState.BETWEEN):
             self._behind += data
+            # What comes behind a request that leaves must leave with it, so it is kept, but not without end.
             if len(self._behind) > MOST_EARLY:
                 self.flow.pause_reading()
         elif self._collected or self.is_idle:

@@ -180,6 +180,7 @@ def _body_message(body: bytes, more: bool = True, **events: int) -> Message:
 async def _wait_unless_left(pauses: Iterable[Pause], receive: Receive, early: list[Message]) -> bool:
     """Wait; messages of the client meanwhile go into `early`. False when it disconnects before the pauses are over."""
     for pause in pauses:
+        # A gate may never open: the wait ends also when the client leaves.
         over = asyncio.ensure_future(_wait_for_pause(pause))
         try:
             while not (over.done() or _has_disconnected(early)):

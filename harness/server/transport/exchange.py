@@ -156,6 +156,7 @@ class AsgiExchange:
     async def receive(self) -> Message:
         """Wait for more of the request and return what has come since the last call."""
         if self._expects_continue and not self.transport.is_closing():
+            # Only now: an app that answers without reading the body spares the client the upload.
             self.transport.write(CONTINUE)
             self._expects_continue = False
         if not self._has_ended:

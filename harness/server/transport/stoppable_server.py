@@ -58,6 +58,7 @@ class StoppableServer(uvicorn.Server):
         while not await self.on_tick(ticks):
             ticks += 1
             self.turns += 1
+            # The limits are of seconds, so once a second is often enough.
             if ticks % TICKS_PER_SECOND == 0:
                 for connection in list(self.server_state.connections):
                     if isinstance(connection, HttpConnection):

@@ -91,6 +91,7 @@ class ThreadCourier:
             return
         self._timed.add((id(world), later))
         timer = threading.Timer(later - world.now, self._end_wait, (world, later))
+        # A test that ends earlier must not wait for a retry that is due in an hour.
         timer.daemon = True
         timer.start()
 

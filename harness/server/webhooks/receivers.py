@@ -118,6 +118,7 @@ def post(url: str, request: SignedRequest, timeout: float) -> Answered:
     try:
         connection.request("POST", _target(parts), request.body, dict(request.headers))
         with connection.getresponse() as answer:
+            # The status decides; an endless body must not hold the delivery.
             answer.read(_MAX_READ)
             return Answered(answer.status, monotonic() - begun)
     except TimeoutError as problem:

@@ -233,6 +233,7 @@ def _as_noted(sent: Request, answer: Answer) -> Request:
         return sent
     if answer.events is None or answer.status != 200:
         return sent._replace(operation=INJECT)
+    # So that losses and lanes read it as what it is: the continuation of that response.
     return sent._replace(body={**sent.body, "previous_response_id": sent.body["response_id"]})
 
 

@@ -90,6 +90,7 @@ def merge_responses(first: Json, second: Json) -> Json:
 def _add_usage(first: Any, second: Any) -> Any:
     if isinstance(first, dict) and isinstance(second, dict):
         return {name: _add_usage(first.get(name), value) for name, value in second.items()}
+    # Both parts of a steered response were paid for.
     return first + second if isinstance(first, int) and isinstance(second, int) else second
 
 

@@ -145,6 +145,7 @@ def file_not_readable(request: Request, world: WorldView) -> Iterator[Json]:
     for part in _file_parts(request):
         file = world.uploads.file(part["file_id"]) if isinstance(part.get("file_id"), str) else None
         _, dot, ending = str(file.object["filename"]).rpartition(".") if file else ("", "", "")
+        # What the API says of a name without an ending is not known: it is let pass.
         if dot and f".{ending.lower()}" not in READABLE_FILES.split(", "):
             yield {"suffix": f".{ending.lower()}"}
 

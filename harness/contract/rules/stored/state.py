@@ -245,6 +245,7 @@ def response_not_found(request: Request, world: WorldView) -> Iterator[Json]:
 def model_path_not_found(request: Request, world: WorldView) -> Iterator[Json]:
     """The name in the path must be that of a model this key may use; here the status is 404, and no full stop follows."""
     name, listed = request.params["model"], world.account.models
+    # An unknown name may be a model of tomorrow; one letter beside a known one is a slip.
     is_slip = request.dialect == OPENAI and world.models.find_meant(name) is not None
     if name in world.account.deleted_models or (
         is_slip or is_missing_model(name, world) if listed is None else name not in listed

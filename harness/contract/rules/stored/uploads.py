@@ -171,6 +171,7 @@ def _seconds_problem(value: str) -> str:
     if not value.isdecimal():
         return f"'{value}' is not of type 'integer'"
     number, (least, most) = value.lstrip("0") or "0", EXPIRY_SECONDS
+    # Python refuses to convert a number of thousands of digits.
     if len(number) > len(str(most)) or int(number) > most:
         return f"{number} is greater than the maximum of {most}"
     return f"{number} is less than the minimum of {least}" if int(number) < least else ""

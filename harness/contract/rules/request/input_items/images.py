@@ -68,6 +68,7 @@ def image_data_url(request: Request) -> Iterator[Json]:
             yield {"path": path, "what": "a value without the ';base64' separator"}
         elif not data:
             yield {"path": path, "what": "empty base64-encoded bytes"}
+        # A picture may have megabytes; what is wrong with one shows at its beginning.
         elif not _BASE64.fullmatch(_join_lines(data)[:CHECKED_CHARACTERS]):
             yield {"path": path, "what": "an invalid base64-encoded value"}
 

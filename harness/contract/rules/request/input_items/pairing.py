@@ -172,6 +172,7 @@ def approval_request_unanswered(transcript: Transcript) -> Iterator[Json]:
     """Every MCP approval request needs its response, or the call it led to, before the next turn."""
     requests = [item["id"] for item in transcript.items_of("mcp_approval_request") if item.get("id")]
     items = transcript.items_from_first("mcp_approval_request") if requests else ()
+    # The call that a request led to names it, too: either settles it.
     settled = {item.get("approval_request_id") for item in items}
     if open_requests := [id for id in requests if id not in settled]:
         yield {"ids": ", ".join(open_requests)}
@@ -212,6 +213,7 @@ def approval_without_request(transcript: Transcript) -> Iterator[Json]:
 
     That a later answer to the same request is taken is assumed: no report says what the API does.
     """
+    # What is stored was accepted once; only what this request adds can be refused.
     answers = transcript.added_by_type.get("mcp_approval_response", ())
     requests = {item.get("id") for item in transcript.items} if answers else set()
     if unknown := [id for item in answers if (id := item["approval_request_id"]) not in requests]:

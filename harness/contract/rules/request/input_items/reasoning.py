@@ -122,6 +122,7 @@ def reasoning_without_follower(request: Request, world: WorldView, transcript: T
     Reasoning without id and ids this key never stored are not looked at. A chain over a response that ended in reasoning
     fails the same way. o3-mini asks for no follower.
     """
+    # Most keys have stored no reasoning: nothing is walked for them.
     if not world.store.follower_of or str(request.body.get("model")).startswith("o3-mini"):
         return
     for item, next_item in zip(transcript.items, [*transcript.items[1:], {}], strict=False):
