@@ -100,7 +100,7 @@ def touched(file: Path, names: set[str]) -> set[str]:
 
 @cache
 def calls(file: Path, name: str) -> bool:
-    """Tell whether a file calls a builtin."""
+    """Return whether a file calls a builtin."""
     found = (node.func for node in ast.walk(tree(file)) if isinstance(node, ast.Call))
     return any(isinstance(func, ast.Name) and func.id == name for func in found)
 

@@ -163,7 +163,7 @@ def names_of_tests() -> dict[str, set[str]]:
 
 
 def behaves(file: Path) -> bool:
-    """Tell whether a module has a function, which a test can call."""
+    """Return whether a module has a function, which a test can call."""
     return FUNCTION.search(file.read_text(encoding="utf-8")) is not None
 
 
@@ -174,13 +174,13 @@ def modules() -> list[str]:
 
 
 def found_by_name(module: str) -> bool:
-    """Tell whether the tests of its package have a file of the name of a module, or of a folder that it is in."""
+    """Return whether the tests of its package have a file of the name of a module, or of a folder that it is in."""
     package, *names = module.split("/")
     return not names_of_tests()[package].isdisjoint(names)
 
 
 def found(module: str) -> bool:
-    """Tell whether a module is found by its name, or is a part of one that is."""
+    """Return whether a module is found by its name, or is a part of one that is."""
     users = users_of()[module]
     return found_by_name(module) or (len(users) == 1 and found_by_name(*users))
 

@@ -85,7 +85,7 @@ def test_a_message_is_one_of_the_harness(message):
 
 
 def is_said(part: str) -> bool:
-    """Tell whether a part of a message is in a text of the harness, or made of two of them."""
+    """Return whether a part of a message is in a text of the harness, or made of two of them."""
     halves = ((part[:place].strip(), part[place:].strip()) for place in range(len(part)) if part[place] == " ")
     return is_in_a_text(part) or any(is_in_a_text(half) and is_in_a_text(rest) for half, rest in halves)
 

@@ -156,12 +156,13 @@ def _make_plan(
     applicable = [
         rule
         for rule in RULES.values()
+        # What rules most out comes first: matching the patterns of operations takes longest.
         if rule.check
-        and (is_about_input(rule) or not about_input)
-        and is_valid_on(as_of, rule.since, rule.until)
-        and (not rule.dialects or dialect in rule.dialects)
-        and _applies_to(rule, operation)
         and (not rule.when or not names.isdisjoint(rule.when))
+        and (not rule.dialects or dialect in rule.dialects)
+        and is_valid_on(as_of, rule.since, rule.until)
+        and (is_about_input(rule) or not about_input)
+        and _applies_to(rule, operation)
     ]
     applicable.sort(key=lambda rule: AREAS.index(rule.area) if rule.area in AREAS else len(AREAS))
     before = tuple((rule, _bind_subjects(rule)) for rule in applicable if rule.area in AREAS_BEFORE_SCHEMA)

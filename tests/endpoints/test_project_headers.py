@@ -139,7 +139,7 @@ def test_of_a_timeout_are_those_of_the_gateway() -> None:
 
 
 def is_the_projects(answer: Answer) -> bool:
-    """Tell whether the project itself has answered, and not a service behind it."""
+    """Return whether the project itself has answered, and not a service behind it."""
     headers = answer.headers
     assert GUID.fullmatch(headers["apim-request-id"])
     assert headers["x-request-id"] != headers["apim-request-id"]

@@ -107,7 +107,7 @@ def _make_request(chance: random.Random) -> tuple[list[str], bytes, list[str]]:
 
 
 def _is_made(lines: Sequence[str], upgrade: Sequence[str]) -> bool:
-    """Tell whether the upgrade that is asked for is made, or the request is broken for another reason."""
+    """Return whether the upgrade that is asked for is made, or the request is broken for another reason."""
     return lines[0].startswith("GET ") and upgrade[-1:] in (["Upgrade: websocket"], ["Upgrade: WebSocket"])
 
 

@@ -58,7 +58,7 @@ class Project:
 
 
 def names_request(answer: Answer) -> bool:
-    """Tell whether a refusal's message ends with the id of its request."""
+    """Return whether a refusal's message ends with the id of its request."""
     return "[Request ID: " in str(answer.body.get("error", {}).get("message"))
 
 

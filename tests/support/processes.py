@@ -83,14 +83,14 @@ def free_port() -> int:
 
 
 def is_listening(port: int) -> bool:
-    """Tell whether something listens on a port of this machine."""
+    """Return whether something listens on a port of this machine."""
     with suppress(OSError), socket.create_connection(("127.0.0.1", port), timeout=1):
         return True
     return False
 
 
 def wait_until(condition: Callable[[], object], seconds: float = SECONDS) -> bool:
-    """Tell whether a condition comes true within so many seconds."""
+    """Return whether a condition comes true within so many seconds."""
     end = time.monotonic() + seconds
     while not (met := bool(condition())) and time.monotonic() < end:
         time.sleep(0.01)

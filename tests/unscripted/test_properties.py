@@ -50,7 +50,7 @@ OPTIONS = st.fixed_dictionaries(
 
 
 def is_possible(options: Json, said: str) -> bool:
-    """Tell whether the API takes such a request: a demand needs a tool, a deferred tool a search."""
+    """Return whether the API takes such a request: a demand needs a tool, a deferred tool a search."""
     tools = options["tools"]
     found = {tool["type"] for tool in tools}
     deferred = any(tool.get("defer_loading") or "defer" in str(tool.get("tools")) for tool in tools)

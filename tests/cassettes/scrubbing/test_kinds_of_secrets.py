@@ -144,7 +144,7 @@ def everything_in(one: Interaction) -> str:
 
 
 def is_left(one: Interaction, secret: str, planted: str) -> bool:
-    """Tell whether a line of a secret, or the text that it was planted in, is still to be found."""
+    """Return whether a line of a secret, or the text that it was planted in, is still to be found."""
     text = everything_in(one)
     lines = [line for line in secret.splitlines() if len(line) > 5]
     return any(form in text for form in (planted, json.dumps(planted)[1:-1], quote(planted, safe=""), *lines))

@@ -195,7 +195,7 @@ CARRIER = Interaction("GET", "https://api.openai.com/v1/models", HEADERS, status
 
 
 def left(one: Interaction, secret: str, planted: str) -> bool:
-    """Tell whether a secret can still be found in what a client would get."""
+    """Return whether a secret can still be found in what a client would get."""
     texts = [
         one.uri,
         one.reason,

@@ -114,7 +114,7 @@ def pytest_runtest_makereport(
 
 
 def _is_own(caught: pytest.ExceptionInfo[BaseException]) -> bool:
-    """Tell whether it is the harness that judged: an assertion in its code, or `pytest.fail` of its plugin."""
+    """Return whether it is the harness that judged: an assertion in its code, or `pytest.fail` of its plugin."""
     if not isinstance(caught.value, AssertionError | pytest.fail.Exception):
         return False
     frames = [entry.path for entry in caught.traceback if "_pytest" not in str(entry.path)]

@@ -40,7 +40,7 @@ def ticks(pid: int) -> int:
 
 
 def has_ended(pid: int) -> bool:
-    """Tell whether a process runs no more."""
+    """Return whether a process runs no more."""
     stat = Path(f"/proc/{pid}/stat")
     return not stat.exists() or stat.read_text().rpartition(")")[2].split()[0] == "Z"
 

@@ -238,7 +238,7 @@ def texts_of(value: Any, place: str = "") -> Iterator[tuple[str, str]]:
 
 
 def refuses_without(value: str, bodies: Iterable[tuple[int, str, Json]]) -> bool:
-    """Tell whether the schema of requests refuses all of these, which it takes, when no place of it has this value."""
+    """Return whether the schema of requests refuses all of these, which it takes, when no place of it has this value."""
     changes = schemas.changes_of("CreateResponse")
     return all(
         not _validator_without(value, start_of_epoch(day, changes)).is_valid(

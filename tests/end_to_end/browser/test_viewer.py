@@ -148,7 +148,7 @@ def test_a_stream_is_stepped_through_and_grows(seen: Any) -> None:
 
 
 def has_words(item: str) -> bool:
-    """Tell whether an item has a text yet."""
+    """Return whether an item has a text yet."""
     return "The" in item
 
 

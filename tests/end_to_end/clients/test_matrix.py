@@ -76,7 +76,7 @@ def rows(root: Path, cache: Path) -> dict[str, Row]:
 
 
 def is_running(pid: str) -> bool:
-    """Tell whether a process goes on; one that has ended may still wait for its parent."""
+    """Return whether a process goes on; one that has ended may still wait for its parent."""
     try:
         return Path(f"/proc/{pid}/stat").read_text().split()[2] != "Z"
     except OSError:

@@ -89,7 +89,7 @@ def record(*arguments: Any, **options: Any) -> tuple[int, str]:
 
 
 def soon(condition: Callable[[], object]) -> bool:
-    """Tell whether a condition comes true while a process may still be starting."""
+    """Return whether a condition comes true while a process may still be starting."""
     return wait_until(condition, seconds=60)
 
 

@@ -82,11 +82,11 @@ class ReferenceHttp:
             time.sleep(self.wait(answer))
 
     def retries_connection(self, problem: Exception) -> bool:
-        """Tell whether a request without an answer is sent again."""
+        """Return whether a request without an answer is sent again."""
         return not isinstance(problem, httpx.TimeoutException)
 
     def retries_status(self, answer: httpx.Response) -> bool:
-        """Tell whether a refused request is sent again."""
+        """Return whether a refused request is sent again."""
         if answer.status_code == 429:
             return "insufficient_quota" not in answer.text
         return answer.status_code >= 500

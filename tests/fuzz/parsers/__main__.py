@@ -42,7 +42,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 
 def _is_shown(line: str, name: str) -> bool:
-    """Tell whether a line of the fuzzer is for people; such a line is printed."""
+    """Return whether a line of the fuzzer is for people; such a line is printed."""
     shown = line.startswith((f"{name}: ", "  b'", '  b"', "==", "stat::number", "SUMMARY"))
     if shown:
         print(line, end="", flush=True)

@@ -63,7 +63,7 @@ def client(server: Server, trusting: ssl.SSLContext) -> Iterator[openai.OpenAI]:
 
 
 def answers(server: Server, trusting: ssl.SSLContext) -> bool:
-    """Tell whether the server still answers."""
+    """Return whether the server still answers."""
     connection = http.client.HTTPSConnection(server.host, server.port, context=trusting, timeout=10)
     headers = {"Authorization": f"Bearer {KEY}", "Content-Type": "application/json"}
     try:

@@ -42,7 +42,7 @@ def said(wire: socket.socket) -> bytes:
 
 
 def is_open(wire: socket.socket) -> bool:
-    """Tell whether the server has not closed the connection; what it has said is passed over."""
+    """Return whether the server has not closed the connection; what it has said is passed over."""
     wire.setblocking(False)
     try:
         while wire.recv(65536):

@@ -22,5 +22,5 @@ def expected_of(package):
 
 
 def is_as_expected(ended, told):
-    """Tell whether a sample ended as it is told to."""
+    """Return whether a sample ended as it is told to."""
     return str(ended) == told if told.startswith("works") else str(ended).startswith(told)

@@ -176,7 +176,7 @@ def judge(sample, code, mock, output):
 
 
 def _is_clean_up(exchange, exchanges):
-    """Tell whether a sample asks to delete what was never there: what an earlier run of it may have left."""
+    """Return whether a sample asks to delete what was never there: what an earlier run of it may have left."""
     request = exchange.request
     if (request.method, exchange.status) != ("DELETE", 404) or not request.operation.startswith("DELETE"):
         return False

@@ -31,7 +31,7 @@ def kinds_of(value: Any) -> list[str]:
 
 
 def contradicts(expected: str, kind: str) -> bool:
-    """Tell whether a sentence says it got what it expected."""
+    """Return whether a sentence says it got what it expected."""
     alternatives = ["array"] if expected.startswith("an array") else re.split(", or |, | or ", expected)
     bare = [re.sub("^(?:one of |an? )+", "", alternative) for alternative in alternatives]
     types = {"string" if type.startswith("'") else type.split()[0] for type in bare}
@@ -115,7 +115,7 @@ TRUTHS: tuple[tuple[str, Callable[[Any, Said], bool]], ...] = (
 
 
 def is_true(error: Json, body: Json) -> bool:
-    """Tell whether what an error says of the value at its `param` is so; False for words that are not known here."""
+    """Return whether what an error says of the value at its `param` is so; False for words that are not known here."""
     values, param = {format_path(path): value for path, value in places(body)}, error["param"]
     if error["message"] == f"Missing required parameter: '{param}'.":
         absent = param not in values or (values[param] is None and param in body)  # a null at the top counts as absent
