@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from tests.support.command_line import run_cli
+from tests.support.slow import slow_except_every
 
 MISTAKES = [
     ("verify a.yaml --timeout 3", "--model, --key-env and --timeout go with --server."),
@@ -78,7 +79,7 @@ MISTAKES = [
 ]
 
 
-@pytest.mark.parametrize(("line", "words"), MISTAKES, ids=[line for line, _ in MISTAKES])
+@pytest.mark.parametrize(("line", "words"), slow_except_every(3, MISTAKES), ids=[line for line, _ in MISTAKES])
 def test_a_wrong_command_line_does_nothing_and_says_why(
     line: str, words: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

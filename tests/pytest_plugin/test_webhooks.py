@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import pytest
 
+from tests.support.slow import slow_except_every
+
 JOB = """
 def job(mock, *turns):
     mock.script(message("Paris"))
@@ -39,27 +41,30 @@ ANY_FAULT = '["doubled", "reordered", "forged", "unsigned", "stale"]'
 
 @pytest.mark.parametrize(
     ("mistake", "test"),
-    [
-        ("webhook-unverified", "mock.webhooks(answering('200 OK'), '/hook', faults=['forged'])"),
-        ("webhook-unverified", "mock.webhooks(answering('200 OK'), '/hook', faults=['unsigned'])"),
-        ("webhook-replayed", "mock.webhooks(answering('200 OK'), '/hook', faults=['stale'])"),
-        ("webhook-never-taken", "mock.webhooks(answering('500 Oops'), '/hook')"),
-        (
-            "webhook-late",
-            "import time; mock.webhooks(answering('200 OK', lambda: time.sleep(0.05)), '/hook', timeout=0.01)",
-        ),
-        (
-            "webhook-not-idempotent",
-            "rows = []; mock.webhooks(verifying(lambda *_: rows.append(1)), '/hook', "
-            "faults=['doubled'], effects=lambda: len(rows))",
-        ),
-        (
-            "webhook-not-idempotent",
-            "mock.when(input='thanks').script(message('!'), repeat=True); "
-            "mock.webhooks(verifying(lambda *_: openai.OpenAI().responses.create(model='gpt-4.1', input='thanks')), "
-            "'/hook', faults=['doubled'])",
-        ),
-    ],
+    slow_except_every(
+        2,
+        [
+            ("webhook-unverified", "mock.webhooks(answering('200 OK'), '/hook', faults=['forged'])"),
+            ("webhook-unverified", "mock.webhooks(answering('200 OK'), '/hook', faults=['unsigned'])"),
+            ("webhook-replayed", "mock.webhooks(answering('200 OK'), '/hook', faults=['stale'])"),
+            ("webhook-never-taken", "mock.webhooks(answering('500 Oops'), '/hook')"),
+            (
+                "webhook-late",
+                "import time; mock.webhooks(answering('200 OK', lambda: time.sleep(0.05)), '/hook', timeout=0.01)",
+            ),
+            (
+                "webhook-not-idempotent",
+                "rows = []; mock.webhooks(verifying(lambda *_: rows.append(1)), '/hook', "
+                "faults=['doubled'], effects=lambda: len(rows))",
+            ),
+            (
+                "webhook-not-idempotent",
+                "mock.when(input='thanks').script(message('!'), repeat=True); "
+                "mock.webhooks(verifying(lambda *_: openai.OpenAI().responses.create(model='gpt-4.1', input='thanks')), "
+                "'/hook', faults=['doubled'])",
+            ),
+        ],
+    ),
 )
 def test_a_wrong_receiver_fails_its_test_unless_that_is_allowed(run, mistake, test):
     source = f"{JOB}\nMARK\ndef test_it(mock):\n    {test}\n    job(mock)\n"

@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 
 from tests.support.recordings import judged
+from tests.support.slow import slow_except_every
 from tests.verify.foundry import AT, call, proxy_file
 
 STORE = {
@@ -69,7 +70,10 @@ def test_what_is_shown_is_known_from_then_on(tmp_path: Path, entries: tuple[dict
 
 @pytest.mark.parametrize("answer", [{}, {"value": 5}, {"value": [5, {"name": 5}, {}]}, {"name": 5}, None, []])
 @pytest.mark.parametrize(
-    "path", ["/connections", "/deployments", "/memory_stores/m", "/connections/c", "/memory_stores/m/items/x"]
+    "path",
+    slow_except_every(
+        2, ["/connections", "/deployments", "/memory_stores/m", "/connections/c", "/memory_stores/m/items/x"]
+    ),
 )
 def test_odd_answers_teach_nothing(tmp_path: Path, path: str, answer: Any) -> None:
     report = judged(tmp_path, proxy_file(tmp_path, MAKE_STORE, call(f"GET {path}", None, answer)))[1]
