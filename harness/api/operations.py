@@ -26,7 +26,7 @@ OBJECT_LIST, ITEM_LIST, FILE_LIST = "(a list of objects)", "(a list of items)", 
 
 @dataclass(frozen=True, slots=True)
 class Cursors:
-    """The objects that `after` and `before` of a list may name: their `kind`, as errors word it, and their `ids`."""
+    """The objects that `after` and `before` of a list may name, by `ids`; `kind` is the word of errors for them."""
 
     kind: str
     ids: ListedIds

@@ -8,7 +8,7 @@ from harness.explain.model import Cause, ReportFinding
 
 
 def loss_cause(lost: Lost, vocabulary: Vocabulary) -> Cause:
-    """Explain a loss: what is gone and where, the exchange that had said it, the fix, how to allow it."""
+    """Explain a loss: the lost words and their place, the exchange that said them, the fix, how to allow it."""
     said = f"exchange {lost.said} said it; " if lost.said else ""
     return Cause(
         f"Loss {lost.loss} in request {lost.exchange}: {lost.message}",

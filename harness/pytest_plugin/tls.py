@@ -34,7 +34,7 @@ _STASH_KEY = pytest.StashKey["TlsServer"]()
 
 
 class TlsServer(NamedTuple):
-    """The server that speaks TLS: its authority (PEM), variables that trust it, clients that turned it down.
+    """The server that speaks TLS: its authority (PEM), variables by which clients trust it, clients that refused.
 
     `reported` are the reasons that are not reported again.
     """

@@ -96,7 +96,7 @@ _SEND_ONCE = "Send the whole transcript, or name what it continues and send only
     ],
 )
 def history_replayed(request: HistoryRequest, history: History) -> Iterator[LossFacts]:
-    """A request repeats words of the model that its transcript holds already, so they stand there twice.
+    """A request repeats words of the model that are in its transcript already, and so doubles them.
 
     With `previous_response_id` or `conversation` the transcript is what these hold, then the input. Calls and items with
     ids are known by these; words are, when they are long, or follow the same words again, or themselves. What the model

@@ -259,6 +259,6 @@ def _receive(
 
 
 def fail(outcome: asyncio.Future[Any] | None, problem: Exception) -> None:
-    """Fail a pending wait with this problem; does nothing if there is none."""
+    """Fail a pending wait with this problem; without one it does nothing."""
     if outcome is not None and not outcome.done():
         outcome.set_exception(problem)

@@ -45,7 +45,7 @@ def _account_with(agent: Json) -> Organization:
     fix="Scripted: `mock.organization(blocked=())` ends it. With the real API change the prompt, or the agent's guardrail.",
 )
 def hosted_agent_guarded(request: Request, world: WorldView) -> Iterator[Json]:
-    """A hosted agent with a guardrail in its definition refuses what that stops, in words of its own."""
+    """A hosted agent refuses in words of its own what the guardrail of its definition stops."""
     definition = _hosted_definition(request, world)
     if world.account.blocked and definition and definition.get("rai_config"):
         yield {}

@@ -135,7 +135,8 @@ class Breaker:
         for node in (inner, *inner.get("anyOf", ())):
             words = [word for word in ("type", "const", "enum") if word in node]
             yield from (Broken(id(node), word, wrap({**good, name: "zzz"}), "enum", place) for word in words)
-        if name in leaf.get("required", ()):
+        if name in leaf.get("required", ()) and not (name == "type" and good.keys() == {"id", "type"}):
+            # An id alone is a reference: such an item breaks nothing without its type.
             without = wrap({member: value for member, value in good.items() if member != name})
             if above and name == "type" and "role" in good:  # an item without a type is a message
                 yield Broken(id(leaf), "required", without, "required", (*path, "content"))

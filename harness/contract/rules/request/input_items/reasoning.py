@@ -143,8 +143,8 @@ def _is_same_item(item: Json, stored: Json) -> bool:
 def _is_any_replay(item: Json, stored: Sequence[Json]) -> bool:
     """Return whether a sent item is one of these of conversations; of a message the text suffices."""
     return any(
-        _is_same_item(item, other) or (not item.get("id") and _read_message(item) == _read_message(other) != ("", []))
-        for other in stored
+        _is_same_item(item, added) or (not item.get("id") and _read_message(item) == _read_message(added) != ("", []))
+        for added in stored
     )
 
 

@@ -114,7 +114,7 @@ _NAMESPACE = ("namespace", "collaboration")
     fix="Name the namespace otherwise, such as `agent_collaboration`.",
 )
 def function_schema_reserved(request: Request, world: WorldView) -> Iterator[Json]:
-    """The functions by which a model speaks to its agents have a schema that it knows, with an encrypted `message`."""
+    """The functions by which a model speaks to its agents have a fixed schema, with an encrypted `message`."""
     for function in [tool for space in _agent_namespaces(request, world) for tool in space.get("tools") or ()]:
         if function.get("name") in ("followup_task", "send_message", "spawn_agent") and not _is_encrypted(function):
             yield {"name": function["name"]}
