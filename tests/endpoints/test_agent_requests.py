@@ -61,20 +61,14 @@ class TestAConversation:
 
     @pytest.mark.parametrize("missing", [{}, {"conversation": None}, {"conversation": ""}])
     def test_must_be_there_where_nothing_is_asked(self, api: MockApi, missing: Json) -> None:
-        assert refusal(ask(api, {"agent_reference": HELPER, **missing}))[:2] == (
-            400,
-            "Missing required parameter: 'input'.",
-        )
+        refused = refusal(ask(api, {"agent_reference": HELPER, **missing}))
+        assert refused[:2] == (400, "Missing required parameter: 'input'.")
 
     def test_of_another_form_is_malformed(self, api: MockApi) -> None:
+        malformed = (400, "Invalid conversation id 'conv_1', Malformed identifier.", "conversation")
         for id in ("conv_1", {"id": "conv_1"}):
-            assert refusal(ask(api, {**ASKED, "conversation": id})) == (
-                400,
-                "Invalid conversation id 'conv_1', Malformed identifier.",
-                "conversation",
-            )
-        unknown = ask(api, {**ASKED, "conversation": f"conv_{'0' * 50}"})
-        assert unknown.status == 404
+            assert refusal(ask(api, {**ASKED, "conversation": id})) == malformed
+        assert ask(api, {**ASKED, "conversation": f"conv_{'0' * 50}"}).status == 404
 
     @pytest.mark.parametrize("id", [7, [], {}, {"id": 7}])
     def test_of_another_type_is_refused_as_ever(self, api: MockApi, id: Any) -> None:
@@ -108,12 +102,7 @@ class TestBesideAnAgent:
     def test_several_faults_are_told_at_once(self, api: MockApi) -> None:
         answer = ask(api, {**ASKED, "top_p": 0.5, "temperature": 0.5, "stream": True})
         error = answer.body["error"]
-        assert (answer.status, error["code"], said(answer), error["param"]) == (
-            400,
-            "invalid_payload",
-            "Invalid payload",
-            None,
-        )
+        assert (*refusal(answer), error["code"]) == (400, "Invalid payload", None, "invalid_payload")
         told = {"code": "ValidationError", "message": "Not allowed when agent is specified.", "type": "error"}
         assert error["details"] == [{**told, "param": "temperature"}, {**told, "param": "top_p"}]
         assert error["additionalInfo"] == {"request_id": answer.headers["x-request-id"]}
@@ -185,11 +174,8 @@ class TestAnItemOfATool:
 
     def test_is_that_of_one_agent(self, api: MockApi) -> None:
         items = [USER, self.search({**HELPER, "name": "scout"})]
-        assert refusal(ask(api, {**ASKED, "input": items})) == (
-            400,
-            "The provided data does not match the expected schema",
-            "/",
-        )
+        refused = (400, "The provided data does not match the expected schema", "/")
+        assert refusal(ask(api, {**ASKED, "input": items})) == refused
         assert ask(api, {"input": items}, ENDPOINT).status == 400
         assert ask(api, {"model": "mine", "input": items}).status == 200
         assert ask(api, {**ASKED, "input": [USER, self.search(HELPER)]}).status == 200
@@ -199,27 +185,20 @@ class TestAnItemOfATool:
         assert ask(api, {**ASKED, "input": [USER, self.search(agent)]}).status == 200
 
 
-class TestAPrincipal:
-    @pytest.mark.parametrize(
-        ("method", "path", "named"),
-        [
-            ("POST", "/openai/v1/responses", "write` to perform `POST /api/projects/{projectName}/openai/*`"),
-            ("GET", "/openai/v1/responses/resp_1", "read` to perform `GET /api/projects/{projectName}/openai/*`"),
-            ("GET", "/agents/helper", "read` to perform `GET /api/projects/{projectName}/agents/*`"),
-            ("GET", "/threads/thread_1", "read` to perform `GET /api/projects/{projectName}/threads/{threadId}`"),
-        ],
-    )
-    def test_needs_a_role_in_the_project(self, api: MockApi, method: str, path: str, named: str) -> None:
-        api.open("mine").organization(scopes=())
-        query = {} if "/v1/" in path else {"api-version": "v1"}
-        answer = api.handle(
-            ReceivedRequest(
-                method, f"/api/projects/p{path}", KEY, query, orjson.dumps(ASKED) if method == "POST" else b""
-            )
-        )
-        assert (answer.status, answer.body["error"]["code"]) == (401, "PermissionDenied")
-        assert (
-            f"Microsoft.CognitiveServices/accounts/AIServices/agents/{named} operation"
-            in answer.body["error"]["message"]
-        )
-        assert list(answer.body["error"]) == ["code", "message"]
+@pytest.mark.parametrize(
+    ("method", "path", "named"),
+    [
+        ("POST", "/openai/v1/responses", "write` to perform `POST /api/projects/{projectName}/openai/*`"),
+        ("GET", "/openai/v1/responses/resp_1", "read` to perform `GET /api/projects/{projectName}/openai/*`"),
+        ("GET", "/agents/helper", "read` to perform `GET /api/projects/{projectName}/agents/*`"),
+        ("GET", "/threads/thread_1", "read` to perform `GET /api/projects/{projectName}/threads/{threadId}`"),
+    ],
+)
+def test_a_principal_needs_a_role_in_the_project(api: MockApi, method: str, path: str, named: str) -> None:
+    api.open("mine").organization(scopes=())
+    query = {} if "/v1/" in path else {"api-version": "v1"}
+    raw = orjson.dumps(ASKED) if method == "POST" else b""
+    answer = api.handle(ReceivedRequest(method, f"/api/projects/p{path}", KEY, query, raw))
+    error = answer.body["error"]
+    assert (answer.status, list(error), error["code"]) == (401, ["code", "message"], "PermissionDenied")
+    assert f"Microsoft.CognitiveServices/accounts/AIServices/agents/{named} operation" in error["message"]

@@ -10,6 +10,8 @@ from harness.core.errors import ConfigError
 from tests.support.in_process import error
 from tests.support.threads import FUNCTION, Desk, made_with, path
 
+RANKING = {"ranker": "default_2024_08_21", "score_threshold": 0.0, "hybrid_search": None}
+
 
 class TestAnAssistant:
     def test_has_every_member_and_the_defaults_of_what_was_not_said(self, desk: Desk) -> None:
@@ -38,17 +40,7 @@ class TestAnAssistant:
             (FUNCTION, {"type": "function", "function": {**FUNCTION["function"], "strict": False}}),
             (
                 {"type": "file_search", "file_search": {"max_num_results": 2}},
-                {
-                    "type": "file_search",
-                    "file_search": {
-                        "max_num_results": 2,
-                        "ranking_options": {
-                            "ranker": "default_2024_08_21",
-                            "score_threshold": 0.0,
-                            "hybrid_search": None,
-                        },
-                    },
-                },
+                {"type": "file_search", "file_search": {"max_num_results": 2, "ranking_options": RANKING}},
             ),
         ],
     )
@@ -89,17 +81,14 @@ class TestAnAssistant:
                 "metadata.modified",
                 "invalid_type",
             ),
-            (
-                {"model": "m", "tools": [{"type": "retrieval"}]},
-                "Invalid value: 'retrieval'. Supported values are: 'code_interpreter', 'function', and 'file_search'.",
-                "tools[0].type",
-                "invalid_value",
-            ),
-            (
-                {"model": "m", "tools": [{"type": "bing_grounding"}]},
-                "Invalid value: 'bing_grounding'. Supported values are: 'code_interpreter', 'function', and 'file_search'.",
-                "tools[0].type",
-                "invalid_value",
+            *(
+                (
+                    {"model": "m", "tools": [{"type": type}]},
+                    f"Invalid value: '{type}'. Supported values are: 'code_interpreter', 'function', and 'file_search'.",
+                    "tools[0].type",
+                    "invalid_value",
+                )
+                for type in ("retrieval", "bing_grounding")
             ),
         ],
     )
@@ -132,25 +121,16 @@ def test_metadata_that_is_no_text_is_kept_as_one_and_an_active_run_cannot_be_cha
     run = desk.run(thread, **body).body
     assert run["metadata"] == {"modified": "True"}
     desk.read(run)
-    assert error(desk.send(f"POST {path(run)}", body)) == (
-        400,
-        "Cannot update run with status 'in_progress'.",
-        None,
-        None,
-    )
+    refused = (400, "Cannot update run with status 'in_progress'.", None, None)
+    assert error(desk.send(f"POST {path(run)}", body)) == refused
     desk.settled(run)
     assert desk.send(f"POST {path(run)}", body).body["metadata"] == {"modified": "True"}
 
 
 def test_ids_of_another_form_were_not_found_in_version_1(desk: Desk) -> None:
     run = desk.run(desk.thread("hi")).body
-    today = error(desk.send(f"GET {path(run)}/steps/123"))
-    assert today == (
-        400,
-        "Invalid 'step_id': '123'. Expected an ID that begins with 'step'.",
-        "step_id",
-        "invalid_value",
-    )
+    words = "Invalid 'step_id': '123'. Expected an ID that begins with 'step'."
+    assert error(desk.send(f"GET {path(run)}/steps/123")) == (400, words, "step_id", "invalid_value")
     desk.world.as_of = "2024-04-27"
     assert error(desk.send(f"GET {path(run)}/steps/123")) == (404, "No run step found with id '123'.", None, None)
     assert error(desk.send("GET /threads/undefined")) == (404, "No thread found with id 'undefined'.", None, None)

@@ -1,4 +1,4 @@
-"""A transcript made short, its tokens counted, and the models there are."""
+"""A transcript made short, and its tokens counted."""
 
 from __future__ import annotations
 
@@ -7,7 +7,6 @@ from typing import Any
 import pytest
 
 from harness.api.encrypted_content import owner_of_content
-from harness.api.models import MODELS
 from harness.api.tokens import estimate_tokens
 from harness.core.exchange import Answer
 from harness.items import function_call
@@ -32,9 +31,7 @@ class TestCompaction:
         assert [item["content"][0]["text"] for item in (first, second)] == ["a", "c"]
         assert rest["type"] == "compaction"
         assert made["usage"]["input_tokens"] > estimate_tokens(said)
-        bond = owner_of_content(rest["encrypted_content"])
-        assert bond is not None
-        assert bond.item == rest["id"]
+        assert owner_of_content(rest["encrypted_content"]).item == rest["id"]
 
     def test_may_begin_with_a_stored_response(self, client: Client) -> None:
         id = client.ask("a").body["id"]
@@ -69,8 +66,8 @@ class TestCompaction:
         assert self.compact(client, **body).rule == rule
 
     def test_needs_a_model(self, client: Client) -> None:
-        refused = client.send("POST /responses/compact", {"input": "a"})
-        assert error(refused)[1:] == ("Missing required parameter: 'model'.", "model", "missing_required_parameter")
+        refused = error(client.send("POST /responses/compact", {"input": "a"}))
+        assert refused[1:] == ("Missing required parameter: 'model'.", "model", "missing_required_parameter")
 
     @pytest.mark.parametrize(
         "body",
@@ -90,8 +87,7 @@ class TestCounting:
         return client.send("POST /responses/input_tokens", body)
 
     def test_gives_what_a_response_would_use(self, client: Client) -> None:
-        tools = [{"type": "function", "name": "f", "parameters": {"type": "object", "properties": {}}, "strict": False}]
-        asked = {"model": "gpt-4.1", "input": "hi there", "instructions": "Be brief.", "tools": tools}
+        asked = {"model": "gpt-4.1", "input": "hi there", "instructions": "Be brief.", "tools": functions("f")}
         made = self.count(client, **asked).body
         used = client.send("POST /responses", asked).body["usage"]["input_tokens"]
         assert made == {"object": "response.input_tokens", "input_tokens": used}
@@ -125,24 +121,6 @@ class TestCounting:
         conversation = client.send("POST /conversations").body["id"]
         client.ask(conversation=conversation, background=True)
         assert self.count(client, conversation=conversation).status == 200
-
-
-class TestModels:
-    def test_are_those_whose_defaults_are_known(self, client: Client) -> None:
-        listed = client.send("GET /models").body
-        there = sorted(name for name, family in MODELS.items() if not any(family.ends))
-        assert [model["id"] for model in listed["data"]] == there
-        assert {model["object"] for model in listed["data"]} == {"model"}
-
-    def test_are_those_of_the_key(self, client: Client) -> None:
-        client.mock.organization(models=["b", "a"])
-        assert [model["id"] for model in client.send("GET /models").body["data"]] == ["a", "b"]
-        assert client.send("GET /models/a").body["id"] == "a"
-        unknown = error(client.send("GET /models/gpt-4.1"))
-        assert unknown == (404, "The model 'gpt-4.1' does not exist", "model", "model_not_found")
-
-    def test_may_have_any_name_when_none_are_listed(self, client: Client) -> None:
-        assert client.send("GET /models/my-own").body["id"] == "my-own"
 
 
 class TestInAProject:

@@ -19,17 +19,21 @@ def code_tool(container: Any = None) -> list[Any]:
     return [{"type": "code_interpreter", "container": container or {"type": "auto"}}]
 
 
-def put(client: Client, container: str, name: str = "a.txt", data: bytes = b"Paris") -> Answer:
+def post(client: Client, url: str, kind: str, body: bytes) -> Answer:
+    return client.api.handle(
+        ReceivedRequest("POST", url, {"authorization": f"Bearer {KEY}", "content-type": kind}, raw=body)
+    )
+
+
+def put(client: Client, container: str, data: bytes = b"Paris") -> Answer:
     """Return the answer to a file put into a container, as a real HTTP library writes it."""
     url = f"/v1/containers/{container}/files"
-    sent = httpx.Request("POST", f"http://api.test{url}", files={"file": (name, data)})
-    headers = {"authorization": f"Bearer {KEY}", "content-type": sent.headers["content-type"]}
-    return client.api.handle(ReceivedRequest("POST", url, headers, raw=sent.read()))
+    sent = httpx.Request("POST", f"http://api.test{url}", files={"file": ("a.txt", data)})
+    return post(client, url, sent.headers["content-type"], sent.read())
 
 
 def copy(client: Client, container: str, body: bytes, kind: str = "application/json") -> Answer:
-    headers = {"authorization": f"Bearer {KEY}", "content-type": kind}
-    return client.api.handle(ReceivedRequest("POST", f"/v1/containers/{container}/files", headers, raw=body))
+    return post(client, f"/v1/containers/{container}/files", kind, body)
 
 
 class TestContainers:
@@ -63,26 +67,19 @@ class TestContainers:
 
     def test_a_container_expires_when_nothing_uses_it(self, client):
         id = client.send("POST /containers", {"name": "data", "expires_after": minutes(5)}).body["id"]
-        client.world.skip(299)
-        assert client.send(f"GET /containers/{id}").body["status"] == "running"
-        client.world.skip(299)
-        assert client.send(f"GET /containers/{id}").body["status"] == "running"
-        client.world.skip(300)
-        assert client.send(f"GET /containers/{id}").body["status"] == "expired"
+        for seconds, status in ((299, "running"), (299, "running"), (300, "expired")):
+            client.world.skip(seconds)
+            assert client.send(f"GET /containers/{id}").body["status"] == status
 
     @pytest.mark.parametrize("asked", [21, 0])
     def test_it_lives_twenty_minutes_at_most(self, client, asked):
         answer = client.send("POST /containers", {"name": "data", "expires_after": minutes(asked)})
-        assert error(answer)[0] == 400
-        assert error(answer)[2] == "expires_after.minutes"
+        assert error(answer)[::2] == (400, "expires_after.minutes")
 
     def test_a_deleted_container_is_gone(self, client):
         id = client.mock.container()
-        assert client.send(f"DELETE /containers/{id}").body == {
-            "id": id,
-            "object": "container.deleted",
-            "deleted": True,
-        }
+        deleted = {"id": id, "object": "container.deleted", "deleted": True}
+        assert client.send(f"DELETE /containers/{id}").body == deleted
         assert client.send("GET /containers").body["data"] == []
 
 
@@ -185,7 +182,7 @@ class TestTheCallsOfAResponse:
 
 @pytest.mark.parametrize("root", ["/v1", "/openai/v1", "/api/projects/p/openai/v1"])
 def test_every_provider_has_containers(client, root):
-    headers = {"authorization": f"Bearer {KEY}", "content-type": "application/json"}
-    made = client.api.handle(ReceivedRequest("POST", f"{root}/containers", headers, raw=b'{"name": "data"}'))
-    read = client.api.handle(ReceivedRequest("GET", f"{root}/containers/{made.body['id']}/files", headers))
+    made = post(client, f"{root}/containers", "application/json", b'{"name": "data"}')
+    url = f"{root}/containers/{made.body['id']}/files"
+    read = client.api.handle(ReceivedRequest("GET", url, {"authorization": f"Bearer {KEY}"}))
     assert (made.status, read.body["data"]) == (200, [])

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from harness.api.models import MODELS
 from harness.world.world import CLOCK_START
 from tests.support.in_process import Client, error
 
@@ -12,40 +13,42 @@ def names(client: Client) -> list[str]:
     return [model["id"] for model in client.send("GET /models").body["data"]]
 
 
-def test_a_key_that_lists_none_has_those_that_are_known_and_not_gone_on_its_day(client: Client) -> None:
+def test_a_key_that_lists_none_has_those_that_are_known_and_has_any_other_by_its_name(client: Client) -> None:
+    listed = client.send("GET /models").body["data"]
+    assert [model["id"] for model in listed] == sorted(name for name, family in MODELS.items() if not any(family.ends))
+    assert {model["object"] for model in listed} == {"model"}
+    assert client.send("GET /models/my-own").body["id"] == "my-own"
+
+
+def test_a_key_has_no_model_that_is_gone_on_its_day(client: Client) -> None:
     client.world.set_date("2026-05-01")
     there = names(client)
-    assert there == sorted(there)
     assert "gpt-4.1" in there
     gone = [name for name, family in client.world.models.items() if family.has_ended("2026-05-01")]
     assert gone
     assert not set(gone) & set(there)
 
 
-def test_a_key_has_those_that_it_lists() -> None:
-    client = Client(models=frozenset({"o3", TUNED}))
+def test_a_key_has_those_that_it_lists(client: Client) -> None:
+    client.mock.organization(models=["o3", TUNED])
     assert names(client) == [TUNED, "o3"]
-    assert client.send("GET /models/o3").body == {
-        "id": "o3",
-        "object": "model",
-        "created": CLOCK_START,
-        "owned_by": "system",
-    }
+    shown = {"id": "o3", "object": "model", "created": CLOCK_START, "owned_by": "system"}
+    assert client.send("GET /models/o3").body == shown
+    unknown = (404, "The model 'gpt-4.1' does not exist", "model", "model_not_found")
+    assert error(client.send("GET /models/gpt-4.1")) == unknown
 
 
-def test_a_deleted_model_is_gone():
-    client = Client()
-    name = "ft:gpt-4.1-mini:acme::9aBc"
-    assert client.send(f"GET /models/{name}").status == 200
-    assert client.send(f"DELETE /models/{name}").body == {"id": name, "object": "model", "deleted": True}
-    words = (404, f"The model '{name}' does not exist", "model", "model_not_found")
-    assert error(client.send(f"GET /models/{name}")) == words
-    assert error(client.send(f"DELETE /models/{name}")) == words
-    assert client.ask(model=name).status == 400
+def test_a_deleted_model_is_gone(client: Client) -> None:
+    assert client.send(f"GET /models/{TUNED}").status == 200
+    assert client.send(f"DELETE /models/{TUNED}").body == {"id": TUNED, "object": "model", "deleted": True}
+    words = (404, f"The model '{TUNED}' does not exist", "model", "model_not_found")
+    for method in ("GET", "DELETE"):
+        assert error(client.send(f"{method} /models/{TUNED}")) == words
+    assert client.ask(model=TUNED).status == 400
 
 
-def test_a_listed_model_is_listed_until_it_is_deleted():
-    client = Client(models=frozenset(["gpt-4.1", "ft:gpt-4.1:acme::1"]))
-    client.send("DELETE /models/ft:gpt-4.1:acme::1")
-    assert [entry["id"] for entry in client.send("GET /models").body["data"]] == ["gpt-4.1"]
+def test_a_listed_model_is_listed_until_it_is_deleted(client: Client) -> None:
+    client.mock.organization(models=["gpt-4.1", TUNED])
+    client.send(f"DELETE /models/{TUNED}")
+    assert names(client) == ["gpt-4.1"]
     assert client.send("DELETE /models/gpt-4.1").status == 403

@@ -8,6 +8,12 @@ from harness.core.exchange import Answer, Json
 from harness.ending import incomplete
 from harness.items import code_interpreter_call, function_call, message, web_search_call
 from tests.support.foundry import BY_HELPER, HELPER, NEW_DAY, OLD_DAY, Project, upload
+from tests.support.tools import functions
+
+
+@pytest.fixture
+def project() -> Project:
+    return Project()
 
 
 def events_of(answer: Answer) -> list[Json]:
@@ -45,8 +51,7 @@ class TestAResponse:
         assert ("content_filters" in body, body["agent_reference"]) == (filtered, None)
         assert body["output"][0].keys() == {"type", "id", "response_id", "role", "content", "status"}
 
-    def test_writes_whole_numbers_without_a_fraction_unless_it_is_streamed(self) -> None:
-        project = Project()
+    def test_writes_whole_numbers_without_a_fraction_unless_it_is_streamed(self, project: Project) -> None:
         body = project.respond().body
         assert (repr(body["temperature"]), repr(body["top_p"])) == ("1", "1")
         assert repr(project.respond(temperature=0.5).body["temperature"]) == "0.5"
@@ -62,30 +67,25 @@ class TestAResponse:
         assert Project(day).respond(model="gpt-5.2").body["reasoning"].keys() == expected
 
     def test_of_a_preview_client_names_the_agent_twice(self) -> None:
-        asked = {"input": "hi", "agent_reference": HELPER}
-        answer = Project().ask(
-            "POST", "/responses", asked, "/api/projects/p/openai", **{"api-version": "2025-11-15-preview"}
-        )
+        asked, version = {"input": "hi", "agent_reference": HELPER}, {"api-version": "2025-11-15-preview"}
+        body = Project().ask("POST", "/responses", asked, "/api/projects/p/openai", **version).body
         by = {"type": "agent_id", "name": "helper", "version": "1"}
-        assert (answer.body["agent"], answer.body["agent_reference"]) == (by, BY_HELPER)
-        item = answer.body["output"][0]
+        assert (body["agent"], body["agent_reference"]) == (by, BY_HELPER)
+        item = body["output"][0]
         assert list(item)[:5] == ["type", "id", "created_by", "agent_reference", "response_id"]
-        assert item["created_by"] == {"agent": by, "response_id": answer.body["id"]}
+        assert item["created_by"] == {"agent": by, "response_id": body["id"]}
 
-    def test_in_the_background_has_neither_usage_nor_an_end_until_it_ends(self) -> None:
-        project = Project()
+    def test_in_the_background_has_neither_usage_nor_an_end_until_it_ends(self, project: Project) -> None:
         queued = project.respond(background=True).body
         assert (queued["status"], queued.keys() & {"usage", "completed_at", "content_filters"}) == ("queued", set())
         cancelled = project.ask("POST", f"/responses/{queued['id']}/cancel").body
         assert (cancelled["status"], list(cancelled)) == ("cancelled", list(queued))
 
-    def test_that_is_deleted_is_called_a_response(self) -> None:
-        project = Project()
+    def test_that_is_deleted_is_called_a_response(self, project: Project) -> None:
         id = project.respond().body["id"]
         assert project.ask("DELETE", f"/responses/{id}").body == {"id": id, "object": "response", "deleted": True}
 
-    def test_counts_no_writes_to_the_cache_and_keeps_it_in_memory(self) -> None:
-        project = Project()
+    def test_counts_no_writes_to_the_cache_and_keeps_it_in_memory(self, project: Project) -> None:
         body = project.respond(model="gpt-5.2").body
         assert body["usage"]["input_tokens_details"].keys() == {"cached_tokens"}
         assert body["prompt_cache_retention"] == "in_memory"
@@ -95,21 +95,23 @@ class TestAResponse:
 class TestAListOfResponses:
     """`GET /responses`, which only a project has. Recorded 2026-01-30 and 2026-04-14."""
 
-    def ask(self, project: Project, **query: str) -> Answer:
-        return project.ask("GET", "/responses", None, **query)
+    def ask(self, project: Project, **query: str) -> Json:
+        listed: Json = project.ask("GET", "/responses", **query).body
+        return listed
 
-    def test_has_what_was_stored_newest_first(self) -> None:
-        project = Project()
+    def ids(self, project: Project, **query: str) -> list[str]:
+        return [response["id"] for response in self.ask(project, **query)["data"]]
+
+    def test_has_what_was_stored_newest_first(self, project: Project) -> None:
         made = [project.respond().body["id"], project.respond("helper").body["id"]]
         project.respond(store=False)
-        listed = self.ask(project).body
+        listed = self.ask(project)
         assert ([response["id"] for response in listed["data"]], listed["first_id"]) == (made[::-1], made[1])
         assert list(listed) == ["data", "first_id", "last_id", "has_more", "object"]
-        assert [response["id"] for response in self.ask(project, order="asc", limit="1").body["data"]] == made[:1]
+        assert self.ids(project, order="asc", limit="1") == made[:1]
 
-    def test_is_narrowed_to_a_conversation_or_an_agent(self) -> None:
-        project = Project()
-        conversation = project.ask("POST", "/conversations", {}).body["id"]
+    def test_is_narrowed_to_a_conversation_or_an_agent(self, project: Project) -> None:
+        conversation = project.conversation()
         by_model, by_agent = project.respond(conversation=conversation), project.respond("helper")
         for query, expected in (
             ({"conversation_id": conversation}, [by_model.body["id"]]),
@@ -117,19 +119,18 @@ class TestAListOfResponses:
             ({"agent_id": "helper:1"}, [by_agent.body["id"]]),
             ({"agent_id": "helper:2"}, []),
         ):
-            assert [response["id"] for response in self.ask(project, **query).body["data"]] == expected
+            assert self.ids(project, **query) == expected
 
-    def test_has_those_of_one_user(self) -> None:
-        project = Project(NEW_DAY)
+    def test_has_those_of_one_user(self, project: Project) -> None:
         alice = {"x-ms-user-identity": "alice"}
         asked = project.ask("POST", "/responses", {"model": "gpt-4o", "input": "hi"}, headers=alice)
         listed = project.ask("GET", "/responses", headers=alice).body["data"]
-        assert ([response["id"] for response in listed], self.ask(project).body["data"]) == ([asked.body["id"]], [])
+        assert ([response["id"] for response in listed], self.ids(project)) == ([asked.body["id"]], [])
 
     def test_names_the_model_and_the_partition_of_each_item(self) -> None:
         project = Project("2026-04-14")
         made = project.respond("helper").body
-        [listed] = self.ask(project).body["data"]
+        [listed] = self.ask(project)["data"]
         assert list(listed) == [
             *("metadata", "top_logprobs", "temperature", "top_p", "service_tier", "model", "background", "tools"),
             *("tool_choice", "truncation", "id", "object", "status", "created_at", "error", "incomplete_details"),
@@ -152,7 +153,7 @@ class TestAListOfResponses:
     def test_had_other_members_before_2026_02_13(self) -> None:
         project = Project("2026-01-30")
         project.respond()
-        [listed] = self.ask(project).body["data"]
+        [listed] = self.ask(project)["data"]
         assert list(listed)[-4:] == ["usage", "parallel_tool_calls", "conversation", "structured_inputs"]
         assert list(listed["output"][0])[:5] == ["type", "id", "created_by", "partition_key", "status"]
 
@@ -164,27 +165,20 @@ class TestAListOfResponses:
         project = Project("2026-04-14")
         project.respond()
         project.ask("POST", "/responses", {"model": "gpt-5.2", "input": "hi", "reasoning": {"effort": "low"}})
-        assert [response.get("reasoning") for response in self.ask(project).body["data"]] == [{"effort": "low"}, None]
+        assert [response.get("reasoning") for response in self.ask(project)["data"]] == [{"effort": "low"}, None]
 
 
 class TestATool:
     def test_is_shown_without_null_members_and_in_the_order_of_its_type(self) -> None:
-        function = {
-            "name": "f",
-            "type": "function",
-            "parameters": {"type": "object", "properties": {}},
-            "strict": False,
-        }
-        body = Project().respond(
-            tools=[function, {"server_url": "https://a.example", "type": "mcp", "server_label": "a"}]
-        )
-        assert [list(tool) for tool in body.body["tools"]] == [
+        function = dict(sorted(functions("f")[0].items()))
+        server = {"server_url": "https://a.example", "type": "mcp", "server_label": "a"}
+        shown = Project().respond(tools=[function, server]).body["tools"]
+        assert [list(tool) for tool in shown] == [
             ["type", "name", "parameters", "strict"],
             ["type", "server_label", "server_url", "require_approval"],
         ]
 
-    def test_that_runs_code_has_a_container_of_its_own(self) -> None:
-        project = Project()
+    def test_that_runs_code_has_a_container_of_its_own(self, project: Project) -> None:
         project.define("coder", {"kind": "prompt", "model": "m", "tools": [{"type": "code_interpreter"}]})
         tools = project.respond("coder").body["tools"]
         assert tools == [{"type": "code_interpreter", "container": {"type": "auto"}}]
@@ -194,42 +188,39 @@ class TestATool:
 
 
 class TestAnItem:
-    def test_begins_with_its_type_and_who_made_it_and_ends_with_its_status(self) -> None:
-        project = Project()
+    def test_begins_with_its_type_and_who_made_it_and_ends_with_its_status(self, project: Project) -> None:
         project.mock.script([function_call("deploy", {})])
         item = project.respond("helper").body["output"][0]
         assert list(item) == [
             *("type", "id", "agent_reference", "response_id", "call_id", "name", "arguments", "status")
         ]
 
-    def test_of_some_kinds_has_its_status_elsewhere(self) -> None:
-        project = Project()
+    def test_of_some_kinds_has_its_status_elsewhere(self, project: Project) -> None:
         project.define("coder", {"kind": "prompt", "model": "m", "tools": [{"type": "code_interpreter"}]})
         project.mock.script([code_interpreter_call("1 + 1")])
         item = project.respond("coder").body["output"][0]
         assert list(item)[4:] == ["status", "container_id", "code", "outputs"]
         assert item["outputs"] is None
 
-    def test_of_a_conversation_is_told_in_this_order_too(self) -> None:
-        for day, order in (
+    @pytest.mark.parametrize(
+        ("day", "order"),
+        [
             (NEW_DAY, ["type", "id", "role", "content", "status"]),
             (OLD_DAY, ["type", "id", "status", "role", "content"]),
-        ):
-            project = Project(day)
-            id = project.ask("POST", "/conversations", {}).body["id"]
-            added = project.ask(
-                "POST", f"/conversations/{id}/items", {"items": [{"role": "user", "content": "Hi"}]}
-            ).body
-            assert list(added) == ["object", "data", "has_more", "first_id", "last_id"]
-            assert list(added["data"][0]) == order
-            listed = project.ask("GET", f"/conversations/{id}/items").body
-            assert (list(listed), list(listed["data"][0])) == (
-                ["data", "first_id", "last_id", "has_more", "object"],
-                order,
-            )
-            item_id = added["data"][0]["id"]
-            assert item_id.startswith(f"msg_{id[5:23]}")
-            assert list(project.ask("GET", f"/conversations/{id}/items/{item_id}").body) == order
+        ],
+    )
+    def test_of_a_conversation_is_told_in_this_order_too(self, day: str, order: list[str]) -> None:
+        project = Project(day)
+        id = project.conversation()
+        path = f"/conversations/{id}/items"
+        added = project.ask("POST", path, {"items": [{"role": "user", "content": "Hi"}]}).body
+        assert list(added) == ["object", "data", "has_more", "first_id", "last_id"]
+        listed = project.ask("GET", path).body
+        assert list(listed) == ["data", "first_id", "last_id", "has_more", "object"]
+        item_id = added["data"][0]["id"]
+        assert item_id.startswith(f"msg_{id[5:23]}")
+        read = project.ask("GET", f"{path}/{item_id}").body
+        assert [list(item) for item in (added["data"][0], listed["data"][0], read)] == [order] * 3
 
 
 class TestAConversation:
@@ -240,25 +231,22 @@ class TestAConversation:
             NEW_DAY: ["id", "object", "metadata", "created_at"],
         }
 
-    def test_shares_the_partition_of_its_id_with_its_responses(self) -> None:
-        project = Project()
-        id = project.ask("POST", "/conversations", {}).body["id"]
+    def test_shares_the_partition_of_its_id_with_its_responses(self, project: Project) -> None:
+        id = project.conversation()
         body = project.respond("helper", conversation=id).body
         assert (body["id"][5:21], body["conversation"]) == (id[5:21], {"id": id})
         assert project.respond("planner", conversation=id).body["id"].startswith(f"wfresp_{id[5:21]}00")
 
-    def test_lists_what_an_agent_has_said_with_its_name(self) -> None:
-        project = Project()
-        id = project.ask("POST", "/conversations", {}).body["id"]
+    def test_lists_what_an_agent_has_said_with_its_name(self, project: Project) -> None:
+        id = project.conversation()
         body = project.respond("helper", conversation=id).body
         said, asked = project.ask("GET", f"/conversations/{id}/items").body["data"]
         assert said == body["output"][0]
         assert list(asked) == ["type", "id", "role", "content", "status"]
         assert project.ask("GET", f"/conversations/{id}/items/{said['id']}").body == said
 
-    def test_that_is_deleted_names_itself_last(self) -> None:
-        project = Project()
-        id = project.ask("POST", "/conversations", {}).body["id"]
+    def test_that_is_deleted_names_itself_last(self, project: Project) -> None:
+        id = project.conversation()
         assert list(project.ask("DELETE", f"/conversations/{id}").body) == ["object", "deleted", "id"]
 
 
@@ -270,35 +258,29 @@ class TestAStream:
         assert last.keys().isdisjoint({"tool_usage", "billing", "access_programs", "conversation"})
         assert (first["content_filters"], first["moderation"], last["store"]) == (None, None, True)
 
-    def test_names_its_conversation_in_alphabetical_place(self) -> None:
-        project = Project()
-        id = project.ask("POST", "/conversations", {}).body["id"]
+    def test_names_its_conversation_in_alphabetical_place(self, project: Project) -> None:
+        id = project.conversation()
         names = list(project.respond("helper", conversation=id, stream=True).body)
         assert names[names.index("completed_at") :][:4] == ["completed_at", "content_filters", "conversation", "error"]
 
-    def test_writes_the_numbers_of_tools_as_everywhere(self) -> None:
-        project = Project()
+    def test_writes_the_numbers_of_tools_as_everywhere(self, project: Project) -> None:
         store = project.ask("POST", "/vector_stores", {"name": "s"}).body["id"]
         answer = project.respond(tools=[{"type": "file_search", "vector_store_ids": [store]}], stream=True)
         assert repr(answer.body["tools"][0]["ranking_options"]) == "{'ranker': 'auto', 'score_threshold': 0}"
 
-    def test_says_the_choice_of_a_tool_as_the_request_did(self) -> None:
-        project = Project()
+    def test_says_the_choice_of_a_tool_as_the_request_did(self, project: Project) -> None:
         assert project.respond("helper", stream=True).body["tool_choice"] is None
         assert project.respond("helper").body["tool_choice"] == "auto"
 
-    def test_tells_of_a_search_before_it_knows_what_is_searched(self) -> None:
-        project = Project()
+    def test_tells_of_a_search_before_it_knows_what_is_searched(self, project: Project) -> None:
         project.mock.script([web_search_call("v2")])
         told = events_of(project.respond(tools=[{"type": "web_search_preview"}], stream=True))
         added = next(event["item"] for event in told if event["type"] == "response.output_item.added")
         assert (list(added)[2:], added["action"]) == (["response_id", "status", "action"], {})
 
-    def test_ends_the_arguments_of_a_call_without_its_name(self) -> None:
-        project = Project()
-        tool = {"type": "function", "name": "f", "parameters": {"type": "object", "properties": {}}, "strict": False}
+    def test_ends_the_arguments_of_a_call_without_its_name(self, project: Project) -> None:
         project.mock.script([function_call("f", {})])
-        told = events_of(project.respond(tools=[tool], stream=True))
+        told = events_of(project.respond(tools=functions("f"), stream=True))
         done = next(event for event in told if event["type"] == "response.function_call_arguments.done")
         assert "name" not in done
 
@@ -328,15 +310,13 @@ class TestAWorkflow:
         assert first.keys().isdisjoint({"usage", "output_text", "tool_choice"})
         assert "logprobs" not in next(event["part"] for event in told if "part" in event)
 
-    def test_goes_on_where_its_stream_was_left(self) -> None:
-        project = Project()
+    def test_goes_on_where_its_stream_was_left(self, project: Project) -> None:
         told = events_of(project.respond("planner", stream=True, background=True))
         id = told[0]["response"]["id"]
         rest = project.ask("GET", f"/responses/{id}", stream="true", starting_after="3")
         assert events_of(rest) == told[3:]
 
-    def test_is_known_by_its_id_afterwards(self) -> None:
-        project = Project()
+    def test_is_known_by_its_id_afterwards(self, project: Project) -> None:
         body = project.respond("planner").body
         assert project.ask("GET", f"/responses/{body['id']}").body == body
         assert project.respond("planner", previous_response_id=body["id"]).body["previous_response_id"] == body["id"]
@@ -358,15 +338,13 @@ class TestAHostedAgent:
         assert list(item) == ["type", "id", "role", "content", "status", "response_id", "agent_reference"]
         assert item["id"].startswith(f"msg_{body['id'][7:25]}")
 
-    def test_says_why_it_ended(self) -> None:
-        project = Project()
+    def test_says_why_it_ended(self, project: Project) -> None:
         project.mock.script([message("Half"), incomplete("max_output_tokens")])
         assert project.respond("worker").body["incomplete_details"] == {"reason": "max_output_tokens"}
 
 
 @pytest.mark.parametrize("id", ["wfresp_1", "caresp_1", "resp_1"])
-def test_an_id_of_a_response_that_is_not_there_is_not_found(id: str) -> None:
-    project = Project()
+def test_an_id_of_a_response_that_is_not_there_is_not_found(project: Project, id: str) -> None:
     assert project.ask("GET", f"/responses/{id}").status == 404
     assert project.ask("GET", f"/responses/{id}", root="/v1").status in (400, 401, 404)
     assert project.respond(previous_response_id=id).status == 400
@@ -384,8 +362,7 @@ class TestAFile:
         assert for_model["id"].startswith("file-")
         assert upload(Project(), root="/v1")["id"].startswith("file-")
 
-    def test_is_found_by_its_id_wherever_it_is_named(self) -> None:
-        project = Project()
+    def test_is_found_by_its_id_wherever_it_is_named(self, project: Project) -> None:
         id = upload(project)["id"]
         assert project.ask("GET", f"/files/{id}").body["id"] == id
         reads = [{"role": "user", "content": [{"type": "input_file", "file_id": id}]}]
@@ -398,16 +375,14 @@ class TestAFile:
         assert project.ask("DELETE", f"/files/{id}").body == {"object": "file", "deleted": True, "id": id}
         assert project.ask("GET", f"/files/{id}").status == 404
 
-    def test_that_is_unknown_is_refused(self) -> None:
-        project = Project()
+    def test_that_is_unknown_is_refused(self, project: Project) -> None:
         upload(project)
         assert project.ask("GET", "/files/assistant-AAAAAAAAAAAAAAAAAAAAAA").status == 404
         assert project.ask("POST", "/vector_stores", {"file_ids": ["assistant-AAAAAAAAAAAAAAAAAAAAAA"]}).status == 404
 
 
 class TestAVectorStore:
-    def test_is_told_as_recorded(self) -> None:
-        project = Project()
+    def test_is_told_as_recorded(self, project: Project) -> None:
         made = project.ask("POST", "/vector_stores", {"name": "s", "file_ids": [upload(project)["id"]]}).body
         assert list(made) == [
             *("id", "object", "name", "status", "usage_bytes", "created_at", "file_counts", "metadata"),
@@ -418,8 +393,7 @@ class TestAVectorStore:
         assert (list(read), read["status"], read["usage_bytes"]) == (list(made), "completed", 23)
         assert project.ask("GET", "/vector_stores").body["data"] == [read]
 
-    def test_shows_a_file_without_attributes(self) -> None:
-        project = Project()
+    def test_shows_a_file_without_attributes(self, project: Project) -> None:
         file, store = upload(project)["id"], project.ask("POST", "/vector_stores", {"name": "s"}).body["id"]
         made = project.ask("POST", f"/vector_stores/{store}/files", {"file_id": file}).body
         assert list(made) == [

@@ -11,6 +11,7 @@ from harness.core.exchange import Answer, Json, ReceivedRequest
 from harness.faults import http_error
 from harness.items import message
 from tests.support.foundry import NEW_DAY, Project, upload
+from tests.support.tools import functions
 
 GUID = re.compile(r"[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}")
 HEX = re.compile(r"[0-9a-f]{32}")
@@ -19,29 +20,22 @@ PARTITION = "openai-client-partition-id"
 SIX_LIMITS = {
     f"x-ratelimit-{name}-{unit}" for name in ("limit", "remaining", "reset") for unit in ("requests", "tokens")
 }
-THREE_MORE = {
+NINE_LIMITS = SIX_LIMITS | {
     *("x-ratelimit-abusepenalty-active", "x-ratelimit-renewalperiod-requests", "x-ratelimit-renewalperiod-tokens")
 }
-SINCE_MAY = {
-    *("azureai-fe-is-streaming", "x-ms-aoai-configured-data-retention-days", "x-ms-is-spilled-over"),
-    "x-ms-served-model",
+IN_JUNE = {
+    *BY_THE_MODEL,
+    *NINE_LIMITS,
+    *("skip-error-remapping", "x-ratelimit-key", "access-control-expose-headers", "azureai-fe-is-streaming"),
+    *("x-ms-aoai-configured-data-retention-days", "x-ms-is-spilled-over", "x-ms-served-model"),
 }
-TOOL_MEMBERS: Json = {"function": {"name": "f", "parameters": {"type": "object", "properties": {}}, "strict": False}}
 TIERS = {"azureai-processed-tier", "azureai-requested-tier"}
 
 
 def sorted_out(headers: Mapping[str, str]) -> set[str]:
     """Return the headers whose days differ."""
-    prefixes = (
-        "openai-",
-        "x-ratelimit-",
-        "azureai-",
-        "skip-",
-        "x-ms-aoai",
-        "x-ms-is-",
-        "x-ms-served",
-        "access-control",
-    )
+    prefixes = ("openai-", "x-ratelimit-", "azureai-", "skip-", "access-control")
+    prefixes += ("x-ms-aoai", "x-ms-is-", "x-ms-served")
     return {name for name in headers if name.startswith(prefixes)}
 
 
@@ -52,24 +46,9 @@ def sorted_out(headers: Mapping[str, str]) -> set[str]:
         ("2026-02-20", False, {*BY_THE_MODEL, *TIERS, PARTITION, "skip-error-remapping", *SIX_LIMITS}),
         ("2026-02-26", True, {*BY_THE_MODEL, *TIERS, "skip-error-remapping", *SIX_LIMITS}),
         ("2026-03-17", True, {*BY_THE_MODEL, *TIERS, "skip-error-remapping", *SIX_LIMITS}),
-        ("2026-03-31", True, {*BY_THE_MODEL, "skip-error-remapping", *SIX_LIMITS, *THREE_MORE, "x-ms-is-spilled-over"}),
-        *(
-            (
-                "2026-06-26",
-                streamed,
-                {
-                    *BY_THE_MODEL,
-                    *(() if streamed else (PARTITION,)),
-                    "skip-error-remapping",
-                    *SIX_LIMITS,
-                    *THREE_MORE,
-                    "x-ratelimit-key",
-                    *SINCE_MAY,
-                    "access-control-expose-headers",
-                },
-            )
-            for streamed in (False, True)
-        ),
+        ("2026-03-31", True, {*BY_THE_MODEL, "skip-error-remapping", *NINE_LIMITS, "x-ms-is-spilled-over"}),
+        ("2026-06-26", False, {*IN_JUNE, PARTITION}),
+        ("2026-06-26", True, IN_JUNE),
     ],
 )
 def test_of_a_response_are_those_of_its_day(day: str, streamed: bool, expected: set[str]) -> None:
@@ -81,8 +60,7 @@ def test_of_a_response_are_those_of_its_day(day: str, streamed: bool, expected: 
 def test_of_a_stream_with_tools_were_few_until_2026_03_12() -> None:
     project = Project("2026-03-12")
     project.mock.script([message("No call.")])
-    asked = project.respond(tools=[{"type": "function", **TOOL_MEMBERS["function"]}], stream=True)
-    assert sorted_out(asked.headers) == BY_THE_MODEL
+    assert sorted_out(project.respond(tools=functions("f"), stream=True).headers) == BY_THE_MODEL
 
 
 def test_of_a_response_name_the_deployment_of_its_agent() -> None:
@@ -121,10 +99,12 @@ def test_of_a_refusal_by_the_model_say_nothing_of_limits() -> None:
     assert (answer.status, sorted_out(answer.headers)) == (400, BY_THE_MODEL)
 
 
-@pytest.mark.parametrize(("tool", "streamed"), [("function", "False"), ("web_search_preview", "True")])
-def test_say_that_the_model_was_read_as_a_stream_where_the_service_runs_a_tool(tool: str, streamed: str) -> None:
+@pytest.mark.parametrize(("tools", "streamed"), [(functions("f"), "False"), ([{"type": "web_search_preview"}], "True")])
+def test_say_that_the_model_was_read_as_a_stream_where_the_service_runs_a_tool(
+    tools: list[Json], streamed: str
+) -> None:
     project = Project()
-    project.define("caller", {"kind": "prompt", "model": "m", "tools": [{"type": tool, **TOOL_MEMBERS.get(tool, {})}]})
+    project.define("caller", {"kind": "prompt", "model": "m", "tools": tools})
     project.mock.script([message("No call.")])
     assert project.respond("caller").headers["azureai-fe-is-streaming"] == streamed
 
@@ -204,8 +184,7 @@ def test_of_the_gateway_are_few() -> None:
 def test_of_an_error_of_the_project_are_told_in_its_body_too() -> None:
     project = Project("2026-04-06")
     project.mock.script([message("x")])
-    tool = {"type": "function", "name": "f", "parameters": {"type": "object", "properties": {}}, "strict": False}
-    answer = project.respond("helper", tools=[tool])
+    answer = project.respond("helper", tools=functions("f"))
     assert (answer.status, answer.rule) == (400, "agent_setting_given")
     if info := answer.body["error"].get("additionalInfo"):
         assert info["request_id"] == answer.headers["x-request-id"]

@@ -109,8 +109,7 @@ def texts(client: Client, id: str, **query: str) -> list[str]:
 
 
 class TestAResponse:
-    def test_can_be_read_back_until_it_is_deleted(self) -> None:
-        client = Client()
+    def test_can_be_read_back_until_it_is_deleted(self, client: Client) -> None:
         made = client.ask().body
         read = client.send(f"GET /responses/{made['id']}")
         assert (read.status, read.body["output"], read.body["id"]) == (200, made["output"], made["id"])
@@ -126,30 +125,26 @@ class TestAResponse:
         made = client.ask(**members).body
         assert client.send(f"GET /responses/{made['id']}").status == 404
 
-    def test_lists_its_own_input_and_not_what_it_continues(self) -> None:
-        client = Client()
+    def test_lists_its_own_input_and_not_what_it_continues(self, client: Client) -> None:
         first = client.ask([{"role": "user", "content": "a"}, {"role": "user", "content": "b"}]).body["id"]
         second = client.ask("c", previous_response_id=first).body["id"]
         assert texts(client, first) == ["b", "a"]
         assert texts(client, first, order="asc", limit="1") == ["a"]
         assert texts(client, second) == ["c"]
 
-    def test_gives_its_input_items_ids_to_page_by(self) -> None:
-        client = Client()
+    def test_gives_its_input_items_ids_to_page_by(self, client: Client) -> None:
         id = client.ask([{"role": "user", "content": text} for text in "abc"]).body["id"]
         page = client.send(f"GET /responses/{id}/input_items", limit="2").body
         assert (page["has_more"], page["last_id"]) == (True, page["data"][1]["id"])
         assert texts(client, id, after=page["last_id"]) == ["a"]
 
-    def test_has_an_empty_page_after_the_last_item(self) -> None:
-        client = Client()
+    def test_has_an_empty_page_after_the_last_item(self, client: Client) -> None:
         id = client.ask().body["id"]
         last = client.send(f"GET /responses/{id}/input_items").body["last_id"]
         page = client.send(f"GET /responses/{id}/input_items", after=last).body
         assert page == {"object": "list", "data": [], "first_id": None, "last_id": None, "has_more": False}
 
-    def test_counts_what_it_read_and_said(self) -> None:
-        client = Client()
+    def test_counts_what_it_read_and_said(self, client: Client) -> None:
         small = client.ask("hi").body["usage"]
         tools = [{"type": "function", "name": "f", "parameters": {}, "strict": False}]
         large = client.ask("hi " * 100, instructions="Be brief.", tools=tools).body["usage"]
@@ -157,14 +152,12 @@ class TestAResponse:
         assert large["total_tokens"] == large["input_tokens"] + large["output_tokens"]
 
     @pytest.mark.parametrize(("model", "encrypted"), [("gpt-6-luna", True), ("gpt-5.6-luna", False)])
-    def test_encrypts_its_reasoning_unasked_for_some_models(self, model: str, encrypted: bool) -> None:
-        client = Client()
+    def test_encrypts_its_reasoning_unasked_for_some_models(self, client: Client, model: str, encrypted: bool) -> None:
         client.mock.script([reasoning("**Planning**"), message("Done.")])
         made = client.ask(model=model).body
         assert bool(made["output"][0].get("encrypted_content")) is encrypted
 
-    def test_is_billed_when_it_is_no_stream(self) -> None:
-        client = Client()
+    def test_is_billed_when_it_is_no_stream(self, client: Client) -> None:
         client.mock.script([message("Once"), incomplete()], message("Twice"))
         bodies = [client.ask().body for _ in range(2)]
         assert [body["billing"] for body in bodies] == [{"payer": "developer"}] * 2
@@ -179,8 +172,7 @@ class TestAResponse:
         assert deltas
         assert all(("obfuscation" in event) is padded for event in deltas)
 
-    def test_is_chained_to_the_call_it_answers(self) -> None:
-        client = Client()
+    def test_is_chained_to_the_call_it_answers(self, client: Client) -> None:
         client.mock.script(function_call("f", {}, call_id="call_1"), message("done"))
         first = client.ask(tools=functions("f")).body["id"]
         output = {"type": "function_call_output", "call_id": "call_1", "output": "18"}
@@ -189,8 +181,7 @@ class TestAResponse:
 
 
 class TestWhatAnItemBecomes:
-    def test_in_the_list_is_typed_and_in_parts(self) -> None:
-        client = Client()
+    def test_in_the_list_is_typed_and_in_parts(self, client: Client) -> None:
         said = [
             {"role": "user", "content": "a", "id": "msg_mine"},
             {"role": "assistant", "content": "b", "phase": "commentary"},
@@ -242,8 +233,7 @@ class TestWhatAnItemBecomes:
 
 
 class TestAConversation:
-    def test_can_be_made_read_and_deleted(self) -> None:
-        client = Client()
+    def test_can_be_made_read_and_deleted(self, client: Client) -> None:
         made = client.send("POST /conversations", {"metadata": {"a": "b"}}).body
         assert (made["object"], made["metadata"]) == ("conversation", {"a": "b"})
         assert client.send(f"GET /conversations/{made['id']}").body == made
@@ -252,13 +242,11 @@ class TestAConversation:
         assert client.send(f"GET /conversations/{made['id']}").status == 404
 
     @pytest.mark.parametrize("body", [None, {}, {"items": None, "metadata": None}])
-    def test_may_begin_empty(self, body: Any) -> None:
-        client = Client()
+    def test_may_begin_empty(self, client: Client, body: Any) -> None:
         id = client.send("POST /conversations", body).body["id"]
         assert client.world.store.conversations[id].items == []
 
-    def test_grows_with_each_response(self) -> None:
-        client = Client()
+    def test_grows_with_each_response(self, client: Client) -> None:
         id = client.send("POST /conversations", {"items": [{"role": "user", "content": "a"}]}).body["id"]
         answer = client.ask("b", conversation=id).body
         assert answer["conversation"] == {"id": id}

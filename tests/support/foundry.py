@@ -52,6 +52,10 @@ class Project:
         sent = {"api-key": "mine", "content-type": "application/json", **headers}
         return self.api.handle(ReceivedRequest(method, root + path, sent, query, raw))
 
+    def conversation(self) -> str:
+        """Return the id of a new conversation."""
+        return str(self.ask("POST", "/conversations", {}).body["id"])
+
     def respond(self, agent: str = "", **more: Any) -> Answer:
         by: Json = {"agent_reference": {**HELPER, "name": agent}} if agent else {"model": "gpt-4o"}
         return self.ask("POST", "/responses", {"input": "hi", **by, **more})

@@ -10,8 +10,12 @@ from harness.core.exchange import Answer, Json, ReceivedRequest
 from harness.items import message
 from harness.server.mock_api import MockApi
 from harness.world.mock import Mock
+from harness.world.world import World
 
 PROJECT = "/api/projects/p"
+HELPER: Json = {"type": "agent_reference", "name": "helper"}
+PREVIEW = {"api-version": "2025-11-15-preview"}
+PREVIEWS = {"foundry-features": "WorkflowAgents=V1Preview,ExternalAgents=V1Preview,VoiceAgents=V1Preview"}
 HEADERS = {
     "api-key": "mine",
     "content-type": "application/json",
@@ -30,15 +34,35 @@ class ProjectClient:
     def mock(self) -> Mock:
         return self.api.open("mine")
 
+    @property
+    def world(self) -> World:
+        return self.mock.world
+
     def ask(self, call: str, body: Any = None, headers: Json | None = None, **query: str) -> Answer:
         method, _, path = call.partition(" ")
         raw = b"" if body is None else body if isinstance(body, bytes) else orjson.dumps(body)
+        version = {} if path.startswith("/openai/v1") else {"api-version": "v1"}
         return self.api.handle(
-            ReceivedRequest(method, PROJECT + path, {**HEADERS, **(headers or {})}, {"api-version": "v1", **query}, raw)
+            ReceivedRequest(method, PROJECT + path, {**HEADERS, **(headers or {})}, {**version, **query}, raw)
         )
 
-    def get(self, path: str, **query: str) -> Any:
+    def get(self, path: str, /, **query: str) -> Any:
         """Return the body of what is there."""
         answer = self.ask(f"GET {path}", **query)
         assert answer.status == 200, answer.body
         return answer.body
+
+    def names(self, path: str, member: str = "name", /, **query: str) -> list[Any]:
+        """Return the names of what is listed, or another member of each."""
+        listed = self.get(path, **query)
+        return [entry[member] for entry in (listed["data"] if "data" in listed else listed["value"])]
+
+    def define(self, name: str, **definition: Any) -> Json:
+        """Return a new version of an agent."""
+        body = {"definition": {"kind": "prompt", "model": "mine", **definition}}
+        made: Json = self.ask(f"POST /agents/{name}/versions", body).body
+        return made
+
+    def respond(self, root: str = "/openai/v1", **body: Any) -> Answer:
+        """Return the answer to a request for a response, here or at an agent's endpoint."""
+        return self.ask(f"POST {root}/responses", {"input": "hi", **body})

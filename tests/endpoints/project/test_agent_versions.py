@@ -8,17 +8,12 @@ import pytest
 
 from harness.core.exchange import ReceivedRequest
 from harness.items import message
-from tests.support.agent_project import HELPER, PREVIEW, PREVIEWS, V1, Project
-
-
-@pytest.fixture
-def project() -> Project:
-    return Project()
+from tests.support.project_client import HELPER, PREVIEW, PREVIEWS, PROJECT, ProjectClient
 
 
 class TestAVersion:
-    def test_is_told_as_recorded(self, project: Project) -> None:
-        made = project.make("helper", instructions="Help.")
+    def test_is_told_as_recorded(self, project: ProjectClient) -> None:
+        made = project.define("helper", instructions="Help.")
         guid, instance = made["agent_guid"], made["instance_identity"]["principal_id"]
         assert made.pop("created_at") > 0
         assert made.pop("blueprint").keys() == {"principal_id", "client_id"}
@@ -36,38 +31,31 @@ class TestAVersion:
             "agent_guid": guid,
         }
 
-    def test_has_no_status_and_identity_before_they_were_there(self, project: Project) -> None:
+    def test_has_no_status_and_identity_before_they_were_there(self, project: ProjectClient) -> None:
         project.world.set_date("2026-03-17")
-        made = project.make("helper")
-        assert list(made) == [
-            *("metadata", "object", "id", "name", "version", "description", "created_at", "definition")
-        ]
-        assert project.ask("GET", "/agents/helper").body == {
-            "object": "agent",
-            "id": "helper",
-            "name": "helper",
-            "versions": {"latest": made},
-        }
+        made = project.define("helper")
+        assert list(made) == ["metadata", "object", "id", "name", "version", "description", "created_at", "definition"]
+        agent = {"object": "agent", "id": "helper", "name": "helper", "versions": {"latest": made}}
+        assert project.get("/agents/helper") == agent
 
-    def test_that_changes_nothing_is_the_one_before(self, project: Project) -> None:
-        first = project.make("helper")
-        assert project.make("helper") == first
+    def test_that_changes_nothing_is_the_one_before(self, project: ProjectClient) -> None:
+        first = project.define("helper")
+        assert project.define("helper") == first
         changed = {"definition": {"kind": "prompt", "model": "mine"}, "description": "Helps."}
-        assert project.ask("POST", "/agents/helper/versions", changed).body["version"] == "2"
-        assert project.make("helper")["version"] == "3"
+        assert project.ask("POST /agents/helper/versions", changed).body["version"] == "2"
+        assert project.define("helper")["version"] == "3"
 
-    def test_shows_its_kind_and_the_types_of_its_tools_first(self, project: Project) -> None:
+    def test_shows_its_kind_and_the_types_of_its_tools_first(self, project: ProjectClient) -> None:
         tool = {"server_label": "docs", "type": "mcp", "server_url": "https://example.com"}
-        made = project.ask(
-            "POST", "/agents/helper/versions", {"definition": {"model": "mine", "tools": [tool], "kind": "prompt"}}
-        ).body
-        assert list(made["definition"]) == ["kind", "model", "tools"]
-        assert list(made["definition"]["tools"][0]) == ["type", "server_label", "server_url"]
+        definition = {"model": "mine", "tools": [tool], "kind": "prompt"}
+        made = project.ask("POST /agents/helper/versions", {"definition": definition}).body["definition"]
+        assert list(made) == ["kind", "model", "tools"]
+        assert list(made["tools"][0]) == ["type", "server_label", "server_url"]
 
-    def test_follows_the_one_before(self, project: Project) -> None:
-        first, second = project.make("helper"), project.make("helper", instructions="Two.")
-        assert project.ask("GET", "/agents/helper/versions/1").body == first
-        agent = project.ask("GET", "/agents/helper").body
+    def test_follows_the_one_before(self, project: ProjectClient) -> None:
+        first, second = project.define("helper"), project.define("helper", instructions="Two.")
+        assert project.get("/agents/helper/versions/1") == first
+        agent = project.get("/agents/helper")
         assert list(agent) == [
             *("object", "id", "name", "state", "versions", "agent_endpoint"),
             *("instance_identity", "blueprint", "blueprint_reference"),
@@ -75,21 +63,21 @@ class TestAVersion:
         assert (agent["state"], agent["versions"]) == ("enabled", {"latest": second})
         assert second["agent_guid"] == first["agent_guid"]
 
-    def test_is_listed_newest_first(self, project: Project) -> None:
-        first, second = project.make("helper"), project.make("helper", instructions="Two.")
-        listed = project.ask("GET", "/agents/helper/versions").body
+    def test_is_listed_newest_first(self, project: ProjectClient) -> None:
+        first, second = project.define("helper"), project.define("helper", instructions="Two.")
+        path = "/agents/helper/versions"
+        listed = project.get(path)
         assert (listed["data"], listed["first_id"], listed["has_more"]) == ([second, first], "helper:2", False)
-        after = project.ask("GET", "/agents/helper/versions", query={**V1, "after": "helper:1"}).body
-        assert after == {"data": [], "has_more": False, "object": "list"}
-        page = project.ask("GET", "/agents/helper/versions", query={**V1, "limit": "1", "order": "asc"}).body
+        assert project.get(path, after="helper:1") == {"data": [], "has_more": False, "object": "list"}
+        page = project.get(path, limit="1", order="asc")
         assert (page["data"], page["has_more"]) == ([first], True)
-        assert len(project.ask("GET", "/agents/helper/versions", query={**V1, "limit": "x"}).body["data"]) == 2
+        assert len(project.get(path, limit="x")["data"]) == 2
 
-    def test_can_be_forgotten(self, project: Project) -> None:
-        first, _ = project.make("helper"), project.make("helper", instructions="Two.")
+    def test_can_be_forgotten(self, project: ProjectClient) -> None:
+        first, _ = project.define("helper"), project.define("helper", instructions="Two.")
         deleted = {"object": "agent.version.deleted", "name": "helper", "version": "2", "deleted": True}
-        assert project.ask("DELETE", "/agents/helper/versions/2").body == deleted
-        assert project.ask("GET", "/agents/helper").body["versions"]["latest"] == first
+        assert project.ask("DELETE /agents/helper/versions/2").body == deleted
+        assert project.ask("GET /agents/helper").body["versions"]["latest"] == first
 
     @pytest.mark.parametrize(
         ("body", "rule"),
@@ -103,89 +91,86 @@ class TestAVersion:
             (b"[]", "body_not_object"),
         ],
     )
-    def test_must_be_whole(self, project: Project, body: Any, rule: str) -> None:
-        refused = project.ask("POST", "/agents/helper/versions", body)
+    def test_must_be_whole(self, project: ProjectClient, body: Any, rule: str) -> None:
+        refused = project.ask("POST /agents/helper/versions", body)
         assert (refused.status, refused.rule) == (400, rule)
 
 
 class TestAnAgent:
-    def test_is_listed_unless_another_kind_is_asked_for(self, project: Project) -> None:
+    def test_is_listed_unless_another_kind_is_asked_for(self, project: ProjectClient) -> None:
         for name in ("one", "two"):
-            project.make(name)
-        project.ask("POST", "/agents/three/versions", {"definition": {"kind": "workflow"}}, headers=PREVIEWS)
-        listed = project.ask("GET", "/agents").body
-        assert [entry["name"] for entry in listed["data"]] == ["three", "two", "one"]
-        assert [
-            entry["name"] for entry in project.ask("GET", "/agents", query={**V1, "kind": "workflow"}).body["data"]
-        ] == ["three"]
+            project.define(name)
+        project.ask("POST /agents/three/versions", {"definition": {"kind": "workflow"}}, headers=PREVIEWS)
+        assert project.names("/agents") == ["three", "two", "one"]
+        assert project.names("/agents", kind="workflow") == ["three"]
 
-    def test_of_the_account_was_there_before(self, project: Project) -> None:
+    def test_of_the_account_was_there_before(self, project: ProjectClient) -> None:
         project.mock.organization(agents={"helper": {"model": "mine"}})
-        assert project.ask("GET", "/agents/helper").body["versions"]["latest"]["version"] == "1"
-        assert project.make("helper")["version"] == "1"
-        assert project.make("helper", instructions="Two.")["version"] == "2"
-        assert len(project.ask("GET", "/agents").body["data"]) == 1
+        assert project.ask("GET /agents/helper").body["versions"]["latest"]["version"] == "1"
+        assert project.define("helper")["version"] == "1"
+        assert project.define("helper", instructions="Two.")["version"] == "2"
+        assert project.names("/agents") == ["helper"]
 
-    def test_that_is_forgotten_is_gone(self, project: Project) -> None:
-        project.make("helper")
+    def test_that_is_forgotten_is_gone(self, project: ProjectClient) -> None:
+        project.define("helper")
         deleted = {"object": "agent.deleted", "name": "helper", "deleted": True}
-        assert project.ask("DELETE", "/agents/helper").body == deleted
-        assert project.ask("GET", "/agents").body == {"data": [], "has_more": False, "object": "list"}
+        assert project.ask("DELETE /agents/helper").body == deleted
+        assert project.ask("GET /agents").body == {"data": [], "has_more": False, "object": "list"}
         for method, path in [("GET", ""), ("DELETE", ""), ("GET", "/versions"), ("GET", "/versions/1")]:
-            rule = project.ask(method, f"/agents/helper{path}").rule
+            rule = project.ask(f"{method} /agents/helper{path}").rule
             assert rule == ("agent_not_found" if path or method == "DELETE" else "agent_not_there")
         assert project.respond(agent_reference=HELPER).rule == "agent_unknown"
 
-    def test_lives_below_its_project_alone(self, project: Project) -> None:
-        project.make("helper")
+    def test_lives_below_its_project_alone(self, project: ProjectClient) -> None:
+        project.define("helper")
         for path in ("/openai/v1/agents/helper", "/openai/v1/agents"):
-            assert project.ask("GET", path, query={}).status == 404
+            assert project.ask(f"GET {path}").status == 404
         assert project.api.handle(ReceivedRequest("GET", "/v1/agents", {"authorization": "Bearer mine"})).status == 404
-        assert project.ask("GET", "/agents", query={}).rule == "project_version_missing"
-        assert project.ask("PUT", "/agents/helper").rule == "route_not_found"
+        unversioned = ReceivedRequest("GET", f"{PROJECT}/agents", {"api-key": "mine"})
+        assert project.api.handle(unversioned).rule == "project_version_missing"
+        assert project.ask("PUT /agents/helper").rule == "route_not_found"
 
 
 class TestARequest:
-    def test_is_answered_by_the_version_it_names(self, project: Project) -> None:
+    def test_is_answered_by_the_version_it_names(self, project: ProjectClient) -> None:
         for text in ("One.", "Two."):
-            project.make("helper", instructions=text)
+            project.define("helper", instructions=text)
         newest = project.respond(agent_reference=HELPER).body
         first = project.respond(agent_reference={**HELPER, "version": "1"}).body
         assert (newest["instructions"], newest["agent_reference"]["version"]) == ("Two.", "2")
         assert (first["instructions"], first["agent_reference"]["version"]) == ("One.", "1")
         assert project.respond(agent_reference={**HELPER, "version": "3"}).rule == "agent_unknown"
 
-    def test_may_leave_the_model_empty(self, project: Project) -> None:
-        project.make("helper")
+    def test_may_leave_the_model_empty(self, project: ProjectClient) -> None:
+        project.define("helper")
         assert project.respond(agent_reference=HELPER, model="").body["model"] == "mine"
         assert project.respond(agent_reference=HELPER, model="other").rule == "agent_model_mismatch"
 
-    def test_finds_its_route_by_the_agent_of_its_path(self, project: Project) -> None:
-        project.make("helper")
+    def test_finds_its_route_by_the_agent_of_its_path(self, project: ProjectClient) -> None:
+        project.define("helper")
         project.mock.when(agent="helper").script(message("By path."))
-        said = project.respond(V1, "/agents/helper/endpoint/protocols/openai").body
+        said = project.respond("/agents/helper/endpoint/protocols/openai").body
         assert said["output"][0]["content"][0]["text"] == "By path."
         assert said["agent_reference"] == {**HELPER, "version": "1"}
 
-    def test_gets_items_that_name_the_agent(self, project: Project) -> None:
+    def test_gets_items_that_name_the_agent(self, project: ProjectClient) -> None:
         body = project.respond(agent_reference=HELPER).body
         by = {**HELPER, "version": "1"}
         assert (body["output"][0]["agent_reference"], body["output"][0]["response_id"]) == (by, body["id"])
-        streamed = project.respond(agent_reference=HELPER, stream=True)
-        assert streamed.events is not None
-        items = [event["item"] for event in streamed.events if "item" in event]
+        events = list(project.respond(agent_reference=HELPER, stream=True).events or ())
+        items = [event["item"] for event in events if "item" in event]
         assert [item["agent_reference"] for item in items] == [by, by]
-        assert streamed.events[-1]["response"]["output"] == [items[-1]]
+        assert events[-1]["response"]["output"] == [items[-1]]
         assert "agent_reference" not in project.respond(model="mine").body["output"][0]
 
-    def test_of_a_preview_gets_them_as_recorded(self, project: Project) -> None:
-        body = project.respond(PREVIEW, "/openai", agent_reference=HELPER).body
+    def test_of_a_preview_gets_them_as_recorded(self, project: ProjectClient) -> None:
+        body = project.ask("POST /openai/responses", {"input": "hi", "agent_reference": HELPER}, **PREVIEW).body
         by = {"type": "agent_id", "name": "helper", "version": "1"}
         assert body["agent"] == by
         assert list(body)[-3:-1] == ["agent", "agent_reference"]
         assert body["output"][0]["created_by"] == {"agent": by, "response_id": body["id"]}
 
-    def test_may_send_marked_items_back(self, project: Project) -> None:
+    def test_may_send_marked_items_back(self, project: ProjectClient) -> None:
         first = project.respond(agent_reference=HELPER).body
         again = project.respond(agent_reference=HELPER, input=[*first["output"], {"role": "user", "content": "More."}])
         assert again.status == 200

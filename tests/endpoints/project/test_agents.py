@@ -13,69 +13,63 @@ from harness.core.account import Organization
 from harness.core.errors import ConfigError
 from harness.core.exchange import Answer, Json
 from harness.items import message
-from tests.support.agent_project import HELPER, PREVIEWS, V1, Project
 from tests.support.foundry import said
+from tests.support.project_client import HELPER, PREVIEWS, ProjectClient
 
 ENDPOINT = "/agents/helper/endpoint/protocols/openai"
 MERGE = {"content-type": "application/merge-patch+json"}
-
-
-@pytest.fixture
-def project() -> Project:
-    return Project()
 
 
 def share(version: str, percentage: int) -> Json:
     return {"type": "FixedRatio", "agent_version": version, "traffic_percentage": percentage}
 
 
-def direct(project: Project, *rules: Json) -> Answer:
+def direct(project: ProjectClient, *rules: Json) -> Answer:
     """Divide the traffic at the agent's endpoint."""
     selector = {"version_selection_rules": list(rules)}
-    return project.ask("PATCH", "/agents/helper", {"agent_endpoint": {"version_selector": selector}}, headers=MERGE)
+    return project.ask("PATCH /agents/helper", {"agent_endpoint": {"version_selector": selector}}, headers=MERGE)
 
 
 class TestTheEndpointOfAnAgent:
-    def test_is_that_of_the_newest_version_until_it_is_configured(self, project: Project) -> None:
-        project.make("helper")
-        endpoint = project.ask("GET", "/agents/helper").body["agent_endpoint"]
-        assert endpoint == {
+    def test_is_that_of_the_newest_version_until_it_is_configured(self, project: ProjectClient) -> None:
+        project.define("helper")
+        assert project.get("/agents/helper")["agent_endpoint"] == {
             "version_selector": {"version_selection_rules": [share("@latest", 100)]},
             "protocols": ["responses"],
             "protocol_configuration": {"responses": {}},
             "authorization_schemes": [{"type": "Entra", "isolation_key_source": {"kind": "Entra"}}],
         }
 
-    def test_is_changed_by_a_merge_patch(self, project: Project) -> None:
-        project.make("helper")
+    def test_is_changed_by_a_merge_patch(self, project: ProjectClient) -> None:
+        project.define("helper")
         patched = direct(project, share("1", 100)).body["agent_endpoint"]
         assert patched["version_selector"] == {"version_selection_rules": [share("1", 100)]}
         assert patched["protocols"] == ["responses"]
         body = {"agent_endpoint": {"protocol_configuration": {"a2a": {}}}, "agent_card": {"version": "1", "skills": []}}
-        agent = project.ask("PATCH", "/agents/helper", body, headers=MERGE).body
+        agent = project.ask("PATCH /agents/helper", body, headers=MERGE).body
         assert agent["agent_endpoint"]["protocols"] == ["a2a"]
         assert agent["agent_endpoint"]["version_selector"] == patched["version_selector"]
         assert agent["agent_card"] == {"version": "1", "skills": []}
         members = list(agent)
         assert members.index("agent_card") + 1 == members.index("agent_endpoint")
-        restored = project.ask("PATCH", "/agents/helper", {"agent_endpoint": None}, headers=MERGE).body
+        restored = project.ask("PATCH /agents/helper", {"agent_endpoint": None}, headers=MERGE).body
         assert restored["agent_endpoint"]["protocols"] == ["responses"]
 
-    def test_divides_its_traffic_among_versions(self, project: Project) -> None:
-        project.make("helper", instructions="One.")
-        project.make("helper", instructions="Two.")
+    def test_divides_its_traffic_among_versions(self, project: ProjectClient) -> None:
+        project.define("helper", instructions="One.")
+        project.define("helper", instructions="Two.")
         direct(project, share("1", 25), share("2", 75))
-        said = [project.respond(V1, ENDPOINT).body for _ in range(8)]
+        said = [project.respond(ENDPOINT).body for _ in range(8)]
         assert Counter(item["agent_reference"]["version"] for item in said) == {"1": 2, "2": 6}
         assert {item["instructions"] for item in said if item["agent_reference"]["version"] == "1"} == {"One."}
         assert project.respond(agent_reference=HELPER).body["agent_reference"]["version"] == "2"
 
-    def test_falls_back_to_the_newest_version_when_the_selected_one_is_gone(self, project: Project) -> None:
-        project.make("helper", instructions="One.")
-        project.make("helper", instructions="Two.")
+    def test_falls_back_to_the_newest_version_when_the_selected_one_is_gone(self, project: ProjectClient) -> None:
+        project.define("helper", instructions="One.")
+        project.define("helper", instructions="Two.")
         direct(project, share("1", 100))
-        project.ask("DELETE", "/agents/helper/versions/1")
-        assert project.respond(V1, ENDPOINT).body["agent_reference"]["version"] == "2"
+        project.ask("DELETE /agents/helper/versions/1")
+        assert project.respond(ENDPOINT).body["agent_reference"]["version"] == "2"
 
     @pytest.mark.parametrize(
         "body",
@@ -88,53 +82,53 @@ class TestTheEndpointOfAnAgent:
             {"agent_card": "x"},
         ],
     )
-    def test_has_members_of_their_types(self, project: Project, body: Any) -> None:
-        project.make("helper")
-        assert project.ask("PATCH", "/agents/helper", body, headers=MERGE).status == 400
-        assert project.ask("GET", "/agents/helper").body["agent_endpoint"]["protocols"] == ["responses"]
+    def test_has_members_of_their_types(self, project: ProjectClient, body: Any) -> None:
+        project.define("helper")
+        assert project.ask("PATCH /agents/helper", body, headers=MERGE).status == 400
+        assert project.get("/agents/helper")["agent_endpoint"]["protocols"] == ["responses"]
 
     @pytest.mark.parametrize("rules", [[{}], [{"agent_version": "9"}], [share("1", 0)], [share("1", -5)], []])
-    def test_answers_whatever_the_rules_select(self, project: Project, rules: list[Json]) -> None:
-        project.make("helper")
+    def test_answers_whatever_the_rules_select(self, project: ProjectClient, rules: list[Json]) -> None:
+        project.define("helper")
         assert direct(project, *rules).status == 200
-        assert project.respond(V1, ENDPOINT).body["agent_reference"]["version"] == "1"
+        assert project.respond(ENDPOINT).body["agent_reference"]["version"] == "1"
 
-    def test_is_that_of_an_agent_that_there_is(self, project: Project) -> None:
+    def test_is_that_of_an_agent_that_there_is(self, project: ProjectClient) -> None:
         for method, path in [("PATCH", ""), ("POST", ":enable"), ("POST", ":disable"), ("POST", "")]:
             body = {"definition": {"kind": "prompt", "model": "mine"}}
-            assert project.ask(method, f"/agents/helper{path}", body).rule == "agent_not_found"
+            assert project.ask(f"{method} /agents/helper{path}", body).rule == "agent_not_found"
 
 
-def test_an_agent_is_switched_off_and_on(project: Project) -> None:
-    project.make("helper")
+def test_an_agent_is_switched_off_and_on(project: ProjectClient) -> None:
+    project.define("helper")
     for action, state in [("disable", "disabled"), ("disable", "disabled"), ("enable", "enabled")]:
-        answer = project.ask("POST", f"/agents/helper:{action}")
+        answer = project.ask(f"POST /agents/helper:{action}")
         assert (answer.status, answer.body) == (204, b"")
-        assert project.ask("GET", "/agents/helper").body["state"] == state
+        assert project.get("/agents/helper")["state"] == state
 
 
-def test_an_agent_is_made_and_changed_as_a_whole(project: Project) -> None:
-    made = project.ask("POST", "/agents", {"name": "helper", "definition": {"kind": "prompt", "model": "mine"}})
+def test_an_agent_is_made_and_changed_as_a_whole(project: ProjectClient) -> None:
+    made = project.ask("POST /agents", {"name": "helper", "definition": {"kind": "prompt", "model": "mine"}})
     assert (made.status, made.body["object"], made.body["versions"]["latest"]["version"]) == (200, "agent", "1")
-    changed = project.ask("POST", "/agents/helper", {"definition": {"kind": "prompt", "model": "other"}}).body
+    changed = project.ask("POST /agents/helper", {"definition": {"kind": "prompt", "model": "other"}}).body
     assert changed["versions"]["latest"]["version"] == "2"
-    assert project.ask("POST", "/agents", {"definition": {"kind": "prompt", "model": "mine"}}).status == 400
+    assert project.ask("POST /agents", {"definition": {"kind": "prompt", "model": "mine"}}).status == 400
 
 
-def test_a_version_is_imported_from_a_manifest(project: Project) -> None:
+def test_a_version_is_imported_from_a_manifest(project: ProjectClient) -> None:
     body = {"manifest_id": "m", "parameter_values": {"model": "mine", "instructions": "Help."}}
-    made = project.ask("POST", "/agents/helper/versions:import", body).body
+    made = project.ask("POST /agents/helper/versions:import", body).body
     assert made["definition"] == {"kind": "prompt", "model": "mine", "instructions": "Help."}
-    assert project.ask("POST", "/agents/helper/versions:import").body["version"] == "2"
+    assert project.ask("POST /agents/helper/versions:import").body["version"] == "2"
 
 
-def test_a_draft_is_not_the_newest_version(project: Project) -> None:
-    project.make("helper")
+def test_a_draft_is_not_the_newest_version(project: ProjectClient) -> None:
+    project.define("helper")
     draft = {"definition": {"kind": "prompt", "model": "other"}, "draft": True}
-    assert project.ask("POST", "/agents/helper/versions", draft).body["draft"] is True
-    assert project.ask("GET", "/agents/helper").body["versions"]["latest"]["version"] == "1"
-    assert len(project.ask("GET", "/agents/helper/versions").body["data"]) == 1
-    drafts = project.ask("GET", "/agents/helper/versions", query={**V1, "include_drafts": "true"}).body
+    assert project.ask("POST /agents/helper/versions", draft).body["draft"] is True
+    assert project.get("/agents/helper")["versions"]["latest"]["version"] == "1"
+    assert len(project.ask("GET /agents/helper/versions").body["data"]) == 1
+    drafts = project.ask("GET /agents/helper/versions", include_drafts="true").body
     assert [entry["version"] for entry in drafts["data"]] == ["2", "1"]
 
 
@@ -147,98 +141,96 @@ class TestAKind:
             ({"kind": "voice", "model": "gpt-realtime"}, "VoiceAgents=V1Preview"),
         ],
     )
-    def test_in_preview_must_be_asked_for(self, project: Project, definition: Json, flag: str) -> None:
+    def test_in_preview_must_be_asked_for(self, project: ProjectClient, definition: Json, flag: str) -> None:
         body = {"definition": definition}
-        refused = project.ask("POST", "/agents/helper/versions", body)
+        refused = project.ask("POST /agents/helper/versions", body)
         assert (refused.status, refused.rule) == (403, "preview_feature_required")
         assert list(refused.body["error"]) == ["code", "message", "param", "type", "details", "additionalInfo"]
         assert flag in refused.body["error"]["message"]
-        assert project.ask("POST", "/agents/helper/versions", body, headers=PREVIEWS).status == 200
-        assert project.ask("POST", "/agents/helper/versions", body, headers={"foundry-features": flag}).status == 200
+        assert project.ask("POST /agents/helper/versions", body, headers=PREVIEWS).status == 200
+        assert project.ask("POST /agents/helper/versions", body, headers={"foundry-features": flag}).status == 200
 
-    def test_unknown_to_the_sdk_is_taken(self, project: Project) -> None:
-        assert project.ask("POST", "/agents/helper/versions", {"definition": {"kind": "nonsense"}}).status == 200
+    def test_unknown_to_the_sdk_is_taken(self, project: ProjectClient) -> None:
+        assert project.ask("POST /agents/helper/versions", {"definition": {"kind": "nonsense"}}).status == 200
 
     @pytest.mark.parametrize("path", ["", "/versions", "/versions/1"])
-    def test_that_is_hosted_is_being_made_until_it_is_read(self, project: Project, path: str) -> None:
-        made = project.ask("POST", "/agents/helper/versions", {"definition": {"kind": "hosted"}}).body
+    def test_that_is_hosted_is_being_made_until_it_is_read(self, project: ProjectClient, path: str) -> None:
+        made = project.ask("POST /agents/helper/versions", {"definition": {"kind": "hosted"}}).body
         assert made["status"] == "creating"
-        assert project.ask("GET", f"/agents/helper{path}").status == 200
+        assert project.ask(f"GET /agents/helper{path}").status == 200
         assert project.world.store.agents["helper"] == [{**made, "status": "active"}]
 
-    def test_that_is_hosted_needs_a_region_that_has_it(self, project: Project) -> None:
+    def test_that_is_hosted_needs_a_region_that_has_it(self, project: ProjectClient) -> None:
         project.mock.organization(hosts_agents=False)
-        assert project.ask("POST", "/agents/h/versions", {"definition": {"kind": "hosted"}}).rule == (
-            "hosted_agents_unsupported"
-        )
+        refused = project.ask("POST /agents/h/versions", {"definition": {"kind": "hosted"}})
+        assert refused.rule == "hosted_agents_unsupported"
 
-    def test_waits_for_who_changes_the_agent(self, project: Project) -> None:
+    def test_waits_for_who_changes_the_agent(self, project: ProjectClient) -> None:
         project.mock.organization(locked={"helper"})
-        refused = project.ask("POST", "/agents/helper/versions", {"definition": {"kind": "prompt", "model": "mine"}})
+        refused = project.ask("POST /agents/helper/versions", {"definition": {"kind": "prompt", "model": "mine"}})
         assert (refused.status, refused.body["error"]["code"]) == (409, "conflict")
         project.mock.organization(locked=())
-        assert project.make("helper")["version"] == "1"
+        assert project.define("helper")["version"] == "1"
 
 
 class TestCode:
     """A version of which is sent as a form: JSON as `metadata`, and a zip as `code`."""
 
     @staticmethod
-    def send(project: Project, metadata: str, code: bytes | None) -> Answer:
-        parts = [b'--b\r\nContent-Disposition: form-data; name="metadata"\r\n\r\n' + metadata.encode()]
-        if code is not None:
-            head = b'--b\r\nContent-Disposition: form-data; name="code"; filename="a.zip"\r\n\r\n'
-            parts.append(head + code)
-        raw = b"\r\n".join([*parts, b"--b--\r\n"])
+    def send(project: ProjectClient, metadata: str, code: bytes) -> Answer:
+        head = b'--b\r\nContent-Disposition: form-data; name="%s"\r\n\r\n'
+        raw = (
+            head % b"metadata"
+            + metadata.encode()
+            + b"\r\n"
+            + head % b'code"; filename="a.zip'
+            + code
+            + b"\r\n--b--\r\n"
+        )
         headers = {"content-type": "multipart/form-data; boundary=b"}
-        return project.ask("POST", "/agents/coded/versions", raw, headers=headers)
+        return project.ask("POST /agents/coded/versions", raw, headers=headers)
 
-    def test_makes_a_version_that_gives_it_back(self, project: Project) -> None:
+    def test_makes_a_version_that_gives_it_back(self, project: ProjectClient) -> None:
         code = bytes(range(256))
         definition = {"kind": "hosted", "cpu": "1", "code_configuration": {"runtime": "python_3_14"}}
-        made = self.send(project, orjson.dumps({"definition": definition, "description": "d"}).decode(), code).body
+        metadata = orjson.dumps({"definition": definition, "description": "d"}).decode()
+        made = self.send(project, metadata, code).body
         digest = sha256(code).hexdigest()
         assert made["definition"]["code_configuration"] == {"runtime": "python_3_14", "content_hash": digest}
         assert made["description"] == "d"
-        for query in (V1, {**V1, "agent_version": "1"}):
-            given = project.ask("GET", "/agents/coded/code:download", query=query)
+        for query in ({}, {"agent_version": "1"}):
+            given = project.ask("GET /agents/coded/code:download", **query)
             assert (given.status, given.body, given.headers["content-type"]) == (200, code, "application/zip")
-        assert self.send(project, orjson.dumps({"definition": definition, "description": "d"}).decode(), code).body == (
-            made
-        )
+        assert self.send(project, metadata, code).body == made
 
     @pytest.mark.parametrize("metadata", ["{", "[]", "5", "", "{}"])
-    def test_must_be_described(self, project: Project, metadata: str) -> None:
+    def test_must_be_described(self, project: ProjectClient, metadata: str) -> None:
         assert self.send(project, metadata, b"zip").rule == "agent_version_incomplete"
 
-    def test_that_is_not_there_cannot_be_read(self, project: Project) -> None:
-        project.make("helper")
+    def test_that_is_not_there_cannot_be_read(self, project: ProjectClient) -> None:
+        project.define("helper")
         path = "/agents/helper/code:download"
-        assert project.ask("GET", path).rule == "agent_not_of_code"
-        assert project.ask("GET", path, query={**V1, "agent_version": "9"}).rule == "agent_not_found"
+        assert project.ask(f"GET {path}").rule == "agent_not_of_code"
+        assert project.ask(f"GET {path}", agent_version="9").rule == "agent_not_found"
 
 
 class TestADefinition:
-    def test_is_what_a_route_sees(self, project: Project) -> None:
-        project.make("helper", instructions="Help.", tools=[{"type": "web_search"}], temperature=0.5)
+    def test_is_what_a_route_sees(self, project: ProjectClient) -> None:
+        project.define("helper", instructions="Help.", tools=[{"type": "web_search"}], temperature=0.5)
         project.mock.when(instructions="Help.", agent="helper").script(message("By route."))
         said = project.respond(agent_reference=HELPER).body
         assert said["output"][0]["content"][0]["text"] == "By route."
         assert said["temperature"] == 0.5
 
-    def test_is_filled_with_structured_inputs(self, project: Project) -> None:
-        inputs = {
-            "name": {"required": True},
-            "role": {"default_value": "guest"},
-            "store": {},
-            "limits": {"default_value": {"a": 1}},
-        }
+    def test_is_filled_with_structured_inputs(self, project: ProjectClient) -> None:
+        defaults = {"role": {"default_value": "guest"}, "limits": {"default_value": {"a": 1}}}
+        inputs = {"name": {"required": True}, **defaults, "store": {}}
         tools = [
             {"type": "mcp", "server_label": "{{name}}", "server_url": "https://{{ role }}.example.com"},
             {"type": "code_interpreter", "container": {"type": "auto", "file_ids": ["{{store}}"]}},
         ]
         text = "{{name}} is {{role}} of {{other}} {{limits}}."
-        project.make("helper", instructions=text, tools=tools, structured_inputs=inputs)
+        project.define("helper", instructions=text, tools=tools, structured_inputs=inputs)
         said = project.respond(agent_reference=HELPER, structured_inputs={"name": "Ada", "other": "x"})
         assert said.body["instructions"] == 'Ada is guest of {{other}} {"a":1}.'
         server, code = said.body["tools"]
@@ -247,9 +239,9 @@ class TestADefinition:
         unfilled = project.respond(agent_reference=HELPER).body["instructions"]
         assert unfilled.startswith("{{name}} is guest")
 
-    def test_makes_its_schema_strict(self, project: Project) -> None:
+    def test_makes_its_schema_strict(self, project: ProjectClient) -> None:
         format = {"type": "json_schema", "name": "Event", "schema": {"type": "object", "properties": {}}}
-        project.make("helper", text={"format": format})
+        project.define("helper", text={"format": format})
         project.mock.script(message("{}"))
         assert project.respond(agent_reference=HELPER).body["text"]["format"]["strict"] is True
 
@@ -262,24 +254,21 @@ class TestADefinition:
             {"structured_inputs": {"a": {"default_value": [1]}}, "instructions": "{{a}}"},
         ],
     )
-    def test_of_any_form_gets_an_answer(self, project: Project, definition: Json) -> None:
+    def test_of_any_form_gets_an_answer(self, project: ProjectClient, definition: Json) -> None:
         """The client has not sent it with this request, so nothing of it is the request's fault."""
-        made = project.ask(
-            "POST", "/agents/helper/versions", {"definition": {"kind": "prompt", "model": "m", **definition}}
-        )
-        assert made.status == 200
+        assert project.define("helper", **definition)["version"] == "1"
         answer = project.respond(agent_reference=HELPER)
         assert answer.status == 200, answer.body
 
-    def test_keeps_tools_with_members_that_are_new(self, project: Project) -> None:
+    def test_keeps_tools_with_members_that_are_new(self, project: ProjectClient) -> None:
         tool = {"type": "function", "name": "f", "parameters": {"type": "object", "properties": {}}, "audience": ["x"]}
-        project.make("helper", tools=[tool, {"type": "bing_grounding", "bing_grounding": {}}, {"type": "nonsense"}])
+        project.define("helper", tools=[tool, {"type": "bing_grounding", "bing_grounding": {}}, {"type": "nonsense"}])
         shown = project.respond(agent_reference=HELPER).body["tools"]
         assert [entry["type"] for entry in shown] == ["function", "bing_grounding"]
 
-    def test_given_by_a_test_is_an_agent_like_any_other(self, project: Project) -> None:
+    def test_given_by_a_test_is_an_agent_like_any_other(self, project: ProjectClient) -> None:
         assert project.mock.agent("helper", model="mine", instructions="Help.", description="d") == "helper:1"
-        assert project.ask("GET", "/agents/helper/versions/1").body["description"] == "d"
+        assert project.ask("GET /agents/helper/versions/1").body["description"] == "d"
         assert project.mock.agent("flow", kind="workflow", workflow="kind: workflow") == "flow:1"
         project.mock.agent("box", kind="hosted")
         assert project.world.store.agents["box"][0]["status"] == "active"
@@ -290,22 +279,21 @@ class TestADefinition:
 
 
 class TestAnApplication:
-    def test_answers_like_the_agent_of_its_name(self, project: Project) -> None:
-        project.make("helper", instructions="Help.")
-        said = project.respond(V1, "/applications/helper/protocols/openai").body
+    def test_answers_like_the_agent_of_its_name(self, project: ProjectClient) -> None:
+        project.define("helper", instructions="Help.")
+        said = project.respond("/applications/helper/protocols/openai").body
         assert (said["instructions"], said["agent_reference"]["name"]) == ("Help.", "helper")
 
-    def test_without_an_agent_is_refused_as_reported(self, project: Project) -> None:
-        project.make("helper")
-        refused = project.respond(V1, "/applications/travel/protocols/openai")
+    def test_without_an_agent_is_refused_as_reported(self, project: ProjectClient) -> None:
+        project.define("helper")
+        refused = project.respond("/applications/travel/protocols/openai")
         assert (refused.status, refused.body["error"]["code"]) == (400, "bad_request")
         assert said(refused) == "Deployment '' not found under Application 'travel'"
 
 
-def test_the_account_s_agents_can_be_configured(project: Project) -> None:
+def test_the_account_s_agents_can_be_configured(project: ProjectClient) -> None:
     project.world.account = Organization(agents={"helper": {"model": "mine", "instructions": "Help."}})
     direct(project, share("1", 100))
-    assert project.respond(V1, ENDPOINT).body["instructions"] == "Help."
-    assert project.ask("GET", "/agents/helper").body["agent_endpoint"]["version_selector"] == {
-        "version_selection_rules": [share("1", 100)]
-    }
+    assert project.respond(ENDPOINT).body["instructions"] == "Help."
+    selector = project.get("/agents/helper")["agent_endpoint"]["version_selector"]
+    assert selector == {"version_selection_rules": [share("1", 100)]}

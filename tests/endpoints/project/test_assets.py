@@ -14,26 +14,19 @@ INDEX = {"type": "AzureSearch", "connectionName": "search", "indexName": "docs"}
 class TestAnIndex:
     def test_is_made_and_changed_by_the_same_request(self, project: ProjectClient) -> None:
         made = project.ask("PATCH /indexes/i/versions/1.2", INDEX, {"content-type": "application/merge-patch+json"})
-        assert (made.status, list(made.body.items())) == (200, [*INDEX.items(), ("name", "i"), ("version", "1.2")])
+        named = {"name": "i", "version": "1.2"}
+        assert (made.status, list(made.body.items())) == (200, [*INDEX.items(), *named.items()])
         assert project.get("/indexes/i/versions/1.2") == made.body
         changed = project.ask("PATCH /indexes/i/versions/1.2", {"indexName": None, "tags": {"a": "b"}}).body
-        assert changed == {
-            "type": "AzureSearch",
-            "connectionName": "search",
-            "tags": {"a": "b"},
-            "name": "i",
-            "version": "1.2",
-        }
+        assert changed == {"type": "AzureSearch", "connectionName": "search", "tags": {"a": "b"}, **named}
 
     def test_is_listed_by_its_newest_version(self, project: ProjectClient) -> None:
         for version in ("1.2", "1.3"):
             project.ask(f"PATCH /indexes/i/versions/{version}", INDEX)
         project.mock.index("j", connectionName="c", indexName="d")
-        assert [(entry["name"], entry["version"]) for entry in project.get("/indexes")["value"]] == [
-            ("i", "1.3"),
-            ("j", "1"),
-        ]
-        assert [entry["version"] for entry in project.get("/indexes/i/versions")["value"]] == ["1.3", "1.2"]
+        listed = [(entry["name"], entry["version"]) for entry in project.get("/indexes")["value"]]
+        assert listed == [("i", "1.3"), ("j", "1")]
+        assert project.names("/indexes/i/versions", "version") == ["1.3", "1.2"]
         assert project.get("/indexes/x/versions") == {"value": []}
 
     def test_is_forgotten_more_than_once(self, project: ProjectClient) -> None:
@@ -52,30 +45,26 @@ class TestADataset:
         assert times["createdAt"] == times["lastModifiedAt"]
         assert times["createdAt"].startswith("2026-09-21T")
         assert times["createdAt"].endswith(".0000000+00:00")
+        named = [("name", "d"), ("version", "1"), ("displayName", "d"), ("description", None), ("tags", {})]
         assert list(made.items()) == [
             ("id", "azureai://accounts/harness/projects/p/data/d/versions/1"),
-            ("name", "d"),
-            ("version", "1"),
-            ("displayName", "d"),
-            ("description", None),
-            ("tags", {}),
-            ("type", "uri_file"),
-            ("isReference", False),
-            ("dataUri", "https://a/b/c.txt"),
-            ("isSingleFile", False),
-            ("connectionName", None),
+            *named,
+            *[("type", "uri_file"), ("isReference", False), ("dataUri", "https://a/b/c.txt")],
+            *[("isSingleFile", False), ("connectionName", None)],
         ]
         assert project.get("/datasets/d/versions/1")["isSingleFile"] is True
 
     def test_that_is_not_there_is_told_in_the_form_of_its_service(self, project: ProjectClient) -> None:
         answer = project.ask("GET /datasets/d/versions/2")
-        said = "Could not find asset with ID: azureai://accounts/harness/projects/p/data/d/versions/2"
-        assert (answer.status, answer.body["error"]["message"], answer.body["error"]["code"]) == (
+        said, error = answer.body, answer.body["error"]
+        assert (answer.status, said["statusCode"], said["componentName"], error["code"]) == (
             404,
-            said,
+            404,
+            "dataset",
             "UserError",
         )
-        assert (answer.body["componentName"], answer.body["statusCode"]) == ("dataset", 404)
+        id = "azureai://accounts/harness/projects/p/data/d/versions/2"
+        assert error["message"] == f"Could not find asset with ID: {id}"
         assert project.ask("POST /datasets/d/versions/2/credentials").rule == "asset_not_found"
 
 

@@ -10,19 +10,12 @@ from tests.support.project_client import ProjectClient
 
 class TestAConnection:
     def test_is_shown_without_its_credentials_as_recorded(self, project: ProjectClient) -> None:
-        id = project.mock.connection(
-            "search",
-            type="CognitiveSearch",
-            target="https://search/",
-            credentials="secret",
-            metadata={"ApiType": "Azure"},
-        )
-        shown = project.get("/connections/search")
-        assert list(shown.items()) == [
+        given = {"type": "CognitiveSearch", "target": "https://search/"}
+        id = project.mock.connection("search", **given, credentials="secret", metadata={"ApiType": "Azure"})
+        assert list(project.get("/connections/search").items()) == [
             ("name", "search"),
             ("id", id),
-            ("type", "CognitiveSearch"),
-            ("target", "https://search/"),
+            *given.items(),
             ("isDefault", True),
             ("credentials", {"type": "ApiKey"}),
             ("metadata", {"ApiType": "Azure"}),
@@ -46,18 +39,22 @@ class TestAConnection:
         answer = project.ask("POST /connections/one/getConnectionWithCredentials")
         assert (answer.status, answer.body["credentials"]) == (200, shown)
 
-    def test_is_found_by_its_type_and_as_the_default(self, project: ProjectClient) -> None:
+    @pytest.mark.parametrize(
+        ("query", "names"),
+        [
+            ({}, ["a", "b", "c"]),
+            ({"connectionType": "AzureOpenAI"}, ["a", "c"]),
+            ({"connectionType": "AzureOpenAI", "defaultConnection": "true"}, ["a"]),
+            ({"defaultConnection": "false"}, ["a", "b", "c"]),
+            ({"connectionType": "CosmosDB", "defaultConnection": "true"}, []),
+        ],
+    )
+    def test_is_found_by_its_type_and_as_the_default(
+        self, project: ProjectClient, query: dict[str, str], names: list[str]
+    ) -> None:
         for name, kind in (("a", "AzureOpenAI"), ("b", "AppInsights"), ("c", "AzureOpenAI")):
             project.mock.connection(name, type=kind)
-
-        def names(**query: str) -> list[str]:
-            return [entry["name"] for entry in project.get("/connections", **query)["value"]]
-
-        assert names() == ["a", "b", "c"]
-        assert names(connectionType="AzureOpenAI") == ["a", "c"]
-        assert names(connectionType="AzureOpenAI", defaultConnection="true") == ["a"]
-        assert names(defaultConnection="false") == ["a", "b", "c"]
-        assert project.get("/connections", connectionType="CosmosDB", defaultConnection="true") == {"value": []}
+        assert project.names("/connections", **query) == names
 
     def test_that_is_not_there_is_told(self, project: ProjectClient) -> None:
         for call in ("GET /connections/x", "POST /connections/x/getConnectionWithCredentials"):
@@ -88,13 +85,14 @@ class TestADeployment:
     def test_is_found_by_what_the_query_says(self, project: ProjectClient) -> None:
         project.mock.deployment("a", modelName="gpt-4o")
         project.mock.deployment("b", modelName="Phi-4", modelPublisher="Microsoft", connectionName="c")
-
-        def names(**query: str) -> list[str]:
-            return [entry["name"] for entry in project.get("/deployments", **query)["value"]]
-
-        assert names() == names(deploymentType="ModelDeployment") == ["a", "b"]
-        assert names(modelPublisher="Microsoft") == names(modelName="Phi-4") == ["b"]
-        assert names(modelName="Phi-4", modelPublisher="OpenAI") == []
+        for query, names in (
+            ({}, ["a", "b"]),
+            ({"deploymentType": "ModelDeployment"}, ["a", "b"]),
+            ({"modelPublisher": "Microsoft"}, ["b"]),
+            ({"modelName": "Phi-4"}, ["b"]),
+            ({"modelName": "Phi-4", "modelPublisher": "OpenAI"}, []),
+        ):
+            assert project.names("/deployments", **query) == names
         assert project.get("/deployments/b")["connectionName"] == "c"
 
     def test_that_is_not_there_is_told_as_recorded(self, project: ProjectClient) -> None:

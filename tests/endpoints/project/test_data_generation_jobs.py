@@ -74,9 +74,9 @@ def test_a_job_under_way_is_cancelled_and_a_finished_one_is_not(project: Project
 
 def test_jobs_are_listed_newest_first_until_they_are_deleted(project: ProjectClient) -> None:
     first, second = begun(project), begun(project)
-    assert [entry["id"] for entry in project.get(JOBS)["data"]] == [second, first]
+    assert project.names(JOBS, "id") == [second, first]
     assert project.ask(f"DELETE {JOBS}/{second}").status == 204
-    assert [entry["id"] for entry in project.get(JOBS)["data"]] == [first]
+    assert project.names(JOBS, "id") == [first]
     assert project.ask(f"GET {JOBS}/{second}").status == 404
 
 

@@ -12,6 +12,7 @@ from tests.support.project_client import ProjectClient
 
 DEFINITION: Json = {"kind": "default", "chat_model": "gpt-4.1", "embedding_model": "embed"}
 SCOPE = {"scope": "user_1"}
+STORE = "/memory_stores/m"
 
 
 def user(text: str) -> Json:
@@ -31,15 +32,12 @@ def contents(found: Json) -> list[str]:
 
 class TestAStore:
     def test_is_told_as_recorded(self, project: ProjectClient) -> None:
-        shown = project.get("/memory_stores/m")
+        shown = project.get(STORE)
         assert shown.pop("id").startswith("memstore_")
         assert shown.pop("created_at") == shown.pop("updated_at")
         options = {"user_profile_enabled": True, "chat_summary_enabled": True}
         assert list(shown.items()) == [
-            ("object", "memory_store"),
-            ("name", "m"),
-            ("description", "Mine"),
-            ("metadata", {}),
+            *[("object", "memory_store"), ("name", "m"), ("description", "Mine"), ("metadata", {})],
             ("definition", {**DEFINITION, "options": options}),
         ]
 
@@ -50,10 +48,10 @@ class TestAStore:
         assert after["updated_at"] > before["updated_at"]
 
     def test_that_is_made_again_keeps_its_memories(self, project: ProjectClient) -> None:
-        project.ask("POST /memory_stores/m/items", {**SCOPE, "content": "Likes tea."})
+        project.ask(f"POST {STORE}/items", {**SCOPE, "content": "Likes tea."})
         again = project.ask("POST /memory_stores", {"name": "m", "definition": DEFINITION}).body
         assert (again["id"], again["description"]) == (project.get("/memory_stores/m")["id"], "")
-        assert len(project.ask("POST /memory_stores/m/items:list", SCOPE).body["data"]) == 1
+        assert len(project.ask(f"POST {STORE}/items:list", SCOPE).body["data"]) == 1
 
     def test_is_listed_in_pages_newest_first(self, project: ProjectClient) -> None:
         project.mock.memory_store("n")
@@ -119,17 +117,15 @@ class TestAnUpdate:
         items = [user("I like tea."), {"type": "message", "role": "assistant", "content": [{"text": "Noted."}]}]
         for _ in range(2):
             self.begin(project, items=items)
-        listed = project.ask("POST /memory_stores/m/items:list", SCOPE, order="asc").body["data"]
-        assert [(entry["kind"], entry["content"]) for entry in listed] == [
-            ("user_profile", "I like tea."),
-            ("chat_summary", "user: I like tea.\nassistant: Noted."),
-        ]
+        listed = project.ask(f"POST {STORE}/items:list", SCOPE, order="asc").body["data"]
+        summary = ("chat_summary", "user: I like tea.\nassistant: Noted.")
+        assert [(entry["kind"], entry["content"]) for entry in listed] == [("user_profile", "I like tea."), summary]
 
     def test_makes_only_what_the_definition_enables(self, project: ProjectClient) -> None:
         options = {"user_profile_enabled": False}
         project.ask("POST /memory_stores", {"name": "m", "definition": {**DEFINITION, "options": options}})
         self.begin(project, items="I like tea.")
-        assert project.ask("POST /memory_stores/m/items:list", SCOPE).body["data"] == []
+        assert project.ask(f"POST {STORE}/items:list", SCOPE).body["data"] == []
 
     def test_that_is_unknown_is_told(self, project: ProjectClient) -> None:
         assert project.ask("GET /memory_stores/m/updates/x").rule == "memory_not_found"
@@ -137,9 +133,7 @@ class TestAnUpdate:
 
 class TestASearch:
     def search(self, project: ProjectClient, **body: Any) -> Json:
-        answer = project.ask("POST /memory_stores/s:search_memories", {**SCOPE, **body})
-        assert answer.status == 200
-        found: Json = answer.body
+        found: Json = project.ask("POST /memory_stores/s:search_memories", {**SCOPE, **body}).body
         return found
 
     @pytest.fixture(autouse=True)
@@ -169,8 +163,7 @@ class TestASearch:
     def test_goes_on_from_the_one_before(self, project: ProjectClient) -> None:
         first = self.search(project, items="coffee")
         follow = self.search(project, items="What about the afternoon?", previous_search_id=first["search_id"])
-        assert "I like cappuccino in the afternoon." in contents(follow)
-        assert "I prefer dark roast coffee." in contents(follow)
+        assert {"I like cappuccino in the afternoon.", "I prefer dark roast coffee."} <= set(contents(follow))
 
     def test_without_a_question_finds_the_profile(self, project: ProjectClient) -> None:
         assert contents(self.search(project)) == ["I prefer dark roast coffee.", "I like cappuccino in the afternoon."]
@@ -181,16 +174,15 @@ class TestASearch:
 
     def test_finds_nothing_in_a_scope_that_was_deleted(self, project: ProjectClient) -> None:
         for deleted in (True, False):
-            answer = project.ask("POST /memory_stores/s:delete_scope", SCOPE).body
             said = {"object": "memory_store.scope.deleted", "name": "s", "scope": "user_1", "deleted": deleted}
-            assert answer == said
+            assert project.ask("POST /memory_stores/s:delete_scope", SCOPE).body == said
         assert self.search(project, items="coffee")["memories"] == []
         assert contents(self.search(project, items="coffee", scope="user_2")) == ["Likes coffee."]
 
 
 class TestAMemory:
     def test_is_made_read_changed_and_forgotten(self, project: ProjectClient) -> None:
-        made = project.ask("POST /memory_stores/m/items", {**SCOPE, "content": "Short.", "kind": "procedural"}).body
+        made = project.ask(f"POST {STORE}/items", {**SCOPE, "content": "Short.", "kind": "procedural"}).body
         path = f"/memory_stores/m/items/{made['memory_id']}"
         assert project.get(path) == made
         changed = project.ask(f"POST {path}", {"content": "Long."}).body
@@ -202,15 +194,17 @@ class TestAMemory:
 
     def test_is_listed_by_scope_and_kind(self, project: ProjectClient) -> None:
         for content, kind in (("a", "user_profile"), ("b", "chat_summary"), ("c", "user_profile")):
-            project.ask("POST /memory_stores/m/items", {**SCOPE, "content": content, "kind": kind})
-
-        def listed(scope: str = "user_1", **query: str) -> list[str]:
-            page = project.ask("POST /memory_stores/m/items:list", {"scope": scope}, **query).body
-            return [entry["content"] for entry in page["data"]]
-
-        assert (listed(), listed(kind="user_profile"), listed("other")) == (["c", "b", "a"], ["c", "a"], [])
-        first = project.ask("POST /memory_stores/m/items:list", SCOPE, limit="2").body
-        assert (first["has_more"], listed(after=first["last_id"])) == (True, ["a"])
+            project.ask(f"POST {STORE}/items", {**SCOPE, "content": content, "kind": kind})
+        first = project.ask(f"POST {STORE}/items:list", SCOPE, limit="2").body
+        assert first["has_more"]
+        for scope, query, expected in (
+            ("user_1", {}, ["c", "b", "a"]),
+            ("user_1", {"kind": "user_profile"}, ["c", "a"]),
+            ("user_1", {"after": first["last_id"]}, ["a"]),
+            ("other", {}, []),
+        ):
+            page = project.ask(f"POST {STORE}/items:list", {"scope": scope}, **query).body
+            assert [entry["content"] for entry in page["data"]] == expected
 
 
 @pytest.mark.parametrize(
@@ -220,7 +214,7 @@ class TestAMemory:
         ("POST /memory_stores", None, 'required: Required properties ["name"] are not present', "/"),
         ("POST /memory_stores", {"name": 5}, 'type: Value is "integer" but should be "string"', "/name"),
         ("POST /memory_stores/m:update_memories", {}, 'required: Required properties ["scope"] are not present', "/"),
-        ("POST /memory_stores/m/items", SCOPE, 'required: Required properties ["content"] are not present', "/"),
+        (f"POST {STORE}/items", SCOPE, 'required: Required properties ["content"] are not present', "/"),
     ],
 )
 def test_what_says_too_little_is_refused(project: ProjectClient, call: str, body: Any, said: str, param: str) -> None:
@@ -234,7 +228,7 @@ def test_odd_members_do_no_harm(project: ProjectClient, odd: Any) -> None:
     for action in ("update_memories", "search_memories"):
         body = {**SCOPE, "items": odd, "options": odd, "update_delay": odd, "previous_search_id": odd}
         assert project.ask(f"POST /memory_stores/m:{action}", body).status in (200, 202)
-    made = project.ask("POST /memory_stores/m/items", {**SCOPE, "content": "a", "kind": odd})
+    made = project.ask(f"POST {STORE}/items", {**SCOPE, "content": "a", "kind": odd})
     assert made.body["kind"] == (odd if isinstance(odd, str) else "user_profile")
     definition = {"kind": odd, "options": odd}
     assert project.ask("POST /memory_stores", {"name": "n", "definition": definition}).status == 200
@@ -249,6 +243,5 @@ def test_old_updates_and_searches_are_forgotten(project: ProjectClient, monkeypa
         project.ask("POST /memory_stores/m:update_memories", {**SCOPE, "items": f"fact {number}", "update_delay": 0})
         project.ask("POST /memory_stores/m:search_memories", {**SCOPE, "items": "fact"})
     store = project.mock.world.store.memory_stores["m"]
-    assert len(store.updates) <= 20
-    assert len(store.searches) <= 20
+    assert max(len(store.updates), len(store.searches)) <= 20
     assert len(store.items) == 50

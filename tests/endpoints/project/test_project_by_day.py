@@ -7,10 +7,8 @@ from typing import Any
 import pytest
 
 from tests.support.foundry import said
-from tests.support.project_client import ProjectClient
+from tests.support.project_client import HELPER, PREVIEW, ProjectClient
 
-PROMPT = {"definition": {"kind": "prompt", "model": "gpt-4o"}}
-REFERENCE = {"type": "agent_reference", "name": "helper"}
 TOOLS = [{"type": "web_search"}]
 
 
@@ -21,7 +19,7 @@ def members_of(error: Any) -> list[str]:
 @pytest.mark.parametrize(("day", "has_state"), [("2026-06-06", False), ("2026-07-01", True)])
 def test_an_agent_had_no_state_at_first(day: str, has_state: bool) -> None:
     project = ProjectClient(as_of=day)
-    project.ask("POST /agents/helper/versions", PROMPT)
+    project.define("helper")
     shown = project.get("/agents/helper")
     assert ("state" in shown, "protocol_configuration" in shown["agent_endpoint"]) == (has_state, has_state)
 
@@ -32,10 +30,7 @@ def test_an_agent_had_no_state_at_first(day: str, has_state: bool) -> None:
 )
 def test_an_agent_had_no_identity_at_first(day: str, has_identity: bool, has_guid: bool) -> None:
     project = ProjectClient(as_of=day)
-    first, second = (
-        project.ask("POST /agents/helper/versions", {"definition": {**PROMPT["definition"], "instructions": text}}).body
-        for text in ("One.", "Two.")
-    )
+    first, second = (project.define("helper", instructions=text) for text in ("One.", "Two."))
     assert ("instance_identity" in first, "agent_guid" in first) == (has_identity, has_guid)
     assert first.get("blueprint") == second.get("blueprint")
     assert first.get("agent_guid") == second.get("agent_guid")
@@ -84,25 +79,22 @@ class TestASkillBeforeItHadVersions:
         project = ProjectClient(as_of="2026-05-28")
         body = {"name": "sum", "description": "Adds.", "instructions": "Add."}
         assert project.ask("POST /skills", body).rule == "skill_without_version"
-        assert project.get("/skills") == {
-            "object": "list",
-            "data": [],
-            "first_id": None,
-            "last_id": None,
-            "has_more": False,
-        }
+        empty = {"object": "list", "data": [], "first_id": None, "last_id": None, "has_more": False}
+        assert project.get("/skills") == empty
 
-    def test_was_changed_by_what_it_says(self) -> None:
+    @pytest.fixture
+    def project(self) -> ProjectClient:
         project = ProjectClient(as_of="2026-04-17")
         project.ask("POST /skills/s/versions", {"inline_content": {"description": "One.", "instructions": "Do."}})
+        return project
+
+    def test_was_changed_by_what_it_says(self, project: ProjectClient) -> None:
         changed = project.ask("POST /skills/s", {"description": "Two.", "instructions": "Do it."})
         assert (changed.status, changed.body["description"]) == (200, "Two.")
         assert project.get("/skills/s")["description"] == "Two."
 
     @pytest.mark.parametrize("body", [{}, {"description": 5}, {"default_version": 5}, b"{", []])
-    def test_bad_input_is_no_crash(self, body: Any) -> None:
-        project = ProjectClient(as_of="2026-04-17")
-        project.ask("POST /skills/s/versions", {"inline_content": {"description": "One.", "instructions": "Do."}})
+    def test_bad_input_is_no_crash(self, project: ProjectClient, body: Any) -> None:
         assert project.ask("POST /skills/s", body).status in (200, 400)
 
 
@@ -116,9 +108,9 @@ class TestASkillBeforeItHadVersions:
 def test_tools_beside_an_agent(day: str, message: str, members: list[str]) -> None:
     """First only the details said what is wrong."""
     project = ProjectClient(as_of=day)
-    project.ask("POST /agents/helper/versions", PROMPT)
-    body = {"agent_reference": REFERENCE, "input": "hi", "tools": TOOLS}
-    answer = project.ask("POST /openai/responses", body, **{"api-version": "2025-11-15-preview"})
+    project.define("helper")
+    body = {"agent_reference": HELPER, "input": "hi", "tools": TOOLS}
+    answer = project.ask("POST /openai/responses", body, **PREVIEW)
     assert (answer.status, answer.body["error"]["message"]) == (400, message)
     assert members_of(answer.body)[: len(members)] == members
     (holder,) = (answer.body["error"][name] for name in answer.body["error"] if name.lower().startswith("additional"))
@@ -128,8 +120,8 @@ def test_tools_beside_an_agent(day: str, message: str, members: list[str]) -> No
 def test_a_workflow_showed_what_is_said_to_a_model() -> None:
     project = ProjectClient(as_of="2025-11-03")
     project.ask("POST /agents/flow/versions", {"definition": {"kind": "workflow", "workflow": "kind: workflow"}})
-    body = {"agent_reference": {**REFERENCE, "name": "flow"}, "input": "hi"}
-    shown = project.ask("POST /openai/responses", body, **{"api-version": "2025-11-15-preview"}).body
+    body = {"agent_reference": {**HELPER, "name": "flow"}, "input": "hi"}
+    shown = project.ask("POST /openai/responses", body, **PREVIEW).body
     assert shown["temperature"] is shown["top_p"] is shown["user"] is None
     assert (shown["tool_choice"], shown["structured_inputs"]) == ("auto", {})
     assert not {"completed_at", "background"} & shown.keys()

@@ -34,25 +34,17 @@ def upload(project: ProjectClient, *files: tuple[str, bytes], fields: bytes = b"
 class TestAVersion:
     def test_is_told_as_recorded(self, project: ProjectClient) -> None:
         made = make(project)
-        skill = made["skill_id"]
+        skill, told = made["skill_id"], [("description", "Helps."), ("created_at", made["created_at"])]
         assert list(made.items()) == [
-            ("id", f"{skill}:1"),
-            ("skill_id", skill),
-            ("name", "s"),
-            ("version", "1"),
-            ("description", "Helps."),
-            ("created_at", made["created_at"]),
+            *[("id", f"{skill}:1"), ("skill_id", skill), ("name", "s"), ("version", "1")],
+            *told,
             ("object", "skill.version"),
         ]
         assert project.get("/skills/s/versions/1") == made
         assert list(project.get("/skills/s").items()) == [
-            ("id", skill),
-            ("name", "s"),
-            ("description", "Helps."),
-            ("created_at", made["created_at"]),
-            ("default_version", "1"),
-            ("latest_version", "1"),
-            ("object", "skill"),
+            *[("id", skill), ("name", "s")],
+            *told,
+            *[("default_version", "1"), ("latest_version", "1"), ("object", "skill")],
         ]
 
     def test_becomes_the_default_when_it_is_said_so(self, project: ProjectClient) -> None:
@@ -70,9 +62,8 @@ class TestAVersion:
         assert answer.headers["content-type"] == "application/zip"
         assert "filename=s-v1.zip;" in answer.headers["content-disposition"]
         text = ZipFile(BytesIO(answer.body)).read("SKILL.md").decode()
-        assert text == (
-            "---\nname: s\ndescription: Helps.\nlicense: MIT\nmetadata:\n  revision: 1\n---\n\nHelp politely."
-        )
+        front = "---\nname: s\ndescription: Helps.\nlicense: MIT\nmetadata:\n  revision: 1\n---"
+        assert text == f"{front}\n\nHelp politely."
 
     def test_may_come_as_a_zip(self, project: ProjectClient) -> None:
         made = upload(project, ("s.zip", PACKAGE)).body
@@ -95,14 +86,9 @@ class TestAVersion:
 
     def test_can_be_forgotten(self, project: ProjectClient) -> None:
         first, second = make(project), make(project)
-        assert [entry["version"] for entry in project.get("/skills/s/versions")["data"]] == ["2", "1"]
-        assert project.ask("DELETE /skills/s/versions/1").body == {
-            "object": "skill.version.deleted",
-            "id": first["id"],
-            "name": "s",
-            "deleted": True,
-            "version": "1",
-        }
+        assert project.names("/skills/s/versions", "version") == ["2", "1"]
+        deleted = {"object": "skill.version.deleted", "id": first["id"], "name": "s", "deleted": True, "version": "1"}
+        assert project.ask("DELETE /skills/s/versions/1").body == deleted
         assert project.get("/skills/s")["default_version"] == second["version"]
         assert make(project)["version"] == "3"
 
@@ -158,13 +144,8 @@ def test_a_form_must_have_files(project: ProjectClient, part: bytes) -> None:
 def test_a_skill_was_imported_as_a_zip_until_may_2026() -> None:
     project = ProjectClient(as_of="2026-05-19")
     made = project.ask("POST /skills:import", PACKAGE, {"content-type": "application/zip"})
-    shown = {
-        "object": "skill",
-        "skill_id": made.body["skill_id"],
-        "has_blob": True,
-        "name": "status",
-        "description": "Writes a status.",
-    }
+    id, described = made.body["skill_id"], {"name": "status", "description": "Writes a status."}
+    shown = {"object": "skill", "skill_id": id, "has_blob": True, **described}
     assert (made.status, made.body) == (201, shown)
     assert project.get("/skills/status") == {**shown, "metadata": {}}
     package = project.ask("GET /skills/status:download")

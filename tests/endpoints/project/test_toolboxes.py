@@ -20,26 +20,17 @@ def make(project: ProjectClient, **members: Any) -> Any:
 class TestAToolbox:
     def test_is_told_as_recorded(self, project: ProjectClient) -> None:
         made = make(project, description="Specs.", skills=[{"name": "s", "version": "1", "type": "skill_reference"}])
-        id = made["id"].removesuffix(":1")
+        id, created_at = made["id"].removesuffix(":1"), made["created_at"]
         assert list(made.items()) == [
-            ("metadata", {}),
-            ("id", f"{id}:1"),
-            ("name", "box"),
-            ("version", "1"),
-            ("description", "Specs."),
-            ("created_at", made["created_at"]),
-            ("tools", [MCP]),
+            *[("metadata", {}), ("id", f"{id}:1"), ("name", "box"), ("version", "1"), ("description", "Specs.")],
+            *[("created_at", created_at), ("tools", [MCP])],
             ("skills", [{"type": "skill_reference", "name": "s", "version": "1"}]),
             ("object", "toolbox.version"),
         ]
         assert list(made["tools"][0]) == ["type", "server_label", "server_url"]
         assert list(project.get("/toolboxes/box").items()) == [
-            ("id", id),
-            ("name", "box"),
-            ("updated_at", made["created_at"]),
-            ("versions", {"latest": made}),
-            ("default_version", "1"),
-            ("object", "toolbox"),
+            *[("id", id), ("name", "box"), ("updated_at", created_at), ("versions", {"latest": made})],
+            *[("default_version", "1"), ("object", "toolbox")],
         ]
 
     def test_had_fewer_members_before(self) -> None:
@@ -51,7 +42,7 @@ class TestAToolbox:
         first, second = make(project), make(project)
         assert project.get("/toolboxes/box")["default_version"] == "1"
         assert project.ask("PATCH /toolboxes/box", {"default_version": "2"}).body["default_version"] == "2"
-        assert [entry["version"] for entry in project.get("/toolboxes/box/versions")["data"]] == ["2", "1"]
+        assert project.names("/toolboxes/box/versions", "version") == ["2", "1"]
         assert project.get("/toolboxes/box/versions/2") == second
         assert project.ask("DELETE /toolboxes/box/versions/2").status == 204
         assert project.get("/toolboxes/box")["default_version"] == first["version"]
@@ -60,7 +51,7 @@ class TestAToolbox:
         assert project.get("/toolboxes")["data"] == []
         make(project)
         project.mock.toolbox("other", tools=[MCP])
-        assert [entry["name"] for entry in project.get("/toolboxes")["data"]] == ["other", "box"]
+        assert project.names("/toolboxes") == ["other", "box"]
 
     def test_that_is_forgotten_is_told_as_recorded(self, project: ProjectClient) -> None:
         make(project)
@@ -86,10 +77,9 @@ class TestAToolbox:
         assert project.get("/toolboxes")["data"] == []
 
     def test_keeps_odd_members_without_harm(self, project: ProjectClient) -> None:
-        made = make(
-            project, tools=[5, None, {}, {"type": 7}], skills="x", metadata=5, description=[], policies={"a": 1}
-        )
-        assert (made["tools"], made["skills"], made["policies"]) == ([5, None, {}, {"type": 7}], [], {"a": 1})
+        odd = [5, None, {}, {"type": 7}]
+        made = make(project, tools=odd, skills="x", metadata=5, description=[], policies={"a": 1})
+        assert (made["tools"], made["skills"], made["policies"]) == (odd, [], {"a": 1})
         make(project, tools=[{"type": "mcp", "server_label": {}}], skills=[{"name": {}}, {"name": ["x"]}])
         listed = project.ask("POST /toolboxes/box/mcp", {"jsonrpc": "2.0", "id": 1, "method": "resources/list"})
         assert listed.body["result"] == {"resources": []}
@@ -99,19 +89,15 @@ class TestAToolbox:
 @pytest.mark.parametrize("connection", ["fabric", "/subscriptions/s/connections/fabric"])
 def test_a_server_of_fabric_iq_is_named_after_its_connection(project: ProjectClient, connection: str) -> None:
     tool = {"type": "fabric_iq_preview", "name": "iq", "project_connection_id": connection, "require_approval": "never"}
-    (stored,) = project.ask("POST /toolboxes/box/versions", {"tools": [tool]}).body["tools"]
+    (stored,) = make(project, tools=[tool])["tools"]
     assert list(stored.items()) == [
-        ("type", "fabric_iq_preview"),
-        ("project_connection_id", connection),
-        ("server_label", "fabric"),
-        ("require_approval", "never"),
-        ("name", "iq"),
+        *[("type", "fabric_iq_preview"), ("project_connection_id", connection), ("server_label", "fabric")],
+        *[("require_approval", "never"), ("name", "iq")],
     ]
-    (labelled,) = project.ask("POST /toolboxes/box/versions", {"tools": [{**tool, "server_label": "x"}]}).body["tools"]
-    assert labelled["server_label"] == "x"
+    assert make(project, tools=[{**tool, "server_label": "x"}])["tools"][0]["server_label"] == "x"
 
 
 def test_a_tool_of_work_iq_is_written_in_its_order(project: ProjectClient) -> None:
     tool = {"type": "work_iq_preview", "name": "iq", "description": "Works.", "project_connection_id": "work"}
-    (stored,) = project.ask("POST /toolboxes/box/versions", {"tools": [tool]}).body["tools"]
+    (stored,) = make(project, tools=[tool])["tools"]
     assert list(stored) == ["type", "project_connection_id", "name", "description"]
