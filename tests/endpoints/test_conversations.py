@@ -43,8 +43,8 @@ class TestAConversation:
             "metadata",
             "object_above_max_properties",
         )
-        assert client.send(f"POST {path}", {"metadata": {"k": "x" * 513}}).status == 400
-        assert client.send(f"POST {path}", {"metadata": "x"}).status == 400
+        for metadata in ({"k": "x" * 513}, "x"):
+            assert client.send(f"POST {path}", {"metadata": metadata}).status == 400
 
     def test_needs_metadata_to_be_changed(self, client: Client) -> None:
         said = error(client.send(f"POST /conversations/{start(client)}", {}))
@@ -72,11 +72,8 @@ class TestItsItems:
         assert page["has_more"]
         assert listed(client, id, after=page["last_id"], order="asc") == ["c", "d"]
         assert listed(client, id, before=page["last_id"], order="asc") == ["a"]
-        assert error(client.send(f"GET /conversations/{id}/items", after="msg_x"))[:3] == (
-            404,
-            "Item with id 'msg_x' not found.",
-            "after",
-        )
+        refused = error(client.send(f"GET /conversations/{id}/items", after="msg_x"))
+        assert refused[:3] == (404, "Item with id 'msg_x' not found.", "after")
 
     def test_can_be_read_one_by_one(self, client: Client) -> None:
         id = start(client, user("a"))
@@ -103,23 +100,15 @@ class TestItsItems:
         assert error(client.ask(conversation=id))[1] == "No tool output found for function call call_1."
         client.send(f"DELETE /conversations/{id}/items/{call['id']}")
         assert client.ask(conversation=id).status == 200
-        assert (
-            error(client.ask([OUTPUT], conversation=id))[1]
-            == "No tool call found for function call output with call_id call_1."
-        )
+        refused = error(client.ask([OUTPUT], conversation=id))
+        assert refused[1] == "No tool call found for function call output with call_id call_1."
 
-    def test_can_be_referred_to(self, client: Client) -> None:
-        id = start(client, user("a"))
-        item = client.send(f"GET /conversations/{id}/items").body["data"][0]["id"]
-        other = start(client, {"type": "item_reference", "id": item})
-        assert listed(client, other) == ["a"]
-        assert client.ask([{"type": "item_reference", "id": item}]).status == 200
-
-    def test_can_be_referred_to_no_more_when_they_are_deleted(self, client: Client) -> None:
+    def test_can_be_referred_to_until_they_are_deleted_everywhere(self, client: Client) -> None:
         id = start(client, user("a"))
         item = client.send(f"GET /conversations/{id}/items").body["data"][0]["id"]
         reference = {"type": "item_reference", "id": item}
         other = start(client, reference)
+        assert listed(client, other) == ["a"]
         client.send(f"DELETE /conversations/{id}/items/{item}")
         assert client.ask([reference], store=False).status == 200
         client.send(f"DELETE /conversations/{other}/items/{item}")
@@ -156,7 +145,7 @@ class TestItsItems:
             ),
             ([{**user("x"), "y": 1}], "Unknown parameter: 'items[0].y'.", "items[0].y", "unknown_parameter"),
             (
-                [{"role": "user", "content": [{"type": "input_image", "image_url": "data:image/png;base64,"}]}],
+                [user([{"type": "input_image", "image_url": "data:image/png;base64,"}])],
                 "Invalid 'items[0].content[0].image_url'. Expected a base64-encoded data URL with an image MIME type "
                 "(e.g. 'data:image/png;base64,aW1nIGJ5dGVzIGhlcmU='), but got empty base64-encoded bytes.",
                 "items[0].content[0].image_url",
@@ -189,13 +178,13 @@ class TestItsItems:
         refused = client.send("POST /conversations", {"items": [{"type": "item_reference", "id": "msg_x"}]})
         assert error(refused)[:3] == (404, "Item with id 'msg_x' not found.", "items")
 
-    @pytest.mark.parametrize("items", [[CALL], [OUTPUT], [user("a")] * 20, []])
-    def test_may_be_half_of_a_pair(self, client: Client, items: list[Any]) -> None:
+    @pytest.mark.parametrize(
+        "items",
+        [[CALL], [OUTPUT], [user("a")] * 20, [], [user([{"type": "input_image", "image_url": PNG}])]],
+        ids=["a call alone", "an output alone", "twenty", "none", "a picture"],
+    )
+    def test_may_be(self, client: Client, items: list[Any]) -> None:
         assert client.send(f"POST /conversations/{start(client)}/items", {"items": items}).status == 200
-
-    def test_may_hold_a_picture(self, client: Client) -> None:
-        picture = {"role": "user", "content": [{"type": "input_image", "image_url": PNG}]}
-        assert client.send("POST /conversations", {"items": [picture]}).status == 200
 
     @pytest.mark.parametrize("body", [None, {}, {"items": None}])
     def test_must_be_given_to_be_added(self, client: Client, body: Any) -> None:

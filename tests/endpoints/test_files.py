@@ -15,7 +15,7 @@ from harness.contract.check import check_answer
 from harness.core.errors import ConfigError
 from harness.core.exchange import Answer, ReceivedRequest
 from harness.server.mock_api import MockApi
-from tests.support.in_process import KEY, Client, error
+from tests.support.in_process import KEY, Client, error, post
 
 TEXT = b"Paris is the capital of France."
 
@@ -42,8 +42,7 @@ class TestUploads:
     def test_an_upload_is_answered_with_its_object(self, client):
         body = made(client)
         assert check_answer("FileObject", body) is None
-        assert body["id"].startswith("file-")
-        assert len(body["id"]) == 27
+        assert (body["id"][:5], len(body["id"])) == ("file-", 27)
         assert body == {
             "object": "file",
             "id": body["id"],
@@ -71,13 +70,11 @@ class TestUploads:
         assert client.send("GET /files").body["data"] == []
 
     def test_a_file_expires_when_it_was_told_to(self, client):
-        fields = {"expires_after[anchor]": "created_at", "expires_after[seconds]": "3600"}
-        body = made(client, **fields)
+        body = made(client, **{"expires_after[anchor]": "created_at", "expires_after[seconds]": "3600"})
         assert body["expires_at"] == body["created_at"] + 3600
-        client.mock.skip(3599)
-        assert client.send(f"GET /files/{body['id']}").status == 200
-        client.mock.skip(1)
-        assert client.send(f"GET /files/{body['id']}").status == 404
+        for seconds, status in ((3599, 200), (1, 404)):
+            client.mock.skip(seconds)
+            assert client.send(f"GET /files/{body['id']}").status == status
         assert client.send("GET /files").body["data"] == []
 
     def test_a_file_for_a_batch_expires_after_thirty_days(self, client):
@@ -146,13 +143,8 @@ class TestInput:
 
     def test_a_file_of_another_key_is_not_there(self, client):
         id = made(client)["id"]
-        body = orjson.dumps({"model": "gpt-4.1", "input": asking(id)})
         client.api.open("sk-other").file("own.txt", "x")
-        answer = client.api.handle(
-            ReceivedRequest("POST", "/v1/responses", {"authorization": "Bearer sk-other"}, raw=body)
-        )
-        assert answer.status == 404
-        assert Client().send(f"GET /files/{id}").status == 404
+        assert post(client.api, {"model": "gpt-4.1", "input": asking(id)}, key="sk-other").status == 404
 
     def test_a_test_can_upload_without_a_request(self, client):
         id = client.mock.file("a.pdf", "%PDF-1.4")
@@ -170,8 +162,8 @@ class TestInput:
         made(client)
         call = {"type": "function_call", "call_id": "c", "name": "f", "arguments": "{}"}
         part = {"type": "input_image", "file_id": "file-x"}
-        told = client.ask([call, {"type": "function_call_output", "call_id": "c", "output": [part]}])
-        assert told.status == 404
+        output = {"type": "function_call_output", "call_id": "c", "output": [part]}
+        assert client.ask([call, output]).status == 404
 
     def test_what_a_key_without_files_names_is_let_be(self, client):
         assert client.ask(asking("file-elsewhere")).status == 200
@@ -194,12 +186,9 @@ def test_every_address_of_files_is_known() -> None:
     assert MockApi().handle(ReceivedRequest("PUT", "/v1/files/file-1", {"authorization": "Bearer sk-x"})).status == 405
 
 
-def test_a_vector_store_with_what_it_has_not_is_the_testers_fault(client) -> None:
+def test_a_vector_store_of_what_is_not_there_is_the_testers_fault(client) -> None:
     with pytest.raises(ConfigError, match="vector_store\\(nam=…\\): it has name, description"):
         client.mock.vector_store(nam="Docs")
-
-
-def test_a_vector_store_of_a_file_that_is_not_there_is_the_testers_fault(client) -> None:
     with pytest.raises(ConfigError, match="this key has no file of this id"):
         client.mock.vector_store("file-x")
 

@@ -38,7 +38,7 @@ class TestAMessage:
         assert made["attachments"] == files
         desk.mock.when(input="Look").script(message("seen"))
         run = desk.settled(desk.run(made["thread_id"]).body)
-        assert text(desk.messages(run["thread_id"])[0])["value"] == "seen"
+        assert desk.last_text(run) == "seen"
 
     def test_is_answered_with_file_ids_when_its_metadata_is_set(self, desk: Desk) -> None:
         thread = desk.thread("hi")

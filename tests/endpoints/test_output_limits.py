@@ -7,12 +7,19 @@ from typing import Any
 from harness.core.exchange import Answer
 from harness.ending import failed, incomplete
 from harness.items import mcp_call, message, output_text, reasoning, refusal, url_citation
-from tests.support.in_process import Client
+from tests.support.in_process import Client, types
 from tests.support.tools import mcp_tool
+
+WINDOW_EXCEEDED = ["created", "in_progress", "error", "failed"]
+MORE = "more " * 8_193
 
 
 def cut(client: Client, limit: int = 16, **more: Any) -> Answer:
     return client.ask(max_output_tokens=limit, **more)
+
+
+def text_deltas(answer: Answer) -> list[str]:
+    return [event["delta"] for event in answer.events or () if event["type"].endswith("text.delta")]
 
 
 WORDS = " ".join(f"w{number}" for number in range(20))
@@ -27,9 +34,8 @@ class TestMaxOutputTokens:
         assert said["output"][0]["status"] == "incomplete"
         assert said["output"][0]["content"][0]["text"] == SIXTEEN
         assert said["usage"]["output_tokens"] == 16
-        stream = list(cut(client, stream=True).events or ())
-        assert "".join(event["delta"] for event in stream if event["type"].endswith("text.delta")) == SIXTEEN
-        assert stream[-1]["type"] == "response.incomplete"
+        stream = cut(client, stream=True)
+        assert ("".join(text_deltas(stream)), types(stream)[-1]) == (SIXTEEN, "incomplete")
 
     def test_cuts_no_text_that_might_have_fitted(self, client: Client) -> None:
         client.mock.script(message("extraordinarily " * 16))
@@ -38,10 +44,7 @@ class TestMaxOutputTokens:
 
     def test_keeps_the_exact_deltas(self, client: Client) -> None:
         client.mock.script(message([f"{word} " for word in WORDS.split()]))
-        deltas = [
-            event["delta"] for event in cut(client, stream=True).events or () if event["type"].endswith("text.delta")
-        ]
-        assert deltas == [*[f"{word} " for word in SIXTEEN.split()[:-1]], "w15"]
+        assert text_deltas(cut(client, stream=True)) == [*[f"{word} " for word in SIXTEEN.split()[:-1]], "w15"]
 
     def test_counts_the_words_of_all_messages_and_nothing_else(self, client: Client) -> None:
         called = mcp_call("docs", "ask", output=WORDS)
@@ -79,22 +82,13 @@ class TestMaxOutputTokens:
 class TestAnInputThatExceedsTheWindow:
     def test_fails_in_its_stream_and_takes_no_turn(self, client: Client) -> None:
         client.mock.script(message("Next."))
-        answer = client.ask(model="gpt-4", input="more " * 8_193, stream=True)
-        events = list(answer.events or ())
-        assert answer.status == 200
-        kinds = ["response.created", "response.in_progress", "error", "response.failed"]
-        assert [event["type"] for event in events] == kinds
-        assert events[-1]["response"]["error"]["code"] == "context_length_exceeded"
+        answer = client.ask(model="gpt-4", input=MORE, stream=True)
+        assert (answer.status, types(answer)) == (200, WINDOW_EXCEEDED)
+        assert answer.events[-1]["response"]["error"]["code"] == "context_length_exceeded"
         assert client.ask(model="gpt-4", input="hi").body["output"][0]["content"][0]["text"] == "Next."
 
     def test_can_be_scripted_for_any_model(self, client: Client) -> None:
-        for _ in range(2):
-            client.mock.script(failed("context_length_exceeded"))
-        events = list(client.ask(model="my-model", input="hi", stream=True).events or ())
-        kinds = ["response.created", "response.in_progress", "error", "response.failed"]
-        assert [event["type"] for event in events] == kinds
-        refused = client.ask(model="my-model", input="hi")
-        assert (refused.status, refused.body) == (400, client.ask(model="gpt-4", input="more " * 8_193).body)
-
-    def test_is_refused_without_a_stream(self, client: Client) -> None:
-        assert client.ask(model="gpt-4", input="more " * 8_193).status == 400
+        client.mock.script(failed("context_length_exceeded"), failed("context_length_exceeded"))
+        assert types(client.ask(model="my-model", stream=True)) == WINDOW_EXCEEDED
+        scripted, unscripted = client.ask(model="my-model"), client.ask(model="gpt-4", input=MORE)
+        assert (scripted.status, unscripted.status, scripted.body) == (400, 400, unscripted.body)

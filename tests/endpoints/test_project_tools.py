@@ -22,6 +22,8 @@ from harness.server.mock_api import MockApi
 from harness.unscripted.default_model import small_talk
 from harness.world.scripting.document import parse_document
 
+SERVER: Json = {"type": "mcp", "server_label": "crm", "server_url": "https://example.org"}
+CRM: Json = {"type": "mcp", "server_label": "crm", "project_connection_id": "crm"}
 BING: Json = {"type": "bing_grounding", "bing_grounding": {"search_configurations": []}}
 HELPER: Json = {"type": "agent_reference", "name": "helper"}
 OPENAI, AZURE, PROJECT = "/v1", "/openai/v1", "/api/projects/p/openai/v1"
@@ -61,9 +63,8 @@ class TestTaken:
         assert Client(OPENAI).create(tools=tools).rule == "invalid_value"
 
     def test_a_server_is_found_by_its_connection(self, project):
-        server = {"type": "mcp", "server_label": "crm", "project_connection_id": "crm"}
-        assert project.create(tools=[server]).status == 200
-        refused = Client(AZURE).create(tools=[server])
+        assert project.create(tools=[CRM]).status == 200
+        refused = Client(AZURE).create(tools=[CRM])
         assert refused.body["error"]["message"] == "Unknown parameter: 'tools[0].project_connection_id'."
 
     def test_code_needs_no_container(self, project):
@@ -88,11 +89,10 @@ class TestTaken:
         assert refused.body["error"]["message"] == "Tool choice 'openapi' not found in 'tools' parameter."
 
     def test_an_unknown_type_is_refused_in_the_words_of_openai(self, project):
-        words = [
-            client.create(tools=[{"type": "nonsense"}]).body["error"]["message"] for client in (project, Client(AZURE))
-        ]
-        assert words[0] == words[1]
-        assert "bing_grounding" not in words[0]
+        refusals = [client.create(tools=[{"type": "nonsense"}]) for client in (project, Client(AZURE))]
+        ours, openais = (refused.body["error"]["message"] for refused in refusals)
+        assert ours == openais
+        assert "bing_grounding" not in ours
 
     @pytest.mark.parametrize("odd", [{"type": {}}, {"type": "nonsense"}, [], 7, None])
     def test_an_error_names_the_place(self, project, odd):
@@ -155,12 +155,11 @@ class TestScripted:
 
     def test_a_request_for_consent_comes_instead_of_a_call(self, project):
         project.mock.script([oauth_consent_request("https://consent.example.org", "crm")])
-        server = {"type": "mcp", "server_label": "crm", "project_connection_id": "crm"}
-        assert types_of(project.create(tools=[server], tool_choice="required")) == ["oauth_consent_request"]
+        assert types_of(project.create(tools=[CRM], tool_choice="required")) == ["oauth_consent_request"]
 
     def test_a_request_for_consent_names_a_server_of_the_request(self, project):
         project.mock.script([oauth_consent_request("https://consent.example.org", "erp")])
-        answer = project.create(tools=[{"type": "mcp", "server_label": "crm", "project_connection_id": "crm"}])
+        answer = project.create(tools=[CRM])
         assert "declares no MCP server of that label" in answer.body["error"]["message"]
 
 
@@ -284,37 +283,30 @@ class TestMemories:
 class TestSecretsOfServers:
     """Headers of an MCP server in the definition of an agent."""
 
-    @staticmethod
-    def make(name: str, as_of: str | None = None) -> Answer:
-        server = {"type": "mcp", "server_label": "crm", "server_url": "https://example.org", "headers": {name: "x"}}
+    def make(self, headers: Any, *tools: Any, as_of: str | None = None) -> Answer:
         api = MockApi(as_of=as_of) if as_of else MockApi()
-        body = {"definition": {"kind": "prompt", "model": "mine", "tools": [server]}}
+        tools = ({**SERVER, "headers": headers}, *tools)
+        body = {"definition": {"kind": "prompt", "model": "mine", "tools": tools}}
         return Client("/api/projects/p", api).send(body, "/agents/helper/versions", **{"api-version": "v1"})
 
     @pytest.mark.parametrize("name", ["Authorization", "authorization", "X-MCP-API-Key", "x-secret", "X-Token"])
     def test_a_name_tells_a_secret(self, name):
-        answer = self.make(name)
+        answer = self.make({name: "x"})
         assert (answer.status, answer.rule) == (400, "agent_mcp_headers")
         assert answer.body["error"]["code"] == "invalid_payload"
         assert answer.body["error"]["additionalInfo"]["request_id"] == answer.headers["x-request-id"]
 
     @pytest.mark.parametrize("name", ["X-Zscaler-Client-ID", "X-Tokens", "Accept", ""])
     def test_other_names_tell_none(self, name):
-        assert self.make(name).status == 200
+        assert self.make({name: "x"}).status == 200
 
     def test_the_ends_of_names_are_looked_at_since_april(self):
-        assert self.make("X-Token", "2026-04-20").status == 200
-        assert self.make("Authorization", "2026-04-20").status == 400
+        assert self.make({"X-Token": "x"}, as_of="2026-04-20").status == 200
+        assert self.make({"Authorization": "x"}, as_of="2026-04-20").status == 400
 
     @pytest.mark.parametrize("headers", [7, [], ["Authorization"], {"Authorization": None}, None])
     def test_odd_headers_break_nothing(self, headers):
-        server = {"type": "mcp", "headers": headers}
-        body = {"definition": {"kind": "prompt", "model": "mine", "tools": [server, 7, None]}}
-        assert Client("/api/projects/p").send(body, "/agents/helper/versions", **{"api-version": "v1"}).status in (
-            200,
-            400,
-        )
+        assert self.make(headers, 7, None).status in (200, 400)
 
     def test_a_request_with_a_model_may_have_them(self, project):
-        server = {"type": "mcp", "server_label": "crm", "server_url": "https://example.org", "headers": {"X-Key": "x"}}
-        assert project.create(tools=[server]).status == 200
+        assert project.create(tools=[{**SERVER, "headers": {"X-Key": "x"}}]).status == 200

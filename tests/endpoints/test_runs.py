@@ -7,11 +7,11 @@ from typing import Any
 import pytest
 
 from harness.core.errors import ConfigError, ScriptError
+from harness.core.exchange import Answer, Json
 from harness.ending import completed, failed, incomplete
 from harness.items import function_call, mcp_approval_request, mcp_call, mcp_list_tools, message, web_search_call
 from tests.support.threads import END, FUNCTION, SAID, START, STEP, Desk, data, names, path, text
 
-AZURE = {"api-version": "v1"}
 ON_FOUNDRY = completed(off_schema=True)
 """The desk speaks with OpenAI, whose assistants declare no MCP servers."""
 
@@ -46,11 +46,9 @@ class TestAFunctionCall:
             },
         }
         (step,) = desk.steps(run)
-        calls = step["step_details"]["tool_calls"]
-        assert (step["status"], calls[0]["function"]) == (
-            "in_progress",
-            {"name": "f", "arguments": '{"a":1}', "output": None},
-        )
+        call, _ = step["step_details"]["tool_calls"]
+        assert step["status"] == "in_progress"
+        assert call["function"] == {"name": "f", "arguments": '{"a":1}', "output": None}
 
     def test_goes_on_in_a_stream_when_it_is_answered(self, desk: Desk) -> None:
         run = desk.stream(*self.CALLS)[-2]["data"]
@@ -71,7 +69,7 @@ class TestAFunctionCall:
         queued = desk.submit(run, {call["id"]: "ok"}).body
         assert (queued["status"], queued["required_action"]) == ("queued", None)
         assert desk.settled(queued)["status"] == "completed"
-        assert text(desk.messages(run["thread_id"])[0])["value"] == "done"
+        assert desk.last_text(run) == "done"
 
     def test_is_what_the_next_turn_is_asked_with(self, desk: Desk) -> None:
         seen = []
@@ -133,7 +131,7 @@ class TestPolling:
     def test_can_be_named_by_routes(self, desk: Desk) -> None:
         desk.mock.when(agent="ann", tools="f", instructions="brief").script(message("routed"))
         run = desk.settled(desk.run(desk.thread("hi")).body)
-        assert text(desk.messages(run["thread_id"])[0])["value"] == "routed"
+        assert desk.last_text(run) == "routed"
 
     @pytest.mark.parametrize(
         ("choice", "said"), [({"type": "function", "function": {"name": "f"}}, "function_call"), ("auto", "message")]
@@ -183,18 +181,10 @@ class TestAnEnd:
 
     def test_may_be_incomplete(self, desk: Desk) -> None:
         events = desk.stream(message("Once upon"), incomplete())
-        assert names(events)[-4:] == [
-            "thread.message.incomplete",
-            "thread.run.step.completed",
-            "thread.run.completed",
-            "done",
-        ]
+        assert names(events)[-4:] == ["thread.message.incomplete", *END[1:]]
         (left,) = data(events, "thread.message.incomplete")
-        assert (left["status"], left["incomplete_details"], left["completed_at"]) == (
-            "incomplete",
-            {"reason": "max_tokens"},
-            None,
-        )
+        assert (left["status"], left["completed_at"]) == ("incomplete", None)
+        assert left["incomplete_details"] == {"reason": "max_tokens"}
         run = events[-2]["data"]
         assert (run["status"], run["incomplete_details"]) == ("incomplete", {"reason": "max_completion_tokens"})
 
@@ -205,6 +195,11 @@ class TestAnEnd:
         assert (events[-2]["event"], run["status"]) == ("thread.run.failed", "failed")
         assert run["last_error"] == {"code": "rate_limit_exceeded", "message": "Slow down."}
         assert [step["status"] for step in desk.steps(run)] == ["failed"] * len(turn)
+
+
+def approve(desk: Desk, run: Json, call: Json, **more: Any) -> Answer:
+    given = {"tool_approvals": [{"tool_call_id": call["id"], "approve": True}], **more}
+    return desk.send(f"POST /api/projects/p{path(run)}/submit_tool_outputs", given, **{"api-version": "v1"})
 
 
 class TestOnFoundry:
@@ -224,8 +219,7 @@ class TestOnFoundry:
         (call,) = run["required_action"]["submit_tool_approval"]["tool_calls"]
         assert (call["type"], call["name"], call["arguments"], "output" in call) == ("mcp", "f", '{"a":1}', False)
         desk.mock.script([mcp_call("s", "f", {"a": 1}, output="ok"), message("done"), ON_FOUNDRY])
-        given = {"tool_approvals": [{"tool_call_id": call["id"], "approve": True}], "stream": True}
-        told = list(desk.send(f"POST /api/projects/p{path(run)}/submit_tool_outputs", given, **AZURE).events or ())
+        told = list(approve(desk, run, call, stream=True).events or ())
         assert names(told)[:3] == ["thread.run.step.completed", "thread.run.queued", "thread.run.in_progress"]
         assert told[0]["data"]["step_details"]["tool_calls"][0]["output"] is None
         assert told[-2]["data"]["status"] == "completed"
@@ -235,8 +229,7 @@ class TestOnFoundry:
         (call,) = run["required_action"]["submit_tool_approval"]["tool_calls"]
         seen: list[Any] = []
         desk.mock.script(lambda request: [seen.append(request.body["input"][-1]) or message("done"), ON_FOUNDRY])
-        given = {"tool_approvals": [{"tool_call_id": call["id"], "approve": True}]}
-        desk.send(f"POST /api/projects/p{path(run)}/submit_tool_outputs", given, **AZURE)
+        approve(desk, run, call)
         assert [(entry["type"], entry["server_label"], entry["name"]) for entry in seen] == [("mcp_call", "s", "f")]
 
     def test_leave_is_given_there_alone(self, desk: Desk) -> None:

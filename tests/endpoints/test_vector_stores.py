@@ -30,15 +30,9 @@ ELSEWHERE = "not found in organization org-harness, project proj_harness."
 class TestLife:
     def test_an_empty_store_is_completed_at_once(self, client):
         body = client.send("POST /vector_stores", {"name": "Docs", "metadata": {"a": "b"}}).body
-        assert body["id"].startswith("vs_")
-        assert len(body["id"]) == 35
-        assert {name: body[name] for name in ("object", "name", "status", "usage_bytes", "metadata")} == {
-            "object": "vector_store",
-            "name": "Docs",
-            "status": "completed",
-            "usage_bytes": 0,
-            "metadata": {"a": "b"},
-        }
+        assert (body["id"][:3], len(body["id"])) == ("vs_", 35)
+        told = {"object": "vector_store", "name": "Docs", "status": "completed", "usage_bytes": 0}
+        assert {**told, "metadata": {"a": "b"}}.items() <= body.items()
         assert client.send(f"GET /vector_stores/{body['id']}").body == body
 
     def test_files_are_in_progress_until_the_store_is_read_again(self, client, files):
@@ -131,9 +125,8 @@ class TestFiles:
 
     def test_attributes_are_replaced(self, client, store, files):
         path = f"/vector_stores/{store}/files/{files[0]}"
-        assert client.send(f"POST {path}", {"attributes": {"a": 1}}).body["attributes"] == {"a": 1}
-        assert client.send(f"POST {path}", {"attributes": {"b": True}}).body["attributes"] == {"b": True}
-        assert client.send(f"POST {path}", {"attributes": None}).body["attributes"] == {}
+        for given, kept in (({"a": 1}, {"a": 1}), ({"b": True}, {"b": True}), (None, {})):
+            assert client.send(f"POST {path}", {"attributes": given}).body["attributes"] == kept
         assert error(client.send(f"POST {path}", {}))[1] == "Missing required parameter: 'attributes'."
 
     def test_the_text_is_read_back_in_chunks(self, client, store, files):
@@ -168,9 +161,11 @@ class TestFiles:
 
 
 class TestBatches:
-    def test_a_batch_is_done_when_it_is_read_again(self, client, files):
-        store = client.mock.vector_store()
-        path = f"/vector_stores/{store}/file_batches"
+    @pytest.fixture
+    def path(self, client) -> str:
+        return f"/vector_stores/{client.mock.vector_store()}/file_batches"
+
+    def test_a_batch_is_done_when_it_is_read_again(self, client, path, files):
         body = client.send(f"POST {path}", {"file_ids": files, "attributes": {"a": 1}}).body
         assert body["id"].startswith("vsfb_")
         assert (body["status"], counts(body)) == ("in_progress", (2, 0, 0, 2))
@@ -179,30 +174,23 @@ class TestBatches:
         listed = client.send(f"GET {path}/{body['id']}/files", order="asc").body["data"]
         assert [(entry["id"], entry["attributes"]) for entry in listed] == [(id, {"a": 1}) for id in files]
 
-    def test_files_of_a_batch_may_have_attributes_of_their_own(self, client, files):
-        store = client.mock.vector_store()
+    def test_files_of_a_batch_may_have_attributes_of_their_own(self, client, path, files):
         asked = {"files": [{"file_id": files[0], "attributes": {"a": 1}}, {"file_id": files[1]}]}
-        client.send(f"POST /vector_stores/{store}/file_batches", asked)
-        listed = client.send(f"GET /vector_stores/{store}/files", order="asc").body["data"]
+        client.send(f"POST {path}", asked)
+        listed = client.send(f"GET {path.replace('file_batches', 'files')}", order="asc").body["data"]
         assert [entry["attributes"] for entry in listed] == [{"a": 1}, {}]
 
-    def test_a_batch_that_is_cancelled_at_once_takes_in_nothing(self, client, files):
-        store = client.mock.vector_store()
-        path = f"/vector_stores/{store}/file_batches"
+    def test_a_batch_that_is_cancelled_at_once_takes_in_nothing(self, client, path, files):
         id = client.send(f"POST {path}", {"file_ids": files}).body["id"]
         body = client.send(f"POST {path}/{id}/cancel").body
         assert (body["status"], counts(body)) == ("cancelled", (0, 0, 2, 2))
 
-    def test_a_batch_that_has_ended_stays_as_it_is(self, client, files):
-        store = client.mock.vector_store()
-        path = f"/vector_stores/{store}/file_batches"
+    def test_a_batch_that_has_ended_stays_as_it_is(self, client, path, files):
         id = client.send(f"POST {path}", {"file_ids": files}).body["id"]
         done = client.send(f"GET {path}/{id}").body
         assert client.send(f"POST {path}/{id}/cancel").body == done
 
-    def test_a_file_that_left_the_store_is_no_longer_counted(self, client, files):
-        store = client.mock.vector_store()
-        path = f"/vector_stores/{store}/file_batches"
+    def test_a_file_that_left_the_store_is_no_longer_counted(self, client, path, files):
         id = client.send(f"POST {path}", {"file_ids": files}).body["id"]
         client.send(f"DELETE /files/{files[0]}")
         assert counts(client.send(f"POST {path}/{id}/cancel").body) == (0, 0, 1, 1)

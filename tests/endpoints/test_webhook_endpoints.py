@@ -26,7 +26,7 @@ class Shop:
 
     def __init__(self, client: OpenAI, url: str = PUBLIC) -> None:
         self.client = client
-        self.endpoint = client.webhooks.create(name="jobs", url=url, event_types=["response.completed"])
+        self.endpoint = client.webhooks.create(name="jobs", url=url, event_types=ENDED)
         self.told: list[str] = []
         self.app = Flask("shop")
         self.app.add_url_rule("/openai/hook", view_func=self.hook, methods=["POST"])
@@ -94,10 +94,8 @@ def test_a_public_url_is_led_to_the_app_of_the_test(mock, sdk):
     assert hook.secret == shop.endpoint.signing_secret
     id = run_job(mock, sdk)
     assert shop.told == [id]
-    assert [(made.url, made.signature, made.status) for made in mock.deliveries] == [
-        (PUBLIC, "wrong", 400),
-        (PUBLIC, "valid", 204),
-    ]
+    told = [(made.url, made.signature, made.status) for made in mock.deliveries]
+    assert told == [(PUBLIC, "wrong", 400), (PUBLIC, "valid", 204)]
 
 
 def test_a_rotated_secret_signs_and_the_old_one_for_a_day_if_it_is_kept(mock, sdk):
@@ -115,7 +113,7 @@ def test_a_rotated_secret_signs_and_the_old_one_for_a_day_if_it_is_kept(mock, sd
 
 @pytest.mark.harness(webhooks=["webhook-never-taken"])
 def test_no_other_machine_is_asked(mock, sdk):
-    sdk.webhooks.create(name="jobs", url=PUBLIC, event_types=["response.completed"])
+    sdk.webhooks.create(name="jobs", url=PUBLIC, event_types=ENDED)
     run_job(mock, sdk)
     (delivery,) = mock.deliveries
     assert delivery.status is None

@@ -49,9 +49,9 @@ class Client:
         return self.send("POST /responses", {"model": "gpt-4.1", "input": input, **tools, **members})
 
 
-def user(text: str) -> dict[str, Any]:
+def user(content: Any) -> dict[str, Any]:
     """Return a message of a user."""
-    return {"role": "user", "content": text}
+    return {"role": "user", "content": content}
 
 
 def error(answer: Answer) -> tuple[Any, ...]:

@@ -72,6 +72,10 @@ class Desk:
     def messages(self, thread: str, **query: Any) -> list[Json]:
         return list(self.send(f"GET /threads/{thread}/messages", **query).body["data"])
 
+    def last_text(self, run: Json) -> str:
+        """Return what was said last in the thread of a run."""
+        return str(text(self.messages(run["thread_id"])[0])["value"])
+
     def steps(self, run: Json, **query: Any) -> list[Json]:
         return list(self.send(f"GET {path(run)}/steps", **query).body["data"])
 

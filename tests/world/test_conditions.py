@@ -9,10 +9,10 @@ import pytest
 
 from harness.core.exchange import Request
 from harness.world.conditions import condition_value, is_match
+from tests.support.in_process import user
+from tests.support.tools import functions, mcp_tool
 
-HI = {"role": "user", "content": "hi"}
-
-
+HI, DEVELOPER, SYSTEM = user("hi"), {"role": "developer", "content": "B"}, {"role": "system", "content": "C"}
 ANSWERED = {"type": "function_call_output", "call_id": "call_1", "output": "rain"}
 
 
@@ -21,32 +21,21 @@ class TestACondition:
         ("what", "body", "heard"),
         [
             ("instructions", {"instructions": "Be brief."}, "Be brief."),
-            (
-                "instructions",
-                {
-                    "instructions": "A",
-                    "input": [{"role": "developer", "content": "B"}, {"role": "system", "content": "C"}],
-                },
-                "A\nB\nC",
-            ),
+            ("instructions", {"instructions": "A", "input": [DEVELOPER, SYSTEM]}, "A\nB\nC"),
             ("instructions", {}, ""),
             ("input", {"input": "hello"}, "hello"),
-            ("input", {"input": [{"role": "user", "content": "a"}, {"role": "user", "content": "b"}]}, "b"),
-            (
-                "input",
-                {"input": [{"role": "user", "content": [{"type": "input_text", "text": t} for t in "ab"]}]},
-                "a\nb",
-            ),
+            ("input", {"input": [user("a"), user("b")]}, "b"),
+            ("input", {"input": [user([{"type": "input_text", "text": t} for t in "ab"])]}, "a\nb"),
             ("input", {"input": [{"type": "function_call_output", "output": "18 C"}]}, "18 C"),
-            ("input", {"input": [{"role": "user", "content": "a"}, {"type": "item_reference", "id": "x"}]}, "a"),
-            ("input", {"input": [{"role": "user", "content": [{"type": "input_image", "image_url": "x"}]}]}, ""),
+            ("input", {"input": [user("a"), {"type": "item_reference", "id": "x"}]}, "a"),
+            ("input", {"input": [user([{"type": "input_image", "image_url": "x"}])]}, ""),
             ("input", {}, ""),
             ("model", {"model": "gpt-5"}, "gpt-5"),
             ("model", {}, ""),
             ("agent", {"agent_reference": {"name": "ops"}}, "ops"),
             ("user", {"input": "hi"}, "hi"),
             ("user", {"input": [HI, ANSWERED]}, "hi"),
-            ("user", {"input": [HI, {"role": "user", "content": [{"type": "input_image"}]}]}, "hi"),
+            ("user", {"input": [HI, user([{"type": "input_image"}])]}, "hi"),
             ("user", {"input": [ANSWERED]}, ""),
             ("call_id", {"input": [HI, ANSWERED, {**ANSWERED, "call_id": "call_2"}]}, "call_1\ncall_2"),
             ("call_id", {"input": [ANSWERED]}, "call_1"),
@@ -55,17 +44,7 @@ class TestACondition:
             ("agent", {"agent": {"name": "ops"}}, "ops"),
             ("agent", {"metadata": {"agent": "ops"}}, "ops"),
             ("agent", {"metadata": None}, ""),
-            (
-                "tools",
-                {
-                    "tools": [
-                        {"type": "function", "name": "f"},
-                        {"type": "mcp", "server_label": "s"},
-                        {"type": "web_search"},
-                    ]
-                },
-                ["f", "s", "web_search"],
-            ),
+            ("tools", {"tools": [*functions("f"), mcp_tool("s"), {"type": "web_search"}]}, ["f", "s", "web_search"]),
             ("tools", {"tools": None}, []),
         ],
     )
@@ -73,13 +52,8 @@ class TestACondition:
         assert condition_value(Request("POST", "/responses", body=body), what) == heard
 
     def test_sees_nothing_in_a_request_without_an_object(self) -> None:
-        request = Request("GET", "/responses/resp_1")
-        assert [condition_value(request, name) for name in ("instructions", "tools", "input", "agent")] == [
-            "",
-            [],
-            "",
-            "",
-        ]
+        request, names = Request("GET", "/responses/resp_1"), ("instructions", "tools", "input", "agent")
+        assert [condition_value(request, name) for name in names] == ["", [], "", ""]
 
     @pytest.mark.parametrize(
         ("name", "wanted", "actual", "met"),
@@ -96,13 +70,9 @@ class TestACondition:
             ("tools", ["f", "g"], ["g", "f", "h"], True),
             ("tools", ["f", "x"], ["f"], False),
             ("tools", lambda names: not names, [], True),
+            ("tools", re.compile("^get_"), ["web_search", "get_weather"], True),
+            ("tools", re.compile("^set_"), ["web_search", "get_weather"], False),
         ],
     )
     def test_is_met_by_kind(self, name: str, wanted: Any, actual: Any, met: bool) -> None:
         assert is_match(name, wanted, actual) is met
-
-
-class TestATool:
-    @pytest.mark.parametrize(("pattern", "met"), [("^get_", True), ("^set_", False)])
-    def test_is_found_by_a_pattern(self, pattern: str, met: bool) -> None:
-        assert is_match("tools", re.compile(pattern), ["web_search", "get_weather"]) is met

@@ -13,7 +13,8 @@ from harness.core.exchange import ReceivedRequest
 from harness.items import function_call, message
 from harness.server.mock_api import MockApi
 from harness.world.world import World
-from tests.support.in_process import KEY, post
+from tests.support.in_process import KEY, post, user
+from tests.support.tools import functions
 
 HEADERS = {"authorization": f"Bearer {KEY}", "content-type": "application/json"}
 FORM = b"""--b\r
@@ -26,7 +27,6 @@ content-disposition: form-data; name="file"; filename="a.txt"\r
 Paris\r
 --b--\r
 """
-WEATHER = {"type": "function", "name": "weather", "parameters": {"type": "object", "properties": {}}, "strict": False}
 
 
 @pytest.fixture(autouse=True)
@@ -45,7 +45,9 @@ def read_through(api: MockApi, path: str, body: Any, **headers: str) -> Any:
 
 
 def ask(api: MockApi, **members: Any) -> Any:
-    return read_through(api, "/responses", {"model": "gpt-4.1", "input": "hi", "tools": [WEATHER], **members})
+    return read_through(
+        api, "/responses", {"model": "gpt-4.1", "input": "hi", "tools": functions("weather"), **members}
+    )
 
 
 def upload(api: MockApi) -> None:
@@ -61,9 +63,9 @@ def background(api: MockApi) -> None:
 
 def run_of_a_thread(api: MockApi) -> None:
     beta = {"openai-beta": "assistants=v2"}
-    thread = {"messages": [{"role": "user", "content": "hi"}]}
     made = read_through(api, "/assistants", {"model": "gpt-4.1"}, **beta)
-    assert read_through(api, "/threads/runs", {"assistant_id": made.body["id"], "thread": thread}, **beta).status == 200
+    run = {"assistant_id": made.body["id"], "thread": {"messages": [user("hi")]}}
+    assert read_through(api, "/threads/runs", run, **beta).status == 200
 
 
 def unanswered(api: MockApi) -> None:

@@ -4,20 +4,20 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import pytest
+
 from tests.support.script_files import complaint
 
 
-class TestFiles:
-    def test_a_missing_file(self, tmp_path: Path) -> None:
-        assert complaint(tmp_path / "no.yaml") == (
-            "no.yaml: cannot be read: No such file or directory. Give the path of a script file."
-        )
-
-    def test_a_file_in_another_encoding(self, tmp_path: Path) -> None:
-        (tmp_path / "a.py").write_bytes(b"\xff\xfe")
-        assert complaint(tmp_path / "a.py") == "a.py: cannot be read: it is not UTF-8. Give the path of a script file."
-
-    def test_a_file_of_another_kind(self, tmp_path: Path) -> None:
-        assert complaint(tmp_path / "a.json") == (
-            "a.json: not a script. The name of a script file ends in .py, .yaml, .yml."
-        )
+@pytest.mark.parametrize(
+    ("name", "says"),
+    [
+        ("no.yaml", "cannot be read: No such file or directory. Give the path of a script file."),
+        ("a.py", "cannot be read: it is not UTF-8. Give the path of a script file."),
+        ("a.json", "not a script. The name of a script file ends in .py, .yaml, .yml."),
+    ],
+    ids=["a missing file", "another encoding", "another kind"],
+)
+def test_what_is_no_script_file_is_told(tmp_path: Path, name: str, says: str) -> None:
+    (tmp_path / "a.py").write_bytes(b"\xff\xfe")
+    assert complaint(tmp_path / name) == f"{name}: {says}"

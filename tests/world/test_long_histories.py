@@ -14,10 +14,11 @@ import pytest
 from harness.core.exchange import ReceivedRequest
 from harness.items import function_call, message
 from harness.server.mock_api import MockApi
+from tests.support.in_process import user
 from tests.support.slow import slow_except
+from tests.support.tools import functions
 
 HEADERS = {"authorization": "Bearer sk-long", "content-type": "application/json"}
-TOOL = {"type": "function", "name": "f", "parameters": {}, "strict": False}
 MORE = 1.15
 """How many times the calls and bytes of an early turn a late one may have; ids and tables vary a little."""
 
@@ -44,10 +45,10 @@ def play(post: Callable[..., Any], turns: int, follow: Callable[[Any], Any]) -> 
     """Turns of a conversation in which each other one answers a call; one a step."""
     last: Any = None
     for number in range(turns):
-        said: Any = {"role": "user", "content": "Go on."}
+        said: Any = user("Go on.")
         if number % 2:
             said = {"type": "function_call_output", "call_id": last["output"][0]["call_id"], "output": "ok"}
-        last = post("/v1/responses", {"model": "gpt-4.1", "tools": [TOOL], "input": [said], **follow(last)})
+        last = post("/v1/responses", {"model": "gpt-4.1", "tools": functions("f"), "input": [said], **follow(last)})
         yield
 
 

@@ -14,7 +14,9 @@ from tests.support.in_process import Client, error, user
 from tests.support.tools import functions, mcp_tool
 from tests.support.websockets import Socket
 
-DEPLOY = mcp_call("prod", "deploy", {"ref": "v2"})
+V2 = {"ref": "v2"}
+DEPLOY = mcp_call("prod", "deploy", V2)
+DEPLOY_V3 = mcp_call("prod", "deploy", {"ref": "v3"})
 STATUS = mcp_call("prod", "status")
 LISTED = "mcp_list_tools"
 ASKED = "mcp_approval_request"
@@ -66,29 +68,20 @@ def team() -> Team:
     return Team()
 
 
-def test_a_call_that_needs_leave_ends_the_response_with_a_request_for_it(team):
+def test_a_call_that_needs_leave_is_asked_for_and_approved_comes_before_the_words_after_it(team):
     team.mock.script([reasoning("**Deploying**"), DEPLOY, message("v2 is out.")])
     asked = team.ask()
     assert types(asked) == [LISTED, "reasoning", ASKED]
     assert asked.body["status"] == "completed"
     request = asked.body["output"][2]
     assert request["id"].startswith("mcpr_")
-    assert {name: request[name] for name in ("server_label", "name", "arguments")} == {
-        "server_label": "prod",
-        "name": "deploy",
-        "arguments": '{"ref":"v2"}',
-    }
+    assert (request["server_label"], request["name"], request["arguments"]) == ("prod", "deploy", '{"ref":"v2"}')
     assert team.deployed == []
-
-
-def test_approved_the_call_comes_first_and_the_words_after_it_follow(team):
-    team.mock.script([reasoning("**Deploying**"), DEPLOY, message("v2 is out.")])
-    asked = team.ask()
     done = team.answer(asked, True)
     assert types(done) == [CALLED, "message"]
     call = done.body["output"][0]
     assert (call["output"], call["status"], call["error"]) == ("v2 is live", "completed", None)
-    assert call["approval_request_id"] == requests(asked)[0]["id"]
+    assert call["approval_request_id"] == request["id"]
     assert team.deployed == ["v2"]
 
 
@@ -129,7 +122,7 @@ def test_denied_the_model_may_ask_again(team):
 
 
 def test_several_at_once_are_all_asked_for(team):
-    team.mock.script([DEPLOY, mcp_call("prod", "deploy", {"ref": "v3"}), STATUS, message("All done.")])
+    team.mock.script([DEPLOY, DEPLOY_V3, STATUS, message("All done.")])
     asked = team.ask(tools=[prod({"never": {"tool_names": ["status"]}})])
     assert types(asked) == [LISTED, ASKED, ASKED, CALLED]
     done = team.answer(asked, True, True)
@@ -138,7 +131,7 @@ def test_several_at_once_are_all_asked_for(team):
 
 
 def test_of_several_only_the_approved_are_made_and_the_model_thinks_anew(team):
-    team.mock.script([DEPLOY, mcp_call("prod", "deploy", {"ref": "v3"}), message("Both.")], message("v3 only."))
+    team.mock.script([DEPLOY, DEPLOY_V3, message("Both.")], message("v3 only."))
     done = team.answer(team.ask(), False, True)
     assert types(done) == [CALLED, "message"]
     assert done.body["output"][1]["content"][0]["text"] == "v3 only."
@@ -146,7 +139,7 @@ def test_of_several_only_the_approved_are_made_and_the_model_thinks_anew(team):
 
 
 def test_every_request_must_be_answered(team):
-    team.mock.script([DEPLOY, mcp_call("prod", "deploy", {"ref": "v3"})])
+    team.mock.script([DEPLOY, DEPLOY_V3])
     asked = team.ask()
     first, second = requests(asked)
     said = "The following MCP approval requests do not have an approval: "
@@ -258,14 +251,8 @@ def test_a_stream_tells_the_same(team):
     names = [event["type"] for event in asked.events or ()]
     assert names[2:4] == ["response.output_item.added", "response.mcp_list_tools.in_progress"]
     done = team.answer(asked, True, stream=True)
-    calls = [event["type"] for event in done.events or () if ".mcp_call" in event["type"]]
-    assert calls == [
-        "response.mcp_call.in_progress",
-        "response.mcp_call_arguments.delta",
-        "response.mcp_call.in_progress",
-        "response.mcp_call_arguments.done",
-        "response.mcp_call.completed",
-    ]
+    calls = [event["type"].partition(".mcp_call")[2] for event in done.events or () if ".mcp_call" in event["type"]]
+    assert calls == [".in_progress", "_arguments.delta", ".in_progress", "_arguments.done", ".completed"]
 
 
 def test_what_breaks_off_after_a_call_breaks_off_after_the_approval(team):
@@ -285,19 +272,11 @@ def test_a_response_that_fails_after_the_call_has_made_it(team):
 
 
 def test_a_script_may_still_say_everything_itself(team):
-    team.mock.script(
-        [mcp_list_tools("prod"), mcp_approval_request("prod", "deploy", {"ref": "v2"})],
-        lambda request: [
-            mcp_call(
-                "prod",
-                "deploy",
-                {"ref": "v2"},
-                output="done by hand",
-                approval_request_id=request.body["input"][0]["approval_request_id"],
-            ),
-            message("Done."),
-        ],
-    )
+    def call(request: Any) -> Any:
+        id = request.body["input"][0]["approval_request_id"]
+        return [mcp_call("prod", "deploy", V2, output="done by hand", approval_request_id=id), message("Done.")]
+
+    team.mock.script([mcp_list_tools("prod"), mcp_approval_request("prod", "deploy", V2)], call)
     done = team.answer(team.ask(), True)
     assert [item.get("output") for item in done.body["output"]] == ["done by hand", None]
     [approval] = team.mock.approvals

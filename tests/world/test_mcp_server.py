@@ -17,21 +17,13 @@ def prod() -> McpServer:
     return build_server("prod", {"deploy": lambda ref: f"{ref} is live", "status": READ_ONLY})
 
 
-def names(tools: Any) -> list[str]:
-    return [tool["name"] for tool in tools]
-
-
 def test_its_tools_are_shown_as_the_list_of_the_wire():
     schema = {"type": "object", "properties": {"ref": {"type": "string"}}, "required": ["ref"]}
+    writes = {"annotations": {"read_only": False}}
     described = {"description": "Puts a version live.", "input_schema": schema, "result": "ok"}
     assert build_server("prod", {"deploy": described, "status": "up"}).tools == [
-        {
-            "annotations": {"read_only": False},
-            "description": "Puts a version live.",
-            "input_schema": schema,
-            "name": "deploy",
-        },
-        {"annotations": {"read_only": False}, "description": "", "input_schema": {"type": "object"}, "name": "status"},
+        {**writes, "description": "Puts a version live.", "input_schema": schema, "name": "deploy"},
+        {**writes, "description": "", "input_schema": {"type": "object"}, "name": "status"},
     ]
 
 
@@ -50,12 +42,13 @@ def test_its_tools_are_shown_as_the_list_of_the_wire():
     ],
 )
 def test_a_request_allows_some_of_them(prod, allowed, left):
-    assert names(prod.allowed_tools({"allowed_tools": allowed})) == left
+    assert [tool["name"] for tool in prod.allowed_tools({"allowed_tools": allowed})] == left
 
 
 @pytest.mark.parametrize(
     ("require_approval", "asked_for"),
     [
+        ("nothing", ["deploy", "status"]),
         (None, ["deploy", "status"]),
         ("always", ["deploy", "status"]),
         ("never", []),
@@ -69,12 +62,8 @@ def test_a_request_allows_some_of_them(prod, allowed, left):
     ],
 )
 def test_a_call_needs_leave_unless_never_names_it(prod, require_approval, asked_for):
-    offer = {"require_approval": require_approval}
+    offer = {} if require_approval == "nothing" else {"require_approval": require_approval}
     assert [tool["name"] for tool in prod.tools if needs_approval(tool, offer)] == asked_for
-
-
-def test_without_a_word_about_it_a_call_needs_leave(prod):
-    assert needs_approval(prod.tools[0], {})
 
 
 @pytest.mark.parametrize(
@@ -104,6 +93,9 @@ DOWN = {"type": "http_error", "code": 503, "message": "down"}
 LOCKED = {"type": "mcp_tool_execution_error", "content": [{"type": "text", "text": "locked"}]}
 
 
+DEPLOYING = r"mcp_call\('prod', 'deploy'\)"
+
+
 def raising(error: Exception) -> Any:
     def tool(**given: Any) -> Any:
         raise error
@@ -123,11 +115,7 @@ def test_a_tool_fails_by_a_tool_error(result, error):
 @pytest.mark.parametrize(
     ("result", "arguments", "says"),
     [
-        (
-            raising(KeyError("ref")),
-            "{}",
-            r"^mcp_call\('prod', 'deploy'\): it raised KeyError: 'ref', at .*\.py:\d+\n  at ",
-        ),
+        (raising(KeyError("ref")), "{}", rf"^{DEPLOYING}: it raised KeyError: 'ref', at .*\.py:\d+\n  at "),
         (lambda ref: ref, "{}", "it raised TypeError: .*'ref'"),
         (lambda: object(), "{}", "it raised TypeError: Type is not JSON serializable"),
         (lambda ref: ref, "[]", r"the arguments are \[\]\. A tool's function takes those of an object by name"),

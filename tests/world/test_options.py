@@ -14,7 +14,5 @@ def test_each_option_may_be_given_as_an_argument() -> None:
 
 def test_an_argument_is_an_option_of_each_world() -> None:
     api = MockApi(as_of="2025-09-01", dialect="azure")
-    assert (api.options, api.open("sk-1").world.as_of) == (
-        WorldOptions(as_of="2025-09-01", dialect="azure"),
-        "2025-09-01",
-    )
+    assert api.options == WorldOptions(as_of="2025-09-01", dialect="azure")
+    assert api.open("sk-1").world.as_of == "2025-09-01"

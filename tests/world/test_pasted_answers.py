@@ -104,11 +104,9 @@ class TestAWholeResponse:
         assert scripted(form(response())) == [OUTPUT]
 
     def test_has_its_ending(self, form: Any) -> None:
-        [[*output, ending]] = scripted(
-            form(response(status="incomplete", incomplete_details={"reason": "content_filter"}))
-        )
-        assert (output, ending.status) == (OUTPUT, "incomplete")
-        assert ending.members == {"incomplete_details": {"reason": "content_filter"}}
+        details = {"incomplete_details": {"reason": "content_filter"}}
+        [[*output, ending]] = scripted(form(response(status="incomplete", **details)))
+        assert (output, ending.status, ending.members) == (OUTPUT, "incomplete", details)
 
     def test_that_failed(self, form: Any) -> None:
         error = {"code": "server_error", "message": "Gone."}
@@ -188,10 +186,9 @@ def test_each_form_is_the_same_in_python_yaml_and_over_http(turn: Json, tmp_path
     ids=str,
 )
 def test_what_is_no_line_is_told_where_and_why(turn: Any, says: str) -> None:
-    with pytest.raises(ScriptError) as told:
+    with pytest.raises(ScriptError, match="^script: ") as told:
         scripted(turn)
     assert says in str(told.value)
-    assert str(told.value).startswith("script: ")
 
 
 class Weather(BaseModel):
@@ -233,6 +230,6 @@ class TestAMessage:
             message(Odd())
 
 
-def test_a_class_is_no_object(tmp_path: Path) -> None:
+def test_a_class_is_no_object() -> None:
     with pytest.raises(ScriptError, match=r"is a class, and no turn\. Give an object of it"):
         scripted(Weather)

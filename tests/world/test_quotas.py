@@ -4,18 +4,23 @@ from __future__ import annotations
 
 from typing import Any
 
-import orjson
 import pytest
 
 from harness.core.account import Organization
 from harness.core.errors import ConfigError
-from harness.core.exchange import Answer, ReceivedRequest
+from harness.core.exchange import Answer
 from harness.world.quotas import Quotas
 from harness.world.scripting.document import parse_document
-from tests.support.in_process import KEY, Client
+from tests.support.in_process import KEY, Client, post
 from tests.support.websockets import Socket
 
-AZURE = {"api-key": KEY}
+
+@pytest.fixture
+def now(monkeypatch: pytest.MonkeyPatch) -> list[float]:
+    """The clock of the server, which a test sets."""
+    clock = [0.0]
+    monkeypatch.setattr("harness.server.answering.monotonic", lambda: clock[0])
+    return clock
 
 
 def client_with(**limits: int) -> Client:
@@ -125,27 +130,19 @@ class TestTokensPerMinute:
 
     def test_are_told_beside_the_requests(self) -> None:
         client = client_with(tokens_per_minute=60_000, requests_per_minute=60)
-        told = limits_in(client.ask(max_output_tokens=1000))
-        assert told == {
-            "limit-requests": "60",
-            "remaining-requests": "59",
-            "reset-requests": "1s",
-            "limit-tokens": "60000",
-            "remaining-tokens": "59000",
-            "reset-tokens": "1s",
-        }
+        requests = {"limit-requests": "60", "remaining-requests": "59", "reset-requests": "1s"}
+        tokens = {"limit-tokens": "60000", "remaining-tokens": "59000", "reset-tokens": "1s"}
+        assert limits_in(client.ask(max_output_tokens=1000)) == {**requests, **tokens}
 
 
-class TestAzure:
-    def test_has_its_own_words_and_whole_seconds(self) -> None:
-        client = client_with(requests_per_minute=7)
-        raw = orjson.dumps({"model": "gpt-4.1", "input": "hi"})
-        answers = [client.api.handle(ReceivedRequest("POST", "/openai/v1/responses", AZURE, raw=raw)) for _ in range(8)]
-        assert [answer.status for answer in answers] == [200] * 7 + [429]
-        told = limits_in(answers[0])
-        assert [told[f"{name}-requests"] for name in ("limit", "remaining", "reset")] == ["7", "6", "9"]
-        assert answers[-1].body["error"]["message"] == "Too Many Requests"
-        assert answers[-1].headers["retry-after"] == "9"
+def test_azure_has_its_own_words_and_whole_seconds() -> None:
+    client = client_with(requests_per_minute=7)
+    body = {"model": "gpt-4.1", "input": "hi"}
+    *taken, refused = [post(client.api, body, "/openai/v1/responses", **{"api-key": KEY}) for _ in range(8)]
+    assert [answer.status for answer in (*taken, refused)] == [200] * 7 + [429]
+    told = limits_in(taken[0])
+    assert [told[f"{name}-requests"] for name in ("limit", "remaining", "reset")] == ["7", "6", "9"]
+    assert (words(refused), refused.headers["retry-after"]) == ("Too Many Requests", "9")
 
 
 class TestAClientThatWaits:
@@ -170,9 +167,7 @@ class TestAClientThatWaits:
         quotas.arrived = 3600.0
         assert [quotas.spend("m", 1, 0) is None for _ in range(2)] == [True, False]
 
-    def test_has_a_server_whose_clock_counts(self, monkeypatch: pytest.MonkeyPatch) -> None:
-        now = [0.0]
-        monkeypatch.setattr("harness.server.answering.monotonic", lambda: now[0])
+    def test_has_a_server_whose_clock_counts(self, now: list[float]) -> None:
         client = client_with(requests_per_minute=60)
         statuses = [client.ask().status for _ in range(61)]
         now[0] += 1
@@ -189,18 +184,15 @@ class TestSettings:
         client = Client()
         parse_document({"organization": {"requests_per_minute": 1, "tokens_per_minute": 5000}}).apply(client.mock)
         assert [client.ask().status for _ in range(2)] == [200, 429]
-        own = Client(requests_per_minute=1)
-        assert [own.ask().status for _ in range(2)] == [200, 429]
+        begun = Client(requests_per_minute=1)
+        assert [begun.ask().status for _ in range(2)] == [200, 429]
 
 
-class TestASocket:
-    def test_is_told_by_an_event_and_waits_as_others_do(self, monkeypatch: pytest.MonkeyPatch) -> None:
-        now = [0.0]
-        monkeypatch.setattr("harness.server.answering.monotonic", lambda: now[0])
-        socket = Socket(requests_per_minute=60)
-        for _ in range(60):
-            assert socket.create()[-1]["type"] == "response.completed"
-        [told] = socket.create()
-        assert (told["type"], told["status"], told["error"]["code"]) == ("error", 429, "rate_limit_exceeded")
-        now[0] += 1
+def test_a_socket_is_told_by_an_event_and_waits_as_others_do(now: list[float]) -> None:
+    socket = Socket(requests_per_minute=60)
+    for _ in range(60):
         assert socket.create()[-1]["type"] == "response.completed"
+    [told] = socket.create()
+    assert (told["type"], told["status"], told["error"]["code"]) == ("error", 429, "rate_limit_exceeded")
+    now[0] += 1
+    assert socket.create()[-1]["type"] == "response.completed"
