@@ -186,7 +186,7 @@ def test_each_form_is_the_same_in_python_yaml_and_over_http(turn: Json, tmp_path
     ids=str,
 )
 def test_what_is_no_line_is_told_where_and_why(turn: Any, says: str) -> None:
-    with pytest.raises(ScriptError, match="^script: ") as told:
+    with pytest.raises(ScriptError, match=r"^script: ") as told:
         scripted(turn)
     assert says in str(told.value)
 

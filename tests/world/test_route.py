@@ -33,9 +33,8 @@ class TestARoute:
         assert answer(script, "x", model="gpt-5-mini") == "both"
 
     def test_on_something_else_is_refused(self) -> None:
-        with pytest.raises(
-            ScriptError, match=r"when\(size=…\): no condition 'size'\. Known: instructions, tools, model"
-        ):
+        told = r"when\(size=…\): no condition 'size'\. Known: instructions, tools, model"
+        with pytest.raises(ScriptError, match=told):
             Script().when({"size": "x", "mood": "x"})
 
     def test_is_named_by_its_conditions(self) -> None:

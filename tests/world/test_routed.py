@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import base64
 import json
+import re
 import struct
 from collections import OrderedDict
 from pathlib import Path
@@ -24,6 +25,7 @@ from harness.core.exchange import Answer, Json, ReceivedRequest, Request
 from harness.explain.render import render_verdict
 from harness.explain.verdict import find_suspects
 from harness.faults import hang_up, http_error, rate_limit
+from harness.items import function_call
 from harness.report.fill_case import fill_case
 from harness.report.report import Report, ReportCase, summary_line
 from harness.report.unknown_models import count_unknown_models
@@ -31,6 +33,7 @@ from harness.server.mock_api import MockApi
 from harness.world.mock import Mock
 from harness.world.scripting.document import parse_sent_script
 from harness.world.scripting.load import load_script_file
+from tests.support.wired import wire
 
 EMBEDDINGS: Json = {
     "object": "list",
@@ -68,9 +71,8 @@ class TestWithTheSdk:
         mock.route("POST", "/embeddings", EMBEDDINGS)
         for _ in range(2):
             assert client.embeddings.create(**ASKED).data[0].embedding == [0.5, -0.25]
-        assert [(exchange.status, exchange.is_routed, exchange.request.path) for exchange in mock.exchanges] == [
-            (200, True, "/embeddings")
-        ] * 2
+        routed = [(exchange.status, exchange.is_routed, exchange.request.path) for exchange in mock.exchanges]
+        assert routed == [(200, True, "/embeddings")] * 2
 
     def test_embeddings_in_base64(self, mock: Mock, client: openai.OpenAI) -> None:
         mock.route("POST", "/embeddings", encoded)
@@ -186,14 +188,7 @@ class TestAnAnswer:
         assert seen == [body]
 
     def test_that_looks_like_one_of_the_model_is_not_judged(self) -> None:
-        call = {
-            "type": "function_call",
-            "id": "fc_1",
-            "call_id": "c",
-            "name": "f",
-            "arguments": "{}",
-            "status": "completed",
-        }
+        call = wire(function_call("f", {}))
         api = routed({"object": "response", "id": "resp_1", "output": [call], "data": 5})
         ask(api)
         mock = api.open("sk-a")
@@ -227,9 +222,8 @@ class TestWhatNoRequestTook:
         api = routed([{"a": 1}, {"a": 2}])
         api.open("sk-a").script("Hi.")
         ask(api)
-        assert render_verdict(api.worlds["sk-a"]).startswith(
-            "1 turn of the script and 1 answer of mock.route no request took.\n"
-        )
+        told = "1 turn of the script and 1 answer of mock.route no request took.\n"
+        assert render_verdict(api.worlds["sk-a"]).startswith(told)
 
     def test_of_an_answer_for_every_request_is_nothing(self) -> None:
         assert render_verdict(routed({"a": 1}).worlds["sk-a"]) == ""
@@ -301,18 +295,17 @@ class TestAFunction:
     ids=str,
 )
 def test_what_cannot_be_routed_is_told_why(method: Any, path: Any, answer: Any, says: str) -> None:
-    with pytest.raises(HarnessError) as told:
+    with pytest.raises(HarnessError, match=rf"^route\({re.escape(f'{method!r}, {path!r}')}\): ") as told:
         Mock().route(method, path, answer)
     assert says in str(told.value)
-    assert str(told.value).startswith(f"route({method!r}, {path!r}): ")
 
 
 @pytest.mark.parametrize(
     "head",
-    [{"status": 100}, {"status": "200"}, {"status": True}, {"headers": 5}]
-    + [
-        {"headers": headers}
-        for headers in ({"a": 1}, {"a b": "c"}, {"a": "b\r\nc: d"}, {"content-length": "1"}, {"a": "é…"})
+    [
+        *({"status": status} for status in (100, "200", True)),
+        *({"headers": headers} for headers in (5, {"a": 1}, {"a b": "c"}, {"content-length": "1"}, {"a": "é…"})),
+        {"headers": {"a": "b\r\nc: d"}},
     ],
     ids=str,
 )
@@ -382,9 +375,8 @@ def test_the_report_counts_what_was_routed_and_finds_nothing_in_it() -> None:
     report = Report([case])
     assert [answer.status for answer in answers] == [500, 200]
     assert (case.found, report.totals.routed, count_unknown_models(world)) == ([], 2, {})
-    assert summary_line(report.totals, 0) == (
-        "contract: 2 exchanges (2 routed, not judged), 0 refusals expected, 0 losses, 0 % of rules"
-    )
+    told = "contract: 2 exchanges (2 routed, not judged), 0 refusals expected, 0 losses, 0 % of rules"
+    assert summary_line(report.totals, 0) == told
     assert report.summary_json()["totals"]["routed"] == 2
     assert find_suspects(world) == []
 

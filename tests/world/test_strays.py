@@ -80,9 +80,8 @@ def test_a_report_names_them() -> None:
     ask(api, "wrong")
     list_models(api, "sk-one")
     ask(api, "wrong")
-    assert (
-        "POST /responses, before any of its own\n          POST /responses, after request 1" in judge_world(mock).report
-    )
+    told = "POST /responses, before any of its own\n          POST /responses, after request 1"
+    assert told in judge_world(mock).report
 
 
 def test_a_refusal_that_is_expected_takes_those_that_come_meanwhile() -> None:

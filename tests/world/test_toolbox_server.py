@@ -17,18 +17,8 @@ SPECS = {"type": "mcp", "server_label": "specs", "server_url": "https://specs.ex
 @pytest.fixture
 def project() -> ProjectClient:
     made = ProjectClient()
-    made.mock.mcp(
-        "specs",
-        {
-            "find": {
-                "description": "Finds a spec.",
-                "result": lambda name: f"Found {name}.",
-                "annotations": {"read_only": True},
-            },
-            "drop": ToolError("No."),
-            "count": 4,
-        },
-    )
+    find = {"description": "Finds a spec.", "annotations": {"read_only": True}, "result": "Found {name}.".format}
+    made.mock.mcp("specs", {"find": find, "drop": ToolError("No."), "count": 4})
     made.mock.toolbox("box", tools=[SPECS])
     return made
 
@@ -58,10 +48,8 @@ def test_tools_have_the_label_of_their_server(project: ProjectClient) -> None:
 
 
 def test_tools_are_called(project: ProjectClient) -> None:
-    assert rpc(project, "tools/call", name="specs___find", arguments={"name": "agents"}) == {
-        "content": [{"type": "text", "text": "Found agents."}],
-        "isError": False,
-    }
+    found = {"content": [{"type": "text", "text": "Found agents."}], "isError": False}
+    assert rpc(project, "tools/call", name="specs___find", arguments={"name": "agents"}) == found
     assert call(project, "specs___count")["content"][0]["text"] == "4"
     assert call(project, "specs___drop")["isError"] is True
 

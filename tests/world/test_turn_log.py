@@ -6,6 +6,7 @@ import sys
 from collections.abc import Iterator
 from pathlib import Path
 from textwrap import dedent
+from typing import Any
 
 import pytest
 
@@ -20,6 +21,7 @@ from harness.world.script import TurnOrigin
 from harness.world.scripting.document import parse_sent_script
 from harness.world.scripting.load import load_script_file
 from tests.support.in_process import post
+from tests.support.tools import mcp_tool
 
 KEY = "sk-a"
 HERE = __file__
@@ -35,7 +37,7 @@ def mock(api: MockApi) -> Mock:
     return api.open(KEY)
 
 
-def ask(api: MockApi, input: str = "hi", path: str = "/v1/responses", **members: object) -> int:
+def ask(api: MockApi, input: Any = "hi", path: str = "/v1/responses", **members: object) -> int:
     return post(api, {"model": "gpt-4.1", "input": input, **members}, path, KEY).status
 
 
@@ -95,25 +97,19 @@ def test_of_several_turns_that_make_one_answer_the_first_counts(api: MockApi, mo
     mock.mcp("prod", {"status": "up"})
     mock.script(mcp_call("prod", "status", {})), (line := here())
     mock.script("It is up.")
-    tool = {"type": "mcp", "server_label": "prod", "server_url": "https://x", "require_approval": "never"}
-    assert ask(api, tools=[tool]) == 200
+    assert ask(api, tools=[mcp_tool("prod")]) == 200
     assert mock.world.answered_by == {1: TurnOrigin("script", 1, HERE, line)}
 
 
 def test_what_waited_for_an_approval_is_of_the_turn_that_was_held(api: MockApi, mock: Mock) -> None:
     mock.mcp("prod", {"status": "up"})
     mock.script([mcp_call("prod", "status", {}), message("It is up.")]), (line := here())
-    tool = {"type": "mcp", "server_label": "prod", "server_url": "https://x", "require_approval": "always"}
-    assert ask(api, tools=[tool]) == 200
-    (request,) = [item for item in mock.exchanges[0].answer.body["output"] if item["type"] == "mcp_approval_request"]
+    tools = [{**mcp_tool("prod"), "require_approval": "always"}]
+    assert ask(api, tools=tools) == 200
+    asked = mock.exchanges[0].answer.body
+    (request,) = [item for item in asked["output"] if item["type"] == "mcp_approval_request"]
     approval = {"type": "mcp_approval_response", "approval_request_id": request["id"], "approve": True}
-    body = {
-        "model": "gpt-4.1",
-        "input": [approval],
-        "previous_response_id": mock.exchanges[0].answer.body["id"],
-        "tools": [tool],
-    }
-    assert post(api, body, key=KEY).status == 200
+    assert ask(api, [approval], previous_response_id=asked["id"], tools=tools) == 200
     assert mock.world.answered_by[2] == TurnOrigin("script", 1, HERE, line)
 
 

@@ -16,8 +16,9 @@ from harness.items.transcript import EMPTY_CHAIN, ItemChain, conversation_id
 from harness.world.api_call import ApiCall
 from harness.world.mock import Mock
 from harness.world.options import WorldOptions
-from harness.world.store import Conversation, empty_store
+from harness.world.store import Conversation, Store, empty_store
 from harness.world.world import CLOCK_START, World
+from tests.support.calls import texts
 
 USER = {"type": "message", "role": "user", "content": [{"type": "input_text", "text": "hi"}], "id": "msg_user"}
 THOUGHT = {"type": "reasoning", "id": "rs_1", "summary": []}
@@ -33,56 +34,51 @@ def ask(**members: Any) -> Request:
     return Request("POST", "/responses", body={"model": "gpt-4.1", "input": "hi", **members})
 
 
+def said(mock: Mock, request: Request) -> str:
+    (text,) = texts(mock.world.script.next(ApiCall(request, mock.world)).lines)
+    return text
+
+
 class TestWhatIsStored:
-    def test_can_be_continued(self) -> None:
-        store = empty_store()
+    @pytest.fixture
+    def store(self) -> Store:
+        return empty_store()
+
+    def test_can_be_continued(self, store: Store) -> None:
         store.put_response(response("resp_1", SAID), [USER], EMPTY_CHAIN)
         store.put_response(response("resp_2", CALL), [], store.chain_of({"previous_response_id": "resp_1"}))
         assert list(store.chain_of({"previous_response_id": "resp_2"})) == [USER, SAID, CALL]
         assert store.responses["resp_1"].input == [USER]
 
-    def test_is_resolved_with_what_a_request_adds(self) -> None:
-        store = empty_store()
+    def test_is_resolved_with_what_a_request_adds(self, store: Store) -> None:
         store.put_response(response("resp_1", SAID), [USER], EMPTY_CHAIN)
-        body = {
-            "previous_response_id": "resp_1",
-            "input": [{"type": "item_reference", "id": "msg_user"}, {"id": "msg_x"}],
-        }
-        transcript = store.transcript(body)
-        assert (transcript.items, transcript.added, transcript.missing_references) == (
-            [USER, SAID, USER],
-            [USER],
-            ("msg_x",),
-        )
-        assert transcript.added == [USER]
+        references = [{"type": "item_reference", "id": "msg_user"}, {"id": "msg_x"}]
+        transcript = store.transcript({"previous_response_id": "resp_1", "input": references})
+        assert (transcript.items, transcript.added) == ([USER, SAID, USER], [USER])
+        assert transcript.missing_references == ("msg_x",)
 
-    def test_can_be_referred_to_by_the_ids_of_its_items(self) -> None:
-        store = empty_store()
-        store.put_response(
-            response("resp_1", SAID), [USER, {"type": "message", "role": "user", "content": "no id"}], EMPTY_CHAIN
-        )
+    def test_can_be_referred_to_by_the_ids_of_its_items(self, store: Store) -> None:
+        without_id = {"type": "message", "role": "user", "content": "no id"}
+        store.put_response(response("resp_1", SAID), [USER, without_id], EMPTY_CHAIN)
         assert set(store.items) == {"msg_user", "msg_1"}
 
     @pytest.mark.parametrize("named", ["conv_1", {"id": "conv_1"}])
-    def test_may_be_a_conversation(self, named: Any) -> None:
-        store = empty_store()
+    def test_may_be_a_conversation(self, store: Store, named: Any) -> None:
         store.conversations["conv_1"] = Conversation({"id": "conv_1"}, ItemChain([USER]))
         assert list(store.chain_of({"conversation": named})) == [USER]
 
     @pytest.mark.parametrize(
         "body", [{}, {"previous_response_id": "resp_0"}, {"conversation": "conv_0"}, {"conversation": 5}]
     )
-    def test_is_nothing_for_a_request_that_continues_nothing(self, body: dict[str, Any]) -> None:
-        assert list(empty_store().chain_of(body)) == []
+    def test_is_nothing_for_a_request_that_continues_nothing(self, store: Store, body: dict[str, Any]) -> None:
+        assert list(store.chain_of(body)) == []
 
-    def test_links_reasoning_with_the_item_that_follows(self) -> None:
-        store = empty_store()
+    def test_links_reasoning_with_the_item_that_follows(self, store: Store) -> None:
         store.put_response(response("resp_1", THOUGHT, CALL, SAID), [], EMPTY_CHAIN)
         assert store.reasoning_of == {"fc_1": "rs_1"}
         assert store.follower_of == {"rs_1": ("fc_1",)}
 
-    def test_remembers_reasoning_that_nothing_followed(self) -> None:
-        store = empty_store()
+    def test_remembers_reasoning_that_nothing_followed(self, store: Store) -> None:
         store.put_response(response("resp_1", THOUGHT), [], EMPTY_CHAIN)
         assert (store.reasoning_of, store.follower_of) == ({}, {"rs_1": ("",)})
 
@@ -93,12 +89,11 @@ class TestWhatIsStored:
         assert conversation_id(body) == id
 
 
-class TestItsItems:
-    def test_are_given_ids_of_their_kind_where_they_have_none(self) -> None:
-        items = [{"type": "message"}, {"type": "function_call_output"}, {"type": "reasoning"}, {"type": "odd"}, USER]
-        given = World().add_item_ids(items, "resp_1", CLOCK_START)
-        assert [item["id"].partition("_")[0] for item in given] == ["msg", "fc", "rs", "item", "msg"]
-        assert given[-1] == USER
+def test_items_are_given_ids_of_their_kind_where_they_have_none() -> None:
+    items = [{"type": "message"}, {"type": "function_call_output"}, {"type": "reasoning"}, {"type": "odd"}, USER]
+    given = World().add_item_ids(items, "resp_1", CLOCK_START)
+    assert [item["id"].partition("_")[0] for item in given] == ["msg", "fc", "rs", "item", "msg"]
+    assert given[-1] == USER
 
 
 class TestItsAccount:
@@ -135,11 +130,7 @@ class TestItsScript:
         mock.when(model="o*").script(message("o"))
         mock.when(instructions="plan", tools="f", input="x", agent="ops").script(message("all"))
         wide = ask(instructions="plan", tools=[{"name": "f"}], input="x", metadata={"agent": "ops"})
-        said = [
-            mock.world.script.next(ApiCall(request, mock.world)).lines[0].members["content"][0]["text"]
-            for request in (ask(model="o3"), wide, ask())
-        ]
-        assert said == ["o", "all", "else"]
+        assert [said(mock, request) for request in (ask(model="o3"), wide, ask())] == ["o", "all", "else"]
 
     def test_may_be_extended_on_its_route(self) -> None:
         mock = Mock()
@@ -148,7 +139,7 @@ class TestItsScript:
     def test_without_conditions_would_be_a_route_for_everything(self) -> None:
         mock = Mock()
         mock.when().script(message("any"))
-        assert mock.world.script.next(ApiCall(ask(), mock.world)).lines[0].members["content"][0]["text"] == "any"
+        assert said(mock, ask()) == "any"
 
     def test_refuses_what_is_no_turn(self) -> None:
         with pytest.raises(ScriptError):

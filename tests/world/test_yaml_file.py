@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import pytest
 
 from harness.core.errors import ScriptError
@@ -22,10 +24,22 @@ KINDS = ", ".join(sorted(ITEMS))
 NO_ITEM = 'is no item. An item is one name with its arguments, `message: {text: …}`, or `{"type": "message", …}`.'
 
 
+Yaml = Callable[[str], World]
+
+
+@pytest.fixture
+def yaml(write: Write) -> Yaml:
+    """Returns the World that a text scripts."""
+
+    def world(text: str) -> World:
+        return world_of(write(text))
+
+    return world
+
+
 class TestYaml:
-    def test_turns_are_named_by_their_builders(self, write: Write) -> None:
-        world = world_of(
-            write("""
+    def test_turns_are_named_by_their_builders(self, yaml: Yaml) -> None:
+        world = yaml("""
 script:
   - message: "Hello."
   - function_call: {name: get_weather, arguments: {city: Paris}}
@@ -35,7 +49,6 @@ script:
   - failed: {code: invalid_prompt, message: "No."}
   - [ {message: "Hi."}, {completed: {off_schema: true}} ]
 """)
-        )
         assert take_turn(world) == [message("Hello.")]
         assert take_turn(world) == [function_call("get_weather", {"city": "Paris"})]
         assert take_turn(world) == [reasoning("Thinking."), message("Done.")]
@@ -45,9 +58,8 @@ script:
         assert take_turn(world) == [message("Hi."), completed(off_schema=True)]
         assert world.script.unused == []
 
-    def test_routes_are_tried_before_the_script(self, write: Write) -> None:
-        world = world_of(
-            write("""
+    def test_routes_are_tried_before_the_script(self, yaml: Yaml) -> None:
+        world = yaml("""
 script: [ {message: "anyone"} ]
 when:
   - instructions: planner
@@ -56,25 +68,24 @@ when:
     model: gpt-4*
     script: [ {message: "tools"} ]
 """)
-        )
         assert take_turn(world, instructions="You are the Planner.") == [message("planner")]
         assert take_turn(world, tools=[{"name": "a"}, {"name": "b"}, {"name": "c"}]) == [message("tools")]
         assert take_turn(world) == [message("anyone")]
 
-    def test_routes_alone_leave_other_requests_unanswered(self, write: Write) -> None:
-        world = world_of(write("when: [ {instructions: planner, script: [ {message: p} ]} ]"))
+    def test_routes_alone_leave_other_requests_unanswered(self, yaml: Yaml) -> None:
+        world = yaml("when: [ {instructions: planner, script: [ {message: p} ]} ]")
         with pytest.raises(ScriptError, match="The closest is when"):
             take_turn(world)
         assert take_turn(world, instructions="planner") == [message("p")]
 
-    def test_repeat_starts_again_when_it_is_spent(self, write: Write) -> None:
-        world = world_of(write("script: [ {message: a}, {message: b} ]\nrepeat: true"))
+    def test_repeat_starts_again_when_it_is_spent(self, yaml: Yaml) -> None:
+        world = yaml("script: [ {message: a}, {message: b} ]\nrepeat: true")
         assert len(world.script.unused) == 1
         assert [take_turn(world)[0] for _ in range(5)] == [message(text) for text in "ababa"]
         assert world.script.unused == []
 
-    def test_what_is_repeated_is_told_when_nobody_asks_for_it(self, write: Write) -> None:
-        world = world_of(write("script: [ {message: a}, [{message: b}, incomplete: {}] ]\nrepeat: true"))
+    def test_what_is_repeated_is_told_when_nobody_asks_for_it(self, yaml: Yaml) -> None:
+        world = yaml("script: [ {message: a}, [{message: b}, incomplete: {}] ]\nrepeat: true")
         ((_, turn),) = world.script.unused
         assert summarize_turn(turn) == 'message "a", message "b" + incomplete, over and over'
 
@@ -85,17 +96,15 @@ when:
         script.apply(Mock(second))
         assert take_turn(first) == take_turn(second) == [message("a")]
 
-    def test_a_project_has_its_resources(self, write: Write) -> None:
-        world = world_of(
-            write(
-                "connections: {search: {type: CognitiveSearch, credentials: secret}}\n"
-                "deployments: {mine: gpt-4.1, other: {modelName: Phi-4, modelPublisher: Microsoft}}\n"
-                "indexes: {docs: {connectionName: search, indexName: docs}}\n"
-                "datasets: {faq: {files: {a.txt: Paris}}}\n"
-                "memory_stores: {coffee: {scope: user_1, memories: [Prefers dark roast.]}}\n"
-                "skills: {refunds: {description: Decides., instructions: Ask first.}}\n"
-                "toolboxes: {team: {tools: [{type: toolbox_search}]}}"
-            )
+    def test_a_project_has_its_resources(self, yaml: Yaml) -> None:
+        world = yaml(
+            "connections: {search: {type: CognitiveSearch, credentials: secret}}\n"
+            "deployments: {mine: gpt-4.1, other: {modelName: Phi-4, modelPublisher: Microsoft}}\n"
+            "indexes: {docs: {connectionName: search, indexName: docs}}\n"
+            "datasets: {faq: {files: {a.txt: Paris}}}\n"
+            "memory_stores: {coffee: {scope: user_1, memories: [Prefers dark roast.]}}\n"
+            "skills: {refunds: {description: Decides., instructions: Ask first.}}\n"
+            "toolboxes: {team: {tools: [{type: toolbox_search}]}}"
         )
         store = world.store
         assert store.connections["search"]["credentials"] == {"key": "secret", "type": "ApiKey"}
@@ -109,31 +118,27 @@ when:
     def test_a_list_of_texts_is_the_exact_deltas(self, write: Write) -> None:
         assert take_turn(world_of(write("script: [ {message: [Hel, lo]} ]"))) == [message(["Hel", "lo"])]
 
-    def test_a_date_stays_a_text(self, write: Write) -> None:
-        world = world_of(write("script: [ {function_call: {name: f, arguments: {day: 2026-01-02}}} ]"))
+    def test_a_date_stays_a_text(self, yaml: Yaml) -> None:
+        world = yaml("script: [ {function_call: {name: f, arguments: {day: 2026-01-02}}} ]")
         assert take_turn(world) == [function_call("f", {"day": "2026-01-02"})]
 
-    def test_a_line_may_be_in_its_wire_form(self, write: Write) -> None:
-        world = world_of(
-            write("""
+    def test_a_line_may_be_in_its_wire_form(self, yaml: Yaml) -> None:
+        world = yaml("""
 script:
   - - type: message
       content: [ {type: output_text, text: [Hel, lo]} ]
     - type: incomplete
       reason: content_filter
 """)
-        )
         assert take_turn(world) == [message(["Hel", "lo"]), incomplete("content_filter")]
 
-    def test_faults_end_their_turns_or_are_turns(self, write: Write) -> None:
-        world = world_of(
-            write("""
+    def test_faults_end_their_turns_or_are_turns(self, yaml: Yaml) -> None:
+        world = yaml("""
 script:
   - [ {message: "Once"}, {incomplete: content_filter}, {cut: {after: 4.5}}, {pause: {after: 3, until: shown}} ]
   - rate_limit: 200ms
   - hang_up:
 """)
-        )
         turn = pause(cut([message("Once"), incomplete("content_filter")], after=4.5), after=3, until="shown")
         assert take_turn(world) == turn
         for refused in (rate_limit("200ms"), hang_up()):
@@ -141,39 +146,31 @@ script:
                 take_turn(world)
             assert caught.value.refusal == refused
 
-    def test_a_text_cites_as_in_python(self, write: Write) -> None:
-        world = world_of(
-            write("""
+    def test_a_text_cites_as_in_python(self, yaml: Yaml) -> None:
+        world = yaml("""
 script:
   - message:
       text: See the guide.
       annotations: [ {type: url_citation, url: "https://a.example", title: A, cite: guide} ]
 """)
-        )
         note = url_citation("https://a.example", "A", cite="guide")
         assert take_turn(world) == [message("See the guide.", annotations=[note])]
 
-    def test_one_route_may_repeat_and_another_not(self, write: Write) -> None:
-        world = world_of(
-            write("""
+    def test_one_route_may_repeat_and_another_not(self, yaml: Yaml) -> None:
+        world = yaml("""
 script: [ {message: once} ]
 when:
   - model: o3*
     repeat: true
     script: [ {message: again} ]
 """)
-        )
         assert [take_turn(world, model="o3") for _ in range(3)] == [[message("again")]] * 3
         assert take_turn(world) == [message("once")]
         with pytest.raises(ScriptError, match="No turn"):
             take_turn(world)
 
-    def test_a_route_may_look_for_a_pattern(self, write: Write) -> None:
-        world = world_of(
-            write(
-                "when:\n  - input: {pattern: '^[Hh]i$'}\n    tools: [f]\n    script: [ {message: a} ]\n    repeat: true"
-            )
-        )
+    def test_a_route_may_look_for_a_pattern(self, yaml: Yaml) -> None:
+        world = yaml("when: [ {input: {pattern: '^[Hh]i$'}, tools: [f], script: [ {message: a} ], repeat: true} ]")
         tools = [{"name": "f"}]
         assert take_turn(world, input="hi", tools=tools) == [message("a")]
         for request in ({"input": "hi there", "tools": tools}, {"input": "hi"}):
@@ -189,28 +186,18 @@ when:
             assert (world.account.zdr, world.account.models) == (True, frozenset({"gpt-4.1"}))
             assert (world.citations, world.automatic) == ("delta", False)
 
-    def test_a_merged_member_can_be_replaced(self, write: Write) -> None:
-        world = world_of(
-            write("""
-script:
-  - function_call: &call {name: f, arguments: {}}
-  - function_call: {<<: *call, name: g}
-""")
-        )
-        assert [take_turn(world), take_turn(world)] == [[function_call("f", {})], [function_call("g", {})]]
-
-    def test_anchors_and_merge_keys_work(self, write: Write) -> None:
-        world = world_of(
-            write("""
-script:
-  - function_call: &call {name: f, arguments: {}}
-  - function_call: {<<: *call, call_id: call_1}
-""")
-        )
+    def test_anchors_and_merge_keys_work_and_a_merged_member_can_be_replaced(self, yaml: Yaml) -> None:
+        world = yaml("""
+    script:
+      - function_call: &call {name: f, arguments: {}}
+      - function_call: {<<: *call, call_id: call_1}
+      - function_call: {<<: *call, name: g}
+    """)
         assert take_turn(world) == [function_call("f", {})]
         assert take_turn(world) == [function_call("f", {}, call_id="call_1")]
+        assert take_turn(world) == [function_call("g", {})]
 
-    def test_yml_is_yaml(self, write: Write) -> None:
+    def test_yml_is_yaml(self, write: Write, yaml: Yaml) -> None:
         assert take_turn(world_of(write("script: [ {message: a} ]", "script.yml"))) == [message("a")]
 
     @pytest.mark.parametrize(
