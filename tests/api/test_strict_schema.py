@@ -52,8 +52,7 @@ def test_strict_mode_names_the_outermost_problem_first(schema: Json, problem: st
 
 
 @pytest.mark.parametrize(
-    "schema",
-    [{"$ref": "#/$defs/D", "$defs": {"D": closed()}}, closed(a=TEXT, b={"anyOf": [TEXT, {"type": "null"}]})],
+    "schema", [{"$ref": "#/$defs/D", "$defs": {"D": closed()}}, closed(a=TEXT, b={"anyOf": [TEXT, {"type": "null"}]})]
 )
 def test_a_closed_schema_has_no_problem(schema: Json) -> None:
     assert list(format_problems(schema)) == []

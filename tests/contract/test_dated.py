@@ -57,11 +57,7 @@ CHOSEN = {"model": "gpt-5-nano", "input": "hi", "tool_choice": {"type": "functio
             {"2024-04-27": "", "2024-04-29": "invalid_type"},
         ),
         (FIRST_VERSION, {"model": "gpt-4"}, {"2024-12-17": "", "2024-12-18": "beta_version_1"}),
-        (
-            RESPONSE,
-            CHOSEN,
-            {"2026-04-20": "chosen_tool_without_tools", CONTRACT_DATE: "tool_choice_without_tools"},
-        ),
+        (RESPONSE, CHOSEN, {"2026-04-20": "chosen_tool_without_tools", CONTRACT_DATE: "tool_choice_without_tools"}),
     ],
     ids=["a bound", "a member", "a value", "a type", "a version of the API", "words"],
 )
@@ -92,8 +88,7 @@ def test_every_schema_fits_its_overlays_on_every_day(root: str) -> None:
 
 
 @pytest.mark.parametrize(
-    ("day", "names"),
-    [("2025-07-31", ["name", "old"]), ("2025-08-01", ["name"]), ("2026-01-15", ["name", "new"])],
+    ("day", "names"), [("2025-07-31", ["name", "old"]), ("2025-08-01", ["name"]), ("2026-01-15", ["name", "new"])]
 )
 def test_an_overlay_says_when_it_is_valid(tmp_path: Path, day: str, names: list[str]) -> None:
     for folder in ("openai", "overlays"):

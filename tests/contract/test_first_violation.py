@@ -142,8 +142,7 @@ class TestTheFacts:
 
 
 @pytest.mark.parametrize(
-    ("steps", "path"),
-    [([], ""), (["input", 0, "content", 1, "type"], "input[0].content[1].type"), ([0, "a"], "[0].a")],
+    ("steps", "path"), [([], ""), (["input", 0, "content", 1, "type"], "input[0].content[1].type"), ([0, "a"], "[0].a")]
 )
 def test_a_path_is_written_as_the_api_writes_it(steps: list[str | int], path: str) -> None:
     assert format_path(steps) == path

@@ -57,11 +57,7 @@ class TestOperations:
         [
             (entry(define={"New": {"type": "null"}}), "$defs/New", {"type": "null"}),
             (entry("$defs/Tool#/properties/name", define={"New": {}}), "$defs/New", {}),
-            (
-                entry(nullable=["name", "kind"]),
-                "properties/kind",
-                {"anyOf": [{"enum": ["a", "b"]}, {"type": "null"}]},
-            ),
+            (entry(nullable=["name", "kind"]), "properties/kind", {"anyOf": [{"enum": ["a", "b"]}, {"type": "null"}]}),
             (entry("Create#/properties/name", replace={"type": "null"}), "properties/name", {"type": "null"}),
             (
                 entry("Create#/properties/kind", merge={"enum": None, "type": "string", "x-facts": {"a": 1}}),

@@ -8,12 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from harness.contract.phrasing import (
-    abbreviate,
-    describe_expected,
-    did_you_mean,
-    edit_distance,
-)
+from harness.contract.phrasing import abbreviate, describe_expected, did_you_mean, edit_distance
 
 ROOT: dict[str, Any] = {
     "$defs": {

@@ -39,11 +39,7 @@ class TestADeclaration:
 
     @pytest.mark.parametrize(
         ("named", "on"),
-        [
-            ({}, ("POST /responses",)),
-            ({"on": "*"}, ("*",)),
-            ({"on": ["GET /a", "GET /b"]}, ("GET /a", "GET /b")),
-        ],
+        [({}, ("POST /responses",)), ({"on": "*"}, ("*",)), ({"on": ["GET /a", "GET /b"]}, ("GET /a", "GET /b"))],
     )
     def test_is_about_create_unless_it_names_others(self, named: dict[str, Any], on: tuple[str, ...]) -> None:
         assert declared(**named).on == on

@@ -76,8 +76,7 @@ def test_a_stream_needs_no_header() -> None:
 
 
 @pytest.mark.parametrize(
-    ("said", "body"),
-    [(None, None), (b"", None), (b" ", None), (b"[1]", [1]), (b'{"a": 1}', {"a": 1})],
+    ("said", "body"), [(None, None), (b"", None), (b" ", None), (b"[1]", [1]), (b'{"a": 1}', {"a": 1})]
 )
 def test_an_answer_is_json(said: Any, body: Any) -> None:
     assert decode_answer(said, {})[:3] == (body, None, set())
@@ -85,11 +84,7 @@ def test_an_answer_is_json(said: Any, body: Any) -> None:
 
 @pytest.mark.parametrize(
     ("said", "headers"),
-    [
-        (b"<html>", {}),
-        (b'{"id": ', {"content-type": "application/json"}),
-        (b"no gzip", {"content-encoding": "gzip"}),
-    ],
+    [(b"<html>", {}), (b'{"id": ', {"content-type": "application/json"}), (b"no gzip", {"content-encoding": "gzip"})],
 )
 def test_what_cannot_be_read_is_flagged(said: Any, headers: dict[str, str]) -> None:
     assert decode_answer(said, headers)[:3] == (None, None, {"unread-answer"})
@@ -97,11 +92,7 @@ def test_what_cannot_be_read_is_flagged(said: Any, headers: dict[str, str]) -> N
 
 @pytest.mark.parametrize(
     ("said", "headers"),
-    [
-        (b"\x1f\x8bnothing", {}),
-        (b"\x28\xb5\x2f\xfdnothing", {}),
-        (b"\xff\xfe", {"content-encoding": "br"}),
-    ],
+    [(b"\x1f\x8bnothing", {}), (b"\x28\xb5\x2f\xfdnothing", {}), (b"\xff\xfe", {"content-encoding": "br"})],
 )
 def test_what_cannot_be_decoded_is_flagged(said: Any, headers: dict[str, str]) -> None:
     assert decode_answer(said, headers)[:3] == (None, None, UNDECODED)

@@ -169,13 +169,7 @@ ITEMS: list[Json] = [
     *(part("web_search_call", id="ws_1", action=search, **DONE) for search in SEARCHES),
     part("additional_tools", role="developer", tools=[*TOOLS[:2], part("local_shell")]),
     part("configuration_update", reasoning={"effort": "low"}, text={"format": part("text")}),
-    part(
-        "reasoning",
-        id="rs_1",
-        summary=[part("summary_text", text="s")],
-        encrypted_content="gAAAAABx",
-        content=[],
-    ),
+    part("reasoning", id="rs_1", summary=[part("summary_text", text="s")], encrypted_content="gAAAAABx", content=[]),
     part("compaction", id="cmp_1", encrypted_content="gAAAAABx"),
     part("image_generation_call", id="ig_1", result="aGk=", action="edit", size="1024x1024", quality="low", **DONE),
     part(

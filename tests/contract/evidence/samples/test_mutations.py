@@ -135,8 +135,7 @@ class TestARequestWithOneThingWrong:
         assert (answer.status, answer.rule, answer.body["error"]["param"]) == (400, "body_syntax", None)
 
     @pytest.mark.parametrize(
-        "id",
-        slow_except((0, 7, 14), [o.id for o in OPERATIONS.values() if o.body_schema and o.id != CREATE_RESPONSE]),
+        "id", slow_except((0, 7, 14), [o.id for o in OPERATIONS.values() if o.body_schema and o.id != CREATE_RESPONSE])
     )
     def test_of_any_operation_is_accepted_or_refused_where_it_is_wrong(self, id: str) -> None:
         good = made_up(str(OPERATIONS[id].body_schema), 30)
@@ -172,19 +171,7 @@ class TestAQuery:
         refusal(send(remembering(), id, named=named))
 
 
-NO_JSON = (
-    "NaN",
-    "-Infinity",
-    "1e999",
-    "01",
-    "+1",
-    ".5",
-    '"\\ud800"',
-    '"\\udc00\\ud800"',
-    "'x'",
-    "undefined",
-    '"\x01"',
-)
+NO_JSON = ("NaN", "-Infinity", "1e999", "01", "+1", ".5", '"\\ud800"', '"\\udc00\\ud800"', "'x'", "undefined", '"\x01"')
 ROOTS = schema.root_names(schema.schemas_directory())
 PLAIN = validators.extend(Draft202012Validator, {"pattern": ordered_validator._check_pattern})
 """The library as it is; only `$` is the end of a text and not also the place before a last line break."""
