@@ -51,11 +51,7 @@ CHOSEN = {"model": "gpt-5-nano", "input": "hi", "tool_choice": {"type": "functio
         (RUN, SHORT, {"2024-04": "", "2024-05": "number_below_minimum", CONTRACT_DATE: "number_below_minimum"}),
         (ASSISTANT, {**OLD_TOOLS, "file_ids": ["file-1"]}, {"2024-12-17": "", "2024-12-18": "unknown_parameter"}),
         (ASSISTANT, OLD_TOOLS, {"2024-12-17": "", "2024-12-18": "invalid_value"}),
-        (
-            ASSISTANT,
-            {"model": "gpt-4", "metadata": {"modified": True}},
-            {"2024-04-27": "", "2024-04-29": "invalid_type"},
-        ),
+        (ASSISTANT, {"model": "m", "metadata": {"a": True}}, {"2024-04-27": "", "2024-04-29": "invalid_type"}),
         (FIRST_VERSION, {"model": "gpt-4"}, {"2024-12-17": "", "2024-12-18": "beta_version_1"}),
         (RESPONSE, CHOSEN, {"2026-04-20": "chosen_tool_without_tools", CONTRACT_DATE: "tool_choice_without_tools"}),
     ],
@@ -95,11 +91,9 @@ def test_an_overlay_says_when_it_is_valid(tmp_path: Path, day: str, names: list[
         (tmp_path / folder).mkdir()
     (tmp_path / "openai" / "Tool.json").write_text(json.dumps({"type": "object", "properties": {"name": {}}}))
     entry = {"at": "Tool", "source": "a test", "level": "recorded"}
-    dated = (
-        {**entry, "members": {"old": {}}, "until": "2025-07"},
-        {**entry, "members": {"new": {}}, "since": "2026-01-15"},
-    )
-    (tmp_path / "overlays" / "1.yaml").write_text(json.dumps(dated))
+    old = {**entry, "members": {"old": {}}, "until": "2025-07"}
+    new = {**entry, "members": {"new": {}}, "since": "2026-01-15"}
+    (tmp_path / "overlays" / "1.yaml").write_text(json.dumps([old, new]))
     overlays = schema.load_overlays(tmp_path)
     assert list(schema.read_schema(tmp_path, "Tool", overlays, day)["properties"]) == names
 
@@ -119,13 +113,8 @@ def whisper(registry: None) -> None:
 
 def test_a_rule_refuses_on_its_days_only(whisper: None) -> None:
     days = ("2025-02-28", "2025-03-01", "2025-05-20", "2025-05-21", CONTRACT_DATE)
-    assert [refusal(RESPONSE, day, model="gpt-4.1", input="HI") for day in days] == [
-        "",
-        "whispered",
-        "whispered",
-        "",
-        "",
-    ]
+    said = [refusal(RESPONSE, day, model="gpt-4.1", input="HI") for day in days]
+    assert said == ["", "whispered", "whispered", "", ""]
 
 
 def test_the_examples_of_a_rule_that_is_gone_are_those_of_its_last_day(whisper: None) -> None:

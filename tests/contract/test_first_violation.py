@@ -186,12 +186,7 @@ class TestASchema:
 KEYED: dict[str, Any] = {
     "anyOf": [
         {"type": "object", "properties": {"type": {"const": "a"}, "x": {"type": "string"}}, "required": ["type", "x"]},
-        {
-            "anyOf": [
-                {"type": "object", "properties": {"type": {"const": "b"}}},
-                {"type": "object", "required": ["any"]},
-            ]
-        },
+        {"anyOf": [{**OBJECT, "properties": {"type": {"const": "b"}}}, {**OBJECT, "required": ["any"]}]},
         {"type": "object", "properties": {"type": {"type": "string", "pattern": "^mine[.]"}}, "required": ["type"]},
     ]
 }

@@ -21,18 +21,19 @@ def judge(body: dict[str, Any], family: Model, as_of: str) -> Violation | None:
     """Return what a World of a day says to a request for a family, with what each of its requests needs."""
     tools = {"tools": [{"type": "file_search", "vector_store_ids": ["vs_1"]}]} if family.needs_tools else {}
     truncation = {"truncation": family.truncations[0]} if family.truncations else {}
-    return check(
-        request_for({"model": family.name, **tools, **truncation}, body), World(options=WorldOptions(as_of=as_of))
-    )
+    asked = request_for({"model": family.name, **tools, **truncation}, body)
+    return check(asked, World(options=WorldOptions(as_of=as_of)))
 
 
 def day_before(day: str) -> str:
     return (date.fromisoformat(day) - timedelta(days=1)).isoformat()
 
 
-@pytest.mark.parametrize(
-    "family", [family for family in MODELS.values() if family.served and family.found], ids=lambda family: family.name
-)
+SERVED = [family for family in MODELS.values() if family.served and family.found]
+GONE = [family for family in MODELS.values() if family.gone]
+
+
+@pytest.mark.parametrize("family", SERVED, ids=lambda family: family.name)
 def test_what_the_table_grants_is_taken(family: Model) -> None:
     last = day_before(end) if (end := family.gone or family.removed) else CONTRACT_DATE
     for member, values in (
@@ -47,9 +48,7 @@ def test_what_the_table_grants_is_taken(family: Model) -> None:
         assert judge({"text": {"verbosity": value}}, family, last) is None, value
 
 
-@pytest.mark.parametrize(
-    "family", [family for family in MODELS.values() if family.gone], ids=lambda family: family.name
-)
+@pytest.mark.parametrize("family", GONE, ids=lambda family: family.name)
 def test_a_model_is_there_until_the_day_it_is_gone(family: Model) -> None:
     gone = judge({}, family, CONTRACT_DATE)
     assert gone is not None

@@ -10,7 +10,9 @@ from harness.contract.overlay import apply_entries, parse_entries
 from harness.contract.overlay_operations import OVERLAY_OPERATIONS, merge_patch
 from harness.core.errors import SchemaError
 
-BRANCHES = [{"$ref": "#/$defs/Tool"}, {"type": "null"}]
+NULL, X = {"type": "null"}, {"x": 1}
+BRANCHES = [{"$ref": "#/$defs/Tool"}, NULL]
+MEMBER = "Create#/properties"
 WITH_X = [BRANCHES[0], {"type": "null", "x": 1}]
 PROPERTIES = {
     "name": {"type": "string"},
@@ -55,12 +57,12 @@ class TestOperations:
     @pytest.mark.parametrize(
         ("made", "at", "value"),
         [
-            (entry(define={"New": {"type": "null"}}), "$defs/New", {"type": "null"}),
+            (entry(define={"New": NULL}), "$defs/New", NULL),
             (entry("$defs/Tool#/properties/name", define={"New": {}}), "$defs/New", {}),
-            (entry(nullable=["name", "kind"]), "properties/kind", {"anyOf": [{"enum": ["a", "b"]}, {"type": "null"}]}),
-            (entry("Create#/properties/name", replace={"type": "null"}), "properties/name", {"type": "null"}),
+            (entry(nullable=["name", "kind"]), "properties/kind", {"anyOf": [{"enum": ["a", "b"]}, NULL]}),
+            (entry(f"{MEMBER}/name", replace=NULL), "properties/name", NULL),
             (
-                entry("Create#/properties/kind", merge={"enum": None, "type": "string", "x-facts": {"a": 1}}),
+                entry(f"{MEMBER}/kind", merge={"enum": None, "type": "string", "x-facts": {"a": 1}}),
                 "properties/kind",
                 {"type": "string", "x-facts": {"a": 1}},
             ),
@@ -68,20 +70,16 @@ class TestOperations:
             (entry("$defs/Tool", require=["name"]), "$defs/Tool/required", ["name"]),
             (entry(optional=["name"]), "required", []),
             (entry("$defs/Open", members={"id": {}}), "$defs/Open/properties", {"id": {}}),
-            (entry("Create#/properties/kind", enum_add=["c"]), "properties/kind/enum", ["a", "b", "c"]),
-            (entry("Create#/properties/only", enum_add=["b"]), "properties/only", {"enum": ["a", "b"]}),
+            (entry(f"{MEMBER}/kind", enum_add=["c"]), "properties/kind/enum", ["a", "b", "c"]),
+            (entry(f"{MEMBER}/only", enum_add=["b"]), "properties/only", {"enum": ["a", "b"]}),
             (
-                entry("Create#/properties/tools/items", branches=[{"type": "string"}]),
+                entry(f"{MEMBER}/tools/items", branches=[{"type": "string"}]),
                 "properties/tools/items/anyOf",
                 [*BRANCHES, {"type": "string"}],
             ),
-            (entry("$defs/Tool#/properties/name", merge={"x": 1}), "$defs/Tool/properties/name/x", 1),
-            (entry("Create#/properties/tools/items/anyOf/1", merge={"x": 1}), "properties/tools/items/anyOf", WITH_X),
-            (
-                entry("Create#/properties/a~1b~0c", merge={"x": 1}),
-                "properties",
-                {**PROPERTIES, "a/b~c": {"type": "string", "x": 1}},
-            ),
+            (entry("$defs/Tool#/properties/name", merge=X), "$defs/Tool/properties/name/x", 1),
+            (entry(f"{MEMBER}/tools/items/anyOf/1", merge=X), "properties/tools/items/anyOf", WITH_X),
+            (entry(f"{MEMBER}/a~1b~0c", merge=X), "properties", {**PROPERTIES, "a/b~c": {"type": "string", "x": 1}}),
             (entry("$defs/ToolParams", require=["tools"]), "required", ["name", "tools"]),
         ],
         ids=lambda value: str(value) if isinstance(value, dict) and "at" in value else "",
@@ -107,8 +105,8 @@ class TestOperations:
         assert list(OVERLAY_OPERATIONS) == [*documented, "branches"]
 
     def test_of_several_entries_build_on_each_other(self):
-        schema = applied(entry(define={"New": {}}), entry("$defs/New", merge={"type": "null"}))
-        assert schema["$defs"]["New"] == {"type": "null"}
+        schema = applied(entry(define={"New": {}}), entry("$defs/New", merge=NULL))
+        assert schema["$defs"]["New"] == NULL
 
     def test_never_let_two_roots_share_what_an_entry_gave_them(self):
         entries = parse_entries("o.yaml", json.dumps([entry("$defs/Tool", members={"id": {}})]))
@@ -121,9 +119,9 @@ class TestPlaces:
     @pytest.mark.parametrize(
         "elsewhere",
         [
-            entry("Other", merge={"x": 1}),
-            entry("$defs/Elsewhere", merge={"x": 1}),
-            entry("$defs/Tool", roots=["Other"], merge={"x": 1}),
+            entry("Other", merge=X),
+            entry("$defs/Elsewhere", merge=X),
+            entry("$defs/Tool", roots=["Other"], merge=X),
         ],
     )
     def test_of_another_root_or_of_definitions_that_a_root_lacks_change_nothing_there(self, elsewhere):
@@ -131,14 +129,12 @@ class TestPlaces:
 
     @pytest.mark.parametrize(("roots", "root"), [({}, "Any"), ({"roots": ["Create"]}, "Create")])
     def test_of_a_definition_are_in_every_root_unless_roots_narrow_them(self, roots, root):
-        assert applied(entry("$defs/Tool", merge={"x": 1}, **roots), root=root)["$defs"]["Tool"]["x"] == 1
+        assert applied(entry("$defs/Tool", merge=X, **roots), root=root)["$defs"]["Tool"]["x"] == 1
 
     def test_in_a_list_are_an_entry_each(self):
-        both = entry(["$defs/Tool", "Create#/properties/kind"], merge={"x": 1})
-        assert [str(entry) for entry in parse_entries("o.yaml", json.dumps([both]))] == [
-            "o.yaml[0] at $defs/Tool",
-            "o.yaml[0] at Create#/properties/kind",
-        ]
+        both = entry(["$defs/Tool", f"{MEMBER}/kind"], merge=X)
+        first, second = parse_entries("o.yaml", json.dumps([both]))
+        assert (str(first), str(second)) == ("o.yaml[0] at $defs/Tool", "o.yaml[0] at Create#/properties/kind")
         schema = applied(both)
         assert (schema["$defs"]["Tool"]["x"], schema["properties"]["kind"]["x"]) == (1, 1)
 
@@ -147,18 +143,18 @@ class TestStale:
     @pytest.mark.parametrize(
         ("text", "problem_text"),
         [
-            (entry("Create#/properties/nam", merge={"a": 1}), "does not resolve at `nam`; nearest: name"),
-            (entry("Create#/properties/zzz", merge={"a": 1}), "does not resolve at `zzz`"),
+            (entry(f"{MEMBER}/nam", merge={"a": 1}), "does not resolve at `nam`; nearest: name"),
+            (entry(f"{MEMBER}/zzz", merge={"a": 1}), "does not resolve at `zzz`"),
             (entry("Create#/required/x", merge={"a": 1}), "does not resolve at `x`"),
             (entry("Create#/type/x", merge={"a": 1}), "does not resolve at `x`"),
             (entry("Create#/required", merge={"a": 1}), "leads to ['name'], which is no schema object"),
-            (entry("Create#/properties/tools/items/anyOf/0/properties", merge={"a": 1}), "start at $defs/Tool"),
+            (entry(f"{MEMBER}/tools/items/anyOf/0/properties", merge={"a": 1}), "start at $defs/Tool"),
             (entry("$defs/Tol", roots=["Create"], merge={"a": 1}), "Create has no $defs/Tol; nearest: Tool"),
             (entry(define={"Tool": {}}), "'Tool' is in $defs already"),
             (entry(members={"name": {}}), "'name' is in members already"),
-            (entry("Create#/properties/name", members={"x": {}}), "not an object schema: type"),
+            (entry(f"{MEMBER}/name", members={"x": {}}), "not an object schema: type"),
             (
-                entry("Create#/properties/tools/items/anyOf/0", require=["name"]),
+                entry(f"{MEMBER}/tools/items/anyOf/0", require=["name"]),
                 "a $ref has no members; start at $defs/Tool",
             ),
             (entry(merge={"type": "object"}), "`merge` changes nothing"),
@@ -167,17 +163,17 @@ class TestStale:
             (entry(optional=["kind"]), "'kind' is not required"),
             (entry(order=["nmae"]), "no member 'nmae'; nearest: name"),
             (entry(order=["name"]), "`order` changes nothing"),
-            (entry("Create#/properties/kind", enum_add=["a"]), "'a' is there already"),
+            (entry(f"{MEMBER}/kind", enum_add=["a"]), "'a' is there already"),
             (entry(branches=[{}]), "`branches`: no union among"),
-            (entry("Create#/properties/tools/items", branches=[{"type": "null"}]), "{'type': 'null'} is there already"),
-            (entry("Create#/properties/name", enum_add=["a"]), "no enum or const among type"),
+            (entry(f"{MEMBER}/tools/items", branches=[NULL]), "{'type': 'null'} is there already"),
+            (entry(f"{MEMBER}/name", enum_add=["a"]), "no enum or const among type"),
         ],
     )
     def test_what_does_not_match_is_reported_with_the_nearest_name(self, text, problem_text):
         assert problem_text in problem(text)
 
     def test_a_problem_names_file_entry_place_and_root(self):
-        text = problem(entry(require=["kind"]), entry("Create#/properties/x", merge={"a": 1}))
+        text = problem(entry(require=["kind"]), entry(f"{MEMBER}/x", merge={"a": 1}))
         assert text.startswith("o.yaml[1] at Create#/properties/x in Create: ")
 
 

@@ -10,9 +10,8 @@ from harness.contract.overrides_file import parse_overrides
 from harness.core.errors import ApiError, ConfigError
 from harness.overrides.project_file import render_overrides
 
-WHEN = Condition(
-    models=("o3",), members=(MemberCondition("input[].status", (None, "x", 1, True), ("list",), "message"),)
-)
+STATUS = MemberCondition("input[].status", (None, "x", 1, True), ("list",), "message")
+WHEN = Condition(models=("o3",), members=(STATUS,))
 SEEN = (Evidence("tests/a.yaml", 2, "2025-10-02"), Evidence("tests/b.yaml", 1))
 
 
@@ -24,11 +23,11 @@ def test_what_is_written_is_read_again() -> None:
     again = parse_overrides(render_overrides(contract))
     lines = [entry.line for entry in again.entries]
     assert all(lines)
-    assert repr(again).replace(f"line={lines[0]}", "line=0").replace(f"line={lines[1]}", "line=0") == repr(
-        Overrides(contract.exemptions, contract.refusals, file="contract.yaml")
-    )
+    unnumbered = repr(again).replace(f"line={lines[0]}", "line=0").replace(f"line={lines[1]}", "line=0")
+    assert unnumbered == repr(Overrides(contract.exemptions, contract.refusals, file="contract.yaml"))
 
 
+EXEMPTIONS, REFUSALS = "format: 1\nexemptions:\n", "format: 1\nrefusals:\n"
 REFUSAL = "- error: {{status: 400, message: {message}}}\n  models: [o3]\n"
 
 
@@ -62,44 +61,44 @@ def test_entries_about_other_requests_contradict_nothing(text: str) -> None:
         ("format: [", "contract.yaml:2: no YAML: "),
         ("format: 1\nexemption: []", "contract.yaml:2: a contract has no `exemption`. Did you mean 'exemptions'?"),
         (
-            "format: 1\nexemptions:\n- rule: invalid_typ\n  at: x",
+            EXEMPTIONS + "- rule: invalid_typ\n  at: x",
             "contract.yaml:3: the rule 'invalid_typ' is not known. Did you mean 'invalid_type'?",
         ),
-        ("format: 1\nexemptions:\n- at: x", "contract.yaml:3: an exemption needs `rule`."),
+        (EXEMPTIONS + "- at: x", "contract.yaml:3: an exemption needs `rule`."),
         (
-            "format: 1\nexemptions:\n- rule: invalid_type\n  when:\n  - at: x\n    is: [txt]",
+            EXEMPTIONS + "- rule: invalid_type\n  when:\n  - at: x\n    is: [txt]",
             "contract.yaml:6: the kind 'txt' is not known. Did you mean 'text'?",
         ),
         (
-            "format: 1\nexemptions:\n- rule: invalid_type\n  when:\n  - {at: x, values: [1]}",
+            EXEMPTIONS + "- rule: invalid_type\n  when:\n  - {at: x, values: [1]}",
             "contract.yaml:5: a condition has no `values`. Did you mean 'value'?",
         ),
         (
-            "format: 1\nexemptions:\n- rule: invalid_type\n  operation: POST /response",
+            EXEMPTIONS + "- rule: invalid_type\n  operation: POST /response",
             "contract.yaml:4: the operation 'POST /response' is not known. Did you mean 'POST /responses'?",
         ),
         (
-            "format: 1\nrefusals:\n- error: {status: 200, message: x}",
+            REFUSALS + "- error: {status: 200, message: x}",
             "contract.yaml:3: `status` is one from 400 to 499, got 200.",
         ),
         (
-            "format: 1\nrefusals:\n- error: {status: 400, message: x}",
+            REFUSALS + "- error: {status: 400, message: x}",
             "contract.yaml:3: a refusal needs `when` or `models`: it would refuse every request.",
         ),
         (
-            f"format: 1\nrefusals:\n{REFUSAL.format(message=chr(34) + 'a {modle}' + chr(34))}",
+            REFUSALS + f"{REFUSAL.format(message=chr(34) + 'a {modle}' + chr(34))}",
             "contract.yaml:3: {modle} is no fact. Did you mean 'model'? A brace itself is {{ or }}.",
         ),
         (
-            f"format: 1\nrefusals:\n{REFUSAL.format(message=chr(34) + 'a { b' + chr(34))}",
+            REFUSALS + f"{REFUSAL.format(message=chr(34) + 'a { b' + chr(34))}",
             "a brace stands alone; write {{ or }}.",
         ),
         (
-            f"format: 1\nrefusals:\n{REFUSAL.format(message='a')}{REFUSAL.format(message='b')}",
+            REFUSALS + f"{REFUSAL.format(message='a')}{REFUSAL.format(message='b')}",
             "contract.yaml:5: it says another error for the same requests as line 3; delete one of them.",
         ),
         (
-            "format: 1\nexemptions:\n- rule: invalid_type\n  at: x\n  when: [{at: x}]\n"
+            EXEMPTIONS + "- rule: invalid_type\n  at: x\n  when: [{at: x}]\n"
             "refusals:\n- error: {status: 400, message: a}\n  instead: invalid_type\n  when: [{at: x}]",
             "contract.yaml:7: the API refused these requests, but line 3 says that it took them; delete one of them.",
         ),
@@ -113,19 +112,19 @@ def test_entries_about_other_requests_contradict_nothing(text: str) -> None:
             "contract.yaml:4: it says the same as line 3; delete one of them.",
         ),
         (
-            "format: 1\nexemptions:\n- {rule: invalid_type, at: 'tools[0].name'}",
+            EXEMPTIONS + "- {rule: invalid_type, at: 'tools[0].name'}",
             "contract.yaml:3: 'tools[0].name' is no place; write `tools[].name`, without numbers.",
         ),
         (
-            "format: 1\nexemptions:\n- rule: invalid_type\n  seen: [{file: a, exchange: 1, date: 2026-02-30}]",
+            EXEMPTIONS + "- rule: invalid_type\n  seen: [{file: a, exchange: 1, date: 2026-02-30}]",
             "contract.yaml:4: `date` is a day, say 2026-03-15, got '2026-02-30'.",
         ),
         (
-            "format: 1\nexemptions:\n- rule: invalid_type\n  seen: [{file: a, exchange: 0}]",
+            EXEMPTIONS + "- rule: invalid_type\n  seen: [{file: a, exchange: 0}]",
             "contract.yaml:4: `exchange` is a number from 1, got 0.",
         ),
         (
-            "format: 1\nexemptions:\n- rule: invalid_type\n  rule: invalid_value",
+            EXEMPTIONS + "- rule: invalid_type\n  rule: invalid_value",
             "contract.yaml:4: `rule` stands there twice; delete one of them.",
         ),
         ("format: 1\n? [1]\n: 2\n", "a contract has no "),
@@ -133,7 +132,7 @@ def test_entries_about_other_requests_contradict_nothing(text: str) -> None:
         ("format: 1\nexemptions: [{rule: invalid_type, seen: [{file: a, exchange: x}]}]", "`exchange` is a number"),
         ("format: 1\nexemptions: [{rule: invalid_type, words: [a]}]", "`words` is a mapping, got a list"),
         (
-            "format: 1\nrefusals:\n- error: {status: 400, message: a}\n  when: [{at: x, value: [1, 2]}]\n"
+            REFUSALS + "- error: {status: 400, message: a}\n  when: [{at: x, value: [1, 2]}]\n"
             "- error: {status: 400, message: b}\n  when: [{at: x, value: [2]}]",
             "contract.yaml:5: it says another error for the same requests as line 3; delete one of them.",
         ),
@@ -148,7 +147,6 @@ def test_a_mistake_is_named_with_its_line_and_the_nearest_name(text: str, proble
 def test_nothing_was_seen_in_the_future() -> None:
     text = "format: 1\nexemptions:\n- rule: invalid_type\n  seen: [{file: a, exchange: 1, date: 2026-05-02}]"
     assert parse_overrides(text, today="2026-05-02").exemptions[0].seen[0].date == "2026-05-02"
-    with pytest.raises(
-        ConfigError, match=r"contract.yaml:4: `date` '2026-05-02' lies in the future: today is 2026-05-01"
-    ):
+    told = r"contract.yaml:4: `date` '2026-05-02' lies in the future: today is 2026-05-01"
+    with pytest.raises(ConfigError, match=told):
         parse_overrides(text, today="2026-05-01")

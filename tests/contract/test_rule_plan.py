@@ -15,6 +15,8 @@ from harness.core.exchange import Request
 from harness.world.world import World
 from tests.support.checked import refused, request
 
+CALL = {"type": "function_call", "call_id": "call_1", "name": "f", "arguments": "{}"}
+
 
 def test_names_that_a_client_makes_up_are_not_remembered() -> None:
     made = rule_plan._make_plan.cache_info().currsize
@@ -27,9 +29,7 @@ def test_names_that_a_client_makes_up_are_not_remembered() -> None:
 class TestRulesThatCannotApply:
     """A rule with `mentions` or `items` runs only for a body that has a word, a transcript that has a type."""
 
-    BARE_IMAGE = (
-        b'{"model": "gpt-4.1", "input": [{"role": "user", "content": [{"type": "input_%b", "detail": "auto"}]}]}'
-    )
+    BARE_IMAGE = b'{"model": "m", "input": [{"role": "user", "content": [{"type": "input_%b", "detail": "auto"}]}]}'
 
     def rules_for(self, items: list[Any], raw: bytes = b"") -> set[str]:
         sent, world = request({"input": items}, raw=raw), World()
@@ -40,14 +40,14 @@ class TestRulesThatCannotApply:
         assert called.isdisjoint(rule.id for rule in RULES.values() if rule.mentions or rule.items)
 
     def test_are_called_once_a_type_or_a_word_is_there(self) -> None:
-        call = {"type": "function_call", "call_id": "call_1", "name": "f", "arguments": "{}"}
-        assert {"call_needs_output", "call_without_namespace"} <= self.rules_for([call])
+        assert {"call_needs_output", "call_without_namespace"} <= self.rules_for([CALL])
         assert "compaction_trigger_last" in self.rules_for([{"type": "compaction_trigger"}])
 
     def test_are_called_if_what_is_stored_has_the_type(self) -> None:
         world = World()
-        call = {"type": "function_call", "call_id": "call_1", "name": "f", "arguments": "{}", "status": "completed"}
-        world.store.put_response({"id": "resp_1", "output": [call]}, [], world.store.chain_of({}))
+        world.store.put_response(
+            {"id": "resp_1", "output": [{**CALL, "status": "completed"}]}, [], world.store.chain_of({})
+        )
         assert refused(request({"previous_response_id": "resp_1"}), world) == "call_needs_output"
 
     @pytest.mark.parametrize("word", [b"image", b"im\\u0061ge"])

@@ -47,11 +47,8 @@ class TestEveryRule:
     def test_reads_what_it_declares_in_mixed_examples(
         self, excesses: Excesses, bodies: list[Json], limited: bool, azure: bool
     ) -> None:
-        account = Organization(verified=False) if limited else Organization()
-        check(
-            request_for(*bodies, dialect="azure" if azure else "openai"),
-            World(options=WorldOptions(organization=account)),
-        )
+        world = World(options=WorldOptions(organization=Organization(verified=not limited)))
+        check(request_for(*bodies, dialect="azure" if azure else "openai"), world)
         assert excesses == {}
 
 

@@ -6,6 +6,8 @@ import pytest
 
 from harness.contract import schema
 from harness.core.errors import SchemaError
+from harness.items import function_call
+from tests.support.wired import wire
 
 ENTRY = {"source": "x", "level": "typed"}
 
@@ -80,17 +82,13 @@ def test_a_part_of_a_root_is_compiled_once_with_what_it_refers_to():
     root = schema.load("ConversationItemList")
     items = root["properties"]["data"]["items"]
     part = schema.part_validator(root, items)
-    assert part.is_valid(
-        {"type": "function_call", "id": "fc_1", "call_id": "c", "name": "f", "arguments": "", "status": "completed"}
-    )
+    assert part.is_valid(wire(function_call("f", {})))
     assert not part.is_valid({"type": "function_call"})
     assert schema.part_validator(root, items) is part
 
 
 def test_only_reachable_definitions_are_preserved_in_order():
     definitions = {"C": {}, "B": {"items": {"$ref": "#/$defs/C"}}, "A": {}, "D": {"anyOf": [{"$ref": "#/$defs/D"}]}}
-    assert schema.with_definitions({"anyOf": [{"$ref": "#/$defs/B"}]}, definitions)["$defs"] == {
-        "C": {},
-        "B": {"items": {"$ref": "#/$defs/C"}},
-    }
+    left = schema.with_definitions({"anyOf": [{"$ref": "#/$defs/B"}]}, definitions)["$defs"]
+    assert list(left.items()) == [("C", {}), ("B", {"items": {"$ref": "#/$defs/C"}})]
     assert schema.with_definitions({"type": "null"}, definitions) == {"type": "null"}

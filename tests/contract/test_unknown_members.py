@@ -81,10 +81,8 @@ def test_a_broken_answer_has_the_drift_it_has() -> None:
 def test_items_and_events_are_known_by_their_type() -> None:
     call = {"id": "fc_1", "type": "function_call", "call_id": "c", "name": "f", "arguments": "", "results": []}
     event = {"type": "response.output_item.added", "item": call, "output_index": 0, "sequence_number": 2, "x": None}
-    assert sorted(found(event, "ResponseStreamEvent")) == [
-        ("item.results", "unknown member 'results'"),
-        ("x", "unknown member 'x'"),
-    ]
+    unknown = [("item.results", "unknown member 'results'"), ("x", "unknown member 'x'")]
+    assert sorted(found(event, "ResponseStreamEvent")) == unknown
 
 
 def test_an_unknown_root_is_reported() -> None:
@@ -92,27 +90,18 @@ def test_an_unknown_root_is_reported() -> None:
         found({}, "Respnse")
 
 
+A: Any = {"properties": {"a": {}}}
+SHUT = {"additionalProperties": False}
+
+
 @pytest.mark.parametrize(
     ("open_", "shut"),
     [
         ({"type": "object"}, {"type": "object"}),
         ({"properties": {}}, {"properties": {}}),
-        ({"properties": {"a": {}}}, {"additionalProperties": False, "properties": {"a": {}}}),
-        (
-            {"properties": {"a": {}}, "additionalProperties": True},
-            {"properties": {"a": {}}, "additionalProperties": True},
-        ),
-        (
-            {"anyOf": [{"properties": {"properties": {"properties": {"a": True}}}}]},
-            {
-                "anyOf": [
-                    {
-                        "additionalProperties": False,
-                        "properties": {"properties": {"additionalProperties": False, "properties": {"a": True}}},
-                    }
-                ]
-            },
-        ),
+        (A, {**SHUT, **A}),
+        ({**A, "additionalProperties": True}, {**A, "additionalProperties": True}),
+        ({"anyOf": [{"properties": {"properties": A}}]}, {"anyOf": [{**SHUT, "properties": {"properties": SHUT | A}}]}),
     ],
 )
 def test_a_schema_is_closed_where_it_lists_members(open_: Any, shut: Any) -> None:

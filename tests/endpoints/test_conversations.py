@@ -8,10 +8,8 @@ import pytest
 
 from tests.support.foundry import Project
 from tests.support.in_process import Client, error, user
+from tests.support.pictures import PNG
 
-PNG = (
-    "data:image/png;base64,iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAAAAAA6fptVAAAACklEQVR42mP4DwABAQEAHLCMmQAAAABJRU5ErkJggg=="
-)
 CALL = {"type": "function_call", "call_id": "call_1", "name": "f", "arguments": "{}"}
 OUTPUT = {"type": "function_call_output", "call_id": "call_1", "output": "18"}
 

@@ -188,16 +188,16 @@ when:
 
     def test_anchors_and_merge_keys_work_and_a_merged_member_can_be_replaced(self, yaml: Yaml) -> None:
         world = yaml("""
-    script:
-      - function_call: &call {name: f, arguments: {}}
-      - function_call: {<<: *call, call_id: call_1}
-      - function_call: {<<: *call, name: g}
-    """)
+script:
+  - function_call: &call {name: f, arguments: {}}
+  - function_call: {<<: *call, call_id: call_1}
+  - function_call: {<<: *call, name: g}
+""")
         assert take_turn(world) == [function_call("f", {})]
         assert take_turn(world) == [function_call("f", {}, call_id="call_1")]
         assert take_turn(world) == [function_call("g", {})]
 
-    def test_yml_is_yaml(self, write: Write, yaml: Yaml) -> None:
+    def test_yml_is_yaml(self, write: Write) -> None:
         assert take_turn(world_of(write("script: [ {message: a} ]", "script.yml"))) == [message("a")]
 
     @pytest.mark.parametrize(

@@ -58,32 +58,11 @@ def test_examples_are_whole_conversations() -> None:
 
 def test_the_losses_that_are_known() -> None:
     assert {loss.id for loss in LOSSES.values() if not loss.strict} == {
-        *(
-            "citation-dropped",
-            "citation-doubled",
-            "history-replayed",
-            "item-coerced",
-            "call-dropped",
-            "call-altered",
-            "output-altered",
-        ),
-        *(
-            "answer-dropped",
-            "prompt-doubled",
-            "prompt-dropped",
-            "output-invented",
-            "citation-flattened",
-            "role-changed",
-        ),
-        *("output-twice", "text-altered", "reasoning-dropped", "phase-dropped", "order-changed", "partial-taken"),
-        *(
-            "prompt-altered",
-            "output-printed",
-            "attachment-dropped",
-            "reasoning-orphaned",
-            "citation-moved",
-            "instructions-dropped",
-        ),
+        *("citation-dropped", "citation-doubled", "citation-flattened", "citation-moved", "history-replayed"),
+        *("item-coerced", "call-dropped", "call-altered", "output-altered", "output-invented", "output-twice"),
+        *("output-printed", "answer-dropped", "prompt-doubled", "prompt-dropped", "prompt-altered", "role-changed"),
+        *("text-altered", "reasoning-dropped", "reasoning-orphaned", "phase-dropped", "order-changed"),
+        *("partial-taken", "attachment-dropped", "instructions-dropped"),
     }
     assert {loss.area for loss in LOSSES.values()} == set(AREAS)
 

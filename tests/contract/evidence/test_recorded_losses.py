@@ -18,11 +18,7 @@ from tests.support.shared import READS_RECORDINGS, recordings
 pytestmark = READS_RECORDINGS
 
 KNOWN = {
-    "call-altered",
-    "citation-dropped",
-    "instructions-dropped",
-    "order-changed",
-    "phase-dropped",
+    *("call-altered", "citation-dropped", "instructions-dropped", "order-changed", "phase-dropped"),
     "reasoning-dropped",
 }
 """What clients did lose, as looked at one by one: a new kind is looked at before it stands here."""

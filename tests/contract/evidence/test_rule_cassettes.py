@@ -48,12 +48,11 @@ def query(interaction: SourcedInteraction) -> dict[str, str]:
 
 
 def account(interaction: SourcedInteraction) -> Organization:
-    error = dict(interaction.origin.organization)
-    if "rate_limit" in error:
-        error["rate_limit"] = RateLimit(**error["rate_limit"])
-    return Organization(
-        **{name: frozenset(value) if isinstance(value, list) else value for name, value in error.items()}
-    )
+    settings = dict(interaction.origin.organization)
+    if "rate_limit" in settings:
+        settings["rate_limit"] = RateLimit(**settings["rate_limit"])
+    sets = {name: frozenset(value) for name, value in settings.items() if isinstance(value, list)}
+    return Organization(**{**settings, **sets})
 
 
 def ask(mock: MockApi, world: World, interaction: SourcedInteraction) -> Answer:
@@ -64,11 +63,8 @@ def ask(mock: MockApi, world: World, interaction: SourcedInteraction) -> Answer:
     world.account = account(interaction)
     if interaction.interaction.frames:
         return last_answer(mock, world, interaction, headers)
-    return mock.handle(
-        ReceivedRequest(
-            interaction.interaction.method, path(interaction), headers, query(interaction), interaction.interaction.body
-        )
-    )
+    method, body = interaction.interaction.method, interaction.interaction.body
+    return mock.handle(ReceivedRequest(method, path(interaction), headers, query(interaction), body))
 
 
 def last_answer(mock: MockApi, world: World, interaction: SourcedInteraction, headers: dict[str, str]) -> Answer:
@@ -150,12 +146,8 @@ def test_every_cassette_is_named_after_a_rule() -> None:
 
 
 def test_every_rule_with_a_dated_public_source_has_a_cassette() -> None:
-    left = [
-        gap.rule
-        for gap in evidence_coverage.find_gaps(RULES, CASSETTES)
-        if gap.reason == evidence_coverage.NOT_TRANSCRIBED
-    ]
-    assert left == []
+    gaps = evidence_coverage.find_gaps(RULES, CASSETTES)
+    assert [gap.rule for gap in gaps if gap.reason == evidence_coverage.NOT_TRANSCRIBED] == []
 
 
 @pytest.mark.parametrize("file", slow_except_every(8, FILES), ids=lambda file: file.stem)

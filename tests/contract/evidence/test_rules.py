@@ -15,11 +15,8 @@ from harness.contract.rules import AREAS
 from harness.verify.examples import play_case
 from tests.support.foundry import names_request, said
 
-REJECTS = [
-    pytest.param(r, words, case, id=f"{r.id}: {words[:60]}")
-    for r in RULES.values()
-    for words, case in r.rejects.items()
-]
+WORDED = [(rule, words, case) for rule in RULES.values() for words, case in rule.rejects.items()]
+REJECTS = [pytest.param(rule, words, case, id=f"{rule.id}: {words[:60]}") for rule, words, case in WORDED]
 ACCEPTS = [pytest.param(case, id=f"{r.id}-{index}") for r in RULES.values() for index, case in enumerate(r.accepts)]
 
 

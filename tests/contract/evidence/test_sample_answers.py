@@ -17,6 +17,7 @@ from harness.server.mock_api import MockApi
 from tests.contract.evidence.samples.mutate import Gone, places, replaced
 from tests.support.in_process import post
 from tests.support.slow import slow_except_every
+from tests.support.tools import functions
 
 EVENT = "ResponseStreamEvent"
 
@@ -26,10 +27,8 @@ def send(**body: Any) -> Answer:
     mock = MockApi()
     call = function_call("f", '{"a":1}', call_id="call_1")
     mock.open("sk-answers").script([reasoning("**Thought**"), message("Hi."), call])
-    tools = [
-        {"type": "function", "name": "f", "parameters": {"type": "object", "properties": {"a": {"type": "integer"}}}}
-    ]
-    sent = {"model": "gpt-5", "input": "hi", "tools": tools, "metadata": {"a": "b"}, **body}
+    tool = {**functions("f")[0], "parameters": {"type": "object", "properties": {"a": {"type": "integer"}}}}
+    sent = {"model": "gpt-5", "input": "hi", "tools": [tool], "metadata": {"a": "b"}, **body}
     return post(mock, sent, key="sk-answers")
 
 

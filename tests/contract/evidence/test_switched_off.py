@@ -21,14 +21,8 @@ from tests.support.shared import PRESENT, RECORDINGS
 PLACES = (
     *("include[]", "truncation", "service_tier", "prompt_cache_retention", "context_management[].type"),
     *("reasoning.effort", "reasoning.summary", "reasoning.context", "text.verbosity", "text.format.type"),
-    *("tool_choice", "tool_choice.type", "tool_choice.mode", "tool_choice.tools[].type"),
-    *(
-        "tools[].type",
-        "tools[].tools[].type",
-        "tools[].search_context_size",
-        "tools[].execution",
-        "tools[].filters.type",
-    ),
+    *("tool_choice", "tool_choice.type", "tool_choice.mode", "tool_choice.tools[].type", "tools[].type"),
+    *("tools[].tools[].type", "tools[].search_context_size", "tools[].execution", "tools[].filters.type"),
     *("tools[].container.type", "tools[].environment.type", "tools[].environment", "tools[].user_location.type"),
     *("tools[].format.type", "tools[].format.syntax", "tools[].require_approval", "tools[].action"),
     *("tools[].quality", "tools[].background", "tools[].output_format", "tools[].moderation", "tools[].input_fidelity"),

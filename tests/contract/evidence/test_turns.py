@@ -54,9 +54,8 @@ def as_turn(recorded: Recorded, world: World) -> RecordedTurn | None:
     if renderable_response(final) is None or final["status"] != "completed":
         return None
     body = drop_nulls(apply_agent(rebuild_request(recorded)[1], None).body)
-    return RecordedTurn(
-        recorded.id, body, [item_from_wire(item) for item in final["output"]], list(world.store.transcript(body).items)
-    )
+    items = [item_from_wire(item) for item in final["output"]]
+    return RecordedTurn(recorded.id, body, items, list(world.store.transcript(body).items))
 
 
 @pytest.fixture(scope="module")

@@ -113,11 +113,8 @@ class Breaker:
     def _good(self, leaf: Json, keys: set[str]) -> Any:
         """The least that is right, and with a key: an item that may lack its type would be taken for a message."""
         good = instance(self.root, leaf, Random(0), optional=0)
-        kinds = (
-            discriminator_values(self.root, leaf, "type")
-            if "type" in keys and "role" not in leaf.get("required", ())
-            else []
-        )
+        is_typed = "type" in keys and "role" not in leaf.get("required", ())
+        kinds = discriminator_values(self.root, leaf, "type") if is_typed else []
         return {**good, "type": kinds[0]} if kinds and isinstance(good, dict) else good
 
     def _inside(self, leaf: Json, path: Path, wrap: Wrap, good: Any, keys: set[str]) -> Iterator[Broken]:

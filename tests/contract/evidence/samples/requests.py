@@ -12,13 +12,11 @@ from harness.core.exchange import Json
 from harness.verify.examples import MINIMAL_REQUEST
 from tests.contract.evidence.samples.mutate import places
 from tests.contract.evidence.samples.tools import CHOICES, ENVIRONMENTS, OBJECT, TOOLS, part
+from tests.support.pictures import PNG
 
 ROLES = {"user", "assistant", "system", "developer", "item_reference"}
 DEPLOYED: Json = {**MINIMAL_REQUEST, "model": "my-deployment"}
 """No listed model: it is taken to have every tool."""
-PNG = (
-    "data:image/png;base64,iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAAAAAA6fptVAAAACklEQVR42mP4DwABAQEAHLCMmQAAAABJRU5ErkJggg=="
-)
 DIRECT: Json = {"type": "direct"}
 PROGRAM: Json = {"type": "program", "caller_id": "call_p"}
 EXPLICIT: Json = {"mode": "explicit", "ttl": "30m"}
@@ -78,6 +76,8 @@ MCP_ERRORS: list[Json] = [
     part("http_error", code=500, message="m"),
 ]
 OUTCOMES: list[Json] = [part("exit", exit_code=0), part("timeout")]
+SHELL: Json = {"commands": ["ls"], "max_output_length": 9, "timeout_ms": None}
+SHELL_OUTPUT: list[Json] = [{"outcome": outcome, "stdout": "a", "stderr": ""} for outcome in OUTCOMES]
 
 CALLS: list[list[Json]] = [
     [
@@ -120,18 +120,8 @@ CALLS: list[list[Json]] = [
     ],
     *(
         [
-            part(
-                "shell_call",
-                call_id="c1",
-                action={"commands": ["ls"], "max_output_length": 9, "timeout_ms": None},
-                environment=environment,
-            ),
-            part(
-                "shell_call_output",
-                call_id="c1",
-                output=[{"outcome": outcome, "stdout": "a", "stderr": ""} for outcome in OUTCOMES],
-                max_output_length=9,
-            ),
+            part("shell_call", call_id="c1", action=SHELL, environment=environment),
+            part("shell_call_output", call_id="c1", output=SHELL_OUTPUT, max_output_length=9),
         ]
         for environment in ENVIRONMENTS
     ),
@@ -151,21 +141,14 @@ CALLS: list[list[Json]] = [
         part("mcp_approval_response", approval_request_id="mcpr_1", approve=True, reason="r"),
     ],
 ]
+FOUND: Json = {"file_id": "f", "filename": "a", "score": 0.5, "text": "t", "attributes": {"a": "b", "c": 1, "d": True}}
 ITEMS: list[Json] = [
     {"role": "user", "content": USER_PARTS},
     part("message", id="msg_1", role="developer", content="Be brief.", **DONE),
     {"role": "system", "content": [part("input_text", text="Be brief.")]},
     part("message", id="msg_2", role="assistant", content=ASSISTANT_PARTS, phase="final_answer", **DONE),
     {"role": "assistant", "content": "A.", "phase": None},
-    part(
-        "file_search_call",
-        id="fs_1",
-        queries=["a"],
-        results=[
-            {"attributes": {"a": "b", "c": 1, "d": True}, "file_id": "f", "filename": "a", "score": 0.5, "text": "t"}
-        ],
-        **DONE,
-    ),
+    part("file_search_call", id="fs_1", queries=["a"], results=[FOUND], **DONE),
     *(part("web_search_call", id="ws_1", action=search, **DONE) for search in SEARCHES),
     part("additional_tools", role="developer", tools=[*TOOLS[:2], part("local_shell")]),
     part("configuration_update", reasoning={"effort": "low"}, text={"format": part("text")}),
@@ -199,6 +182,7 @@ INCLUDE = [
     *("message.input_image.image_url", "computer_call_output.output.image_url", "code_interpreter_call.outputs"),
     "message.output_text.logprobs",
 ]
+POLICY: Json = {"input": {"mode": "score"}, "output": {"mode": "block"}}
 PLAIN: Json = {
     "instructions": "Be brief.",
     "metadata": {"a": "b"},
@@ -222,10 +206,7 @@ PLAIN: Json = {
     "service_tier": "auto",
     "top_logprobs": 2,
     "context_management": [{"type": "compaction", "compact_threshold": 1000}],
-    "moderation": {
-        "model": "omni-moderation-latest",
-        "policy": {"input": {"mode": "score"}, "output": {"mode": "block"}},
-    },
+    "moderation": {"model": "omni-moderation-latest", "policy": POLICY},
     "include": INCLUDE,
     "access_programs": {"cyber": "standard"},
     "background_options": {"completion_window": "soonest", "continuation_id": "c"},

@@ -81,15 +81,12 @@ def continuing() -> Iterator[Json]:
     output = {"type": "function_call_output", "call_id": "c1", "output": "ok"}
     yield {**MINIMAL_REQUEST, "previous_response_id": id, "input": [output]}
     yield {**MINIMAL_REQUEST, "input": [thought, call, output]}
-    yield {
-        **MINIMAL_REQUEST,
-        "input": [{"type": "item_reference", "id": item["id"]} for item in (thought, call)] + [output],
-    }
+    references = [{"type": "item_reference", "id": item["id"]} for item in (thought, call)]
+    yield {**MINIMAL_REQUEST, "input": [*references, output]}
     yield {**MINIMAL_REQUEST, "conversation": next(iter(world.store.conversations))}
     yield {**MINIMAL_REQUEST, "conversation": {"id": next(iter(world.store.conversations))}}
-    yield {
-        "prompt": {"id": "pmpt_1", "version": "1", "variables": {"a": "b", "c": {"type": "input_text", "text": "d"}}}
-    }
+    variables = {"a": "b", "c": {"type": "input_text", "text": "d"}}
+    yield {"prompt": {"id": "pmpt_1", "version": "1", "variables": variables}}
 
 
 def send(

@@ -32,6 +32,8 @@ ALLOWLIST: Json = {
     "domain_secrets": [{"domain": "example.org", "name": "n", "value": "v"}],
 }
 ZIP: Json = {"type": "base64", "media_type": "application/zip", "data": "UEs="}
+INLINE_SKILL: Json = {"type": "inline", "name": "s", "description": "d", "source": ZIP}
+RANKING: Json = {"ranker": "auto", "score_threshold": 0.5}
 PLACE: Json = {"type": "approximate", "city": "Paris", "country": "FR", "region": None, "timezone": "Europe/Paris"}
 
 TOOLS: list[Json] = [
@@ -42,11 +44,7 @@ TOOLS: list[Json] = [
         vector_store_ids=["vs_1"],
         max_num_results=5,
         filters=part("and", filters=[FILTER, {**FILTER, "type": "in", "value": ["a", 1]}]),
-        ranking_options={
-            "ranker": "auto",
-            "score_threshold": 0.5,
-            "hybrid_search": {"embedding_weight": 1, "text_weight": 0.5},
-        },
+        ranking_options={**RANKING, "hybrid_search": {"embedding_weight": 1, "text_weight": 0.5}},
     ),
     part("computer"),
     part("computer_use_preview", display_height=1, display_width=1, environment="linux"),
@@ -77,14 +75,7 @@ TOOLS: list[Json] = [
         input_image_mask={"file_id": "file_1"},
     ),
     part("shell", environment=part("container_auto", skills=[part("skill_reference", skill_id="s")])),
-    part(
-        "shell",
-        environment=part(
-            "container_auto",
-            network_policy=part("disabled"),
-            skills=[part("inline", name="s", description="d", source=ZIP)],
-        ),
-    ),
+    part("shell", environment=part("container_auto", network_policy=part("disabled"), skills=[INLINE_SKILL])),
     *(part("shell", environment=environment) for environment in ENVIRONMENTS),
     {**CUSTOM, "description": "d", "format": part("grammar", syntax="regex", definition="a")},
     {**CUSTOM, "format": part("text")},
