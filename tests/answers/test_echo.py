@@ -20,6 +20,15 @@ F: Json = {"type": "function", "name": "f", "parameters": EMPTY, "strict": False
 SAID_OF_F: Json = {**F, "description": None, "output_schema": None}
 LATER: Json = {**F, "defer_loading": True, "description": "d"}
 SEARCH: Json = {"type": "tool_search"}
+WEB_SEARCH: Json = {
+    "type": "web_search",
+    "return_token_budget": "default",
+    "search_content_types": ["text"],
+    "search_context_size": "medium",
+}
+SERVER: Json = {"type": "mcp", "server_label": "s"}
+SAID_OF_SERVER: Json = {**SERVER, "server_description": None}
+A_TOOL: Json = {"tool_names": ["a"]}
 
 
 def echoed(*tools: Json, input: Any = "hi", model: str = "gpt-5.6-sol") -> list[Json]:
@@ -33,26 +42,10 @@ def echoed(*tools: Json, input: Any = "hi", model: str = "gpt-5.6-sol") -> list[
 @pytest.mark.parametrize(
     ("tool", "said"),
     [
-        (
-            {"type": "web_search"},
-            {
-                "type": "web_search",
-                "return_token_budget": "default",
-                "search_content_types": ["text"],
-                "search_context_size": "medium",
-                "user_location": AMERICA,
-            },
-        ),
+        ({"type": "web_search"}, {**WEB_SEARCH, "user_location": AMERICA}),
         (
             {"type": "web_search", "filters": {"blocked_domains": ["a.b"]}, "user_location": {"city": "Oslo"}},
-            {
-                "type": "web_search",
-                "filters": {"blocked_domains": ["a.b"]},
-                "return_token_budget": "default",
-                "search_content_types": ["text"],
-                "search_context_size": "medium",
-                "user_location": {**NOWHERE, "city": "Oslo"},
-            },
+            {**WEB_SEARCH, "filters": {"blocked_domains": ["a.b"]}, "user_location": {**NOWHERE, "city": "Oslo"}},
         ),
         (
             {"type": "web_search_preview", "search_context_size": "low"},
@@ -64,38 +57,23 @@ def echoed(*tools: Json, input: Any = "hi", model: str = "gpt-5.6-sol") -> list[
             },
         ),
         (
+            {**SERVER, "connector_id": "connector_gmail", "allowed_tools": A_TOOL},
             {
-                "type": "mcp",
-                "server_label": "s",
-                "connector_id": "connector_gmail",
-                "allowed_tools": {"tool_names": ["a"]},
-            },
-            {
-                "type": "mcp",
-                "allowed_tools": {"read_only": None, "tool_names": ["a"]},
+                **SAID_OF_SERVER,
+                "allowed_tools": {"read_only": None, **A_TOOL},
                 "connector_id": "connector_gmail",
                 "headers": None,
                 "require_approval": "always",
-                "server_description": None,
-                "server_label": "s",
                 "server_url": None,
             },
         ),
         (
+            {**SERVER, "server_url": "https://a.b", "headers": {"x": "y"}, "require_approval": {"never": A_TOOL}},
             {
-                "type": "mcp",
-                "server_label": "s",
-                "server_url": "https://a.b",
-                "headers": {"x": "y"},
-                "require_approval": {"never": {"tool_names": ["a"]}},
-            },
-            {
-                "type": "mcp",
+                **SAID_OF_SERVER,
                 "allowed_tools": None,
                 "headers": {"x": "<redacted>"},
-                "require_approval": {"always": None, "never": {"read_only": None, "tool_names": ["a"]}},
-                "server_description": None,
-                "server_label": "s",
+                "require_approval": {"always": None, "never": {"read_only": None, **A_TOOL}},
                 "server_url": "https://a.b",
             },
         ),
@@ -111,16 +89,7 @@ def echoed(*tools: Json, input: Any = "hi", model: str = "gpt-5.6-sol") -> list[
         ),
         (
             {"type": "image_generation", "action": "edit", "input_fidelity": "high", "quality": "low"},
-            {
-                "type": "image_generation",
-                "background": "auto",
-                "moderation": "auto",
-                "n": 1,
-                "output_compression": 100,
-                "output_format": "png",
-                "quality": "low",
-                "size": "auto",
-            },
+            {**IMAGES, "output_compression": 100, "output_format": "png", "quality": "low", "size": "auto"},
         ),
         ({"type": "apply_patch"}, {"type": "apply_patch"}),
         ({"type": "custom", "name": "c"}, {"type": "custom", "name": "c", "format": {"type": "text"}}),
@@ -189,10 +158,8 @@ class TestToolSearch:
         found = {"type": "tool_search_output", "tools": [{**LATER, "strict": True}]}
         *_, search, space = echoed(SEARCH, LATER, {**F, "name": "g"}, input=[found])
         bare = {**SAID_OF_F, "description": "d"}
-        assert (search["type"], space) == (
-            "tool_search",
-            {"type": "namespace", "description": "d", "name": "f", "tools": [bare]},
-        )
+        assert search["type"] == "tool_search"
+        assert space == {"type": "namespace", "description": "d", "name": "f", "tools": [bare]}
         assert len(echoed(SEARCH, LATER, {**F, "name": "g"}, input=[found])) == 3
 
     def test_that_found_what_is_declared_anyway_changes_nothing(self) -> None:
@@ -230,6 +197,9 @@ def test_older_models_repeat_functions_of_the_input_as_namespaces(model: str) ->
     assert len(said) == 2
 
 
+STANDARD = {"mode": "standard", "effort": "medium"}
+
+
 def test_whether_a_search_reaches_the_web_is_not_repeated() -> None:
     assert "external_web_access" not in echoed({"type": "web_search", "external_web_access": False})[0]
 
@@ -238,22 +208,14 @@ def test_whether_a_search_reaches_the_web_is_not_repeated() -> None:
     ("model", "asked", "said"),
     [
         ("gpt-4.1", {"summary": "auto"}, {"context": None, "effort": None, "summary": None}),
-        (
-            "gpt-5.6-sol",
-            {"context": "auto"},
-            {"context": "all_turns", "effort": "medium", "mode": "standard", "summary": None},
-        ),
-        ("gpt-6-luna", {}, {"context": "all_turns", "effort": "medium", "mode": "standard", "summary": None}),
+        ("gpt-5.6-sol", {"context": "auto"}, {**STANDARD, "context": "all_turns", "summary": None}),
+        ("gpt-6-luna", {}, {**STANDARD, "context": "all_turns", "summary": None}),
         (
             "gpt-5",
             {"summary": "auto", "effort": "low"},
-            {"context": "current_turn", "effort": "low", "mode": "standard", "summary": "detailed"},
+            {**STANDARD, "context": "current_turn", "effort": "low", "summary": "detailed"},
         ),
-        (
-            "gpt-5-mini",
-            {"summary": "concise"},
-            {"context": "current_turn", "effort": "medium", "mode": "standard", "summary": "concise"},
-        ),
+        ("gpt-5-mini", {"summary": "concise"}, {**STANDARD, "context": "current_turn", "summary": "concise"}),
     ],
 )
 def test_reasoning_is_repeated_as_the_model_takes_it(model: str, asked: Json, said: Json) -> None:
@@ -282,10 +244,8 @@ def test_the_tier_is_the_one_that_was_used() -> None:
 
 
 def test_each_search_of_the_web_is_counted() -> None:
-    client = Client()
-    client.mock.script(
-        [web_search_call(search("a", "b")), web_search_call(open_page("https://a.b")), web_search_call()]
-    )
+    client, opened = Client(), web_search_call(open_page("https://a.b"))
+    client.mock.script([web_search_call(search("a", "b")), opened, web_search_call()])
     used = client.ask(tools=[{"type": "web_search"}]).body["tool_usage"]
     assert used["web_search"] == {"num_requests": 1}
 
@@ -293,9 +253,8 @@ def test_each_search_of_the_web_is_counted() -> None:
 def test_what_one_response_used_is_not_told_of_another() -> None:
     searched = {"type": "web_search_call", "id": "ws_1", "status": "completed", "action": search("a")}
     finish_response(build_initial_response({}, "resp_1", 0), [searched], {}, 0)
-    assert finish_response(build_initial_response({}, "resp_2", 0), [], {}, 0)["tool_usage"]["web_search"] == {
-        "num_requests": 0
-    }
+    usage = finish_response(build_initial_response({}, "resp_2", 0), [], {}, 0)["tool_usage"]
+    assert usage["web_search"] == {"num_requests": 0}
 
 
 def test_how_the_prompt_is_cached_is_repeated_with_its_defaults_where_it_was_asked_for() -> None:

@@ -35,9 +35,12 @@ from harness.items import (
 )
 from tests.support.streams import between, response, streamed
 
+GENERATED = ["in_progress", "generating"]
 SEARCHED = ["in_progress", "searching", "completed"]
 CALLED = ["mcp_call.in_progress", "mcp_call_arguments.delta", "mcp_call_arguments.done"]
+NO_COMMAND = {"commands": [], "max_output_length": None, "timeout_ms": None}
 COMMAND = ["shell_call_command.added", "shell_call_command.delta", "shell_call_command.done"]
+OF_THE_IMAGE = ["action", "background", "output_format", "quality", "result", "revised_prompt", "size"]
 CONTENT = ["shell_call_output_content.delta", "shell_call_output_content.done"]
 
 
@@ -54,19 +57,14 @@ def own(name, phases):
         (
             code_interpreter_call("2+2"),
             [
-                "code_interpreter_call.in_progress",
-                "code_interpreter_call_code.delta",
-                "code_interpreter_call_code.done",
-                "code_interpreter_call.interpreting",
+                *("code_interpreter_call.in_progress", "code_interpreter_call_code.delta"),
+                *("code_interpreter_call_code.done", "code_interpreter_call.interpreting"),
                 "code_interpreter_call.completed",
             ],
         ),
         (code_interpreter_call(None), own("code_interpreter_call", ["in_progress", "interpreting", "completed"])),
-        (
-            image_generation_call(),
-            own("image_generation_call", ["in_progress", "generating", "partial_image", "completed"]),
-        ),
-        (image_generation_call(error={"message": "No."}), own("image_generation_call", ["in_progress", "generating"])),
+        (image_generation_call(), own("image_generation_call", [*GENERATED, "partial_image", "completed"])),
+        (image_generation_call(error={"message": "No."}), own("image_generation_call", GENERATED)),
         (mcp_list_tools("docs"), own("mcp_list_tools", ["in_progress", "completed"])),
         (mcp_list_tools("docs", error="No."), own("mcp_list_tools", ["in_progress", "failed"])),
         (mcp_call("docs", "ask"), [*CALLED, "mcp_call.completed"]),
@@ -106,12 +104,7 @@ def test_the_events_of_a_kind(made, told):
         (web_search_call(), {}),
         (code_interpreter_call("1", outputs=["1"]), {"code": "", "outputs": []}),
         (code_interpreter_call("1"), {"code": "", "outputs": None}),
-        (
-            image_generation_call(action="generate"),
-            dict.fromkeys(
-                ["action", "background", "output_format", "quality", "result", "revised_prompt", "size"], ...
-            ),
-        ),
+        (image_generation_call(action="generate"), dict.fromkeys(OF_THE_IMAGE, ...)),
         (mcp_list_tools("docs", ["a"]), {"tools": []}),
         (mcp_list_tools("docs", error="No."), {"error": ...}),
         (mcp_call("docs", "a", '{"a":1}', output="1"), {"arguments": "", "output": None}),
@@ -119,10 +112,7 @@ def test_the_events_of_a_kind(made, told):
         (mcp_approval_request("docs", "a", '{"a":1}'), {}),
         (computer_call({"type": "screenshot"}), {}),
         (local_shell_call(["ls"], env={"A": "b"}), {"action": {"type": "exec", "command": [], "env": {}}}),
-        (
-            shell_call("ls", max_output_length=9),
-            {"action": {"commands": [], "max_output_length": None, "timeout_ms": None}},
-        ),
+        (shell_call("ls", max_output_length=9), {"action": NO_COMMAND}),
         (shell_call_output("call_1", "a"), {"status": "in_progress", "output": []}),
         (apply_patch_call(create_file("a", "+")), {"operation": {"type": "create_file", "diff": "", "path": "a"}}),
         (apply_patch_call_output("call_1", "a"), {"status": "completed"}),
@@ -143,24 +133,16 @@ def test_how_a_kind_is_announced(made, announced):
 
 def test_a_model_that_reasons_announces_nothing_of_what_it_searches():
     said = response(web_search_call("a"), reasoning={"effort": "low", "summary": None})
-    assert list(render_events(said))[2]["item"] == {
-        "id": said["output"][0]["id"],
-        "type": "web_search_call",
-        "status": "in_progress",
-    }
+    begun = {"id": said["output"][0]["id"], "type": "web_search_call", "status": "in_progress"}
+    assert list(render_events(said))[2]["item"] == begun
 
 
 def test_commands_do_not_name_their_item():
     stream = streamed(shell_call(["ls", "pwd"]))
     told = [event for event in stream if "shell_call_command" in event["type"]]
     assert not any("item_id" in event for event in told)
-    assert [(event["output_index"], event["command_index"]) for event in told if "command" in event] == [
-        (0, 0),
-        (0, 0),
-        (0, 1),
-        (0, 1),
-    ]
-    assert [event["command"] for event in told if "command" in event] == ["", "ls", "", "pwd"]
+    whole = [(event["output_index"], event["command_index"], event["command"]) for event in told if "command" in event]
+    assert whole == [(0, 0, ""), (0, 0, "ls"), (0, 1, ""), (0, 1, "pwd")]
 
 
 def test_what_a_command_printed_is_not_padded():

@@ -23,13 +23,16 @@ from tests.support.threads import END, FUNCTION, SAID, START, STEP, Desk, data, 
 
 @pytest.fixture
 def desk() -> Desk:
-    return Desk(
-        name="Ann", instructions="Be brief.", tools=[FUNCTION, {"type": "code_interpreter"}, {"type": "file_search"}]
-    )
+    tools = [FUNCTION, {"type": "code_interpreter"}, {"type": "file_search"}]
+    return Desk(name="Ann", instructions="Be brief.", tools=tools)
 
 
 def deltas(events: list[Any]) -> list[Any]:
     return [entry["delta"]["content"][0]["text"] for entry in data(events, "thread.message.delta")]
+
+
+def whole_text(events: list[Any]) -> Any:
+    return text(data(events, "thread.message.completed")[0])
 
 
 class TestAStream:
@@ -37,7 +40,7 @@ class TestAStream:
         events = desk.stream(message(["Hel", "lo."]))
         assert names(events) == [*START, *SAID, *END]
         assert deltas(events) == [{"value": "Hel", "annotations": []}, {"value": "lo."}]
-        assert text(data(events, "thread.message.completed")[0]) == {"value": "Hello.", "annotations": []}
+        assert whole_text(events) == {"value": "Hello.", "annotations": []}
         assert wire(events).startswith('event: thread.run.created\ndata: {"id":"run_')
         assert wire(events).endswith("}\n\nevent: done\ndata: [DONE]\n\n")
 
@@ -67,9 +70,8 @@ class TestAStream:
 
     def test_tells_code_and_what_it_printed(self, desk: Desk) -> None:
         outputs = ["5", {"type": "image", "url": "https://a.example/plot.png"}]
-        events = desk.stream(
-            reasoning("**Plan**"), code_interpreter_call(["print", "(5)"], outputs=outputs), message("5")
-        )
+        code = code_interpreter_call(["print", "(5)"], outputs=outputs)
+        events = desk.stream(reasoning("**Plan**"), code, message("5"))
         delta = "thread.run.step.delta"
         assert names(events) == [*START, *STEP, delta, "thread.run.step.completed", *SAID, *END]
         told = [entry["delta"]["step_details"]["tool_calls"][0] for entry in data(events, delta)]
@@ -91,10 +93,8 @@ class TestAStream:
         events = list(desk.send(f"POST /threads/{desk.thread('hi')}/runs", body, **query).events or ())
         (call,) = data(events, "thread.run.step.completed")[0]["step_details"]["tool_calls"]
         (found,) = call["file_search"]["results"]
-        assert (found["file_name"], found.get("content")) == (
-            "a.txt",
-            [{"type": "text", "text": "Cake."}] if asked else None,
-        )
+        assert found["file_name"] == "a.txt"
+        assert found.get("content") == ([{"type": "text", "text": "Cake."}] if asked else None)
         run = events[0]["data"]
         step = desk.steps(run, **query)[1]
         assert step["step_details"]["tool_calls"] == [call]
@@ -113,8 +113,7 @@ class TestACitation:
             {"value": marker, "annotations": [{"index": 0, **at, "file_citation": {"file_id": "file-1", "quote": ""}}]},
             {"value": "."},
         ]
-        whole = text(data(events, "thread.message.completed")[0])
-        assert whole == {
+        assert whole_text(events) == {
             "value": f"Store cold{marker}.",
             "annotations": [{**at, "file_citation": {"file_id": "file-1"}}],
         }
@@ -123,7 +122,7 @@ class TestACitation:
         quoted = file_citation("file-1", "a.txt", quote="Keep it cold.")
         written = {"type": "file_citation", "file_id": "file-2", "filename": "b.txt", "quote": "Not warm."}
         events = desk.stream(message("Cold", annotations=[quoted, written, file_citation("file-3", "c.txt")]))
-        shown = text(data(events, "thread.message.completed")[0])["annotations"]
+        shown = whole_text(events)["annotations"]
         assert [note["file_citation"] for note in shown] == [
             {"file_id": "file-1", "quote": "Keep it cold."},
             {"file_id": "file-2", "quote": "Not warm."},
@@ -141,7 +140,7 @@ class TestACitation:
 
     def test_gets_a_marker_with_the_name_of_the_file_where_the_text_has_none(self, desk: Desk) -> None:
         notes = [file_citation("file-2", "b.txt"), file_citation("file-1", "a.txt", cite="One")]
-        whole = text(data(desk.stream(message("One, two", annotations=notes)), "thread.message.completed")[0])
+        whole = whole_text(desk.stream(message("One, two", annotations=notes)))
         assert whole["value"] == "One【4:1†a.txt】, two【4:0†b.txt】"
         for note in whole["annotations"]:
             assert whole["value"][note["start_index"] : note["end_index"]] == note["text"]
@@ -153,7 +152,7 @@ class TestACitation:
         desk.mock.citations = where
         events = desk.stream(message("Cold", annotations=[file_citation("file-1", "a.txt")]))
         assert sum(len(delta.get("annotations", ())) for delta in deltas(events)) == in_deltas
-        whole = text(data(events, "thread.message.completed")[0])
+        whole = whole_text(events)
         assert (whole["value"], len(whole["annotations"])) == ("Cold【4:0†a.txt】", at_the_end)
 
     def test_may_point_at_a_file_that_code_wrote_or_a_page(self, desk: Desk) -> None:
@@ -164,7 +163,7 @@ class TestACitation:
             url_citation("https://a.example", "A", cite="the page"),
             file_path("file-2"),
         ]
-        whole = text(data(desk.stream(message(said, annotations=notes)), "thread.message.completed")[0])
+        whole = whole_text(desk.stream(message(said, annotations=notes)))
         assert whole["value"] == f"{said}sandbox:/mnt/data/file-2"
         kinds = [(note["type"], note["text"]) for note in whole["annotations"]]
         assert kinds == [
@@ -177,6 +176,6 @@ class TestACitation:
     def test_may_overlap_another(self, desk: Desk) -> None:
         notes = [url_citation("https://a.example", "A", 0, 7), url_citation("https://b.example", "B", 4, 7)]
         events = desk.stream(message("One two", annotations=notes))
-        whole = text(data(events, "thread.message.completed")[0])
+        whole = whole_text(events)
         assert whole["value"] == "".join(delta["value"] for delta in deltas(events)) == "One two"
         assert [note["text"] for note in whole["annotations"]] == ["One two", "two"]

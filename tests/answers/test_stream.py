@@ -11,77 +11,38 @@ from harness.answers.stream import StreamError, encode_events, render_events, sp
 from harness.items import file_path, function_call, message, output_text, reasoning, refusal, url_citation
 from tests.support.streams import between, deltas, response, streamed, tokens, types
 
-
-def test_a_message():
-    assert types(streamed(message("Hello there."))) == [
-        "created",
-        "in_progress",
-        "output_item.added",
-        "content_part.added",
-        "output_text.delta",
-        "output_text.done",
-        "content_part.done",
-        "output_item.done",
-        "completed",
-    ]
+SUMMARY = [
+    *("reasoning_summary_part.added", "reasoning_summary_text.delta"),
+    *("reasoning_summary_text.done", "reasoning_summary_part.done"),
+]
 
 
-def test_an_empty_message_has_no_deltas():
-    assert between(streamed(message(""))) == [
-        "output_item.added",
-        "content_part.added",
-        "output_text.done",
-        "content_part.done",
-        "output_item.done",
-    ]
-
-
-def test_a_refusal():
-    assert between(streamed(message(refusal("I can't.")))) == [
-        "output_item.added",
-        "content_part.added",
-        "refusal.delta",
-        "refusal.done",
-        "content_part.done",
-        "output_item.done",
-    ]
-
-
-def test_each_summary_is_a_part():
-    part = [
-        "reasoning_summary_part.added",
-        "reasoning_summary_text.delta",
-        "reasoning_summary_text.done",
-        "reasoning_summary_part.done",
-    ]
-    assert between(streamed(reasoning(["a", "b"]))) == ["output_item.added", *part, *part, "output_item.done"]
-
-
-def test_reasoning_that_shows_nothing():
-    assert between(streamed(reasoning(encrypted_content="gAAAAAB", content=[]))) == [
-        "output_item.added",
-        "output_item.done",
-    ]
-
-
-def test_raw_reasoning_is_content():
-    assert between(streamed(reasoning(content="Add both."))) == [
-        "output_item.added",
-        "content_part.added",
-        "reasoning_text.delta",
-        "reasoning_text.done",
-        "content_part.done",
-        "output_item.done",
-    ]
+@pytest.mark.parametrize(
+    ("made", "told"),
+    [
+        (message("Hi."), ["content_part.added", "output_text.delta", "output_text.done", "content_part.done"]),
+        (message(""), ["content_part.added", "output_text.done", "content_part.done"]),
+        (message(refusal("No.")), ["content_part.added", "refusal.delta", "refusal.done", "content_part.done"]),
+        (reasoning(["a", "b"]), [*SUMMARY, *SUMMARY]),
+        (reasoning(encrypted_content="gAAAAAB", content=[]), []),
+        (
+            reasoning(content="Add both."),
+            ["content_part.added", "reasoning_text.delta", "reasoning_text.done", "content_part.done"],
+        ),
+    ],
+    ids=["a message", "an empty message", "a refusal", "summaries", "reasoning that shows nothing", "raw reasoning"],
+)
+def test_the_events_of_an_item(made, told):
+    whole = ["created", "in_progress", "output_item.added", *told, "output_item.done", "completed"]
+    assert types(streamed(made)) == whole
 
 
 def test_parallel_calls_come_one_after_the_other():
     call = ["output_item.added", "function_call_arguments.delta", "function_call_arguments.done", "output_item.done"]
     stream = streamed(function_call("f", {"a": 1}), function_call("g", {"b": 2}))
     assert between(stream) == [*call, *call]
-    assert [event["output_index"] for event in stream if "output_index" in event] == sorted(
-        event["output_index"] for event in stream if "output_index" in event
-    )
+    places = [event["output_index"] for event in stream if "output_index" in event]
+    assert places == sorted(places)
 
 
 def test_a_background_response_is_queued_first_and_never_padded():
@@ -92,27 +53,17 @@ def test_a_background_response_is_queued_first_and_never_padded():
 
 
 def test_an_error_is_told_before_the_response_has_failed():
-    stream = render_events(
-        response(status="failed", usage=None, error={"code": "insufficient_quota", "message": "You exceeded …"})
-    )
+    error = {"code": "insufficient_quota", "message": "You exceeded …"}
+    stream = render_events(response(status="failed", usage=None, error=error))
     assert types(stream) == ["created", "in_progress", "error", "failed"]
-    assert stream[2] == {
-        "type": "error",
-        "error": {
-            "type": "insufficient_quota",
-            "code": "insufficient_quota",
-            "message": "You exceeded …",
-            "param": None,
-        },
-        "sequence_number": 2,
-    }
+    told = {**error, "type": "insufficient_quota", "param": None}
+    assert stream[2] == {"type": "error", "error": told, "sequence_number": 2}
     assert [event["response"]["error"] for event in stream[:2]] == [None, None]
 
 
 def test_a_rate_limit_within_a_stream_is_about_tokens():
-    stream = render_events(
-        response(status="failed", error={"code": "rate_limit_exceeded", "message": "Request too large"})
-    )
+    error = {"code": "rate_limit_exceeded", "message": "Request too large"}
+    stream = render_events(response(status="failed", error=error))
     assert stream[2]["error"]["type"] == "tokens"
 
 
@@ -124,9 +75,8 @@ def test_a_response_that_is_cut_ends_incomplete():
 
 
 def test_only_a_finished_response_is_streamed():
-    with pytest.raises(
-        StreamError, match="the response is 'queued'; only one that is completed, incomplete or failed is"
-    ):
+    told = "the response is 'queued'; only one that is completed, incomplete or failed is"
+    with pytest.raises(StreamError, match=told):
         render_events(response(status="queued"))
 
 
@@ -134,12 +84,9 @@ def test_only_a_finished_response_is_streamed():
 
 
 def test_the_response_starts_empty():
-    stream = streamed(message("Hi"))
-    for event in stream[:2]:
-        assert event["response"] == response(
-            status="in_progress", completed_at=None, usage=None, service_tier="auto", output=[]
-        )
-    assert stream[-1]["response"] == response(message("Hi"))
+    first, second, *_, last = streamed(message("Hi"))
+    begun = response(status="in_progress", completed_at=None, usage=None, service_tier="auto", output=[])
+    assert [event["response"] for event in (first, second, last)] == [begun, begun, response(message("Hi"))]
 
 
 def test_the_tools_have_done_nothing_at_the_start():
@@ -162,24 +109,11 @@ def test_members_that_a_response_lacks_are_not_made_up():
 def test_items_are_announced_empty():
     stream = streamed(reasoning("a", encrypted_content="c"), message("Hi", phase="final_answer"), function_call("f"))
     told = [{**event["item"], "id": ""} for event in stream if event["type"] == "response.output_item.added"]
+    begun = {"id": "", "status": "in_progress"}
     assert told == [
         {"id": "", "type": "reasoning", "encrypted_content": "c", "summary": []},
-        {
-            "id": "",
-            "type": "message",
-            "status": "in_progress",
-            "content": [],
-            "phase": "final_answer",
-            "role": "assistant",
-        },
-        {
-            "id": "",
-            "type": "function_call",
-            "status": "in_progress",
-            "arguments": "",
-            "call_id": told[2]["call_id"],
-            "name": "f",
-        },
+        {**begun, "type": "message", "content": [], "phase": "final_answer", "role": "assistant"},
+        {**begun, "type": "function_call", "arguments": "", "call_id": told[2]["call_id"], "name": "f"},
     ]
 
 
@@ -206,12 +140,8 @@ def test_a_text_with_logprobs_is_cut_at_its_tokens():
 
 def test_logprobs_go_with_the_delta_in_which_their_token_ends():
     stream = streamed(message(["He", "l", "lo"], logprobs=tokens("Hel", "l", "o")))
-    told = [
-        [entry["token"] for entry in event["logprobs"]]
-        for event in stream
-        if event["type"] == "response.output_text.delta"
-    ]
-    assert told == [[], ["Hel"], ["l", "o"]]
+    told = [event["logprobs"] for event in stream if event["type"] == "response.output_text.delta"]
+    assert [[entry["token"] for entry in logprobs] for logprobs in told] == [[], ["Hel"], ["l", "o"]]
 
 
 # Deltas
@@ -282,12 +212,8 @@ def test_padding_can_be_left_out():
 
 def test_an_annotation_follows_the_text_it_covers():
     stream = streamed(message("Rain is likely.", annotations=[url_citation("https://example.org", "T", cite="is")]))
-    told = [
-        event.get("delta", event["type"])
-        for event in stream
-        if event["type"].startswith("response.output_text.") and not event["type"].endswith("done")
-    ]
-    assert told == ["Rain", " is", "response.output_text.annotation.added", " likely", "."]
+    told = [event.get("delta", event["type"]) for event in stream if event["type"].startswith("response.output_text.")]
+    assert told[:-1] == ["Rain", " is", "response.output_text.annotation.added", " likely", "."]
 
 
 def test_annotations_are_counted_by_part():
@@ -324,6 +250,3 @@ def test_frames_are_server_sent_events_of_one_line_each():
 def test_the_same_response_gives_the_same_bytes():
     said = message("Hello there."), function_call("f", {"a": 1}, call_id="call_1")
     assert encode_events(streamed(*said)) == encode_events(streamed(*said))
-
-
-# fold is the inverse of events

@@ -62,9 +62,8 @@ class TestACall:
     def test_names_the_turn_and_its_route(self, client: Client) -> None:
         client.mock.when(input="weather").script("Sunny.", function_call("f"))
         client.ask("weather")
-        assert error(client.ask("weather"))[1].startswith(
-            "when(input='weather'), turn 2: function_call('f'): the request"
-        )
+        told = error(client.ask("weather"))[1]
+        assert told.startswith("when(input='weather'), turn 2: function_call('f'): the request")
 
     def test_after_a_response_with_tools_needs_them_again(self, client: Client) -> None:
         client.mock.script(function_call("get_weather", PARIS, call_id="call_1"), function_call("get_weather", PARIS))
@@ -194,7 +193,9 @@ class TestArguments:
 TOOLS = functions("f", "g")
 FORCED = {"type": "function", "name": "f"}
 ALLOWED = {"type": "allowed_tools", "mode": "required", "tools": [FORCED]}
+MAY_CALL = {**ALLOWED, "mode": "auto"}
 SEARCH = {"type": "web_search_preview"}
+NO_CALL = "the turn has no call, but tool_choice is"
 
 
 class TestToolChoice:
@@ -202,20 +203,12 @@ class TestToolChoice:
         ("choice", "turn", "said"),
         [
             ("none", [function_call("f")], "function_call('f'): tool_choice is 'none', so no model makes this call."),
-            (
-                "required",
-                [message("No.")],
-                "the turn has no call, but tool_choice is 'required': a model has to make one.",
-            ),
+            ("required", [message("No.")], f"{NO_CALL} 'required': a model has to make one."),
             (FORCED, [function_call("g")], "function_call('g'): tool_choice is the function 'f', so no model makes"),
-            (FORCED, [message("No.")], "the turn has no call, but tool_choice is the function 'f'"),
+            (FORCED, [message("No.")], f"{NO_CALL} the function 'f'"),
             (ALLOWED, [function_call("g")], "function_call('g'): tool_choice is required of the function 'f', so"),
-            (
-                {**ALLOWED, "mode": "auto"},
-                [function_call("g")],
-                "function_call('g'): tool_choice is auto of the function 'f'",
-            ),
-            (SEARCH, [message("No.")], "the turn has no call, but tool_choice is 'web_search_preview'"),
+            (MAY_CALL, [function_call("g")], "function_call('g'): tool_choice is auto of the function 'f'"),
+            (SEARCH, [message("No.")], f"{NO_CALL} 'web_search_preview'"),
         ],
     )
     def test_that_a_turn_does_not_follow_is_a_mistake(self, choice: Any, turn: list[Item], said: str) -> None:
@@ -230,7 +223,7 @@ class TestToolChoice:
             ("required", [message("I look."), function_call("f")]),
             ("required", [web_search_call("x"), message("Found.")]),
             (FORCED, [function_call("f"), function_call("f")]),
-            ({**ALLOWED, "mode": "auto"}, [message("Hi.")]),
+            (MAY_CALL, [message("Hi.")]),
             (SEARCH, [web_search_call("x"), message("Found.")]),
         ],
     )
@@ -255,9 +248,8 @@ class TestToolChoice:
 class TestParallelCalls:
     def test_are_a_mistake_where_the_request_forbids_them(self) -> None:
         both = [function_call("f"), function_call("g")]
-        assert problem(*both, tools=TOOLS, parallel_tool_calls=False).startswith(
-            "the turn has 2 calls (function_call('f'), function_call('g')), but parallel_tool_calls is false"
-        )
+        told = "the turn has 2 calls (function_call('f'), function_call('g')), but parallel_tool_calls is false"
+        assert problem(*both, tools=TOOLS, parallel_tool_calls=False).startswith(told)
         assert problem(*both, tools=TOOLS) == ""
 
     def test_of_hosted_tools_and_of_programs_do_not_count(self) -> None:
@@ -269,8 +261,7 @@ class TestParallelCalls:
 
 
 def test_max_tool_calls_is_soft() -> None:
-    searches = [web_search_call("a"), web_search_call("b")]
-    assert problem(*searches, tools=[SEARCH], max_tool_calls=1) == ""
+    assert problem(web_search_call("a"), web_search_call("b"), tools=[SEARCH], max_tool_calls=1) == ""
 
 
 class TestARun:
@@ -284,9 +275,8 @@ class TestARun:
         return str(desk.world.exchanges[-1].answer.body["error"]["message"])
 
     def test_cannot_call_what_neither_declares(self) -> None:
-        assert "script, turn 1: function_call('g'): the request declares no function" in self.mistake(
-            function_call("g"), {"tools": [FUNCTION]}
-        )
+        found = self.mistake(function_call("g"), {"tools": [FUNCTION]})
+        assert "script, turn 1: function_call('g'): the request declares no function" in found
 
     def test_is_held_to_a_strict_schema(self) -> None:
         strict = {"type": "function", "function": {name: WEATHER[name] for name in ("name", "parameters", "strict")}}
