@@ -26,6 +26,7 @@ WEB_SEARCH: Json = {
     "search_content_types": ["text"],
     "search_context_size": "medium",
 }
+IMAGES: Json = {"type": "image_generation", "background": "auto", "moderation": "auto", "n": 1}
 SERVER: Json = {"type": "mcp", "server_label": "s"}
 SAID_OF_SERVER: Json = {**SERVER, "server_description": None}
 A_TOOL: Json = {"tool_names": ["a"]}

@@ -32,10 +32,8 @@ def valid(picture: bytes) -> bool:
 def png_of(width: int, height: int, data: bytes) -> bytes:
     """Return a PNG with these dimensions and this data, its check sums right."""
     chunks = [(b"IHDR", pack(">IIBBBBB", width, height, 8, 0, 0, 0, 0)), (b"IDAT", data), (b"IEND", b"")]
-    written = b"".join(
-        pack(">I", len(body)) + name + body + pack(">I", zlib.crc32(name + body)) for name, body in chunks
-    )
-    return b"\x89PNG\r\n\x1a\n" + written
+    written = (pack(">I", len(body)) + name + body + pack(">I", zlib.crc32(name + body)) for name, body in chunks)
+    return b"\x89PNG\r\n\x1a\n" + b"".join(written)
 
 
 @pytest.mark.parametrize("format", ["PNG", "JPEG", "GIF", "WEBP"])

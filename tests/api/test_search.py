@@ -17,10 +17,8 @@ def strategy(size: int, overlap: int) -> dict:
 
 def store(*texts: str, **members) -> tuple[VectorStore, list]:
     made = new_store("vs_1", 0, {})
-    files = [
-        new_file(f"file-{index}", f"{index}.txt", InMemory(text.encode().decode("latin-1")), "assistants", 0)
-        for index, text in enumerate(texts)
-    ]
+    contents = [InMemory(text.encode().decode("latin-1")) for text in texts]
+    files = [new_file(f"file-{n}", f"{n}.txt", content, "assistants", 0) for n, content in enumerate(contents)]
     return made, [(made.attach(file, 0, members), file) for file in files]
 
 
@@ -53,10 +51,8 @@ class TestChunks:
 
 class TestScores:
     def test_a_score_is_the_share_of_the_words_that_a_chunk_holds(self):
-        assert scores({"query": "the red fox"}, "A red fox.", "The red fox!", "Nothing.") == [
-            ("file-1", 1.0),
-            ("file-0", 0.6667),
-        ]
+        found = scores({"query": "the red fox"}, "A red fox.", "The red fox!", "Nothing.")
+        assert found == [("file-1", 1.0), ("file-0", 0.6667)]
 
     def test_equal_scores_keep_the_order_of_the_files(self):
         assert [id for id, _ in scores({"query": "a"}, "a", "a b", "a c")] == ["file-0", "file-1", "file-2"]
@@ -82,9 +78,8 @@ class TestScores:
     def test_attributes_are_filtered_and_told(self):
         _, files = store("a", attributes={"lang": "fr"})
         wanted = {"type": "eq", "key": "lang", "value": "fr"}
-        assert [result["attributes"] for result in search_files({"query": "a", "filters": wanted}, files)] == [
-            {"lang": "fr"}
-        ]
+        (found,) = search_files({"query": "a", "filters": wanted}, files)
+        assert found["attributes"] == {"lang": "fr"}
         assert search_files({"query": "a", "filters": {**wanted, "value": "de"}}, files) == []
 
 

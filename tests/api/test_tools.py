@@ -19,12 +19,8 @@ from tests.support.in_process import Client, error
 F: Json = {"type": "function", "name": "f", "parameters": {"type": "object", "properties": {}}}
 LATER: Json = {**F, "defer_loading": True}
 SEARCH: Json = {"type": "tool_search"}
-CRM: Json = {
-    "type": "namespace",
-    "name": "crm",
-    "description": "d",
-    "tools": [{**F, "name": "g"}, {**LATER, "name": "h"}],
-}
+CRM: Json = {"type": "namespace", "name": "crm", "description": "d"}
+CRM["tools"] = [{**F, "name": "g"}, {**LATER, "name": "h"}]
 FOUND: Json = {"type": "tool_search_output", "tools": [LATER]}
 
 
@@ -52,16 +48,9 @@ def test_a_deferred_function_is_called_in_a_namespace_once_it_is_found() -> None
 
 
 def test_what_a_search_has_loaded_is_a_namespace_of_the_functions_own_name() -> None:
-    strict = {**LATER, "strict": True, "description": "d"}
-    assert loaded_tools({"tools": [F, CRM]}, [strict]) == {
-        "f": {
-            "type": "namespace",
-            "description": "d",
-            "name": "f",
-            "tools": [{**F, "strict": True, "description": "d"}],
-        },
-        "crm": CRM,
-    }
+    strict = {"strict": True, "description": "d"}
+    space = {"type": "namespace", "description": "d", "name": "f", "tools": [{**F, **strict}]}
+    assert loaded_tools({"tools": [F, CRM]}, [{**LATER, **strict}]) == {"f": space, "crm": CRM}
 
 
 def test_a_function_that_was_never_deferred_is_not_loaded() -> None:
@@ -84,37 +73,35 @@ def test_the_model_calls_a_function_where_it_was_found(tools: list[Json], items:
     assert namespace_of("f", tools, items) == space
 
 
+ASKED: Json = {"model": "gpt-5.6-sol", "tools": [LATER, SEARCH]}
+OUTPUT: Json = {"type": "function_call_output", "call_id": "call_1", "output": "ok"}
+
+
 class TestAScriptedCall:
-    def test_names_the_namespace_of_its_function(self) -> None:
-        client = Client()
+    @pytest.fixture
+    def client(self) -> Client:
+        return Client()
+
+    def test_names_the_namespace_of_its_function(self, client: Client) -> None:
         client.mock.script(function_call("f", "{}"), function_call("f", "{}", namespace="mine"))
-        answers = [client.ask(model="gpt-5.6-sol", tools=[LATER, SEARCH]).body for _ in range(2)]
+        answers = [client.ask(**ASKED).body for _ in range(2)]
         assert [answer["output"][0]["namespace"] for answer in answers] == ["f", "mine"]
 
-    def test_of_a_function_that_needs_none_has_none(self) -> None:
-        client = Client()
+    def test_of_a_function_that_needs_none_has_none(self, client: Client) -> None:
         client.mock.script(function_call("f", "{}"))
         assert "namespace" not in client.ask(tools=[F]).body["output"][0]
 
-    def test_is_sent_back_with_it_after_the_search_that_found_it(self) -> None:
-        client = Client()
+    def test_is_sent_back_with_it_after_the_search_that_found_it(self, client: Client) -> None:
         turn = [tool_search_output([LATER]), function_call("f", "{}", call_id="call_1")]
         client.mock.script(turn, message("done"))
-        asked: Json = {"model": "gpt-5.6-sol", "tools": [LATER, SEARCH]}
-        found, call = client.ask(**asked).body["output"]
-        answer = {"type": "function_call_output", "call_id": "call_1", "output": "ok"}
+        found, call = client.ask(**ASKED).body["output"]
         bare = {name: value for name, value in call.items() if name != "namespace"}
-        assert client.ask([found, call, answer], **asked).status == 200
-        assert error(client.ask([found, bare, answer], **asked))[2] == "input[1].namespace"
+        assert client.ask([found, call, OUTPUT], **ASKED).status == 200
+        assert error(client.ask([found, bare, OUTPUT], **ASKED))[2] == "input[1].namespace"
 
-    def test_of_a_stored_turn_is_judged_with_what_that_turn_found(self) -> None:
-        client = Client()
+    def test_of_a_stored_turn_is_judged_with_what_that_turn_found(self, client: Client) -> None:
         client.mock.script([tool_search_output([LATER]), function_call("f", "{}", call_id="call_1")])
-        asked: Json = {"model": "gpt-5.6-sol", "tools": [LATER, SEARCH]}
-        first = client.ask(**asked).body["id"]
-        again = [
-            {"type": "function_call_output", "call_id": "call_1", "output": "ok"},
-            {"type": "function_call", "call_id": "call_2", "name": "f", "arguments": "{}"},
-            {"type": "function_call_output", "call_id": "call_2", "output": "ok"},
-        ]
-        assert error(client.ask(again, previous_response_id=first, **asked))[2] == "input[1].namespace"
+        first = client.ask(**ASKED).body["id"]
+        call = {"type": "function_call", "call_id": "call_2", "name": "f", "arguments": "{}"}
+        again = [OUTPUT, call, {**OUTPUT, "call_id": "call_2"}]
+        assert error(client.ask(again, previous_response_id=first, **ASKED))[2] == "input[1].namespace"

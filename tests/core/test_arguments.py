@@ -17,10 +17,7 @@ from harness.world.mock import Mock
 @pytest.mark.parametrize(
     ("call", "says"),
     [
-        (
-            lambda: Mock().when(instruction="x"),
-            "when(instruction=…): no argument 'instruction'. Did you mean 'instructions'?",
-        ),
+        (lambda: Mock().when(inputs="x"), "when(inputs=…): no argument 'inputs'. Did you mean 'input'?"),
         (lambda: Mock().script("x", repeats=True), "Did you mean 'repeat'?"),
         (lambda: Mock().when(input="x").script("x", repeats=True), "Did you mean 'repeat'?"),
         (lambda: Mock().route("POST", "/embeddings", {}, header={}), "Did you mean 'headers'?"),

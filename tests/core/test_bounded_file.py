@@ -54,6 +54,7 @@ EXCHANGE = {
 RECORDING = json.dumps({"interactions": [EXCHANGE]}).encode()
 
 Write = Callable[[Path], None]
+MANY_OBJECTS = "it has more than 131072 objects and lists; set"
 
 
 def sparse(size: int) -> Write:
@@ -117,12 +118,7 @@ def test_no_file_fills_the_memory(reader: str, name: str, tmp_path: Path) -> Non
         [
             ("report", "x.json", sparse(2 << 30), f"it has more than 4 MiB; set {LIMIT_VARIABLE} in the environment"),
             ("report", "x.json", packed((b" ", 300 * MIB)), "decompressed it "),
-            (
-                "report",
-                "x.json",
-                plain((b"[", 1), (b"[],", MIB), (b"1]", 1)),
-                "it has more than 131072 objects and lists; set",
-            ),
+            ("report", "x.json", plain((b"[", 1), (b"[],", MIB), (b"1]", 1)), MANY_OBJECTS),
             ("script", "x.py", sparse(2 << 30), f"it has more than 4 MiB; set {LIMIT_VARIABLE} in the environment"),
             ("script", "x.yaml", sparse(2 << 30), "it has more than 4 MiB"),
         ],

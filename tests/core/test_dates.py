@@ -28,31 +28,28 @@ class Entry:
 
 @pytest.mark.parametrize(
     ("text", "day"),
-    [("2026-03-15", "2026-03-15"), ("2026-03", "2026-03-31"), ("2024-02", "2024-02-29"), (CONTRACT_DATE,) * 2],
+    [
+        *[("2026-03-15", "2026-03-15"), ("2026-03", "2026-03-31"), ("2024-02", "2024-02-29")],
+        *[(CONTRACT_DATE, CONTRACT_DATE), (CONTRACT_DATE[:7], CONTRACT_DATE)],
+    ],
 )
-def test_a_day_is_itself_and_a_month_its_last_day(text: str, day: str) -> None:
+def test_a_day_is_itself_and_a_month_its_last_day_or_that_of_the_contract(text: str, day: str) -> None:
     assert parse_as_of(text) == day
-
-
-def test_the_month_of_the_contract_ends_with_it() -> None:
-    assert parse_as_of(CONTRACT_DATE[:7]) == CONTRACT_DATE
 
 
 @pytest.mark.parametrize(
     "text", ["yesterday", "2026", "2026-13", "2026-00", "2025-02-29", "2026-3", "٢٠٢٦-٠٣", "", 2026, None]
 )
 def test_what_is_no_date_is_refused_with_an_example(text: object) -> None:
-    with pytest.raises(
-        ConfigError, match=r"--as-of: .* is no date; give a day or a month, say 2026-03-15 or 2026-03\."
-    ):
+    told = r"--as-of: .* is no date; give a day or a month, say 2026-03-15 or 2026-03\."
+    with pytest.raises(ConfigError, match=told):
         parse_as_of(text, "--as-of")
 
 
 @pytest.mark.parametrize("text", ["2999-01", "2999-01-01"])
 def test_the_future_is_not_known(text: str) -> None:
-    with pytest.raises(
-        ConfigError, match=f"'{text}' lies in the future: this release knows the API up to {CONTRACT_DATE}"
-    ):
+    told = f"'{text}' lies in the future: this release knows the API up to {CONTRACT_DATE}"
+    with pytest.raises(ConfigError, match=told):
         parse_as_of(text)
 
 
@@ -68,9 +65,7 @@ def test_the_future_is_not_known(text: str) -> None:
         ("2025-06-02", "", "", True),
     ],
 )
-def test_first_and_last_day_are_included_whether_days_months_or_years(
-    day: str, since: str, until: str, valid: bool
-) -> None:
+def test_first_and_last_day_are_included_of_days_months_or_years(day: str, since: str, until: str, valid: bool) -> None:
     assert is_valid_on(day, since, until) is valid
 
 
@@ -81,16 +76,11 @@ def test_a_change_whose_day_is_unknown_is_uncertain_in_its_month() -> None:
 
 
 def test_an_epoch_begins_where_an_entry_begins_or_has_ended() -> None:
-    changes = days_of_change(
-        [Entry("2026-05"), Entry(until="2025-12"), Entry(until="2025"), Entry(until="2025-02-28"), Entry()]
-    )
+    ended = [Entry(until=day) for day in ("2025-12", "2025", "2025-02-28")]
+    changes = days_of_change([Entry("2026-05"), *ended, Entry()])
     assert changes == ("2025-03-01", "2026-01-01", "2026-05-01")
-    assert [start_of_epoch(day, changes) for day in ("2025-01-01", "2025-03-01", "2026-04-30", CONTRACT_DATE)] == [
-        "",
-        "2025-03-01",
-        "2026-01-01",
-        "2026-05-01",
-    ]
+    days = ("2025-01-01", "2025-03-01", "2026-04-30", CONTRACT_DATE)
+    assert [start_of_epoch(day, changes) for day in days] == ["", *changes]
 
 
 def test_a_recording_is_of_its_own_day_and_none_is_newer_than_the_contract() -> None:

@@ -10,9 +10,8 @@ from harness.core.errors import REQUEST_ID, ApiError, ConfigError, HarnessError,
 def test_every_text_of_an_error_may_have_facts() -> None:
     error = ApiError(429, "{n} of {most}", "input[{n}]", "over_{most}", "{kind}_error", {"x-{kind}": "{n}"})
     filled = error.fill({"n": 3, "most": 2, "kind": "limit"})
-    assert filled.body() == {
-        "error": {"message": "3 of 2", "type": "limit_error", "param": "input[3]", "code": "over_2"}
-    }
+    told = {"message": "3 of 2", "type": "limit_error", "param": "input[3]", "code": "over_2"}
+    assert filled.body() == {"error": told}
     assert (filled.status, filled.headers) == (429, {"x-limit": "3"})
 
 
@@ -36,9 +35,5 @@ def test_an_error_for_the_user_is_its_parts_in_lines() -> None:
 
 
 def test_each_kind_leads_to_its_section_of_the_manual() -> None:
-    kinds = (HarnessError, ConfigError, ScriptError, NoTurn)
-    assert [kind.section for kind in kinds] == [
-        *["options-and-files"] * 2,
-        "scripts",
-        "a-request-could-not-be-answered",
-    ]
+    sections = ["options-and-files", "options-and-files", "scripts", "a-request-could-not-be-answered"]
+    assert [kind.section for kind in (HarnessError, ConfigError, ScriptError, NoTurn)] == sections

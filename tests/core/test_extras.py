@@ -5,6 +5,7 @@ from __future__ import annotations
 import sys
 from base64 import b64encode
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -15,7 +16,7 @@ from harness.core.manual import add_section
 from harness.items import message
 from harness.server.mock_api import MockApi
 from tests.support.command_line import run_cli
-from tests.support.in_process import KEY, post
+from tests.support.in_process import KEY, post, user
 from tests.support.recordings import exchange, judged, write_jsonl
 
 
@@ -25,9 +26,8 @@ def nothing_installed(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_the_message_says_what_needs_which_package_and_how_to_install_it() -> None:
-    assert str(missing_extra("--tls", "cryptography", "tls")) == (
-        '--tls needs cryptography: pip install "responses-harness[tls]"'
-    )
+    told = '--tls needs cryptography: pip install "responses-harness[tls]"'
+    assert str(missing_extra("--tls", "cryptography", "tls")) == told
 
 
 def test_an_installed_package_is_no_error() -> None:
@@ -54,26 +54,26 @@ def test_recording_needs_record() -> None:
     assert result.stderr == add_section(told, "the-installation") + "\n"
 
 
+NEEDS_IMAGES = 'a request with a picture needs pillow: pip install "responses-harness[images]"'
+
+
+def asking(picture: bytes) -> dict[str, Any]:
+    part = {"type": "input_image", "image_url": f"data:image/png;base64,{b64encode(picture).decode()}"}
+    return {"model": "gpt-4.1", "input": [user([part])]}
+
+
 def test_a_request_with_a_picture_needs_images(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "PIL", None)
     api = MockApi(fallback=lambda _: [message("Nice.")])
-    url = f"data:image/png;base64,{b64encode(b'a picture of a test').decode()}"
-    content = [{"type": "input_image", "image_url": url}]
-    answer = post(api, {"model": "gpt-4.1", "input": [{"role": "user", "content": content}]})
-    assert answer.status == 418
-    assert answer.body["error"]["message"] == (
-        'a request with a picture needs pillow: pip install "responses-harness[images]"'
-    )
-    assert [str(problem) for _, problem in api.worlds[KEY].problems] == [answer.body["error"]["message"]]
+    answer = post(api, asking(b"a picture of a test"))
+    assert (answer.status, answer.body["error"]["message"]) == (418, NEEDS_IMAGES)
+    assert [str(problem) for _, problem in api.worlds[KEY].problems] == [NEEDS_IMAGES]
 
 
 def test_a_recording_with_a_picture_cannot_be_judged_without_images(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setitem(sys.modules, "PIL", None)
-    url = f"data:image/png;base64,{b64encode(b'a picture of a recording').decode()}"
-    body = {"model": "gpt-4.1", "input": [{"role": "user", "content": [{"type": "input_image", "image_url": url}]}]}
-    _, report = judged(tmp_path, write_jsonl(tmp_path, [exchange(1, body, 200, {})]))
-    assert [entry["message"] for entry in report["unreadable"]] == [
-        'a request with a picture needs pillow: pip install "responses-harness[images]"'
-    ]
+    recording = exchange(1, asking(b"a picture of a recording"), 200, {})
+    _, report = judged(tmp_path, write_jsonl(tmp_path, [recording]))
+    assert [entry["message"] for entry in report["unreadable"]] == [NEEDS_IMAGES]

@@ -9,9 +9,9 @@ import pytest
 from harness.core.replies import ModelReplies
 from harness.ending import completed, failed
 from harness.items import file_citation, function_call, mcp_approval_request, message, output_text, reasoning, refusal
-from tests.support.in_process import Client
+from tests.support.in_process import Client, user
 from tests.support.threads import FUNCTION, Desk
-from tests.support.tools import functions
+from tests.support.tools import functions, mcp_tool
 from tests.support.websockets import Socket
 
 NOTE = file_citation("file-1", "report.pdf", cite="report")
@@ -78,13 +78,13 @@ class TestAResponse:
         client.mock.script(function_call("f", {}, call_id="call_f"), message("Done."), message("Bye."))
         first = client.ask().body
         answered = [*first["output"], {"type": "function_call_output", "call_id": "call_f", "output": "1"}]
-        client.ask([{"role": "user", "content": "hi"}, *answered])
-        client.ask([{"role": "user", "content": "hi"}, *answered, {"role": "assistant", "content": "Done."}])
+        client.ask([user("hi"), *answered])
+        client.ask([user("hi"), *answered, {"role": "assistant", "content": "Done."}])
         assert [reply.follows for reply in client.mock.said] == [None, first["id"], None]
 
     def test_follows_a_request_for_leave_that_it_answers(self, client: Client) -> None:
         client.mock.script(mcp_approval_request("prod", "deploy", {}), message("Done."))
-        tools = [{"type": "mcp", "server_label": "prod", "server_url": "https://mcp.example.org"}]
+        tools = [{**mcp_tool("prod"), "require_approval": "always"}]
         first = client.ask(tools=tools).body
         leave = {"type": "mcp_approval_response", "approval_request_id": first["output"][-1]["id"], "approve": True}
         client.ask([leave], previous_response_id=first["id"], tools=tools)
@@ -112,9 +112,8 @@ class TestAll:
         client.ask()
         shown = client.mock.said[0].as_json()
         assert (shown["text"], shown["annotations"], shown["calls"]) == ("See the report.", [LOGGED], [])
-        assert set(shown) == {
-            *("id", "exchange", "text", "annotations", "calls", "reasoning", "usage", "messages", "follows")
-        }
+        others = {"id", "exchange", "reasoning", "usage", "messages", "follows"}
+        assert set(shown) == {"text", "annotations", "calls", *others}
 
 
 class TestARun:
@@ -135,10 +134,8 @@ class TestARun:
     def test_that_waits_has_said_its_calls_and_goes_on_as_itself(self, desk: Desk) -> None:
         events = desk.stream(function_call("f", {"a": 1}, call_id="call_a"))
         run = events[-2]["data"]
-        [said] = desk.mock.said
-        assert [(call["type"], call["call_id"], call["arguments"]) for call in said.calls] == [
-            ("function_call", "call_a", '{"a":1}')
-        ]
+        ((call,),) = (said.calls for said in desk.mock.said)
+        assert (call["type"], call["call_id"], call["arguments"]) == ("function_call", "call_a", '{"a":1}')
         desk.mock.script(message("Done."))
         desk.submit(run, {"call_a": "1"}, stream=True)
         [said] = desk.mock.said

@@ -39,96 +39,86 @@ CALLED_BY_PROGRAM = {"type": "program", "caller_id": "call_1"}
 BLOCKED = {"type": "image_generation_user_error", "code": "moderation_blocked", "message": "No."}
 
 
+def completed(**members):
+    return {"status": "completed", **members}
+
+
+def acted(type, **members):
+    return completed(action={"type": type, **members})
+
+
+def patched(type, **members):
+    return completed(call_id="call_1", operation={"type": type, **members})
+
+
+LS = {"commands": ["ls"], "max_output_length": None, "timeout_ms": None}
+ASKED = {"arguments": "{}", "name": "ask", "server_label": "docs"}
+ASKED_Q = {**ASKED, "arguments": '{"q":1}'}
+OPEN = {"input_schema": {"type": "object"}}
+
+
 @pytest.mark.parametrize(
     ("made", "expected"),
     [
         (
             function_call("f", call_id="call_1", async_=True, caller=CALLED_BY_PROGRAM),
-            {
-                "status": "in_progress",
-                "arguments": "{}",
-                "async": True,
-                "call_id": "call_1",
-                "caller": CALLED_BY_PROGRAM,
-            }
-            | {"name": "f"},
+            {"status": "in_progress", "arguments": "{}", "async": True, "call_id": "call_1", "name": "f"}
+            | {"caller": CALLED_BY_PROGRAM},
         ),
         (
             custom_tool_call("run_sql", "SELECT 1;", call_id="call_1"),
-            {"status": "completed", "call_id": "call_1", "input": "SELECT 1;", "name": "run_sql"},
+            completed(call_id="call_1", input="SELECT 1;", name="run_sql"),
         ),
-        (file_search_call("storage"), {"status": "completed", "queries": ["storage"], "results": None}),
+        (file_search_call("storage"), completed(queries=["storage"], results=None)),
         (
             file_search_call(["a", "b"], results=[{"file_id": "file-1"}]),
-            {"status": "completed", "queries": ["a", "b"], "results": [{"file_id": "file-1"}]},
+            completed(queries=["a", "b"], results=[{"file_id": "file-1"}]),
         ),
-        (web_search_call(), {"status": "completed"}),
-        (
-            web_search_call("weather Oslo"),
-            {"status": "completed", "action": {"type": "search", "queries": ["weather Oslo"], "query": "weather Oslo"}},
-        ),
+        (web_search_call(), completed()),
+        (web_search_call("weather Oslo"), acted("search", queries=["weather Oslo"], query="weather Oslo")),
         (
             web_search_call(search("a", "b", sources=["https://example.org", {"type": "api", "name": "oai-weather"}])),
-            {
-                "status": "completed",
-                "action": {
-                    "type": "search",
-                    "queries": ["a", "b"],
-                    "query": "a",
-                    "sources": [{"type": "url", "url": "https://example.org"}, {"type": "api", "name": "oai-weather"}],
-                },
-            },
+            acted(
+                "search",
+                queries=["a", "b"],
+                query="a",
+                sources=[{"type": "url", "url": "https://example.org"}, {"type": "api", "name": "oai-weather"}],
+            ),
         ),
-        (
-            web_search_call(open_page("https://example.org")),
-            {"status": "completed", "action": {"type": "open_page", "url": "https://example.org"}},
-        ),
+        (web_search_call(open_page("https://example.org")), acted("open_page", url="https://example.org")),
         (
             web_search_call(find_in_page("https://example.org", "rain")),
-            {
-                "status": "completed",
-                "action": {"type": "find_in_page", "pattern": "rain", "url": "https://example.org"},
-            },
+            acted("find_in_page", pattern="rain", url="https://example.org"),
         ),
         (
             tool_search_call({"paths": ["crm"]}),
-            {"status": "completed", "arguments": {"paths": ["crm"]}, "call_id": None, "execution": "server"},
+            completed(arguments={"paths": ["crm"]}, call_id=None, execution="server"),
         ),
         (
             tool_search_output([{"type": "function", "name": "f"}]),
-            {"status": "completed", "call_id": None, "execution": "server"}
-            | {"tools": [{"type": "function", "name": "f"}]},
+            completed(call_id=None, execution="server", tools=[{"type": "function", "name": "f"}]),
         ),
         (
             code_interpreter_call("2+2", container_id="cntr_1", outputs=["4\n", {"type": "image", "url": "https://a"}]),
-            {
-                "status": "completed",
-                "code": "2+2",
-                "container_id": "cntr_1",
-                "outputs": [{"type": "logs", "logs": "4\n"}, {"type": "image", "url": "https://a"}],
-            },
+            completed(
+                code="2+2",
+                container_id="cntr_1",
+                outputs=[{"type": "logs", "logs": "4\n"}, {"type": "image", "url": "https://a"}],
+            ),
         ),
         (
             code_interpreter_call(None, container_id="cntr_1"),
-            {"status": "completed", "code": None, "container_id": "cntr_1", "outputs": None},
+            completed(code=None, container_id="cntr_1", outputs=None),
         ),
         (
             program("text(1)", call_id="call_1", fingerprint="gAAAAAB"),
             {"call_id": "call_1", "code": "text(1)", "fingerprint": "gAAAAAB"},
         ),
-        (program_output("call_1", "1"), {"status": "completed", "call_id": "call_1", "result": "1"}),
+        (program_output("call_1", "1"), completed(call_id="call_1", result="1")),
         (
             image_generation_call("aGk=", revised_prompt="A kite.", action="generate"),
-            {
-                "status": "completed",
-                "action": "generate",
-                "background": "opaque",
-                "output_format": "png",
-                "quality": "high",
-                "result": "aGk=",
-                "revised_prompt": "A kite.",
-                "size": "1024x1024",
-            },
+            completed(action="generate", background="opaque", output_format="png", quality="high", size="1024x1024")
+            | {"result": "aGk=", "revised_prompt": "A kite."},
         ),
         (image_generation_call(error=BLOCKED), {"status": "failed", "error": BLOCKED, "result": None}),
         (
@@ -136,113 +126,65 @@ BLOCKED = {"type": "image_generation_user_error", "code": "moderation_blocked", 
             {
                 "server_label": "docs",
                 "tools": [
-                    {
-                        "annotations": {"read_only": False},
-                        "description": "",
-                        "input_schema": {"type": "object"},
-                        "name": "ask",
-                    },
-                    {"annotations": None, "description": "Finds.", "input_schema": {"type": "object"}, "name": "find"},
+                    {"annotations": {"read_only": False}, "description": "", "name": "ask", **OPEN},
+                    {"annotations": None, "description": "Finds.", "name": "find", **OPEN},
                 ],
             },
         ),
         (mcp_list_tools("docs", error="unreachable"), {"error": "unreachable", "server_label": "docs", "tools": []}),
         (
-            mcp_call("docs", "ask", {"q": "storage"}, output="5 °C", approval_request_id="mcpr_1"),
-            {
-                "status": "completed",
-                "approval_request_id": "mcpr_1",
-                "arguments": '{"q":"storage"}',
-                "error": None,
-                "name": "ask",
-                "output": "5 °C",
-                "server_label": "docs",
-            },
+            mcp_call("docs", "ask", {"q": 1}, output="5 °C", approval_request_id="mcpr_1"),
+            completed(**ASKED_Q, approval_request_id="mcpr_1", error=None, output="5 °C"),
         ),
         (
             mcp_call("docs", "ask", error="424: "),
-            {
-                "status": "failed",
-                "approval_request_id": None,
-                "arguments": "{}",
-                "error": {"type": "http_error", "code": 424, "message": "424: "},
-                "name": "ask",
-                "output": None,
-                "server_label": "docs",
-            },
+            {**ASKED, "status": "failed", "approval_request_id": None, "output": None}
+            | {"error": {"type": "http_error", "code": 424, "message": "424: "}},
         ),
-        (
-            mcp_approval_request("docs", "ask", {"q": 1}),
-            {"arguments": '{"q":1}', "name": "ask", "server_label": "docs"},
-        ),
+        (mcp_approval_request("docs", "ask", {"q": 1}), ASKED_Q),
         (
             computer_call({"type": "screenshot"}, call_id="call_1"),
-            {"status": "completed", "action": {"type": "screenshot"}, "call_id": "call_1", "pending_safety_checks": []},
+            completed(action={"type": "screenshot"}, call_id="call_1", pending_safety_checks=[]),
         ),
         (
             computer_call([{"type": "wait"}], call_id="call_1", pending_safety_checks=[{"id": "sc_1"}]),
-            {"status": "completed", "actions": [{"type": "wait"}], "call_id": "call_1"}
-            | {"pending_safety_checks": [{"id": "sc_1"}]},
+            completed(actions=[{"type": "wait"}], call_id="call_1", pending_safety_checks=[{"id": "sc_1"}]),
         ),
         (
             local_shell_call(["ls", "-a"], env={"A": "b"}, working_directory="/tmp", call_id="call_1"),
-            {
-                "status": "completed",
-                "action": {"type": "exec", "command": ["ls", "-a"], "env": {"A": "b"}, "working_directory": "/tmp"},
-                "call_id": "call_1",
-            },
+            acted("exec", command=["ls", "-a"], env={"A": "b"}, working_directory="/tmp") | {"call_id": "call_1"},
         ),
-        (
-            shell_call("ls", call_id="call_1"),
-            {
-                "status": "completed",
-                "action": {"commands": ["ls"], "max_output_length": None, "timeout_ms": None},
-                "call_id": "call_1",
-            },
-        ),
+        (shell_call("ls", call_id="call_1"), completed(action=LS, call_id="call_1")),
         (
             shell_call(["ls", ["p", "wd"]], container_id="cntr_1", call_id="call_1", timeout_ms=9, max_output_length=8),
-            {
-                "status": "completed",
-                "action": {"commands": ["ls", "pwd"], "max_output_length": 8, "timeout_ms": 9},
-                "call_id": "call_1",
-                "environment": {"type": "container_reference", "container_id": "cntr_1"},
-            },
+            completed(
+                action={"commands": ["ls", "pwd"], "max_output_length": 8, "timeout_ms": 9},
+                call_id="call_1",
+                environment={"type": "container_reference", "container_id": "cntr_1"},
+            ),
         ),
         (
             shell_call_output("call_1", "a.md\n", shell_output(stderr="no", exit_code=1), shell_output(exit_code=None)),
-            {
-                "status": "completed",
-                "call_id": "call_1",
-                "max_output_length": None,
-                "output": [
+            completed(
+                call_id="call_1",
+                max_output_length=None,
+                output=[
                     {"outcome": {"type": "exit", "exit_code": 0}, "stderr": "", "stdout": "a.md\n"},
                     {"outcome": {"type": "exit", "exit_code": 1}, "stderr": "no", "stdout": ""},
                     {"outcome": {"type": "timeout"}, "stderr": "", "stdout": ""},
                 ],
-            },
+            ),
         ),
         (
             apply_patch_call(create_file("a.md", ["+#", " A"]), call_id="call_1"),
-            {
-                "status": "completed",
-                "call_id": "call_1",
-                "operation": {"type": "create_file", "diff": "+# A", "path": "a.md"},
-            },
+            patched("create_file", diff="+# A", path="a.md"),
         ),
         (
             apply_patch_call(update_file("a.md", "@@"), call_id="call_1"),
-            {
-                "status": "completed",
-                "call_id": "call_1",
-                "operation": {"type": "update_file", "diff": "@@", "path": "a.md"},
-            },
+            patched("update_file", diff="@@", path="a.md"),
         ),
-        (
-            apply_patch_call(delete_file("a.md"), call_id="call_1"),
-            {"status": "completed", "call_id": "call_1", "operation": {"type": "delete_file", "path": "a.md"}},
-        ),
-        (apply_patch_call_output("call_1", "ok"), {"status": "completed", "call_id": "call_1", "output": "ok"}),
+        (apply_patch_call(delete_file("a.md"), call_id="call_1"), patched("delete_file", path="a.md")),
+        (apply_patch_call_output("call_1", "ok"), completed(call_id="call_1", output="ok")),
         (apply_patch_call_output("call_1", status="failed"), {"status": "failed", "call_id": "call_1", "output": None}),
         (compaction("gAAAAAB"), {"encrypted_content": "gAAAAAB"}),
     ],
@@ -352,10 +294,7 @@ def test_a_recorded_failure_without_status_is_one():
         ({"type": "tool_search_call", "arguments": {}}, tool_search_call({})),
         ({"type": "computer_call", "action": {"type": "wait"}}, computer_call({"type": "wait"})),
         ({"type": "program", "code": "text(1)"}, program("text(1)")),
-        (
-            {"type": "apply_patch_call", "operation": {"type": "delete_file", "path": "a"}},
-            apply_patch_call(delete_file("a")),
-        ),
+        ({"type": "apply_patch_call", "operation": delete_file("a")}, apply_patch_call(delete_file("a"))),
     ],
     ids=lambda value: getattr(value, "type", ""),
 )
@@ -378,10 +317,7 @@ def test_an_item_written_by_hand_may_leave_things_out(written, made):
         (lambda: web_search_call(""), "web_search_call: query is ''"),
         (lambda: tool_search_call({}, execution="cloud"), "execution is 'cloud'. It is one of: server, client"),
         (lambda: code_interpreter_call(3), "code_interpreter_call: code is 3"),
-        (
-            lambda: code_interpreter_call("1", outputs=[{"type": "text"}]),
-            "outputs[0] is {'type': 'text'}. Give a text,",
-        ),
+        (lambda: code_interpreter_call("1", outputs=[{"a": 1}]), "outputs[0] is {'a': 1}. Give a text,"),
         (lambda: program(""), "program: code is ''"),
         (lambda: program_output("", "1"), "program_output: call_id is ''"),
         (lambda: image_generation_call([]), "result is []. Give base64, or a list of it"),

@@ -104,6 +104,9 @@ class TestBuilders:
         assert turn.routes[0].turns[0][0].holds == 1
 
 
+SAYING = [workflow_action("Say", "a", holds=1), message("Hi.")]
+
+
 class TestStreams:
     def test_arguments_and_output_come_at_the_end(self):
         told = render_events(response(bing_grounding_call({"query": "a"}), bing_grounding_call_output("[1]")))
@@ -127,12 +130,8 @@ class TestStreams:
         assert fold(told)["output"] == response(*turn)["output"]
 
     def test_steps_hold_steps(self):
-        turn = [
-            workflow_action("If", "a", holds=3),
-            workflow_action("Say", "b", holds=1),
-            message("Hi."),
-            message("Bye."),
-        ]
+        steps = [workflow_action("If", "a", holds=3), workflow_action("Say", "b", holds=1)]
+        turn = [*steps, message("Hi."), message("Bye.")]
         told = list(render_events(response(*turn), items=turn))
         places = [event["output_index"] for event in told if "output_item" in event["type"]]
         assert places == [0, 1, 2, 2, 1, 3, 3, 0]
@@ -145,15 +144,12 @@ class TestStreams:
         assert [event["output_index"] for event in told if "output_item" in event["type"]] == [0, 1, 1, 0]
 
     def test_a_step_that_is_never_done_is_an_error(self):
-        turn = [workflow_action("Say", "a", holds=1), message("Hi.")]
-        told = list(render_events(response(*turn), items=turn))
+        told = list(render_events(response(*SAYING), items=SAYING))
         del told[-2]
         with pytest.raises(StreamError):
             fold(told)
 
-    @pytest.mark.parametrize(
-        "turn", [[workflow_action("Say", "a", holds=1), message("Hi.")], [workflow_action("If", "a")]]
-    )
+    @pytest.mark.parametrize("turn", [SAYING, [workflow_action("If", "a")]])
     def test_a_step_of_a_failed_response_is_not_done(self, turn):
         error = {"code": "server_error", "message": "Failed."}
         answer = response(*turn, status="failed", error=error)
@@ -163,17 +159,15 @@ class TestStreams:
 
     @pytest.mark.parametrize("place", [None, {}, "1", 7, -1])
     def test_odd_places_are_an_error_and_no_crash(self, place):
-        turn = [workflow_action("Say", "a", holds=1), message("Hi.")]
-        told = list(render_events(response(*turn), items=turn))
+        told = list(render_events(response(*SAYING), items=SAYING))
         for index in [index for index, event in enumerate(told) if "output_index" in event]:
             with pytest.raises(StreamError):
                 fold([*told[:index], {**told[index], "output_index": place, "item": None}, *told[index + 1 :]])
 
     def test_the_stream_of_a_workflow_counts_from_one(self):
-        turn = [workflow_action("Say", "a", holds=1), message("Hi.")]
-        answer = {**response(*turn), "id": "wfresp_1"}
+        answer = {**response(*SAYING), "id": "wfresp_1"}
         told = [
-            {**event, "sequence_number": number} for number, event in enumerate(render_events(answer, items=turn), 1)
+            {**event, "sequence_number": event["sequence_number"] + 1} for event in render_events(answer, items=SAYING)
         ]
         assert fold(told)["output"] == answer["output"]
 
@@ -225,8 +219,5 @@ class TestAsInput:
                 assert send("foundry", more, api=api).status == 200
 
     def test_an_error_after_them_names_the_right_place(self):
-        body = {
-            "model": "gpt-4o",
-            "input": [{"type": "workflow_action", "id": "wfa_1"}, {"role": "nobody", "content": ""}],
-        }
-        assert send("foundry", body).body["error"]["param"] == "input[1]"
+        items = [{"type": "workflow_action", "id": "wfa_1"}, {"role": "nobody", "content": ""}]
+        assert send("foundry", {"model": "gpt-4o", "input": items}).body["error"]["param"] == "input[1]"

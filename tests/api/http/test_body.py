@@ -45,15 +45,21 @@ def test_a_name_that_stands_twice_is_found(
     pair = f"{json.dumps(name)}{before}:{after}{json.dumps(again)}"
     twice = f"{json.dumps(value)[:-1]},{pair}}}"
     assert parse_body(twice.encode()) == (None, JsonFault("duplicate", name, name))
-    assert parse_body(f'{{"in": [1, {{"x": {twice}}}]}}'.encode()) == (
-        None,
-        JsonFault("duplicate", name, f"in.x.{name}"),
-    )
+    inside = f'{{"in": [1, {{"x": {twice}}}]}}'
+    assert parse_body(inside.encode()) == (None, JsonFault("duplicate", name, f"in.x.{name}"))
 
 
-def test_the_outer_of_two_names_that_stand_twice_is_told_if_it_comes_first() -> None:
-    assert parse_body(b'{"a": 1, "a": {"b": 1, "b": 2}}') == (None, JsonFault("duplicate", "a", "a"))
-    assert parse_body(b'{"a": {"b": 1, "b": 2}, "a": 1}') == (None, JsonFault("duplicate", "b", "a.b"))
+@pytest.mark.parametrize(
+    ("raw", "name", "place"),
+    [
+        (b'{"a": 1, "a": {"b": 1, "b": 2}}', "a", "a"),
+        (b'{"a": {"b": 1, "b": 2}, "a": 1}', "b", "a.b"),
+        (b'[{"a":[{"b":1},{"b":1,"b":2}]}]', "b", "a.b"),
+    ],
+    ids=["the outer one comes first", "the inner one comes first", "in a list"],
+)
+def test_the_first_name_that_stands_twice_is_told_by_its_place(raw: bytes, name: str, place: str) -> None:
+    assert parse_body(raw) == (None, JsonFault("duplicate", name, place))
 
 
 @pytest.mark.parametrize(
@@ -61,10 +67,6 @@ def test_the_outer_of_two_names_that_stand_twice_is_told_if_it_comes_first() -> 
 )
 def test_a_body_is_its_json_and_nothing_is_an_empty_object(raw: bytes, value: Any) -> None:
     assert parse_body(raw) == (value, None)
-
-
-def test_a_name_that_stands_twice_in_a_list_is_told_by_its_place() -> None:
-    assert parse_body(b'[{"a":[{"b":1},{"b":1,"b":2}]}]') == (None, JsonFault("duplicate", "b", "a.b"))
 
 
 @pytest.mark.parametrize(

@@ -22,15 +22,15 @@ from harness.api.http.dialects import (
 from harness.core.errors import ApiError, ConfigError
 from harness.core.exchange import EMPTY_MAPPING, Request
 from harness.core.ids import Ids
+from tests.support.in_process import user
 
 PROJECT = "/api/projects/p"
 HELPER = {"type": "agent_reference", "name": "helper"}
 
 
 def to_foundry(body: Any, **more: Any) -> Request:
-    return Request(
-        "POST", "/responses", body=body, dialect=FOUNDRY, root=API_ROOTS[FOUNDRY], operation="POST /responses", **more
-    )
+    named = {"dialect": FOUNDRY, "root": API_ROOTS[FOUNDRY], "operation": "POST /responses"}
+    return Request("POST", "/responses", body=body, **named, **more)
 
 
 @pytest.mark.parametrize(
@@ -57,10 +57,8 @@ def test_the_form_of_a_path_tells_its_dialect(path: str, dialect: str, root: str
 @pytest.mark.parametrize("only", [OPENAI, AZURE, FOUNDRY])
 def test_a_path_of_another_dialect_leads_nowhere(only: str) -> None:
     for dialect, root in API_ROOTS.items():
-        found = parse_api_path(f"{root}/responses", only)
-        assert found == (
-            ApiPath(only, root, "/responses") if dialect == only else ApiPath(only, "", f"{root}/responses")
-        )
+        whole, below = ApiPath(only, "", f"{root}/responses"), ApiPath(only, root, "/responses")
+        assert parse_api_path(f"{root}/responses", only) == (below if dialect == only else whole)
     assert parse_api_path("/nowhere", only) == ApiPath(only, "", "/nowhere")
 
 
@@ -80,22 +78,15 @@ class TestAnAgent:
     def test_brings_what_its_definition_has(self) -> None:
         request = to_foundry({"agent_reference": HELPER, "input": "hi", "instructions": None})
         agents = {"helper": {"model": "mine", "instructions": "Help."}}
-        assert apply_agent(request, agents).body == {
-            "agent_reference": HELPER,
-            "input": "hi",
-            "model": "mine",
-            "instructions": "Help.",
-        }
-        assert apply_agent(request, None).body == {"agent_reference": HELPER, "input": "hi", "model": ""}
+        said = {"agent_reference": HELPER, "input": "hi"}
+        assert apply_agent(request, agents).body == {**said, "model": "mine", "instructions": "Help."}
+        assert apply_agent(request, None).body == {**said, "model": ""}
 
     def test_leaves_marks_on_items_that_openai_does_not_know(self) -> None:
-        marked = {"type": "message", "role": "user", "content": "x", "response_id": "r", "agent_reference": HELPER}
-        request = to_foundry({"model": "m", "input": [marked, "no item", {"role": "user", "content": "y"}]})
-        assert apply_agent(request, None).body["input"] == [
-            {"type": "message", "role": "user", "content": "x"},
-            "no item",
-            {"role": "user", "content": "y"},
-        ]
+        bare, others = {"type": "message", "role": "user", "content": "x"}, ["no item", user("y")]
+        marked = {**bare, "response_id": "r", "agent_reference": HELPER}
+        request = to_foundry({"model": "m", "input": [marked, *others]})
+        assert apply_agent(request, None).body["input"] == [bare, *others]
 
     def test_changes_nothing_elsewhere(self) -> None:
         for request in (Request("POST", "/responses", body={"agent_reference": HELPER}), to_foundry(None)):
@@ -103,9 +94,8 @@ class TestAnAgent:
 
 
 def test_the_schema_sees_only_what_openai_knows() -> None:
-    assert omit_dialect_members(to_foundry({"agent_reference": HELPER, "agent": HELPER, "input": "hi"})) == {
-        "input": "hi"
-    }
+    said = to_foundry({"agent_reference": HELPER, "agent": HELPER, "input": "hi"})
+    assert omit_dialect_members(said) == {"input": "hi"}
     azure = Request("POST", "/responses", body={"agent": HELPER}, dialect=AZURE)
     assert omit_dialect_members(azure) == {"agent": HELPER}
     asked = {"api-version": "2025-04-01-preview", "limit": 3}

@@ -59,9 +59,8 @@ def test_the_boundary_is_read_from_the_body_where_the_header_has_none():
 
 def test_a_file_without_a_type_is_plain_bytes():
     raw = b'--x\r\nContent-Disposition: form-data; name="file"; filename="a"\r\n\r\nA\r\n--x--\r\n'
-    assert parse_form(raw, HEADER) == {
-        "file": {"filename": "a", "content_type": "application/octet-stream", "data": "A"}
-    }
+    plain = {"filename": "a", "content_type": "application/octet-stream", "data": "A"}
+    assert parse_form(raw, HEADER) == {"file": plain}
 
 
 def test_of_a_body_that_breaks_off_what_came_counts():

@@ -88,16 +88,9 @@ class TestTheEnvironment:
         }
 
     def test_leads_every_variable_that_led_to_the_api(self):
-        given = {
-            "MY_BASE": "https://api.openai.com/v1",
-            "ROOT": "https://API.openai.com",
-            "OTHER": "https://api.openai.com.eu",
-        }
-        assert led("https://api.openai.com/v1", **given) == {
-            "MY_BASE": f"{HERE}/v1",
-            "ROOT": HERE,
-            "OPENAI_BASE_URL": f"{HERE}/v1",
-        }
+        ours = {"MY_BASE": "https://api.openai.com/v1", "ROOT": "https://API.openai.com"}
+        found = led("https://api.openai.com/v1", **ours, OTHER="https://api.openai.com.eu")
+        assert found == {"MY_BASE": f"{HERE}/v1", "ROOT": HERE, "OPENAI_BASE_URL": f"{HERE}/v1"}
 
     def test_keeps_the_command_from_asking_a_proxy_for_the_recorder(self):
         found = redirected_environment(parse_upstream("https://api.openai.com"), HERE, {"NO_PROXY": "intranet"})

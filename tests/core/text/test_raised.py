@@ -34,11 +34,8 @@ def test_the_last_frames_of_the_user_are_shown_with_their_code() -> None:
 
 
 def test_an_error_of_the_harness_says_itself_what_it_is_and_further_lines_follow() -> None:
-    assert describe_raised(ScriptError("no turn", ["at line 3"], "Add one.")) == (
-        "no turn",
-        ["  | at line 3", "  | Add one."],
-        "",
-    )
+    told = describe_raised(ScriptError("no turn", ["at line 3"], "Add one."))
+    assert told == ("no turn", ["  | at line 3", "  | Add one."], "")
     assert describe_raised(ValueError()).what == "ValueError"
 
 

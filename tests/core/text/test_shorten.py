@@ -3,6 +3,7 @@
 import pytest
 
 from harness.core.text.shorten import item_text, pluralize, shorten, shorten_json, summarize_item
+from tests.support.in_process import user
 
 
 @pytest.mark.parametrize(
@@ -11,10 +12,7 @@ from harness.core.text.shorten import item_text, pluralize, shorten, shorten_jso
         ("a" * 100, f'"{"a" * 59}…"'),
         ('{"a": 1}', r'"{\"a\": 1}"'),
         ([1, 2, 3, 4, 5], "[1, 2, 3, … 2 more]"),
-        (
-            dict.fromkeys("abcdefgh", True),
-            '{"a": true, "b": true, "c": true, "d": true, "e": true, "f": true, … 2 more}',
-        ),
+        (dict.fromkeys("abcdefgh", 1), '{"a": 1, "b": 1, "c": 1, "d": 1, "e": 1, "f": 1, … 2 more}'),
         ({"a": {"b": {"c": {"d": 1}}}}, '{"a": {"b": {"c": {…}}}}'),
         ([[[[1]]]], "[[[[…]]]]"),
         ([], "[]"),
@@ -30,21 +28,12 @@ def test_a_value_is_shown_by_its_beginning(value, text):
     ("item", "text"),
     [
         ({"role": "user", "content": "hi"}, 'user "hi"'),
-        (
-            {"role": "user", "content": [{"type": "input_text", "text": "a"}, {"type": "input_file"}]},
-            'user "a [input_file]"',
-        ),
-        (
-            {"type": "function_call", "name": "f", "arguments": '{"a": 1}', "call_id": "call_1"},
-            'function_call f {"a": 1}',
-        ),
+        (user([{"type": "input_text", "text": "a"}, {"type": "input_file"}]), 'user "a [input_file]"'),
+        ({"type": "function_call", "name": "f", "arguments": '{"a": 1}', "call_id": "c"}, 'function_call f {"a": 1}'),
         ({"type": "function_call_output", "call_id": "call_1", "output": "x"}, 'function_call_output call_1 "x"'),
         ({"type": "reasoning", "content": [], "summary": [{"type": "summary_text", "text": "Why"}]}, 'reasoning "Why"'),
         ({"role": "assistant", "content": [{"type": "refusal", "refusal": "No."}]}, 'assistant "No."'),
-        (
-            {"role": "user", "content": [{"type": "text", "text": {"value": "of a thread", "annotations": []}}]},
-            'user "of a thread"',
-        ),
+        (user([{"type": "text", "text": {"value": "of a thread", "annotations": []}}]), 'user "of a thread"'),
         ({"type": "mcp_approval_response", "approval_request_id": "mcpr_1"}, "mcp_approval_response mcpr_1"),
         ({}, "item"),
         ({"type": 7, "content": 5, "name": {"a": 1}}, "7 {'a': 1}"),

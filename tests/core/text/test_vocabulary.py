@@ -62,17 +62,14 @@ def test_a_request_without_a_turn_is_answered_in_json():
 
 
 def test_a_verdict_speaks_of_documents_alone():
-    spent = scripted({"script": [{"message": "a"}]})
+    once = {"script": [{"message": "a"}]}
+    spent, silent, refused = scripted(once), scripted(once), scripted(once)
     ask(spent, "hi")
     ask(spent, "hi")
+    ask(refused, "hi", model="bad model")
     unused = scripted({"script": [{"message": "a"}, {"message": "b"}]})
     ask(unused, "hi")
-    repeated = scripted(
-        {"script": [{"message": "a"}], "when": [{"input": "x", "script": [{"message": "b"}], "repeat": True}]}
-    )
-    silent = scripted({"script": [{"message": "a"}]})
-    refused = scripted({"script": [{"message": "a"}]})
-    ask(refused, "hi", model="bad model")
+    repeated = scripted({**once, "when": [{"input": "x", "script": [{"message": "b"}], "repeat": True}]})
     for api, words in [
         (spent, 'Add one: {"script": [{"message": "…"}]}.'),
         (unused, '  where   script: message "b"'),
