@@ -24,6 +24,7 @@ from harness.world.api_call import ApiCall
 from tests.support.registries import restored
 
 HI: Json = {"role": "user", "content": "hi"}
+OUTPUT: Json = {"tool_call_id": "call_1", "output": "ok"}
 API = [operation for operation in OPERATIONS.values() if not operation.is_project]
 """The endpoints of the API; those of a Foundry project have errors in a form of their own."""
 ASKED = [operation for operation in API if "{" in operation.template and "{model}" not in operation.template]
@@ -34,9 +35,7 @@ BODIES: Mapping[str, Json] = {
     "POST /conversations/{conversation_id}/items": {"items": [HI]},
     "POST /threads/{thread_id}/messages": HI,
     "POST /threads/{thread_id}/runs": {"assistant_id": "{assistant_id}"},
-    "POST /threads/{thread_id}/runs/{run_id}/submit_tool_outputs": {
-        "tool_outputs": [{"tool_call_id": "call_1", "output": "ok"}]
-    },
+    "POST /threads/{thread_id}/runs/{run_id}/submit_tool_outputs": {"tool_outputs": [OUTPUT]},
     "POST /vector_stores/{vector_store_id}/search": {"query": "Paris"},
     "POST /vector_stores/{vector_store_id}/files": {"file_id": "{file_id}"},
     "POST /vector_stores/{vector_store_id}/files/{file_id}": {"attributes": {}},
@@ -48,6 +47,7 @@ BODIES: Mapping[str, Json] = {
 ASK: Json = {"model": "gpt-4.1", "input": "hi"}
 HOOK: Json = {"name": "jobs", "url": "https://shop.example/hook", "event_types": ["response.completed"]}
 UPLOAD: Json = {"bytes": 5, "filename": "a.txt", "mime_type": "text/plain", "purpose": "user_data"}
+CODE: Json = {"type": "code_interpreter", "container": "{container_id}"}
 FILE: Json = {"type": "input_file", "file_id": "{file_id}"}
 STORE = "{vector_store_id}"
 IN_BODIES: list[tuple[str, str, Json]] = [
@@ -62,11 +62,7 @@ IN_BODIES: list[tuple[str, str, Json]] = [
     ("POST /conversations", "item_id", {"items": [{"type": "item_reference", "id": "{item_id}"}]}),
     ("POST /responses", "file_id", {**ASK, "input": [{"role": "user", "content": [FILE]}]}),
     ("POST /responses", "vector_store_id", {**ASK, "tools": [{"type": "file_search", "vector_store_ids": [STORE]}]}),
-    (
-        "POST /responses",
-        "container_id",
-        {**ASK, "tools": [{"type": "code_interpreter", "container": "{container_id}"}]},
-    ),
+    ("POST /responses", "container_id", {**ASK, "tools": [CODE]}),
     ("POST /containers", "file_id", {"name": "a", "file_ids": ["{file_id}"]}),
     ("POST /containers/{container_id}/files", "file_id", {"file_id": "{file_id}"}),
     ("POST /threads/runs", "assistant_id", {"assistant_id": "{assistant_id}", "thread": {"messages": [HI]}}),
@@ -91,11 +87,7 @@ PREFIX = {
     "webhook_endpoint_id": "we_",
 }
 DELETES = {
-    name: min(
-        (request.id for request in ASKED if request.id.startswith("DELETE") and request.id.endswith(f"{{{name}}}")),
-        key=len,
-        default="",
-    )
+    name: min((id for id in OPERATIONS if re.fullmatch(rf"DELETE .*\{{{name}\}}", id)), key=len, default="")
     for name in PREFIX
 }
 """How each kind of thing is deleted; runs, steps and batches go with what holds them."""

@@ -26,19 +26,14 @@ PROJECT = "/api/projects/p"
 KEY = {"api-key": "mine", "content-type": "application/json"}
 ASSET = {"uri": "azureml://subscriptions/s/workspaces/w/datastores/d/paths/guide.md", "type": "uri_asset"}
 SERVER = {"type": "mcp", "server_label": "docs", "server_url": "https://docs.example"}
-SCREEN = {
-    "type": "computer_use_preview",
-    "computer_use_preview": {"display_width": 8, "display_height": 8, "environment": "windows"},
-}
+SIZE = {"display_width": 8, "display_height": 8, "environment": "windows"}
+SCREEN = {"type": "computer_use_preview", "computer_use_preview": SIZE}
 
+INDEXES: Json = {"indexes": [{"index_name": "i"}]}
 STORES: Json = [{"name": "v", "configuration": {"data_sources": [ASSET]}}]
 BODIES: list[tuple[str, Json, str]] = [
     ("/assistants", {"tools": [SERVER], "tool_resources": {"mcp": [{"server_label": "docs"}]}}, "tool_resources.mcp"),
-    (
-        "/assistants",
-        {"tool_resources": {"azure_ai_search": {"indexes": [{"index_name": "i"}]}}},
-        "tool_resources.azure_ai_search",
-    ),
+    ("/assistants", {"tool_resources": {"azure_ai_search": INDEXES}}, "tool_resources.azure_ai_search"),
     (
         "/threads",
         {"messages": [{"role": "user", "content": "hi", "attachments": [{"data_source": ASSET, "tools": []}]}]},

@@ -20,9 +20,8 @@ def code_tool(container: Any = None) -> list[Any]:
 
 
 def post(client: Client, url: str, kind: str, body: bytes) -> Answer:
-    return client.api.handle(
-        ReceivedRequest("POST", url, {"authorization": f"Bearer {KEY}", "content-type": kind}, raw=body)
-    )
+    headers = {"authorization": f"Bearer {KEY}", "content-type": kind}
+    return client.api.handle(ReceivedRequest("POST", url, headers, raw=body))
 
 
 def put(client: Client, container: str, data: bytes = b"Paris") -> Answer:

@@ -48,9 +48,8 @@ class TestMaxOutputTokens:
 
     def test_counts_the_words_of_all_messages_and_nothing_else(self, client: Client) -> None:
         called = mcp_call("docs", "ask", output=WORDS)
-        client.mock.script(
-            [reasoning(WORDS), called, message("One two.", phase="commentary"), message(WORDS), message("")]
-        )
+        comment = message("One two.", phase="commentary")
+        client.mock.script([reasoning(WORDS), called, comment, message(WORDS), message("")])
         output = cut(client, tools=[mcp_tool("docs")]).body["output"]
         assert [item["type"] for item in output] == ["reasoning", "mcp_call", "message", "message"]
         assert output[2]["content"][0]["text"] == "One two."
@@ -59,10 +58,8 @@ class TestMaxOutputTokens:
 
     def test_drops_the_parts_behind_the_cut_and_what_was_noted_there(self, client: Client) -> None:
         notes = [url_citation("https://e.org", "E", cite="w0"), url_citation("https://e.org", "E", cite="w19")]
-        tokens = [
-            {"token": word if not n else f" {word}", "logprob": 0, "bytes": [], "top_logprobs": []}
-            for n, word in enumerate(WORDS.split())
-        ]
+        words = ["w0", *(f" w{number}" for number in range(1, 20))]
+        tokens = [{"token": word, "logprob": 0, "bytes": [], "top_logprobs": []} for word in words]
         client.mock.script(message(output_text(WORDS, annotations=notes, logprobs=tokens), "More."))
         (part,) = cut(client, include=["message.output_text.logprobs"]).body["output"][0]["content"]
         assert [note["end_index"] for note in part["annotations"]] == [2]

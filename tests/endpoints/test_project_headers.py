@@ -29,6 +29,7 @@ IN_JUNE = {
     *("skip-error-remapping", "x-ratelimit-key", "access-control-expose-headers", "azureai-fe-is-streaming"),
     *("x-ms-aoai-configured-data-retention-days", "x-ms-is-spilled-over", "x-ms-served-model"),
 }
+PREVIEWS = "2025-05-15-preview,2025-11-15-preview"
 TIERS = {"azureai-processed-tier", "azureai-requested-tier"}
 
 
@@ -165,10 +166,7 @@ def test_of_the_assets_of_a_project_are_those_of_another_service() -> None:
 
 @pytest.mark.parametrize(
     ("day", "versions"),
-    [
-        ("2025-12-11", "2025-05-15-preview,2025-11-15-preview"),
-        ("2026-02-12", "1.0,2025-05-15-preview,2025-11-15-preview"),
-    ],
+    [("2025-12-11", PREVIEWS), ("2026-02-12", f"1.0,{PREVIEWS}")],
 )
 def test_say_which_versions_there_are(day: str, versions: str) -> None:
     assert Project(day).ask("POST", "/conversations", {}).headers["api-supported-versions"] == versions

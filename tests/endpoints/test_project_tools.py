@@ -25,6 +25,8 @@ from harness.world.scripting.document import parse_document
 SERVER: Json = {"type": "mcp", "server_label": "crm", "server_url": "https://example.org"}
 CRM: Json = {"type": "mcp", "server_label": "crm", "project_connection_id": "crm"}
 BING: Json = {"type": "bing_grounding", "bing_grounding": {"search_configurations": []}}
+OUTPUTS: Json = {"name": "a", "schema": {"type": "object"}}
+IQ: Json = {"require_approval": "never", "project_connection_id": "/x/iq"}
 HELPER: Json = {"type": "agent_reference", "name": "helper"}
 OPENAI, AZURE, PROJECT = "/v1", "/openai/v1", "/api/projects/p/openai/v1"
 
@@ -193,14 +195,8 @@ class TestUnscripted:
             (BING, ["bing_grounding_call", "bing_grounding_call_output", "message"]),
             ({"type": "a2a_preview"}, ["a2a_preview_call", "a2a_preview_call_output", "message"]),
             ({"type": "memory_search_preview"}, ["memory_search_call", "message"]),
-            (
-                {"type": "capture_structured_outputs", "outputs": {"name": "a", "schema": {"type": "object"}}},
-                ["structured_outputs", "message"],
-            ),
-            (
-                {"type": "fabric_iq_preview", "require_approval": "never", "project_connection_id": "/x/iq"},
-                ["mcp_list_tools", "mcp_call", "message"],
-            ),
+            ({"type": "capture_structured_outputs", "outputs": OUTPUTS}, ["structured_outputs", "message"]),
+            ({"type": "fabric_iq_preview", **IQ}, ["mcp_list_tools", "mcp_call", "message"]),
             ({"type": "web_iq_preview", "server_label": "web"}, ["mcp_list_tools", "mcp_approval_request"]),
             ({"type": "work_iq_preview", "project_connection_id": "iq"}, ["mcp_list_tools", "mcp_call", "message"]),
         ],

@@ -33,12 +33,8 @@ class TestADeclaration:
     def test_has_method_path_and_schemas(self) -> None:
         operation("POST", "/cheeses/{cheese_id}", body="CreateResponse", answer="Response")(self.handler)
         made = OPERATIONS["POST /cheeses/{cheese_id}"]
-        assert (made.id, made.body_schema, made.query_schema, made.answer_schema) == (
-            "POST /cheeses/{cheese_id}",
-            "CreateResponse",
-            None,
-            "Response",
-        )
+        schemas = (made.body_schema, made.query_schema, made.answer_schema)
+        assert (made.id, schemas) == ("POST /cheeses/{cheese_id}", ("CreateResponse", None, "Response"))
 
     def test_cannot_be_made_twice(self) -> None:
         operation("GET", "/cheeses")(self.handler)
@@ -146,8 +142,7 @@ class TestAResponse:
 
     def test_counts_what_it_read_and_said(self, client: Client) -> None:
         small = client.ask("hi").body["usage"]
-        tools = [{"type": "function", "name": "f", "parameters": {}, "strict": False}]
-        large = client.ask("hi " * 100, instructions="Be brief.", tools=tools).body["usage"]
+        large = client.ask("hi " * 100, instructions="Be brief.", tools=functions("f")).body["usage"]
         assert large["input_tokens"] > small["input_tokens"] + 40
         assert large["total_tokens"] == large["input_tokens"] + large["output_tokens"]
 
@@ -180,6 +175,11 @@ class TestAResponse:
         assert client.ask([output], previous_response_id=first).body["output"][0]["content"][0]["text"] == "done"
 
 
+OUTPUT: dict[str, Any] = {"type": "function_call_output", "call_id": "c", "output": ""}
+TEXT = {"type": "output_text", "text": "x"}
+WHOLE_TEXT = {**TEXT, "annotations": [], "logprobs": []}
+
+
 class TestWhatAnItemBecomes:
     def test_in_the_list_is_typed_and_in_parts(self, client: Client) -> None:
         said = [
@@ -198,21 +198,12 @@ class TestWhatAnItemBecomes:
         ("item", "listed"),
         [
             ({"type": "function_call", "call_id": "c", "name": "f", "arguments": "{}"}, {"status": "completed"}),
-            ({"type": "function_call_output", "call_id": "c", "output": "", "status": None}, {"status": "completed"}),
-            (
-                {"type": "function_call_output", "call_id": "c", "output": "", "status": "incomplete"},
-                {"status": "incomplete"},
-            ),
+            ({**OUTPUT, "status": None}, {"status": "completed"}),
+            ({**OUTPUT, "status": "incomplete"}, {"status": "incomplete"}),
             ({"type": "item_reference", "id": "rs_0"}, {"type": "item_reference", "id": "rs_0"}),
             ({"type": "reasoning", "id": "rs_1", "summary": []}, {"type": "reasoning", "id": "rs_1", "summary": []}),
-            (
-                {"role": "assistant", "content": "x"},
-                {"content": [{"type": "output_text", "text": "x", "annotations": [], "logprobs": []}]},
-            ),
-            (
-                {"role": "assistant", "content": [{"type": "output_text", "text": "x", "logprobs": None}]},
-                {"content": [{"type": "output_text", "text": "x", "annotations": [], "logprobs": []}]},
-            ),
+            ({"role": "assistant", "content": "x"}, {"content": [WHOLE_TEXT]}),
+            ({"role": "assistant", "content": [{**TEXT, "logprobs": None}]}, {"content": [WHOLE_TEXT]}),
             (
                 {"role": "user", "content": [{"type": "input_image", "file_id": "file_1"}]},
                 {"content": [{"type": "input_image", "file_id": "file_1", "image_url": None, "detail": "auto"}]},
@@ -222,7 +213,7 @@ class TestWhatAnItemBecomes:
                 {"output": [{"type": "input_image", "file_id": None, "image_url": "u", "detail": "auto"}]},
             ),
             (
-                {"type": "shell_call_output", "call_id": "c", "output": [{"stdout": "x"}]},
+                {**OUTPUT, "type": "shell_call_output", "output": [{"stdout": "x"}]},
                 {"output": [{"stdout": "x"}], "status": "completed"},
             ),
         ],

@@ -145,6 +145,10 @@ def test_each_form_is_the_same_in_python_yaml_and_over_http(turn: Json, tmp_path
     assert [world.script.next(ASKED).lines for world in worlds] == [[message("Hi.")]] * 4
 
 
+ENDED: Json = {"output": [], "status": "completed"}
+CUT_OFF: Json = {"output": [], "status": "incomplete"}
+
+
 @pytest.mark.parametrize(
     ("turn", "says"),
     [
@@ -157,27 +161,18 @@ def test_each_form_is_the_same_in_python_yaml_and_over_http(turn: Json, tmp_path
         ({"type": 5}, "script: type is 5. Give a text."),
         ({"type": "message", "content": 5}, "script: message: content is 5. Give a list of parts."),
         ({"type": "message", "content": [{"type": "output_txt", "text": "a"}]}, "script: message: content[0] is"),
-        (
-            {"type": "function_call", "name": 5, "arguments": "{}"},
-            "script: function_call is not what the API could say",
-        ),
+        ({"type": "function_call", "name": 5, "arguments": ""}, "script: function_call is not what the API could say"),
         ({"type": "message", "content": {1, 2}}, "script: Type is not JSON serializable: set. Give plain JSON values"),
-        (
-            {"output": [], "status": "queued"},
-            'script: status: status is "queued". A turn is a response that has ended:',
-        ),
+        ({**ENDED, "status": "queued"}, 'script: status: status is "queued". A turn is a response that has ended:'),
         ({"output": 5, "status": "completed"}, "script: output: output is 5. Give a list"),
         ({"output": [{"type": "massage"}], "status": "completed"}, "script: output[0]: type is 'massage'."),
         ({"output": [5], "status": "completed"}, "script: output[0]: 5 is no item."),
+        (CUT_OFF, "script: incomplete_details: incomplete_details is null. Give an object"),
         (
-            {"output": [], "status": "incomplete"},
-            "script: incomplete_details: incomplete_details is null. Give an object",
-        ),
-        (
-            {"output": [], "status": "incomplete", "incomplete_details": {"reason": "x"}},
+            {**CUT_OFF, "incomplete_details": {"reason": "x"}},
             "script: incomplete_details: incomplete: reason is 'x'. It is one of:",
         ),
-        ({"output": [], "status": "completed"}, "is an empty turn. Give at least one item"),
+        (ENDED, "is an empty turn. Give at least one item"),
         (
             [{"output": [{"message": "a"}], "status": "failed", "error": {}}, "x"],
             "is not the last line of its turn. Give it last",

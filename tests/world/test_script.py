@@ -209,9 +209,8 @@ class TestWithoutATurn:
     def test_the_problem_says_that_nothing_was_scripted(self) -> None:
         with pytest.raises(NoTurn) as told:
             Script().next(ask())
-        assert str(told.value) == (
-            "No turn is left for this request: nothing was scripted.\nAdd one: mock.script(message('…'))."
-        )
+        left = "No turn is left for this request: nothing was scripted."
+        assert str(told.value) == f"{left}\nAdd one: mock.script(message('…'))."
 
     def test_the_problem_says_what_was_taken(self) -> None:
         script = Script()

@@ -53,14 +53,9 @@ class TestAnEvent:
         webhooks = hooked()
         webhooks.add_event(ended(status=status), NOW)
         (due,) = take_all(webhooks)
-        assert due.event.as_json() == {
-            "id": due.event.id,
-            "object": "event",
-            "created_at": NOW,
-            "type": f"response.{status}",
-            "data": {"id": "resp_1"},
-        }
-        assert due.event.id.startswith("evt_")
+        event = due.event.as_json()
+        assert event.pop("id").startswith("evt_")
+        assert event == {"object": "event", "created_at": NOW, "type": f"response.{status}", "data": {"id": "resp_1"}}
 
     def test_goes_to_each_endpoint_that_is_told_of_such_an_end(self):
         webhooks = hooked(events=["response.failed"])

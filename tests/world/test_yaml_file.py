@@ -178,9 +178,8 @@ when:
                 take_turn(world, **request)
 
     def test_settings_are_of_every_world(self, write: Write) -> None:
-        script = load_script_file(
-            write("organization: {zdr: true, models: [gpt-4.1]}\ncitations: delta\nautomatic: false")
-        )
+        text = "organization: {zdr: true, models: [gpt-4.1]}\ncitations: delta\nautomatic: false"
+        script = load_script_file(write(text))
         for world in (World(), World()):
             script.apply(Mock(world))
             assert (world.account.zdr, world.account.models) == (True, frozenset({"gpt-4.1"}))
@@ -201,122 +200,116 @@ script:
         assert take_turn(world_of(write("script: [ {message: a} ]", "script.yml"))) == [message("a")]
 
     @pytest.mark.parametrize(
-        ("text", "expected"),
+        ("text", "line", "says"),
         [
-            ("script:\n  - message: a\n  - mesage: b", "script.yaml:3: no item 'mesage'. Did you mean 'message'?"),
+            ("script:\n  - message: a\n  - mesage: b", 3, "no item 'mesage'. Did you mean 'message'?"),
             (
                 "script:\n  - function_call:\n      name: f\n      argumnts: {}",
-                "script.yaml:4: no function_call argument 'argumnts'. Did you mean 'arguments'?",
+                4,
+                "no function_call argument 'argumnts'. Did you mean 'arguments'?",
             ),
             (
                 "script:\n  - function_call: {arguments: {}}",
-                "script.yaml:2: function_call: missing a required argument: 'name'. "
+                2,
+                "function_call: missing a required argument: 'name'. "
                 "Its arguments: name, arguments, call_id, namespace, async_, caller, off_schema.",
             ),
             (
                 "when:\n  - instruction: planner\n    script: [ {message: a} ]",
-                "script.yaml:2: no condition 'instruction'. Did you mean 'instructions'?",
+                2,
+                "no condition 'instruction'. Did you mean 'instructions'?",
             ),
-            ("scripts: []", "script.yaml:1: no key 'scripts'. Did you mean 'script'?"),
-            ("xyz: []", f"script.yaml:1: no key 'xyz'. Known: {', '.join(DOCUMENT_KEYS)}."),
-            (
-                "repeat: true",
-                f"script.yaml:1: nothing is scripted. Give `script:`, `when:` or a setting: {', '.join(SETTINGS)}.",
-            ),
-            ("", "script.yaml:1: the file is empty. Begin with `script:` and a list of items."),
-            (
-                "- message: a",
-                f'script.yaml:1: [{{"message": "a"}}] stands where names are expected: {", ".join(DOCUMENT_KEYS)}.',
-            ),
-            ("script: []", "script.yaml:1: script is []. Give a list with at least one entry."),
-            ("script: hello", 'script.yaml:1: script is "hello". Give a list with at least one entry.'),
+            ("scripts: []", 1, "no key 'scripts'. Did you mean 'script'?"),
+            ("xyz: []", 1, f"no key 'xyz'. Known: {', '.join(DOCUMENT_KEYS)}."),
+            ("repeat: true", 1, f"nothing is scripted. Give `script:`, `when:` or a setting: {', '.join(SETTINGS)}."),
+            ("", 1, "the file is empty. Begin with `script:` and a list of items."),
+            ("- message: a", 1, f'[{{"message": "a"}}] stands where names are expected: {", ".join(DOCUMENT_KEYS)}.'),
+            ("script: []", 1, "script is []. Give a list with at least one entry."),
+            ("script: hello", 1, 'script is "hello". Give a list with at least one entry.'),
             (
                 "script:\n  - []",
-                "script.yaml:2: [] is no turn. Give a text, an item (`message: {text: …}`), or a list of these, an ending "
-                "and faults.",
+                2,
+                "[] is no turn. Give a text, an item (`message: {text: …}`), or a list of these, an ending and faults.",
             ),
             (
                 "script:\n  - overloaded",
-                'script.yaml:2: "overloaded" is the name of a turn. Write `overloaded:` with its arguments, or '
-                "`message: overloaded`.",
+                2,
+                '"overloaded" is the name of a turn. Write `overloaded:` with its arguments, or `message: overloaded`.',
             ),
-            ("script:\n  - [5]", f"script.yaml:2: 5 {NO_ITEM}"),
+            ("script:\n  - [5]", 2, f"5 {NO_ITEM}"),
             (
                 "script:\n  - message: a\n    phase: commentary",
-                f'script.yaml:2: {{"message": "a", "phase": "commentary"}} {NO_ITEM}',
+                2,
+                f'{{"message": "a", "phase": "commentary"}} {NO_ITEM}',
             ),
-            ("script: [ {message: a} ]\nscript: []", "script.yaml:2: key 'script' is given twice. Remove one."),
-            ("script: [ {message: a} ]\nrepeat: often", 'script.yaml:2: repeat is "often". Give true or false.'),
+            ("script: [ {message: a} ]\nscript: []", 2, "key 'script' is given twice. Remove one."),
+            ("script: [ {message: a} ]\nrepeat: often", 2, 'repeat is "often". Give true or false.'),
             (
                 "when:\n  - script: [ {message: a} ]",
-                "script.yaml:2: a route has a condition (instructions, tools, model, input, user, call_id, agent) and a "
+                2,
+                "a route has a condition (instructions, tools, model, input, user, call_id, agent) and a "
                 "script. Give both.",
             ),
-            ("when:\n  - model: 4\n    script: []", "script.yaml:2: model is 4. Give a text, or a pattern."),
-            (
-                "when:\n  - tools: [4]\n    script: []",
-                "script.yaml:2: tools is [4]. Give a text, a list of names, or a pattern.",
-            ),
+            ("when:\n  - model: 4\n    script: []", 2, "model is 4. Give a text, or a pattern."),
+            ("when:\n  - tools: [4]\n    script: []", 2, "tools is [4]. Give a text, a list of names, or a pattern."),
             (
                 "script:\n  - message: {text: a, phase: final}",
-                "script.yaml:2: message: phase is 'final'. It is one of: commentary, final_answer.",
+                2,
+                "message: phase is 'final'. It is one of: commentary, final_answer.",
             ),
             (
                 "script:\n  - message: {text: a, annotations: [[1]]}",
-                "script.yaml:2: message: annotations[0] is [1]. Give an object with the type of the annotation.",
+                2,
+                "message: annotations[0] is [1]. Give an object with the type of the annotation.",
             ),
             (
                 "script:\n  - - reasoning:\n    - message: a\n    - cut: {after: soon}",
-                "script.yaml:4: cut: after is 'soon'. Give a number of events from 0 on, 4.5 to cut the fifth.",
+                4,
+                "cut: after is 'soon'. Give a number of events from 0 on, 4.5 to cut the fifth.",
             ),
             (
                 "script:\n  - message: a\n  -\n    - incomplete:\n    - message: b",
-                "script.yaml:4: A turn is items, then an ending, then faults: "
-                '[{"message": "Once"}, {"cut": {"after": 4}}].',
+                4,
+                'A turn is items, then an ending, then faults: [{"message": "Once"}, {"cut": {"after": 4}}].',
             ),
-            ("script:\n  - type: mesage", f"script.yaml:2: type is 'mesage'. An item's type is one of: {KINDS}."),
-            ("script:\n  - function_call: {name: f, name: g}", "script.yaml:2: key 'name' is given twice. Remove one."),
+            ("script:\n  - type: mesage", 2, f"type is 'mesage'. An item's type is one of: {KINDS}."),
+            ("script:\n  - function_call: {name: f, name: g}", 2, "key 'name' is given twice. Remove one."),
             (
                 "when:\n  - input:\n      pattern: '('\n    script: []",
-                'script.yaml:3: pattern is "(": missing ), unterminated subpattern at position 0. '
-                "Give a regular expression.",
+                3,
+                'pattern is "(": missing ), unterminated subpattern at position 0. Give a regular expression.',
             ),
-            ("when:\n  - input: {pattern: 4}\n    script: []", "script.yaml:2: pattern is 4. Give a text."),
-            (
-                "organization:\n  zdr: true\n  verified: often",
-                'script.yaml:3: verified is "often". Give true or false.',
-            ),
-            ("mcp:\n  prod:\n    deploy:\n      error: 4", "script.yaml:4: error is 4. Give a text or an object."),
+            ("when:\n  - input: {pattern: 4}\n    script: []", 2, "pattern is 4. Give a text."),
+            ("organization:\n  zdr: true\n  verified: often", 3, 'verified is "often". Give true or false.'),
+            ("mcp:\n  prod:\n    deploy:\n      error: 4", 4, "error is 4. Give a text or an object."),
             (
                 "files: {a.txt: b}\nvector_stores:\n  docs:\n    - a.txt\n    - c.txt",
-                "script.yaml:3: vector_store('c.txt'): this key has no file of this id; make one: mock.file(…).",
+                3,
+                "vector_store('c.txt'): this key has no file of this id; make one: mock.file(…).",
             ),
-            ("vector_stores:\n  docs: [4]", "script.yaml:2: files is [4]. Give a list of texts."),
+            ("vector_stores:\n  docs: [4]", 2, "files is [4]. Give a list of texts."),
             (
                 "connections:\n  search:\n    kind: x",
-                "script.yaml:3: no member 'kind'. Known: type, target, metadata, credentials, isDefault.",
+                3,
+                "no member 'kind'. Known: type, target, metadata, credentials, isDefault.",
             ),
             (
                 "connections:\n  search:\n    credentials: 4",
-                "script.yaml:2: connection('search', credentials=4): give a text or an object.",
+                2,
+                "connection('search', credentials=4): give a text or an object.",
             ),
-            (
-                "datasets: {faq: {files: {a.txt: 4}}}",
-                "script.yaml:1: dataset('faq'): the file 'a.txt' is 4; give a text or bytes.",
-            ),
+            ("datasets: {faq: {files: {a.txt: 4}}}", 1, "dataset('faq'): the file 'a.txt' is 4; give a text or bytes."),
             (
                 "memory_stores: {coffee: {memories: [{text: x}]}}",
-                "script.yaml:1: memory_store('coffee'): {'text': 'x'} is no memory; give a text, or an object with "
+                1,
+                "memory_store('coffee'): {'text': 'x'} is no memory; give a text, or an object with "
                 "content, kind and scope.",
             ),
-            (
-                "deployments: [a]",
-                'script.yaml:1: deployments is ["a"]. Give an object: by each name, a text, what belongs to it.',
-            ),
-            ("script:\n  - message: 'a\n", "script.yaml:3: found unexpected end of stream."),
-            ("script: &a [*a]", "script.yaml:1: found unconstructable recursive node."),
-            ("script: \x01", "script.yaml:1: unacceptable character #x0001: special characters are not allowed."),
+            ("deployments: [a]", 1, 'deployments is ["a"]. Give an object: by each name, a text, what belongs to it.'),
+            ("script:\n  - message: 'a\n", 3, "found unexpected end of stream."),
+            ("script: &a [*a]", 1, "found unconstructable recursive node."),
+            ("script: \x01", 1, "unacceptable character #x0001: special characters are not allowed."),
         ],
     )
-    def test_a_mistake_has_its_line_and_its_remedy(self, write: Write, text: str, expected: str) -> None:
-        assert complaint(write(text)) == expected
+    def test_a_mistake_has_its_line_and_its_remedy(self, write: Write, text: str, line: int, says: str) -> None:
+        assert complaint(write(text)) == f"script.yaml:{line}: {says}"

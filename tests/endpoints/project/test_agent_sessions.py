@@ -169,11 +169,8 @@ class TestAFile:
         assert written.body == {"path": "remote/a.txt", "bytes_written": 5, "success": True, "source_type": "stream"}
         files = f"{session}/files"
         listed: Json = project.get(files, path="remote")
-        assert listed == {
-            "path": "remote",
-            "entries": [{"name": "a.txt", "size": 5, "is_directory": False, "modified_time": 0}],
-            "has_more": False,
-        }
+        entry = {"name": "a.txt", "size": 5, "is_directory": False, "modified_time": 0}
+        assert listed == {"path": "remote", "entries": [entry], "has_more": False}
         assert project.get(files, path="remote", limit="1") == listed
         (folder,) = project.get(files)["entries"]
         assert (folder["name"], folder["is_directory"]) == ("remote", True)

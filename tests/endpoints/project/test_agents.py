@@ -178,15 +178,8 @@ class TestCode:
 
     @staticmethod
     def send(project: ProjectClient, metadata: str, code: bytes) -> Answer:
-        head = b'--b\r\nContent-Disposition: form-data; name="%s"\r\n\r\n'
-        raw = (
-            head % b"metadata"
-            + metadata.encode()
-            + b"\r\n"
-            + head % b'code"; filename="a.zip'
-            + code
-            + b"\r\n--b--\r\n"
-        )
+        part = b'--b\r\nContent-Disposition: form-data; name="%b"\r\n\r\n%b\r\n'
+        raw = part % (b"metadata", metadata.encode()) + part % (b'code"; filename="a.zip', code) + b"--b--\r\n"
         headers = {"content-type": "multipart/form-data; boundary=b"}
         return project.ask("POST /agents/coded/versions", raw, headers=headers)
 

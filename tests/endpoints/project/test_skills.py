@@ -23,10 +23,8 @@ def make(project: ProjectClient, name: str = "s", **content: Any) -> Any:
 
 
 def upload(project: ProjectClient, *files: tuple[str, bytes], fields: bytes = b"") -> Any:
-    parts = [
-        b'--x\r\nContent-Disposition: form-data; name="files"; filename="%b"\r\n\r\n%b\r\n' % (name.encode(), data)
-        for name, data in files
-    ]
+    part = b'--x\r\nContent-Disposition: form-data; name="files"; filename="%b"\r\n\r\n%b\r\n'
+    parts = [part % (name.encode(), data) for name, data in files]
     body = b"".join([*parts, fields, b"--x--\r\n"])
     return project.ask("POST /skills/s/versions", body, {"content-type": "multipart/form-data; boundary=x"})
 
