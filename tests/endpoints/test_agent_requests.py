@@ -4,30 +4,25 @@ from __future__ import annotations
 
 from typing import Any
 
-import orjson
 import pytest
 
-from harness.core.exchange import Answer, Json, ReceivedRequest
-from harness.items import message
-from harness.server.mock_api import MockApi
+from harness.core.exchange import Answer, Json
 from tests.support.foundry import names_request, said
+from tests.support.project_client import HELPER, ProjectClient
 
-KEY = {"api-key": "mine", "content-type": "application/json"}
-V1, PREVIEW = "/api/projects/p/openai/v1", "/api/projects/p/openai"
-ENDPOINT = "/api/projects/p/agents/helper/endpoint/protocols/openai"
-QUERIES: Json = {V1: {}, PREVIEW: {"api-version": "2025-11-15-preview"}, ENDPOINT: {"api-version": "v1"}}
-HELPER: Json = {"type": "agent_reference", "name": "helper"}
+V1, PREVIEW = "/openai/v1", "/openai"
+ENDPOINT = "/agents/helper/endpoint/protocols/openai"
 ASKED: Json = {"agent_reference": HELPER, "input": "hi"}
 USER: Json = {"role": "user", "content": "hi"}
 
 
 @pytest.fixture
-def api() -> MockApi:
-    return MockApi(fallback=lambda request: [message("Hello.")])
+def project() -> ProjectClient:
+    return ProjectClient()
 
 
-def ask(api: MockApi, body: Any, root: str = V1, path: str = "/responses") -> Answer:
-    return api.handle(ReceivedRequest("POST", root + path, KEY, QUERIES[root], orjson.dumps(body)))
+def ask(project: ProjectClient, body: Any, root: str = V1, path: str = "/responses") -> Answer:
+    return project.ask(f"POST {root}{path}", body, **({"api-version": "2025-11-15-preview"} if root == PREVIEW else {}))
 
 
 def refusal(answer: Answer) -> tuple[int, str, str | None]:
@@ -47,32 +42,31 @@ class TestAConversation:
         ],
     )
     @pytest.mark.parametrize("stream", [False, True])
-    def test_is_enough_to_be_answered(self, api: MockApi, body: Json, root: str, stream: bool) -> None:
+    def test_is_enough_to_be_answered(self, project: ProjectClient, body: Json, root: str, stream: bool) -> None:
         items = [{"type": "message", "role": "user", "content": "What is the size of France?"}]
-        id = ask(api, {"items": items}, path="/conversations").body["id"]
-        answer = ask(api, {**body, "conversation": id, "stream": stream}, root)
+        id = ask(project, {"items": items}, path="/conversations").body["id"]
+        answer = ask(project, {**body, "conversation": id, "stream": stream}, root)
         assert (answer.status, answer.body["output"][0]["content"][0]["text"]) == (200, "Hello.")
-        stored = api.handle(ReceivedRequest("GET", f"{V1}/conversations/{id}/items", KEY)).body["data"]
-        assert [item["role"] for item in stored] == ["assistant", "user"]
+        assert project.names(f"{V1}/conversations/{id}/items", "role") == ["assistant", "user"]
 
-    def test_is_nothing_to_answer_while_it_is_empty(self, api: MockApi) -> None:
-        id = ask(api, {}, path="/conversations").body["id"]
-        assert ask(api, {"agent_reference": HELPER, "conversation": id}).status == 200
+    def test_is_nothing_to_answer_while_it_is_empty(self, project: ProjectClient) -> None:
+        id = ask(project, {}, path="/conversations").body["id"]
+        assert ask(project, {"agent_reference": HELPER, "conversation": id}).status == 200
 
     @pytest.mark.parametrize("missing", [{}, {"conversation": None}, {"conversation": ""}])
-    def test_must_be_there_where_nothing_is_asked(self, api: MockApi, missing: Json) -> None:
-        refused = refusal(ask(api, {"agent_reference": HELPER, **missing}))
+    def test_must_be_there_where_nothing_is_asked(self, project: ProjectClient, missing: Json) -> None:
+        refused = refusal(ask(project, {"agent_reference": HELPER, **missing}))
         assert refused[:2] == (400, "Missing required parameter: 'input'.")
 
-    def test_of_another_form_is_malformed(self, api: MockApi) -> None:
+    def test_of_another_form_is_malformed(self, project: ProjectClient) -> None:
         malformed = (400, "Invalid conversation id 'conv_1', Malformed identifier.", "conversation")
         for id in ("conv_1", {"id": "conv_1"}):
-            assert refusal(ask(api, {**ASKED, "conversation": id})) == malformed
-        assert ask(api, {**ASKED, "conversation": f"conv_{'0' * 50}"}).status == 404
+            assert refusal(ask(project, {**ASKED, "conversation": id})) == malformed
+        assert ask(project, {**ASKED, "conversation": f"conv_{'0' * 50}"}).status == 404
 
     @pytest.mark.parametrize("id", [7, [], {}, {"id": 7}])
-    def test_of_another_type_is_refused_as_ever(self, api: MockApi, id: Any) -> None:
-        assert ask(api, {**ASKED, "conversation": id}).status in (200, 400)
+    def test_of_another_type_is_refused_as_ever(self, project: ProjectClient, id: Any) -> None:
+        assert ask(project, {**ASKED, "conversation": id}).status in (200, 400)
 
 
 class TestBesideAnAgent:
@@ -84,9 +78,9 @@ class TestBesideAnAgent:
             *[("text", {"format": {"type": "text"}}), ("tools", [{"type": "web_search"}])],
         ],
     )
-    def test_nothing_is_said_that_it_settles(self, api: MockApi, name: str, value: Any, root: str) -> None:
+    def test_nothing_is_said_that_it_settles(self, project: ProjectClient, name: str, value: Any, root: str) -> None:
         body = ASKED if root == V1 else {"input": "hi"}
-        answer = ask(api, {**body, name: value}, root)
+        answer = ask(project, {**body, name: value}, root)
         assert said(answer) == "Not allowed when agent is specified."
         assert answer.body == {
             "error": {
@@ -99,8 +93,8 @@ class TestBesideAnAgent:
             }
         }
 
-    def test_several_faults_are_told_at_once(self, api: MockApi) -> None:
-        answer = ask(api, {**ASKED, "top_p": 0.5, "temperature": 0.5, "stream": True})
+    def test_several_faults_are_told_at_once(self, project: ProjectClient) -> None:
+        answer = ask(project, {**ASKED, "top_p": 0.5, "temperature": 0.5, "stream": True})
         error = answer.body["error"]
         assert (*refusal(answer), error["code"]) == (400, "Invalid payload", None, "invalid_payload")
         told = {"code": "ValidationError", "message": "Not allowed when agent is specified.", "type": "error"}
@@ -115,41 +109,41 @@ class TestBesideAnAgent:
             *[{"structured_inputs": {"name": "Ada"}}, {"structured_inputs": 5}, {"agent_session_id": "s"}],
         ],
     )
-    def test_the_rest_may_be_said(self, api: MockApi, more: Json) -> None:
-        assert ask(api, {**ASKED, **more}).status == 200
+    def test_the_rest_may_be_said(self, project: ProjectClient, more: Json) -> None:
+        assert ask(project, {**ASKED, **more}).status == 200
 
-    def test_everything_may_be_said_beside_a_model(self, api: MockApi) -> None:
+    def test_everything_may_be_said_beside_a_model(self, project: ProjectClient) -> None:
         body = {"model": "mine", "input": "hi", "temperature": 0.5, "instructions": "Be brief."}
-        assert ask(api, {**body, "structured_inputs": {"name": "Ada"}}).status == 200
+        assert ask(project, {**body, "structured_inputs": {"name": "Ada"}}).status == 200
 
-    def test_it_settles_more_from_day_to_day(self, api: MockApi) -> None:
-        api.open("mine").world.as_of = "2026-02-20"
-        assert ask(api, {**ASKED, "instructions": "Be brief.", "reasoning": {"effort": "low"}}).status == 200
-        error = ask(api, {**ASKED, "tools": [{"type": "web_search"}]}).body["error"]
+    def test_it_settles_more_from_day_to_day(self, project: ProjectClient) -> None:
+        project.world.as_of = "2026-02-20"
+        assert ask(project, {**ASKED, "instructions": "Be brief.", "reasoning": {"effort": "low"}}).status == 200
+        error = ask(project, {**ASKED, "tools": [{"type": "web_search"}]}).body["error"]
         assert (error["message"], [detail["target"] for detail in error["details"]]) == ("Invalid payload", ["tools"])
 
 
 class TestAMessage:
     @pytest.mark.parametrize("role", ["system", "developer"])
     @pytest.mark.parametrize("beside", [{"agent_reference": HELPER}, {"model": "mine"}])
-    def test_with_instructions_needs_a_type(self, api: MockApi, role: str, beside: Json) -> None:
+    def test_with_instructions_needs_a_type(self, project: ProjectClient, role: str, beside: Json) -> None:
         item = {"role": role, "content": "Be brief."}
-        status, words, param = refusal(ask(api, {**beside, "input": [item, USER]}))
+        status, words, param = refusal(ask(project, {**beside, "input": [item, USER]}))
         assert (status, words[:41], param) == (400, "Invalid value: ''. Supported values are: ", "input[1]")
-        assert ask(api, {**beside, "input": [{"type": "message", **item}, USER]}).status == 200
-        assert ask(api, {"model": "mine", "input": [item, USER]}, PREVIEW).status == 200
+        assert ask(project, {**beside, "input": [{"type": "message", **item}, USER]}).status == 200
+        assert ask(project, {"model": "mine", "input": [item, USER]}, PREVIEW).status == 200
 
-    def test_of_a_user_or_an_assistant_needs_none(self, api: MockApi) -> None:
+    def test_of_a_user_or_an_assistant_needs_none(self, project: ProjectClient) -> None:
         answer = {"role": "assistant", "content": [{"type": "output_text", "text": "Hello."}]}
-        assert ask(api, {**ASKED, "input": [USER, answer, USER]}).status == 200
+        assert ask(project, {**ASKED, "input": [USER, answer, USER]}).status == 200
 
-    def test_may_be_added_to_a_conversation_without_one(self, api: MockApi) -> None:
-        assert ask(api, {"items": [{"role": "system", "content": "x"}]}, path="/conversations").status == 200
+    def test_may_be_added_to_a_conversation_without_one(self, project: ProjectClient) -> None:
+        assert ask(project, {"items": [{"role": "system", "content": "x"}]}, path="/conversations").status == 200
 
-    def test_of_an_assistant_was_to_be_whole_before_agents_were_final(self, api: MockApi) -> None:
+    def test_of_an_assistant_was_to_be_whole_before_agents_were_final(self, project: ProjectClient) -> None:
         text = {"type": "output_text", "text": "Hello."}
         items = [USER, {"role": "assistant", "content": [text, text]}]
-        details = ask(api, {**ASKED, "input": items}, PREVIEW).body["error"]["details"]
+        details = ask(project, {**ASKED, "input": items}, PREVIEW).body["error"]["details"]
         assert [(detail["param"], detail["message"].partition(":")[0]) for detail in details] == [
             ("/input", "type"),
             ("/input/1", "required"),
@@ -158,12 +152,12 @@ class TestAMessage:
             ("/input/1/content/1", "required"),
         ]
         whole = {"type": "message", "role": "assistant", "content": [{**text, "annotations": []}]}
-        assert ask(api, {**ASKED, "input": [USER, whole]}, PREVIEW).status == 200
+        assert ask(project, {**ASKED, "input": [USER, whole]}, PREVIEW).status == 200
 
     @pytest.mark.parametrize("items", [[7], [None], [[]], [{"role": 7}], [{"role": "assistant", "content": [7]}], [{}]])
     @pytest.mark.parametrize("root", [V1, PREVIEW, ENDPOINT])
-    def test_that_is_none_is_refused(self, api: MockApi, items: Any, root: str) -> None:
-        assert ask(api, {**ASKED, "input": items}, root).status == 400
+    def test_that_is_none_is_refused(self, project: ProjectClient, items: Any, root: str) -> None:
+        assert ask(project, {**ASKED, "input": items}, root).status == 400
 
 
 class TestAnItemOfATool:
@@ -172,17 +166,17 @@ class TestAnItemOfATool:
         made = {"type": "web_search_call", "id": f"ws_{'0' * 50}", "status": "completed", "action": action}
         return {**made, "agent_reference": agent}
 
-    def test_is_that_of_one_agent(self, api: MockApi) -> None:
+    def test_is_that_of_one_agent(self, project: ProjectClient) -> None:
         items = [USER, self.search({**HELPER, "name": "scout"})]
         refused = (400, "The provided data does not match the expected schema", "/")
-        assert refusal(ask(api, {**ASKED, "input": items})) == refused
-        assert ask(api, {"input": items}, ENDPOINT).status == 400
-        assert ask(api, {"model": "mine", "input": items}).status == 200
-        assert ask(api, {**ASKED, "input": [USER, self.search(HELPER)]}).status == 200
+        assert refusal(ask(project, {**ASKED, "input": items})) == refused
+        assert ask(project, {"input": items}, ENDPOINT).status == 400
+        assert ask(project, {"model": "mine", "input": items}).status == 200
+        assert ask(project, {**ASKED, "input": [USER, self.search(HELPER)]}).status == 200
 
     @pytest.mark.parametrize("agent", [None, 7, {}, {"name": None}])
-    def test_of_nobody_is_anyones(self, api: MockApi, agent: Any) -> None:
-        assert ask(api, {**ASKED, "input": [USER, self.search(agent)]}).status == 200
+    def test_of_nobody_is_anyones(self, project: ProjectClient, agent: Any) -> None:
+        assert ask(project, {**ASKED, "input": [USER, self.search(agent)]}).status == 200
 
 
 @pytest.mark.parametrize(
@@ -194,11 +188,9 @@ class TestAnItemOfATool:
         ("GET", "/threads/thread_1", "read` to perform `GET /api/projects/{projectName}/threads/{threadId}`"),
     ],
 )
-def test_a_principal_needs_a_role_in_the_project(api: MockApi, method: str, path: str, named: str) -> None:
-    api.open("mine").organization(scopes=())
-    query = {} if "/v1/" in path else {"api-version": "v1"}
-    raw = orjson.dumps(ASKED) if method == "POST" else b""
-    answer = api.handle(ReceivedRequest(method, f"/api/projects/p{path}", KEY, query, raw))
+def test_a_principal_needs_a_role_in_the_project(project: ProjectClient, method: str, path: str, named: str) -> None:
+    project.mock.organization(scopes=())
+    answer = project.ask(f"{method} {path}", ASKED if method == "POST" else None)
     error = answer.body["error"]
     assert (answer.status, list(error), error["code"]) == (401, ["code", "message"], "PermissionDenied")
     assert f"Microsoft.CognitiveServices/accounts/AIServices/agents/{named} operation" in error["message"]

@@ -7,7 +7,7 @@ from typing import Any
 import orjson
 import pytest
 
-from harness.core.exchange import Answer, Json, ReceivedRequest
+from harness.core.exchange import Json, ReceivedRequest
 from harness.items import (
     a2a_preview_call,
     a2a_preview_call_output,
@@ -20,10 +20,8 @@ from harness.items import (
     message,
 )
 from harness.items.kind import Item
-from harness.server.mock_api import MockApi
+from tests.support.project_client import ProjectClient
 
-PROJECT = "/api/projects/p"
-KEY = {"api-key": "mine", "content-type": "application/json"}
 ASSET = {"uri": "azureml://subscriptions/s/workspaces/w/datastores/d/paths/guide.md", "type": "uri_asset"}
 SERVER = {"type": "mcp", "server_label": "docs", "server_url": "https://docs.example"}
 SIZE = {"display_width": 8, "display_height": 8, "environment": "windows"}
@@ -43,23 +41,11 @@ BODIES: list[tuple[str, Json, str]] = [
 ]
 
 
-class Classic:
+class Classic(ProjectClient):
     """Asks a mock below a project."""
 
-    def __init__(self) -> None:
-        self.api = MockApi(fallback=lambda request: [message("Done.")])
-        self.mock = self.api.open("mine")
-
-    def send(self, call: str, body: Any = None) -> Answer:
-        method, path = call.split(" ")
-        raw = b"" if body is None else orjson.dumps(body)
-        return self.api.handle(ReceivedRequest(method, PROJECT + path, KEY, {"api-version": "v1"}, raw))
-
-    def read(self, path: str) -> Any:
-        return self.send(f"GET {path}").body
-
     def make(self, path: str, **body: Any) -> Any:
-        answer = self.send(f"POST {path}", body)
+        answer = self.ask(f"POST {path}", body)
         assert answer.status == 200, answer.body
         return answer.body
 
@@ -69,7 +55,7 @@ class Classic:
         thread = self.make("/threads", messages=[{"role": "user", "content": "hi"}])
         run = self.make(f"/threads/{thread['id']}/runs", assistant_id=assistant["id"])
         path = f"/threads/{thread['id']}/runs/{run['id']}"
-        self.read(path), self.read(path)
+        self.get(path), self.get(path)
         return path
 
 
@@ -82,7 +68,7 @@ class TestMembersOfAProjectAlone:
     @pytest.mark.parametrize(("path", "body", "place"), BODIES)
     def test_are_taken_there_and_unknown_to_openai(self, classic: Classic, path: str, body: Json, place: str) -> None:
         body = {"model": "m", **body} if path == "/assistants" else body
-        assert classic.send(f"POST {path}", body).status == 200
+        assert classic.ask(f"POST {path}", body).status == 200
         headers = {"authorization": "Bearer sk-a", "content-type": "application/json", "openai-beta": "assistants=v2"}
         answer = classic.api.handle(ReceivedRequest("POST", f"/v1{path}", headers, raw=orjson.dumps(body)))
         assert (answer.status, answer.body["error"]["message"]) == (400, f"Unknown parameter: '{place}'.")
@@ -96,34 +82,34 @@ class TestMembersOfAProjectAlone:
         "broken", [5, "x", [5], {"mcp": 5}, {"code_interpreter": 5}, {"file_search": {"vector_stores": 5}}]
     )
     def test_of_a_wrong_type_are_no_crash(self, classic: Classic, broken: Any) -> None:
-        assert classic.send("POST /assistants", {"model": "m", "tool_resources": broken}).status in (200, 400)
+        assert classic.ask("POST /assistants", {"model": "m", "tool_resources": broken}).status in (200, 400)
 
 
 class TestAFileInTheStorageOfTheProject:
     def test_is_taken_into_a_store_that_is_made_with_it(self, classic: Classic) -> None:
         store = classic.make("/vector_stores", **STORES[0])
         assert store["file_counts"]["total"] == 1
-        (file,) = classic.read(f"/vector_stores/{store['id']}/files")["data"]
-        assert classic.read(f"/files/{file['id']}")["filename"] == "guide.md"
+        (file,) = classic.get(f"/vector_stores/{store['id']}/files")["data"]
+        assert classic.get(f"/files/{file['id']}")["filename"] == "guide.md"
 
     def test_is_taken_alone_and_in_a_batch(self, classic: Classic) -> None:
         path = f"/vector_stores/{classic.make('/vector_stores')['id']}"
         classic.make(f"{path}/files", data_source=ASSET)
         batch = classic.make(f"{path}/file_batches", data_sources=[ASSET, ASSET])
-        assert (batch["file_counts"]["total"], classic.read(path)["file_counts"]["total"]) == (2, 3)
+        assert (batch["file_counts"]["total"], classic.get(path)["file_counts"]["total"]) == (2, 3)
 
     @pytest.mark.parametrize("source", [None, 5, "x", [], [5]])
     def test_that_is_none_is_a_missing_file(self, classic: Classic, source: Any) -> None:
         path = f"POST /vector_stores/{classic.make('/vector_stores')['id']}"
-        answer = classic.send(f"{path}/files", {"data_source": source})
+        answer = classic.ask(f"{path}/files", {"data_source": source})
         assert (answer.status, answer.body["error"]["message"]) == (400, "Missing required parameter: 'file_id'.")
-        answer = classic.send(f"{path}/file_batches", {"data_source": source})
+        answer = classic.ask(f"{path}/file_batches", {"data_source": source})
         assert (answer.status, answer.body["error"]["param"]) == (400, "file_ids")
 
     def test_is_taken_into_the_store_of_an_assistant(self, classic: Classic) -> None:
         made = classic.make("/assistants", model="m", tool_resources={"file_search": {"vector_stores": STORES}})
         (store,) = made["tool_resources"]["file_search"]["vector_store_ids"]
-        assert classic.read(f"/vector_stores/{store}")["file_counts"]["total"] == 1
+        assert classic.get(f"/vector_stores/{store}")["file_counts"]["total"] == 1
 
 
 TYPING: Json = {"type": "type", "text": "movies"}
@@ -132,7 +118,7 @@ TYPING: Json = {"type": "type", "text": "movies"}
 def test_a_screen_is_a_call_that_the_client_answers_with_a_picture(classic: Classic) -> None:
     classic.mock.script([computer_call(TYPING, call_id="call_1")], message("Typed."))
     path = classic.run(SCREEN)
-    run = classic.read(path)
+    run = classic.get(path)
     details = {"action": TYPING, "pending_safety_checks": []}
     assert run["status"] == "requires_action"
     assert run["required_action"]["submit_tool_outputs"]["tool_calls"] == [
@@ -141,9 +127,9 @@ def test_a_screen_is_a_call_that_the_client_answers_with_a_picture(classic: Clas
     picture = {"type": "computer_screenshot", "image_url": "data:image/png;base64,AA=="}
     output = {"type": "computer_call_output", "tool_call_id": "call_1", "output": picture}
     classic.make(f"{path}/submit_tool_outputs", tool_outputs=[output])
-    classic.read(path)
-    assert classic.read(path)["status"] == "completed"
-    calls = [step["step_details"].get("tool_calls") for step in classic.read(f"{path}/steps")["data"]]
+    classic.get(path)
+    assert classic.get(path)["status"] == "completed"
+    calls = [step["step_details"].get("tool_calls") for step in classic.get(f"{path}/steps")["data"]]
     assert [call["computer_use_preview"]["output"] for (call,) in filter(None, calls)] == [picture]
 
 
@@ -151,7 +137,7 @@ def test_an_output_may_say_its_type(classic: Classic) -> None:
     classic.mock.script([function_call("f", {}, call_id="call_1")], message("Done."))
     path = classic.run({"type": "function", "function": {"name": "f"}})
     output = {"type": "function_call_output", "tool_call_id": "call_1", "output": "ok"}
-    assert classic.send(f"POST {path}/submit_tool_outputs", {"tool_outputs": [output]}).status == 200
+    assert classic.ask(f"POST {path}/submit_tool_outputs", {"tool_outputs": [output]}).status == 200
 
 
 @pytest.mark.parametrize(
@@ -180,8 +166,8 @@ def test_a_tool_of_the_project_is_a_step_with_its_output(
     """Recorded 2025-08: a call and what came of it are one entry of a step."""
     classic.mock.script([*turn, message("Found.")])
     path = classic.run({"type": tool, tool: {}})
-    assert classic.read(path)["status"] == "completed"
-    last, first = classic.read(f"{path}/steps")["data"]
+    assert classic.get(path)["status"] == "completed"
+    last, first = classic.get(f"{path}/steps")["data"]
     assert last["type"] == "message_creation"
     (call,) = first["step_details"]["tool_calls"]
     assert (call["type"], call[tool]) == (tool, details)

@@ -4,13 +4,12 @@ from __future__ import annotations
 
 from typing import Any
 
-import httpx2 as httpx
 import pytest
 
 from harness.core.errors import ConfigError
 from harness.core.exchange import Answer, ReceivedRequest
 from harness.items import code_interpreter_call, container_file_citation, message, output_text
-from tests.support.in_process import KEY, Client, error
+from tests.support.in_process import KEY, Client, error, post_form
 
 LIFETIME = 20 * 60
 
@@ -25,10 +24,7 @@ def post(client: Client, url: str, kind: str, body: bytes) -> Answer:
 
 
 def put(client: Client, container: str, data: bytes = b"Paris") -> Answer:
-    """Return the answer to a file put into a container, as a real HTTP library writes it."""
-    url = f"/v1/containers/{container}/files"
-    sent = httpx.Request("POST", f"http://api.test{url}", files={"file": ("a.txt", data)})
-    return post(client, url, sent.headers["content-type"], sent.read())
+    return post_form(client, f"/containers/{container}/files", {"file": ("a.txt", data)})
 
 
 def copy(client: Client, container: str, body: bytes, kind: str = "application/json") -> Answer:

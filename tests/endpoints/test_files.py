@@ -6,7 +6,6 @@ import random
 import tracemalloc
 from typing import Any
 
-import httpx2 as httpx
 import orjson
 import pytest
 
@@ -15,17 +14,13 @@ from harness.contract.check import check_answer
 from harness.core.errors import ConfigError
 from harness.core.exchange import Answer, ReceivedRequest
 from harness.server.mock_api import MockApi
-from tests.support.in_process import KEY, Client, error, post
+from tests.support.in_process import KEY, Client, error, post, post_form
 
 TEXT = b"Paris is the capital of France."
 
 
 def upload(client: Client, name: str = "a.txt", data: bytes = TEXT, **fields: str) -> Answer:
-    """Return the answer to an upload, as a real HTTP library writes it."""
-    fields = {"purpose": "user_data", **fields}
-    sent = httpx.Request("POST", "http://api.test", data=fields, files={"file": (name, data, "text/plain")})
-    headers = {"authorization": f"Bearer {KEY}", "content-type": sent.headers["content-type"]}
-    return client.api.handle(ReceivedRequest("POST", "/v1/files", headers, raw=sent.read()))
+    return post_form(client, "/files", {"file": (name, data, "text/plain")}, {"purpose": "user_data", **fields})
 
 
 def made(client: Client, *given: Any, **fields: str) -> dict[str, Any]:

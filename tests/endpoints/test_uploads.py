@@ -5,12 +5,11 @@ from __future__ import annotations
 from hashlib import md5
 from typing import Any
 
-import httpx2 as httpx
 import pytest
 
 from harness.core.exchange import Answer, Form, ReceivedRequest
 from harness.core.file_content import OnDisk
-from tests.support.in_process import KEY, Client, error
+from tests.support.in_process import KEY, Client, error, post_form
 
 ANNOUNCED = {"bytes": 5, "filename": "a.txt", "mime_type": "text/plain", "purpose": "user_data"}
 
@@ -20,11 +19,7 @@ def begin(client: Client, **members: Any) -> str:
 
 
 def add(client: Client, upload: str, data: bytes) -> Answer:
-    """Return the answer to a part, as a real HTTP library sends it."""
-    url = f"/v1/uploads/{upload}/parts"
-    sent = httpx.Request("POST", f"http://api.test{url}", files={"data": ("part", data)})
-    headers = {"authorization": f"Bearer {KEY}", "content-type": sent.headers["content-type"]}
-    return client.api.handle(ReceivedRequest("POST", url, headers, raw=sent.read()))
+    return post_form(client, f"/uploads/{upload}/parts", {"data": ("part", data)})
 
 
 def complete(client: Client, upload: str, *parts: Answer, **members: Any) -> Answer:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
+import httpx2 as httpx
 import orjson
 
 from harness.api.operations import find_operation
@@ -21,6 +22,13 @@ def post(api: MockApi, body: Any, path: str = "/v1/responses", key: str = KEY, *
     """Return the answer to one request, whatever it is; a body of bytes is sent as it stands."""
     raw = body if isinstance(body, bytes) else orjson.dumps(body)
     return api.handle(ReceivedRequest("POST", path, {"authorization": f"Bearer {key}", **headers}, raw=raw))
+
+
+def post_form(client: Client, path: str, files: Any, fields: Any = None) -> Answer:
+    """Return the answer to a form with files, as a real HTTP library writes it."""
+    sent = httpx.Request("POST", f"http://api.test{path}", data=fields, files=files)
+    headers = {"authorization": f"Bearer {KEY}", "content-type": sent.headers["content-type"]}
+    return client.api.handle(ReceivedRequest("POST", f"/v1{path}", headers, raw=sent.read()))
 
 
 class Client:
