@@ -36,8 +36,7 @@ def echoed(*tools: Json, input: Any = "hi", model: str = "gpt-5.6-sol") -> list[
     """Return the tools of a response, which conforms."""
     response = build_initial_response({"model": model, "input": input, "tools": list(tools)}, "resp_1", 0)
     assert check_answer("Response", response) is None
-    said: list[Json] = response["tools"]
-    return said
+    return response["tools"]
 
 
 @pytest.mark.parametrize(

@@ -14,8 +14,7 @@ from tests.support.in_process import Client
 def ask(as_of: str, **body: Any) -> dict[str, Any]:
     client = Client()
     client.world.set_date(as_of)
-    answer: dict[str, Any] = client.ask(**body).body
-    return answer
+    return client.ask(**body).body
 
 
 @pytest.mark.parametrize(

@@ -27,14 +27,17 @@ def scores(body: dict, *texts: str) -> list[tuple[str, float]]:
 
 
 class TestChunks:
-    def test_a_short_text_is_one_chunk(self):
-        assert split_chunks("Paris", strategy(800, 400)) == ["Paris"]
-
-    def test_each_chunk_begins_with_the_end_of_the_one_before(self):
-        assert split_chunks("abcdefghijklmnop", strategy(2, 1)) == ["abcdefgh", "efghijkl", "ijklmnop"]
-
-    def test_nothing_has_no_chunk(self):
-        assert split_chunks("", strategy(2, 1)) == split_chunks(" \n", strategy(2, 1)) == []
+    @pytest.mark.parametrize(
+        ("text", "size", "chunks"),
+        [
+            ("Paris", (800, 400), ["Paris"]),
+            ("abcdefghijklmnop", (2, 1), ["abcdefgh", "efghijkl", "ijklmnop"]),
+            ("", (2, 1), []),
+            (" \n", (2, 1), []),
+        ],
+    )
+    def test_each_begins_with_the_end_of_the_one_before(self, text, size, chunks):
+        assert split_chunks(text, strategy(*size)) == chunks
 
     def test_an_overlap_as_long_as_a_chunk_comes_to_an_end(self):
         assert len(split_chunks("x" * 20, strategy(2, 2))) == 13

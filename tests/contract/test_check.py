@@ -75,7 +75,6 @@ def registered(registry: None) -> Callable[[Any, str], None]:
 def test_a_rule_gets_the_subjects_it_accepts(registered: Any, names: tuple[str, ...]) -> None:
     registered(subjects(*names), "POST /mine")
     refusal = check(Request("POST", "/mine", AUTH, body={}, operation="POST /mine"), World())
-    assert refusal is not None
     assert refusal.error.message == " ".join(names).title()
 
 

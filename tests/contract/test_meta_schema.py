@@ -46,7 +46,6 @@ VALID = [
 def test_the_words_are_those_of_jsonschema(schema: Any) -> None:
     validator = Draft202012Validator(Draft202012Validator.META_SCHEMA, format_checker=FormatChecker(formats=["regex"]))
     expected = best_match(validator.iter_errors(schema))
-    assert expected is not None
     assert find_schema_problem(schema) == f"{expected.message}."
 
 

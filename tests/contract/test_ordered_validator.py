@@ -11,7 +11,6 @@ def test_the_members_of_a_large_map_are_not_walked(monkeypatch):
     monkeypatch.setattr(ordered_validator, "_type_matches", lambda *args: walked.append(args) or matches(*args))
     metadata = {f"key_{number}": "v" for number in range(2_000)}
     found = find_violation("CreateResponse", {"model": "gpt-4.1", "input": "hi", "metadata": metadata})
-    assert found is not None
     assert (found.keyword, found.path) == ("maxProperties", "metadata")
     assert len(walked) < 200
 
@@ -19,7 +18,6 @@ def test_the_members_of_a_large_map_are_not_walked(monkeypatch):
 def test_the_first_wrong_member_of_a_large_map_is_named():
     metadata = {f"key_{number}": "v" for number in range(9)} | {"wrong": 1, "also": 2}
     found = find_violation("CreateResponse", {"model": "gpt-4.1", "input": "hi", "metadata": metadata})
-    assert found is not None
     assert (found.keyword, found.path) == ("type", "metadata.wrong")
 
 

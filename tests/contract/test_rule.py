@@ -74,19 +74,17 @@ class TestARefusal:
             declared().error_for({"place": "x"})
 
 
-class TestEvidence:
-    def test_counts_at_its_best_level(self) -> None:
-        sources = [assumed("a guess"), documented("a page"), recorded("a cassette"), SEEN]
-        assert declared(source=sources).level == "recorded"
-        assert [source.level for source in sources] == ["assumed", "documented", "recorded", "reported"]
+def test_evidence_counts_at_its_best_level() -> None:
+    sources = [assumed("a guess"), documented("a page"), recorded("a cassette"), SEEN]
+    assert declared(source=sources).level == "recorded"
+    assert [source.level for source in sources] == ["assumed", "documented", "recorded", "reported"]
 
 
-class TestAnExample:
-    def test_after_others_is_the_last_of_them(self) -> None:
-        case = after({"input": "a"}, Case({"input": "b"}, absent=("model",)), {"input": "c"}, turns=["x", "y"])
-        assert case.body == {"input": "c"}
-        assert case.before == (Case({"input": "a"}), Case({"input": "b"}, absent=("model",)))
-        assert case.turns == ("x", "y")
+def test_an_example_after_others_is_the_last_of_them() -> None:
+    case = after({"input": "a"}, Case({"input": "b"}, absent=("model",)), {"input": "c"}, turns=["x", "y"])
+    assert case.body == {"input": "c"}
+    assert case.before == (Case({"input": "a"}), Case({"input": "b"}, absent=("model",)))
+    assert case.turns == ("x", "y")
 
 
 def bare(request: Any) -> Iterator[dict[str, Any]]:
@@ -96,24 +94,25 @@ def bare(request: Any) -> Iterator[dict[str, Any]]:
 WRONG_CHECKS = (lambda request: [], lambda world, request: (yield {}), lambda request, other: (yield {}))
 
 
-class TestAWrongDeclaration:
-    @pytest.mark.parametrize(
-        ("problem", "check", "words"),
-        [
-            ("rule cheese in .*test_rule is declared twice", cheese, {}),
-            ("rule bare in .* has no docstring", bare, {}),
-            ("has no source", cheese, {"source": []}),
-            ("write rejects=", cheese, {"error": ApiError(400, "No cheese."), "rejects": [{"input": "cheese?"}] * 2}),
-            ("write rejects=", cheese, {"error": ApiError(400, "No {thing}."), "rejects": [{"input": "cheese?"}]}),
-            ("has no example: add rejects=", cheese, {"rejects": {}}),
-            ("begins on 2999-01, after the day of the contract: move CONTRACT_DATE", cheese, {"since": "2999-01"}),
-            *(("write a generator taking some of request, world, transcript", check, {}) for check in WRONG_CHECKS),
-        ],
-    )
-    def test_is_refused_and_leaves_nothing_behind(self, problem: str, check: Any, words: dict[str, Any]) -> None:
-        if "twice" in problem:
-            declared()
-        before = dict(RULES)
-        with pytest.raises(RegistrationError, match=problem):
-            rule(**{"error": ERROR, "source": SEEN, "rejects": EXAMPLE, **words})(check)
-        assert before == RULES
+@pytest.mark.parametrize(
+    ("problem", "check", "words"),
+    [
+        ("rule cheese in .*test_rule is declared twice", cheese, {}),
+        ("rule bare in .* has no docstring", bare, {}),
+        ("has no source", cheese, {"source": []}),
+        ("write rejects=", cheese, {"error": ApiError(400, "No cheese."), "rejects": [{"input": "cheese?"}] * 2}),
+        ("write rejects=", cheese, {"error": ApiError(400, "No {thing}."), "rejects": [{"input": "cheese?"}]}),
+        ("has no example: add rejects=", cheese, {"rejects": {}}),
+        ("begins on 2999-01, after the day of the contract: move CONTRACT_DATE", cheese, {"since": "2999-01"}),
+        *(("write a generator taking some of request, world, transcript", check, {}) for check in WRONG_CHECKS),
+    ],
+)
+def test_a_wrong_declaration_is_refused_and_leaves_nothing_behind(
+    problem: str, check: Any, words: dict[str, Any]
+) -> None:
+    if "twice" in problem:
+        declared()
+    before = dict(RULES)
+    with pytest.raises(RegistrationError, match=problem):
+        rule(**{"error": ERROR, "source": SEEN, "rejects": EXAMPLE, **words})(check)
+    assert before == RULES

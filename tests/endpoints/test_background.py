@@ -122,14 +122,13 @@ class TestCancelling:
         assert client.send("POST /responses/resp_1/cancel").body["error"]["message"] == f"Cannot cancel {what}."
 
 
-class TestDeleting:
-    def test_waits_for_the_end(self, client: Client) -> None:
-        id = client.ask().body["id"]
-        early = client.send(f"DELETE /responses/{id}")
-        assert (early.status, early.body["error"]["message"]) == (400, "Cannot delete an in-flight response.")
-        client.send(f"POST /responses/{id}/cancel")
-        assert client.send(f"DELETE /responses/{id}").status == 200
-        assert client.read(id).status == 404
+def test_deleting_waits_for_the_end(client: Client) -> None:
+    id = client.ask().body["id"]
+    early = client.send(f"DELETE /responses/{id}")
+    assert (early.status, early.body["error"]["message"]) == (400, "Cannot delete an in-flight response.")
+    client.send(f"POST /responses/{id}/cancel")
+    assert client.send(f"DELETE /responses/{id}").status == 200
+    assert client.read(id).status == 404
 
 
 def numbers(answer: Answer) -> list[int]:

@@ -71,6 +71,7 @@ class TestAResponse:
         body = Project().ask("POST", "/responses", asked, "/api/projects/p/openai", **version).body
         by = {"type": "agent_id", "name": "helper", "version": "1"}
         assert (body["agent"], body["agent_reference"]) == (by, BY_HELPER)
+        assert list(body)[-3:-1] == ["agent", "agent_reference"]
         item = body["output"][0]
         assert list(item)[:5] == ["type", "id", "created_by", "agent_reference", "response_id"]
         assert item["created_by"] == {"agent": by, "response_id": body["id"]}
@@ -96,8 +97,7 @@ class TestAListOfResponses:
     """`GET /responses`, which only a project has. Recorded 2026-01-30 and 2026-04-14."""
 
     def ask(self, project: Project, **query: str) -> Json:
-        listed: Json = project.ask("GET", "/responses", **query).body
-        return listed
+        return project.ask("GET", "/responses", **query).body
 
     def ids(self, project: Project, **query: str) -> list[str]:
         return [response["id"] for response in self.ask(project, **query)["data"]]
@@ -255,6 +255,7 @@ class TestAStream:
         assert list(first)[-3:] == ["user", "metadata", "agent_reference"]
         assert last.keys().isdisjoint({"tool_usage", "billing", "access_programs", "conversation"})
         assert (first["content_filters"], first["moderation"], last["store"]) == (None, None, True)
+        assert "content_filters" in last
 
     def test_names_its_conversation_in_alphabetical_place(self, project: Project) -> None:
         id = project.conversation()

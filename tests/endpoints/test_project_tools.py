@@ -165,27 +165,24 @@ class TestScripted:
         assert "declares no MCP server of that label" in answer.body["error"]["message"]
 
 
-class TestOverTheControlPlane:
-    """A script as JSON, for a test of another language."""
-
-    @pytest.mark.parametrize(
-        ("line", "made"),
-        [
-            ({"bing_grounding_call": {"arguments": {"query": "a"}}}, "bing_grounding_call"),
-            ({"type": "bing_grounding_call", "arguments": "{}"}, "bing_grounding_call"),
-            ({"structured_outputs": {"output": {"a": 1}}}, "structured_outputs"),
-            ({"memory_search_call": {"memories": ["likes tea"]}}, "memory_search_call"),
-            ({"oauth_consent_request": {"consent_link": "https://x", "server_label": "crm"}}, "oauth_consent_request"),
-            ({"workflow_action": {"kind": "If", "action_id": "a", "status": "failed"}}, "workflow_action"),
-            ({"remote_function_call": {"label": "helper"}}, "remote_function_call"),
-        ],
-    )
-    def test_each_kind_can_be_said(self, project, line, made):
-        document = parse_document({"script": [[line, "Done."]]})
-        project.mock.script(*document.routes[0].turns)
-        tools = [BING, {"type": "capture_structured_outputs"}, {"type": "memory_search_preview"}, {"type": "a2a"}]
-        answer = project.create(tools=[*tools, {"type": "mcp", "server_label": "crm", "project_connection_id": "c"}])
-        assert types_of(answer) == [made, "message"]
+@pytest.mark.parametrize(
+    ("line", "made"),
+    [
+        ({"bing_grounding_call": {"arguments": {"query": "a"}}}, "bing_grounding_call"),
+        ({"type": "bing_grounding_call", "arguments": "{}"}, "bing_grounding_call"),
+        ({"structured_outputs": {"output": {"a": 1}}}, "structured_outputs"),
+        ({"memory_search_call": {"memories": ["likes tea"]}}, "memory_search_call"),
+        ({"oauth_consent_request": {"consent_link": "https://x", "server_label": "crm"}}, "oauth_consent_request"),
+        ({"workflow_action": {"kind": "If", "action_id": "a", "status": "failed"}}, "workflow_action"),
+        ({"remote_function_call": {"label": "helper"}}, "remote_function_call"),
+    ],
+)
+def test_each_kind_can_be_said_in_a_script_as_json(project, line, made):
+    document = parse_document({"script": [[line, "Done."]]})
+    project.mock.script(*document.routes[0].turns)
+    tools = [BING, {"type": "capture_structured_outputs"}, {"type": "memory_search_preview"}, {"type": "a2a"}]
+    answer = project.create(tools=[*tools, {"type": "mcp", "server_label": "crm", "project_connection_id": "c"}])
+    assert types_of(answer) == [made, "message"]
 
 
 class TestUnscripted:
@@ -251,8 +248,7 @@ class TestMemories:
         return {"type": "memory_search_preview", "memory_store_name": "m", "scope": scope, **more}
 
     def ask(self, project: Client, said: str, **more: Any) -> list[Json]:
-        output: list[Json] = project.create(tools=[self.tool(**more)], input=said).body["output"]
-        return output
+        return project.create(tools=[self.tool(**more)], input=said).body["output"]
 
     def test_what_is_remembered_is_found_and_said(self, project):
         project.mock.memory_store("m", scope="user_1", memories=["Likes tea."])

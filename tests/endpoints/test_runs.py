@@ -232,11 +232,6 @@ class TestOnFoundry:
         approve(desk, run, call)
         assert [(entry["type"], entry["server_label"], entry["name"]) for entry in seen] == [("mcp_call", "s", "f")]
 
-    def test_leave_is_given_there_alone(self, desk: Desk) -> None:
-        run = desk.stream(mcp_approval_request("s", "f"), ON_FOUNDRY)[-2]["data"]
-        refused = desk.send(f"POST {path(run)}/submit_tool_outputs", {"tool_approvals": []})
-        assert refused.body["error"]["message"] == "Unknown parameter: 'tool_approvals'."
-
 
 @pytest.mark.parametrize(
     ("turn", "problem"),

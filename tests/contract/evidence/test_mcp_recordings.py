@@ -95,8 +95,7 @@ def renamed(value: Json, new: dict[str, str]) -> Json:
     text = json.dumps(value)
     for old, now in new.items():
         text = text.replace(old, now)
-    renamed: Json = json.loads(text)
-    return renamed
+    return json.loads(text)
 
 
 def shown(item: Json) -> Json:

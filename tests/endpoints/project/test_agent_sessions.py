@@ -30,8 +30,7 @@ def session(project: ProjectClient) -> str:
 
 
 def opened(project: ProjectClient, **body: Any) -> str:
-    id: str = project.ask(f"POST {SESSIONS}", body).body["agent_session_id"]
-    return id
+    return project.ask(f"POST {SESSIONS}", body).body["agent_session_id"]
 
 
 def put(project: ProjectClient, session: str, path: str, data: bytes = b"") -> Answer:

@@ -8,7 +8,7 @@ import pytest
 
 from harness.core.exchange import ReceivedRequest
 from harness.items import message
-from tests.support.project_client import HELPER, PREVIEW, PREVIEWS, PROJECT, ProjectClient
+from tests.support.project_client import HELPER, PREVIEWS, PROJECT, ProjectClient
 
 
 class TestAVersion:
@@ -162,13 +162,6 @@ class TestARequest:
         assert [item["agent_reference"] for item in items] == [by, by]
         assert events[-1]["response"]["output"] == [items[-1]]
         assert "agent_reference" not in project.respond(model="mine").body["output"][0]
-
-    def test_of_a_preview_gets_them_as_recorded(self, project: ProjectClient) -> None:
-        body = project.ask("POST /openai/responses", {"input": "hi", "agent_reference": HELPER}, **PREVIEW).body
-        by = {"type": "agent_id", "name": "helper", "version": "1"}
-        assert body["agent"] == by
-        assert list(body)[-3:-1] == ["agent", "agent_reference"]
-        assert body["output"][0]["created_by"] == {"agent": by, "response_id": body["id"]}
 
     def test_may_send_marked_items_back(self, project: ProjectClient) -> None:
         first = project.respond(agent_reference=HELPER).body

@@ -13,7 +13,6 @@ from harness.core.account import Organization
 from harness.core.errors import ConfigError
 from harness.core.exchange import Answer, Json
 from harness.items import message
-from tests.support.foundry import said
 from tests.support.project_client import HELPER, PREVIEWS, ProjectClient
 
 ENDPOINT = "/agents/helper/endpoint/protocols/openai"
@@ -271,17 +270,10 @@ class TestADefinition:
                 project.mock.agent(name, **members)
 
 
-class TestAnApplication:
-    def test_answers_like_the_agent_of_its_name(self, project: ProjectClient) -> None:
-        project.define("helper", instructions="Help.")
-        said = project.respond("/applications/helper/protocols/openai").body
-        assert (said["instructions"], said["agent_reference"]["name"]) == ("Help.", "helper")
-
-    def test_without_an_agent_is_refused_as_reported(self, project: ProjectClient) -> None:
-        project.define("helper")
-        refused = project.respond("/applications/travel/protocols/openai")
-        assert (refused.status, refused.body["error"]["code"]) == (400, "bad_request")
-        assert said(refused) == "Deployment '' not found under Application 'travel'"
+def test_an_application_answers_like_the_agent_of_its_name(project: ProjectClient) -> None:
+    project.define("helper", instructions="Help.")
+    said = project.respond("/applications/helper/protocols/openai").body
+    assert (said["instructions"], said["agent_reference"]["name"]) == ("Help.", "helper")
 
 
 def test_the_account_s_agents_can_be_configured(project: ProjectClient) -> None:

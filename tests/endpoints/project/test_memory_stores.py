@@ -133,8 +133,7 @@ class TestAnUpdate:
 
 class TestASearch:
     def search(self, project: ProjectClient, **body: Any) -> Json:
-        found: Json = project.ask("POST /memory_stores/s:search_memories", {**SCOPE, **body}).body
-        return found
+        return project.ask("POST /memory_stores/s:search_memories", {**SCOPE, **body}).body
 
     @pytest.fixture(autouse=True)
     def memories(self, project: ProjectClient) -> None:
