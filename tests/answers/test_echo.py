@@ -20,11 +20,12 @@ F: Json = {"type": "function", "name": "f", "parameters": EMPTY, "strict": False
 SAID_OF_F: Json = {**F, "description": None, "output_schema": None}
 LATER: Json = {**F, "defer_loading": True, "description": "d"}
 SEARCH: Json = {"type": "tool_search"}
+TEXT_ONLY: Json = {"search_content_types": ["text"]}
 WEB_SEARCH: Json = {
     "type": "web_search",
     "return_token_budget": "default",
-    "search_content_types": ["text"],
     "search_context_size": "medium",
+    **TEXT_ONLY,
 }
 IMAGES: Json = {"type": "image_generation", "background": "auto", "moderation": "auto", "n": 1}
 SERVER: Json = {"type": "mcp", "server_label": "s"}
@@ -49,12 +50,7 @@ def echoed(*tools: Json, input: Any = "hi", model: str = "gpt-5.6-sol") -> list[
         ),
         (
             {"type": "web_search_preview", "search_context_size": "low"},
-            {
-                "type": "web_search_preview",
-                "search_content_types": ["text"],
-                "search_context_size": "low",
-                "user_location": AMERICA,
-            },
+            {"type": "web_search_preview", **TEXT_ONLY, "search_context_size": "low", "user_location": AMERICA},
         ),
         (
             {**SERVER, "connector_id": "connector_gmail", "allowed_tools": A_TOOL},
@@ -198,6 +194,7 @@ def test_older_models_repeat_functions_of_the_input_as_namespaces(model: str) ->
 
 
 STANDARD = {"mode": "standard", "effort": "medium"}
+THIS_TURN = {**STANDARD, "context": "current_turn"}
 
 
 def test_whether_a_search_reaches_the_web_is_not_repeated() -> None:
@@ -210,12 +207,8 @@ def test_whether_a_search_reaches_the_web_is_not_repeated() -> None:
         ("gpt-4.1", {"summary": "auto"}, {"context": None, "effort": None, "summary": None}),
         ("gpt-5.6-sol", {"context": "auto"}, {**STANDARD, "context": "all_turns", "summary": None}),
         ("gpt-6-luna", {}, {**STANDARD, "context": "all_turns", "summary": None}),
-        (
-            "gpt-5",
-            {"summary": "auto", "effort": "low"},
-            {**STANDARD, "context": "current_turn", "effort": "low", "summary": "detailed"},
-        ),
-        ("gpt-5-mini", {"summary": "concise"}, {**STANDARD, "context": "current_turn", "summary": "concise"}),
+        ("gpt-5", {"summary": "auto", "effort": "low"}, {**THIS_TURN, "effort": "low", "summary": "detailed"}),
+        ("gpt-5-mini", {"summary": "concise"}, {**THIS_TURN, "summary": "concise"}),
     ],
 )
 def test_reasoning_is_repeated_as_the_model_takes_it(model: str, asked: Json, said: Json) -> None:
@@ -225,10 +218,8 @@ def test_reasoning_is_repeated_as_the_model_takes_it(model: str, asked: Json, sa
 def test_a_format_is_repeated_without_the_name_of_its_dialect() -> None:
     format = {"type": "json_schema", "name": "n", "schema": {"$schema": "https://json-schema.org/x", **EMPTY}}
     said = build_initial_response({"text": {"format": format, "verbosity": "low"}}, "resp_1", 0)["text"]
-    assert said == {
-        "format": {"type": "json_schema", "description": None, "name": "n", "schema": EMPTY, "strict": True},
-        "verbosity": "low",
-    }
+    plain = {"type": "json_schema", "description": None, "name": "n", "schema": EMPTY, "strict": True}
+    assert said == {"format": plain, "verbosity": "low"}
 
 
 @pytest.mark.parametrize("programs", [None, {"cyber": "standard"}])

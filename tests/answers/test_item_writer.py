@@ -39,6 +39,7 @@ GENERATED = ["in_progress", "generating"]
 SEARCHED = ["in_progress", "searching", "completed"]
 CALLED = ["mcp_call.in_progress", "mcp_call_arguments.delta", "mcp_call_arguments.done"]
 NO_COMMAND = {"commands": [], "max_output_length": None, "timeout_ms": None}
+CALLED_WITH_LEAVE = [*CALLED[:2], "mcp_call.in_progress", CALLED[2]]
 COMMAND = ["shell_call_command.added", "shell_call_command.delta", "shell_call_command.done"]
 OF_THE_IMAGE = ["action", "background", "output_format", "quality", "result", "revised_prompt", "size"]
 CONTENT = ["shell_call_output_content.delta", "shell_call_output_content.done"]
@@ -69,10 +70,7 @@ def own(name, phases):
         (mcp_list_tools("docs", error="No."), own("mcp_list_tools", ["in_progress", "failed"])),
         (mcp_call("docs", "ask"), [*CALLED, "mcp_call.completed"]),
         (mcp_call("docs", "ask", error="No."), [*CALLED, "mcp_call.failed"]),
-        (
-            mcp_call("docs", "ask", approval_request_id="mcpr_1"),
-            [*CALLED[:2], "mcp_call.in_progress", CALLED[2], "mcp_call.completed"],
-        ),
+        (mcp_call("docs", "ask", approval_request_id="mcpr_1"), [*CALLED_WITH_LEAVE, "mcp_call.completed"]),
         (mcp_approval_request("docs", "ask"), []),
         (computer_call({"type": "screenshot"}), []),
         (local_shell_call(["ls"]), []),

@@ -11,10 +11,10 @@ from harness.answers.stream import StreamError, encode_events, render_events, sp
 from harness.items import file_path, function_call, message, output_text, reasoning, refusal, url_citation
 from tests.support.streams import between, deltas, response, streamed, tokens, types
 
-SUMMARY = [
-    *("reasoning_summary_part.added", "reasoning_summary_text.delta"),
-    *("reasoning_summary_text.done", "reasoning_summary_part.done"),
-]
+SUMMARY = [f"reasoning_summary_{name}" for name in ("part.added", "text.delta", "text.done", "part.done")]
+
+
+RAW = ["reasoning_text.delta", "reasoning_text.done"]
 
 
 @pytest.mark.parametrize(
@@ -25,10 +25,7 @@ SUMMARY = [
         (message(refusal("No.")), ["content_part.added", "refusal.delta", "refusal.done", "content_part.done"]),
         (reasoning(["a", "b"]), [*SUMMARY, *SUMMARY]),
         (reasoning(encrypted_content="gAAAAAB", content=[]), []),
-        (
-            reasoning(content="Add both."),
-            ["content_part.added", "reasoning_text.delta", "reasoning_text.done", "content_part.done"],
-        ),
+        (reasoning(content="1+1"), ["content_part.added", *RAW, "content_part.done"]),
     ],
     ids=["a message", "an empty message", "a refusal", "summaries", "reasoning that shows nothing", "raw reasoning"],
 )

@@ -88,9 +88,8 @@ class TestAnOutput:
         client.mock.script(hidden.item, hidden.item)
         id = client.ask().body["id"]
         assert client.send(f"GET /responses/{id}").body["output"][0][hidden.member] == hidden.veil
-        assert (
-            client.send(f"GET /responses/{id}", include=[hidden.name]).body["output"][0][hidden.member] == hidden.whole
-        )
+        included = client.send(f"GET /responses/{id}", include=[hidden.name]).body["output"][0]
+        assert included[hidden.member] == hidden.whole
         asked = client.ask(include=[hidden.name]).body["id"]
         assert client.send(f"GET /responses/{asked}").body["output"][0][hidden.member] == hidden.whole
 
@@ -101,11 +100,9 @@ class TestAnOutput:
         assert client.send(f"GET /conversations/{id}/items").body["data"][0][hidden.member] == hidden.veil
         (said, _) = client.send(f"GET /conversations/{id}/items", include=[hidden.name]).body["data"]
         assert said[hidden.member] == hidden.whole
-        assert (
-            client.send(f"GET /conversations/{id}/items/{said['id']}", include=[hidden.name]).body[hidden.member]
-            == hidden.whole
-        )
-        assert client.send(f"GET /conversations/{id}/items/{said['id']}").body[hidden.member] == hidden.veil
+        path = f"GET /conversations/{id}/items/{said['id']}"
+        assert client.send(path, include=[hidden.name]).body[hidden.member] == hidden.whole
+        assert client.send(path).body[hidden.member] == hidden.veil
 
     def test_tells_what_must_have_been_included(self, client: Client, hidden: Hidden) -> None:
         assert infer_include([{"type": hidden.item.type, hidden.member: hidden.whole}]) == [hidden.name]

@@ -72,11 +72,7 @@ class TestOperations:
             (entry("$defs/Open", members={"id": {}}), "$defs/Open/properties", {"id": {}}),
             (entry(f"{MEMBER}/kind", enum_add=["c"]), "properties/kind/enum", ["a", "b", "c"]),
             (entry(f"{MEMBER}/only", enum_add=["b"]), "properties/only", {"enum": ["a", "b"]}),
-            (
-                entry(f"{MEMBER}/tools/items", branches=[{"type": "string"}]),
-                "properties/tools/items/anyOf",
-                [*BRANCHES, {"type": "string"}],
-            ),
+            (entry(f"{MEMBER}/tools/items", branches=[{}]), "properties/tools/items/anyOf", [*BRANCHES, {}]),
             (entry("$defs/Tool#/properties/name", merge=X), "$defs/Tool/properties/name/x", 1),
             (entry(f"{MEMBER}/tools/items/anyOf/1", merge=X), "properties/tools/items/anyOf", WITH_X),
             (entry(f"{MEMBER}/a~1b~0c", merge=X), "properties", {**PROPERTIES, "a/b~c": {"type": "string", "x": 1}}),
@@ -118,11 +114,7 @@ class TestOperations:
 class TestPlaces:
     @pytest.mark.parametrize(
         "elsewhere",
-        [
-            entry("Other", merge=X),
-            entry("$defs/Elsewhere", merge=X),
-            entry("$defs/Tool", roots=["Other"], merge=X),
-        ],
+        [entry("Other", merge=X), entry("$defs/Elsewhere", merge=X), entry("$defs/Tool", roots=["Other"], merge=X)],
     )
     def test_of_another_root_or_of_definitions_that_a_root_lacks_change_nothing_there(self, elsewhere):
         assert applied(elsewhere) == SCHEMA
@@ -153,10 +145,7 @@ class TestStale:
             (entry(define={"Tool": {}}), "'Tool' is in $defs already"),
             (entry(members={"name": {}}), "'name' is in members already"),
             (entry(f"{MEMBER}/name", members={"x": {}}), "not an object schema: type"),
-            (
-                entry(f"{MEMBER}/tools/items/anyOf/0", require=["name"]),
-                "a $ref has no members; start at $defs/Tool",
-            ),
+            (entry(f"{MEMBER}/tools/items/anyOf/0", require=["name"]), "a $ref has no members; start at $defs/Tool"),
             (entry(merge={"type": "object"}), "`merge` changes nothing"),
             (entry(require=["name"]), "'name' is required already"),
             (entry(require=["nmae"]), "no member 'nmae'; nearest: name"),

@@ -48,100 +48,110 @@ def test_entries_about_other_requests_contradict_nothing(text: str) -> None:
 
 
 @pytest.mark.parametrize(
-    ("text", "problem"),
+    ("text", "line", "problem"),
     [
-        (
-            "format: 2",
-            "contract.yaml:1: format 2 is of a newer release; this one reads format 1. Update responses-harness.",
-        ),
-        ("format: one", "contract.yaml:1: `format` is 1, got 'one'."),
-        ("exemptions: []", "contract.yaml:1: a contract needs `format`."),
-        ("[1]", "contract.yaml:1: a contract is a mapping, got a list."),
-        ("", "contract.yaml:1: a contract needs `format`."),
-        ("format: [", "contract.yaml:2: no YAML: "),
-        ("format: 1\nexemption: []", "contract.yaml:2: a contract has no `exemption`. Did you mean 'exemptions'?"),
+        ("format: 2", 1, "format 2 is of a newer release; this one reads format 1. Update responses-harness."),
+        ("format: one", 1, "`format` is 1, got 'one'."),
+        ("exemptions: []", 1, "a contract needs `format`."),
+        ("[1]", 1, "a contract is a mapping, got a list."),
+        ("", 1, "a contract needs `format`."),
+        ("format: [", 2, "no YAML: "),
+        ("format: 1\nexemption: []", 2, "a contract has no `exemption`. Did you mean 'exemptions'?"),
         (
             EXEMPTIONS + "- rule: invalid_typ\n  at: x",
-            "contract.yaml:3: the rule 'invalid_typ' is not known. Did you mean 'invalid_type'?",
+            3,
+            "the rule 'invalid_typ' is not known. Did you mean 'invalid_type'?",
         ),
-        (EXEMPTIONS + "- at: x", "contract.yaml:3: an exemption needs `rule`."),
+        (EXEMPTIONS + "- at: x", 3, "an exemption needs `rule`."),
         (
             EXEMPTIONS + "- rule: invalid_type\n  when:\n  - at: x\n    is: [txt]",
-            "contract.yaml:6: the kind 'txt' is not known. Did you mean 'text'?",
+            6,
+            "the kind 'txt' is not known. Did you mean 'text'?",
         ),
         (
             EXEMPTIONS + "- rule: invalid_type\n  when:\n  - {at: x, values: [1]}",
-            "contract.yaml:5: a condition has no `values`. Did you mean 'value'?",
+            5,
+            "a condition has no `values`. Did you mean 'value'?",
         ),
         (
             EXEMPTIONS + "- rule: invalid_type\n  operation: POST /response",
-            "contract.yaml:4: the operation 'POST /response' is not known. Did you mean 'POST /responses'?",
+            4,
+            "the operation 'POST /response' is not known. Did you mean 'POST /responses'?",
         ),
-        (
-            REFUSALS + "- error: {status: 200, message: x}",
-            "contract.yaml:3: `status` is one from 400 to 499, got 200.",
-        ),
+        (REFUSALS + "- error: {status: 200, message: x}", 3, "`status` is one from 400 to 499, got 200."),
         (
             REFUSALS + "- error: {status: 400, message: x}",
-            "contract.yaml:3: a refusal needs `when` or `models`: it would refuse every request.",
+            3,
+            "a refusal needs `when` or `models`: it would refuse every request.",
         ),
         (
             REFUSALS + f"{REFUSAL.format(message=chr(34) + 'a {modle}' + chr(34))}",
-            "contract.yaml:3: {modle} is no fact. Did you mean 'model'? A brace itself is {{ or }}.",
+            3,
+            "{modle} is no fact. Did you mean 'model'? A brace itself is {{ or }}.",
         ),
         (
             REFUSALS + f"{REFUSAL.format(message=chr(34) + 'a { b' + chr(34))}",
+            3,
             "a brace stands alone; write {{ or }}.",
         ),
         (
             REFUSALS + f"{REFUSAL.format(message='a')}{REFUSAL.format(message='b')}",
-            "contract.yaml:5: it says another error for the same requests as line 3; delete one of them.",
+            5,
+            "it says another error for the same requests as line 3; delete one of them.",
         ),
         (
             EXEMPTIONS + "- rule: invalid_type\n  at: x\n  when: [{at: x}]\n"
             "refusals:\n- error: {status: 400, message: a}\n  instead: invalid_type\n  when: [{at: x}]",
-            "contract.yaml:7: the API refused these requests, but line 3 says that it took them; delete one of them.",
+            7,
+            "the API refused these requests, but line 3 says that it took them; delete one of them.",
         ),
-        ("format: 1\nmembers:\n- {in: Response}", "contract.yaml:3: a member needs `at`."),
+        ("format: 1\nmembers:\n- {in: Response}", 3, "a member needs `at`."),
         (
             "format: 1\nmembers:\n- {in: Respons, at: x}",
-            "contract.yaml:3: the schema 'Respons' is not known. Did you mean 'Response'?",
+            3,
+            "the schema 'Respons' is not known. Did you mean 'Response'?",
         ),
         (
             "format: 1\nmembers:\n- {in: Response, at: x}\n- {in: Response, at: x}",
-            "contract.yaml:4: it says the same as line 3; delete one of them.",
+            4,
+            "it says the same as line 3; delete one of them.",
         ),
         (
             EXEMPTIONS + "- {rule: invalid_type, at: 'tools[0].name'}",
-            "contract.yaml:3: 'tools[0].name' is no place; write `tools[].name`, without numbers.",
+            3,
+            "'tools[0].name' is no place; write `tools[].name`, without numbers.",
         ),
         (
             EXEMPTIONS + "- rule: invalid_type\n  seen: [{file: a, exchange: 1, date: 2026-02-30}]",
-            "contract.yaml:4: `date` is a day, say 2026-03-15, got '2026-02-30'.",
+            4,
+            "`date` is a day, say 2026-03-15, got '2026-02-30'.",
         ),
         (
             EXEMPTIONS + "- rule: invalid_type\n  seen: [{file: a, exchange: 0}]",
-            "contract.yaml:4: `exchange` is a number from 1, got 0.",
+            4,
+            "`exchange` is a number from 1, got 0.",
         ),
         (
             EXEMPTIONS + "- rule: invalid_type\n  rule: invalid_value",
-            "contract.yaml:4: `rule` stands there twice; delete one of them.",
+            4,
+            "`rule` stands there twice; delete one of them.",
         ),
-        ("format: 1\n? [1]\n: 2\n", "a contract has no "),
-        ("format: 1\nrefusals: [{error: {status: 400, message: 1}, models: [x]}]", "`error.message` is a text"),
-        ("format: 1\nexemptions: [{rule: invalid_type, seen: [{file: a, exchange: x}]}]", "`exchange` is a number"),
-        ("format: 1\nexemptions: [{rule: invalid_type, words: [a]}]", "`words` is a mapping, got a list"),
+        ("format: 1\n? [1]\n: 2\n", 3, "a contract has no "),
+        ("format: 1\nrefusals: [{error: {status: 400, message: 1}, models: [x]}]", 2, "`error.message` is a text"),
+        ("format: 1\nexemptions: [{rule: invalid_type, seen: [{file: a, exchange: x}]}]", 2, "`exchange` is a number"),
+        ("format: 1\nexemptions: [{rule: invalid_type, words: [a]}]", 2, "`words` is a mapping, got a list"),
         (
             REFUSALS + "- error: {status: 400, message: a}\n  when: [{at: x, value: [1, 2]}]\n"
             "- error: {status: 400, message: b}\n  when: [{at: x, value: [2]}]",
-            "contract.yaml:5: it says another error for the same requests as line 3; delete one of them.",
+            5,
+            "it says another error for the same requests as line 3; delete one of them.",
         ),
     ],
 )
-def test_a_mistake_is_named_with_its_line_and_the_nearest_name(text: str, problem: str) -> None:
+def test_a_mistake_is_named_with_its_line_and_the_nearest_name(text: str, line: int, problem: str) -> None:
     with pytest.raises(ConfigError) as raised:
         parse_overrides(text)
-    assert problem in str(raised.value)
+    assert str(raised.value).startswith(f"contract.yaml:{line}: {problem}")
 
 
 def test_nothing_was_seen_in_the_future() -> None:

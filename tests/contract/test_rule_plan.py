@@ -45,9 +45,8 @@ class TestRulesThatCannotApply:
 
     def test_are_called_if_what_is_stored_has_the_type(self) -> None:
         world = World()
-        world.store.put_response(
-            {"id": "resp_1", "output": [{**CALL, "status": "completed"}]}, [], world.store.chain_of({})
-        )
+        made = {"id": "resp_1", "output": [{**CALL, "status": "completed"}]}
+        world.store.put_response(made, [], world.store.chain_of({}))
         assert refused(request({"previous_response_id": "resp_1"}), world) == "call_needs_output"
 
     @pytest.mark.parametrize("word", [b"image", b"im\\u0061ge"])

@@ -48,9 +48,10 @@ def acted(type, **members):
 
 
 def patched(type, **members):
-    return completed(call_id="call_1", operation={"type": type, **members})
+    return completed(call_id="c", operation={"type": type, **members})
 
 
+FOUND = [{"file_id": "file-1"}]
 LS = {"commands": ["ls"], "max_output_length": None, "timeout_ms": None}
 ASKED = {"arguments": "{}", "name": "ask", "server_label": "docs"}
 ASKED_Q = {**ASKED, "arguments": '{"q":1}'}
@@ -65,15 +66,9 @@ OPEN = {"input_schema": {"type": "object"}}
             {"status": "in_progress", "arguments": "{}", "async": True, "call_id": "call_1", "name": "f"}
             | {"caller": CALLED_BY_PROGRAM},
         ),
-        (
-            custom_tool_call("run_sql", "SELECT 1;", call_id="call_1"),
-            completed(call_id="call_1", input="SELECT 1;", name="run_sql"),
-        ),
+        (custom_tool_call("f", "1;", call_id="call_1"), completed(call_id="call_1", input="1;", name="f")),
         (file_search_call("storage"), completed(queries=["storage"], results=None)),
-        (
-            file_search_call(["a", "b"], results=[{"file_id": "file-1"}]),
-            completed(queries=["a", "b"], results=[{"file_id": "file-1"}]),
-        ),
+        (file_search_call(["a", "b"], results=FOUND), completed(queries=["a", "b"], results=FOUND)),
         (web_search_call(), completed()),
         (web_search_call("weather Oslo"), acted("search", queries=["weather Oslo"], query="weather Oslo")),
         (
@@ -86,14 +81,8 @@ OPEN = {"input_schema": {"type": "object"}}
             ),
         ),
         (web_search_call(open_page("https://example.org")), acted("open_page", url="https://example.org")),
-        (
-            web_search_call(find_in_page("https://example.org", "rain")),
-            acted("find_in_page", pattern="rain", url="https://example.org"),
-        ),
-        (
-            tool_search_call({"paths": ["crm"]}),
-            completed(arguments={"paths": ["crm"]}, call_id=None, execution="server"),
-        ),
+        (web_search_call(find_in_page("https://a", "b")), acted("find_in_page", pattern="b", url="https://a")),
+        (tool_search_call({"a": "b"}), completed(arguments={"a": "b"}, call_id=None, execution="server")),
         (
             tool_search_output([{"type": "function", "name": "f"}]),
             completed(call_id=None, execution="server", tools=[{"type": "function", "name": "f"}]),
@@ -106,14 +95,8 @@ OPEN = {"input_schema": {"type": "object"}}
                 outputs=[{"type": "logs", "logs": "4\n"}, {"type": "image", "url": "https://a"}],
             ),
         ),
-        (
-            code_interpreter_call(None, container_id="cntr_1"),
-            completed(code=None, container_id="cntr_1", outputs=None),
-        ),
-        (
-            program("text(1)", call_id="call_1", fingerprint="gAAAAAB"),
-            {"call_id": "call_1", "code": "text(1)", "fingerprint": "gAAAAAB"},
-        ),
+        (code_interpreter_call(None, container_id="c"), completed(code=None, container_id="c", outputs=None)),
+        (program("1", call_id="c", fingerprint="gA"), {"call_id": "c", "code": "1", "fingerprint": "gA"}),
         (program_output("call_1", "1"), completed(call_id="call_1", result="1")),
         (
             image_generation_call("aGk=", revised_prompt="A kite.", action="generate"),
@@ -175,15 +158,9 @@ OPEN = {"input_schema": {"type": "object"}}
                 ],
             ),
         ),
-        (
-            apply_patch_call(create_file("a.md", ["+#", " A"]), call_id="call_1"),
-            patched("create_file", diff="+# A", path="a.md"),
-        ),
-        (
-            apply_patch_call(update_file("a.md", "@@"), call_id="call_1"),
-            patched("update_file", diff="@@", path="a.md"),
-        ),
-        (apply_patch_call(delete_file("a.md"), call_id="call_1"), patched("delete_file", path="a.md")),
+        (apply_patch_call(create_file("a", ["+#", "A"]), call_id="c"), patched("create_file", diff="+#A", path="a")),
+        (apply_patch_call(update_file("a", "@@"), call_id="c"), patched("update_file", diff="@@", path="a")),
+        (apply_patch_call(delete_file("a"), call_id="c"), patched("delete_file", path="a")),
         (apply_patch_call_output("call_1", "ok"), completed(call_id="call_1", output="ok")),
         (apply_patch_call_output("call_1", status="failed"), {"status": "failed", "call_id": "call_1", "output": None}),
         (compaction("gAAAAAB"), {"encrypted_content": "gAAAAAB"}),

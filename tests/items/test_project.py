@@ -166,9 +166,8 @@ class TestStreams:
 
     def test_the_stream_of_a_workflow_counts_from_one(self):
         answer = {**response(*SAYING), "id": "wfresp_1"}
-        told = [
-            {**event, "sequence_number": event["sequence_number"] + 1} for event in render_events(answer, items=SAYING)
-        ]
+        events = render_events(answer, items=SAYING)
+        told = [{**event, "sequence_number": event["sequence_number"] + 1} for event in events]
         assert fold(told)["output"] == answer["output"]
 
 

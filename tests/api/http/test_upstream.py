@@ -73,10 +73,8 @@ class TestTheEnvironment:
 
     def test_of_azure_has_the_endpoint_alone_unless_a_base_url_was_named(self):
         assert led("https://it.openai.azure.com") == {"AZURE_OPENAI_ENDPOINT": HERE}
-        assert led("https://it.openai.azure.com/openai/v1") == {
-            "AZURE_OPENAI_ENDPOINT": HERE,
-            "OPENAI_BASE_URL": f"{HERE}/openai/v1",
-        }
+        both = {"AZURE_OPENAI_ENDPOINT": HERE, "OPENAI_BASE_URL": f"{HERE}/openai/v1"}
+        assert led("https://it.openai.azure.com/openai/v1") == both
 
     def test_of_foundry_has_the_project(self):
         project = f"{HERE}/api/projects/p"

@@ -14,11 +14,8 @@ from harness.verify.examples import play_case
 
 
 def examples(kind: str) -> list:
-    return [
-        pytest.param(loss, case, id=f"{loss.id}-{index}")
-        for loss in LOSSES.values()
-        for index, case in enumerate(getattr(loss, kind))
-    ]
+    cases = [(loss, *entry) for loss in LOSSES.values() for entry in enumerate(getattr(loss, kind))]
+    return [pytest.param(loss, case, id=f"{loss.id}-{index}") for loss, index, case in cases]
 
 
 def sent_before(case: Case) -> ToolRuns:

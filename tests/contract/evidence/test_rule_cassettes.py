@@ -32,10 +32,8 @@ from tests.support.slow import slow_except_every
 from tools.rule_evidence.store import build_header
 
 CASSETTES = evidence.load_rule_cassettes()
-FILES = [
-    *sorted(evidence.evidence_directory().rglob("*.yaml")),
-    *sorted((Path(__file__).parents[2] / "cassettes").glob("*.yaml")),
-]
+OURS = Path(__file__).parents[2] / "cassettes"
+FILES = [*sorted(evidence.evidence_directory().rglob("*.yaml")), *sorted(OURS.glob("*.yaml"))]
 KEY = "sk-evidence"
 
 

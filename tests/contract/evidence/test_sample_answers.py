@@ -107,13 +107,11 @@ def test_a_response_with_a_value_of_another_type_is_a_finding() -> None:
 
 MAY_MISS = {"logprobs", "obfuscation", "sequence_number"}
 """Members of events that came later: the oldest streams have none."""
-OF_EVENTS = [(event, name) for event in {event["type"]: event for event in EVENTS}.values() for name in event]
+OF_EACH_TYPE = {event["type"]: event for event in EVENTS}
+OF_EVENTS = [pytest.param(event, name, id=f"{type} {name}") for type, event in OF_EACH_TYPE.items() for name in event]
 
 
-@pytest.mark.parametrize(
-    ("event", "name"),
-    slow_except_every(4, [pytest.param(*case, id=f"{case[0]['type']} {case[1]}") for case in OF_EVENTS]),
-)
+@pytest.mark.parametrize(("event", "name"), slow_except_every(4, OF_EVENTS))
 def test_an_event_needs_its_members(event: dict[str, Any], name: str) -> None:
     missing = check_answer(EVENT, replaced(event, (name,), Gone))
     assert missing is None if name in MAY_MISS else missing is not None and missing.at == name

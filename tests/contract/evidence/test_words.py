@@ -69,15 +69,8 @@ def item(**members: Any) -> dict[str, Any]:
     return {"input": [members]}
 
 
-VALUES = {
-    "a string": "x",
-    "an integer": 5,
-    "a decimal number": 1.5,
-    "a boolean": True,
-    "an array": [],
-    "an object": {},
-    "null": None,
-}
+VALUES = {"a string": "x", "an integer": 5, "a decimal number": 1.5, "a boolean": True, "null": None}
+VALUES |= {"an array": [], "an object": {}}
 OBJECTS = ("a tool", "a text format")
 
 
