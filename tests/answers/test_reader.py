@@ -24,6 +24,8 @@ from harness.items import (
 from harness.items.search import search as web_search
 from tests.support.streams import ENDINGS, ITEMS, response, streamed, tokens
 
+IMAGES = image_generation_call(["YQ==", "Yg=="])
+
 
 @settings(deadline=None)
 @given(st.lists(ITEMS, max_size=4), ENDINGS, st.booleans(), st.booleans(), st.booleans())
@@ -45,10 +47,20 @@ def test_fold_passes_over_what_recorded_streams_also_hold():
     assert fold(renumbered(stream)) == said
 
 
-def test_fold_accepts_a_message_that_is_completed_from_the_start():
-    stream = streamed(message("Hi"))
-    stream[2]["item"]["status"] = "completed"
-    assert fold(stream)["output"][0]["status"] == "completed"
+@pytest.mark.parametrize(
+    ("made", "announced"),
+    [
+        (message("Hi"), {"status": "completed"}),
+        (web_search_call("rain"), {"action": {"type": "search"}}),
+        (tool_search_call({"goal": "rain"}, execution="client"), {"call_id": "call_other"}),
+        (program("text(1)"), {"fingerprint": "other"}),
+    ],
+    ids=["a message that is completed", "the type of an action", "another call_id", "another fingerprint"],
+)
+def test_fold_accepts_an_item_that_is_announced_with(made, announced):
+    stream = streamed(made)
+    stream[2]["item"] = {**stream[2]["item"], **announced}
+    assert fold(stream) == stream[-1]["response"]
 
 
 def test_fold_accepts_rounded_logprobs_or_none():
@@ -80,26 +92,8 @@ def test_fold_takes_an_item_that_a_failure_left_open_from_the_end():
     assert fold(stream) == said
 
 
-def test_fold_accepts_a_search_that_is_announced_with_the_type_of_its_action():
-    stream = streamed(web_search_call("rain"))
-    stream[2]["item"]["action"] = {"type": "search"}
-    assert fold(stream) == stream[-1]["response"]
-
-
-def test_fold_accepts_a_search_for_tools_that_changes_its_call_id():
-    stream = streamed(tool_search_call({"goal": "rain"}, execution="client"))
-    stream[2]["item"] = {**stream[2]["item"], "call_id": "call_other"}
-    assert fold(stream) == stream[-1]["response"]
-
-
-def test_fold_accepts_fingerprints_that_differ():
-    stream = streamed(program("text(1)"))
-    stream[2]["item"] = {**stream[2]["item"], "fingerprint": "other"}
-    assert fold(stream) == stream[-1]["response"]
-
-
 def test_fold_accepts_images_that_do_not_say_what_they_are_like():
-    stream = streamed(image_generation_call(["YQ==", "Yg=="]))
+    stream = streamed(IMAGES)
     for event in stream[5:7]:
         del event["size"], event["quality"], event["background"], event["output_format"]
     assert fold(stream) == stream[-1]["response"]
@@ -299,24 +293,24 @@ def test_fold_refuses_a_stream_that_ends_with_an_error():
         fold(stream[:-1])
 
 
-def test_fold_compares_the_logprobs_of_deltas():
-    stream = streamed(message("Hi", logprobs=tokens("Hi")))
-    stream[4]["logprobs"] = tokens("Ho")
-    with pytest.raises(StreamError, match=r"event 5: the deltas' logprobs are .*Ho.*, but the item says .*Hi"):
-        fold(stream)
-
-
-def test_fold_refuses_an_image_that_is_none():
-    stream = streamed(image_generation_call())
-    stream[5]["partial_image_b64"] = None
-    with pytest.raises(StreamError, match="event 5: partial_image_b64 is None, expected a str"):
-        fold(stream)
-
-
-def test_fold_counts_the_images():
-    stream = streamed(image_generation_call(["YQ==", "Yg=="]))
-    stream[6]["partial_image_index"] = 0
-    with pytest.raises(StreamError, match=r"event 6: .* partial_image_index is 0, expected 1"):
+@pytest.mark.parametrize(
+    ("made", "index", "members", "words"),
+    [
+        (
+            message("Hi", logprobs=tokens("Hi")),
+            4,
+            {"logprobs": tokens("Ho")},
+            r"event 5: the deltas' logprobs are .*Ho.*, but the item says .*Hi",
+        ),
+        (image_generation_call(), 5, {"partial_image_b64": None}, "event 5: partial_image_b64 is None, expected a str"),
+        (IMAGES, 6, {"partial_image_index": 0}, r"event 6: .* partial_image_index is 0, expected 1"),
+    ],
+    ids=["other logprobs", "an image that is none", "an image with the number of another"],
+)
+def test_fold_refuses_an_event_with(made, index, members, words):
+    stream = streamed(made)
+    stream[index] = {**stream[index], **members}
+    with pytest.raises(StreamError, match=words):
         fold(stream)
 
 

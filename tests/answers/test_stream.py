@@ -14,6 +14,7 @@ from tests.support.streams import between, deltas, response, streamed, tokens, t
 SUMMARY = [f"reasoning_summary_{name}" for name in ("part.added", "text.delta", "text.done", "part.done")]
 
 
+NOTED = "output_text.annotation.added"
 RAW = ["reasoning_text.delta", "reasoning_text.done"]
 
 
@@ -26,8 +27,19 @@ RAW = ["reasoning_text.delta", "reasoning_text.done"]
         (reasoning(["a", "b"]), [*SUMMARY, *SUMMARY]),
         (reasoning(encrypted_content="gAAAAAB", content=[]), []),
         (reasoning(content="1+1"), ["content_part.added", *RAW, "content_part.done"]),
+        (
+            message("A.", annotations=[url_citation("https://example.org", "T", 0, 0)]),
+            ["content_part.added", "output_text.delta", NOTED, "output_text.done", "content_part.done"],
+        ),
+        (
+            message("", annotations=[file_path("file-1")]),
+            ["content_part.added", NOTED, "output_text.done", "content_part.done"],
+        ),
     ],
-    ids=["a message", "an empty message", "a refusal", "summaries", "reasoning that shows nothing", "raw reasoning"],
+    ids=[
+        *("a message", "an empty message", "a refusal", "summaries", "reasoning that shows nothing", "raw reasoning"),
+        *("a citation of no text", "an annotation of an empty text"),
+    ],
 )
 def test_the_events_of_an_item(made, told):
     whole = ["created", "in_progress", "output_item.added", *told, "output_item.done", "completed"]
@@ -218,16 +230,6 @@ def test_annotations_are_counted_by_part():
     stream = streamed(message("A b", output_text("A b", annotations=notes), annotations=notes))
     told = [event for event in stream if "annotation_index" in event]
     assert [(event["content_index"], event["annotation_index"]) for event in told] == [(0, 0), (0, 1), (1, 0), (1, 1)]
-
-
-def test_a_citation_of_no_text_comes_last():
-    stream = streamed(message("A b", annotations=[url_citation("https://example.org", "T", 0, 0)]))
-    assert between(stream)[2:5] == ["output_text.delta", "output_text.annotation.added", "output_text.done"]
-
-
-def test_an_annotation_of_an_empty_text_is_still_added():
-    stream = streamed(message("", annotations=[file_path("file-1")]))
-    assert between(stream)[1:4] == ["content_part.added", "output_text.annotation.added", "output_text.done"]
 
 
 # Frames
