@@ -6,9 +6,9 @@ import re
 from collections.abc import Iterator
 
 _READ_LIMIT = 2000
-"""Characters of instructions that are read for a name."""
+"""How many characters of the instructions are searched for a name."""
 _MAX_WORDS = 4
-"""The most words of a name; of a longer one the last are used, which say what it is."""
+"""The maximum number of words in a name; a longer one keeps its last words, which say what the agent is."""
 
 _NAME_PATTERN = re.compile(r"\byour name is\s+(?P<article>)(?P<name>(?:[^\n.,;:!?()]|\.(?=\w))+)", re.I)
 _ROLE_PATTERN = re.compile(
@@ -19,19 +19,19 @@ _ROLE_PATTERN = re.compile(
 _CONDITION_BEFORE = re.compile(
     r"\b(?:if|when|whenever|once|unless|until|while|what|who|where|that|as|since|after|before)\s+$", re.I
 )
-"""What stands before a `you are` that introduces no name."""
+"""Matches a conjunction before `you are`, which then introduces no name."""
 _NOT_A_NAME = re.compile(
     r"(?:\w+(?:ing|ed)|part|able|given|going|not|about|only|here|to|in|on|at|free|also|built|responsible|an?|the)\b",
     re.I,
 )
-"""How a text begins that is no name when no article stands before it: `part of a system`, `allowed to search`."""
+"""Matches what follows `you are` without an article and is not a name: `part of a system`, `allowed to search`."""
 _CALLED_PATTERN = re.compile(r"\b(?:named|called)\s+(.+)", re.I)
 _AFTER_NAME = re.compile(
     r"\s+(?:who|whose|that|which|and|for|in|on|with|at|from|to|as|by|within|inside|here|responsible|working|"
     r"helping|speciali[sz]\w+|designed|tasked|built|trained|[-–—])(?:\s.*|$)",
     re.I,
 )
-"""What may follow a name."""
+"""Matches the rest of the sentence after a name."""
 _GENERIC_HEADINGS = {
     "system context",
     "system prompt",
@@ -79,7 +79,7 @@ def heading_as_name(instructions: str) -> str:
 
 
 def mask_dates_and_ids(instructions: str) -> str:
-    """Instructions with every date, time and generated id masked, so that they are equal from day to day."""
+    """Mask every date, time and generated id, so that the same instructions compare equal from day to day."""
     return _WEEKDAY.sub("", _DATE_TIME_OR_ID.sub("~", instructions))
 
 

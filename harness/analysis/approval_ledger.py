@@ -16,7 +16,7 @@ _APPROVAL_TYPES = frozenset({APPROVAL_REQUEST, APPROVAL_RESPONSE, MCP_CALL})
 
 
 def concerns_approvals(items: Sequence[Json]) -> bool:
-    """Return whether items that were sent or returned concern approvals."""
+    """Return whether any of these items is an approval request, its answer or an MCP call."""
     return not _APPROVAL_TYPES.isdisjoint([item.get("type") for item in items])
 
 
@@ -46,7 +46,7 @@ class Approval:
 
 
 class ApprovalLedger:
-    """Every approval of one key, in the order of the requests for them."""
+    """All approvals of one API key, in the order in which they were requested."""
 
     def __init__(self) -> None:
         self._approvals: dict[str, Approval] = {}
@@ -90,10 +90,11 @@ class ApprovalLedger:
         self._approvals[id] = replace(known, answers=answers, approve=item["approve"], reason=item.get("reason"))
 
     def _is_later_output(self, answered: Approval, item: Json) -> bool:
-        """Return whether an item is output after an answer; the requests of one response may be answered in any order."""
+        """Return whether an item is output that the model produced after this answer."""
         kind = item.get("type", "message")
         if kind == "message" or kind in CALL_OF_OUTPUT:
             return item.get("role") == "assistant"
+        # The approval requests of one response may be answered in any order, so its other requests are not later.
         other = self._approvals.get(item.get("id", "")) if kind == APPROVAL_REQUEST else None
         return kind in ITEMS and not (other and other.asked == answered.asked)
 

@@ -1,6 +1,6 @@
 """The ledger of calls that a client executes for the model: where each was requested, and how often it was answered.
 
-It is read from the journal, so it shows what reached the wire; `harness.counted` records real executions.
+It is derived from the journal and shows what reached the wire; `harness.counted` records real executions.
 """
 
 from __future__ import annotations
@@ -28,8 +28,8 @@ class Call:
 
     `arguments` is the JSON text or the input of the wire. `said` is the number of the exchange in which the model made it,
     None when only the client sent it; `outputs` are its outputs, each with the number of its exchange. An output in a
-    history that is sent again counts once; those of refused requests do not count. `agent` is the one whose request the
-    model answered with the call, where it is known; calls that differ in it alone are equal.
+    history that is sent again counts once; outputs in refused requests do not count. `agent` is the agent whose request
+    the model answered with the call, if known; comparisons ignore it.
     """
 
     type: str
@@ -42,23 +42,23 @@ class Call:
 
     @property
     def parsed_arguments(self) -> Any:
-        """The arguments as the tool gets them, say a dict; the text itself if it is no JSON."""
+        """The arguments as the tool receives them, for example a dict; the string itself if it is not JSON."""
         return parse_arguments(self.arguments)
 
     @property
     def answered(self) -> int:
-        """How often it was answered; once is correct."""
+        """How many outputs answered the call; exactly one is correct."""
         return len(self.outputs)
 
     def as_json(self) -> Json:
-        """Return the call as JSON."""
+        """Return the call as JSON, each output with the number of its exchange."""
         outputs = [{"exchange": number, "output": output} for number, output in self.outputs]
         own = {name: getattr(self, name) for name in ("type", "name", "call_id", "arguments", "said", "agent")}
         return {**own, "outputs": outputs, "answered": self.answered}
 
 
 def collect_calls(exchanges: Iterable[Exchange]) -> list[Call]:
-    """Every call of these exchanges, in the order in which the model made them."""
+    """Collect the calls in these exchanges, in the order in which the model made them."""
     ledger = _CallLedger()
     for exchange in exchanges:
         if exchange.status < 400 and not exchange.is_routed:
@@ -79,12 +79,13 @@ class _CallLedger:
         request, answer = exchange.request, exchange.answer.body
         body = request.body if isinstance(request.body, dict) else {}
         conversation = request.params.get("conversation_id") or conversation_id(body)
-        for submitted in objects_in(body.get("tool_outputs")):  # to a run
+        for submitted in objects_in(body.get("tool_outputs")):  # submitted to a run
             self._record_output(exchange.number, submitted.get("tool_call_id"), submitted.get("output"))
         outputs = self._add_outputs(exchange.number, body, as_string(body.get("previous_response_id")) or conversation)
         if not isinstance(answer, dict):
             return
         if is_response(answer) or answer.get("object") == "conversation":
+            # The first exchange with a response is its request; a later retrieve sends no outputs.
             self._outputs_by_chain.setdefault(answer["id"], outputs)
         if conversation:
             self._outputs_by_chain[conversation] = outputs
@@ -99,9 +100,9 @@ class _CallLedger:
             self._call_ids.update((name, id) for name in ids_of_call(item))
 
     def _add_outputs(self, number: int, body: Json, previous: str | None) -> Counter[CallOutput]:
-        """Record the outputs of a request; returns those of its whole transcript, the previous ones included."""
+        """Record the outputs in a request and return all outputs of its transcript, including earlier ones."""
         added = objects_in(input_items(body) or body.get("items"))
-        items = [item for item in added if isinstance(item.get("type", ""), str)]  # no schema says so of every request
+        items = [item for item in added if isinstance(item.get("type", ""), str)]  # not every request has a schema
         for item in items:
             if item.get("type") in CLIENT_CALL_NAMES:
                 self._add_call(item, None)
@@ -109,6 +110,7 @@ class _CallLedger:
         replayed = {self._call_ids.get(id) for item in others for id in ids_of_call(item)}
         before = self._outputs_by_chain.get(previous or "", Counter())
         sent = Counter(output for item in items if (output := self._parse_output(item)))
+        # An output that was sent before counts again, unless its call is repeated with it, as in a full history.
         outputs = before | sent
         outputs.update({output: count for output, count in (before & sent).items() if output[0] not in replayed})
         for output, count in outputs.items():
@@ -129,7 +131,7 @@ class _CallLedger:
 
 
 def _calls_of_answer(answer: Json) -> list[Json]:
-    """List the calls in an answer that the client has to execute."""
+    """List the calls in an answer that the client must execute."""
     if is_response(answer):
         own = [item for item in answer["output"] if item.get("execution") != "server"]
         return [item for item in own if item["type"] in CLIENT_CALL_NAMES]
@@ -141,7 +143,7 @@ def _canonical_json(output: Any) -> bytes:
 
 
 def parse_arguments(text: str) -> Any:
-    """Parse the arguments of a call; what is no JSON stays the text it is, as the input of a custom tool."""
+    """Parse the arguments of a call; return a string that is not JSON, such as a custom tool's input, unchanged."""
     try:
         return orjson.loads(text)
     except orjson.JSONDecodeError:
@@ -149,7 +151,7 @@ def parse_arguments(text: str) -> Any:
 
 
 def call_arguments(item: Mapping[str, Any]) -> str:
-    """Find the arguments of a call: the text of the wire, or the JSON of the member that stands for them."""
+    """Return the arguments of a call: the string on the wire, or the member that takes its place, as JSON."""
     for name in ("arguments", "input"):
         if isinstance(item.get(name), str):
             return str(item[name])

@@ -1,6 +1,6 @@
-"""Mistakes of a client in how it sends, retries and reads, found in what it shows of itself.
+"""Mistakes in how a client sends requests, retries them and reads answers, and the evidence that shows them.
 
-The facts of such a mistake also say when it `came`, where that matters, and whether it is `certain`.
+The facts of such a mistake may also say when it `came` and whether it is `certain`.
 """
 
 from __future__ import annotations
@@ -19,9 +19,9 @@ from harness.core.registry import Registry, suggest_name
 
 @dataclass(frozen=True)
 class SeenClient:
-    """What can be observed of a client: the journal, the times of the exchanges, and the numbers of those that took a turn.
+    """What can be observed of a client: the journal, the times of its exchanges, the numbers of those that took a turn.
 
-    `patience` are the seconds that it may wait for an answer that does not come.
+    `patience` is how many seconds the client may wait for an answer that does not come.
     """
 
     exchanges: Sequence[Exchange]
@@ -36,38 +36,38 @@ class SeenClient:
 
     @cached_property
     def chains(self) -> list[list[Retry]]:
-        """The retries, those of one request together."""
+        """The retries, grouped by the request that they repeat."""
         return chains_of(self.retries)
 
     @cached_property
     def by_number(self) -> Mapping[int, Exchange]:
-        """The exchanges by their number."""
+        """The exchanges by number."""
         return {exchange.number: exchange for exchange in self.exchanges}
 
     @cached_property
     def last_about(self) -> Mapping[str, int]:
-        """The number of the last exchange about each response, by its id."""
+        """The number of the last exchange that concerns a response, by the id of the response."""
         about = ((exchange.request.params.get("response_id"), exchange.number) for exchange in self.exchanges)
         return {id: number for id, number in about if id is not None}
 
     @cached_property
     def timed(self) -> Sequence[tuple[Exchange, EdgeTimes]]:
-        """The exchanges with their times, oldest first; without those that a test answers itself."""
+        """The exchanges with known times, oldest first, without those that the test answered itself."""
         known = (exchange for exchange in self.exchanges if exchange.number in self.edge and not exchange.is_routed)
         return [(exchange, self.edge[exchange.number]) for exchange in known]
 
     @cached_property
     def times(self) -> Mapping[int, EdgeTimes]:
-        """The times of these exchanges by their number."""
+        """The times of these exchanges, by the number of the exchange."""
         return {exchange.number: times for exchange, times in self.timed}
 
 
 @dataclass(frozen=True, slots=True)
 class ClientMistake:
-    """A mistake of a client: the id of its kind, the number of the `exchange`, the message, the fix, the source.
+    """A mistake of a client: the id of its kind, the number of the `exchange`, the message, the fix and the source.
 
-    `came` says when that was, where it matters. One that is `certain` can be no intention of the client; any other is looked
-    for on demand.
+    `came` says when it happened, where that matters. A `certain` mistake cannot be intended; all others are reported
+    only on demand.
     """
 
     mistake: str
@@ -84,14 +84,14 @@ CLIENT_MISTAKES: Registry[MistakeKind[SeenClient]] = Registry("mistake of a clie
 
 
 def check_mistakes(ids: Sequence[str], where: str) -> None:
-    """ConfigError for an id that no mistake of a client has."""
+    """Raise ConfigError for an id that is not in `CLIENT_MISTAKES`."""
     for id in ids:
         if id not in CLIENT_MISTAKES:
             raise ConfigError(f"{where}({id!r}): clients make no such mistake. {suggest_name(id, CLIENT_MISTAKES)}")
 
 
 def client_mistakes_of(seen: SeenClient, strict: bool = False) -> list[ClientMistake]:
-    """List what a client did wrong, in the order of its requests; with `strict` also what may be intended."""
+    """List a client's mistakes in the order of its requests; with `strict` also those that may be intended."""
     kinds = [kind for kind in CLIENT_MISTAKES.values() if strict or kind.certain]
     made = [
         ClientMistake(

@@ -1,7 +1,7 @@
-"""Collects the replies of the model from a journal: responses and runs, in the order in which they began.
+"""Collects the model's replies from a journal: responses and runs, in the order in which they began.
 
 Every transport (JSON, a stream, a polled background response, a WebSocket, a run of a thread) yields the same form:
-messages, calls and reasoning as items, and the usage. Output that no answer has shown is left out.
+messages, calls and reasoning as items, and the usage. Output that no answer contains is left out.
 """
 
 from __future__ import annotations
@@ -20,11 +20,12 @@ from harness.items.kind import CALL_OF_OUTPUT, CLIENT_CALL_NAMES
 from harness.items.transcript import answered_call_id, input_items
 
 ITEM_TYPES = {"messages": ("message",), "calls": (*CLIENT_CALL_NAMES, APPROVAL_REQUEST), "reasoning": ("reasoning",)}
-"""The types of output items by the member of `ModelReply` that holds them; calls are those a client has to answer."""
+"""The types of output items by the member of `ModelReply` that holds them; `calls` are those the client must answer."""
 
 
 def is_response(body: Json) -> bool:
-    """Return whether a body is a response; a Foundry project calls what says that one is deleted so, too."""
+    """Return whether a body is a response."""
+    # A Foundry project confirms a deletion with `"object": "response"`, too, but without an output.
     return body.get("object") == "response" and "output" in body
 
 
@@ -38,7 +39,7 @@ def collect_replies(exchanges: Iterable[Exchange]) -> ModelReplies:
 
 
 class _ReplyCollector:
-    """The replies so far by id, the messages of each run as its thread has them, and the reply of each open call."""
+    """Collects replies by id, the messages of each run as its thread shows them, and the reply of each open call."""
 
     def __init__(self) -> None:
         self._replies: dict[str, ModelReply] = {}
@@ -52,7 +53,7 @@ class _ReplyCollector:
             yield replace(reply, messages=tuple(map(_item_from_message, own.values()))) if own else reply
 
     def add_exchange(self, exchange: Exchange) -> None:
-        """Record an exchange."""
+        """Record the response or the thread objects in an answer."""
         body = exchange.answer.body
         if not isinstance(body, dict):
             return
@@ -65,9 +66,10 @@ class _ReplyCollector:
         request = exchange.request
         answered = [
             self._reply_ids_by_call.pop(id, None) for id in answered_call_ids(request)
-        ]  # the first to answer them
+        ]  # only the first request that answers a call follows its reply
         follows = next(filter(None, reversed(answered)), None)
         known = self._replies.setdefault(body["id"], ModelReply(body["id"], exchange.number, follows=follows))
+        # A response may be retrieved several times; its first final form counts.
         is_told = known.messages or known.calls or known.reasoning or known.usage
         is_warm_up = isinstance(request.body, dict) and request.body.get("generate") is False  # runs no model
         if body["status"] in ENDED_STATUSES and not is_told and not is_warm_up:
@@ -138,7 +140,7 @@ def _thread_objects(exchange: Exchange, body: Json) -> Iterator[Json]:
 
 
 def _merge_message(known: Json, shown: Json) -> Json:
-    """Merge the newer form of a message into the older; parts and annotations that only deltas had are kept."""
+    """Merge a newer form of a message into an older one, keeping parts and annotations that only deltas had."""
     if len(known["content"]) > len(shown["content"]):
         return known
     pairs = zip(known["content"], shown["content"], strict=False)
@@ -154,7 +156,7 @@ def _merge_part(known: Json, part: Json) -> Json:
 
 
 def _item_from_message(message: Json) -> Json:
-    """Make an item of a message of a thread."""
+    """Convert a thread message to an output item."""
     content = [_output_part(part) for part in message["content"] if part["type"] in ("text", "refusal")]
     return {"type": "message", "id": message["id"], "role": message["role"], "content": content}
 

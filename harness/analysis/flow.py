@@ -1,4 +1,4 @@
-"""The flow of a journal: its text, and excerpts of it."""
+"""The flow of a journal as text and as a diagram, and excerpts of it."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from harness.analysis.sequence import SequenceDiagram, draw_sequence
 from harness.core.text.shorten import pluralize, shorten
 
 LINE_WIDTH = 140
-"""The longest line of the text, in characters, without number and lane."""
+"""The maximum length of a line of the text in characters, not counting the number and the lane."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -23,7 +23,7 @@ class Flow:
 
     @property
     def text(self) -> str:
-        """Lines per exchange: number and lane, the new input items, and the output after `→`."""
+        """The lines of each exchange: its number and lane, the new input items, and the output after `→`."""
         width = max((len(step.lane) for step in self.steps), default=0)
         lines = [f"… {pluralize(self.earlier, 'earlier request')}"] if self.earlier else []
         for step in self.steps:
@@ -39,7 +39,7 @@ class Flow:
 
     @property
     def mermaid(self) -> str:
-        """The same as a Mermaid diagram."""
+        """The sequence diagram as Mermaid text."""
         return self.sequence.mermaid
 
     @property
@@ -48,12 +48,12 @@ class Flow:
         return [step.hand_off for step in self.steps if step.hand_off]
 
     def last_steps(self, number: int) -> Flow:
-        """Keep the last `number` steps of a flow."""
+        """Return the flow of the last `number` steps."""
         hidden = max(0, len(self.steps) - number)
         return Flow(self.steps[hidden:], self.earlier + hidden)
 
     def excerpts(self, number: int, count: int) -> list[Flow]:
-        """Cut the last `count` steps; if step `number` is not among them, its neighbours and half as many of the last."""
+        """Return the last `count` steps; if step `number` is not among them, half are the steps around it instead."""
         at = next((place for place, step in enumerate(self.steps) if step.number == number), len(self.steps))
         if at >= len(self.steps) - count:
             return [self.last_steps(count)]

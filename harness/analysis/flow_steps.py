@@ -14,9 +14,9 @@ from harness.core.text.shorten import answer_error, item_text, summarize_item
 from harness.items.transcript import conversation_id, input_items
 
 MAX_ITEMS = 12
-"""How many of the new items of a request are shown, the last ones."""
+"""The maximum number of new items shown per request; of more, the last ones are shown."""
 _UNREMARKABLE_STATUSES = ("completed", "requires_action")
-"""Statuses that are not shown: the items of such an answer suffice."""
+"""Statuses that are not shown because the items of the answer already imply them."""
 
 
 class FlowStep(NamedTuple):
@@ -48,6 +48,7 @@ def build_steps(sent: Sequence[LaneExchange]) -> Iterator[FlowStep]:
         now = _SentItems(items, before.keys_of(items))
         body = as_object(request.body)
         is_chained = body.get("previous_response_id") or conversation_id(body)
+        # A chained request sends nothing but new items.
         new_items = items if is_chained else now.beyond(Counter(before.keys) | all_outputs, known_ids)
         output = [item for item in _answer_items(answer) if _item_id(item) not in known_ids]
         endpoint = "" if asks_model(request) else f"{request.method} {request.path}"
@@ -61,7 +62,7 @@ def build_steps(sent: Sequence[LaneExchange]) -> Iterator[FlowStep]:
 
 
 _Key = tuple[str, ...]
-"""What is the same of an item that a client may have rewritten."""
+"""Identifies an item even if a client has rewritten it."""
 
 
 class _SentItems(NamedTuple):
@@ -71,13 +72,14 @@ class _SentItems(NamedTuple):
     keys: Sequence[_Key] = ()
 
     def keys_of(self, items: Sequence[Json]) -> Sequence[_Key]:
-        """Make the keys of the items that the next request sends; as a rule it begins with all of these."""
+        """Return the keys of the items that the next request sends."""
+        # A request usually begins with the items of the previous one, whose keys are known already.
         pairs = enumerate(zip(self.items, items, strict=False))
         same = next((place for place, (earlier, item) in pairs if earlier != item), min(len(self.items), len(items)))
         return [*self.keys[:same], *map(_item_key, items[same:])]
 
     def beyond(self, known: Counter[_Key], known_ids: set[str]) -> list[Json]:
-        """List the items beyond the known ones; each counts as often as it occurs."""
+        """List the items that are not in `known`; every match uses up one of its count."""
         found = []
         for item, key in zip(self.items, self.keys, strict=True):
             known[key] -= 1
@@ -87,12 +89,12 @@ class _SentItems(NamedTuple):
 
 
 def is_unanswered(exchange: Exchange) -> bool:
-    """Return whether the harness had no turn for a request, so that its user must correct the script."""
+    """Return whether the script had no turn for a request, which its author must fix."""
     return answer_error(exchange).get("type") == "harness_error"
 
 
 def item_line(item: Json) -> str:
-    """Write an item in one line: type and name, the beginning of its text, the `call_id` of a call."""
+    """Summarize an item in one line: type and name, the beginning of its text, the `call_id` of a call."""
     name = ".".join(str(item[part]) for part in ("server_label", "name") if item.get(part))
     line = summarize_item({**item, "name": name} if item.get("server_label") else item, 60)
     match item.get("type"):
@@ -104,7 +106,7 @@ def item_line(item: Json) -> str:
 
 
 def _request_items(request: Request) -> list[Json]:
-    """List the items of a request without leading instructions, which identify its lane."""
+    """List the items of a request, without the leading instructions that identify its lane."""
     body = as_object(request.body)
     if request.path.endswith("/messages"):
         return [body] if body else []
@@ -116,7 +118,7 @@ def _request_items(request: Request) -> list[Json]:
 
 
 def _item_key(item: Json) -> _Key:
-    """Make a key of an item that a client may have rewritten: spaces, ids and types of parts do not count."""
+    """Return a key for an item that a client may have rewritten: white space, ids and part types do not count."""
     kind = as_string(item.get("role")) or as_string(item.get("type"))
     if kind in ("reasoning", "item_reference") and item.get("id"):
         return kind, str(item["id"])

@@ -21,7 +21,7 @@ from harness.items.transcript import conversation_id, input_items
 
 CLIENT_LANE = "client"
 PROBE_RULES = ("outside_the_api", "unknown_url")
-"""The rules that refuse unknown paths: some clients probe for many."""
+"""The rules that refuse unknown paths, many of which some clients probe."""
 INSTRUCTION_ROLES = ("system", "developer")
 """The roles of messages that are instructions when they stand first."""
 _HAND_OFF_PREFIXES = ("transfer_to_", "handoff_to_", "hand_off_to_")
@@ -50,7 +50,7 @@ class LaneExchange(NamedTuple):
 
 
 class _AgentProfile(NamedTuple):
-    """The profile of an agent: model, instructions without dates and ids, names of tools."""
+    """Characterizes an agent: its model, its instructions without dates and ids, the names of its tools."""
 
     model: str
     instructions: str
@@ -59,7 +59,7 @@ class _AgentProfile(NamedTuple):
 
 @dataclass(slots=True)
 class _Lane:
-    """One agent: declared name, profile and instructions, the tool that first led there, the name of the lane."""
+    """An agent: its declared name, profile and instructions, the tool that first led to it, the name of its lane."""
 
     declared_name: str
     profile: _AgentProfile
@@ -77,7 +77,7 @@ class _Predecessor(NamedTuple):
 
 @dataclass(slots=True)
 class _LaneTracker:
-    """The lanes so far, and what later requests can refer to."""
+    """Tracks the lanes so far, and what later requests can refer to."""
 
     lanes: list[_Lane] = field(default_factory=list)
     predecessors: dict[ReferenceKey, _Predecessor] = field(default_factory=dict)
@@ -110,6 +110,7 @@ class _LaneTracker:
         for item in reversed(_input_items(body)):
             known = (self.predecessors.get(key) for key in _reference_keys(item))
             if origin := next(filter(None, known), None):
+                # Only the output of a call can be a hand-off; other items merely repeat what the lane has shown.
                 return origin if str(item.get("type")).endswith("_output") else _Predecessor(origin.lane)
         chain = (
             body.get("previous_response_id"),
@@ -129,6 +130,7 @@ class _LaneTracker:
         if lane is None:
             hand_off_tool = as_string(origin.call.get("name")) if origin and origin.call else ""
             self.lanes.append(lane := _Lane(declared_name, profile, text, hand_off_tool))
+        # A request may omit what an earlier one of the same agent named.
         known = lane.profile
         lane.profile = _AgentProfile(
             # A later request may leave out what an earlier one said; what it says is the newest.
@@ -140,14 +142,15 @@ class _LaneTracker:
 
     @staticmethod
     def _continued_lane(body: Json, text: str, profile: _AgentProfile, origin: _Predecessor | None) -> _Lane | None:
-        """Find the lane of a chain whose request has no instructions; with other tools it is another agent."""
+        """Find the lane that a chained request without instructions continues."""
+        # A chain may change agents: other tools mean another agent.
         chained = bool(body.get("previous_response_id") or conversation_id(body))
         if origin and chained and not text and _is_nested(profile.tools, origin.lane.profile.tools):
             return origin.lane
         return None
 
     def _similar_lane(self, profile: _AgentProfile, origin: _Predecessor | None) -> _Lane | None:
-        """Find the lane most like this: first with the same tools, then the continued one, then the oldest."""
+        """Find the lane of the same agent: preferably with the same tools, then the continued one, then the oldest."""
         before = origin and origin.lane
         found = [lane for lane in self.lanes if _is_same_agent(lane, profile, continued=lane is before)]
         return min(found, key=lambda lane: (lane.profile.tools != profile.tools, lane is not before), default=None)
@@ -162,7 +165,7 @@ class _LaneTracker:
 
 
 def assign_lanes(exchanges: Sequence[Exchange], hints: Sequence[str] = ()) -> list[LaneExchange]:
-    """Every exchange with its lane; `hints` are names, of routes for example, for agents whose instructions contain them."""
+    """Assign each exchange to a lane; `hints` are names, as of routes, for agents whose instructions contain them."""
     tracker = _LaneTracker()
     assigned = [(exchange, *tracker.assign_lane(exchange)) for exchange in exchanges]
     _name_lanes(tracker.lanes, hints)
@@ -173,7 +176,7 @@ def assign_lanes(exchanges: Sequence[Exchange], hints: Sequence[str] = ()) -> li
 
 
 def group_by_lane(exchanges: Sequence[Exchange], hints: Sequence[str] = ()) -> dict[str, list[Exchange]]:
-    """Group exchanges by their lane, in the order of the lanes' first requests."""
+    """Group exchanges by lane, in the order of the lanes' first requests."""
     found: dict[str, list[Exchange]] = {}
     for placed in assign_lanes(exchanges, hints):
         found.setdefault(placed.lane, []).append(placed.exchange)
@@ -181,7 +184,7 @@ def group_by_lane(exchanges: Sequence[Exchange], hints: Sequence[str] = ()) -> d
 
 
 def without_probes(exchanges: Sequence[Exchange]) -> Sequence[Exchange]:
-    """Drop the exchanges with paths that the API does not have, unless all are such."""
+    """Drop the exchanges with paths that the API does not have, unless there are no others."""
     return [exchange for exchange in exchanges if not is_probe(exchange)] or exchanges
 
 
@@ -215,6 +218,7 @@ def _choose_name(lane: _Lane, hints: Sequence[str]) -> str:
     tool = lane.hand_off_tool
     hand_off_target = next((tool.removeprefix(start) for start in _HAND_OFF_PREFIXES if tool.startswith(start)), "")
     hinted = next((hint for hint in hints if hint.casefold() in lane.instructions.casefold()), "")
+    # An assistant without a name is declared by its id, which is no name for a lane.
     declared = "" if lane.declared_name.startswith("asst_") else lane.declared_name
     return (
         declared
@@ -233,6 +237,7 @@ def _is_same_agent(lane: _Lane, profile: _AgentProfile, *, continued: bool) -> b
         return False
     if known.instructions == profile.instructions:
         return _is_nested(known.tools, profile.tools)
+    # Nearly equal instructions may also belong to a similar agent, so they count only within one conversation.
     return continued and known.tools == profile.tools and is_nearly_equal(known.instructions, profile.instructions)
 
 

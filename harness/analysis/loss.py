@@ -42,9 +42,9 @@ class Lost:
 
 @dataclass(frozen=True, slots=True)
 class Loss:
-    """A kind of loss: the message with `{fact}` fields, fix, examples for and against, check.
+    """A kind of loss: its message with `{fact}` fields, its fix, examples that show it and that do not, and its check.
 
-    A `strict` one may be intended by the client, and is searched for only on demand.
+    A `strict` loss may be intended by the client and is reported only on demand.
     """
 
     id: str
@@ -63,7 +63,7 @@ class Loss:
         return self.doc.splitlines()[0]
 
     def find(self, request: HistoryRequest, history: History) -> Iterator[Lost]:
-        """Find what a request lost of its history."""
+        """Yield each loss of this kind in a request, given the history before it."""
         for facts in self.check(request, history):
             message = self.message.format_map(facts)
             yield Lost(self.id, request.number, facts["at"], message, facts["said"], self.fix)
@@ -74,7 +74,7 @@ LOSSES: Registry[Loss] = Registry("loss")
 
 
 class LossDeclaration(TypedDict, total=False):
-    """Declarations beside the function of a loss: `loses` are conversations that show it, `keeps` some that do not."""
+    """The arguments of `@loss`: `loses` are conversations that show the loss, `keeps` conversations that do not."""
 
     message: Required[str]
     fix: Required[str]
@@ -117,9 +117,9 @@ def _declaration_problem(made: Loss) -> str | None:
 
 
 def losses_of(exchanges: Sequence[Exchange], strict: bool = False, tool_runs: ToolRuns | None = None) -> list[Lost]:
-    """List what the clients of a journal lost, oldest first, each once; with `strict` also what may be intended.
+    """List what the clients in a journal lost, oldest first, each loss once; with `strict` also what may be intended.
 
-    `tool_runs` are the executions of their tools and the turns of their chat UIs, as far as they are recorded.
+    `tool_runs` are the recorded executions of their tools and turns of their chat UIs.
     """
     # A test that answers a path itself is the only one that knows what was said there.
     exchanges = [exchange for exchange in exchanges if not exchange.is_routed]
@@ -139,5 +139,5 @@ def losses_of(exchanges: Sequence[Exchange], strict: bool = False, tool_runs: To
 def losses_in_accepted(
     exchanges: Sequence[Exchange], strict: bool = False, tool_runs: ToolRuns | None = None
 ) -> list[Lost]:
-    """List the losses that fail a test: those of accepted requests; of a refused one the API has informed the client."""
+    """List the losses that fail a test: those in accepted requests, since a refusal has already informed the client."""
     return losses_of([exchange for exchange in exchanges if exchange.status < 400], strict, tool_runs)

@@ -1,4 +1,4 @@
-"""Decides which losses fail a run: by default those that nobody intends, else all or none; ids may be excepted."""
+"""Decides which losses fail a run: by default those that cannot be intended, else all or none; ids may be excepted."""
 
 from __future__ import annotations
 
@@ -12,12 +12,12 @@ from harness.core.exchange import Exchange
 from harness.core.registry import suggest_name
 
 FAIL, ALLOW, STRICT = LOSS_VALUES = ("fail", "allow", "strict")
-"""What losses do: those that can be no intention fail a run, none does, or each does."""
+"""Which losses fail a run: those that cannot be intended, none, or all."""
 
 
 @dataclass(frozen=True, slots=True)
 class LossPolicy:
-    """How losses are judged: `fail`, `allow` or `strict`, and the ids of those that are `allowed`."""
+    """How losses are judged: `fail`, `allow` or `strict`, and the ids of the losses that are `allowed`."""
 
     option: str = FAIL
     allowed: frozenset[str] = frozenset()
@@ -28,15 +28,15 @@ class LossPolicy:
         return self.option != ALLOW
 
     def permits(self, lost: Lost) -> bool:
-        """Return whether a loss is no reason to fail."""
+        """Return whether the run passes in spite of a loss."""
         return not self.is_judged or lost.loss in self.allowed
 
     def find(self, exchanges: Sequence[Exchange]) -> list[Lost]:
-        """Find the losses of a journal that are looked for, permitted ones, too."""
+        """Find the losses in a journal that the policy looks for, including permitted ones."""
         return losses_of(exchanges, self.option == STRICT)
 
     def find_failing(self, exchanges: Sequence[Exchange]) -> list[Lost]:
-        """Find the losses of a journal that fail a run."""
+        """Find the losses in a journal that fail a run."""
         if not self.is_judged:
             return []
         found = losses_in_accepted(exchanges, self.option == STRICT)
@@ -44,7 +44,7 @@ class LossPolicy:
 
 
 def read_loss_policy(text: str) -> LossPolicy:
-    """Read a policy: `fail`, `allow`, `strict`, or the ids of what is allowed, by commas; a ConfigError for others."""
+    """Read a policy: `fail`, `allow`, `strict`, or allowed ids separated by commas. ConfigError for anything else."""
     if text in LOSS_VALUES:
         return LossPolicy(text)
     ids = [id.strip() for id in text.split(",")]

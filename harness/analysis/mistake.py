@@ -1,7 +1,7 @@
-"""A mistake of a client, or of a receiver of webhooks: something that it does wrong, though the API accepts it.
+"""A mistake of a client or of a webhook receiver: something that it does wrong, although the API accepts it.
 
-A mistake is a generator function of what is seen of either, which yields facts; `@mistake` adds the message, the fix, the
-source and examples. The function's name with hyphens is its id.
+A mistake is a generator function of what was observed, which yields facts; `@mistake` adds the message, the fix, the
+source and the examples. The function's name with hyphens is the id of the mistake.
 """
 
 from __future__ import annotations
@@ -16,15 +16,15 @@ from harness.core.registry import Registry
 
 Seen = TypeVar("Seen")
 MistakeFacts = Mapping[str, Any]
-"""`number`: the exchange or the delivery that it is about, from 1 on, and the fields of the message."""
+"""`number`: the exchange or delivery that made the mistake, counted from 1, and the fields of the message."""
 MistakeCheck = Callable[[Seen], Iterator[MistakeFacts]]
 
 
 @dataclass(frozen=True, slots=True)
 class MistakeKind(Generic[Seen]):
-    """A kind of mistake: the message with `{fact}` fields, fix, source, examples with and without the mistake.
+    """A kind of mistake: its message with `{fact}` fields, its fix and source, examples with and without the mistake.
 
-    One that can be `certain` is no intention then; any other is only looked for on demand.
+    A `certain` kind finds mistakes that may be proven unintended; any other kind is looked for only on demand.
     """
 
     id: str
@@ -44,7 +44,7 @@ class MistakeKind(Generic[Seen]):
         return self.doc.splitlines()[0]
 
     def find(self, seen: Seen) -> Iterator[tuple[MistakeFacts, str]]:
-        """Find where it was made: the facts, and the message with them."""
+        """Yield the facts of each such mistake, with the message that states them."""
         return ((facts, self.message.format_map(facts)) for facts in self.check(seen))
 
 
@@ -59,7 +59,7 @@ def mistake(
     certain: bool = False,
     area: str = "",
 ) -> Callable[[MistakeCheck[Seen]], MistakeCheck[Seen]]:
-    """Register a generator that yields the facts of each mistake; `area` is the name of its module by default."""
+    """Register a generator that yields the facts of each mistake; `area` defaults to the name of its module."""
 
     def register(check: MistakeCheck[Seen]) -> MistakeCheck[Seen]:
         id, doc = check.__name__.replace("_", "-"), inspect.getdoc(check) or ""

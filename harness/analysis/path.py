@@ -1,4 +1,4 @@
-"""The path of a journal: agents, calls and texts, in order and in one line."""
+"""The path of a journal: its agents, calls and messages, in order and in one line."""
 
 from __future__ import annotations
 
@@ -17,16 +17,16 @@ from harness.core.loose_json import as_object, as_string
 from harness.core.text.shorten import item_text, quote, shorten
 
 _SILENT_TYPES = frozenset({"reasoning", "mcp_list_tools"})
-"""Items that are no step of a path."""
+"""Items that are not steps of a path."""
 _WIDTH = 40
-"""The most characters of a value, a text or an output."""
+"""The maximum number of characters shown of a value, a message or an output."""
 
 
 @dataclass(frozen=True, slots=True)
 class PathStep:
-    """One step: the number of its exchange, the agent, and the step in words.
+    """One step: the number of its exchange, the agent, and a description.
 
-    `name` is that of a call, else the type of the item; empty for a failure.
+    `name` is the name of the call, else the type of the item; empty for a failure.
     """
 
     exchange: int
@@ -37,7 +37,7 @@ class PathStep:
 
 @dataclass(frozen=True, slots=True)
 class Path:
-    """The steps of a path; `str()` has them in one line, each agent before its first step."""
+    """The steps of a path; `str()` joins them in one line and names the agent wherever it changes."""
 
     steps: tuple[PathStep, ...] = ()
 
@@ -46,17 +46,17 @@ class Path:
 
     @property
     def agents(self) -> list[str]:
-        """The agents in the order in which they took over; `client` asks no model and is left out."""
+        """The agents in the order in which they took over, without `client`, which asks no model."""
         names = [step.agent for step in self.steps if step.agent != CLIENT_LANE]
         return [name for place, name in enumerate(names) if place == 0 or names[place - 1] != name]
 
     def first_of(self, name: str) -> PathStep | None:
-        """Find the first step of that name."""
+        """Find the first step with this name."""
         return next((step for step in self.steps if step.name == name), None)
 
     @property
     def names(self) -> list[str]:
-        """The names of all steps, each once."""
+        """The distinct names of the steps, in order."""
         return list(dict.fromkeys(step.name for step in self.steps if step.name))
 
     def _words(self) -> Iterator[str]:
@@ -78,7 +78,7 @@ def build_path(exchanges: Sequence[Exchange], hints: Sequence[str] = (), approva
 
 
 def show_call(name: str, arguments: Any, result: str = "") -> str:
-    """Show a call in one line: `get_weather(city=Paris) ✓ 18 °C`."""
+    """Render a call in one line: `get_weather(city=Paris) ✓ 18 °C`."""
     if isinstance(arguments, Mapping):
         shown = ", ".join(f"{member}={_show_value(value)}" for member, value in arguments.items())
     else:
@@ -87,7 +87,7 @@ def show_call(name: str, arguments: Any, result: str = "") -> str:
 
 
 def show_outputs(outputs: Sequence[Any]) -> str:
-    """Show what answered a call: the last output, and how many there were if not one."""
+    """Render the outputs of a call: the last one, and how many there were if more than one."""
     if not outputs:
         return "unanswered"
     output = outputs[-1]
@@ -97,7 +97,7 @@ def show_outputs(outputs: Sequence[Any]) -> str:
 
 
 def show_approval(approve: bool | None) -> str:
-    """Show the answer to an approval request."""
+    """Render the answer to an approval request."""
     if approve is None:
         return "unanswered"
     return "approved" if approve else "denied"

@@ -1,6 +1,6 @@
-"""Lists of what happened that a test asserts, and that show the whole path when an assertion fails.
+"""Lists of what happened, for tests to assert on; they show the whole path when an assertion fails.
 
-They are lists: `==`, `in`, indexing and iteration are those of a list.
+They are lists: `==`, `in`, indexing and iteration work as usual.
 """
 
 from __future__ import annotations
@@ -19,27 +19,27 @@ from harness.core.text.raised import NOWHERE, find_calling_place
 from harness.core.text.shorten import pluralize, shorten
 
 SHOWN_PATH = 170
-"""The most characters of a path inside a line: pytest shows no more than 240 of a value."""
+"""The maximum number of characters of a path within a line: pytest shows at most 240 of a value."""
 
 EntryT = TypeVar("EntryT", bound=Call | Approval)
 PathSource = Callable[[], Path]
-"""Builds the path when an assertion fails, and not before."""
+"""Builds the path; called only when an assertion fails."""
 
 
 class OnPath:
-    """Base of values on a path; a failing comparison shows the whole path."""
+    """Part of a path, which a failing comparison shows."""
 
     @property
     def path(self) -> Path:
-        """The whole path, what this is a part of."""
+        """The whole path that this is part of."""
         raise NotImplementedError
 
 
 class PathClaim:
-    """What a test claims of a path: true or false; the text says how it was, and then the path.
+    """A test's claim about a path, usable as a bool; its text states what really happened, then the path.
 
-    `was_read` says whether the test looked at it: one that does not hold and was not read was meant as an assertion.
-    `place` is the line that made one that does not hold.
+    `was_read` records whether the test evaluated the claim: a false claim that was never read was meant as an
+    assertion. `place` is the line of the test that made a false claim.
     """
 
     __slots__ = ("_holds", "place", "text", "was_read")
@@ -62,7 +62,7 @@ class PathClaim:
 
 @dataclass(frozen=True, slots=True)
 class PathOwner:
-    """The journal that entries are of: `build_path` draws its path when an assertion fails, `note` keeps false claims."""
+    """The journal behind a list: `build_path` draws its path when an assertion fails, `note` collects false claims."""
 
     build_path: PathSource = Path
     note: Callable[[PathClaim], None] = lambda claim: None
@@ -90,27 +90,27 @@ class _Entries(list[EntryT], OnPath, Generic[EntryT]):
 
     @property
     def path(self) -> Path:
-        """The whole path, what these are a part of."""
+        """The whole path that these are part of."""
         return self._owner.build_path()
 
     def named(self, name: str) -> Self:
-        """Keep those of this name."""
+        """Keep those with this name."""
         return self._keep((entry for entry in self if entry.name == name), name)
 
     @property
     def arguments(self) -> list[Any]:
-        """The arguments of each as the tool gets them, say `[{"city": "Paris"}]`; a text that is no JSON as it is."""
+        """The arguments of each as its tool receives them, `[{"city": "Paris"}]`; a string if they are not JSON."""
         return [parse_arguments(entry.arguments) for entry in self]
 
     @property
     def unanswered(self) -> Self:
-        """Keep those that the client has not answered."""
+        """Those that the client has not answered."""
         return self._keep((entry for entry in self if not self._answers(entry)), self._name)
 
     def times(self, number: int) -> PathClaim:
-        """Claim that there are so many of them: `assert mock.calls.named("get_weather").times(2)`.
+        """Claim that there are exactly `number` of them: `assert mock.calls.named("get_weather").times(2)`.
 
-        A test whose claim does not hold fails without the `assert`, too.
+        A false claim fails the test even without the `assert`.
         """
         if not isinstance(number, int) or number < 0:
             raise ConfigError(f"times({number!r}): give a number from 0 on.")
@@ -118,9 +118,9 @@ class _Entries(list[EntryT], OnPath, Generic[EntryT]):
         return self._claim(len(self) == number, f"{pluralize(len(self), self._title, self._plural)}{wanted}")
 
     def before(self, other: str | Sequence[Any]) -> PathClaim:
-        """Claim that the first of these was made before the first call of that name, or the first of other calls.
+        """Claim that the first of these was made before the first call named `other`, or the first of other calls.
 
-        It does not hold if one of both was never made, or if the model made both in one answer, which is at once.
+        The claim is false if either was never made, or if the model made both in one answer, that is at once.
         """
         mine, (name, its) = self._first(), self._first_of(other)
         if mine is None or its is None:
@@ -146,7 +146,7 @@ class _Entries(list[EntryT], OnPath, Generic[EntryT]):
         return min(map(self._number, self), default=None)
 
     def _first_of(self, other: str | Sequence[Any]) -> tuple[str, int | None]:
-        """Find what to call the others, and the number of the exchange that has the first of them."""
+        """Return how to name the others, and the number of the exchange with the first of them."""
         if isinstance(other, _Entries):
             return other._title, other._first()
         if not isinstance(other, str):
@@ -180,10 +180,10 @@ class _Entries(list[EntryT], OnPath, Generic[EntryT]):
 
 
 class Calls(_Entries[Call]):
-    """The calls that a client has to make, in the order in which the model made them."""
+    """The calls that a client must execute, in the order in which the model made them."""
 
     def by(self, agent: str) -> Calls:
-        """Keep those of an agent, by its name as in `mock.agents`."""
+        """Keep those of one agent, named as in `mock.agents`."""
         return self._keep((call for call in self if call.agent == agent), self._name)
 
     @staticmethod
@@ -200,7 +200,7 @@ class Calls(_Entries[Call]):
 
 
 class Approvals(_Entries[Approval]):
-    """The calls of MCP servers that needed an approval, in the order in which it was asked for."""
+    """The MCP calls that needed an approval, in the order in which it was requested."""
 
     noun = "approval"
 
@@ -218,7 +218,7 @@ class Approvals(_Entries[Approval]):
 
 
 class Agents(list[str], OnPath):
-    """The names of the agents in the order in which they took over, again for an agent that acts again later.
+    """The names of the agents in the order in which they took over; an agent that acts again is listed again.
 
     `hand_offs` are the call outputs that handed over from one agent to another.
     """

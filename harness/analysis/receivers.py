@@ -1,4 +1,4 @@
-"""Mistakes of a webhook receiver, found in its deliveries and in its requests meanwhile."""
+"""Mistakes of webhook receivers, found in the deliveries and in the requests that were sent meanwhile."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ class SeenReceiver(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class FoundMistake:
-    """A mistake that was found: the id of the `mistake`, the number of the `delivery`, what is wrong, and how to fix it."""
+    """A mistake that was found: the id of the `mistake`, the number of the `delivery`, what is wrong, how to fix it."""
 
     mistake: str
     delivery: int
@@ -38,7 +38,7 @@ RECEIVER_MISTAKES: Registry[MistakeKind[SeenReceiver]] = Registry("mistake of a 
 
 
 def mistakes_of(deliveries: Sequence[WebhookDelivery], exchanges: Sequence[Exchange] = ()) -> list[FoundMistake]:
-    """List what receivers did wrong, in the order of the deliveries."""
+    """List the mistakes of receivers, in the order of the deliveries."""
     seen = SeenReceiver(deliveries, exchanges)
     found = [
         FoundMistake(kind.id, facts["number"], message, kind.fix, kind.source)
@@ -76,7 +76,7 @@ _FORGERIES = {"wrong": "it was signed with another secret", "missing": "it was n
     lacks=[_seen(_made(400, "wrong"), _made(401, "missing"), _made()), _seen(_made(500, "wrong"))],
 )
 def webhook_unverified(seen: SeenReceiver) -> Iterator[MistakeFacts]:
-    """A receiver accepts what anybody may have sent: a delivery with a wrong signature, or with none."""
+    """A receiver accepts a delivery that anyone may have sent: its signature is wrong or missing."""
     for number, delivery in enumerate(seen.deliveries, 1):
         if delivery.is_accepted and delivery.signature in _FORGERIES:
             yield _facts(number, delivery, why=_FORGERIES[delivery.signature])
@@ -92,7 +92,7 @@ def webhook_unverified(seen: SeenReceiver) -> Iterator[MistakeFacts]:
     lacks=[_seen(_made(400, "stale")), _seen(_made())],
 )
 def webhook_replayed(seen: SeenReceiver) -> Iterator[MistakeFacts]:
-    """A receiver accepts a delivery with an old timestamp, so that whoever has seen one can send it again."""
+    """A receiver accepts a delivery with an old timestamp, so that anyone who has seen it can replay it."""
     for number, delivery in enumerate(seen.deliveries, 1):
         if delivery.is_accepted and delivery.signature == "stale":
             yield _facts(number, delivery)
@@ -108,7 +108,7 @@ def webhook_replayed(seen: SeenReceiver) -> Iterator[MistakeFacts]:
     lacks=[_seen(_made(seconds=14.9)), _seen(_made(None, error="connection refused", seconds=0.1))],
 )
 def webhook_late(seen: SeenReceiver) -> Iterator[MistakeFacts]:
-    """A receiver answers so late that the sender has given up, and sends the event again."""
+    """A receiver answers after the sender has given up, so that the event is sent again."""
     for number, delivery in enumerate(seen.deliveries, 1):
         if delivery.seconds >= delivery.limit:
             yield _facts(number, delivery, seconds=delivery.seconds, limit=delivery.limit)
@@ -151,9 +151,9 @@ def webhook_late(seen: SeenReceiver) -> Iterator[MistakeFacts]:
     ],
 )
 def webhook_not_idempotent(seen: SeenReceiver) -> Iterator[MistakeFacts]:
-    """An event that was taken before has a second effect: the test's `effects` change, or the same is asked again.
+    """An event that was accepted before has a second effect: the test's `effects` change, or a request is sent again.
 
-    Of the work itself only these two are seen. A retrieve is no effect, and an attempt that failed may be made up for.
+    No other effects are visible. A retrieve has none, and work may be done again after an attempt that failed.
     """
     taken: dict[str, list[WebhookDelivery]] = {}
     for number, delivery in enumerate(seen.deliveries, 1):
@@ -180,11 +180,11 @@ def webhook_not_idempotent(seen: SeenReceiver) -> Iterator[MistakeFacts]:
     ],
 )
 def webhook_never_taken(seen: SeenReceiver) -> Iterator[MistakeFacts]:
-    """A receiver has refused each attempt to deliver an event, so that it never hears of it."""
+    """A receiver refuses every attempt to deliver an event, and so never learns of it."""
     last = {delivery.id: (number, delivery) for number, delivery in enumerate(seen.deliveries, 1)}
     taken = {delivery.id for delivery in seen.deliveries if delivery.is_accepted}
     for number, delivery in last.values():
-        # A wrong signature is refused rightly, and a timeout is a mistake of its own.
+        # A forged delivery should be refused, a timeout is `webhook-late`, and an ended loop is the test's doing.
         own = delivery.signature == "valid" and delivery.error != LOOP_ENDED and delivery.seconds < delivery.limit
         if own and delivery.id not in taken:
             answer = "; ".join(filter(None, [str(delivery.status or ""), delivery.error.partition("\n")[0]]))
@@ -196,7 +196,7 @@ def _facts(number: int, delivery: WebhookDelivery, **facts: Any) -> MistakeFacts
 
 
 def _second_effect(earlier: Sequence[WebhookDelivery], delivery: WebhookDelivery, exchanges: Sequence[Exchange]) -> str:
-    """Describe the effect of a delivery that was taken before; empty when none is seen."""
+    """Describe the second effect of an event that was accepted before; empty if none is visible."""
     if delivery.effect and delivery.effect[0] != delivery.effect[1]:
         before, after = (shorten_repr(value, 60) for value in delivery.effect)
         return f"`effects` went from {before} to {after}"
@@ -209,7 +209,7 @@ def _second_effect(earlier: Sequence[WebhookDelivery], delivery: WebhookDelivery
 
 
 def _writes(delivery: WebhookDelivery, exchanges: Sequence[Exchange]) -> list[tuple[str, str, bytes]]:
-    """List what changed something while a delivery was answered, by method, path and body."""
+    """List the requests other than GET that were sent while a delivery was being handled: method, path and body."""
     first, last = delivery.exchanges
     return [
         (request.method, request.path, orjson.dumps(request.body, default=str))

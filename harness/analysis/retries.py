@@ -1,4 +1,4 @@
-"""Which requests of a journal were sent again because the answer to the first was a failure, and how long after that."""
+"""Finds the requests in a journal that were sent again after a failure, and how long after it."""
 
 from __future__ import annotations
 
@@ -13,11 +13,11 @@ from harness.core.exchange import Exchange, Json, Request
 from harness.core.loose_json import as_object
 
 MOST_LATE = 0.02
-"""Seconds by which a request may have left its client before the answer to the one before was noted as out."""
+"""Tolerance in seconds: a retry may arrive before the end of the failed answer has been recorded."""
 ERROR_EVENT = "error"
 """The event that ends a stream because something went wrong."""
 _COUNT_HEADER = "x-stainless-retry-count"
-"""In which OpenAI's SDKs say how often they have sent a request before."""
+"""The header in which OpenAI's SDKs count the retries of a request."""
 VOLATILE_HEADERS = frozenset(
     {
         _COUNT_HEADER,
@@ -36,10 +36,11 @@ RequestKey = tuple[str, str, bytes, frozenset[tuple[str, str]]]
 
 @dataclass(frozen=True, slots=True)
 class Retry:
-    """A request that was sent again: `exchange` repeats `of`, `after` so many seconds, for a `reason`.
+    """A request that was sent again: `exchange` repeats `of`, `after` seconds later, for a `reason`.
 
-    The reason is the status of the answer (`429`), or `no answer`, `cut off`, `failed` (the response, or its stream with an
-    `error`), `timeout` (the client left before the end). `retry_after` are the seconds that the answer asked it to wait.
+    The reason is the status of the answer (`429`), or `no answer`, `cut off`, `failed` (the response failed, or its
+    stream has an `error`), `timeout` (the client disconnected first). `retry_after` is the delay in seconds that the
+    answer asked for.
     """
 
     exchange: int
@@ -50,7 +51,7 @@ class Retry:
 
 
 def find_retries(exchanges: Sequence[Exchange], edge: Mapping[int, EdgeTimes]) -> list[Retry]:
-    """List the retries of a journal, oldest first: the same request again, once the one before had failed."""
+    """List the retries in a journal, oldest first: a request that equals an earlier, failed one."""
     failed: dict[RequestKey, list[Exchange]] = {}
     retries = []
     for exchange in exchanges:
@@ -60,7 +61,7 @@ def find_retries(exchanges: Sequence[Exchange], edge: Mapping[int, EdgeTimes]) -
         if not (failed or has_failed):
             continue
         waiting, arrived = failed.setdefault(request_key(exchange.request), []), edge[exchange.number].arrived
-        # A failure that is still on its way is no reason to ask again.
+        # A failure that has not reached the client yet cannot be the reason for a retry.
         ended = [before for before in waiting if end_of(edge[before.number]) <= arrived + MOST_LATE]
         if ended:
             waiting.remove(of := ended[-1])
@@ -72,21 +73,21 @@ def find_retries(exchanges: Sequence[Exchange], edge: Mapping[int, EdgeTimes]) -
 
 
 def request_key(request: Request) -> RequestKey:
-    """Make what is the same of a request and its retry: all but headers that count, trace or name attempts."""
+    """Return what a request and its retry have in common: all but the headers that count, trace or name attempts."""
     query = "&".join(f"{name}={value}" for name, value in sorted(request.query.items()))
     headers = frozenset(item for item in request.headers.items() if item[0] not in VOLATILE_HEADERS)
     return request.method, f"{request.root}{request.path}?{query}", request.raw, headers
 
 
 def end_of(times: EdgeTimes) -> float:
-    """Return when an exchange was over for its client, as far as the edge knows."""
+    """Return the time at which an exchange ended for its client, as far as the edge knows."""
     if times.left is not None:
         return times.arrived + times.left
     return times.arrived if times.last_byte is None else times.last_byte
 
 
 def failure_of(exchange: Exchange, times: EdgeTimes) -> str:
-    """Name why a client may ask again, as `Retry.reason` does; empty if the answer is whole and no error."""
+    """Return the `Retry.reason` for which a client may retry; empty if the answer is complete and not an error."""
     if times.left is not None:
         return "timeout"
     if exchange.status == 0:
@@ -96,13 +97,13 @@ def failure_of(exchange: Exchange, times: EdgeTimes) -> str:
     if exchange.answer.disconnection:
         return "cut off"
     events = exchange.answer.events
-    if events and not isinstance(events, ResponseEvents):  # those are whole, and made only when somebody reads them
+    if events and not isinstance(events, ResponseEvents):  # those are complete, and reading would render them
         return _failure_of_stream(exchange, events)
     return "failed" if as_object(exchange.answer.body).get("status") == "failed" else ""
 
 
 def _failure_of_stream(exchange: Exchange, events: Sequence[Json]) -> str:
-    """Name how a stream ends that was altered; over a WebSocket a response may stay open."""
+    """Return how an altered stream failed; empty over a WebSocket, where a response may stay open."""
     if exchange.request.method == "WS" or not str(events[0].get("type")).startswith("response."):
         return ""
     ending = events[-1].get("type")
@@ -112,7 +113,7 @@ def _failure_of_stream(exchange: Exchange, events: Sequence[Json]) -> str:
 
 
 def asked_delay(headers: Mapping[str, str]) -> float | None:
-    """Read how many seconds an answer asks a client to wait; None if it asks for nothing, or for a date."""
+    """Return how many seconds an answer asks the client to wait; None if it does not ask, or names a date."""
     for name, unit in (("retry-after-ms", 0.001), ("retry-after", 1.0)):
         try:
             seconds = float(headers[name]) * unit
@@ -124,13 +125,13 @@ def asked_delay(headers: Mapping[str, str]) -> float | None:
 
 
 def counted_retries(request: Request) -> int:
-    """Return how often the client says to have sent a request before; 0 if it says nothing."""
+    """Return how many retries the client itself counts in a header; 0 without the header."""
     text = request.headers.get(_COUNT_HEADER, "")
     return int(text) if text.isascii() and text.isdigit() and len(text) < 4 else 0
 
 
 def chains_of(retries: Iterable[Retry]) -> list[list[Retry]]:
-    """Group retries into chains, each of which repeats one request again and again."""
+    """Group retries into chains; each chain holds the successive retries of one request."""
     by_last: dict[int, list[Retry]] = {}
     for retry in retries:
         by_last[retry.exchange] = [*by_last.pop(retry.of, []), retry]

@@ -16,7 +16,7 @@ from harness.core.text.shorten import item_text, shorten, summarize_item
 
 USER_NAME, API_NAME, TOOLS_NAME = "user", "API", "tools"
 _MERMAID_SPECIAL = re.compile(r"[#;%<>&$\\\ud800-\udfff\x00-\x1f]")
-"""Characters that would end, hide or change a text of a diagram; they are written as character numbers."""
+"""Characters that would end, hide or change a label of a diagram; they are written as character codes."""
 
 MessageKind = Literal["request", "answer", "failure"]
 _MERMAID_ARROWS: dict[MessageKind, str] = {"request": "->>", "answer": "-->>", "failure": "--x"}
@@ -24,9 +24,9 @@ _MERMAID_ARROWS: dict[MessageKind, str] = {"request": "->>", "answer": "-->>", "
 
 @dataclass(frozen=True, slots=True)
 class SequenceMessage:
-    """A message from participant `source` to participant `target`, by their places.
+    """A message between two participants, `source` and `target`, given by index.
 
-    `exchange` is the number of the exchange whose request it is, 0 of every other message.
+    `exchange` is the number of the exchange if the message is its request, else 0.
     """
 
     source: int
@@ -38,14 +38,14 @@ class SequenceMessage:
 
 @dataclass(frozen=True, slots=True)
 class SequenceDiagram:
-    """Who sent what to whom, in order; the `participants` are names."""
+    """The messages in order, and the names of the `participants`."""
 
     participants: Sequence[str] = ()
     messages: Sequence[SequenceMessage] = ()
 
     @classmethod
     def from_json(cls, members: Json) -> SequenceDiagram:
-        """Read the JSON of a diagram."""
+        """Read a diagram from its JSON."""
         messages = tuple(SequenceMessage(**message) for message in objects_in(list(members["messages"])))
         return cls(tuple(members["participants"]), messages)
 
@@ -65,7 +65,7 @@ NO_MESSAGES = SequenceDiagram()
 
 
 def draw_sequence(steps: Sequence[FlowStep]) -> SequenceDiagram:
-    """Draw the messages of these steps."""
+    """Draw the messages of these steps; participants appear in the order of their first message."""
     places: dict[str, int] = defaultdict(count().__next__)
     messages = tuple(
         SequenceMessage(places[source], places[target], kind, _shorten_line(text), number)
@@ -129,5 +129,5 @@ def _shorten_line(text: str) -> str:
 
 
 def _escape_mermaid(line: str) -> str:
-    """Replace the special characters of Mermaid by their numbers."""
+    """Replace Mermaid's special characters with their character codes."""
     return _MERMAID_SPECIAL.sub(lambda match: f"#{ord(match[0])};", line)

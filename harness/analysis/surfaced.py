@@ -2,8 +2,9 @@
 
 A result is a final answer. Its text must consist of complete messages, among them the last message of a response whose
 calls the client did not answer (or of the response that the result names). Its annotations must be those of these
-messages; its calls and reasoning those of that response, and of all since the first that it shows any of; its usage that
-of the response or the sum of several. White space between messages is ignored.
+messages, its calls and reasoning those of that response; if it also shows calls of earlier responses, it must show all
+since the earliest of these. Its usage must be that of the response or a sum over several. White space between messages
+is ignored.
 """
 
 from __future__ import annotations
@@ -32,16 +33,16 @@ from harness.core.text.shorten import quote, shorten
 
 POSITIONS = ("start_index", "end_index")
 QUOTING_TYPES = ("file_citation",)
-"""The types of annotation that have a quote in the API's form: that of a message of a thread."""
+"""The annotation types that have a quote in the API's own form, that of a thread message."""
 
 
 def surfaced(result: Any, said: Any, *, only: Iterable[str] = ()) -> None:
-    """AssertionError when a client lost, doubled, cut or changed what the mock said: `surfaced(result, mock.said)`.
+    """AssertionError if a client lost, duplicated, cut or changed what the mock said: `surfaced(result, mock.said)`.
 
-    `result` is a text, a result of a framework, the API's own JSON, a list of the pieces of a stream, a mapping
-    `{"text": …, "annotations": …, "calls": …, "reasoning": …, "usage": …}` or an object with a `__surfaced__()` that
-    returns one; parts that it cannot express are not compared. `said` is `mock.said` or some of its replies. `only` names
-    the parts to compare, which the result must then be able to express.
+    `result` is a string, a result of a framework, the API's own JSON, a list of the pieces of a stream, a mapping
+    `{"text": …, "annotations": …, "calls": …, "reasoning": …, "usage": …}` or an object whose `__surfaced__()` returns
+    such a mapping; parts that it cannot express are not compared. `said` is `mock.said` or some of its replies. `only`
+    names the parts to compare, which the result must then be able to express.
     """
     __tracebackhide__ = True
     if problem := describe_difference(result, said, only):
@@ -49,7 +50,7 @@ def surfaced(result: Any, said: Any, *, only: Iterable[str] = ()) -> None:
 
 
 def describe_difference(result: Any, said: Any, only: Iterable[str] = ()) -> str | None:
-    """Describe how the result differs, a line for each difference; None when nothing differs."""
+    """Describe how the result differs from what was said, one line per difference; None if it does not."""
     parts = _parts_to_compare(only)
     replies = ModelReplies([said] if isinstance(said, ModelReply) else said)
     if not replies or not all(isinstance(reply, ModelReply) for reply in replies):
@@ -70,7 +71,7 @@ def _parts_to_compare(only: Iterable[str]) -> list[str]:
 
 
 class _SurfaceComparison:
-    """A result beside the replies; the method named after a part returns the differences in it, a line each."""
+    """Compares a result with the replies; the method named after a part returns its differences, one line each."""
 
     def __init__(self, shown: Surface, replies: ModelReplies) -> None:
         self._shown = shown
@@ -89,19 +90,20 @@ class _SurfaceComparison:
         self._used_messages = self._find_used_messages()
 
     def _find_last_reply(self) -> ModelReply:
-        """Find the response that a result shows, unless its text belongs to another."""
+        """Find the response that a result shows, unless its text turns out to belong to another."""
         named = [reply for reply in self._replies if reply.id in self._shown.ids] or [
             message.reply for message in self._named_messages
         ]
         return (named or self._final_replies)[-1]
 
     def _find_used_messages(self) -> list[ReplyMessage] | None:
-        """Find the messages that the text consists of; None when no message fits."""
+        """Find the messages that the text consists of; None if no combination fits."""
         if self._shown.text is None:
             return self._messages_of_last_reply
         others = [message for message in self._messages if message not in self._named_messages]
         newest = [*reversed(self._named_messages), *reversed(others)]
         used = find_messages_in(self._shown.text, newest, self._is_complete)
+        # The text shows which response the result belongs to, unless it names one.
         if used and not self._named_messages:
             self._last_reply = max((message.reply for message in used), key=self._replies.index)
         return used
@@ -111,7 +113,7 @@ class _SurfaceComparison:
         return [message for message in self._messages if message.reply is self._last_reply]
 
     def _is_complete(self, used: Sequence[ReplyMessage]) -> bool:
-        """Return whether these messages include all that a result has to show."""
+        """Return whether these messages include all that the result must show."""
         if self._named_messages:
             return all(message in used for message in self._named_messages)
         if not self._last_reply.messages or self._last_reply.id in self._shown.ids:
@@ -127,7 +129,7 @@ class _SurfaceComparison:
         return [describe_text_change("text", self._shown.text, said)]
 
     def _nearest_message(self) -> ReplyMessage:
-        """Find the message that a text probably shows: a final one that begins or ends alike, else the last."""
+        """Find the message that the text was probably meant to show: a similar final message, else the last one."""
         shown = (self._shown.text or "").strip()
         newest = reversed(self._messages)
         finals = [message for message in newest if message.is_last and message.reply in self._final_replies]
@@ -148,7 +150,9 @@ class _SurfaceComparison:
             altered += lost
         # A framework may keep the annotations of earlier answers: neither lost nor doubled.
         others = [note for message in self._messages if message not in used for note in annotations_of(message.message)]
+        # Annotations of other messages are no part of this text, so they count as neither lost nor doubled.
         _remove_matching(others, left, None, "")
+        # The new form of an annotation that was reported as lost must not be reported as doubled, too.
         for note in altered:
             # An altered annotation was reported as such, and is not reported as doubled again.
             if near := next((shown for shown in left if _has_same_source(shown, note)), None):
@@ -181,7 +185,7 @@ class _SurfaceComparison:
         return lines + [f"call {_describe_call(call)} doubled: in the result {shown[call]} times" for call in doubled]
 
     def _replies_to_show(self, shown: Mapping[Any, int]) -> list[ModelReply]:
-        """List the responses whose calls a result has to show: the last, and all since the first of which it shows any."""
+        """List the responses whose calls the result must show: the last, and all since the first whose calls it has."""
         run = list(self._reply_chain(self._last_reply))
         carried = [place for place, reply in enumerate(run) if any(_call_key(call) in shown for call in reply.calls)]
         return run[: max(carried, default=0) + 1]
@@ -216,7 +220,7 @@ class _SurfaceComparison:
         return [f"usage {what}: the result has {shown or 'none'}, the response {own}"]
 
     def _possible_usages(self) -> Iterator[dict[str, int]]:
-        """Yield the usages that a result may show: of its last response, some before too, the named responses, all."""
+        """Yield the usages that a result may show: of the last response, plus some earlier ones; of named ones; of all."""
         newest = self._replies[self._replies.index(self._last_reply) :: -1]
         for some in (list(self._reply_chain(self._last_reply)), newest):
             yield from (sum_token_counts(newer.usage for newer in some[:number]) for number in range(1, len(some) + 1))
@@ -228,7 +232,7 @@ class _SurfaceComparison:
 def _remove_matching(
     expected: Sequence[Json], unmatched: list[Json], text: str | None, original_text: str
 ) -> list[Json]:
-    """Remove the expected annotations that match an `unmatched` one, which is removed too, and return the rest."""
+    """Match the expected annotations with `unmatched`, remove the matches from it, and return the rest."""
     lost = []
     for note in expected:
         for candidate in unmatched:
@@ -244,7 +248,7 @@ def _remove_matching(
 
 
 def _has_same_source(shown: Json, original: Json) -> bool:
-    """Return whether an annotation of a result cites the same source as an original, whatever its members are called."""
+    """Return whether an annotation of a result cites the original's source, whatever its members are called."""
     members, own = list(_leaf_members(shown)), dict(_leaf_members(original))
     strings = {value for _, value in members if isinstance(value, str)}
     if "url" in own:
@@ -263,7 +267,7 @@ def _has_same_position(shown: Json, note: Json, text: str | None, original_text:
 
 
 def _has_same_quote(shown: Json, note: Json) -> bool:
-    """Return whether an annotation has the quote that was said; in a form that is not the API's it may be left out."""
+    """Return whether an annotation has the original's quote; a form other than the API's may leave it out."""
     said, own = _quote_of(note), _quote_of(shown)
     return own == said or not said or (not own and shown.get("type") not in QUOTING_TYPES)
 
@@ -313,7 +317,7 @@ def _source_name(note: Json) -> str:
 
 
 def _call_key(call: Mapping[str, Any]) -> tuple[str, bytes | str]:
-    """Make a key of a call without its id: name and arguments, as canonical JSON where they are JSON."""
+    """Return a key for a call that ignores its id: name and arguments, as canonical JSON if they are JSON."""
     arguments = call_arguments(call)
     try:
         canonical: bytes | str = orjson.dumps(orjson.loads(arguments), option=orjson.OPT_SORT_KEYS)

@@ -1,4 +1,4 @@
-"""Matches a text with the messages of replies: finds the messages in it, or how it differs from one."""
+"""Matches a string against the messages of replies: finds the messages in it, or how it differs from one."""
 
 from __future__ import annotations
 
@@ -10,11 +10,11 @@ from harness.core.replies import ModelReply, text_parts
 from harness.core.text.shorten import quote
 
 MAX_STEPS = 10_000
-"""How many ways to begin a text with messages are tried."""
+"""The maximum number of partial combinations of messages that are tried for one text."""
 
 
 class ReplyMessage(NamedTuple):
-    """A message with its reply, and whether it is the last there."""
+    """A message with its reply, and whether it is the last message of that reply."""
 
     reply: ModelReply
     message: Json
@@ -29,7 +29,7 @@ def reply_message_text(message: ReplyMessage) -> str:
 def find_messages_in(
     text: str, messages: Sequence[ReplyMessage], is_complete: Callable[[Sequence[ReplyMessage]], bool]
 ) -> list[ReplyMessage] | None:
-    """Find the messages, each at most once, that a text consists of; None unless `is_complete` accepts some.
+    """Find the messages, each used at most once, that a text consists of; None if `is_complete` accepts no combination.
 
     Of several solutions the one with the earliest messages is returned.
     """
@@ -46,12 +46,13 @@ def find_messages_in(
             for place, message in enumerate(messages)
             if place not in excluded
         ]
+        # A stack: in reversed order, so that the earliest message is tried first.
         waiting += [(left, (*used, place)) for place, left in reversed(after) if left is not None]
     return None
 
 
 def _strip_message(text: str, parts: Sequence[tuple[str, bool]]) -> str | None:
-    """Strip the message from the beginning of a text; None when the text does not begin with it."""
+    """Strip the parts of a message from the beginning of a text; None if the text does not begin with them."""
     rest = text
     for part, optional in parts:
         if rest.startswith(part.strip()):
@@ -72,7 +73,7 @@ def _remove_spaces(text: str) -> str:
 
 
 def describe_text_change(what: str, shown: str, original: str) -> str:
-    """How the text `shown` differs from the original; `what` names the part of the result."""
+    """Describe how the text `shown` differs from the original; `what` names the part of the result."""
     dense, wanted = _remove_spaces(shown), _remove_spaces(original)
     if not dense:
         return f"{what} lost: {quote(original)} is not in the result"

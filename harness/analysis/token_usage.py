@@ -1,4 +1,4 @@
-"""The tokens that the answers in a journal have cost, in all and by agent."""
+"""The tokens that the answers in a journal used, in total and by agent."""
 
 from __future__ import annotations
 
@@ -13,14 +13,14 @@ _DETAILS = {
     "cached_tokens": ("input_tokens_details", "prompt_token_details", "prompt_tokens_details"),
     "reasoning_tokens": ("output_tokens_details", "completion_tokens_details"),
 }
-"""The counts that a usage object has in a member, and the names of that member."""
+"""The counts that are nested in a usage object, with the possible names of the member that holds them."""
 
 
 @dataclass(frozen=True, slots=True)
 class Usage:
-    """Tokens by the names of the wire: `cached_tokens` are among the input, `reasoning_tokens` among the output.
+    """Token counts, named as on the wire: `input_tokens` include `cached_tokens`, `output_tokens` `reasoning_tokens`.
 
-    `by_agent` has the share of each agent by its name; it does not count when usages are compared.
+    `by_agent` holds the share of each agent by name; comparisons ignore it.
     """
 
     input_tokens: int = 0
@@ -43,7 +43,7 @@ COUNT_NAMES = tuple(member.name for member in fields(Usage) if member.name != "b
 
 
 def sum_usage(replies: Iterable[ModelReply], agents: Mapping[int, str]) -> Usage:
-    """Sum the usage of replies; `agents` are the names by the numbers of the exchanges."""
+    """Sum the usage of replies; `agents` maps the number of an exchange to the name of its agent."""
     total, shares = Usage(), dict[str, Usage]()
     for reply in replies:
         counted = as_object(reply.usage)

@@ -147,7 +147,7 @@ def is_about_model(violation: Violation) -> bool:
 
 
 def _is_about_items(at: str, value: Any) -> bool:
-    """Return whether a violation concerns items somewhere in the request, or the whole request, rather than one member."""
+    """Return whether a violation is about items anywhere in the request or about all of it, and not about a member."""
     return at in WHOLE_PLACES and not (at and kind_of(value) in ("absent", "null", "text"))
 
 

@@ -1,4 +1,4 @@
-"""Every mistake of a client, a module an area; importing the package registers them."""
+"""All mistakes of clients, one module per area; importing the package registers them."""
 
 from harness.core.registry import import_modules
 

@@ -1,4 +1,4 @@
-"""Building blocks of the examples: what a client sent, what it got, and when; the first request arrives at 100 s."""
+"""Building blocks of the examples: what a client sent and received, and when; times count from 100 s."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ _RESPONSE = {"id": "resp_1", "object": "response", "status": "in_progress"}
 
 
 class Sending(NamedTuple):
-    """A request that arrived `at` so many seconds, the answer, and how much of it went out."""
+    """A request that arrived `at` seconds after `BEGIN`, its answer, and how much of the answer was sent."""
 
     at: float
     answer: Answer
@@ -35,13 +35,13 @@ OK = Answer(200, {"id": "resp_1", "object": "response", "status": "completed"})
 
 
 def refused(status: int, code: str | None = None, **headers: str) -> Answer:
-    """Make an answer that refuses; `retry_after="2"` is the header `retry-after`."""
+    """Build a refusal; `retry_after="2"` sets the header `retry-after`."""
     named = {name.replace("_", "-"): value for name, value in headers.items()}
     return Answer(status, {"error": {"message": "No.", "code": code}}, named)
 
 
 def streamed(count: int = 5, *, cut: bool = False, ended: bool = True, first: int = 0) -> Answer:
-    """Make a stream of so many events, from number `first` on; `cut` by the server, or without the event that ends it."""
+    """Build a stream of `count` events, sent from number `first` on; `cut` by the server, or not `ended` properly."""
     kinds = ["response.created"] + ["response.output_text.delta"] * (count - 2) + ["response.completed"]
     events: list[Json] = [
         {"type": kind, "sequence_number": number, "response": _RESPONSE} for number, kind in enumerate(kinds)
@@ -51,12 +51,12 @@ def streamed(count: int = 5, *, cut: bool = False, ended: bool = True, first: in
 
 
 def stalled(seconds: float, answer: Answer = OK) -> Answer:
-    """Make an answer that waits so many seconds before it begins."""
+    """Build an answer that begins after a delay of `seconds`."""
     return answer._replace(delivery=Delivery([Pause(seconds, after=0)]))
 
 
 def seen(*rows: Sending, patience: float = 60.0) -> SeenClient:
-    """Make what is seen of a client."""
+    """Build the evidence of a client that sent these requests."""
     exchanges = [_exchange(number, row) for number, row in enumerate(rows, 1)]
     edge = {number: _times(row) for number, row in enumerate(rows, 1)}
     turns = frozenset(number for number, row in enumerate(rows, 1) if row.turn and row.path == "/responses")

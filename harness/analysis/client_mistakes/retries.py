@@ -1,4 +1,4 @@
-"""Requests that were sent again in vain, too soon or too often, and requests that should have been."""
+"""Retries that were pointless, too early or too frequent, and retries that are missing."""
 
 from __future__ import annotations
 
@@ -20,21 +20,21 @@ from harness.core.loose_json import as_object
 from harness.core.text.shorten import answer_error
 
 RETRYABLE = (408, 409, 425, 429)
-"""The refusals after which OpenAI's SDKs ask again, or HTTP says to; all others are of the request itself."""
+"""The 4xx statuses that OpenAI's SDKs retry, or that HTTP says to retry; all others blame the request itself."""
 CONFLICT = 409
-"""The refusal after which to ask again helps only sometimes."""
+"""The status after which a retry helps only sometimes."""
 UNANSWERED = 418
-"""The status with which the harness says that it has no answer."""
+"""The status with which the harness reports that it has no answer."""
 FINAL_CODES = ("insufficient_quota", "billing_hard_limit_reached")
-"""Codes of a 429 that no waiting changes."""
+"""The codes of a 429 that waiting does not cure."""
 TOLERANCE = 0.05
-"""Seconds by which a client may come too early: clocks and timers are no better."""
+"""Seconds by which a client may retry too early, because clocks and timers are no more precise."""
 MOST_RETRIES = 5
-"""How often a request may be sent again."""
+"""The maximum number of retries of one request."""
 IMMEDIATE = 0.05
-"""Seconds below which a client has not waited."""
+"""Pauses shorter than this, in seconds, count as no pause."""
 LEAST_GROWTH = 1.25
-"""By which factor a longer pause is longer than the shortest, whatever their jitter."""
+"""The factor by which a pause must exceed the first one to count as longer; less may be jitter."""
 
 _SDK = "OpenAI's SDKs retry 408, 409, 429, 5xx and lost connections, twice, after 0.5 s and more (`max_retries`)"
 _COUNTED = {"x-stainless-retry-count": "1"}
@@ -42,7 +42,7 @@ _AGAIN = Sending(1, OK)
 
 
 def _is_final(exchange: Exchange) -> bool:
-    """Return whether the same request gets the same refusal again."""
+    """Return whether a retry would be refused in the same way."""
     status, code = exchange.status, answer_error(exchange).get("code")
     is_of_the_request = 400 <= status < 500 and status not in RETRYABLE
     return _forbids_retry(exchange) or is_of_the_request or (status == 429 and code in FINAL_CODES)
@@ -83,8 +83,8 @@ def _forbids_retry(exchange: Exchange) -> bool:
 def retried_non_retryable(client: SeenClient) -> Iterator[MistakeFacts]:
     """A request is sent again unchanged after a refusal that is about the request itself, and nothing else was changed.
 
-    It is certain when the client counts its retries in `x-stainless-retry-count`; else a test may have asked twice. It is
-    not after a 429, whose code OpenAI's own SDKs do not read: they retry an exhausted quota, too.
+    The mistake is certain if the client counts its retries in `x-stainless-retry-count`; otherwise a test may have
+    asked twice. It is not certain after a 429: OpenAI's SDKs do not read its code and retry an exhausted quota, too.
     """
     for retry in client.retries:
         before, again = client.by_number[retry.of], client.by_number[retry.exchange]
@@ -99,7 +99,7 @@ def retried_non_retryable(client: SeenClient) -> Iterator[MistakeFacts]:
 
 
 def _has_changed(client: SeenClient, retry: Retry) -> bool:
-    """Return whether something was changed between a request and its retry, so that the answer may be another one."""
+    """Return whether another request between the two may have changed the answer to the retry."""
     between = (client.by_number.get(number) for number in range(retry.of + 1, retry.exchange))
     return any(exchange and exchange.request.method != "GET" and exchange.status < 400 for exchange in between)
 
@@ -123,7 +123,7 @@ def _has_changed(client: SeenClient, retry: Retry) -> bool:
     ],
 )
 def retry_after_ignored(client: SeenClient) -> Iterator[MistakeFacts]:
-    """A request is sent again sooner than the refusal has asked for."""
+    """A request is sent again sooner than the refusal asked for."""
     for retry in client.retries:
         if retry.retry_after is not None and retry.after < retry.retry_after - TOLERANCE:
             told = {"asked": retry.retry_after, "status": client.by_number[retry.of].status}
@@ -144,7 +144,7 @@ def _attempts(status: int, *times: float) -> SeenClient:
     lacks=[_attempts(503, 0, 1, 3), _attempts(503, 0, 1, 3, 7, 15, 31)],
 )
 def retry_storm(client: SeenClient) -> Iterator[MistakeFacts]:
-    """A request is sent again and again."""
+    """A request is retried more than five times."""
     for chain in client.chains:
         if len(chain) > MOST_RETRIES:
             reasons = ", ".join(dict.fromkeys(retry.reason for retry in chain))
@@ -165,7 +165,7 @@ def retry_storm(client: SeenClient) -> Iterator[MistakeFacts]:
     ],
 )
 def no_backoff(client: SeenClient) -> Iterator[MistakeFacts]:
-    """A request is sent again at once, twice or more, or three times after pauses that do not grow."""
+    """A request is retried twice or more without a pause, or three times or more after pauses that do not grow."""
     for chain in client.chains:
         # Where the server named the pause, its length is not the client's choice.
         free = [retry for retry in chain if retry.retry_after is None]
@@ -203,7 +203,7 @@ def no_backoff(client: SeenClient) -> Iterator[MistakeFacts]:
     ],
 )
 def gave_up_early(client: SeenClient) -> Iterator[MistakeFacts]:
-    """A failure that is over in a moment is taken for the end: the request is not sent again, not even once."""
+    """A client gives up after a temporary failure, without a single retry."""
     retried = {number for retry in client.retries for number in (retry.of, retry.exchange)}
     for exchange, times in client.timed:
         reason = failure_of(exchange, times)
@@ -217,7 +217,7 @@ def gave_up_early(client: SeenClient) -> Iterator[MistakeFacts]:
 
 
 def _goes_on(exchange: Exchange, client: SeenClient) -> bool:
-    """Return whether the response of a stream was asked for later."""
+    """Return whether a later request concerns the same response."""
     id = as_object(exchange.answer.body).get("id")
     return isinstance(id, str) and client.last_about.get(id, 0) > exchange.number
 
@@ -242,7 +242,7 @@ def _goes_on(exchange: Exchange, client: SeenClient) -> bool:
     ],
 )
 def duplicate_create(client: SeenClient) -> Iterator[MistakeFacts]:
-    """The same request is sent twice and answered twice, although the first answer was no failure."""
+    """The same request is sent twice and answered twice, although the first answer was not a failure."""
     answered: dict[RequestKey, tuple[int, str]] = {}
     for exchange, times in client.timed:
         key, failure = request_key(exchange.request), failure_of(exchange, times)

@@ -1,4 +1,4 @@
-"""How a client goes on after a stream that has no end, or that it left early."""
+"""What a client does after a stream that broke off, or that it left early."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ def _resumed(at: float, after: int, answer: Any = None) -> Sending:
 
 
 def _later(exchange: Exchange, client: SeenClient) -> Iterator[Exchange]:
-    """Yield the exchanges that began when one was over."""
+    """Yield the exchanges that began after this one had ended."""
     over = end_of(client.times[exchange.number])
     for later, times in client.timed:
         if later.number > exchange.number and times.arrived >= over:
@@ -30,7 +30,7 @@ def _later(exchange: Exchange, client: SeenClient) -> Iterator[Exchange]:
 
 
 def _response_id(exchange: Exchange) -> str | None:
-    """Find the id of the response that an answer is about."""
+    """Find the id of the response that an exchange concerns."""
     id = exchange.request.params.get("response_id") or as_object(exchange.answer.body).get("id")
     return id if isinstance(id, str) else None
 
@@ -60,9 +60,9 @@ def _response_id(exchange: Exchange) -> str | None:
     ],
 )
 def truncated_stream_accepted(client: SeenClient) -> Iterator[MistakeFacts]:
-    """A client goes on from a response whose stream broke off, as if it were whole.
+    """A client continues a response whose stream broke off, as if it were complete.
 
-    Where the text or a call of such a stream comes back as history it is the loss `partial-taken`.
+    If the text or a call of such a stream is sent back as history, that is the loss `partial-taken`.
     """
     for exchange, times in client.timed:
         id = _response_id(exchange)
@@ -98,7 +98,7 @@ def truncated_stream_accepted(client: SeenClient) -> Iterator[MistakeFacts]:
     ],
 )
 def abandoned_stream(client: SeenClient) -> Iterator[MistakeFacts]:
-    """A client leaves a stream that has begun, and neither cancels nor resumes it, nor asks again."""
+    """A client leaves a stream that has begun, and neither cancels nor resumes it, nor retries the request."""
     retried = {retry.of for retry in client.retries}
     for exchange, times in client.timed:
         if times.left is None or not times.events or exchange.number in retried:
@@ -134,8 +134,8 @@ def abandoned_stream(client: SeenClient) -> Iterator[MistakeFacts]:
     ],
 )
 def resumed_from_the_wrong_event(client: SeenClient) -> Iterator[MistakeFacts]:
-    """A stream is resumed after an event that has never gone out, so that those in between are lost."""
-    # Hardly a client resumes a stream, so the journal is read only for those that do.
+    """A stream is resumed after an event that was never sent, so that the events in between are lost."""
+    # Few clients resume a stream, so the events are read only for the responses that were resumed.
     resumed = {_response_id(exchange) for exchange, _ in client.timed if _starting_after(exchange) is not None}
     last: dict[str, int] = {}
     whole: set[str] = set()

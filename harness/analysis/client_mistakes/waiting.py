@@ -27,7 +27,7 @@ from harness.analysis.mistake import MistakeFacts, mistake
     ],
 )
 def no_timeout(client: SeenClient) -> Iterator[MistakeFacts]:
-    """A client waits for an answer longer than anybody would, and would wait for ever if it never came."""
+    """A client waits longer than `patience` for an answer, and would wait forever if it never came."""
     for exchange, times in client.timed:
         pauses = exchange.answer.delivery.pauses if exchange.answer.delivery else ()
         sent = times.events if exchange.answer.events is not None else int(times.whole)

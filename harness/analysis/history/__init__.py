@@ -1,1 +1,1 @@
-"""What a client had said and heard before each request of a journal; `losses` compares it with what the request says."""
+"""What a client had sent and received before each request of a journal; `losses` compares the request with it."""

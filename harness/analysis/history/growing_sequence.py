@@ -1,4 +1,4 @@
-"""Sequences that share their beginning: a longer one costs only the new part."""
+"""Sequences that share their beginnings, so that extending one costs only the new part."""
 
 from __future__ import annotations
 
@@ -9,16 +9,16 @@ from typing import Any, Generic, TypeVar, overload
 
 T = TypeVar("T")
 MAX_LINKS = 64
-"""How often a sequence may link to a shorter one before its values are copied: a look at one value follows all links."""
+"""The maximum number of links to shorter sequences, since a lookup follows them all; beyond it values are copied."""
 MIN_LINKED = 32
-"""The fewest values that are linked to, and not copied."""
+"""The minimum length of a sequence that is linked to rather than copied."""
 
 
 class _Held(Generic[T]):
-    """The values of the longest of some sequences, after those of `base` if they branch off from it.
+    """Holds the values that several sequences share, up to the longest; they follow those of `base`, if there is one.
 
-    `start` is the length of `base`, `links` how many bases follow one another; `places` are those of the first `indexed`
-    values, ascending.
+    `start` is the length of `base`, `links` the number of bases in a row; `places` maps each of the first `indexed`
+    values to its indexes, ascending.
     """
 
     __slots__ = ("base", "indexed", "links", "places", "start", "values")
@@ -32,7 +32,7 @@ class _Held(Generic[T]):
         self.indexed = 0
 
     def find_places(self, value: Hashable) -> Sequence[int]:
-        """Find the places of a value among `values`."""
+        """Find the indexes of a value in `values`."""
         for place, held in enumerate(islice(self.values, self.indexed, None), self.indexed):
             self.places.setdefault(held, []).append(place)
         self.indexed = len(self.values)
@@ -40,7 +40,7 @@ class _Held(Generic[T]):
 
 
 class GrowingSequence(Sequence[T]):
-    """A sequence that never changes. `extend` costs what is added: what is made of it holds its values or links to them."""
+    """An immutable sequence whose `extend` costs only what is added, as the longer one shares or links its values."""
 
     __slots__ = ("_held", "_length")
 
@@ -49,8 +49,9 @@ class GrowingSequence(Sequence[T]):
         self._length = len(self._held.values)
 
     def extend(self, added: Iterable[T]) -> GrowingSequence[T]:
-        """Return the sequence with more values at its end."""
+        """Return a sequence with more values at its end."""
         held = self._held
+        # The holder can grow in place only for the longest of its sequences.
         if not self._length or held.start + len(held.values) > self._length:
             held = self._branch_off()
         held.values += added
@@ -59,13 +60,13 @@ class GrowingSequence(Sequence[T]):
         return longer
 
     def _branch_off(self) -> _Held[T]:
-        """Branch off: return the holder of this sequence's values and of others, when it was extended before."""
+        """Return a new holder that begins with this sequence's values, for use after another extension of it."""
         if self._length < MIN_LINKED or self._held.links >= MAX_LINKS:
             return _Held([*self])
         return _Held([], self)
 
     def _segments(self) -> list[tuple[int, int, _Held[T]]]:
-        """List for each `_Held`, in order, the place of the first value and after the last one."""
+        """List each `_Held` in order, with the index of its first value and the index after its last."""
         found, view, stop = [], self, self._length
         while True:
             held = view._held
@@ -75,7 +76,7 @@ class GrowingSequence(Sequence[T]):
             view, stop = held.base, held.start
 
     def count(self, value: Any) -> int:
-        """How often a value occurs; the values must be hashable."""
+        """Count the occurrences of a value; all values must be hashable."""
         return sum(bisect_left(held.find_places(value), stop - start) for start, stop, held in self._segments())
 
     def __eq__(self, other: object) -> bool:

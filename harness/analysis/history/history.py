@@ -1,6 +1,6 @@
 """The history before each request of a journal: the items it sends and continues, and the output that they repeat.
 
-Requests may be malformed: values that are no items are skipped. Items are recognised by `id`, `call_id` or text.
+Requests may be malformed: values that are not items are skipped. Items are recognized by `id`, `call_id` or text.
 """
 
 from __future__ import annotations
@@ -48,7 +48,7 @@ DELETE_ITEM = "DELETE /conversations/{conversation_id}/items/{item_id}"
 
 
 class SentItems(NamedTuple):
-    """What the requests of a whole journal send back: the ids of answered calls, the assistant's texts and message ids."""
+    """What the requests of a journal send back: the ids of answered calls, the assistant's texts and message ids."""
 
     answered_ids: frozenset[str] = frozenset()
     texts: frozenset[str] = frozenset()
@@ -56,7 +56,7 @@ class SentItems(NamedTuple):
 
 
 def collect_sent(exchanges: Sequence[Exchange]) -> SentItems:
-    """Collect what the requests for responses in a journal send back."""
+    """Collect what the requests for responses send back, over the whole journal."""
     bodies = (
         exchange.request.body for exchange in exchanges if exchange.request.operation in (CREATE_RESPONSE, SOCKET)
     )
@@ -73,13 +73,13 @@ def collect_sent(exchanges: Sequence[Exchange]) -> SentItems:
 class History:
     """What was sent and answered before a request; `sent` is what any request of the journal sends back.
 
-    `turns` are those of chat UIs, whose server under test makes the requests.
-    `by_ciphertext` are the items with an `encrypted_content`.
-    `call_outputs` are the outputs of each call by their texts, the latest last, each with the number of its exchange.
-    `doubled_prompts` are the replies to requests that end with one message twice, by the hash of what stands before it.
-    `open_calls` are the calls of completed responses that no request answers, by `call_id`. `cited` finds the messages
-    with annotations by a text like theirs, `joined` by one that begins or ends with theirs, `told` the messages that hold
-    a text. `agents` are the tools and instructions of the requests that were replied to.
+    `turns` are the turns of chat UIs whose server under test makes the requests. `by_ciphertext` maps each
+    `encrypted_content` to its item. `call_outputs` maps each call to its outputs by text, the latest last, each with
+    the number of its exchange. `doubled_prompts` are the replies to requests that end with the same message twice, by
+    the hash of the keys before the repetition. `open_calls` are the calls of completed responses that no request
+    answers, by `call_id`. `cited` finds messages with annotations by a similar text, `joined` by a text that begins or
+    ends with theirs, `told` the messages that contain a text. `agents` are the tools and instructions of the requests
+    that got a reply.
     """
 
     sent: SentItems = field(default_factory=SentItems)
@@ -105,7 +105,7 @@ class History:
     items: dict[str, Json] = field(default_factory=dict)
 
     def read_request(self, exchange: Exchange) -> HistoryRequest | None:
-        """Read the request for a response in an exchange; None for other operations and for bodies that are not objects."""
+        """Read a request for a response; None for other operations and for bodies that are not objects."""
         body = exchange.request.body
         if exchange.request.operation not in (CREATE_RESPONSE, SOCKET) or not isinstance(body, dict):
             return None
@@ -134,7 +134,7 @@ class History:
             yield at, item
 
     def add_exchange(self, exchange: Exchange, request: HistoryRequest | None) -> None:
-        """Record an answer and, for an accepted request, its input."""
+        """Record an answer and the input of its request, if it was accepted."""
         answer = exchange.answer.body
         if exchange.status != 200 or not isinstance(answer, dict):
             return
@@ -158,7 +158,7 @@ class History:
 
     def _add_response(self, exchange: Exchange, answer: Json, request: HistoryRequest) -> None:
         id, output = as_string(answer.get("id")), objects_in(answer.get("output"))
-        # A background response goes on when its answer breaks off.
+        # A background response continues even if the connection is lost.
         disconnection = "" if answer.get("background") else exchange.answer.disconnection
         status = disconnection or as_string(answer.get("status"))
         transcript = self.transcripts[id] = request.transcript.extend(output)
@@ -179,6 +179,7 @@ class History:
     def _index_output(self, output: OutputItem) -> None:
         item, key = output.item, item_key(output.item)
         if key:
+            # An equal item that stood in the request before the model produced this one may stay there.
             known = 0 if key in self.allowed_counts else output.reply.request.item_keys.count(key)
             self.allowed_counts[key] += 1 + known
         if id := as_string(item.get("id")):
@@ -194,7 +195,9 @@ class History:
             else:
                 self.open_calls.pop(call_id, None)
         parts = item.get("content") if is_assistant(item) else ()
-        single = objects_in(parts) if isinstance(parts, list) and len(parts) > 1 else ()  # each may come back alone
+        single = (
+            objects_in(parts) if isinstance(parts, list) and len(parts) > 1 else ()
+        )  # each may come back as a message
         alone = [OutputItem({**item, "content": [part]}, output.reply, output.index) for part in single]
         for spoken in (output, *alone):
             if text := message_text(spoken.item).strip():
@@ -220,7 +223,7 @@ class History:
                 del self.conversations[id]  # it is unknown which item was deleted
 
     def find_originals(self, item: Json) -> Sequence[OutputItem]:
-        """Find the output items that an item repeats: by `id`, else by `call_id`, else by text."""
+        """Find the output items that an item repeats, by `id`, else by `call_id`, else by text."""
         if original := self._find_by_id(item):
             return [original]
         if call_id := client_call_id(item):
@@ -233,32 +236,32 @@ class History:
         return original if original and item_type(original.item) == item_type(item) else None
 
     def find_said(self, message: Json) -> SaidText | None:
-        """Find what an assistant message repeats: by its id, else by its text; None when nothing is similar."""
+        """Find the text that an assistant message repeats, by its id, else by its text; None if there is none."""
         if original := self._find_by_id(message):
             return said_once(original)
         return self.by_text.get(message_text(message).strip())
 
     def is_only_agent(self, request: HistoryRequest) -> bool:
-        """Return whether all replies so far are to the agent of a request."""
+        """Return whether all replies so far went to the agent of this request."""
         return self.agents.keys() <= {request.agent}
 
     def find_original(self, item: Json) -> OutputItem | None:
-        """Find the only output item that an item repeats; None for several."""
+        """Find the only output item that an item repeats; None if there are several or none."""
         found = self.find_originals(item)
         return found[0] if len(found) == 1 else None
 
     def find_call(self, call_id: str) -> OutputItem | None:
-        """Find the only call with this id; None for several."""
+        """Find the only call with this id; None if there are several or none."""
         found = self.by_call.get(call_id, ())
         return found[0] if len(found) == 1 else None
 
     def original_key(self, item: Json, sent_key: ItemKey | None) -> ItemKey | None:
-        """Make the key of the output item that an item repeats by `id` or `call_id`, else return its `sent_key`."""
+        """Return the key of the output item that an item repeats by `id` or `call_id`, else its own `sent_key`."""
         originals = self.find_originals(item) if client_call_id(item) or as_string(item.get("id")) in self.by_id else ()
         return item_key(originals[-1].item) if originals else sent_key
 
     def find_continued(self, request: HistoryRequest) -> tuple[Sequence[HistoryReply], int]:
-        """Find the replies to the longest beginning of a transcript, and its number of keys; without any, none and 0."""
+        """Find the replies to the longest prefix of a transcript, and its number of keys; empty and 0 without any."""
         for length in range(len(request.item_keys) - 1, 0, -1):
             if replies := self.by_input.get(request.digests[length]):
                 return replies, length

@@ -1,4 +1,4 @@
-"""Reads the items of a journal: type, loose identity, text, the call that they make or answer.
+"""Reads the items of a journal: their type, loose identity and text, and the call that they make or answer.
 
 Requests may be malformed: members of the wrong type count as absent.
 """
@@ -36,7 +36,7 @@ def extend_hash(digest: int, key: Hashable) -> int:
 
 
 def item_key(item: Json) -> ItemKey | None:
-    """Make the key of an item; None for instructions, reasoning and calls that the API executes."""
+    """Return the key of an item; None for instructions, reasoning and calls that the API executes."""
     if item_type(item) == MESSAGE:
         role = as_string(item.get("role"))
         return None if role in INSTRUCTION_ROLES else (role, message_text(item).strip())
@@ -57,7 +57,7 @@ def is_assistant(item: Json) -> bool:
 
 
 def client_call_id(item: Json) -> str:
-    """Find the `call_id` of a call that the client executes, or the id of an approval request; else empty."""
+    """Return the `call_id` of a call that the client executes, or the id of an approval request; else empty."""
     if item_type(item) == APPROVAL_REQUEST:
         return as_string(item.get("id"))
     is_client_call = item_type(item) in CLIENT_CALL_NAMES and item.get("execution") != "server"
@@ -65,7 +65,7 @@ def client_call_id(item: Json) -> str:
 
 
 def answered_id(item: Json) -> str:
-    """Find the id of the call or approval request that an item answers; empty for other items."""
+    """Return the id of the call or approval request that an item answers; empty for other items."""
     if item_type(item) == APPROVAL_RESPONSE:
         return as_string(item.get("approval_request_id"))
     return answered_call_id(item) or "" if item_type(item) in CALL_OF_OUTPUT else ""
@@ -91,5 +91,5 @@ def describe_item(item: Json) -> str:
 
 
 def count_pairs(keys: Sequence[ItemKey]) -> Counter[tuple[ItemKey, ItemKey]]:
-    """How often each key directly follows another."""
+    """Count how often each key directly follows another."""
     return Counter(pairwise(keys))

@@ -1,4 +1,4 @@
-"""Finds the item of a history that a text holds as JSON, or as Python prints it."""
+"""Finds the item of a history that a text contains as JSON or as a Python `repr`."""
 
 from __future__ import annotations
 
@@ -18,17 +18,16 @@ from harness.core.loose_json import objects_in
 from harness.items.kind import CALL_OF_OUTPUT, CLIENT_CALL_NAMES
 
 LONGEST_PARSED_TEXT = 100_000
-"""Characters beyond which a text is not parsed as an item."""
+"""The maximum length in characters of a text that is parsed as an item."""
 _MAY_BE_PRINTED = re.compile(r"[\[{]|[A-Z]\w*\(")
-"""How the JSON or the printed form of an item begins."""
+"""Matches the beginning of an item's JSON or `repr`."""
 _PRINTED_OBJECT = re.compile(r"[A-Z]\w*\(.*?\b(?:call_id|id)='(?P<id>[^']+)'.*\)", re.S)
-"""The printed form of a Python object."""
+"""Matches the `repr` of a Python object with an id."""
 _TYPED_ITEMS = ("reasoning", *CLIENT_CALL_NAMES, *CALL_OF_OUTPUT)
 
 
 def find_printed_item(words: str, history: History) -> tuple[int, Json] | None:
-    """Find the item that a text is as JSON or in printed form, with the number of its exchange."""
-    # Most messages are prose: they are not parsed.
+    """Find the item whose JSON or `repr` a text is, with the number of its exchange."""
     if not _MAY_BE_PRINTED.match(words):
         return None
     if printed := _PRINTED_OBJECT.fullmatch(words):
@@ -44,7 +43,7 @@ def find_printed_item(words: str, history: History) -> tuple[int, Json] | None:
 
 
 def _find_printed_message(words: str, history: History) -> OutputItem | None:
-    """Find the message whose parts a text holds as JSON or in printed form."""
+    """Find the message whose parts a text contains as JSON or `repr`."""
     parts = _parse_objects(words)
     if not parts or any(not isinstance(part, dict) or item_type(part) not in ("output_text", "text") for part in parts):
         return None
@@ -59,7 +58,7 @@ def _parse_object(words: str) -> Json:
 
 
 def _parse_objects(words: str) -> list[Any]:
-    """Parse the list in a text, or a list of its single object, as JSON or as Python prints it; empty for other texts."""
+    """Parse the objects in a text that is the JSON or `repr` of a list or of one object; empty for other texts."""
     if words[:1] not in ("{", "[") or "type" not in words or len(words) > LONGEST_PARSED_TEXT:
         return []
     value = _parse_literal(words)
@@ -69,6 +68,6 @@ def _parse_objects(words: str) -> list[Any]:
 def _parse_literal(words: str) -> Any:
     for read in (orjson.loads, literal_eval):
         with suppress(ValueError, SyntaxError, MemoryError, RecursionError, TypeError), catch_warnings():
-            simplefilter("ignore")  # its escapes may be invalid
+            simplefilter("ignore")  # `literal_eval` warns of invalid escapes
             return read(words)
     return None

@@ -1,4 +1,4 @@
-"""A request for a response, the reply to it, and the items of that reply, as the losses see them."""
+"""A request for a response, its reply, and the items of that reply, in the form that the losses read."""
 
 from __future__ import annotations
 
@@ -26,18 +26,18 @@ from harness.core.exchange import Json
 from harness.core.loose_json import as_string, objects_in
 
 FAILED_OR_CUT_OFF = ("failed", "cut off")
-"""The statuses of a response that no request can continue; `cut off` is that of a broken connection."""
+"""The statuses of a response that no request can continue; `cut off` means that the connection broke."""
 
 PlacedItem = tuple[str, Json]
-"""An input item with its place, say `input[2]`."""
+"""An input item with its place, such as `input[2]`."""
 
 
 @dataclass(frozen=True, slots=True)
 class KnownItems:
-    """Items of a transcript in order, the `others` among them that are no messages, and the keys of its items.
+    """The items of a transcript in order, the `others` among them that are not messages, and the keys of its items.
 
-    `keys` are those of messages, calls and outputs, without instructions; `digests` are the hashes of the beginnings of
-    `keys`, from that of no keys to that of all. A longer transcript is made of it without a look at these items.
+    `keys` belong to messages, calls and outputs, but not to instructions; `digests` are the hashes of all prefixes of
+    `keys`, from the empty one to the whole. Extending a transcript does not read these items again.
     """
 
     items: GrowingSequence[Json]
@@ -46,7 +46,7 @@ class KnownItems:
     digests: GrowingSequence[int]
 
     def extend(self, added: Sequence[Json], all_keys: Sequence[ItemKey | None] | None = None) -> KnownItems:
-        """Return the transcript with more items at its end; `all_keys` are theirs, where they are known."""
+        """Return the transcript with the items `added` at its end; `all_keys` are their keys, if known."""
         keys = [key for key in (map(item_key, added) if all_keys is None else all_keys) if key]
         digests = [self.digests[-1]]
         for key in keys:
@@ -66,8 +66,8 @@ NO_ITEMS = KnownItems(GrowingSequence(), GrowingSequence(), GrowingSequence(), G
 class HistoryRequest:
     """A request for a response: the `number` of its exchange, the `body`, the input items and their places.
 
-    `previous` are those of the response or conversation that it continues; `is_history_known` is False when the journal
-    does not show them. What follows from these is computed once.
+    `previous` are the items of the response or conversation that it continues; `is_history_known` is False if the
+    journal does not contain them. All that is derived from these is computed once.
     """
 
     number: int
@@ -99,7 +99,7 @@ class HistoryRequest:
 
     @property
     def other_items(self) -> Sequence[Json]:
-        """The items of the transcript that are no messages."""
+        """The items of the transcript that are not messages."""
         return self.transcript.others
 
     @property
@@ -108,7 +108,7 @@ class HistoryRequest:
         return self.transcript.keys
 
     def items_after(self, length: int) -> Sequence[PlacedItem]:
-        """List the input items after the first `length` keys; none when these end within `previous_items`."""
+        """List the input items after the first `length` keys; empty if these end within `previous_items`."""
         left = length - self.previous_key_count
         if left < 0 or left >= len(self._key_places):
             return self.placed_items if left == 0 else ()
@@ -116,17 +116,17 @@ class HistoryRequest:
 
     @cached_property
     def _key_places(self) -> Sequence[int]:
-        """The index among the input items of each key that belongs to them."""
+        """The indexes of the input items that have a key."""
         return [index for index, key in enumerate(self.placed_keys) if key]
 
     @property
     def digests(self) -> Sequence[int]:
-        """The hashes of the beginnings of `item_keys`, from that of no keys to that of all."""
+        """The hashes of all prefixes of `item_keys`, from the empty one to the whole."""
         return self.transcript.digests
 
     @cached_property
     def last_prompts(self) -> Sequence[ItemKey]:
-        """The keys of the user's messages with which the transcript ends."""
+        """The keys of the user messages at the end of the transcript."""
         keys = self.item_keys
         count = next((back for back in range(len(keys)) if keys[len(keys) - 1 - back][0] != "user"), len(keys))
         return keys[len(keys) - count :] if count else ()
@@ -138,7 +138,7 @@ class HistoryRequest:
 
     @cached_property
     def calls(self) -> Sequence[tuple[str, str, Json]]:
-        """The calls of the client among the input items: place, `call_id`, item."""
+        """The client's calls among the input items: place, `call_id`, item."""
         return [(place, id, item) for place, item in self.placed_items if (id := client_call_id(item))]
 
     @cached_property
@@ -148,12 +148,12 @@ class HistoryRequest:
 
     @cached_property
     def is_compacted(self) -> bool:
-        """Whether a compaction stands for a part of the transcript."""
+        """Whether a compaction replaces part of the transcript."""
         return any(item_type(item) == "compaction" for item in self.other_items)
 
     @cached_property
     def tool_names(self) -> frozenset[str]:
-        """The tools by name, server or type."""
+        """The tools by name, else by server label or type."""
         return frozenset(
             as_string(tool.get("name")) or as_string(tool.get("server_label")) or as_string(tool.get("type"))
             for tool in objects_in(self.body.get("tools"))
@@ -161,14 +161,14 @@ class HistoryRequest:
 
     @cached_property
     def masked_instructions(self) -> str:
-        """The instructions without what changes between requests of one agent: dates and ids."""
+        """The instructions without dates and ids, which change between requests of one agent."""
         messages = objects_in(self.body.get("input"))
         leading = (message_text(item) for item in messages if item.get("role") in INSTRUCTION_ROLES)
         return mask_dates_and_ids("\n".join([as_string(self.body.get("instructions")), *leading]))
 
     @cached_property
     def agent(self) -> tuple[frozenset[str], str]:
-        """The tools and instructions, by which an agent is known."""
+        """The tools and instructions, which identify the agent."""
         return self.tool_names, self.masked_instructions
 
     def is_same_agent(self, other: HistoryRequest) -> bool:
@@ -177,13 +177,13 @@ class HistoryRequest:
 
     @cached_property
     def message_letters(self) -> frozenset[str]:
-        """The letters of each message among the input items, whoever says it."""
+        """The letters of each message among the input items, whatever its role."""
         return frozenset(letters_of(message_text(item)) for _, item in self.placed_items if item_type(item) == MESSAGE)
 
 
 @dataclass(frozen=True, slots=True)
 class HistoryReply:
-    """The `output` of the model for a request; `number` is that of the exchange with the answer, `status` the final one."""
+    """The model's `output` for a request; `number` is the exchange with the answer, `status` the final status."""
 
     number: int
     request: HistoryRequest
@@ -198,7 +198,7 @@ class HistoryReply:
 
 @dataclass(frozen=True, slots=True)
 class OutputItem:
-    """An output item as the client received it, or a message with one of its parts; `index` is the place in the output."""
+    """An output item as the client received it, or a message with one of its parts; `index` is its output index."""
 
     item: Json
     reply: HistoryReply
@@ -211,17 +211,17 @@ class OutputItem:
 
     @property
     def phase(self) -> str:
-        """The phase of a message; empty for none."""
+        """The phase of a message; empty without one."""
         return as_string(self.item.get("phase"))
 
     @property
     def annotation_count(self) -> int:
-        """The annotations of a message."""
+        """The number of annotations of a message."""
         return count_annotations(self.item)
 
     @property
     def is_partial(self) -> bool:
-        """Whether it may be incomplete: it has no final status, or is a message of a failed or cut response."""
+        """Whether the item may be incomplete: its status is not final, or its response failed or was cut off."""
         if not (is_assistant(self.item) or client_call_id(self.item)) or self.reply.is_completed:
             return False
         left_open = self.item.get("status") not in (None, "completed")
@@ -230,7 +230,7 @@ class OutputItem:
 
 @dataclass(slots=True)
 class SaidText:
-    """All messages with one text, and what matters of them without another reading."""
+    """All messages with the same text, and what the losses need to know about them, computed as they are added."""
 
     originals: list[OutputItem] = field(default_factory=list)
     least_cited: OutputItem | None = None
@@ -239,7 +239,7 @@ class SaidText:
     reply_ids: set[int] = field(default_factory=set)
 
     def add(self, original: OutputItem) -> None:
-        """Add a message that says this text."""
+        """Add a message with this text."""
         self.originals.append(original)
         if self.least_cited is None or original.annotation_count < self.least_cited.annotation_count:
             self.least_cited = original
@@ -250,7 +250,7 @@ class SaidText:
 
 
 def said_once(original: OutputItem) -> SaidText:
-    """Return the text of a single message."""
+    """Return the `SaidText` of a single message."""
     said = SaidText()
     said.add(original)
     return said

@@ -1,6 +1,6 @@
-"""Finds the text that another was made from by small changes: a space more, a word less.
+"""Finds the text that a slightly changed one was made from: with another space, without a word.
 
-Texts are compared by their runs of letters and digits, so that the cost of a search grows with the length of the text alone.
+Texts are compared by their runs of letters and digits, so that the cost of a search depends only on the text's length.
 """
 
 from __future__ import annotations
@@ -13,23 +13,23 @@ from typing import Generic, TypeVar
 T = TypeVar("T")
 
 RUN = 4
-"""Characters of a run: a changed character changes so many of them."""
+"""The length of a run in characters, and so the number of runs that one changed character changes."""
 SIMILARITY = 0.6
-"""The share of the runs of the longer text that two texts must have in common."""
+"""The share of the longer text's runs that two texts must have in common."""
 SHORTEST = 16
-"""Letters and digits of a text that may differ in them; a shorter one may differ in spaces and punctuation only."""
+"""The fewest letters and digits of a text that may differ in them; a shorter one may differ only in separators."""
 LONGEST = 20_000
-"""Letters and digits that are compared, the first ones."""
+"""The maximum number of letters and digits that are compared, from the beginning."""
 MOST_TEXTS = 32
-"""Texts with the same run, the first ones; of a phrase in more of them nothing follows."""
+"""The maximum number of texts indexed per run; a phrase that more texts share proves nothing."""
 _SEPARATORS = re.compile(r"[\W_]+")
 
 
 @dataclass(slots=True)
 class SimilarTexts(Generic[T]):
-    """Texts with what each belongs to, found by a similar text; of equal texts the latest counts.
+    """Maps texts to values and finds the value of a similar text; of equal texts the latest counts.
 
-    What a search has found is kept, and a text without a similar one is later compared with the new texts only.
+    Finds are cached, and a text without a match is later compared only with new texts.
     """
 
     _values: dict[str, T] = field(default_factory=dict)
@@ -39,7 +39,7 @@ class SimilarTexts(Generic[T]):
     _compared: dict[str, int] = field(default_factory=dict)
 
     def add(self, text: str, value: T) -> None:
-        """Add a text."""
+        """Add a text with its value, replacing the value of an equal text."""
         letters = letters_of(text)
         if len(letters) >= SHORTEST and letters not in self._values:
             runs = _runs(letters)
@@ -64,8 +64,9 @@ class SimilarTexts(Generic[T]):
         if letters not in self._found and len(letters) >= SHORTEST:
             runs = _runs(letters)
             if compared := self._compared.get(letters, 0):
-                candidates = self._runs_of[compared:]  # the others have been compared before
+                candidates = self._runs_of[compared:]  # the earlier ones did not match
             else:
+                # Comparing only the text with the most runs in common keeps the cost independent of their number.
                 shared = Counter(candidate for run in runs for candidate in self._by_run.get(run, ()))
                 candidates = [(candidate, _runs(candidate)) for candidate, _ in shared.most_common(1)]
             self._compared[letters] = len(self._runs_of)
@@ -77,7 +78,7 @@ class SimilarTexts(Generic[T]):
 
 
 def is_similar_text(one: str, other: str) -> bool:
-    """Return whether small changes may have made a text from another."""
+    """Return whether one text may be a slightly changed form of the other."""
     texts: SimilarTexts[bool] = SimilarTexts()
     texts.add(one, True)
     return texts.find(other) is not None
@@ -93,7 +94,7 @@ def _runs(letters: str) -> set[str]:
 
 
 def describe_edit(was: str, now: str, width: int = 12) -> tuple[str, str]:
-    """Describe the parts in which two texts differ, with so many characters before and after."""
+    """Cut both texts around their first difference, with `width` characters before and after."""
     start = next(
         (index for index, pair in enumerate(zip(was, now, strict=False)) if pair[0] != pair[1]), min(len(was), len(now))
     )

@@ -1,4 +1,4 @@
-"""Which messages of a journal hold a text, or begin or end with one; each pair is looked at once."""
+"""Finds the messages that contain a text, or begin or end with one; each pair is compared only once."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from harness.analysis.history.similar_text import SHORTEST, letters_of
 
 
 class TextHolders:
-    """Remembers messages, and for each text that was looked for the messages with it."""
+    """Remembers messages, and for each text that was searched for the messages that contain it."""
 
     def __init__(self) -> None:
         self._messages: list[str] = []
@@ -18,7 +18,7 @@ class TextHolders:
         self._compared: dict[str, int] = {}
 
     def is_held(self, text: str, messages: Set[str]) -> bool:
-        """Return whether one of these messages, which do not change, holds a text."""
+        """Return whether one of these messages contains a text; the set `messages` must not change."""
         if messages is not self._last:
             self._messages += messages - self._known
             self._known |= messages
@@ -30,7 +30,7 @@ class TextHolders:
 
 
 class JoinedTexts:
-    """Texts that a longer one may begin or end with; what a search has found is kept."""
+    """Texts that a longer one may begin or end with; the results of searches are cached."""
 
     def __init__(self) -> None:
         self._texts: list[tuple[str, str]] = []
@@ -39,13 +39,13 @@ class JoinedTexts:
         self._compared: dict[str, int] = {}
 
     def add(self, text: str) -> None:
-        """Remember a text, unless it is too short to be known again."""
+        """Remember a text, unless it is too short to be recognized."""
         if text not in self._known and len(letters := letters_of(text)) >= SHORTEST:
             self._known.add(text)
             self._texts.append((text, letters))
 
     def find(self, whole: str) -> list[str]:
-        """Find the texts with which the letters of a longer one begin or end."""
+        """Find the texts with which `whole`, the letters of a longer one, begins or ends."""
         found = self._found.setdefault(whole, [])
         for text, letters in self._texts[self._compared.get(whole, 0) :]:
             if len(letters) < len(whole) and (whole.startswith(letters) or whole.endswith(letters)):

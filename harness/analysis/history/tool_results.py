@@ -1,6 +1,6 @@
 """Compares the outputs in a journal with what the recorded tools returned.
 
-A framework may wrap, shorten or print what a tool returned, so a text that holds it, or a part of it, is its own.
+A framework may wrap, shorten or print a result, so an output matches if it contains the result or a part of it.
 """
 
 from __future__ import annotations
@@ -21,16 +21,16 @@ from harness.core.tool_runs import ToolRun, ToolRuns
 from harness.items.transcript import input_items
 
 MOST_VALUES = 1000
-"""Values of a result that are compared, objects and lists included."""
+"""The maximum number of values of a result that are compared, counting objects and lists."""
 SHORTEST_LEAF = 4
-"""Letters and digits of a value by which a text is known to hold a part of a result."""
+"""The fewest letters and digits by which a value identifies a part of a result in an output."""
 
 _CallContent = tuple[str, str]
-"""The name of a tool and its arguments, as a text."""
+"""The name of a tool and its arguments as a string."""
 
 
 class ToolResults:
-    """Which outputs of a journal differ from what their tool returned.
+    """Finds the outputs in a journal that differ from what their tool returned.
 
     `unexecuted` are the ids of the answered calls for which a recorded tool was not executed.
     """
@@ -45,18 +45,19 @@ class ToolResults:
             self._compare(exchanges, names)
 
     def find_replaced(self, call_id: str, output: str) -> ToolRun | None:
-        """Find the execution whose result the model never got, because this output was sent for its call, if any."""
+        """Find the execution whose result the model never received because this output replaced it, if any."""
         run = self._returned.get(call_id)
         return run if run and not is_result(output, run.returned) else None
 
     def _compare(self, exchanges: Sequence[Exchange], names: Set[str]) -> None:
-        """Assign to each answered call of these tools an execution whose result no other output shows."""
+        """Assign to each answered call whose result no output shows an execution that is left over."""
         calls, outputs = dict[str, Json](), defaultdict[str, list[str]](list)
         for item in _items_of(exchanges):
             if id := client_call_id(item):
                 calls.setdefault(id, item)
             elif id := answered_id(item):
                 outputs[id].append(output_text(item))
+        # Calls whose output shows a result use up an execution first; what is left can explain the others.
         left = {content: len(runs) for content, runs in self._runs.items()}
         missing: list[tuple[str, _CallContent]] = []
         for id, texts in outputs.items():
@@ -91,12 +92,12 @@ def _content_of(call: Json) -> _CallContent:
 
 
 def _arguments_text(arguments: Any) -> str:
-    """Arguments as a text that is the same whether a framework has parsed their values or not."""
+    """Render arguments as a string that does not depend on whether a framework parsed their values."""
     return " ".join(sorted(letters_of(leaf) for leaf in _leaves(arguments)))
 
 
 def is_result(output: str, returned: Any) -> bool:
-    """Return whether a text shows what a tool returned, as a whole or in part."""
+    """Return whether an output contains what a tool returned, in whole or in part."""
     shown = letters_of(output)
     leaves = [letters for leaf in _leaves(returned) if (letters := letters_of(leaf))]
     if not leaves or all(leaf in shown for leaf in leaves):
@@ -106,7 +107,7 @@ def is_result(output: str, returned: Any) -> bool:
 
 
 def _leaves(value: Any) -> list[str]:
-    """List the texts, numbers and truth values in a result; none for an object that cannot be read."""
+    """List the strings, numbers and booleans in a result; empty for an object that cannot be read."""
     found: list[str] = []
     waiting = [value]
     for _ in range(MOST_VALUES):
@@ -139,7 +140,7 @@ def describe_result(returned: Any) -> str:
 
 
 def output_text(item: Json) -> str:
-    """Write an output as text: the text of its parts, else its JSON."""
+    """Return the text of an output: the text of its parts, else its JSON."""
     output = item.get("output")
     parts = list(objects_in(output))
     if parts and all(part.get("type") in ("input_text", "output_text") for part in parts):

@@ -1,4 +1,4 @@
-"""Every loss, a module an area; importing the package registers them."""
+"""All losses, one module per area; importing the package registers them."""
 
 from harness.core.registry import import_modules
 

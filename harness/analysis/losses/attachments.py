@@ -1,4 +1,4 @@
-"""Pictures and files in the messages of the user: a history keeps them with their words."""
+"""Images and files in user messages: a history keeps them with the text."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ _FIX = "Send each part of a message of the user back, not its text alone."
     ],
 )
 def attachment_dropped(request: HistoryRequest, history: History) -> Iterator[LossFacts]:
-    """Within a loop of tools a message of the user comes back without its pictures or files."""
+    """Within a tool loop a user message comes back without its images or files."""
     for is_at_work, facts in _find_dropped(request, history):
         if is_at_work:
             yield facts
@@ -54,22 +54,22 @@ def attachment_dropped(request: HistoryRequest, history: History) -> Iterator[Lo
     keeps=[ask([_SHOWN], [_SHOWN, assistant(TEXT), NEXT], turns=[REPLY])],
 )
 def attachment_omitted(request: HistoryRequest, history: History) -> Iterator[LossFacts]:
-    """A message of the user comes back without its pictures or files, once the user has spoken again: they cost tokens."""
+    """In a later turn a user message comes back without its images or files, maybe on purpose, as they cost tokens."""
     for is_at_work, facts in _find_dropped(request, history):
         if not is_at_work:
             yield facts
 
 
 def _find_dropped(request: HistoryRequest, history: History) -> Iterator[tuple[bool, LossFacts]]:
-    """Find the messages with fewer pictures and files than in the request before, and whether the user has not spoken since.
+    """Find the user messages with fewer images and files than in the previous request.
 
-    What has only moved to another item is not gone.
+    Each comes with a flag that is True if the user has not spoken since.
     """
     replies, length = history.find_continued(request)
     if request.is_chained or not replies or replies[-1].request.is_chained:
         return
     before = replies[-1].request
-    # As many in all: they only moved.
+    # If the total is the same, attachments have only moved to another item.
     if sum(map(_count_attachments, _contents(before))) <= sum(map(_count_attachments, _contents(request))):
         return
     is_at_work = all(item.get("role") != "user" for _, item in request.items_after(length))

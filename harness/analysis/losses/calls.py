@@ -1,4 +1,4 @@
-"""Calls that the client executes: none may be lost before it is answered, none may change."""
+"""Calls that the client executes: none may be lost before it is answered, and none may change."""
 
 from __future__ import annotations
 
@@ -44,9 +44,9 @@ _LOOP_WITHOUT_ITS_FIRST_CALL = ask(
     [PROMPT], [PROMPT, call(), output()], [PROMPT, *_NOTIFY_PAIR], turns=[DEPLOY, NOTIFY]
 )
 MOST_NAMESAKES = 8
-"""How many calls with one `call_id` a call is compared with, the latest."""
+"""The maximum number of calls with the same `call_id`, the latest ones, that a call is compared with."""
 MOST_KEPT = 2
-"""A client that shortens a long loop of calls on purpose keeps more than so many of them."""
+"""A client that shortens a long tool loop on purpose keeps more calls than this."""
 _APPROVAL_REQUEST = mcp_approval_request("prod", "deploy", {"ref": "v2"})
 
 
@@ -98,12 +98,12 @@ _APPROVAL_REQUEST = mcp_approval_request("prod", "deploy", {"ref": "v2"})
     ],
 )
 def call_dropped(request: HistoryRequest, history: History) -> Iterator[LossFacts]:
-    """A call that was never answered is missing from a request that carries on from it.
+    """A call that was never answered is missing from a request that continues from it.
 
-    It carries on when it holds what was said beside the call, or when it goes on after the words of the user that led
-    to the call; and only as the same agent: a hand-off may leave out the calls of another. A call that was answered
-    once may be left out later, together with its output; not while the model goes on in the same turn, nor without the
-    other calls of its response. An output without its call may not stand alone.
+    A request continues from a call if it contains other output of the same response, or follows the user messages that
+    led to the call, and comes from the same agent: a hand-off may omit the calls of another agent. A call that was
+    answered may be omitted later, together with its output, but not within the same turn of the model, nor without the
+    other calls of its response. An output may not stand without its call.
     """
     if not request.is_history_known or request.is_compacted:
         return
@@ -118,7 +118,8 @@ def call_dropped(request: HistoryRequest, history: History) -> Iterator[LossFact
 
 
 def _find_unanswered_calls(request: HistoryRequest, history: History, calls: Mapping[str, Json]) -> Iterator[LossFacts]:
-    """Find the calls of earlier responses that no request answers, though this request continues those responses."""
+    """Find the calls of earlier responses that no request answers, although this request continues those responses."""
+    # A client may have sent the call back under an id of its own.
     renamed = {content_of(item) for id, item in calls.items() if id not in history.by_call}
     places = _ContinuedReplies(request, history)
     for original in history.open_calls.values():
@@ -139,16 +140,16 @@ def _missing_call_facts(place: str, original: OutputItem, where: str) -> LossFac
 def _find_forgotten_calls(
     request: HistoryRequest, history: History, calls: Mapping[str, Json]
 ) -> Iterator[tuple[str, OutputItem]]:
-    """Find the calls with outputs of an earlier request that this one lacks.
+    """Find the answered calls of an earlier request that this one lacks.
 
-    Either another call of the same response is still there, or the model is within the loop of calls that they belong to.
+    They count if another call of the same response is still there, or if the model is still within the same tool loop.
     """
     if request.is_chained:
         return
     kept = [(place, kept_call) for place, id, _ in request.calls if (kept_call := history.find_call(id))]
     here = calls.keys() | {id for _, id, _ in request.outputs}
     told: set[str] = set()
-    # The last call that is kept tells in which loop the model is now.
+    # The last call that was kept shows which tool loop the model is in.
     for place, kept_call in kept[-1:]:
         for id in _calls_of_the_loop(request, kept_call.reply.request, here):
             original = history.find_call(id)
@@ -156,7 +157,7 @@ def _find_forgotten_calls(
                 told.add(id)
                 yield place, original
     for place, kept_call in kept:
-        # Beside the only call of a response none can be missing.
+        # The only call of a response has no sibling that could be missing.
         for sibling in kept_call.reply.output if len(kept_call.reply.output) > 1 else ():
             id = client_call_id(sibling)
             if id and id not in here and id not in told and id in history.call_outputs:
@@ -167,10 +168,10 @@ def _find_forgotten_calls(
 
 
 def _calls_of_the_loop(request: HistoryRequest, before: HistoryRequest, here: Set[str]) -> Iterator[str]:
-    """Yield the answered calls since the user spoke in the request `before` that are missing in its continuation.
+    """Yield the answered calls since the last user message of the request `before` that its continuation lacks.
 
-    None if the user has spoken since, or if what stood before these calls is not there either: then the transcript may
-    have been shortened on purpose.
+    Yields nothing if the user has spoken since, or if what preceded these calls is missing as well: then the transcript
+    may have been shortened on purpose.
     """
     keys = before.item_keys
     start = len(keys) - next((back for back, key in enumerate(reversed(keys)) if key[0] == "user"), len(keys))
@@ -189,7 +190,7 @@ def _calls_of_the_loop(request: HistoryRequest, before: HistoryRequest, here: Se
 
 
 class _ContinuedReplies:
-    """Finds where a request continues replies: after their words, or after what led to them."""
+    """Finds where a request continues earlier replies: after their output, or after the input that led to them."""
 
     def __init__(self, request: HistoryRequest, history: History) -> None:
         self._repeated: dict[int, list[tuple[str, OutputItem]]] = {}
@@ -201,12 +202,13 @@ class _ContinuedReplies:
         self._again = {reply for _, item in self._new for reply in _replies_that_say(item, history)}
 
     def find(self, original: OutputItem) -> str:
-        """Find the place at which the response with a call is continued; empty when it is not."""
+        """Return the place at which the response with a call is continued; empty if it is not."""
         for place, repeated in self._repeated.get(id(original.reply), ()):
             # Something said beside the call is there, so the response is continued, and the call belongs to it.
             if repeated.item is not original.item:
                 return place
         others = {id(reply) for reply in self._replies} - {id(original.reply)}
+        # With several replies to the same input, the request may continue another of them.
         if len(others) == len(self._replies) or not self._new or others & self._again:
             return ""
         return self._new[0][0]
@@ -220,7 +222,7 @@ def _replies_that_say(item: Json, history: History) -> Set[int]:
 
 
 def _is_same_agent(request: HistoryRequest, original: OutputItem) -> bool:
-    """Return whether a request comes from the agent that was to make a call: it has the tool, or is the same otherwise."""
+    """Return whether a request comes from the agent that was to execute a call: by the tool, else by the agent."""
     before = original.reply.request
     if (name := as_string(original.item.get("name"))) in before.tool_names:
         return name in request.tool_names
@@ -253,9 +255,9 @@ def _is_same_agent(request: HistoryRequest, original: OutputItem) -> bool:
     ],
 )
 def call_altered(request: HistoryRequest, history: History) -> Iterator[LossFacts]:
-    """A call comes back with its `call_id`, but with another name or other arguments.
+    """A call comes back with the same `call_id`, but with another name or other arguments.
 
-    Arguments are compared as JSON: spaces and the order of members are no difference.
+    Arguments are compared as JSON: white space and the order of members do not matter.
     """
     for place, id, item in request.calls:
         if originals := history.by_call.get(id):
@@ -271,7 +273,7 @@ def call_altered(request: HistoryRequest, history: History) -> Iterator[LossFact
 
 
 def changed_member(original: Json, sent: Json) -> str:
-    """Find the first member in which two calls differ; empty when they agree."""
+    """Return the name of the first member in which two calls differ; empty if they agree."""
     members = ("type", *CONTENT_MEMBERS)
     return next(
         (
@@ -284,13 +286,13 @@ def changed_member(original: Json, sent: Json) -> str:
 
 
 def content_of(call: Json) -> str:
-    """Write what a call executes as canonical JSON."""
+    """Return what a call executes as canonical JSON."""
     content = {name: _normalize(call[name]) for name in ("type", *CONTENT_MEMBERS) if call.get(name) is not None}
     return json.dumps(content, sort_keys=True)
 
 
 def _normalize(value: Any) -> Any:
-    """Normalize a value for comparison: JSON texts parsed, empty members left out, no arguments equal to empty ones."""
+    """Normalize a value for comparison: parse JSON strings, drop empty members, treat no arguments as empty ones."""
     if isinstance(value, str):
         try:
             read = orjson.loads(value or "{}")

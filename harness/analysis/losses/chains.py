@@ -1,4 +1,4 @@
-"""Chains by `previous_response_id`: a request continues the newest response."""
+"""Chains of `previous_response_id`: a request continues the newest response."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ def _then(previous: str, *new: Json) -> Case:
     ],
 )
 def chain_forked(request: HistoryRequest, history: History) -> Iterator[LossFacts]:
-    """A request continues a response that another has continued, with other words of the user; several may be meant to."""
+    """A request continues a response that another has continued with a different user message, maybe on purpose."""
     id, keys = request.body.get("previous_response_id"), [key for key in request.placed_keys if key]
     if not isinstance(id, str) or not keys or keys[0][0] != "user":
         return

@@ -1,4 +1,4 @@
-"""Annotations of the assistant's messages: each stands at the words that it was said of."""
+"""Annotations of assistant messages: each must mark the same words as before."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from harness.core.exchange import Json
 from harness.items import message
 
 POSITIONS = ("index", "start_index", "end_index")
-"""The members of an annotation that say of which words of the text it is."""
+"""The members of an annotation that locate it in the text."""
 _TEXT = "v2 is out since May."
 _NOTE: Json = {**ANNOTATION, "start_index": 0, "end_index": len(_TEXT)}
 _NOTE.pop("cite", None)
@@ -38,7 +38,7 @@ def _sent_back(*notes: Json, text: str = _TEXT, turn: Any = CITED_MESSAGE) -> Ca
     ],
 )
 def citation_moved(request: HistoryRequest, history: History) -> Iterator[LossFacts]:
-    """An annotation comes back at other words of the same text: its positions were lost, or counted anew."""
+    """An annotation comes back at other positions of the same text: the positions were lost or recomputed."""
     for place, item, originals in _find_cited(request, history):
         # In another text every position is another; that is for `text-edited`.
         if any(message_text(original.item) != message_text(item) for original in originals):
@@ -62,7 +62,7 @@ def citation_moved(request: HistoryRequest, history: History) -> Iterator[LossFa
 
 
 def _find_cited(request: HistoryRequest, history: History) -> Iterator[tuple[str, Json, Sequence[OutputItem]]]:
-    """Find the messages that come back with other annotations, each with the messages that said the same."""
+    """Find the messages that come back with other annotations, each with the output messages that have its text."""
     for place, item in request.assistant_messages:
         notes = notes_of(item)
         said = history.find_said(item) if notes else None

@@ -1,4 +1,4 @@
-"""Annotations of the assistant's messages: none may be dropped, none may stand twice."""
+"""Annotations of assistant messages: none may be dropped or duplicated."""
 
 from __future__ import annotations
 
@@ -72,11 +72,11 @@ def _sent_with(note: Json) -> Case:
     ],
 )
 def citation_dropped(request: HistoryRequest, history: History) -> Iterator[LossFacts]:
-    """An assistant message comes back in parts, with fewer annotations than it was said with, or with other sources.
+    """An assistant message comes back in parts, but with fewer annotations than the model gave it, or other sources.
 
-    Of the address of a page host and path count: clients take marks of origin out of its query.
-    It may have been edited on the way, a space here or a word there, cut off, or joined with further text; one retold in
-    other words, or whose citations were taken out of its text, has no annotations to keep.
+    Only host and path of a URL are compared, because clients remove tracking parameters from its query. The message may
+    have been edited slightly, cut off or joined with further text; one that was reworded, or whose citation marks were
+    removed from the text, need not keep its annotations.
     """
     placed = dict(find_message_in_place(request, history))
     for place, item in request.assistant_messages:
@@ -94,9 +94,9 @@ def citation_dropped(request: HistoryRequest, history: History) -> Iterator[Loss
     ],
 )
 def citation_flattened(request: HistoryRequest, history: History) -> Iterator[LossFacts]:
-    """An assistant message that was said with annotations comes back as a plain text, which cannot carry them.
+    """An assistant message with annotations comes back as a plain string, which cannot carry them.
 
-    A text that names its sources itself, say in links, keeps them.
+    A string that names its sources itself, for example in links, keeps them.
     """
     placed = dict(find_message_in_place(request, history))
     for place, item in request.assistant_messages:
@@ -127,7 +127,7 @@ def citation_flattened(request: HistoryRequest, history: History) -> Iterator[Lo
     ],
 )
 def citation_doubled(request: HistoryRequest, history: History) -> Iterator[LossFacts]:
-    """An assistant message comes back with an annotation more often than it was said with."""
+    """An assistant message comes back with more copies of an annotation than the model gave it."""
     for place, item in request.assistant_messages:
         notes = notes_of(item)
         original = history.find_original(item) if notes else None
@@ -152,7 +152,7 @@ def notes_of(item: Json) -> list[Json]:
 
 
 def _find_cited(text: str, item: Json, history: History) -> OutputItem | None:
-    """Find the least annotated message that said a text, or one like it."""
+    """Find the message with this text, or a similar one, that has the fewest annotations."""
     said = history.find_said(item)
     return said.least_cited if said else history.cited.find(text) if text else None
 
@@ -163,9 +163,9 @@ def sources_of(note: Json) -> list[str]:
 
 
 def _dropped_annotations(place: str, item: Json, history: History, placed: OutputItem | None) -> Iterator[LossFacts]:
-    """Yield what is lost of the annotations of a message; of texts that were said several times the least annotated counts.
+    """Yield the annotations that a message lost, compared with the least annotated original of its text.
 
-    `placed` is the message in whose place it stands, if that is known.
+    `placed` is the output message that it stands in for, if known.
     """
     for original, edited in _find_annotated(item, history, placed):
         had = original.annotation_count
@@ -175,7 +175,7 @@ def _dropped_annotations(place: str, item: Json, history: History, placed: Outpu
 
 
 def _count_kept(original: Json, item: Json) -> int:
-    """Count the annotations of a message that another has, too, by their sources."""
+    """Count the annotations of the original whose sources the other message cites as well."""
     left = [_pages(note) for note in notes_of(item)]
     for pages in map(_pages, notes_of(original)):
         if (kept := next((cited for cited in left if not pages or not pages.isdisjoint(cited)), None)) is not None:
@@ -184,12 +184,12 @@ def _count_kept(original: Json, item: Json) -> int:
 
 
 def _pages(note: Json) -> Set[str]:
-    """List the sources of an annotation, of an address its host and path."""
+    """Return the sources of an annotation, URLs reduced to host and path."""
     return {_HOST_AND_PATH.sub(r"\1", source).rstrip("/").casefold() for source in sources_of(note)}
 
 
 def _find_annotated(item: Json, history: History, placed: OutputItem | None) -> Iterator[tuple[OutputItem, str]]:
-    """Find the messages that a text consists of, or was made from, each with how it was edited; empty when it was not."""
+    """Find the messages that a text consists of or was made from, each with a description of the edit, if any."""
     text = message_text(item).strip()
     original = _find_cited(text, item, history)
     # The text as it was said explains the message; no longer text need be searched.
@@ -211,7 +211,7 @@ def _find_annotated(item: Json, history: History, placed: OutputItem | None) -> 
 
 
 def _find_joined(text: str, candidates: Sequence[OutputItem], history: History) -> Iterator[OutputItem]:
-    """Find the messages that a longer text holds; none if the text tells what the user said, too, or names their sources."""
+    """Find the messages that a longer text contains, unless it also has the user's question or names their sources."""
     letters = letters_of(text)
     found = [candidate for candidate in candidates if "" != letters_of(message_text(candidate.item)) in letters]
     texts = history.joined.find(letters) if text not in history.by_text else ()
@@ -225,6 +225,6 @@ def _find_joined(text: str, candidates: Sequence[OutputItem], history: History) 
 
 
 def is_edited(was: str, now: str) -> bool:
-    """Return whether a text was changed in a few places, and not by taking its citations out."""
+    """Return whether a text was changed in a few places other than by removing its citations."""
     letters, bare = letters_of(was), letters_of(without_citations(was))
     return bare in (letters, "") or bare != letters_of(now) if is_similar_text(was, now) else False

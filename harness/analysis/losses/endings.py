@@ -51,7 +51,7 @@ _STREAMED_REQUEST = {"input": [PROMPT], "stream": True}
     ],
 )
 def partial_taken(request: HistoryRequest, history: History) -> Iterator[LossFacts]:
-    """What a response said that is incomplete, failed or cut off comes back as finished, and the talk goes on."""
+    """Output of an incomplete, failed or cut-off response comes back as if it were complete."""
     for place, item in request.placed_items:
         if item.get("status") in (None, "completed") and (original := _find_partial(item, history)):
             what, status = describe_item(original.item), original.reply.status
@@ -59,7 +59,7 @@ def partial_taken(request: HistoryRequest, history: History) -> Iterator[LossFac
 
 
 def _find_partial(item: Json, history: History) -> OutputItem | None:
-    """Find the latest of the output items that an item repeats, if all of them may be incomplete."""
+    """Find the latest output item that an item repeats, if all those that it may repeat are incomplete."""
     if is_assistant(item):
         said = history.find_said(item)
         # The same text may have been said whole by another response: then nothing partial is taken.

@@ -1,4 +1,4 @@
-"""Building blocks of the losses' examples: items that a client sends, and turns of the model."""
+"""Building blocks for the examples of losses: items that a client sends, and turns of the model."""
 
 from __future__ import annotations
 
@@ -13,18 +13,18 @@ from harness.items import function_call, message, reasoning
 def ask(
     *requests: list[Json] | Json | Case, turns: Sequence[Any] = (), sent: Sequence[Json] = (), **members: Any
 ) -> Case:
-    """Make an example of requests: each an `input`, sent with these `members`, or a whole body; see `after`."""
+    """Build an example of requests: each an `input`, sent with these `members`, or a whole body; see `after`."""
     bodies = ({"input": request, **members} if isinstance(request, list) else request for request in requests)
     return after(*bodies, turns=turns, sent=sent)
 
 
 def user(content: str | list[Json]) -> Json:
-    """Make a message of the user, as a text or in parts."""
+    """Build a user message, from a string or from parts."""
     return {"role": "user", "content": content}
 
 
 def assistant(text: str, **members: Any) -> Json:
-    """Make a message of the assistant with one part."""
+    """Build an assistant message with one part."""
     return {
         "type": "message",
         "role": "assistant",
@@ -34,12 +34,12 @@ def assistant(text: str, **members: Any) -> Json:
 
 
 def call(call_id: str = "call_1", name: str = "deploy", arguments: str = '{"ref":"v2"}') -> Json:
-    """Make a function call as a client sends it back."""
+    """Build a function call as a client sends it back."""
     return {"type": "function_call", "call_id": call_id, "name": name, "arguments": arguments}
 
 
 def output(call_id: str = "call_1", value: Any = "v2 is live") -> Json:
-    """Make the output of a function call."""
+    """Build the output of a function call."""
     return {"type": "function_call_output", "call_id": call_id, "output": value}
 
 

@@ -1,4 +1,4 @@
-"""The transcript as a whole: no item may be repeated, none may change its type."""
+"""The transcript as a whole: no item may be repeated or change its type."""
 
 from __future__ import annotations
 
@@ -43,11 +43,11 @@ from harness.core.loose_json import as_string
 from harness.items import function_call, message
 
 UNMISTAKABLE_LENGTH = 24
-"""Characters of a text that is not repeated by chance."""
+"""The length in characters from which a text is not repeated by chance."""
 SHORTEST_USER_TEXT, RECENT_REQUESTS = 8, 8
-"""Characters of a user's text that is not doubled by chance, and how many earlier requests are searched for it."""
+"""The length in characters from which a user text is not doubled by chance; how many earlier requests are searched."""
 RECENT_REPLIES = 50
-"""How many earlier replies are searched for an item that is missing."""
+"""How many earlier replies are searched for a missing item."""
 _DONE_ANSWER = message("Done.")
 _DONE = assistant("Done.")
 
@@ -96,11 +96,12 @@ _SEND_ONCE = "Send the whole transcript, or name what it continues and send only
     ],
 )
 def history_replayed(request: HistoryRequest, history: History) -> Iterator[LossFacts]:
-    """A request repeats words of the model that are in its transcript already, and so doubles them.
+    """A request repeats output of the model that its transcript already contains.
 
-    With `previous_response_id` or `conversation` the transcript is what these hold, then the input. Calls and items with
-    ids are known by these; words are, when they are long, or follow the same words again, or themselves. What the model
-    said as often, or what stood there before it was said, is no repetition; nor is a user who says the same again.
+    With `previous_response_id` or `conversation` the transcript is the items of these, then the input. Calls and items
+    with ids are recognized by their ids; a message counts if it is long, follows the same message again, or follows
+    itself. Output that the model produced just as often, text that was there before the model said it, and users who
+    repeat themselves do not count.
     """
     found = [
         (place, original.number, original.item) for place, original in _find_repetitions(request, history)
@@ -126,12 +127,12 @@ def _describe_first(found: list[tuple[str, int, Json]]) -> Iterator[LossFacts]:
     ],
 )
 def prompts_replayed(request: HistoryRequest, history: History) -> Iterator[LossFacts]:
-    """A request that continues another begins with all that the user has said before, which some workflows do on purpose."""
+    """A request that continues another begins with all earlier user messages, which some workflows do on purpose."""
     yield from _describe_first(list(_find_prompts_again(request, history)))
 
 
 def _find_repetitions(request: HistoryRequest, history: History) -> list[tuple[str, OutputItem]]:
-    """Find the input items that occur more often than the model said them, each with its original."""
+    """Find the input items that occur more often than the model produced them, each with its original."""
     placed = zip(request.placed_items, request.placed_keys, strict=True)
     keys = [history.original_key(item, sent_key) for (_, item), sent_key in placed]
     if not any(key and history.allowed_counts[key] for key in keys):
@@ -154,7 +155,7 @@ def _find_repetitions(request: HistoryRequest, history: History) -> list[tuple[s
 
 
 def _is_repetition(item: Json, key: ItemKey, right: int, pairs: Mapping[ItemKey, int], history: History) -> bool:
-    """Return whether an item that stands there more often than the `right` number, if the model said it, is no chance."""
+    """Return whether output that occurs more often than the `right` number of times cannot be a coincidence."""
     if not right or not key[1]:
         return False
     evident = not is_assistant(item) or len(key[1]) >= UNMISTAKABLE_LENGTH or as_string(item.get("id")) in history.by_id
@@ -162,7 +163,7 @@ def _is_repetition(item: Json, key: ItemKey, right: int, pairs: Mapping[ItemKey,
 
 
 def _find_doubled_texts(request: HistoryRequest, history: History) -> Iterator[tuple[str, int, Json]]:
-    """User messages that repeat their text, where an earlier request had it once at the same place."""
+    """Find the user messages that double their text, where an earlier request had it once in the same place."""
     for index, (place, item) in enumerate(() if request.previous_items else request.placed_items):
         words = message_text(item) if item.get("role") == "user" else ""
         for reply in history.replies[-RECENT_REQUESTS:] if len(words) >= 2 * SHORTEST_USER_TEXT else ():
@@ -175,7 +176,7 @@ def _find_doubled_texts(request: HistoryRequest, history: History) -> Iterator[t
 
 
 def _find_prompts_again(request: HistoryRequest, history: History) -> Iterator[tuple[str, int, Json]]:
-    """Find the user messages at the start of a chained request that repeat all user messages of the transcript before."""
+    """Find the user messages at the start of a chained request that repeat all user messages of the chain."""
     sent = [(place, item) for place, item in request.placed_items if item.get("role") == "user"]
     # One message may repeat the last on purpose: a user asks again.
     if len(sent) < 2 or not request.previous_items:
@@ -188,7 +189,7 @@ def _find_prompts_again(request: HistoryRequest, history: History) -> Iterator[t
 
 
 def _most_frequent_pairs(request: HistoryRequest) -> Mapping[ItemKey, int]:
-    """How often each key follows the key that it follows most often, with or without calls and outputs between them."""
+    """Count how often each key follows its most frequent predecessor, with or without calls and outputs in between."""
     most: dict[ItemKey, int] = {}
     words = [key for key in request.item_keys if key[0] not in ("call", "output")]
     for keys in (request.item_keys, words):
@@ -242,9 +243,9 @@ def _most_frequent_pairs(request: HistoryRequest) -> Mapping[ItemKey, int]:
     ],
 )
 def item_coerced(request: HistoryRequest, history: History) -> Iterator[LossFacts]:
-    """A typed item became a message: an empty one, or the JSON or the print of the item or of its parts.
+    """A typed item became a message: an empty one, or one with the item's or its parts' JSON or `repr` as text.
 
-    A transcript told within a text is no such loss, nor an assistant message that is empty beside a call.
+    A transcript retold within a text does not count, nor does an empty assistant message beside a call.
     """
     here = {id for item in request.other_items for id in _item_ids(item)}
     for index, (place, item) in enumerate(request.placed_items):
@@ -276,7 +277,7 @@ def _find_missing_item(
 ) -> Iterator[tuple[int, Json]]:
     """Find the newest typed item of the same conversation that is missing from the transcript.
 
-    Reasoning may be left out; it counts only where an empty message stands in its place.
+    Reasoning may be omitted; it counts only if an empty message stands in its place.
     """
     behind = next((item for _, item in request.placed_items[index:] if not _is_empty_message(item)), {})
     follower = history.find_original(behind)

@@ -1,4 +1,4 @@
-"""Instructions and tools, which the API keeps for no later request: each names its own."""
+"""Instructions and tools, which the API does not carry over: each request must name its own."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from harness.core.exchange import Json
 from harness.core.loose_json import as_string
 
 OTHER_INSTRUCTIONS = ("prompt", "agent", "agent_reference")
-"""Members of a request that name instructions which the API keeps."""
+"""Members of a request that refer to instructions stored by the API."""
 _AGENT: Json = {"instructions": "You run operations.", "tools": TOOLS}
 _SYSTEM: Json = {"role": "system", "content": "You run operations."}
 _ANSWERED = [PROMPT, call(), output()]
@@ -47,9 +47,9 @@ def _then(later: Json, **first: object) -> Case:
     ],
 )
 def instructions_dropped(request: HistoryRequest, history: History) -> Iterator[LossFacts]:
-    """A request answers a call, with the same tools, but without any instructions, where the one with the call had some.
+    """A request answers a call with the same tools, but without the instructions of the request that led to the call.
 
-    Other instructions may be those of another agent, as may be none with other tools.
+    Different instructions, or none with different tools, may belong to another agent.
     """
     for place, original in _find_answered_call(request, history):
         before = original.reply.request
@@ -76,8 +76,7 @@ def instructions_dropped(request: HistoryRequest, history: History) -> Iterator[
     ],
 )
 def instructions_omitted(request: HistoryRequest, history: History) -> Iterator[LossFacts]:
-    """The user goes on, with the same tools, but without any instructions; the first ones may have been for one answer."""
-    # Within a loop of tools it is `instructions-dropped`, which nobody intends.
+    """The user continues with the same tools, but without instructions, which may have been meant for one answer."""
     if not request.placed_items or any(_find_answered_call(request, history)):
         return
     original = _find_continued(request, history)
@@ -94,14 +93,14 @@ def instructions_omitted(request: HistoryRequest, history: History) -> Iterator[
     keeps=[_then({"input": _ANSWERED, **_AGENT}), _then({"input": _ANSWERED, **_AGENT, "tools": TOOLS[:1]})],
 )
 def tools_omitted(request: HistoryRequest, history: History) -> Iterator[LossFacts]:
-    """A request answers a call, but without any tools; a client may want a text at last."""
+    """A request answers a call, but offers no tools; a client may want to force a text as the final answer."""
     for place, original in _find_answered_call(request, history):
         if original.reply.request.tool_names and not request.tool_names:
             yield _facts(place, original)
 
 
 def _find_answered_call(request: HistoryRequest, history: History) -> Iterator[tuple[str, OutputItem]]:
-    """Find the last call that a request answers, unless the user speaks after it; with the place of its output."""
+    """Find the last call that a request answers, with the place of its output, unless a user message follows."""
     answered = {place: id for place, id, _ in request.outputs}
     for place, item in reversed(request.placed_items) if answered else ():
         if item.get("role") == "user":
@@ -112,7 +111,7 @@ def _find_answered_call(request: HistoryRequest, history: History) -> Iterator[t
 
 
 def _find_continued(request: HistoryRequest, history: History) -> OutputItem | None:
-    """Find an item of the answer that a request continues."""
+    """Find an output item of the response that a request continues."""
     if request.is_chained:
         ids = (as_string(item.get("id")) for item in reversed(request.previous_items))
         return next((original for id in ids if (original := history.by_id.get(id))), None)

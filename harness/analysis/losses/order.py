@@ -60,10 +60,10 @@ _ORDER_KEPT = ask(
     ],
 )
 def order_changed(request: HistoryRequest, history: History) -> Iterator[LossFacts]:
-    """A response comes back in another order: reasoning after what followed it, words after an output, a call after its own.
+    """A response comes back reordered: reasoning after its successor, text after an output, a call after its output.
 
-    Words beside calls, before any output, and parallel calls among themselves have no order that matters: many clients
-    keep words and calls apart.
+    The order of text and calls before any output, and of parallel calls, does not matter: many clients store text and
+    calls separately.
     """
     yield from (facts for matters, facts in _find_swaps(request, history) if matters)
     yield from _find_calls_after_their_outputs(request, history)
@@ -71,12 +71,12 @@ def order_changed(request: HistoryRequest, history: History) -> Iterator[LossFac
 
 @loss(message=MESSAGE, fix=FIX, strict=True, loses=[_CALLS_SWAPPED, _CALL_BEFORE_TEXT], keeps=[_ORDER_KEPT])
 def items_reordered(request: HistoryRequest, history: History) -> Iterator[LossFacts]:
-    """Words and calls of one response, or its parallel calls, come back in another order."""
+    """Text and calls of one response, or its parallel calls, come back in another order."""
     yield from (facts for matters, facts in _find_swaps(request, history) if not matters)
 
 
 def _find_swaps(request: HistoryRequest, history: History) -> Iterator[tuple[bool, LossFacts]]:
-    """Neighbours in an output that changed places, and whether that matters; of repeated items the first counts."""
+    """Find neighbours in an output that swapped places, and whether it matters; of repeated items the first counts."""
     places_by_reply: dict[int, dict[int, tuple[int, OutputItem]]] = {}
     for index, (_, item) in enumerate(request.placed_items):
         if original := history.find_original(item):

@@ -1,4 +1,4 @@
-"""Outputs of calls: one for each call, always the same."""
+"""Outputs of calls: exactly one for each call, which never changes."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ _PRINTED_OBJECT = re.compile(
     r"\[object (?:Object|Promise|Function|AsyncFunction|Generator|AsyncGenerator)\]"
     r"|<(?:coroutine|generator|async_generator|function|bound method|Future|Task|[\w.]+ object)\b[^<>]* at 0x[0-9a-f]+>"
 )
-"""What programs print for a promise, a coroutine or an object, in place of what is in it."""
+"""Matches what programs print for a promise, a coroutine or an object instead of its value."""
 _PRINTED_LIST = re.compile(r"""\[\{\s*['"]""")
 _OUTPUT_PARTS = [{"type": "input_text", "text": "v2 is live"}]
 _SERVER = {
@@ -38,7 +38,7 @@ _APPROVAL_RESPONSE: Json = {"type": "mcp_approval_response", "approval_request_i
 
 
 def _changed_output_case(output_value: Any, first: Any = "v2 is live") -> Case:
-    """Make an example in which a later request sends another output for a call."""
+    """Build an example in which a later request sends another output for a call."""
     return ask(
         [PROMPT],
         [PROMPT, call(), output(value=first)],
@@ -48,14 +48,14 @@ def _changed_output_case(output_value: Any, first: Any = "v2 is live") -> Case:
 
 
 def _two_outputs_case(first: str, second: str) -> Case:
-    """Make an example in which a later request sends these outputs for two calls."""
+    """Build an example in which a later request sends these outputs for two calls."""
     calls = [PROMPT, call(), call("call_2", "notify", '{"who":"ops"}')]
     then = [*calls, output(value=first), output("call_2", second), assistant(TEXT), NEXT]
     return ask([PROMPT], [*calls, output(), output("call_2", "ops were told")], then, turns=[[DEPLOY, NOTIFY], REPLY])
 
 
 def _mcp_case(**changed: Any) -> Case:
-    """Make an example in which the call of an MCP server comes back with changed members."""
+    """Build an example in which an MCP call comes back with changed members."""
     members = {"server_label": "prod", "name": "deploy", "arguments": "{}", "output": "v2 is live"}
     back = {"type": "mcp_call", "id": "{0.output.0.id}", **members, **changed}
     return ask([PROMPT], [PROMPT, back, assistant(TEXT), NEXT], turns=[[mcp_call(**members), REPLY]], tools=[_SERVER])
@@ -92,9 +92,9 @@ def _mcp_case(**changed: Any) -> Case:
     ],
 )
 def output_altered(request: HistoryRequest, history: History) -> Iterator[LossFacts]:
-    """The output of a call is empty, doubled, a printed value or that of another call, where it was a text before.
+    """The output of a call, formerly a text, is now empty, doubled, a printed value or the output of another call.
 
-    Another text may stand for it: old outputs are shortened by right, and late ones replaced.
+    Any other text is accepted: clients may shorten old outputs and replace late ones.
     """
     yield from (facts for facts in _find_changed_outputs(request, history) if facts["how"])
 
@@ -111,16 +111,16 @@ def output_altered(request: HistoryRequest, history: History) -> Iterator[LossFa
     keeps=[_changed_output_case("v2 is live"), _changed_output_case(_OUTPUT_PARTS), _mcp_case()],
 )
 def output_replaced(request: HistoryRequest, history: History) -> Iterator[LossFacts]:
-    """The output of a call is another text than before; a placeholder is a habit of long conversations.
+    """The output of a call is another text than before; long conversations commonly use placeholders.
 
-    So is an output with which the API has shown a call of an MCP server: clients leave it out that send the call's id.
+    This includes the output of an MCP call, which clients that send the call's id omit.
     """
     yield from (facts for facts in _find_changed_outputs(request, history) if not facts["how"])
 
 
 def _find_changed_outputs(request: HistoryRequest, history: History) -> Iterator[Json]:
     for place, id, item in request.outputs:
-        # An id that several calls have says nothing about which output is whose.
+        # If several calls share an id, it is unclear which output belongs to which.
         if len(history.by_call.get(id, ())) == 1 and "output" in item:
             sent, now = history.call_outputs.get(id, {}), output_text(item)
             if sent and now not in sent:
@@ -138,7 +138,7 @@ def _find_changed_outputs(request: HistoryRequest, history: History) -> Iterator
 
 
 def _find_owner(text: str, request: HistoryRequest, history: History) -> str:
-    """Find the other call of this request to which an output belongs; empty without one."""
+    """Return the id of the other call in this request that an output belongs to; empty if there is none."""
     for _, id, item in request.outputs:
         sent = history.call_outputs.get(id, {})
         if text in sent and output_text(item) not in sent:
@@ -187,7 +187,7 @@ def _describe_damage(was: str, now: str) -> str:
     ],
 )
 def output_twice(request: HistoryRequest, history: History) -> Iterator[LossFacts]:
-    """One call is answered twice in one transcript; so is one request for approval."""
+    """A call or an approval request is answered twice in one transcript."""
     if not request.outputs:
         return
     calls = Counter(filter(None, map(client_call_id, request.other_items)))
@@ -219,7 +219,7 @@ def output_twice(request: HistoryRequest, history: History) -> Iterator[LossFact
     ],
 )
 def output_printed(request: HistoryRequest, history: History) -> Iterator[LossFacts]:
-    """The output of a call is what a program prints for a promise, a coroutine or an object, and tells the model nothing."""
+    """The output of a call is the printed form of a promise, a coroutine or an object, and useless to the model."""
     for place, id, item in request.outputs:
         text = output_text(item).strip() if id in history.by_call else ""
         if _PRINTED_OBJECT.fullmatch(text):

@@ -1,4 +1,4 @@
-"""The user's words in a transcript that a client sends again: each stands where it stood, as it was sent."""
+"""User messages in a transcript that a client sends again: each must keep its place and its text."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from harness.core.text.shorten import quote
 from harness.items import message
 
 MOST_ORIGINALS = 8
-"""How many answers in the same words are looked at, the latest."""
+"""The maximum number of replies with the same text, the latest ones, that are compared."""
 _PRINTED_PARTS = re.compile(r"""\[?\{\s*['"]""")
 _PRINTED_PICTURE = re.compile(r"""\{\s*['"]type['"]\s*:\s*['"]input_(?:image|file|audio)['"]""")
 _TEXT_PART: Json = {"type": "input_text", "text": "What is it?"}
@@ -34,7 +34,7 @@ _FIX = "Append each message of the user to the history as it was sent, before th
 
 
 def _third_request(*prompt: Json) -> list[Json]:
-    """Make a third request, with what stands in place of the second message of the user."""
+    """Build a third request, with `prompt` in place of the second user message."""
     return [PROMPT, assistant(TEXT), *prompt, assistant(_TOLD), _LAST]
 
 
@@ -43,9 +43,9 @@ def _talk(*prompt: Json) -> tuple[list[Json], ...]:
 
 
 class _Turn(NamedTuple):
-    """An answer to the user in a transcript; `was` are the words of the user before it in the first request.
+    """A reply to the user in a transcript; `was` are the keys of the user messages before it in the original request.
 
-    `start` is how many keys of the request stand before those of the user, `end` how many with them.
+    `start` and `end` delimit the keys of the user messages before it in this request.
     """
 
     reply: HistoryReply
@@ -96,10 +96,10 @@ class _Turn(NamedTuple):
     ],
 )
 def prompt_dropped(request: HistoryRequest, history: History) -> Iterator[LossFacts]:
-    """A message of the user is missing between two answers or from a loop of tools, or is empty there.
+    """A user message is missing or empty between two replies or before a tool loop.
 
-    It counts for the same agent, where nothing of the user stands between these answers any more, and no other message
-    tells it. A history may lose its beginning; and a client may take back a message that it added to those of the user.
+    It counts for the same agent, if no user message is left between these replies and no other message contains its
+    text. A history may lose its beginning, and a client may remove a message that it added to those of the user.
     """
     for turn in _find_turns(request, history):
         # Another agent may be told a part of the conversation, or a summary of it.
@@ -114,7 +114,7 @@ def prompt_dropped(request: HistoryRequest, history: History) -> Iterator[LossFa
 
 
 def _describe_rest(turn: _Turn, request: HistoryRequest) -> str:
-    """Describe what is left around the lost words of the user; empty when the history may have lost its beginning."""
+    """Describe what is left around the lost user message; empty if the history may have lost its beginning."""
     if turn.start < turn.end:
         return ""
     if turn.start:
@@ -143,7 +143,7 @@ def _describe_rest(turn: _Turn, request: HistoryRequest) -> str:
     ],
 )
 def prompt_altered(request: HistoryRequest, history: History) -> Iterator[LossFacts]:
-    """The user's message comes back as a printed value, in another role, or after the answer to it."""
+    """A user message comes back as a printed value, with another role, or after the reply to it."""
     for turn in _find_turns(request, history):
         if turn.reply.request.is_same_agent(request):
             for place, now, back in _find_changed_prompts(turn, request):
@@ -161,7 +161,7 @@ def prompt_altered(request: HistoryRequest, history: History) -> Iterator[LossFa
     keeps=[ask(*_talk(NEXT), turns=_TURNS), ask([PROMPT], [NEXT, assistant(TEXT), _LAST], turns=[REPLY])],
 )
 def prompt_edited(request: HistoryRequest, history: History) -> Iterator[LossFacts]:
-    """The user's message comes back in other words; a client may have added something to them for one request."""
+    """A user message comes back with another text; a client may have added something to it for one request."""
     for turn in _find_turns(request, history):
         if turn.start and turn.reply.request.is_same_agent(request):
             for place, now, back in _find_changed_prompts(turn, request):
@@ -170,11 +170,11 @@ def prompt_edited(request: HistoryRequest, history: History) -> Iterator[LossFac
 
 
 def _find_turns(request: HistoryRequest, history: History) -> Iterator[_Turn]:
-    """Find the answers to the user in a transcript before which the user says something else than in the first request."""
+    """Find the replies in a transcript whose preceding user messages differ from those of the original request."""
     if request.is_chained or request.is_compacted or not history.replies:
         return
     keys = request.item_keys
-    _, index = history.find_continued(request)  # what stands before is as in the request that it continues
+    _, index = history.find_continued(request)  # all before it equals the earlier request
     start = index - next((back for back in range(index) if keys[index - 1 - back][0] != "user"), index)
     for _, item in request.items_after(index):
         if (key := item_key(item)) is None:
@@ -192,19 +192,20 @@ def _find_turns(request: HistoryRequest, history: History) -> Iterator[_Turn]:
 
 
 def _goes_on(turn: _Turn, request: HistoryRequest) -> bool:
-    """Return whether the same stands before the words of the user as in the first request."""
+    """Return whether the user messages follow the same transcript as in the original request."""
     before = turn.reply.request
     length = len(before.item_keys) - len(turn.was)
     if before.digests[length] == request.digests[turn.start]:
         return True
+    # A history that lost its beginning is still the same if a long message precedes the user's.
     last = request.item_keys[turn.start - 1 : turn.start]
     return bool(length and last) and last[0] == before.item_keys[length - 1] and len(last[0][1]) >= UNMISTAKABLE_LENGTH
 
 
 def _find_changed_prompts(turn: _Turn, request: HistoryRequest) -> Iterator[tuple[str, str, int]]:
-    """Find the messages before an answer whose text is another: place, text, how many of the user's stand behind it.
+    """Find the user messages before a reply whose text changed: place, text, and position counted back from the reply.
 
-    None when there are more of them or fewer than there were, or when other words stand before them.
+    Yields nothing if their number changed, or if they follow another transcript.
     """
     count = turn.end - turn.start
     # With another number of messages it is not known which became which.
@@ -233,8 +234,7 @@ def _is_told(text: str, request: HistoryRequest, history: History) -> bool:
 
 
 def _is_printed(was: str, now: str) -> bool:
-    """Return whether a text is what a program prints for no value, or for the parts of a message."""
-    # The user may have written just that.
+    """Return whether a text is what a program prints for a missing value, or for the parts of a message."""
     if was in PRINTED_NOTHING or _PRINTED_PARTS.match(was):
         return False
     is_list = bool(_PRINTED_PARTS.match(now)) and was in now and now[-1] in "}]"
@@ -242,9 +242,9 @@ def _is_printed(was: str, now: str) -> bool:
 
 
 def _describe_other_place(turn: _Turn, request: HistoryRequest) -> str:
-    """Describe where else the only message of the user before an answer stands; empty when it stands nowhere."""
+    """Describe where the only user message before a reply went; empty if it is nowhere."""
     before = turn.reply.request
-    # Of several messages, or in a request of another agent, a message may be elsewhere on purpose.
+    # One of several messages, or a message to another agent, may be elsewhere on purpose.
     if len(turn.was) != 1 or before.tool_names != request.tool_names:
         return ""
     text, keys, length = turn.was[0][1], request.item_keys, len(before.item_keys) - 1

@@ -1,4 +1,4 @@
-"""Reasoning, which the model needs to go on with a call, and the item that followed it."""
+"""Reasoning, which the model needs to continue after a call, and the item that followed it."""
 
 from __future__ import annotations
 
@@ -62,10 +62,10 @@ _STORED_CALL: Json = {**call(), "id": "{0.output.1.id}"}
     ],
 )
 def reasoning_dropped(request: HistoryRequest, history: History) -> Iterator[LossFacts]:
-    """Within a loop of tools a call is sent back without the reasoning before it, which the API would have used.
+    """Within a tool loop a call is sent back without the reasoning before it, which the API would have used.
 
-    That is where the client asked for its ciphertext, or sends the call by the id that it is stored under. When the user
-    has spoken since, or another model is asked, reasoning may be left out.
+    The API uses it if the client requested the encrypted content, or sends the call with the id under which it is
+    stored. Reasoning may be omitted once the user has spoken again, or if another model is asked.
     """
     here = {mark for item in request.other_items if item_type(item) == "reasoning" for mark in _identifiers(item)}
     for place, item in () if request.is_chained else _calls_since_user(request):
@@ -117,9 +117,9 @@ def reasoning_dropped(request: HistoryRequest, history: History) -> Iterator[Los
     ],
 )
 def reasoning_orphaned(request: HistoryRequest, history: History) -> Iterator[LossFacts]:
-    """Reasoning comes back without the call or message that followed, which the API refuses where it has stored both.
+    """Reasoning comes back without the call or message that followed it, which the API refuses if it has stored both.
 
-    A message may come back in other words, and without its id.
+    The message may come back reworded and without its id.
     """
     if request.is_chained or request.is_compacted:
         return
@@ -144,13 +144,14 @@ def _find_thought(item: Json, history: History) -> OutputItem | None:
 
 
 def _has_unknown_reasoning(request: HistoryRequest, history: History) -> bool:
-    """Return whether a request has reasoning that no answer showed: in a stream the encrypted content may change later."""
+    """Return whether a request has reasoning that no answer contained."""
+    # In a stream, the encrypted content of reasoning may change after the client has read it.
     known = {mark for reply in history.replies for item in reply.output for mark in _identifiers(item)}
     return any(item_type(item) == "reasoning" and known.isdisjoint(_identifiers(item)) for item in request.other_items)
 
 
 def _calls_since_user(request: HistoryRequest) -> list[tuple[str, Json]]:
-    """List the calls since the last message of the user."""
+    """List the calls since the last user message."""
     user_turns = [index for index, (_, item) in enumerate(request.placed_items) if item.get("role") == "user"]
     return [
         (place, item)

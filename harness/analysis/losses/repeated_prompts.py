@@ -1,4 +1,4 @@
-"""The messages of the user in a transcript that a client sends again: each stands there once, and a new one last."""
+"""User messages in a transcript that a client sends again: each may appear only once, and a new one comes last."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ from harness.core.loose_json import objects_in
 from harness.ending import incomplete
 
 SHORTEST_REPEATED = 8
-"""Characters of a user's message that is not said twice by chance."""
+"""The length in characters from which a user message is not repeated by chance."""
 _PICTURES: list[Json] = [
     user(
         [
@@ -58,7 +58,7 @@ _PICTURES: list[Json] = [
     ],
 )
 def prompt_doubled(request: HistoryRequest, history: History) -> Iterator[LossFacts]:
-    """A message of the user stands twice in a row where another request of the same conversation has it once."""
+    """A user message appears twice in a row where another request of the same conversation has it once."""
     if request.is_chained:
         return
     for length, place, item in _find_repeated_prompts(request):
@@ -69,7 +69,7 @@ def prompt_doubled(request: HistoryRequest, history: History) -> Iterator[LossFa
 
 
 def _find_repeated_prompts(request: HistoryRequest) -> Iterator[tuple[int, str, Json]]:
-    """Find the user messages that repeat the one before: the number of keys before, place, item."""
+    """Find the user messages that repeat the previous one: the number of keys before it, place, item."""
     length, last = request.previous_key_count, Json()
     for (place, item), key in zip(request.placed_items, request.placed_keys, strict=True):
         if is_prompt(item) and is_same_prompt(last, item):
@@ -79,12 +79,12 @@ def _find_repeated_prompts(request: HistoryRequest) -> Iterator[tuple[int, str, 
 
 
 def is_prompt(item: Json) -> bool:
-    """Return whether an item is a message of the user."""
+    """Return whether an item is a user message."""
     return item_type(item) == MESSAGE and item.get("role") == "user"
 
 
 def is_same_prompt(one: Json, other: Json) -> bool:
-    """Return whether two messages of the user say the same, with the same pictures and files."""
+    """Return whether two user messages have the same text and the same images and files."""
     return is_prompt(one) and bool(message_text(one).strip()) and _prompt_content(one) == _prompt_content(other)
 
 
@@ -94,7 +94,7 @@ def _prompt_content(item: Json) -> tuple[str, Sequence[Json]]:
 
 
 def _find_prompts_made_single(request: HistoryRequest, history: History) -> Iterator[LossFacts]:
-    """Find the user messages that stand once before an answer to both of two."""
+    """Find the user messages that appear once before a reply, where the original request had them twice."""
     for length, key in enumerate(request.item_keys):
         reply = history.doubled_prompts.get(request.digests[length])
         if reply and reply.is_completed and key in map(item_key, reply.output):
@@ -118,7 +118,7 @@ def _doubling_facts(place: str, item: Json, said: int, number: int, here: str, t
     ],
 )
 def prompt_repeated(request: HistoryRequest, history: History) -> Iterator[LossFacts]:
-    """A message of the user stands twice in a row, and no other request tells whether it was said twice."""
+    """A user message appears twice in a row, and no other request shows whether the user sent it twice."""
     for length, place, item in _find_repeated_prompts(request):
         known = history.by_input.get(request.digests[length])
         if history.replies and not known and len(message_text(item).strip()) >= SHORTEST_REPEATED:
@@ -141,7 +141,7 @@ def prompt_repeated(request: HistoryRequest, history: History) -> Iterator[LossF
     ],
 )
 def prompt_after_outputs(request: HistoryRequest, history: History) -> Iterator[LossFacts]:
-    """A request answers calls and repeats the message of the user that led to them; a user may have said it again."""
+    """A request answers calls and repeats the user message that led to them; the user may have sent it again."""
     items = request.transcript.items
     if not request.placed_items or len(items) < 2:
         return
@@ -176,7 +176,7 @@ def prompt_after_outputs(request: HistoryRequest, history: History) -> Iterator[
     ],
 )
 def nothing_new(request: HistoryRequest, history: History) -> Iterator[LossFacts]:
-    """A history is sent that ends with the answer to it; an agent may be meant to go on by itself."""
+    """A history is sent that ends with the reply to it; an agent may be meant to continue on its own."""
     if request.is_chained or not request.assistant_messages:
         return
     replies, length = history.find_continued(request)

@@ -1,4 +1,4 @@
-"""Finds what a chat UI sent a server under test whose client did not send it on to the model."""
+"""Finds what a chat UI sent to a server under test, but the server's client did not forward to the model."""
 
 from __future__ import annotations
 
@@ -22,9 +22,9 @@ from harness.core.text.shorten import quote, shorten_json
 from harness.core.tool_runs import SentTurn
 
 SHORTEST_TOLD = 4
-"""Letters and digits of an item by which a message is known to tell it."""
+"""The fewest letters and digits by which an item is recognized within a message."""
 _MessageKey = tuple[str, str]
-"""Who says a message, and its letters and digits."""
+"""The role of a message, and its letters and digits."""
 _NO_KEY: _MessageKey = ("", "")
 _SPEAKERS = ("user", "assistant")
 _SENT_CALL = (PROMPT, call("call_9"), output("call_9"), NEXT)
@@ -63,11 +63,11 @@ _GONE = "is not in this request, which has what stood before and after it"
     ],
 )
 def sent_changed(request: HistoryRequest, history: History) -> Iterator[LossFacts]:
-    """What a chat UI of the test (`harness.drive.Chat`) sent is missing upstream, changed, or there more than once.
+    """What the test's chat UI (`harness.drive.Chat`) sent is missing upstream, changed, or there more than once.
 
-    A message or typed item is missing when what stood before and after it has arrived. What a message tells, a shorter
-    history, other ids of calls, and calls of tools that the request does not offer are no loss. Of several chats that said
-    the same last, the one counts of which the most has arrived.
+    A message or typed item is missing if its neighbours have arrived. It is no loss if a message contains it, if the
+    history is shorter, if calls have other ids, or if the request does not offer the tool of a call. Of several chats
+    with the same last message, the one whose items arrived most completely counts.
     """
     if not history.turns or not request.is_history_known or request.is_compacted:
         return
@@ -86,7 +86,7 @@ def sent_changed(request: HistoryRequest, history: History) -> Iterator[LossFact
 
 
 class _Change(NamedTuple):
-    """The fate of an item that was sent: how it changed, and where."""
+    """A change to an item that was sent: where it is in the request, and what happened to it."""
 
     at: str
     item: Json
@@ -94,7 +94,7 @@ class _Change(NamedTuple):
 
 
 class _Arrived:
-    """The part of a conversation that a request passes on to its model."""
+    """Indexes what a request tells its model of a conversation."""
 
     def __init__(self, request: HistoryRequest) -> None:
         self.request = request
@@ -118,23 +118,23 @@ class _Arrived:
         self._output_letters = {letters_of(output_text(item)) for item in self.outputs.values()}
 
     def is_asked(self, turn: SentTurn) -> bool:
-        """Return whether the last words of the user are those of a turn."""
+        """Return whether the request's last user message contains the message of this turn."""
         asked = letters_of(message_text(turn.items[-1])) if turn.items else ""
         return bool(asked) and asked in self._asked
 
     def tells(self, text: str) -> bool:
-        """Return whether a message, or the instructions, hold a text."""
+        """Return whether a message or the instructions contain a text."""
         letters = letters_of(text)
         return len(letters) >= SHORTEST_TOLD and any(letters in told for told in self._told)
 
     def count(self, key: _MessageKey) -> int:
-        """How often a message has arrived."""
+        """Count how often a message has arrived."""
         return len(self._indices.get(key, ()))
 
     def find_gap(self, before: _MessageKey, behind: _MessageKey, known: Set[_MessageKey]) -> str:
-        """Find the place of the second of two messages that arrived with none between them that is not `known`; else empty.
+        """Find the place of `behind` if it arrived after `before`, with only `known` messages in between; else empty.
 
-        One that is not known may be a summary of what was sent.
+        A message that is not known may be a summary of what was sent.
         """
         if _NO_KEY in (before, behind) or before not in self._indices or behind not in self._indices:
             return ""
@@ -146,34 +146,34 @@ class _Arrived:
         return self.place_of(behind) if all(key in known or not key[1] for key in between) else ""
 
     def has_call(self, item: Json) -> bool:
-        """Return whether a call or an output has arrived, by whatever id."""
+        """Return whether a call or an output has arrived, under any id."""
         if answered_id(item):
             return answered_id(item) in self.outputs or letters_of(output_text(item)) in self._output_letters
         return client_call_id(item) in self.calls or content_of(item) in self._contents
 
     def place_of(self, key: _MessageKey) -> str:
-        """Find the place of a message in the request; `input` when the request continues what holds it."""
+        """Return the place of a message in the request; `input` if it belongs to what the request continues."""
         return self._message_places.get(key, "input")
 
     def place_of_item(self, item: Json) -> str:
-        """Find the place of an item of the request."""
+        """Return the place of an item in the request; `input` if it belongs to what the request continues."""
         return self._places.get(id(item), "input")
 
 
 def _key_of(item: Json) -> _MessageKey:
-    """Who says what in a message; spaces and punctuation are no difference."""
+    """Return the role and text of a message, ignoring white space and punctuation."""
     text = message_text(item)
     return as_string(item.get("role")), letters_of(text) or text.strip()
 
 
 def _spoken_key(item: Json) -> _MessageKey:
-    """Make the key of a message of the user or the assistant; `_NO_KEY` for an empty one and for any other item."""
+    """Return the key of a user or assistant message; `_NO_KEY` for an empty one and for any other item."""
     is_spoken = item_type(item) == "message" and item.get("role") in _SPEAKERS
     return key if is_spoken and (key := _key_of(item))[1] else _NO_KEY
 
 
 def _find_changes(turn: SentTurn, arrived: _Arrived) -> Iterator[_Change]:
-    """Find what of the history that a turn sent has not arrived unchanged."""
+    """Find the items of a turn's history that did not arrive unchanged."""
     history = turn.items[:-1]
     names = {client_call_id(item): as_string(item.get("name")) for item in history if client_call_id(item)}
     keys = [_spoken_key(item) for item in turn.items]
@@ -189,12 +189,12 @@ def _find_changes(turn: SentTurn, arrived: _Arrived) -> Iterator[_Change]:
 
 
 def _latest_before(keys: Sequence[_MessageKey]) -> list[_MessageKey]:
-    """For each place the last key of a message before it."""
+    """Return, for each position, the key of the last message before it."""
     return [*accumulate(keys[:-1], lambda latest, key: latest if key == _NO_KEY else key, initial=_NO_KEY)]
 
 
 def _find_changed_message(item: Json, key: _MessageKey, arrived: _Arrived, sent: int, place: str) -> Iterator[_Change]:
-    """Find a message of the user that arrived more often than `sent`, or is gone from its `place`."""
+    """Find a user message that arrived more often than `sent` times, or a message missing from its `place`."""
     role, letters = key
     if (times := arrived.count(key)) > sent and len(letters) >= 2 * SHORTEST_TOLD and role == "user":
         often = "once" if sent == 1 else f"{sent} times"
@@ -204,7 +204,7 @@ def _find_changed_message(item: Json, key: _MessageKey, arrived: _Arrived, sent:
 
 
 def _find_changed_call(item: Json, arrived: _Arrived, place: str) -> Iterator[_Change]:
-    """Find a call or an output that has another content, or is gone; `place` is where it should stand, if known."""
+    """Find a call or an output that changed or is missing; `place` is where it should be, if known."""
     if now := arrived.outputs.get(answered_id(item)):
         was, text = output_text(item), output_text(now)
         if letters_of(was) != letters_of(text):
@@ -219,7 +219,7 @@ def _find_changed_call(item: Json, arrived: _Arrived, place: str) -> Iterator[_C
 
 
 def _is_told(item: Json, arrived: _Arrived) -> bool:
-    """Return whether a message holds the output, or the input, of a call."""
+    """Return whether a message contains the output or the input of a call."""
     if answered_id(item):
         return arrived.tells(output_text(item))
     return any(arrived.tells(as_string(item.get(name))) for name in CONTENT_MEMBERS[1:])

@@ -1,4 +1,4 @@
-"""Texts of the assistant: neither doubled nor cut off, and with their phase."""
+"""Texts of the assistant: neither doubled nor cut off, and with their `phase`."""
 
 from __future__ import annotations
 
@@ -19,17 +19,17 @@ from harness.core.text.shorten import quote
 from harness.items import message
 
 _ELLIPSIS = re.compile(r"(…|\.\.\.|\[[^\]]*\]|\([^)]*(?:truncated|omitted)[^)]*\))\s*$", re.I)
-"""The end of a text that was shortened on purpose."""
+"""Matches the end of a text that was shortened on purpose."""
 _CITATION_MARKERS = re.compile(
     r"(?:【[^】]{0,300}】|\(?\[[^\]]{0,300}\]\([^)]{0,2000}\)\)?|\[\d+\]|\ue200[^\ue201]{0,300}\ue201|\s)+"
 )
-"""Citations in a text, which a client may remove."""
+"""Matches citations in a text, which a client may remove."""
 
 
 PRINTED_NOTHING = ("None", "null", "undefined", "[object Object]")
-"""What programs print for a value that is no text."""
+"""What programs print for a value that is not a string."""
 LEAST_STUTTER = 3
-"""Letters that a text has too many, in parts that stand twice; fewer are a slip of the hand, as is one letter many times."""
+"""The fewest surplus letters, in repeated parts, that count; fewer are a typo, and so is one letter repeated."""
 
 
 def _sent_back_case(sent: str, **members: str) -> Case:
@@ -70,10 +70,10 @@ _MESSAGE_ID = {"id": "{0.output.0.id}"}
     ],
 )
 def text_altered(request: HistoryRequest, history: History) -> Iterator[LossFacts]:
-    """The assistant's words come back doubled, as a whole or in parts, or cut off.
+    """The assistant's text comes back doubled, as a whole or in parts, or cut off.
 
-    A message is known by its id, or by its place after all that led to it. Citations and thoughts may be taken out of a
-    text, and it may be shortened with an ellipsis.
+    A message is recognized by its id, or by its place after the same transcript. A client may remove citations and
+    thoughts from a text, and shorten it with an ellipsis.
     """
     for place, item, original in _find_edited_messages(request, history):
         if how := describe_damage(message_text(original.item), message_text(item)):
@@ -88,7 +88,7 @@ def text_altered(request: HistoryRequest, history: History) -> Iterator[LossFact
     keeps=[_sent_back_case(TEXT), _sent_back_case(f"{TEXT}\n", **_MESSAGE_ID)],
 )
 def text_edited(request: HistoryRequest, history: History) -> Iterator[LossFacts]:
-    """The assistant's words come back in other words; a user may have edited them."""
+    """The assistant's text comes back reworded; a user may have edited it."""
     for place, item, original in _find_edited_messages(request, history):
         if not describe_damage(message_text(original.item), message_text(item)):
             yield _change_facts(place, item, original, "in other words")
@@ -110,7 +110,7 @@ def _find_edited_messages(request: HistoryRequest, history: History) -> Iterator
 
 
 def find_message_in_place(request: HistoryRequest, history: History) -> Iterator[tuple[str, OutputItem]]:
-    """Find the place of the only message that stands where the model's message stood, after the same transcript."""
+    """Find the place of the only message that follows the same transcript as the model's only message did."""
     replies, length = history.find_continued(request)
     turn = takewhile(lambda one: one[1].get("role") != "user", request.items_after(length))
     placed = [(place, message_text(item).strip()) for place, item in turn if is_assistant(item)]
@@ -121,31 +121,31 @@ def find_message_in_place(request: HistoryRequest, history: History) -> Iterator
 
 
 def describe_damage(was: str, now: str) -> str:
-    """How a text is doubled or cut off; empty when it is neither, or shortened on purpose."""
+    """Describe how a text was doubled or cut off; empty if it was neither, or was shortened on purpose."""
     was, now = was.strip(), now.strip()
     if is_doubled(was, now):
         return "doubled"
     if now in PRINTED_NOTHING and now != was:
         return "as what a program prints for no text"
-    # Who shortens a text on purpose marks the place.
+    # A text that was shortened on purpose has a mark in that place.
     if was == now or not was or (now and _ELLIPSIS.search(now)):
         return ""
     if was.startswith(now) and not _CITATION_MARKERS.fullmatch(was[len(now) :]):
         return "cut off"
     cut = was.removesuffix(now)
-    # Text behind a tag, as behind `</think>`, was left by a client that removes what is in it.
+    # Text after a closing tag such as `</think>` is left when a client removes the content of the tag.
     if cut != was and not cut.rstrip().endswith(">"):
         return "without its beginning"
     return "with parts doubled" if _is_stuttered(letters_of(was), letters_of(now)) else ""
 
 
 def without_citations(text: str) -> str:
-    """Strip a text of the marks of its citations, and of white space."""
+    """Remove citation marks and white space from a text."""
     return _CITATION_MARKERS.sub("", text)
 
 
 def _is_stuttered(was: str, now: str) -> bool:
-    """Return whether a text is another in which parts, say deltas of its stream, stand twice or more in a row."""
+    """Return whether a text is the original with parts, such as the deltas of its stream, repeated in place."""
     added = longest = place = 0
     for letter in (*was, ""):
         while now[place : place + 1] != letter:
@@ -158,13 +158,13 @@ def _is_stuttered(was: str, now: str) -> bool:
 
 
 def _repeated_length(text: str, place: int) -> int:
-    """Find the fewest characters before a place that stand after it again; 0 when none do."""
+    """Return the length of the shortest string before a position that repeats after it; 0 if there is none."""
     lengths = range(1, min(place, len(text) - place) + 1)
     return next((length for length in lengths if text.startswith(text[place - length : place], place)), 0)
 
 
 def is_doubled(was: str, now: str) -> bool:
-    """Return whether a text consists of several copies of another, with at most white space between them."""
+    """Return whether a text consists of several copies of another, separated by white space at most."""
     return bool(was) and now.count(was) > 1 and not now.replace(was, "").strip()
 
 
@@ -184,7 +184,7 @@ def is_doubled(was: str, now: str) -> bool:
     ],
 )
 def phase_dropped(request: HistoryRequest, history: History) -> Iterator[LossFacts]:
-    """An assistant message that was said with a `phase` comes back without it, or with another."""
+    """An assistant message with a `phase` comes back without it, or with another."""
     for place, item in request.assistant_messages:
         phases = said.phases if (said := history.find_said(item)) else {}
         if phases and "" not in phases and as_string(item.get("phase")) not in phases:

@@ -1,4 +1,4 @@
-"""Outputs that no tool returned: a text that stands for the execution of a call."""
+"""Outputs that no tool returned: texts that replace the execution of a call."""
 
 from __future__ import annotations
 
@@ -24,13 +24,13 @@ _NOT_EXECUTED = re.compile(
 _REASON_GIVEN = re.compile(
     r"\b(?:not allowed|final result|(?:un|dis)?approv|den(?:y|ied)|reject|declin|refus|permission|error|invalid)", re.I
 )
-"""Words of an output that tells why a call was not executed: the user refused it, or its arguments were wrong."""
+"""Words that explain why a call was not executed: the user refused it, or its arguments were wrong."""
 _TOLD_MESSAGE = re.compile(
     r"\bfollow-?up message|\b(?:new|another|further) (?:user )?message"
     r"|\buser (?:has )?(?:sent|provided) (?:an? |another )?(?:new |follow-?up )?(?:message|input|prompt)\b",
     re.I,
 )
-"""Words of an output that tells of a message of the user, which has to follow then."""
+"""Words that announce a user message, which must then follow."""
 _TOOL_NOT_EXECUTED = re.compile(
     r"\b(?:tool|function|execution)\b.*\b(?:skipped|interrupted|not (?:been )?(?:executed|run)|never (?:executed|ran))\b",
     re.I | re.S,
@@ -40,9 +40,9 @@ _EXPLAINED = re.compile(
     r"already|duplicate\w*|another|parallel|concurrent\w*|fail\w*)\b",
     re.I,
 )
-"""Words of an output that tells why its call was not executed, whatever the reason."""
+"""Words that give any reason for which a call was not executed."""
 LONGEST_PLACEHOLDER = 200
-"""Characters of a text that stands for an execution; a longer one, or JSON, tells more."""
+"""The maximum length in characters of a placeholder; a longer text, or JSON, has more to say."""
 _SKIPPED = output(value="Tool skipped: the assistant went on.")
 _ANSWERED_AHEAD = ask([PROMPT], [PROMPT, call(), _SKIPPED, assistant(TEXT)], turns=[[REPLY, DEPLOY]])
 _SAID_ON_PURPOSE = ask([PROMPT], [PROMPT, call(), _SKIPPED, NEXT], turns=[DEPLOY])
@@ -50,7 +50,7 @@ _TWO_CALLS = [PROMPT, call(), call("call_2", "notify", '{"who":"ops"}')]
 
 
 def _both_answered(text: str, *then: Json) -> Case:
-    """Make an example in which two calls of one response get the same output."""
+    """Build an example in which two calls of one response get the same output."""
     return ask([PROMPT], [*_TWO_CALLS, output(value=text), output("call_2", text), *then], turns=[[DEPLOY, NOTIFY]])
 
 
@@ -76,13 +76,13 @@ FIX = "Send what the tool returned as the output of its call; of a call that was
     ],
 )
 def output_invented(request: HistoryRequest, history: History) -> Iterator[LossFacts]:
-    """A call was answered, though not with what its tool returned.
+    """A call was answered, but not with what its tool returned.
 
-    Of a tool that the test wraps in `counted` it is known what it returned: the output must show it, or a part of it. A
-    tool that was not executed may be answered with the reason, say that the user refused it. Without `counted`, an output
-    that says that the call was not executed counts when it stands ahead of what was said before the call: the client took
-    the words beside a call for their continuation. It also counts when it tells of a message of the user, or when several
-    calls of one response got the same words without a reason, and no message of the user follows.
+    If the test wraps the tool in `counted`, the output must contain its result or a part of it. A call that was not
+    executed may be answered with the reason, for example that the user refused it. Without `counted`, an output that
+    reports that the call was not executed counts if it precedes text that the model produced before the call, because
+    the client mistook that text for a continuation. It also counts if no user message follows, and the output announces
+    one, or several calls of one response got the same text without a reason.
     """
     ahead = dict(_find_answered_ahead(request, history))
     unexplained = _find_unexplained(request, history)
@@ -108,7 +108,7 @@ def output_invented(request: HistoryRequest, history: History) -> Iterator[LossF
     ],
 )
 def output_placeholder(request: HistoryRequest, history: History) -> Iterator[LossFacts]:
-    """An output says that its call was not executed, and not why; a client may have given up the call on purpose."""
+    """An output states that its call was not executed, but not why; a client may have given up the call on purpose."""
     invented = {facts["at"] for facts in output_invented(request, history)}
     for where, id, item in request.outputs:
         text, place = output_text(item), f"{where}.output"
@@ -122,7 +122,7 @@ def _facts(place: str, original: OutputItem, text: str, instead: str) -> LossFac
 
 
 def _find_answered_ahead(request: HistoryRequest, history: History) -> Iterator[PlacedItem]:
-    """Find the calls that were answered ahead of earlier words, and only with that they were not executed."""
+    """Find the calls that were answered ahead of earlier text, and only with the note that they were not executed."""
     outputs: dict[str, PlacedItem] = {}
     executed = {id for _, id, item in request.outputs if not is_not_executed(item)}
     answered = {place: id for place, id, _ in request.outputs}
@@ -139,7 +139,7 @@ def _find_answered_ahead(request: HistoryRequest, history: History) -> Iterator[
 
 
 def _find_unexplained(request: HistoryRequest, history: History) -> Mapping[str, str]:
-    """Find the calls that were answered instead of executed, with what speaks against it; none if the user speaks."""
+    """Find the calls that were answered instead of executed, each with the evidence; not if the user spoke after it."""
     answers = {
         id: (history.by_call[id][-1], text)
         for _, id, item in request.outputs

@@ -1,4 +1,4 @@
-"""The turns of a transcript that a client sends again: no answer may be missing, no turn of the user may stand twice."""
+"""The turns of a transcript that a client sends again: no answer may be missing or change its role."""
 
 from __future__ import annotations
 
@@ -120,13 +120,12 @@ _ONLY_PROMPTS = ask([PROMPT], [PROMPT, NEXT], turns=[REPLY])
     ],
 )
 def answer_dropped(request: HistoryRequest, history: History) -> Iterator[LossFacts]:
-    """The assistant's answer is missing from a history that holds what led to it, and the user's next message.
+    """The assistant's answer is missing from a history that contains what led to it and the user's next message.
 
-    It counts when no request ever sends it back, by the same agent, which keeps other answers or is the only one; when
-    it was sent back once, and answers or outputs before it still are, and answers after it; or when it comes late, after
-    the answer to that next message. A history that is shortened loses its beginning; what was said may be told in another
-    message; a list of the user's messages may be all that another agent needs; and data in JSON is often not meant for
-    the history.
+    It counts if no request ever sends it back, and the same agent keeps other answers or is the only agent; if it was
+    sent back once, and answers or outputs before it and answers after it still are; or if it comes late, after the
+    answer to that next message. A shortened history loses its beginning; another message may contain the answer;
+    another agent may need only the user messages; and JSON data is often not meant for the history.
     """
     if not request.is_chained and not request.is_compacted:
         kept: Sequence[int] | None = None
@@ -142,7 +141,7 @@ def answer_dropped(request: HistoryRequest, history: History) -> Iterator[LossFa
 
 
 def _find_late_answers(request: HistoryRequest, history: History) -> Iterator[LossFacts]:
-    """Find the answer before the newest but one message of the user, which was sent without it before."""
+    """Find the answer before the last but one user message, if an earlier request sent that message without it."""
     keys = request.item_keys
     for place in [place for place, key in enumerate(keys) if place and key[0] == "user"][-2:-1]:
         before, text = request.digests[place - 1], keys[place - 1][1]
@@ -161,7 +160,7 @@ def _find_late_answers(request: HistoryRequest, history: History) -> Iterator[Lo
 
 
 def _find_last_parts(request: HistoryRequest, history: History) -> Iterator[LossFacts]:
-    """Find the last of an answer's several messages, where an earlier message is kept and the user speaks after that."""
+    """Find the last of an answer's several messages, if an earlier one is kept and directly followed by the user."""
     items = request.placed_items
     for (place, item), (_, behind) in pairwise(items):
         original = history.find_original(item) if is_assistant(item) and is_prompt(behind) else None
@@ -175,7 +174,7 @@ def _find_last_parts(request: HistoryRequest, history: History) -> Iterator[Loss
 
 
 def _find_unfollowed(request: HistoryRequest, history: History) -> Iterator[tuple[int, HistoryReply]]:
-    """Find the only reply of the same agent to a beginning of the transcript that another user message follows."""
+    """Find the only reply to the same agent after a prefix of the transcript that another user message follows."""
     for length, key in enumerate(request.item_keys):
         if key[0] != "user" or not length or key == request.item_keys[length - 1]:
             continue
@@ -187,7 +186,7 @@ def _find_unfollowed(request: HistoryRequest, history: History) -> Iterator[tupl
 
 
 def _answers(reply: HistoryReply) -> Sequence[Json]:
-    """List the messages of a reply that has words only; none for a refusal."""
+    """List the messages with text in a reply; empty if it has calls or only refuses."""
     if any(client_call_id(item) for item in reply.output):
         return ()
     return [item for item in reply.output if is_assistant(item) and _has_words(item)]
@@ -201,17 +200,20 @@ def _is_surely_lost(
     said: Json, reply: HistoryReply, length: int, request: HistoryRequest, history: History, kept: Sequence[int]
 ) -> bool:
     text = message_text(said).strip()
-    if history.told.is_held(letters_of(text), request.message_letters):  # some message tells it, whoever says it
+    if history.told.is_held(
+        letters_of(text), request.message_letters
+    ):  # another message contains it, whatever its role
         return False
     before = bisect_left(kept, len(request.placed_items) - len(request.items_after(length)))
     if text in history.sent.texts or as_string(said.get("id")) in history.sent.message_ids:
+        # A request that lost the neighbours of this answer as well was shortened on purpose.
         is_known = before > 0 or request.item_keys[length - 1][0] == "output"
         return is_known and before < len(kept)
     return bool(kept) or (not _is_data(reply.request) and history.is_only_agent(request))
 
 
 def _find_kept(request: HistoryRequest, history: History) -> Sequence[int]:
-    """Find the places of kept answers to the same agent among the input items."""
+    """Find the indexes of the input items that are answers to the same agent."""
     return [
         index
         for index, (_, item) in enumerate(request.placed_items)
@@ -222,7 +224,7 @@ def _find_kept(request: HistoryRequest, history: History) -> Sequence[int]:
 
 
 def _is_data(request: HistoryRequest) -> bool:
-    """Return whether JSON was asked for."""
+    """Return whether a request asks for JSON."""
     kind = as_object(as_object(request.body.get("text")).get("format")).get("type")
     return kind in ("json_object", "json_schema")
 
@@ -259,9 +261,9 @@ def _is_data(request: HistoryRequest) -> bool:
     ],
 )
 def role_changed(request: HistoryRequest, history: History) -> Iterator[LossFacts]:
-    """The model's message comes back in its place as one of the user, or as an instruction.
+    """A message of the model comes back in its place, but with the role of the user or of instructions.
 
-    Among several agents the words of one may be told to another, or to itself, as those of a user.
+    Among several agents, what one says may be passed to another, or to itself, as a user message.
     """
     if request.is_chained:
         return
@@ -276,7 +278,7 @@ def role_changed(request: HistoryRequest, history: History) -> Iterator[LossFact
 
 
 def _without(instruction: Json, request: HistoryRequest) -> HistoryRequest:
-    """Return a request without an instruction message, which would make the request one of another agent."""
+    """Return a request without an instruction message, which would make it look like another agent's."""
     if is_prompt(instruction):
         return request
     left = [item for item in objects_in(request.body.get("input")) if item is not instruction]

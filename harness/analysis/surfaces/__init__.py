@@ -1,4 +1,4 @@
-"""Readers of results: one module a framework, and `wire` for everything that is the API's own JSON."""
+"""Readers of results: one module per framework, and `wire` for the API's own JSON."""
 
 from harness.analysis.surfaces.wire import read as read
 from harness.core.registry import import_modules

@@ -22,7 +22,7 @@ RESPONSE_BY_UPDATE = {
     "AgentResponseUpdate": "AgentResponse",
     "AgentRunResponseUpdate": "AgentRunResponse",
 }
-"""The class of responses that updates add up to."""
+"""The response class for each class of updates."""
 
 
 @register_reader(*(f"agent_framework.{name}" for name in RESPONSE_BY_UPDATE.values()))
@@ -35,7 +35,7 @@ def read_response(result: Any) -> Surface:
 
 @register_joiner(*(f"agent_framework.{name}" for name in RESPONSE_BY_UPDATE))
 def join_updates(updates: Sequence[Any]) -> Any:
-    """Join the updates of a stream to a response, as the framework does."""
+    """Join the updates of a stream into a response, as the framework does."""
     kind = type(updates[0])
     response_class = getattr(sys.modules[kind.__module__], RESPONSE_BY_UPDATE[kind.__name__])
     for name in ("from_updates", "from_agent_run_response_updates", "from_chat_response_updates"):
@@ -61,7 +61,7 @@ def read_message(one: Any) -> Surface:
 
 @register_reader(*(f"agent_framework.{name}" for name in RESPONSE_BY_UPDATE))
 def read_update(one: Any) -> Any:
-    """Read a single update, as a whole stream."""
+    """Read a single update as if it were the whole stream."""
     return join_updates([one])
 
 
@@ -86,7 +86,7 @@ def _texts(contents: Iterable[Any], kind: str) -> list[str]:
 
 
 def _calls(contents: Iterable[Any]) -> list[Json]:
-    """List the calls of a message; an approval request repeats its call, and counts only when the call is not there."""
+    """List the calls of a message; an approval request repeats its call and counts only if the call is missing."""
     calls = [content for content in contents if get_member(content, "type") == "function_call"]
     requests = [content for content in contents if get_member(content, "type") == "function_approval_request"]
     known = [get_member(call, "call_id") for call in calls]

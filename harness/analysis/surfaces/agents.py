@@ -13,7 +13,7 @@ from harness.core.exchange import Json
 
 @register_reader("agents.RunResultBase")
 def read_run(result: Any) -> Surface:
-    """Read the surface of a run; a nested run has a result of its own."""
+    """Read the surface of a run without its nested runs, which have results of their own."""
     made = read_items(_unique_items(result.new_items))
     rest = [
         Surface(usage=response.usage, ids=frozenset({response.response_id or ""})) for response in result.raw_responses
@@ -22,7 +22,7 @@ def read_run(result: Any) -> Surface:
 
 
 def _unique_items(run_items: Sequence[Any]) -> list[Json]:
-    """List the items of a run; an approval request repeats its call, and counts only when the call is missing."""
+    """List the items of a run; an approval request repeats its call and counts only if the call is missing."""
     items = [(item.type == "tool_approval_item", to_plain_json(item.raw_item)) for item in run_items]
     known = {id for is_approval, item in items if not is_approval for id in ids_of_call(item)}
     return [item for is_approval, item in items if not is_approval or known.isdisjoint(ids_of_call(item))]
@@ -30,5 +30,5 @@ def _unique_items(run_items: Sequence[Any]) -> list[Json]:
 
 @register_joiner("agents.RawResponsesStreamEvent", "agents.RunItemStreamEvent", "agents.AgentUpdatedStreamEvent")
 def join_events(events: Sequence[Any]) -> list[Any]:
-    """Join the API's events among those of a run."""
+    """Extract the API's events from the events of a run."""
     return [event.data for event in events if event.type == "raw_response_event"]

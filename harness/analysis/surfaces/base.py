@@ -1,7 +1,7 @@
-"""`Surface`: the form in which results of all frameworks are compared with the replies of the model.
+"""`Surface`: the common form in which results of any framework are compared with the model's replies.
 
-A reader is a function of a result that returns a `Surface`. It is registered for classes by their package and name, so
-that no framework is imported. Any other object can describe itself:
+A reader is a function that turns a result into a `Surface`. It is registered for classes by package and name, so that
+no framework is imported. Any other object can describe itself:
 
     def __surfaced__(self): return {"text": self.answer, "annotations": self.sources}
 """
@@ -35,9 +35,9 @@ HIDDEN_MEMBERS = ("raw_representation",)
 class Surface:
     """The parts of a result; None for a part that it cannot express.
 
-    `annotations` are objects of any form, `calls` have a `name` and `arguments` (a JSON text or an object), `usage` has
-    token counts under the names of any API. `ids` are those of the responses, runs and messages that it names, `kinds`
-    the types of annotation that it can express, None for all.
+    `annotations` are objects of any form, `calls` have a `name` and `arguments` (a JSON string or an object), `usage`
+    has token counts under the names of any API. `ids` are the ids of the responses, runs and messages that the result
+    names, `kinds` the types of annotation that it can express, None for all.
     """
 
     text: str | None = None
@@ -50,23 +50,23 @@ class Surface:
 
 
 Reader = Callable[[Any], Any]
-"""Returns the surface of a result, or another result that is read in its place."""
+"""Returns the surface of a result, or another result to be read in its place."""
 Joiner = Callable[[Sequence[Any]], Any]
-"""Makes one result of the pieces of a stream."""
+"""Joins the pieces of a stream into one result."""
 READERS: Registry[Reader] = Registry("reader of")
-"""Readers by package and class of the result: `agents.RunResult`."""
+"""Readers by top-level package and class of the result: `agents.RunResult`."""
 JOINERS: Registry[Joiner] = Registry("joiner of")
-"""Joiners by package and class of a piece."""
+"""Joiners by top-level package and class of a piece."""
 F = TypeVar("F", bound=Callable[..., Any])
 
 
 def register_reader(*classes: str) -> Callable[[Reader], Reader]:
-    """Register a reader for these classes, each named by its top package and its own name."""
+    """Register a reader for these classes, each given by its top-level package and its name."""
     return _register_in(READERS, classes)
 
 
 def register_joiner(*classes: str) -> Callable[[Joiner], Joiner]:
-    """Register a joiner for pieces of these classes; a reader can read what it returns."""
+    """Register a joiner for pieces of these classes; its result must be readable by a reader."""
     return _register_in(JOINERS, classes)
 
 
@@ -80,7 +80,7 @@ def _register_in(registry: Registry[F], classes: Sequence[str]) -> Callable[[F],
 
 
 def find_registered(registry: Registry[F], result: Any) -> F | None:
-    """Find the entry for the class of a result or the nearest of its bases; None when no class is registered."""
+    """Find the entry for the class of a result, or for its nearest base class; None if neither is registered."""
     for base in type(result).__mro__:
         name = f"{base.__module__.partition('.')[0]}.{base.__name__.partition('[')[0]}"
         if name in registry:
@@ -89,7 +89,7 @@ def find_registered(registry: Registry[F], result: Any) -> F | None:
 
 
 def surface_from_mapping(members: Mapping[str, Any]) -> Surface:
-    """Make the surface that a mapping describes; ConfigError for an unknown member or a wrong type."""
+    """Build the surface that a mapping describes. ConfigError for an unknown member or a wrong type."""
     known = [field.name for field in fields(Surface)]
     if unknown := [name for name in members if name not in known]:
         raise ConfigError(f"surfaced(): {unknown[0]!r} is no part of a result. It has {', '.join(PARTS)}.")
@@ -102,7 +102,7 @@ def surface_from_mapping(members: Mapping[str, Any]) -> Surface:
 
 
 def merge_surfaces(surfaces: Iterable[Surface]) -> Surface:
-    """Several surfaces as one: texts and lists concatenated, usages added."""
+    """Merge surfaces into one: concatenate texts and lists, add usages."""
     every = list(surfaces)
 
     def each(name: str) -> list[Any] | None:
@@ -110,7 +110,7 @@ def merge_surfaces(surfaces: Iterable[Surface]) -> Surface:
 
     texts, thoughts, usages = each("text"), each("reasoning"), each("usage")
     notes, calls, kinds = each("annotations"), each("calls"), each("kinds")
-    # One part that can show every kind of annotation shows that the client can.
+    # An annotation of unrestricted kind shows that the merged result can express every kind.
     if any(surface.annotations and surface.kinds is None for surface in every):
         kinds = None
     return Surface(
@@ -125,7 +125,7 @@ def merge_surfaces(surfaces: Iterable[Surface]) -> Surface:
 
 
 def to_plain_json(thing: Any) -> Any:
-    """Convert an object of a framework to JSON, without raw responses in it; other values unchanged."""
+    """Convert a framework's object to plain JSON, without the raw responses in it; other values are unchanged."""
     if isinstance(thing, Mapping):
         return {
             name: to_plain_json(value)

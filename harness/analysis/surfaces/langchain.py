@@ -1,4 +1,4 @@
-"""Reads results of LangChain: messages of a model, also in chunks; the state of a graph is a mapping of messages."""
+"""Reads results of LangChain: model messages, whole or in chunks; the state of a graph is a mapping with messages."""
 
 from __future__ import annotations
 
@@ -14,13 +14,13 @@ from harness.core.exchange import Json
 
 @register_joiner("langchain_core.AIMessageChunk")
 def join_chunks(chunks: Sequence[Any]) -> Any:
-    """Join chunks to a message."""
+    """Join chunks into a message."""
     return reduce(add, chunks)
 
 
 @register_reader("langchain_core.AIMessage")
 def read_message(one: Any) -> Surface:
-    """Read the surface of a message of the model, in any output version."""
+    """Read the surface of a model message, in any output version."""
     content = [one.content] if isinstance(one.content, str) else one.content
     # The content is a text, texts, or blocks, by the version of the output that the user has chosen.
     blocks: list[Json] = [{"text": block} if isinstance(block, str) else _unwrap_block(block) for block in content]
@@ -42,12 +42,12 @@ def read_message(one: Any) -> Surface:
 
 @register_reader("langchain_core.BaseMessage")
 def read_other_message(one: Any) -> Surface:
-    """Read nothing from a message of another author."""
+    """Return an empty surface for a message that is not the model's."""
     return Surface(text="")
 
 
 def _unwrap_block(block: Json) -> Json:
-    """Unwrap the API's own block inside a `non_standard` one; other blocks unchanged."""
+    """Unwrap the API's own block from a `non_standard` one; other blocks are unchanged."""
     return block["value"] if block.get("type") == "non_standard" else block
 
 

@@ -10,7 +10,7 @@ from harness.analysis.surfaces.base import Surface, get_member, merge_surfaces, 
 from harness.core.exchange import Json
 
 CITATION_TYPES = frozenset({"file_citation", "url_citation"})
-"""The types of annotation that its citations can express."""
+"""The types of annotation that the framework's citations can express."""
 
 
 @register_reader("pydantic_ai.AgentRunResult", "pydantic_ai.StreamedRunResult", "pydantic_ai.StreamedRunResultSync")
@@ -49,7 +49,7 @@ def _read_response(one: Any) -> Surface | None:
 
 
 def _annotations(part: Any) -> list[Json] | None:
-    """List the raw annotations of a text if they were requested, else its citations; None in versions without any."""
+    """List the raw annotations of a text part if requested, else its citations; None in versions without citations."""
     raw = get_member(part, "provider_details", {}).get("annotations")
     if raw is not None:
         return [to_plain_json(note) for note in raw]

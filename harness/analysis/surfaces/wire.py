@@ -1,4 +1,4 @@
-"""Reads results that are JSON of the API, or objects that dump to it: responses, thread messages, events, completions.
+"""Reads the API's own JSON, or objects that dump to it: responses, thread messages, events, completions.
 
 These are the objects of the `openai` SDK and of LiteLLM, and the answers of a server under test.
 """
@@ -33,7 +33,7 @@ COMPLETION_ANNOTATIONS = frozenset({"url_citation"})
 
 
 def read(result: Any) -> Surface:
-    """Read the surface of a result; ConfigError when no reader knows it."""
+    """Read the surface of a result. ConfigError if no reader recognizes it."""
     try:
         return _read_result(result)
     except (AttributeError, IndexError, KeyError, TypeError) as problem:
@@ -64,7 +64,7 @@ def _read_result(result: Any) -> Surface:
 
 
 def _read_if_needed(result: Any) -> Surface:
-    """Keep the surface that a reader returned, or read the result that it returned instead."""
+    """Return the surface that a reader returned, or read the result that it returned instead."""
     return result if isinstance(result, Surface) else read(result)
 
 
@@ -85,6 +85,7 @@ def _read_list(results: Sequence[Any]) -> Surface:
 
 def _is_event(thing: Any) -> bool:
     kind = thing.get("event") or thing.get("type") or thing.get("object")
+    # A thread message is no event, though its `object` begins with `thread.`; it has a role.
     return str(kind).startswith(("response.", "thread.", "chat.completion.chunk")) and thing.get("role") is None
 
 
@@ -97,7 +98,7 @@ def _read_object(thing: Json) -> Surface:
         return _read_thread_message(thing)
     if "choices" in thing:
         return _read_completion(thing)
-    if kind == "list" and isinstance(thing.get("data"), list):
+    if kind == "list" and isinstance(thing.get("data"), list):  # newest first
         return _read_list([element for element in reversed(thing["data"]) if element.get("role") != "user"])
     if thing.get("type") in (*ITEM_TYPES["messages"], *ITEM_TYPES["calls"], *ITEM_TYPES["reasoning"]):
         return read_items([thing])
@@ -120,7 +121,7 @@ def read_items(output: Iterable[Any]) -> Surface:
 
 
 def _read_thread_message(message: Json) -> Surface:
-    """Read the surface of a thread message; empty for a user's."""
+    """Read the surface of a thread message; empty for a user message."""
     if message.get("role") == "user":
         return Surface(text="")
     content = message.get("content") or ()
@@ -179,7 +180,7 @@ def _read_chunks(chunks: Sequence[Json]) -> Surface:
     calls: dict[int, Json] = {}
     for call in (call for delta in deltas for call in delta.get("tool_calls") or ()):
         known, more = calls.setdefault(call["index"], {"name": "", "arguments": ""}), call.get("function") or {}
-        # Name and arguments come in pieces, of which only the first has the name.
+        # The arguments come in pieces; only the first one has the name.
         known |= {name: known[name] + (more.get(name) or "") for name in known}
     thoughts = [delta["reasoning_content"] for delta in deltas if delta.get("reasoning_content")]
     return Surface(

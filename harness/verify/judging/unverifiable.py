@@ -33,7 +33,7 @@ _UNKNOWN_VALUE = "unheard-of"
 
 
 def is_accepted_now(request: Request, error: Mapping[str, Any]) -> bool:
-    """Return whether a value that was refused as invalid is accepted now; there, an unknown one would still be refused."""
+    """Return whether a value that was refused as invalid is accepted now, where an unknown one is still refused."""
     refused, param = _INVALID_VALUE.match(str(error.get("message"))), error.get("param")
     if refused is None or not isinstance(param, str):
         return False
