@@ -220,7 +220,7 @@ class _SurfaceComparison:
         return [f"usage {what}: the result has {shown or 'none'}, the response {own}"]
 
     def _possible_usages(self) -> Iterator[dict[str, int]]:
-        """Yield the usages that a result may show: of the last response, plus some earlier ones; of named ones; of all."""
+        """Yield the usages that a result may show: of the last response, with some earlier ones, of named ones, of all."""
         newest = self._replies[self._replies.index(self._last_reply) :: -1]
         for some in (list(self._reply_chain(self._last_reply)), newest):
             yield from (sum_token_counts(newer.usage for newer in some[:number]) for number in range(1, len(some) + 1))
