@@ -12,12 +12,12 @@ FILTER_CATEGORIES = ("hate", "sexual", "violence", "self_harm", "jailbreak")
 """The categories of Azure's content filter for prompts."""
 ASSISTANTS_STATES = ("v2", "gone")
 PROJECT_ID = "proj_harness"
-"""The id of the project that every key of a World belongs to, in errors that name it."""
+"""The id, in error messages, of the project that every key of a World belongs to."""
 
 
 @dataclass(frozen=True, slots=True)
 class RateLimit:
-    """A limit that the next request exceeds: `what` is `requests per min (RPM)` or `tokens per min (TPM)`."""
+    """A rate limit that the next request exceeds; `what` is `requests per min (RPM)` or `tokens per min (TPM)`."""
 
     limit: int
     used: int
@@ -32,12 +32,12 @@ class RateLimit:
 
 
 def whole_number(seconds: float) -> float:
-    """Make an int of a number of whole seconds, which is shown without decimals."""
+    """Convert a whole number of seconds to an int, so that it prints without decimals."""
     return int(seconds) if seconds == int(seconds) else seconds
 
 
 def show_wait(seconds: float) -> str:
-    """Show a wait as the API does: `20ms`, `9.816s`, `1m26.4s`."""
+    """Format a wait as the API does: `20ms`, `9.816s`, `1m26.4s`."""
     if 0 < seconds < 1:
         return f"{whole_number(round(seconds * 1000, 3))}ms"
     minutes, rest = divmod(seconds, 60)
@@ -51,16 +51,18 @@ def show_wait(seconds: float) -> str:
 class Organization:
     """The account behind a World's key.
 
-    `models` lists the models of the key, None accepts every name but those of `deleted_models`; `scopes` None grants
-    all; `locked` are conversations that another process holds, and Foundry agents, by name, that another request is
-    changing; `prompts` are the ids of stored prompt templates; `unreachable` are addresses from which the API gets a 404,
-    `unlisted` those of MCP servers that cannot list their tools;
-    `files` are the ids of files and vector stores that exist from the start, `largest_file` is the maximum size of an
-    upload in bytes. `blocked` are the filter categories for which Azure refuses every prompt. `agents` are definitions of
-    Foundry agents by name, with `model`, `instructions` and `tools`; agents with other names exist as well, their
-    definitions are unknown. Where `hosts_agents` is false, the project's region has no hosted agents. `assistants` is `v2`,
-    or `gone`: since 2026-08-26 the Assistants API answers 404 only. An account that is not `verified` gets no streams and
-    no reasoning summaries of reasoning models. `requests_per_minute` and `tokens_per_minute` are limits of each model.
+    `models` lists the models of the key; None accepts every name except those in `deleted_models`. `scopes` of None
+    grants every scope. `locked` holds the conversations that another process holds, and the names of Foundry agents
+    that another request is changing. `prompts` holds the ids of stored prompt templates. The API gets a 404 from the
+    addresses in `unreachable`; the MCP servers at the addresses in `unlisted` cannot list their tools.
+
+    `files` holds the ids of files and vector stores that exist from the start; `largest_file` is the maximum size of an
+    upload in bytes. `blocked` holds the filter categories for which Azure refuses every prompt. `agents` maps the names
+    of Foundry agents to definitions with `model`, `instructions` and `tools`; agents with other names exist too, but
+    their definitions are unknown. If `hosts_agents` is false, the project's region has no hosted agents. `assistants`
+    is `v2` or `gone`: since 2026-08-26 the Assistants API only answers 404. An account that is not `verified` gets no
+    streams and no reasoning summaries from reasoning models. `requests_per_minute` and `tokens_per_minute` apply to
+    each model separately.
     """
 
     name: str = "org-harness"
@@ -89,7 +91,7 @@ class Organization:
     def __post_init__(self) -> None:
         for name, member in self.__dataclass_fields__.items():
             value = getattr(self, name)
-            if isinstance(value, str) and str(member.type).startswith("frozenset"):  # `in` would look for parts of it
+            if isinstance(value, str) and str(member.type).startswith("frozenset"):  # `in` would match substrings
                 raise ConfigError(f"organization({name}={value!r}): give a set of texts, {{{value!r}}}.")
         for name in ("requests_per_minute", "tokens_per_minute"):
             limit = getattr(self, name)
@@ -106,4 +108,4 @@ class Organization:
 
 
 DEFAULT_ORGANIZATION = Organization()
-"""An account that limits nothing."""
+"""An account without limits."""

@@ -1,4 +1,4 @@
-"""Arguments of the functions that a test calls: one that a function does not have is told with the nearest name."""
+"""Checks the keyword arguments of functions that a test calls, and suggests the nearest name for an unknown one."""
 
 from __future__ import annotations
 
@@ -15,9 +15,9 @@ T = TypeVar("T")
 
 
 def named_arguments(function: Callable[P, T]) -> Callable[P, T]:
-    """Make a function raise a ScriptError for a name that it does not take: `when(instruction=…): … Did you mean …`.
+    """Make a function raise a ScriptError for an unknown keyword: `when(instruction=…): … Did you mean …`.
 
-    One that takes any name stays as it is.
+    A function with `**kwargs` is returned unchanged.
     """
     own = inspect.signature(function).parameters.values()
     if any(parameter.kind is parameter.VAR_KEYWORD for parameter in own):

@@ -1,8 +1,8 @@
-"""Opens the files of users (recordings, reports, scripts) with limits of size.
+"""Opens the files of users (recordings, reports, scripts) within size limits.
 
-No file, compressed or sparse, fills the memory.
+The limits keep compressed and sparse files from filling the memory.
 
-`HARNESS_MAX_RECORDING` is the number of MiB that is read at once, by default 64; the other limits grow with it.
+`HARNESS_MAX_RECORDING` is the number of MiB read at once, 64 by default; the other limits scale with it.
 """
 
 from __future__ import annotations
@@ -20,17 +20,17 @@ from harness.core.errors import ConfigError, Malformed
 LIMIT_VARIABLE = "HARNESS_MAX_RECORDING"
 """The environment variable that raises the limit."""
 DEFAULT_LIMIT = 64
-"""MiB of a document, or of a line of JSON lines."""
+"""The default limit: MiB per document, or per line of a JSON lines file."""
 RAISE_ADVICE = f"set {LIMIT_VARIABLE} in the environment to more MiB than {DEFAULT_LIMIT}"
-"""What to do with a file beyond the limit."""
+"""Advice for a file beyond the limit."""
 SPLIT_ADVICE = f"split it into JSON lines, or {RAISE_ADVICE}"
-"""What to do with a recording beyond the limit."""
+"""Advice for a recording beyond the limit."""
 MAX_EXPANSION = 100
-"""How many times its own size a compressed file may expand to, beyond an eighth of the limit; text expands 5 to 30 times."""
+"""The largest expansion ratio of a compressed file larger than an eighth of the limit; text expands 5 to 30 times."""
 
 
 def size_limit() -> int:
-    """Bytes of the largest document or line that is read; ConfigError if the variable is no number of MiB."""
+    """Return the maximum size of a document or line in bytes; ConfigError if the variable is no number of MiB."""
     text = os.environ.get(LIMIT_VARIABLE) or str(DEFAULT_LIMIT)
     if not (text.isascii() and text.isdecimal() and 0 < int(text) < 1 << 20):
         raise ConfigError(f"{LIMIT_VARIABLE}={text}: give a number of MiB, say {2 * DEFAULT_LIMIT}.")
@@ -38,12 +38,12 @@ def size_limit() -> int:
 
 
 def max_yaml_nodes() -> int:
-    """Values of the largest YAML file that is read: each takes up to 500 bytes, however short its text."""
+    """Return how many values a YAML file may have; each takes up to 500 bytes of memory, however short its text."""
     return size_limit() // 64
 
 
 class BoundedFile:
-    """The content of a file, decompressed where it is compressed; Malformed with advice beyond a limit."""
+    """The content of a file, decompressed if need be; beyond a limit, reading raises Malformed with advice."""
 
     def __init__(self, plain: IO[bytes], advice: str = SPLIT_ADVICE) -> None:
         self.limit = size_limit()
@@ -56,16 +56,17 @@ class BoundedFile:
         self._seen = 0
 
     def read_line(self) -> bytes:
-        """Read the next line, empty at the end."""
+        """Read the next line; empty at the end of the file."""
         line = self._note(self._stream.readline(self.limit + 1))
         if len(line) > self.limit:
             raise self._too_large("it has a line of")
         return line
 
     def read_rest(self, head: bytes) -> bytes:
-        """Read the whole content, of which `head` was read before."""
+        """Read the rest of the content and return it after `head`, which was read before."""
         if not self._packed and self._size > self.limit:
             raise self._too_large("it has")
+        # The decompressed size is unknown until it is read: stop at the limit instead of reading everything.
         pieces, length = [head], len(head)
         while length <= self.limit and (piece := self._note(self._stream.read(1 << 20))):
             pieces.append(piece)
@@ -75,7 +76,7 @@ class BoundedFile:
         return b"".join(pieces)
 
     def _note(self, data: bytes) -> bytes:
-        """Return the data, unless what was read so far is too much for the size of the compressed file."""
+        """Return `data`; Malformed if the file has expanded too far for its compressed size."""
         self._seen += len(data)
         if self._packed and self._seen > max(self.limit // 8, MAX_EXPANSION * self._size):
             raise Malformed(
@@ -105,6 +106,6 @@ def read_bounded(path: Path, advice: str = SPLIT_ADVICE) -> bytes:
 
 
 def refuse_many_values(raw: bytes, limit: int, advice: str = SPLIT_ADVICE) -> None:
-    """Malformed for JSON with so many objects and lists that they would take far more memory than their text."""
+    """Raise Malformed for JSON with so many objects and lists that they take far more memory than their text."""
     if len(raw) * 32 > limit and raw.count(b"{") + raw.count(b"[") > limit // 32:
         raise Malformed(f"it has more than {limit // 32} objects and lists; {advice}")

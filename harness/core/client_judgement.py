@@ -1,4 +1,4 @@
-"""Which mistakes of clients count in a World: the certain ones, or all; less what the test allows."""
+"""Decides which mistakes of a client count in a World: the certain ones or all, except those that the test allows."""
 
 from __future__ import annotations
 
@@ -9,13 +9,13 @@ from types import TracebackType
 from harness.core.exchange import Exchange
 
 FAIL, ALLOW, STRICT = CLIENT_VALUES = ("fail", "allow", "strict")
-"""What mistakes of a client do to its test: those that are certain fail it, none does, or each does."""
+"""The values of `client`: certain mistakes fail the test, none does, or all do."""
 PATIENCE = 60.0
-"""Seconds that a client may wait for an answer without a byte, unless a test says otherwise."""
+"""Seconds that a client may wait without receiving a byte, unless a test sets another limit."""
 
 
 class AllowedMistakes:
-    """Mistakes that are allowed in a `with` block, or from now on: `with mock.allows("no-backoff"): …`."""
+    """Mistakes allowed within a `with` block, or from now on: `with mock.allows("no-backoff"): …`."""
 
     def __init__(self, ids: Sequence[str], journal: Sequence[Exchange], *, always: bool = False) -> None:
         self.ids = ids
@@ -30,7 +30,7 @@ class AllowedMistakes:
         self._last = _last_number(self._journal)
 
     def permits(self, mistake: str, exchange: int) -> bool:
-        """Return whether a mistake is one of these, and was made meanwhile."""
+        """Return whether a mistake is one of these and was made while they were allowed."""
         return mistake in self.ids and self._first <= exchange and (self._last is None or exchange <= self._last)
 
 
@@ -40,9 +40,9 @@ def _last_number(journal: Sequence[Exchange]) -> int:
 
 @dataclass(frozen=True, slots=True)
 class ClientJudgement:
-    """How the client of a World is judged: `fail`, `allow` or `strict`, and what is `allowed` of it.
+    """How the client of a World is judged: `fail`, `allow` or `strict`, and which mistakes are `allowed`.
 
-    `patience` are the seconds that it may wait for an answer without a byte.
+    `patience` is the number of seconds that it may wait without receiving a byte.
     """
 
     option: str = FAIL
@@ -51,4 +51,4 @@ class ClientJudgement:
 
 
 LENIENT = ClientJudgement()
-"""The judgement of a World whose test says nothing about it."""
+"""The judgement of a World whose test does not configure one."""

@@ -1,7 +1,8 @@
-"""Days: the one a World lives in, and the first and the last one of what the API took, said or refused for a time.
+"""Dates: the day on which a World lives, and the periods in which parts of the API were valid.
 
-A day is a text, YYYY-MM-DD, so that days compare as texts. The first and last day of an entry (`since`, `until`) may be
-known less exactly, YYYY-MM or YYYY: then it is valid from the first, or up to the last day of that month or year.
+A day is a `YYYY-MM-DD` string, so days compare as strings. The first and last day of an entry (`since`, `until`) may be
+less precise, `YYYY-MM` or `YYYY`: the entry is then valid from the first day, or through the last day, of that month or
+year.
 """
 
 from __future__ import annotations
@@ -15,18 +16,18 @@ from typing import Protocol
 from harness.core.errors import ConfigError
 
 CONTRACT_DATE = "2026-11-22"
-"""The day of the newest evidence in this release, which is today for every World that names no other."""
+"""The day of the newest evidence in this release, and the day of every World without `as_of`."""
 ALWAYS = ""
-"""The start of an epoch before all changes."""
+"""The start of the epoch before all changes."""
 _DAY_SECONDS = 86_400
 _WEEKDAYS = ("Thu", "Fri", "Sat", "Sun", "Mon", "Tue", "Wed")
-"""The days of a week, from that of 1970-01-01 on."""
+"""Weekdays, starting with that of 1970-01-01."""
 _MONTHS = ("Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec")
 _DAY = re.compile(r"([1-9]\d{3})-(\d\d)(?:-(\d\d))?")
 
 
 class Dated(Protocol):
-    """A fact that is valid from the day `since` to the day `until`; an empty day is no limit."""
+    """Something valid from the day `since` to the day `until`; an empty string is no limit."""
 
     @property
     def since(self) -> str:
@@ -38,7 +39,7 @@ class Dated(Protocol):
 
 
 def parse_as_of(text: object, option: str = "as_of") -> str:
-    """Return the day that `2026-03-15`, or `2026-03` (its last day), names; ConfigError for any other text."""
+    """Return the day for `2026-03-15` or `2026-03` (its last day); ConfigError for any other value or a future day."""
     found = _find_day(text)
     if not found:
         raise ConfigError(f"{option}: {text!r} is no date; give a day or a month, say 2026-03-15 or 2026-03.")
@@ -50,12 +51,12 @@ def parse_as_of(text: object, option: str = "as_of") -> str:
 
 
 def is_day(text: str) -> bool:
-    """Return whether a text is a day: YYYY-MM-DD."""
+    """Return whether a string is a day in the form YYYY-MM-DD."""
     return len(text) == 10 and bool(_find_day(text))
 
 
 def _find_day(text: object) -> re.Match[str] | None:
-    """Find the parts of a day or a month; None when there is no such day."""
+    """Match the parts of a day or a month; None if it does not exist."""
     found = _DAY.fullmatch(text) if isinstance(text, str) and text.isascii() else None
     if not found or not "01" <= found[2] <= "12":
         return None
@@ -69,24 +70,24 @@ def last_day(limit: str) -> str:
 
 
 def start_of_clock(day: str) -> int:
-    """Noon of a day in unix seconds."""
+    """Return noon (UTC) of a day in unix seconds."""
     return timegm((*map(int, day.split("-")), 12, 0, 0))
 
 
 def iso_time(seconds: int) -> str:
-    """Unix seconds as the services of Azure write them: `2026-03-21T13:49:40.0000000+00:00`."""
+    """Format unix seconds as Azure's services do: `2026-03-21T13:49:40.0000000+00:00`."""
     return "{}-{:02}-{:02}T{:02}:{:02}:{:02}.0000000+00:00".format(*_time_parts(seconds))
 
 
 def http_time(seconds: int) -> str:
-    """Unix seconds as headers of HTTP write them: `Sat, 21 Mar 2026 13:49:40 GMT`."""
+    """Format unix seconds as an HTTP date: `Sat, 21 Mar 2026 13:49:40 GMT`."""
     year, month, day, *time = _time_parts(seconds)
     weekday = _WEEKDAYS[seconds // _DAY_SECONDS % 7]
     return f"{weekday}, {day:02} {_MONTHS[month - 1]} {year} {':'.join(f'{part:02}' for part in time)} GMT"
 
 
 def _time_parts(seconds: int) -> tuple[int, ...]:
-    """Year, month, day, hour, minute and second of unix seconds from 1970 on."""
+    """Split unix seconds, from 1970 on, into year, month, day, hour, minute and second."""
     days, rest = divmod(seconds, _DAY_SECONDS)
     year, month = 1970, 1
     while days >= (length := 365 + isleap(year)):
@@ -97,7 +98,7 @@ def _time_parts(seconds: int) -> tuple[int, ...]:
 
 
 def day_of_recording(date: str) -> str:
-    """Return the day in whose contract a recording of this ISO time is judged: its own, but none after CONTRACT_DATE."""
+    """Return the day whose contract judges a recording made at this ISO time: its own, but at most CONTRACT_DATE."""
     return min(date[:10], CONTRACT_DATE) if date else CONTRACT_DATE
 
 
@@ -107,19 +108,19 @@ def is_valid_on(day: str, since: str, until: str) -> bool:
 
 
 def is_uncertain_on(day: str, since: str, until: str) -> bool:
-    """Return whether a day lies in the month or the year in which something changed, of which the day is not known."""
+    """Return whether a day lies in a month or year in which something changed on an unknown day."""
     return any(len(limit) < len(day) and day.startswith(limit) for limit in (since, until) if limit)
 
 
 def days_of_change(entries: Iterable[Dated]) -> tuple[str, ...]:
-    """Return the days from which on another set of entries is valid, in order."""
+    """Return the days on which the set of valid entries changes, in order."""
     limits = [(entry.since, entry.until) for entry in entries]
     starts = {_first_day(since) for since, _ in limits if since}
     return tuple(sorted(starts | {_day_after(until) for _, until in limits if until}))
 
 
 def start_of_epoch(day: str, changes: tuple[str, ...]) -> str:
-    """Find the last day of change up to a day, since when the same entries are valid; ALWAYS before the first one."""
+    """Return the last day of change up to `day`, the start of its epoch; ALWAYS before the first change."""
     passed = bisect_right(changes, day)
     return changes[passed - 1] if passed else ALWAYS
 

@@ -1,6 +1,6 @@
-"""How an answer is sent that is delayed or cut: after which event it pauses, and where the connection closes.
+"""How an answer is delayed or cut: after which event it pauses, and where the connection closes.
 
-Nothing here waits: `harness.server.transport.deliver` does.
+Nothing here waits; `harness.server.transport.deliver` does.
 """
 
 from __future__ import annotations
@@ -13,9 +13,9 @@ from harness.core.errors import ScriptError
 
 
 class Gate:
-    """Holds a stream without a clock: `pause(turn, after=3, until=gate)`, and later `gate.open()`.
+    """Holds back a stream without a clock: `pause(turn, after=3, until=gate)`, and later `gate.open()`.
 
-    Any thread may open it; once open it stays open.
+    A gate may be opened from any thread and stays open.
     """
 
     def __init__(self) -> None:
@@ -29,21 +29,22 @@ class Gate:
             wake()
 
     def add_callback(self, call: Callable[[], object]) -> None:
-        """Have a function called when the gate opens, at once if it is open; it may be called twice."""
+        """Register a function to call when the gate opens, at once if it is open; it may be called twice."""
+        # Add first, then check: another thread may open the gate in between.
         self._callbacks.append(call)
         if self.is_open:
             call()
 
     def remove_callback(self, call: Callable[[], object]) -> None:
-        """Remove a function that `add_callback` added."""
+        """Remove a function registered by `add_callback`."""
         self._callbacks.remove(call)
 
 
 class StepGate(Gate):
-    """Lets go what waits, a step at a time: `step` releases what waits now, `open` everything for good."""
+    """A gate that releases waiting answers step by step: `step` releases those waiting now, `open` all for good."""
 
     def step(self) -> int:
-        """Release what waits, which may come again; returns how much that was."""
+        """Release the answers waiting now, which may wait here again later; returns how many there were."""
         waiting = list(self._callbacks)
         for wake in waiting:
             wake()
@@ -51,21 +52,21 @@ class StepGate(Gate):
 
     @property
     def waiting(self) -> int:
-        """How many answers wait."""
+        """The number of waiting answers."""
         return len(self._callbacks)
 
 
 class Fault:
-    """A fault of an answer: a line of a turn, after its items and its ending; see `harness.faults`."""
+    """A fault in an answer: an entry of a turn, after its items and its ending; see `harness.faults`."""
 
     __slots__ = ()
 
 
 @dataclass(frozen=True, slots=True)
 class Pause(Fault):
-    """Pauses the answer for `seconds`, or `until` a gate opens: after that many events, or before each event.
+    """Pauses an answer for `seconds`, or `until` a gate opens: once `after` that many events, or before each event.
 
-    An answer that is not a stream is delayed as a whole. A gate may be given by its name in the World.
+    An answer that is not a stream is delayed as a whole. `until` may also be the name of a gate in the World.
     """
 
     seconds: float = 0
@@ -85,15 +86,15 @@ class Pause(Fault):
             raise ScriptError("pause: it does not say how long. Give seconds=0.05, or until=Gate().")
 
     def applies_at(self, sent: int) -> bool:
-        """Return whether the answer pauses when this many events have been sent."""
+        """Return whether the answer pauses when `sent` events have been sent."""
         return self.after is None or self.after == sent
 
 
 @dataclass(frozen=True, slots=True)
 class Pace(Fault):
-    """The seconds to the first token of an answer (`ttft`), and how many `tokens` follow in a second, 0 for at once.
+    """The pace of an answer: seconds to the first token (`ttft`), then `tokens` per second, 0 for all at once.
 
-    Waits differ from these by up to the share `jitter`, from 0 to 1.
+    `jitter`, from 0 to 1, is the share by which each wait may vary.
     """
 
     ttft: float = 0
@@ -102,11 +103,11 @@ class Pace(Fault):
 
 
 class FrameForm(NamedTuple):
-    """How the events of a stream are framed, where the standard of server-sent events leaves a choice.
+    """How the events of a stream are framed, where the standard for server-sent events leaves a choice.
 
-    `line_end` ends the lines; `comment` is a line before each event; `fields` are lines in each, say `id: 1`; without
-    `space` none follows the colon; the data come in `data_lines` lines. The stream begins with a `bom`, and what is
-    `unended` has no empty line after its last event.
+    `line_end` ends each line; `comment` is a line before each event; `fields` are extra lines in each event, such as
+    `id: 1`. Without `space` the colon is not followed by a space. The data of an event is split into `data_lines`
+    lines. With `bom` the stream begins with a byte order mark; `unended` omits the empty line after the last event.
     """
 
     line_end: str = "\n"
@@ -121,12 +122,12 @@ class FrameForm(NamedTuple):
 class Delivery(NamedTuple):
     """The `pauses` of an answer, and whether the server `disconnects` at its end.
 
-    `times` are seconds from the beginning, pauses not counted, before which an event is not sent, by its place.
+    `times` holds, for each event, the seconds from the beginning, pauses not counted, before which it is not sent.
 
-    Before that, a `partial_share` from 0 to 1 of the bytes of `partial_event` is sent. With a status of 0 there is no
-    answer at all. `resets` says that the connection does not close but is reset. Nothing is sent, not even the headers,
-    for `delay` seconds. With a `chunk_size` the body goes out in pieces of so many bytes, with 0 in one; `frames` says how
-    the events of a stream are framed.
+    Before the disconnect, `partial_share` (0 to 1) of the bytes of `partial_event` is sent. With a status of 0 there is
+    no answer at all. If `resets`, the connection is reset instead of closed. Nothing is sent, not even the headers, for
+    `delay` seconds. With a `chunk_size` the body is sent in pieces of that many bytes, 0 for a single piece; `frames`
+    says how the events of a stream are framed.
     """
 
     pauses: Sequence[Pause] = ()
@@ -140,16 +141,16 @@ class Delivery(NamedTuple):
     frames: FrameForm = FrameForm()
 
     def pauses_at(self, sent: int) -> list[Pause]:
-        """List the pauses when this many events have been sent."""
+        """Return the pauses that apply when `sent` events have been sent."""
         return [pause for pause in self.pauses if pause.applies_at(sent)]
 
     def due_at(self, index: int) -> float:
-        """Return the seconds from the beginning, pauses not counted, before which the event at a place is not sent."""
+        """Return the earliest time of the event at `index`: seconds from the beginning, pauses not counted."""
         return self.times[index] if index < len(self.times) else 0
 
 
 DISCONNECT_AT_END = Delivery(disconnects=True)
-"""The connection closes after the events that the answer has."""
+"""Closes the connection after the last event of the answer."""
 
 
 def is_non_negative_number(value: Any) -> bool:

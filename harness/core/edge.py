@@ -1,6 +1,7 @@
 """Timings of exchanges at a server's edge: when they arrived and ended, and how much of each answer was sent.
 
-It is kept beside the journal of a World and is in no answer. Times are unix seconds of whoever sends the answers.
+These are kept beside a World's journal and never appear in an answer. Times are unix seconds of whatever sends the
+answers.
 """
 
 from __future__ import annotations
@@ -13,13 +14,13 @@ from typing import Any
 
 @dataclass(frozen=True, slots=True)
 class EdgeTimes:
-    """When a request `arrived`, and when the first and the last byte of its answer were handed to the socket.
+    """When a request `arrived`, and when the first and last byte of its answer were handed to the socket.
 
-    `events` is how many events of a stream went out whole, None for another answer; `size` counts the bytes that went out,
-    head and framing too. The answer is `whole` when all of it went out; `left` is after how many seconds the client was gone
-    before that. `connection` is the number of the connection in its process; without a network it is 0, and so is `size`.
-
-    `event_times` are when the events went out, as many as were whole before the last byte; the others went out with that.
+    `events` is how many events of a stream went out completely, None if the answer is no stream; `size` counts the
+    bytes that went out, including head and framing. `whole` is true once the entire answer went out; `left` is after
+    how many seconds the client disconnected before that. `connection` is the number of the connection in its process;
+    without a network it is 0, and so is `size`. `event_times` holds when each event went out, for those that were
+    complete before the last byte; the others went out with it.
     """
 
     arrived: float
@@ -31,24 +32,24 @@ class EdgeTimes:
     connection: int = 0
     whole: bool = False
     ended: bool = False
-    """Whether no more goes out: the answer is whole, the client has left, or the server has broken it off."""
+    """Whether nothing more goes out: the answer is whole, the client left, or the server broke off."""
     event_times: Sequence[float] = ()
 
     def event_time(self, index: int) -> float | None:
-        """Find when an event went out to its last byte; None if it did not, and for an answer that went to no socket."""
+        """Return when the last byte of an event went out; None if it did not, or if the answer went to no socket."""
         if index < len(self.event_times):
             return self.event_times[index]
         return self.last_byte if self.whole and self.connection else None
 
 
 class EdgeRecord:
-    """What is known so far of an exchange, for the sender of its answer; `stream` are the events to send.
+    """What is known of an exchange so far, updated by the sender of its answer; `stream` holds the events to send.
 
         ARRIVED ──a part goes out──> ANSWERING ──the last part──> whole
            ├──────the client leaves──────┼──> left
            └──the server breaks it off───┴──> broken off
 
-    `on_end` is called with it once, when one of the three ends is reached.
+    `on_end` is called with the record once, when one of the three ends is reached.
     """
 
     __slots__ = (
@@ -79,14 +80,14 @@ class EdgeRecord:
         self.on_end: Callable[[EdgeRecord], object] | None = None
 
     def add_part(self, size: int, now: float) -> None:
-        """Note that bytes of the answer went out."""
+        """Record that `size` bytes of the answer went out."""
         if self.first_byte is None:
             self.first_byte = now
         self.last_byte = now
         self.size += size
 
     def add_events(self, count: int) -> None:
-        """Note that so many events of the stream have gone out whole, those that are new with the last part."""
+        """Record that `count` events in all have gone out completely; new ones count as sent with the last part."""
         new = count - len(self.event_times)
         if new > 0 and self.last_byte is not None:
             self.event_times = self.event_times or array("d")
@@ -94,7 +95,7 @@ class EdgeRecord:
 
     @property
     def sent_events(self) -> int:
-        """How many events are known to have gone out whole; those of the last part of a whole answer are not among them."""
+        """The number of events known to have gone out completely, without those in the last part of a whole answer."""
         return len(self.event_times)
 
     def end(self, *, whole: bool = False, left_at: float | None = None) -> None:
@@ -130,11 +131,11 @@ class EdgeRecord:
 
 
 ReturnedAnswer = tuple[float, float, Sequence[Any] | None]
-"""An answer that went to a caller in the process: when its request came, when it was returned, its events."""
+"""An answer returned to a caller in the same process: when its request came, when it was returned, its events."""
 
 
 class EdgeLog(Mapping[int, EdgeTimes]):
-    """The times of a World's exchanges by their number; `records` are what they are made of."""
+    """The times of a World's exchanges by their number, computed from `records`."""
 
     __slots__ = ("records",)
 

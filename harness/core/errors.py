@@ -1,6 +1,6 @@
-"""The two kinds of failure.
+"""The two kinds of errors.
 
-ApiError                what the real API would say: data for the client under test, never raised past the mock
+ApiError                what the real API would answer: data for the client under test, never raised past the mock
 HarnessError            a mistake of the harness's own user: what, where, how to fix
 ├── ScriptError         an unreadable script or an invalid turn
 │   └── NoTurn          a request that no turn answers
@@ -19,16 +19,16 @@ from harness.core.headers import quote_header
 from harness.core.manual import Section
 
 REQUEST_ID = "{request_id}"
-"""What stands for the id of the request in an error until the answer has one."""
+"""The placeholder for the request's id in an error, until the answer has one."""
 
 
 @dataclass(frozen=True, slots=True)
 class ApiError:
-    """An error answer in the API's words; all its texts may hold `{fact}` fields.
+    """An error in the API's own words; all its strings may contain `{fact}` fields.
 
-    The wire form is `{"error": {"message", "type", "param", "code"}}` with HTTP status `status`. `body_template` is the
-    body of a provider that uses another form: JSON whose strings may hold fields too, also `{message}` … `{status}`.
-    `{request_id}` stays as it is until the answer has one (`api.project.errors`).
+    On the wire it is `{"error": {"message", "type", "param", "code"}}` with the HTTP status `status`. `body_template`
+    is the body for a provider with another form: JSON whose strings may contain the same fields, and `{message}` …
+    `{status}`. `{request_id}` remains until the answer has an id (`api.project.errors`).
     """
 
     status: int
@@ -40,7 +40,7 @@ class ApiError:
     body_template: Mapping[str, Any] | None = None
 
     def fill(self, facts: Mapping[str, Any]) -> ApiError:
-        """This error with its fields replaced by facts; a field without a fact is a KeyError."""
+        """Return this error with its fields replaced by `facts`; KeyError for a field without a fact."""
         facts = {"request_id": REQUEST_ID, **facts}
         param, code = (text and text.format_map(facts) for text in (self.param, self.code))
         headers = self.headers and {
@@ -56,16 +56,16 @@ class ApiError:
         )
 
     def members(self) -> dict[str, Any]:
-        """Message, type, param and code, whatever the form of the body."""
+        """Return `message`, `type`, `param` and `code`, whatever the form of the body."""
         return {"message": self.message, "type": self.type, "param": self.param, "code": self.code}
 
     def body(self) -> dict[str, Any]:
-        """Return the JSON body the API sends."""
+        """Return the JSON body that the API sends."""
         return {"error": self.members()} if self.body_template is None else dict(self.body_template)
 
 
 def _fill_template(form: Any, facts: Mapping[str, Any]) -> Any:
-    """Replace the fields of a template by facts; a string that is a single field becomes the fact itself."""
+    """Replace the fields of a template with facts; a string that is exactly one field becomes the fact itself."""
     if isinstance(form, str):
         name = form[1:-1]
         return facts[name] if form == f"{{{name}}}" and name in facts else form.format_map(facts)
@@ -75,7 +75,7 @@ def _fill_template(form: Any, facts: Mapping[str, Any]) -> Any:
 
 
 class Problem(NamedTuple):
-    """A problem that only the user of the harness can fix: what is wrong, lines that show more, the fix."""
+    """A problem that only the user of the harness can fix: what is wrong, lines that show details, the fix."""
 
     what: str
     shown: Sequence[str] = ()
@@ -86,9 +86,10 @@ class Problem(NamedTuple):
 
 
 class HarnessError(Exception):
-    """Something only the user of the harness can fix; the text says what, where and how, `section` where to read more.
+    """An error that only the user of the harness can fix.
 
-    `problem` is the text in its parts.
+    The message says what is wrong, where and how to fix it; `problem` has its parts, `section` is the manual's section
+    on it.
     """
 
     section: ClassVar[Section] = "options-and-files"
@@ -127,4 +128,4 @@ class ConfigError(HarnessError):
 
 
 class Malformed(Exception):
-    """Invalid content: the text names the place (`line 3`, `interactions[2]`) and the problem, and quotes nothing."""
+    """Invalid content; the message names the place (`line 3`, `interactions[2]`) and the problem, no content."""

@@ -1,7 +1,7 @@
 """Requests, answers, exchanges and findings, as plain data.
 
-Nothing here knows HTTP libraries, files or time. Header names are lower case. All are named tuples: each request creates
-four of them, and no other immutable object is created as fast.
+Nothing here depends on HTTP libraries, files or time. Header names are lower case. All are named tuples: each request
+creates four of them, and no other immutable object is created as fast.
 """
 
 from __future__ import annotations
@@ -19,11 +19,11 @@ Json = dict[str, Any]
 EMPTY_MAPPING: Mapping[str, Any] = MappingProxyType({})
 
 ROUTED = "routed"
-"""The operation of a request that a test answers itself, of a part of the API that is not mocked."""
+"""The operation of a request to a part of the API that is not mocked and that the test answers itself."""
 
 
 class JsonFault(NamedTuple):
-    """Why a body cannot be read: `kind` is syntax, unicode, duplicate (then with `name` and `path`), or form."""
+    """Why a body cannot be read: `kind` is syntax, unicode, duplicate (with `name` and `path`), or form."""
 
     kind: str
     name: str = ""
@@ -31,17 +31,17 @@ class JsonFault(NamedTuple):
 
 
 class Form(NamedTuple):
-    """The fields of a form; of files too large for memory only `on_disk` has the bytes, by `field` or `field[number]`."""
+    """The fields of a form; files too large for memory are in `on_disk`, by `field` or `field[number]`."""
 
     fields: Json
     on_disk: Mapping[str, OnDisk] = EMPTY_MAPPING
 
 
 class ReceivedRequest(NamedTuple):
-    """A request as received, before it is parsed.
+    """A request before it is parsed.
 
-    `path` is the whole of it, header names are lower case. `query` holds texts, for a name sent as `name[]` a list of them;
-    `form` is the body if it was parsed as one when it came.
+    `path` is the complete path; header names are lower case. `query` maps names to strings, or to a list of strings for
+    a name sent as `name[]`; `form` is the body if it was parsed as a form on arrival.
     """
 
     method: str
@@ -53,13 +53,13 @@ class ReceivedRequest(NamedTuple):
 
 
 class Request(NamedTuple):
-    """A request of a client.
+    """A parsed request.
 
     `path` is the path below the API's root (`/responses/resp_1`), `params` its parameters by the operation's template
-    (`{"response_id": "resp_1"}`), `query` the parameters of the query, typed where the operation has a schema for them,
-    `body` the parsed JSON (None without a body), `raw` the bytes as received. `operation` is the operation's id
-    (`POST /responses`), `schema` names the schema of its body or else of its query; `fault` says why the body is invalid
-    JSON. `dialect` is openai, azure or foundry, `root` is the part of the path at which the API begins. `on_disk` is that of
+    (`{"response_id": "resp_1"}`), `query` the query parameters, typed where the operation has a schema for them, `body`
+    the parsed JSON (None without a body), `raw` the bytes as received. `operation` is the operation's id (`POST
+    /responses`), `schema` names the schema of its body or else of its query; `fault` says why the body is invalid JSON.
+    `dialect` is openai, azure or foundry, `root` is the part of the path at which the API begins. `on_disk` is that of
     its `Form`.
     """
 
@@ -79,12 +79,12 @@ class Request(NamedTuple):
 
 
 class Answer(NamedTuple):
-    """The server's answer to one request.
+    """The server's answer to a request.
 
-    `body` is the JSON answer; if `events` is not None the answer is a stream of them, and `body` is the object in the
-    last one. `rule` names the rule that refused the request, if any. With a `delivery` the answer is delayed or cut:
-    `events` and `body` are then what is sent, and an answer that is never sent has status 0. A refusal is `asked` for when
-    a turn of the script is one, or when only what the test has set of the account forbids the request.
+    `body` is the JSON of the answer; if `events` is not None the answer is a stream of these, and `body` is the object
+    in the last one. `rule` names the rule that refused the request, if any. With a `delivery` the answer is delayed or
+    cut: `events` and `body` then hold what is sent, and an answer that is never sent has status 0. A refusal is `asked`
+    for if it is a turn of the script, or if only the account that the test configured forbids the request.
     """
 
     status: int
@@ -97,7 +97,7 @@ class Answer(NamedTuple):
 
     @property
     def disconnection(self) -> str:
-        """`cut off` or `no answer` if the connection broke, else empty."""
+        """`cut off` or `no answer` if the server broke the connection, else empty."""
         if self.delivery is None or not self.delivery.disconnects:
             return ""
         return "cut off" if self.status else "no answer"
@@ -117,14 +117,14 @@ class Exchange(NamedTuple):
 
     @property
     def is_routed(self) -> bool:
-        """Whether the test has answered it itself, so that nobody judges it."""
+        """Whether the test answered the request itself, in which case it is not judged."""
         return self.request.operation == ROUTED
 
 
 class Stray(NamedTuple):
-    """A request to the API whose key leads to no World, and its answer; without any key `key` is empty.
+    """A request whose key leads to no World, and its answer; `key` is empty if it had none.
 
-    `owner` is the name of the World that the key once led to, empty if it never did.
+    `owner` is the name of the World that the key used to lead to, empty if there was none.
     """
 
     request: Request

@@ -1,4 +1,4 @@
-"""Packages that only an extra of this distribution brings, and the message when one is missing."""
+"""Packages that come with an extra of this distribution, and the error when one is missing."""
 
 from __future__ import annotations
 
@@ -17,11 +17,11 @@ class MissingExtra(ConfigError):
 
 
 def missing_extra(needed_by: str, package: str, extra: str) -> ConfigError:
-    """Describe a missing package: what needs it and how to install it."""
+    """Return the error for a missing package; it says what needs the package and how to install it."""
     return MissingExtra(f'{needed_by} needs {package}: pip install "{DISTRIBUTION}[{extra}]"')
 
 
 def require_extra(needed_by: str, package: str, extra: str, *modules: str) -> None:
-    """ConfigError unless the modules of a package, by default the one of its name, are installed."""
+    """Raise ConfigError unless the modules of a package are installed; the default is the module of the same name."""
     if not all(find_spec(module) for module in modules or (package,)):
         raise missing_extra(needed_by, package, extra)

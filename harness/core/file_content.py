@@ -6,18 +6,18 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 BYTES_AS_TEXT = "latin-1"
-"""The encoding in which bytes are text with one character per byte."""
+"""The encoding that maps each byte to one character."""
 
 
 @dataclass(frozen=True, slots=True)
 class InMemory:
-    """Bytes as text, a character each: the text in the body of the request, so that a file is in memory once."""
+    """File content as a string with one character per byte; shared with the request's body, so it is in memory once."""
 
     text: str
 
     @property
     def size(self) -> int:
-        """Count the bytes."""
+        """The number of bytes."""
         return len(self.text)
 
     def read(self) -> bytes:
@@ -27,13 +27,13 @@ class InMemory:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class OnDisk:
-    """Bytes outside of memory, of which `read_part(start, length)` reads some."""
+    """File content outside of memory; `read_part(start, length)` reads a part of it."""
 
     size: int
     read_part: Callable[[int, int], bytes]
 
     def __str__(self) -> str:
-        """Show the size in place of the bytes."""
+        """Show the size in place of the content."""
         return f"({self.size} bytes)"
 
     def read(self) -> bytes:

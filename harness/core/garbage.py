@@ -1,4 +1,4 @@
-"""Python's garbage collector while nothing that is made can be garbage."""
+"""Suspends Python's garbage collector while nothing collectable is created."""
 
 from __future__ import annotations
 
@@ -9,9 +9,9 @@ from contextlib import contextmanager
 
 @contextmanager
 def paused_collection() -> Iterator[None]:
-    """Collect no garbage in a `with` block, such as one that only imports or parses.
+    """Suspend garbage collection within a `with` block, such as one that only imports or parses.
 
-    Beside the objects of a large library each collection takes tens of milliseconds.
+    With the objects of a large library in memory, each collection takes tens of milliseconds.
     """
     was_enabled = gc.isenabled()
     gc.disable()

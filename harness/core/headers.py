@@ -1,4 +1,4 @@
-"""HTTP headers: as texts by name in lower case, several of one name joined by a comma; as bytes for ASGI and sockets."""
+"""HTTP headers: as strings by lower-case name, repeated ones joined by a comma; as bytes for ASGI and sockets."""
 
 from __future__ import annotations
 
@@ -7,23 +7,23 @@ from typing import Any
 from urllib.parse import quote
 
 HeaderPairs = Sequence[tuple[str, str]]
-"""Headers in the order in which they were sent, their names in lower case; a name may occur several times."""
+"""Headers in the order sent, with lower-case names; a name may occur several times."""
 ENCODING = "latin-1"
 _PRINTABLE = "".join(map(chr, range(0x20, 0x7F)))
 
 
 def header_pairs(headers: Iterable[tuple[str | bytes, Any]]) -> HeaderPairs:
-    """Headers as texts, their names in lower case; a value that is a list is one header of several values."""
+    """Decode headers, with lower-case names; a list of values becomes one comma-separated header."""
     return [(_to_text(name).lower(), _to_text(value)) for name, value in headers]
 
 
 def normalize_headers(headers: Mapping[Any, Any] | Iterable[tuple[str | bytes, Any]]) -> dict[str, str]:
-    """Headers by their names in lower case; several of one name are joined by a comma."""
+    """Map lower-case header names to values; repeated headers are joined by a comma."""
     return join_headers(header_pairs(headers.items() if isinstance(headers, Mapping) else headers))
 
 
 def join_headers(pairs: Iterable[tuple[str, str]]) -> dict[str, str]:
-    """Headers by name; several of one name are joined by a comma."""
+    """Map header names to values; repeated headers are joined by a comma."""
     joined: dict[str, str] = {}
     for name, value in pairs:
         joined[name] = f"{joined[name]}, {value}" if name in joined else value
@@ -31,12 +31,12 @@ def join_headers(pairs: Iterable[tuple[str, str]]) -> dict[str, str]:
 
 
 def encode_headers(headers: Iterable[tuple[str, str]]) -> list[tuple[bytes, bytes]]:
-    """Headers as ASGI has them."""
+    """Encode headers for ASGI."""
     return [(name.encode(ENCODING), value.encode(ENCODING)) for name, value in headers]
 
 
 def quote_header(text: str) -> str:
-    """Encode a text of a client as the value of a header: line breaks and what is not ASCII are percent-encoded."""
+    """Percent-encode line breaks and non-ASCII characters of a client's string for use in a header."""
     return quote(text, safe=_PRINTABLE)
 
 

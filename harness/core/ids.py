@@ -1,8 +1,8 @@
-"""The ids of one World: the API's shapes, without clock or randomness.
+"""The ids of one World, in the API's forms but without clock or randomness.
 
-An id of a response or an item is a prefix and 50 hex digits: 16 for the partition, 2 for the response's turn, 8 for the
-unix seconds, 24 of its own. The items of a response share its first 18 digits; a response that continues another shares
-the first 16 with it. Recorded from mid 2025 on.
+The id of a response or an item is a prefix and 50 hex digits: 16 for the partition, 2 for the response's turn, 8 for
+the unix seconds, 24 of its own. The items of a response share its first 18 digits; a response that continues another
+one shares the first 16 with it. Recorded from mid 2025 on.
 """
 
 from __future__ import annotations
@@ -12,14 +12,14 @@ from hashlib import shake_128
 
 _PARTITIONED_ID = re.compile(r"[a-z]+_([0-9a-f]{16})([0-9a-f]{2})[0-9a-f]{32}")
 _PROJECT_ID = re.compile(r"[a-z]+_([0-9a-f]{16})00[0-9A-Za-z]{32}")
-"""An id that a Foundry project makes itself, in the same partition as those that a model makes in it."""
+"""The form of an id that a Foundry project makes itself, in the same partition as its models' ids."""
 _BASE62 = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz"
 ALPHANUMERIC_TABLE = bytes(ord(_BASE62[byte % 62]) for byte in range(256))
 """A table for `bytes.translate` that maps every byte to one of A-Z a-z 0-9."""
 _CHUNK = 24
-"""Hex digits of an id's own part."""
+"""The hex digits of an id's own part."""
 _CHUNKS = 32
-"""How many of these are hashed at once."""
+"""The number of chunks per hash."""
 
 
 def is_project_id(id: str) -> bool:
@@ -28,7 +28,7 @@ def is_project_id(id: str) -> bool:
 
 
 class Ids:
-    """Generates the ids of a World: the same seed and the same calls give the same ids."""
+    """Generates the ids of a World; the same seed and the same calls produce the same ids."""
 
     def __init__(self, seed: str) -> None:
         self.seed = seed
@@ -42,7 +42,7 @@ class Ids:
     def _next_chunk(self) -> str:
         """Return the next 24 hex digits."""
         end = self._left
-        if not end:  # a hash is dear, and cheap to make long: one serves many ids
+        if not end:  # a hash is expensive to start but cheap to extend, so one serves many ids
             hashed = self._hash.copy()
             hashed.update(b"\0%d" % self._round)
             self._digits = hashed.hexdigest(_CHUNK * _CHUNKS // 2)
@@ -52,27 +52,27 @@ class Ids:
         return self._digits[start:end]
 
     def _at(self, now: int) -> str:
-        """Unix seconds as eight hex digits."""
+        """Return unix seconds as eight hex digits."""
         if self._time[0] != now:
             self._time = now, f"{now:08x}"
         return self._time[1]
 
     def hex(self, prefix: str, digits: int) -> str:
-        """`prefix` and that many hex digits (an even number): `hex("vs_", 32)`."""
+        """Return `prefix` and an even number of hex digits: `hex("vs_", 32)`."""
         made = prefix + self._next_chunk()
         while len(made) < len(prefix) + digits:
             made += self._next_chunk()
         return made[: len(prefix) + digits]
 
     def alphanumeric(self, prefix: str, length: int = 24) -> str:
-        """`prefix` and that many of A-Z a-z 0-9: `alphanumeric("file-")`."""
+        """Return `prefix` and `length` characters of A-Z a-z 0-9: `alphanumeric("file-")`."""
         return prefix + bytes.fromhex(self.hex("", 2 * length)).translate(ALPHANUMERIC_TABLE).decode()
 
     def response(self, now: int, parent: str | None = None, prefix: str = "resp") -> str:
-        """Make a response's id at `now` unix seconds, in the partition of its `parent`: the response or conversation before.
+        """Make a response's id at `now` unix seconds, in the partition of `parent`.
 
-        A parent of another form (48 digits as before mid 2025, or invented) starts a new partition. With another prefix the
-        id is one that a Foundry project makes.
+        `parent` is the id of the previous response or of the conversation. One of another form (48 digits as before mid
+        2025, or invented) starts a new partition. With another prefix the id has the form that a Foundry project makes.
         """
         if prefix != "resp":
             return self.project_id(f"{prefix}_", parent)
@@ -83,9 +83,10 @@ class Ids:
         return id
 
     def item(self, prefix: str, response_id: str, now: int) -> str:
-        """Make the id of an item of a response: `item("msg", "resp_…", now)`, or of a conversation.
+        """Make the id of an item of a response or a conversation: `item("msg", "resp_…", now)`.
 
-        A response id of another form starts a new partition for the item; that of a Foundry project is one for its items.
+        A `response_id` of another form starts a new partition for the item; that of a Foundry project produces a
+        project id.
         """
         owner, partition = self._item_partition
         if owner != response_id:
@@ -97,7 +98,7 @@ class Ids:
         return f"{prefix}_{partition}{self._at(now)}{self._next_chunk()}"
 
     def call(self) -> str:
-        """Make a `call_id`, which pairs a call with its output."""
+        """Make the `call_id` that pairs a call with its output."""
         return self.alphanumeric("call_")
 
     def request(self) -> str:
@@ -110,18 +111,18 @@ class Ids:
         return f"{text[:8]}-{text[8:12]}-{text[12:16]}-{text[16:20]}-{text[20:]}"
 
     def conversation(self) -> str:
-        """Make the id of a conversation."""
+        """Make a conversation's id."""
         return self.hex("conv_", 48)
 
     def project_conversation(self) -> str:
-        """Make the id of a conversation of a Foundry project."""
+        """Make the id of a conversation in a Foundry project."""
         return self.project_id("conv_")
 
     def project_id(self, prefix: str = "", parent: str | None = None) -> str:
-        """Make an id of a Foundry project, in the partition of its `parent`; that of a session has no prefix."""
+        """Make an id as a Foundry project does, in the partition of `parent`; session ids have no prefix."""
         found = (_PARTITIONED_ID.fullmatch(parent) or _PROJECT_ID.fullmatch(parent)) if parent else None
         return self.alphanumeric(f"{prefix}{found[1]}00" if found else f"{self.hex(prefix, 16)}00", 32)
 
     def message(self) -> str:
-        """Make the id of a message of a thread; a message of a response is an `item`."""
+        """Make the id of a message in a thread; for a message of a response use `item`."""
         return self.alphanumeric("msg_")

@@ -1,4 +1,4 @@
-"""How much is kept, and for how long, unless an option says otherwise: of each kind the oldest goes first."""
+"""Default limits on how much is kept, and for how long; the oldest entries are dropped first."""
 
 from __future__ import annotations
 
@@ -10,13 +10,16 @@ from typing import TypeVar
 T = TypeVar("T")
 K = TypeVar("K", bound=Hashable)
 _SPARE = 64
-"""What is full loses this part of it at once. Each time costs a walk over what was dropped before; but the memory of a few
-objects is still near when the next request takes it."""
+"""The part of a full collection that is dropped at once, as a fraction 1/64.
+
+Each drop costs a walk over what was dropped before; but the memory of only a few objects is still in the CPU's cache
+when the next request reuses it.
+"""
 
 
 @dataclass(frozen=True, slots=True)
 class Limits:
-    """At most this many `exchanges` in the journal of a World, `responses` in its store, and `worlds`; None: all."""
+    """The most `exchanges` in a World's journal, `responses` in its store, and `worlds`; None is unlimited."""
 
     exchanges: int | None = None
     responses: int | None = None
@@ -25,21 +28,21 @@ class Limits:
 
 UNLIMITED = Limits()
 SERVER_LIMITS = Limits(1_000, 10_000, 10_000)
-"""What a server keeps that is not told otherwise."""
+"""The default limits of a server."""
 STORED_SECONDS = 24 * 60 * 60
-"""How long a store that servers share keeps a World that nobody uses, unless it is told otherwise."""
+"""Default seconds that a store shared by servers keeps an unused World."""
 STALE_DAYS = 90
-"""Days after which a recording is stale, unless a command is told otherwise."""
+"""Default age in days at which a recording is stale."""
 
 
 def drop_oldest(kept: MutableSequence[T], most: int | None) -> None:
-    """Drop the first of a list that has more than `most`."""
+    """Drop the first elements of a list longer than `most`."""
     if most is not None and len(kept) > most:
         del kept[: len(kept) - most + most // _SPARE]
 
 
 def drop_before(kept: MutableMapping[int, T], number: int) -> None:
-    """Drop the entries of a table with lower numbers; those stand first."""
+    """Drop the entries with numbers below `number`; these come first in the table."""
     for old in [*takewhile(number.__gt__, kept)]:
         del kept[old]
 

@@ -1,4 +1,4 @@
-"""Reading JSON of unknown form: values of the wrong type count as absent."""
+"""Reads JSON of unknown shape: values of the wrong type count as absent."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Where the manual helps: the sections of its page "Troubleshooting"."""
+"""The sections of the manual's page "Troubleshooting"."""
 
 from __future__ import annotations
 
@@ -24,14 +24,14 @@ Section = Literal[
     "how-the-client-asks",
     "a-claim-does-not-hold",
 ]
-"""The headings of the page as they stand in an address."""
+"""The headings of the page as URL fragments."""
 
 
 def name_section(section: Section) -> str:
-    """Name the place of a section in the manual."""
+    """Return the location of a section in the manual."""
     return f"docs/troubleshooting.md#{section}"
 
 
 def add_section(text: str, section: Section) -> str:
-    """Add a line with the place of a section to a message that ends a run."""
+    """Append a line with the manual's section to a message that ends a run."""
     return f"{text}\nmanual: {name_section(section)}"

@@ -1,4 +1,4 @@
-"""Objects of pydantic as plain JSON, told by their `model_dump`: neither pydantic nor an SDK is imported for it."""
+"""Dumps pydantic objects as plain JSON, by their `model_dump`: neither pydantic nor an SDK is imported."""
 
 from __future__ import annotations
 
@@ -12,21 +12,21 @@ class Dumpable(Protocol):
     """An object that dumps itself as plain data."""
 
     def model_dump(self) -> dict[str, Any]:
-        """Its members by name."""
+        """Return the members by name."""
 
 
 def is_model(value: Any) -> bool:
-    """Return whether a value is a model instance that dumps itself, as pydantic's and the SDKs' do; classes do not count."""
+    """Return whether a value has `model_dump`, like the objects of pydantic and the SDKs; classes do not count."""
     return callable(getattr(type(value), "model_dump", None))
 
 
 def dump_model(value: Any) -> Any:
-    """Dump all members of an object by their aliases, also those with their default, as a model of the API would."""
+    """Dump all members of an object by alias, defaults included, as a model of the API would."""
     return _dump(value, exclude_unset=False)
 
 
 def dump_set(value: Any) -> Any:
-    """Dump the members of an object that were set, by their aliases, as they came on the wire."""
+    """Dump only the members of an object that were set, by alias, as they came on the wire."""
     return _dump(value, exclude_unset=True)
 
 
@@ -40,7 +40,7 @@ def _dump(value: Any, *, exclude_unset: bool) -> Any:
 
 
 def write_json(what: str, value: Any) -> str:
-    """Write a value as a model does, as compact JSON; ScriptError, which begins with `what`, for anything else."""
+    """Serialize a value as a model does, as compact JSON; ScriptError, beginning with `what`, if it cannot be."""
     try:
         plain = dump_model(value) if is_model(value) else value
         return json.dumps(plain, ensure_ascii=False, allow_nan=False, separators=(",", ":"))

@@ -1,6 +1,6 @@
-"""How rules, kinds of items, endings, faults, losses, operations and report formats are registered: by name, once each.
+"""Registries of declarations by unique name: rules, item kinds, endings, faults, losses, operations, report formats.
 
-A package declares one `Registry`; the modules that it lists fill it while they are imported (`import_modules`).
+A package declares one `Registry`; the modules that it lists fill it when they are imported (`import_modules`).
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ T = TypeVar("T")
 
 
 class Registry(dict[str, T]):
-    """Declarations of one sort by name, in the order of their registration; errors call one by the `noun`."""
+    """Declarations of one sort by name, in order of registration; `noun` is what errors call one."""
 
     __slots__ = ("noun",)
 
@@ -25,14 +25,14 @@ class Registry(dict[str, T]):
         self.noun = noun
 
     def add(self, name: str, declared: T, module: str = "") -> T:
-        """Register a declaration and return it; `module` is where it stands. RegistrationError when the name is taken."""
+        """Register a declaration made in `module` and return it; RegistrationError if the name is taken."""
         if name in self:
             raise RegistrationError(f"{self.noun} {name}{f' in {module}' if module else ''} is declared twice")
         self[name] = declared
         return declared
 
     def find(self, name: str) -> T:
-        """Find the declaration of that name; RegistrationError with the nearest name when it was never declared."""
+        """Return the declaration of that name; RegistrationError with the nearest name if there is none."""
         try:
             return self[name]
         except KeyError:
@@ -40,18 +40,18 @@ class Registry(dict[str, T]):
 
 
 def import_modules(package: str, modules: Iterable[str]) -> None:
-    """Import modules of a package in this order, so that their declarations are registered in order."""
+    """Import modules of a package in this order, which is the order in which their declarations are registered."""
     with paused_collection():
         for module in modules:
             import_module(f"{package}.{module}")
 
 
 MAX_KNOWN_LISTED = 30
-"""Names that are all listed when none is near."""
+"""The number of known names up to which all are listed when none is near."""
 
 
 def suggest_name(name: object, known: Iterable[str]) -> str:
-    """`Did you mean 'x'?`; else the names that contain it, every known name, or of many the nearest three."""
+    """Return `Did you mean 'x'?`, else names that contain `name`, else all known names or the nearest three of many."""
     from difflib import get_close_matches
 
     names, text = list(known), str(name)

@@ -1,4 +1,4 @@
-"""The replies of the model as data: one response or run, and all of them.
+"""The model's replies as data: one response or run, and all of them.
 
 `harness.analysis.collect_replies` reads them from the journal.
 """
@@ -16,16 +16,16 @@ TOKEN_COUNT_NAMES = {
     "output_tokens": ("output_tokens", "completion_tokens", "output_token_count"),
     "total_tokens": ("total_tokens", "total_token_count"),
 }
-"""The token counts of a usage object, and the names that the API and its clients have for each."""
+"""The token counts of a usage object, and the names for each in the API and its clients."""
 
 
 @dataclass(frozen=True, slots=True)
 class ModelReply:
     """One response, or one run of a thread.
 
-    `exchange` is the number of the first exchange that shows it complete. `messages` are message items, `calls` the
-    items that the client has to answer, `reasoning` the reasoning items, `usage` the object on the wire, empty without
-    one. `follows` is the id of the reply whose calls the request answers, None if it answers none.
+    `exchange` is the number of the first exchange that shows the reply complete. `messages` holds message items,
+    `calls` the items that the client must answer, `reasoning` the reasoning items, `usage` the object on the wire,
+    empty without one. `follows` is the id of the reply whose calls the request answers, None if it answers none.
     """
 
     id: str
@@ -47,7 +47,7 @@ class ModelReply:
         return [note for message in self.messages for note in annotations_of(message)]
 
     def as_json(self) -> Json:
-        """This reply as JSON."""
+        """Return this reply as JSON."""
         own = {"id": self.id, "exchange": self.exchange, "text": self.text, "annotations": self.annotations}
         rest = {"calls": list(self.calls), "reasoning": list(self.reasoning), "usage": self.usage}
         return {**own, **rest, "messages": list(self.messages), "follows": self.follows}
@@ -60,7 +60,7 @@ class ModelReplies(tuple[ModelReply, ...]):
 
     @property
     def text(self) -> str:
-        """The text of the last reply, empty without any."""
+        """The text of the last reply; empty if there is none."""
         return self[-1].text if self else ""
 
     @property
@@ -75,7 +75,7 @@ class ModelReplies(tuple[ModelReply, ...]):
 
     @property
     def calls(self) -> list[Json]:
-        """The calls of all replies that the client has to answer."""
+        """The calls that the client must answer, of all replies."""
         return [call for reply in self for call in reply.calls]
 
     @property
@@ -85,14 +85,14 @@ class ModelReplies(tuple[ModelReply, ...]):
 
     @property
     def usage(self) -> dict[str, int]:
-        """The tokens of all replies: input, output and total."""
+        """The total input, output and total tokens of all replies."""
         return sum_token_counts(reply.usage for reply in self)
 
 
 def text_parts(item: Mapping[str, Any]) -> list[tuple[str, bool]]:
-    """Return the texts of a message or of reasoning, each with whether a client may omit it.
+    """Return the texts of a message or a reasoning item, each with whether a client may omit it.
 
-    A refusal beside a text may be omitted, and so may raw reasoning beside its summary.
+    A refusal next to a text may be omitted, and so may raw reasoning next to its summary.
     """
     if "summary" in item:
         summary = [part["text"] for part in item["summary"]]
@@ -110,7 +110,7 @@ def annotations_of(message: Mapping[str, Any]) -> list[Json]:
 
 
 def token_counts(usage: Any) -> dict[str, int]:
-    """Return the numbers of a usage object under the names of `POST /responses`; absent ones are missing."""
+    """Return the token counts of a usage object under the names of `POST /responses`, without those it lacks."""
     counts: dict[str, int] = {}
     for name, names in TOKEN_COUNT_NAMES.items():
         values = (usage.get(member) if isinstance(usage, Mapping) else getattr(usage, member, None) for member in names)
@@ -121,6 +121,6 @@ def token_counts(usage: Any) -> dict[str, int]:
 
 
 def sum_token_counts(usages: Iterable[Any]) -> dict[str, int]:
-    """Sum usage objects."""
+    """Sum the token counts of usage objects."""
     known = [token_counts(usage) for usage in usages]
     return {name: sum(usage.get(name, 0) for usage in known) for name in TOKEN_COUNT_NAMES}

@@ -1,4 +1,4 @@
-"""Records beside the journal: what the tools of a client returned, and what a chat UI sent."""
+"""Records kept beside the journal: what a client's tools returned, and what a chat UI sent."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from harness.core.exchange import Json
 
 
 class ToolRun(NamedTuple):
-    """A finished execution of a tool: its `name`, the `arguments` by name, the value `returned`; or it has `failed`."""
+    """A finished tool run: the tool's `name`, the `arguments` by name, the value `returned`, or whether it `failed`."""
 
     name: str
     arguments: Mapping[str, Any]
@@ -19,7 +19,7 @@ class ToolRun(NamedTuple):
 
 
 class SentTurn(NamedTuple):
-    """A turn of a chat UI: its `number` from 1 on, the `items` of its conversation by then, the new message last."""
+    """A turn of a chat UI: its `number` from 1, and the `items` of the conversation so far, the new message last."""
 
     number: int
     items: Sequence[Json]
@@ -27,9 +27,9 @@ class SentTurn(NamedTuple):
 
 @dataclass(slots=True, eq=False)
 class ToolRuns:
-    """The executions of the recorded tools, oldest first, and the names of these tools, executed or not.
+    """The runs of recorded tools, oldest first, and the names of all these tools, run or not.
 
-    `turns` are those of the chat UIs of the test, oldest first.
+    `turns` holds the turns of the test's chat UIs, oldest first.
     """
 
     finished: list[ToolRun] = field(default_factory=list)

@@ -1,4 +1,4 @@
-"""Webhooks as plain data: the event for an endpoint, each attempt to deliver it, and what came of that."""
+"""Webhooks as plain data: an event for an endpoint, each attempt to deliver it, and the outcome."""
 
 from __future__ import annotations
 
@@ -10,29 +10,29 @@ if TYPE_CHECKING:
     from harness.core.exchange import Json
 
 Signature = Literal["valid", "wrong", "missing", "stale"]
-"""How a delivery is signed: as it should be, with another secret, not at all, or with a timestamp that is too old."""
+"""How a delivery is signed: correctly, with another secret, not at all, or with an expired timestamp."""
 TIMEOUT_SECONDS = 15.0
-"""How long a receiver may take to answer: the least of the 15 to 30 seconds that Standard Webhooks recommends."""
+"""How long a receiver may take to answer: the minimum of the 15 to 30 seconds that Standard Webhooks recommends."""
 EVENT_TYPES = ("response.completed", "response.failed", "response.cancelled", "response.incomplete")
-"""The events of background responses, by the status with which these end."""
+"""The events of background responses, by the status in which they end."""
 LOOP_ENDED = "the event loop of the app has ended"
-"""The error of a delivery to an app whose test has ended."""
+"""The error of a delivery to an app after its test has ended."""
 SECRET_PREFIX = "whsec_"
 SECRET_VARIABLE = "OPENAI_WEBHOOK_SECRET"
-"""What the SDK reads the secret of a webhook from."""
+"""The environment variable from which the SDK reads a webhook's secret."""
 
 
 def make_secret(seed: bytes) -> str:
-    """Write bytes as a signing secret, as Standard Webhooks does."""
+    """Encode bytes as a signing secret, as Standard Webhooks does."""
     return SECRET_PREFIX + b64encode(seed).decode()
 
 
 DEFAULT_SECRET = make_secret(b"responses-harness webhooks")
-"""The secret of a webhook that was given none; tests find it in OPENAI_WEBHOOK_SECRET."""
+"""The secret of a webhook without one of its own; tests find it in OPENAI_WEBHOOK_SECRET."""
 
 
 class WebhookEvent(NamedTuple):
-    """An event of a webhook: `type` is `response.completed` or the like, `response` the id of the response."""
+    """An event: `type` is `response.completed` or the like, `response` the id of the response."""
 
     id: str
     type: str
@@ -40,7 +40,7 @@ class WebhookEvent(NamedTuple):
     response: str
 
     def as_json(self) -> Json:
-        """Write the event as the body of a delivery has it."""
+        """Return the event as the body of a delivery."""
         return {
             "id": self.id,
             "object": "event",
@@ -54,9 +54,9 @@ class WebhookEvent(NamedTuple):
 class WebhookDelivery:
     """A delivery: the type of its `event`, the id of the `response`, the `webhook-id`, the receiver's answer.
 
-    `attempt` counts from 1 on, `at` is the World's time at which it was due. `status` is None without an answer, and `error`
-    says why. It took `seconds` of the `limit`. `exchanges` are the numbers of the journal's last exchange before and after
-    it; `effect` is what the test's function `effects` returned before and after it.
+    `attempt` counts from 1, `at` is the World's time at which it was scheduled. `status` is None without an answer;
+    `error` then says why. It took `seconds` out of the `limit`. `exchanges` holds the numbers of the journal's last
+    exchange before and after it; `effect` is what the test's function `effects` returned before and after it.
     """
 
     event: str
@@ -75,5 +75,5 @@ class WebhookDelivery:
 
     @property
     def is_accepted(self) -> bool:
-        """Whether the receiver took it: it answered 2xx."""
+        """Whether the receiver accepted it with a 2xx."""
         return self.status is not None and 200 <= self.status < 300

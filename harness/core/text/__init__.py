@@ -1,1 +1,1 @@
-"""Texts for people: short, escaped, without secrets, in the reader's language. What they say is decided elsewhere."""
+"""Text for readers: shortened, escaped, without secrets, in the reader's language; callers decide the content."""

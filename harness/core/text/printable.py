@@ -1,4 +1,4 @@
-"""Shows control characters as escapes, so that no text of a recording can steer a terminal or turn what a page shows."""
+"""Escapes control characters, so that no recorded text can control a terminal or reorder what a page shows."""
 
 from __future__ import annotations
 
@@ -8,16 +8,16 @@ from typing import Any
 _UNPRINTABLE = re.compile(
     "[\\x00-\\x08\\x0b-\\x1f\\x7f-\\x9f\\u061c\\u200e\\u200f\\u2028-\\u202e\\u2066-\\u2069\\ud800-\\udfff]"
 )
-"""Controls but tab and line feed, marks that change the direction of text, line separators, halves of surrogate pairs."""
+"""Control characters except tab and line feed, bidirectional marks, line separators and unpaired surrogates."""
 
 
 def escape_controls(text: str) -> str:
-    r"""Write the control characters of a text as JSON does (`\u001b`): JSON so remains the same value."""
+    r"""Escape control characters as JSON does (`\u001b`), so that JSON keeps its value."""
     return _UNPRINTABLE.sub(lambda found: f"\\u{ord(found[0]):04x}", text)
 
 
 def escape_values(value: Any) -> Any:
-    """Escape the texts and names of a JSON value, for a page that a person reads."""
+    """Escape the strings and names of a JSON value for display."""
     if isinstance(value, str):
         return escape_controls(value)
     if isinstance(value, dict):

@@ -1,4 +1,4 @@
-"""Describes what code of the user has raised: the exception, the line, and the frames that led there."""
+"""Describes exceptions raised by the user's code: the exception, the line, and the frames that led there."""
 
 from __future__ import annotations
 
@@ -12,15 +12,15 @@ from typing import Any, NamedTuple, NoReturn
 from harness.core.errors import HarnessError, Problem, ScriptError
 
 INTERRUPTS = (KeyboardInterrupt, GeneratorExit)
-"""What ends the harness itself; all else that the user's code raises is its mistake, `pytest.fail` and `sys.exit` too."""
+"""What ends the harness itself; any other exception of user code is its mistake, even from `sys.exit`."""
 MAX_FRAMES = 4
-"""How many frames are shown, the last ones."""
+"""The number of innermost frames shown."""
 _PACKAGE = __file__[: -len("core/text/raised.py")]
-"""The folder of the harness, whose own frames nobody needs to see; those of its `with` blocks are of `contextlib`."""
+"""The folder of the harness, whose frames are not shown; frames of its `with` blocks belong to `contextlib`."""
 
 
 class Place(NamedTuple):
-    """A line of a file in which something of the user stands; of no file when `file` is empty."""
+    """A line of the user's code; an empty `file` means no place."""
 
     file: str = ""
     line: int = 0
@@ -30,7 +30,7 @@ class Place(NamedTuple):
 
     @property
     def short(self) -> str:
-        """The place without folders: `test_x.py:12`."""
+        """The place without the directory: `test_x.py:12`."""
         return f"{_file_name(self.file)}:{self.line}"
 
 
@@ -38,7 +38,7 @@ NOWHERE = Place()
 
 
 def find_calling_place() -> Place:
-    """Find the line of the user's code that calls the harness now."""
+    """Return the line of user code that is calling the harness."""
     frame: FrameType | None = sys._getframe(1)
     while frame and (frame.f_code.co_filename.startswith(_PACKAGE) or frame.f_code.co_filename == contextlib.__file__):
         frame = frame.f_back
@@ -46,9 +46,10 @@ def find_calling_place() -> Place:
 
 
 def describe_raised(problem: BaseException) -> Problem:
-    """Word an exception with its place, and a line for each of the last frames: `KeyError: 'city', at /app/test_x.py:12`.
+    """Describe an exception, `KeyError: 'city', at /app/test_x.py:12`, with a line for each of the last frames.
 
-    The place is the last line of the file in which the user's code began. An error of the harness says itself what it is.
+    The place is the last line in the file where the user's code began. An error of the harness keeps its own message,
+    without the name of its class.
     """
     kind = "" if isinstance(problem, HarnessError) else type(problem).__name__
     first, *more = ": ".join(filter(None, [kind, str(problem)])).splitlines() or [""]
@@ -63,10 +64,10 @@ def describe_raised(problem: BaseException) -> Problem:
 
 
 def raise_as_script_error(problem: BaseException, what: str, where: str = "") -> NoReturn:
-    """Raise an exception of user code as a ScriptError with its place and frames; `what` stands before `KeyError: …`.
+    """Raise an exception of user code as a ScriptError with its place and frames; `what` precedes `KeyError: …`.
 
-    An error of the harness that no such code caused stays as it is, and so does an interrupt; `where` stands before an
-    error of the harness that it caused.
+    Interrupts, and errors of the harness that user code did not cause, are raised unchanged; `where` precedes an error
+    of the harness that user code did cause.
     """
     if isinstance(problem, INTERRUPTS) or (isinstance(problem, HarnessError) and not user_frames(problem)):
         raise problem
@@ -75,7 +76,7 @@ def raise_as_script_error(problem: BaseException, what: str, where: str = "") ->
 
 
 def describe_code(code: Any) -> str:
-    """Name a function or a generator with its place: `model (test_x.py:12)`."""
+    """Describe a function or generator by name and place: `model (test_x.py:12)`."""
     own = getattr(code, "__code__", None) or getattr(code, "gi_code", None)
     name = getattr(code, "__name__", type(code).__name__)
     return f"{name} ({_file_name(own.co_filename)}:{own.co_firstlineno})" if own else name
@@ -86,7 +87,7 @@ def _file_name(path: str) -> str:
 
 
 def user_frames(problem: BaseException) -> StackSummary:
-    """List the frames between the harness and the line that raised, the outermost first."""
+    """Return the frames between the harness and the line that raised, outermost first."""
     frames = StackSummary.extract(walk_tb(problem.__traceback__))
     return StackSummary.from_list(
         [frame for frame in frames if not frame.filename.startswith(_PACKAGE) and frame.filename != contextlib.__file__]

@@ -1,4 +1,4 @@
-"""Removes secrets from output: known ones by their value, others by their form."""
+"""Removes secrets from output: known ones by value, others by form."""
 
 from __future__ import annotations
 
@@ -22,19 +22,20 @@ SECRET_HEADERS = frozenset(
 HIDDEN = "[hidden]"
 
 _SHORTEST_SECRET = 8
-"""Shorter values occur by chance: hiding them would hide ordinary words."""
+"""The minimum length of a secret; hiding shorter values would hide ordinary words."""
 
 
 def secrets_in_headers(headers: Mapping[str, str]) -> frozenset[str]:
-    """List the secret values among headers with lower-case names, without their scheme."""
+    """Return the secret values among headers with lower-case names, with and without their scheme."""
     values = (headers[name].strip() for name in headers if name in SECRET_HEADERS)
     words = (word for value in values for word in (value, value.rpartition(" ")[2]))
     return frozenset(word for word in words if len(word) >= _SHORTEST_SECRET)
 
 
 def redact(value: Any, secrets: Iterable[str] = ()) -> Any:
-    """Hide secrets in a JSON value: each of `secrets` anywhere in a string, and everything in the form of a key."""
+    """Hide secrets in a JSON value: each of `secrets` anywhere in a string, and everything that looks like a key."""
     if isinstance(value, str):
+        # Longest first: one secret may be part of another.
         for secret in sorted(secrets, key=len, reverse=True):
             value = value.replace(secret, HIDDEN)
         return TOKEN_PATTERN.sub(HIDDEN, value)

@@ -1,6 +1,6 @@
-"""Short forms of JSON values, items and texts for reports, journals and transcripts.
+"""Short forms of JSON values, items and text for reports, journals and transcripts.
 
-Any input that a client may send is accepted, well formed or not.
+Accepts any input that a client may send, well formed or not.
 """
 
 from __future__ import annotations
@@ -13,19 +13,19 @@ from typing import Any
 from harness.core.exchange import Exchange, Json
 
 LINE_WIDTH = 100
-"""The maximum length of a line of text."""
+"""The default maximum length of a line."""
 _TEXT_MEMBERS = ("content", "output", "arguments", "input", "text", "summary")
 """The members that may hold the text of an item, in order of preference."""
 _NAME_MEMBERS = ("name", "call_id", "approval_request_id")
 
 
 def shorten_json(value: Any, depth: int = 3) -> str:
-    """Shorten a JSON value to at most 160 characters: the first members, the beginning of each string."""
+    """Shorten a JSON value to at most 160 characters: its first members, the beginning of each string."""
     return shorten(_render_value(value, depth), 160)
 
 
 def summarize_item(item: Any, width: int = 40) -> str:
-    """Summarize an item on one line: role or type, name or `call_id`, the beginning of its text."""
+    """Summarize an item in one line: role or type, name or `call_id`, the beginning of its text."""
     if not isinstance(item, dict):
         return shorten_json(item, 1)
     named = [item.get("role") or item.get("type") or "item", next(filter(None, map(item.get, _NAME_MEMBERS)), None)]
@@ -35,7 +35,7 @@ def summarize_item(item: Any, width: int = 40) -> str:
 
 
 def summarize_input(input: Any) -> str:
-    """Summarize the input of a request on one line: a text, its last item, or how many items there are and the last."""
+    """Summarize a request's input in one line: its text, or the number of its items and the last one."""
     if isinstance(input, str):
         return quote(input)
     if not isinstance(input, list) or not input:
@@ -68,24 +68,24 @@ def answer_error(exchange: Exchange) -> Json:
 
 
 def quote(text: str, width: int = 40) -> str:
-    """Quote a text, on one line."""
+    """Shorten a string and quote it on one line."""
     return json.dumps(shorten(text, width), ensure_ascii=False)
 
 
 def shorten(text: str, width: int = LINE_WIDTH, *, tail: int = 0, mark: str = "…") -> str:
-    """Shorten a text to at most `width` characters: its beginning, and its last `tail`, with `mark` for the rest."""
+    """Shorten a string to at most `width` characters: its beginning and its last `tail` characters around `mark`."""
     if len(text) <= width:
         return text
     return f"{text[: width - len(mark) - tail]}{mark}{text[len(text) - tail :]}"
 
 
 def shorten_repr(value: Any, width: int, *, tail: int = 0, mark: str = "…") -> str:
-    """Shorten the Python form of a value to at most `width` characters."""
+    """Shorten the `repr` of a value to at most `width` characters."""
     return shorten(repr(value), width, tail=tail, mark=mark)
 
 
 def pluralize(number: int, noun: str, plural: str = "") -> str:
-    """`1 turn`, `2 turns`; `plural` is that of a noun that takes no `s`."""
+    """Return `1 turn` or `2 turns`; `plural` is for nouns without a plural in `s`."""
     return f"{number} {noun if number == 1 else plural or f'{noun}s'}"
 
 

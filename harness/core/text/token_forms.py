@@ -1,8 +1,8 @@
 """The forms of keys and tokens whose issuers gave them a prefix or a structure of their own.
 
-The prefixes and lengths are those that the issuers document, and that public scanners of secrets look for. Some stand in
-`cassettes/scrubbing/issuers` as well, with exact lengths: these here are looser, find keys that were cut, too, and hide keys
-in reports, which read no files.
+The prefixes and lengths are those that issuers document and that public secret scanners look for. Some are also in
+`cassettes/scrubbing/issuers`, with exact lengths: the patterns here are looser, so they also find truncated keys, and
+they hide keys in reports, which read no files.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ _WORD_START = r"(?:(?<![A-Za-z0-9_])|(?<=\\[nrt]))"
 _NO_COMPOUND = r"(?<![A-Za-z0-9]-)"
 """Not the end of a word with hyphens, such as `task-sk-1`."""
 _HAS_DIGIT = r"(?=[A-Za-z_\-]*[0-9])"
-"""A digit among letters: ordinary words and names of tools rarely have one."""
+"""A digit among letters, which ordinary words and tool names rarely have."""
 _HAS_DIGIT_OR_CAPITAL = r"(?=[a-z_\-]*[0-9A-Z])"
 _W = r"[A-Za-z0-9_\-]"
 _S = r"._~+/=\-"
@@ -98,7 +98,7 @@ _PREFIXES: tuple[tuple[str, str], ...] = (
         r"(?=[A-Za-z._~+/=\-]*[0-9]|[A-Za-z._~+/=\-]{20,})(?=[A-Za-z0-9._~+/=\-]*[0-9A-Z])[A-Za-z0-9._~+/=\-]{8,}",
     ),
 )
-"""What a token begins with, and what follows, as patterns."""
+"""Patterns for the prefix of a token and for what follows it."""
 
 _PEM_LINE = r"(?:(?:\s|\\+[nr])*(?:(?:Version|Comment|Hash|Charset|Proc-Type|DEK-Info):[^\r\n\\]*|[A-Za-z0-9+/=]{16,}))"
 _PEM_LAST_LINE = r"(?:(?:\s|\\+[nr])*(?=[A-Za-z]*[0-9+/=])[A-Za-z0-9+/=]{2,})?"
@@ -107,7 +107,7 @@ _PRIVATE_KEY = (
     r"(?:(?:[^-]|-(?!----)){0,16384}-----END [A-Z0-9 ]*PRIVATE KEY(?: BLOCK)?-----"
     rf"|{_PEM_LINE}*{_PEM_LAST_LINE})"
 )
-"""A private key in PEM or of PGP, even if its end is missing."""
+"""A private key in PEM or PGP form, even without its end."""
 _AZURE_CLIENT_SECRET = r"(?<![A-Za-z0-9_~.])[A-Za-z0-9_~.]{3}[0-9]Q~[A-Za-z0-9_~.\-]{31,34}"
 _WEBHOOK = (
     r"(?<=discord\.com/api/webhooks/)[0-9]{10,}/[A-Za-z0-9_\-]{20,}"

@@ -1,4 +1,4 @@
-"""How advice is worded: in Python for tests in pytest, in JavaScript for those in vitest and jest, else in JSON."""
+"""The wording of advice: Python for tests in pytest, JavaScript for tests in vitest and jest, otherwise JSON."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ _PLURALS = {
 _MAKER_CALLS = {
     f"mock.{name}({argument})": f'{{"{key}": {{…}}}}' for name, key in _PLURALS.items() for argument in ("", "…")
 }
-"""What a test calls to have something, and how a script document says it."""
+"""Calls by which a test creates something, and the same in a script document."""
 _VERBOSE_REPORT = "GET /_harness/report?verbose=true"
 _ALLOWED = "GET /_harness/report?{}=allow"
 _JSON_TYPES = {"a list of str": "a list of texts", "Give a str": "Give a text"}
@@ -28,16 +28,17 @@ _PYTHON_VALUE = re.compile(r" is (None|True|False)\b")
 _JSON_WORDS = {"True": "true", "False": "false", "()": "[]", "{…}": "[…]"}
 
 MAX_NAMED = 100
-"""Characters of the names of rules that advice has; of more it is about all refusals."""
+"""The maximum length of rule names listed in advice; beyond it the advice covers all refusals."""
 
 
 @dataclass(frozen=True, slots=True)
 class Vocabulary:
     """The words for what a reader can do about a failure; empty for what they cannot do.
 
-    `add_turn` and `add_open_turn` give a script a turn, for this request or for any; `mark` is a mark of a test with `{}`
-    for its arguments. `base_url` and `api_key` name those of this mock, `too_early` says when a client is made too early,
-    `show_more` what shows all causes in full. With `runs_command` it is read after a `harness serve -- COMMAND`.
+    `add_turn` and `add_open_turn` add a turn to a script, for this request or for any; `mark` is a test's marker, with
+    `{}` for its arguments. `base_url` and `api_key` name those of this mock, `too_early` says when a client is created
+    too early, `show_more` says how to show all causes in full. With `runs_command` the advice is read after a `harness
+    serve -- COMMAND`.
     """
 
     language: Literal["python", "javascript", "json"]
@@ -51,12 +52,12 @@ class Vocabulary:
     runs_command: bool = False
 
     def for_command(self) -> Vocabulary:
-        """Return the words for `harness serve -- COMMAND`, whose server has ended when they are read."""
+        """Return the wording for `harness serve -- COMMAND`, whose server has ended by the time the advice is read."""
         return replace(self, runs_command=True, show_more="`harness serve --report FILE.html -- …`")
 
     @property
     def allow_unused(self) -> str:
-        """How unused turns are permitted."""
+        """How to allow unused turns."""
         if self.language == "javascript":
             return 'useMock({ unused: "allow" })'
         if self.runs_command:
@@ -66,7 +67,7 @@ class Vocabulary:
         return self.mark.format('unused="allow"')
 
     def allow_losses(self, ids: Sequence[str]) -> str:
-        """How these losses are permitted; without ids how all are."""
+        """Return how to allow these losses; without ids, all losses."""
         named = ", ".join(map(json.dumps, ids))
         if self.language == "javascript":
             return f"useMock({{ losses: [{named}] }})" if named else 'useMock({ losses: "allow" })'
@@ -77,7 +78,7 @@ class Vocabulary:
         return self.mark.format(f"losses=[{named}]" if named else 'losses="allow"')
 
     def allow_webhooks(self, ids: Sequence[str]) -> str:
-        """How these mistakes of a receiver of webhooks are permitted."""
+        """Return how to allow these mistakes of a webhook receiver."""
         if self.language == "javascript":
             return 'useMock({ webhooks: "allow" })'
         if self.mark:
@@ -87,7 +88,7 @@ class Vocabulary:
         return _ALLOWED.format("webhooks")
 
     def allow_client(self, ids: Sequence[str]) -> str:
-        """How these mistakes of a client are permitted."""
+        """Return how to allow these mistakes of a client."""
         named = ", ".join(map(json.dumps, ids))
         if self.language == "javascript":
             return f"useMock({{ client: [{named}] }})"
@@ -98,7 +99,7 @@ class Vocabulary:
         return f'{{"client": [{named}]}}'
 
     def expect_refusals(self, ids: Sequence[str]) -> str:
-        """How refusals by these rules are expected: the first of them where it comes, or all for a whole test."""
+        """Return how to expect refusals by these rules: the first where it occurs, or all for a whole test."""
         if self.language == "javascript":
             return f'await mock.refuses("{ids[0]}", …), or for a whole file\nuseMock({{ refusals: {json.dumps(ids)} }})'
         if self.mark:
@@ -110,7 +111,7 @@ class Vocabulary:
         return f'POST /_harness/expect {{"refusals": {json.dumps(ids if is_short else "allow")}}}, before the request'
 
     def word_fix(self, fix: str) -> str:
-        """Word the fix of a rule, which is written in Python."""
+        """Reword the fix of a rule, which is in Python, for this language."""
         if self.language == "python":
             return fix
         for call, document in _MAKER_CALLS.items():
@@ -118,29 +119,29 @@ class Vocabulary:
         return _ACCOUNT_CALL.sub(_account_document, fix)
 
     def render_value(self, value: Any) -> str:
-        """Render a value as the reader would write it."""
+        """Render a value in this language."""
         return repr(value) if self.language == "python" else render_json(value)
 
     def name_call(self, type: str, name: str) -> str:
-        """Name a call of a tool without its arguments; `name` is empty for a tool that exists once."""
+        """Name a tool call without its arguments; `name` is empty for a tool that exists only once."""
         if not name:
             return type
         return f"{type}({name!r})" if self.language == "python" else f"{type} {json.dumps(name, ensure_ascii=False)}"
 
     def off_schema_call(self, type: str) -> str:
-        """How a call is scripted that the tools of its request need not allow."""
+        """Return how to script a call that the tools of its request need not allow."""
         return (
             f"{type}(…, off_schema=True)" if self.language == "python" else f'{{"{type}": {{…, "off_schema": true}}}}'
         )
 
     def off_schema_turn(self, type: str) -> str:
-        """How a turn with an item of this type is scripted that its request need not allow."""
+        """Return how to script a turn with an item of this type that its request need not allow."""
         if self.language == "python":
             return f"[{type}(…), completed(off_schema=True)]"
         return f'[{{"{type}": …}}, {{"completed": {{"off_schema": true}}}}]'
 
     def name_route(self, conditions: Mapping[str, Any]) -> str:
-        """Name a route by its conditions; the one without any is the script."""
+        """Name a route by its conditions; without conditions it is the script."""
         if not conditions:
             return "script"
         if self.language == "python":
@@ -149,14 +150,14 @@ class Vocabulary:
 
 
 def word_in_json(problem: str) -> str:
-    """Word a mistake in the arguments of a builder with values and types as JSON has them."""
+    """Reword an error about a builder's arguments with the values and types of JSON."""
     for python, words in _JSON_TYPES.items():
         problem = problem.replace(python, words)
     return _PYTHON_VALUE.sub(lambda found: f" is {_PYTHON_VALUES[found[1]]}", problem)
 
 
 def render_json(value: Any) -> str:
-    """Render a value as JSON; a pattern is `{"pattern": "…"}`. What JSON cannot say is shown in its Python form."""
+    """Render a value as JSON; a pattern becomes `{"pattern": "…"}`, and what JSON cannot express its `repr`."""
     try:
         text = json.dumps(value, ensure_ascii=False, default=_plain_value)
         return text if text.isprintable() else json.dumps(value, default=_plain_value)
@@ -169,7 +170,7 @@ def _plain_value(value: Any) -> Any:
 
 
 def _account_document(call: Match[str]) -> str:
-    """Write the change of an account as a script document has it."""
+    """Render a change of the account as a script document."""
     name, value = call.groups()
     if value.startswith("{'"):
         value = f"[{value[1:-1]}]"
@@ -199,7 +200,7 @@ PYTHON_FILE = replace(
     mark="",
     too_early="",
 )
-"""For script files in Python, which a server reads."""
+"""For script files in Python that a server reads."""
 _DOCUMENT = '{"script": [{"message": "…"}]}'
 JSON = Vocabulary(
     language="json",
