@@ -1,1 +1,1 @@
-"""The state behind one API key: what is stored, the script, the clock. Endpoints read and change it."""
+"""The state behind one API key: what is stored, the script, the clock; endpoints read and change it."""

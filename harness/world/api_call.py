@@ -1,4 +1,4 @@
-"""The argument of every operation's handler: a request that the contract has accepted, and the World that answers it."""
+"""The argument of every operation handler: a request that the contract has accepted, and the World that answers it."""
 
 from __future__ import annotations
 
@@ -14,10 +14,10 @@ from harness.world.world import World
 
 
 class ApiCall(NamedTuple):
-    """A request on its way to an answer.
+    """An accepted request on its way to an answer.
 
-    `transcript` is what the rules have read, None where none of them was asked; `prompt` is what it asks of the model, where
-    that is known already.
+    `transcript` is what the rules have read, None if no rule read it; `prompt` is what the request asks of the model,
+    if already known.
     """
 
     request: Request
@@ -27,12 +27,12 @@ class ApiCall(NamedTuple):
 
     @property
     def params(self) -> Mapping[str, str]:
-        """The parameters that the operation's template found in the path."""
+        """The path parameters, by the operation's template."""
         return self.request.params
 
     @property
     def query(self) -> Mapping[str, Any]:
-        """The parameters of the query, typed."""
+        """The query parameters, typed."""
         return self.request.query
 
     @property
@@ -47,6 +47,6 @@ class ApiCall(NamedTuple):
 
 
 def admit(request: Request, world: Any) -> ApiCall | Violation:
-    """Check a request: what its handler gets, or why it is refused."""
+    """Check a request: return the call for its handler, or the violation that refuses it."""
     checked = check_request(request, world)
     return checked.violation or ApiCall(checked.request, world, checked.transcript)

@@ -1,4 +1,4 @@
-"""The conditions of routes: the parts of a request that they look at, and how each is compared."""
+"""The conditions of routes: which part of a request each one reads, and how it is compared."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ CONDITIONS = ("instructions", "tools", "model", "input", "user", "call_id", "age
 
 
 def condition_value(request: Request, what: str) -> Any:
-    """Read the value that a condition is compared with: text for most, a list of names for `tools`."""
+    """Read the value that a condition is compared with: a string for most, a list of names for `tools`."""
     body: Json = request.body if isinstance(request.body, dict) else {}
     if what == "tools":
         return [tool.get("name") or tool.get("server_label") or tool.get("type") for tool in body.get("tools") or []]
@@ -43,7 +43,7 @@ def _item_text(item: Json) -> str:
 
 
 def _last_text(items: Sequence[Json]) -> str:
-    """Find the text of the last message or tool output."""
+    """Return the text of the last message or tool output."""
     return next((text for item in reversed(items) if (text := _item_text(item))), "")
 
 
@@ -52,14 +52,14 @@ def _is_user(item: Json) -> bool:
 
 
 def _answered_calls(items: Sequence[Json]) -> Iterator[str]:
-    """Yield the ids of the calls that have an output after the last message of the user."""
+    """Yield the ids of the calls that have an output after the last user message."""
     last = max((place for place, item in enumerate(items) if _is_user(item)), default=-1)
     outputs = (item for item in items[last + 1 :] if "output" in item and isinstance(item.get("call_id"), str))
     yield from (item["call_id"] for item in outputs)
 
 
 def is_matcher(name: str, wanted: Any) -> bool:
-    """Return whether a condition can look for this: a text, a compiled pattern of text, a function; names of tools."""
+    """Return whether a condition accepts this value: a string, a pattern of strings, a function; names for `tools`."""
     if isinstance(wanted, Pattern):
         return isinstance(wanted.pattern, str)
     is_names = isinstance(wanted, list | tuple | set | frozenset) and all(isinstance(entry, str) for entry in wanted)
@@ -67,10 +67,10 @@ def is_matcher(name: str, wanted: Any) -> bool:
 
 
 def is_match(name: str, wanted: Matcher, actual: Any) -> bool:
-    """Return whether the value of a request meets a condition.
+    """Return whether a request's value meets a condition.
 
-    A string is looked for without regard to case (`model`: a shell pattern), a compiled pattern is searched for, a
-    function decides by itself; for `tools` every wanted name must be declared, a pattern must match one.
+    A string is searched for case-insensitively (`model`: a shell pattern), a compiled pattern is searched for, a
+    function decides by itself; for `tools` every wanted name must be declared, and a pattern must match one of them.
     """
     if callable(wanted):
         return bool(wanted(actual))

@@ -1,4 +1,4 @@
-"""The findings of `mock.explore`: variations of a scenario's answers that change its result."""
+"""The result of `mock.explore`: the variations of a scenario's answers that change its result."""
 
 from __future__ import annotations
 
@@ -9,18 +9,18 @@ from typing import Any, Protocol
 from harness.core.text.shorten import pluralize, shorten_repr
 
 MAX_SHOWN = 200
-"""Characters of a result that are shown."""
+"""The maximum length of a result when shown."""
 
 Scenario = Callable[[Any], Any | Awaitable[Any]]
-"""A function, async or not, of a fresh `Mock`: it scripts that, runs the code under test, and returns what came of it."""
+"""A function of a fresh `Mock`, async or not: it scripts the mock, runs the code under test and returns its result."""
 
 
 @dataclass(frozen=True, slots=True)
 class ChangedResult:
     """A variation that changes the result: the id of its kind, the change in each of its `steps`, the outcome.
 
-    `error` is the exception of the scenario, empty when it returned `result`. `problems` are refusals, losses and unused
-    turns. A `lossless` variation tells the client all that was said, so that nothing may come of it.
+    `error` is the exception of the scenario, empty if it returned `result`. `problems` are refusals, losses and unused
+    turns. A `lossless` variation sends the client everything that was said, so it should change nothing.
     """
 
     variation: str
@@ -39,9 +39,9 @@ class ChangedResult:
 
 
 class Exploration(str):
-    """How many variations were `tried`, and those that `changed` the result: of each kind the smallest.
+    """How many variations were `tried`, and those that `changed` the result: the smallest of each kind.
 
-    It is the text that tells them, so that `assert not found.changed, found` shows all of it.
+    As a string it is the report of these, so that `assert not found.changed, found` shows it.
     """
 
     tried: int
@@ -57,7 +57,7 @@ class Exploration(str):
 
     @property
     def wrong(self) -> list[ChangedResult]:
-        """Those that no client should show: another result without an error, or an error although all was said."""
+        """The changes that no client should show: another result without error, or an error after a lossless change."""
         return [change for change in self.changed if change.lossless or not change.error]
 
 
@@ -65,7 +65,7 @@ class Explorer(Protocol):
     """Explores variations for a mock; see `Mock.explore`."""
 
     def __call__(self, scenario: Scenario, cases: str, seed: int, combined: int) -> Exploration:
-        """Run the scenario under variations."""
+        """Run the scenario under variations of its answers."""
 
     def generated(self, scenario: Scenario, strategy: Any, seed: int, examples: int) -> Exploration:
         """Run the scenario under generated scripts."""

@@ -1,4 +1,4 @@
-"""`JournalViews`: what a test sees of its World afterwards, read from the journal each time."""
+"""`JournalViews`: a test's views of its World, computed from the journal on each access."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ from harness.world.world import World
 
 
 class JournalViews:
-    """The journal of a World, and what is read from it."""
+    """The journal of a World, and the views computed from it."""
 
     __slots__ = ("world",)
 
@@ -39,19 +39,19 @@ class JournalViews:
 
     @property
     def replies(self) -> ModelReplies:
-        """The model's replies so far, one for each response or run, oldest first."""
+        """The model's replies as shown by the answers so far: one per response or run, oldest first."""
         return collect_replies(self.exchanges)
 
     @property
     def said(self) -> ModelReplies:
-        """The replies, by their old name."""
+        """The old name of `replies`."""
         return self.replies
 
     @property
     def calls(self) -> Calls:
-        """The calls that clients have to make, in order, each with its outputs and the request that it answered.
+        """All calls that a client must answer, in order, each with its outputs and the request that led to it.
 
-        A list, of which `assert mock.calls.named("get_weather").times(2)` and its kin assert a part.
+        The list has assertions on a part of it, such as `assert mock.calls.named("get_weather").times(2)`.
         """
         exchanges, agents = tuple(self.exchanges), self._agents_by_number()
         calls = (replace(call, agent=agents.get(call.said or 0, "")) for call in collect_calls(exchanges))
@@ -59,7 +59,7 @@ class JournalViews:
 
     @property
     def approvals(self) -> Approvals:
-        """Every call of an MCP server that needed an approval, in order: the answer, and how often the call was made."""
+        """All MCP calls that needed an approval, in order, each with its answer and how often the call was made."""
         return Approvals(self.world.approval_ledger, self._owner_of(tuple(self.exchanges)))
 
     @property
@@ -74,7 +74,7 @@ class JournalViews:
 
     @property
     def path(self) -> Path:
-        """Which agent acted, called and said what: `print(mock.path)`; a failing assertion shows the list."""
+        """The agents' path, with what each called and said: `print(mock.path)`; failing assertions show it."""
         return self._build_path(self.exchanges)
 
     def _owner_of(self, exchanges: Sequence[Exchange]) -> PathOwner:
@@ -84,7 +84,7 @@ class JournalViews:
         return build_path(exchanges, self.world.script.agent_hints, self.world.approval_ledger)
 
     def _agents_by_number(self) -> dict[int, str]:
-        """Find the agent that sent each exchange, by its number; requests of the client have none."""
+        """Map the number of each exchange to the agent that sent it, without the client's own requests."""
         return {sent.exchange.number: sent.lane for sent in self._assigned() if sent.lane != CLIENT_LANE}
 
     def _assigned(self) -> list[LaneExchange]:
@@ -92,7 +92,7 @@ class JournalViews:
 
     @property
     def lanes(self) -> dict[str, list[Exchange]]:
-        """The exchanges of each agent, by a name that its requests give: `{"planner": […], "ops": […]}`."""
+        """The exchanges of each agent, by the name found in its requests: `{"planner": […], "ops": […]}`."""
         return group_by_lane(self.exchanges, self.world.script.agent_hints)
 
     @property
@@ -102,12 +102,12 @@ class JournalViews:
 
     @property
     def retries(self) -> list[Retry]:
-        """The requests that were sent again after a failure, each with delay, reason and the wait that was asked for."""
+        """The requests that were sent again after a failure, each with its delay, reason and the requested wait."""
         return find_retries(self.exchanges, self.world.edge)
 
     @property
     def losses(self) -> list[Lost]:
-        """The losses: what clients lost of the model's replies, although the API accepted their requests.
+        """The losses: what the clients lost of earlier answers, although the API accepted it.
 
         `losses_of(mock.exchanges, strict=True)` finds more.
         """
@@ -115,7 +115,7 @@ class JournalViews:
 
     @property
     def deliveries(self) -> list[WebhookDelivery]:
-        """The deliveries to webhooks, oldest first; pending ones are made first, but not inside an event loop."""
+        """The webhook deliveries so far, oldest first; scheduled ones are made first, except inside an event loop."""
         self._deliver()
         return list(self.world.webhooks.deliveries) if self.world.webhooks else []
 

@@ -1,9 +1,9 @@
-"""Answers requests that have scripted MCP servers: a script only names the tools that the model calls.
+"""Answers requests with scripted MCP servers; a script only names the tools that the model calls.
 
-Recorded: the tools are listed once in a chain, those that the request allows; a call that needs an
-approval ends the response with a request for it, beside other calls; an approved call comes first in the next output,
-a denied one is not made
-(langchain-ai/langchain test_mcp_builtin, vercel/ai mcp-tool-approval, openai/openai-dotnet MCPTool…, 2025-09 to 2026-08).
+Recorded: the tools that the request allows are listed once per chain; a call that needs an approval ends the response
+with an approval request, next to other calls; an approved call comes first in the next output, a denied one is not made
+(langchain-ai/langchain test_mcp_builtin, vercel/ai mcp-tool-approval, openai/openai-dotnet MCPTool…, 2025-09 to
+2026-08).
 """
 
 from __future__ import annotations
@@ -25,12 +25,12 @@ from harness.world.script import Taken
 
 MCP_LIST_TOOLS = "mcp_list_tools"
 MAX_ROUNDS = 100
-"""Turns that one response takes at most: each but the last ends with a call that is made."""
+"""The maximum number of turns in one response; each but the last ends with a call that is made."""
 
 
 @dataclass(frozen=True, slots=True)
 class PlannedCall:
-    """A call that will be made, but not yet: none is made for a request that no turn answers."""
+    """A call to be made later, so that none is made for a request that no turn answers."""
 
     server: McpServer
     name: str
@@ -38,7 +38,7 @@ class PlannedCall:
     approval_request_id: str | None = None
 
     def execute(self) -> Item:
-        """Make the call now."""
+        """Make the call."""
         return self.server.call(self.name, self.arguments, self.approval_request_id)
 
 
@@ -46,18 +46,18 @@ PlannedLine = TurnLine | PlannedCall
 TakeTurn = Callable[[], Taken]
 """Takes the next turn of the script."""
 OfferedServers = Mapping[str, Json]
-"""The `mcp` tools of a request whose servers are scripted, by label."""
+"""A request's `mcp` tools whose servers are scripted, by label."""
 
 
 class AwaitingApproval(NamedTuple):
-    """The lines that follow once all these approval requests are approved."""
+    """Lines held back until all these approval requests are approved."""
 
     ids: frozenset[str]
     held: Taken
 
 
 class McpServers:
-    """The scripted MCP servers of one key, by label, and the lines that wait for an approval."""
+    """The scripted MCP servers of one key by label, and the lines that wait for an approval."""
 
     def __init__(self) -> None:
         self._servers: dict[str, McpServer] = {}
@@ -67,23 +67,23 @@ class McpServers:
         return bool(self._servers)
 
     def add(self, server: McpServer) -> None:
-        """Add a server; one with the same label is replaced."""
+        """Add a server, replacing one with the same label."""
         self._servers[server.label] = server
 
     def tools_of(self, offer: Json) -> Sequence[Json] | None:
-        """List the tools of a server that a request's `mcp` tool leaves to the model; None for a server without a script."""
+        """Return the tools of a server that a request's `mcp` tool allows; None if the server is not scripted."""
         server = self._servers.get(offer.get("server_label", ""))
         return None if server is None else server.allowed_tools(offer)
 
     def call(self, label: str, name: str, arguments: str) -> Json:
-        """Call a tool: the result has its `output` or its `error`."""
+        """Call a tool and return the members of the call, with its `output` or `error`."""
         return dict(self._servers[label].call(name, arguments).members)
 
     def plan_turn(self, body: Json, read: Sequence[Json], take_turn: TakeTurn) -> tuple[Taken, Taken | None]:
-        """Plan the turn for a request whose transcript is `read`: lists of tools, approved calls, then lines of a script.
+        """Plan the turn for a request with the transcript `read`: tool listings, approved calls, then scripted lines.
 
-        Lines that waited for an approval come first, else the next turn is taken; without lines nothing is listed or called.
-        Also returns what is held back until the calls in the turn are approved.
+        Lines that waited for an approval come first, otherwise the next turn is taken; without lines nothing is listed
+        or called. Also returns the lines held back until the turn's calls are approved.
         """
         offers = {tool["server_label"]: tool for tool in declared_tools(body) if self._is_served(tool)}
         granted = {
@@ -99,11 +99,12 @@ class McpServers:
         made = {item.members["approval_request_id"] for item in own if item.type == MCP_CALL}
         approved = [self._plan_approved_call(request) for id, request in granted.items() if id not in made]
         steps = [*self._tool_listings(offers, read, own), *approved, *lines]
+        # Calls are made only now: no further turn needs to be taken, which may raise.
         made_lines = [step.execute() if isinstance(step, PlannedCall) else step for step in steps]
         return taken._replace(lines=made_lines), taken._replace(lines=held) if held else None
 
     def hold_for_approval(self, output: Sequence[Json], held: Taken) -> None:
-        """Hold lines back until the approval requests of an output are approved."""
+        """Hold lines back until the approval requests in an output are approved."""
         ids = frozenset(item["id"] for item in output if item["type"] == APPROVAL_REQUEST)
         self._awaiting_approval.append(AwaitingApproval(ids, held))
 
@@ -123,9 +124,9 @@ class McpServers:
     def _decide_calls(
         self, taken: Taken, offers: OfferedServers, take_turn: TakeTurn
     ) -> tuple[list[PlannedLine], Taken, Sequence[TurnLine]]:
-        """Decide each scripted call; returns the lines, the turn taken last, and the lines that wait for an approval.
+        """Decide each scripted call; returns the lines, the last turn taken, and the lines that wait for an approval.
 
-        After a call that is made the model goes on in the same response, with the next turn.
+        After a call that is made, the model continues the same response with the next turn.
         """
         lines: list[PlannedLine] = []
         for _ in range(MAX_ROUNDS):
@@ -140,7 +141,7 @@ class McpServers:
     def _decide_turn(
         self, decided: list[PlannedLine], words: Sequence[TurnLine], offers: OfferedServers
     ) -> Sequence[TurnLine]:
-        """Add one turn to the decided lines; returns its remainder where an approval is requested."""
+        """Decide the lines of one turn; returns those after an approval request, which are held back."""
         for place, line in enumerate(words):
             if any(isinstance(step, Item) and step.type == APPROVAL_REQUEST for step in decided) and not _is_call(line):
                 # A fault is of the response that is sent now; the rest waits for the approval.
@@ -152,7 +153,7 @@ class McpServers:
         return ()
 
     def _is_undecided(self, item: Item) -> bool:
-        """Return whether a script leaves the result of a call to the server."""
+        """Return whether the script leaves the result of a call to the server."""
         members = item.members
         if item.type != MCP_CALL or members["server_label"] not in self._servers:
             return False
@@ -176,12 +177,12 @@ def _is_call(line: TurnLine) -> bool:
 
 
 def _is_fault(step: PlannedLine) -> bool:
-    """Return whether a line is a fault of this response: such a line is never held back."""
+    """Return whether a line is a fault, which belongs to this response and is never held back."""
     return isinstance(step, Fault)
 
 
 def _needs_client(step: PlannedLine) -> bool:
-    """Return whether a response ends here, for the client to act."""
+    """Return whether a response ends at this line for the client to act."""
     if not isinstance(step, Item):
         return False
     return step.type == APPROVAL_REQUEST or (
@@ -190,7 +191,7 @@ def _needs_client(step: PlannedLine) -> bool:
 
 
 def _approved_requests(read: Sequence[Json]) -> Iterator[Json]:
-    """Yield the requests that the client has approved and that have not led to a call yet."""
+    """Yield the approval requests that the client has approved and that have not led to a call yet."""
     answers = {item["approval_request_id"]: item["approve"] for item in read if item.get("type") == APPROVAL_RESPONSE}
     made = {item.get("approval_request_id") for item in read if item.get("type") == MCP_CALL}
     for item in read if answers else ():

@@ -1,4 +1,4 @@
-"""A remote MCP server as a test scripts it: its tools, the tools that a request allows, the results of calls."""
+"""A remote MCP server scripted by a test: its tools, those that a request allows, and the results of calls."""
 
 from __future__ import annotations
 
@@ -16,13 +16,13 @@ from harness.items import mcp_call, mcp_list_tools
 from harness.items.kind import Item
 
 TOOL_MEMBERS = ("annotations", "description", "input_schema")
-"""What a tool may be declared with beside its result, as `mcp_list_tools` shows it."""
+"""The members that a tool may declare besides its result, as shown in `mcp_list_tools`."""
 
 
 class ToolError(Exception):
-    """Raised by a scripted tool, or given in its place, when its calls fail: `ToolError("no such ref")`.
+    """Raised by a scripted tool, or given as its result, when a call fails: `ToolError("no such ref")`.
 
-    A text is the tool's message; an object is the `error` of the wire, say `{"type": "http_error", "code": 500,
+    A string is the tool's message; an object is the `error` on the wire, such as `{"type": "http_error", "code": 500,
     "message": "…"}`.
     """
 
@@ -34,20 +34,20 @@ class ToolError(Exception):
 
 @dataclass(frozen=True, slots=True)
 class McpServer:
-    """A scripted MCP server: `tools` as `mcp_list_tools` shows them, and the result of each by name."""
+    """A scripted MCP server: its `tools` as shown in `mcp_list_tools`, and the result of each by name."""
 
     label: str
     tools: Sequence[Json]
     results: Mapping[str, Any]
 
     def allowed_tools(self, offer: Json) -> list[Json]:
-        """List the tools that the model may call under a request's `mcp` tool."""
+        """Return the tools that the model may call under a request's `mcp` tool."""
         allowed = offer.get("allowed_tools")
         chosen = {"tool_names": allowed} if isinstance(allowed, list) else allowed
         return [tool for tool in self.tools if _is_selected(tool, chosen, blank=True)]
 
     def find_tool(self, name: str, offer: Json) -> Json:
-        """Find a tool by name; ScriptError where the model could not call it."""
+        """Return a tool by name; ScriptError if the model could not call it."""
         tools = self.allowed_tools(offer)
         for tool in tools:
             if tool["name"] == name:
@@ -59,7 +59,7 @@ class McpServer:
         )
 
     def call(self, name: str, arguments: str, approval_request_id: str | None = None) -> Item:
-        """Make a call with its output or error; what a tool's function raises is a ScriptError, unless it is a ToolError."""
+        """Make a call with its output or error; ScriptError for what a tool's function raises, except a ToolError."""
         where = f"mcp_call({self.label!r}, {self.find_tool(name, {})['name']!r})"
         ended: dict[str, Any]
         try:
@@ -91,7 +91,7 @@ def _run_tool(result: Any, arguments: str, where: str) -> Any:
 
 
 def _output_text(result: Any) -> str:
-    """Write a result as `output` shows it: None as an empty text, a text as it is, anything else as JSON."""
+    """Serialize a result for `output`: None as an empty string, a string unchanged, anything else as JSON."""
     return result if isinstance(result, str) else "" if result is None else orjson.dumps(result).decode()
 
 
@@ -110,7 +110,7 @@ def build_server(label: str, tools: Mapping[str, Any]) -> McpServer:
 def _tool_declaration(label: str, name: str, tool: Any) -> Json:
     """Complete a tool to a declaration with its `result`.
 
-    A dict already is a declaration when it has a `result`, or only members of the wire.
+    A dict is already a declaration if it has a `result`, or only members of the wire.
     """
     if not isinstance(tool, dict) or not ("result" in tool or tool.keys() & {*TOOL_MEMBERS}):
         return {"result": tool}
@@ -124,7 +124,7 @@ def _tool_declaration(label: str, name: str, tool: Any) -> Json:
 
 
 def _is_selected(tool: Json, chosen: Json | None, *, blank: bool) -> bool:
-    """Return whether a tool meets a filter, `{"tool_names": […], "read_only": …}`; an empty filter gives `blank`."""
+    """Return whether a tool meets a filter, `{"tool_names": […], "read_only": …}`; `blank` for an empty filter."""
     names, read_only = ((chosen or {}).get(name) for name in ("tool_names", "read_only"))
     # `{}` selects nothing in one place and everything in another: the caller knows which.
     if names is None and read_only is None:

@@ -1,4 +1,4 @@
-"""`Mock`: what a test holds of its World, as the fixture `mock` gives it."""
+"""`Mock`: a test's handle on its World, provided by the fixture `mock`."""
 
 from __future__ import annotations
 
@@ -33,9 +33,9 @@ from harness.world.world import World
 
 
 class Mock(JournalViews):
-    """The mock as a test sees it: scripts for the model, settings, and views of what happened.
+    """The handle of a test: scripts for the model, settings, and views of what happened.
 
-    It holds nothing itself; `world` has all of it.
+    It has no state of its own; everything is in `world`.
     """
 
     __slots__ = ()
@@ -48,27 +48,27 @@ class Mock(JournalViews):
 
     @property
     def base_url(self) -> str:
-        """The root of the API, say `http://127.0.0.1:8000/v1`."""
+        """The root of the API, such as `http://127.0.0.1:8000/v1`."""
         return self.world.base_url
 
     @property
     def api_key(self) -> str:
-        """The key that leads a client to this World."""
+        """The API key of this World."""
         return self.world.api_key
 
     @property
     def azure_endpoint(self) -> str:
-        """The endpoint for clients of Azure OpenAI."""
+        """The endpoint for an Azure OpenAI client."""
         return urlsplit(self.base_url)._replace(path="").geturl()
 
     @property
     def project_endpoint(self) -> str:
-        """The project endpoint for clients of Azure AI Foundry."""
+        """The project endpoint for an Azure AI Foundry client."""
         return self.azure_endpoint + API_ROOTS[FOUNDRY].removesuffix("/openai/v1")
 
     @named_arguments
     def script(self, *turns: Turn, repeat: bool = False) -> Route:
-        """Add turns for the next requests that no `when` route answers, one a request; with `repeat` again and again."""
+        """Add turns for requests that no `when` route answers, one per request; with `repeat` they start over."""
         return self.world.script.add(turns, repeat)
 
     @named_arguments
@@ -83,7 +83,10 @@ class Mock(JournalViews):
         call_id: Matcher | None = None,
         agent: Matcher | None = None,
     ) -> Route:
-        """Add a route: `mock.when(instructions="planner").script(message("…"))`; see `conditions.is_match` for matching."""
+        """Add a route: `mock.when(instructions="planner").script(message("…"))`.
+
+        See `conditions.is_match` for matching.
+        """
         named = {"instructions": instructions, "tools": tools, "model": model, "input": input}
         named |= {"user": user, "call_id": call_id, "agent": agent}
         return self.world.script.when({name: wanted for name, wanted in named.items() if wanted is not None})
@@ -92,12 +95,12 @@ class Mock(JournalViews):
     def route(
         self, method: str, path: str, answer: Any, *, status: int = 200, headers: Mapping[str, str] | None = None
     ) -> None:
-        """Answer another part of the API than is mocked: `mock.route("POST", "/embeddings", {"object": "list", …})`.
+        """Answer a part of the API that is not mocked: `mock.route("POST", "/embeddings", {"object": "list", …})`.
 
-        The path is that below the base URL, of each provider; `{name}` in it stands for one part. `answer` is a dict, a
-        text, bytes, an `http_error`, an `Answer` with its own status and headers, or a function of the request that returns
-        one of these, for every request; a list has one for each. The newest route of a path answers. Such requests are in
-        `mock.exchanges`, and nobody judges them.
+        `path` is relative to the base URL of any provider; `{name}` in it matches one segment. `answer` is a dict, a
+        string, bytes, an `http_error`, an `Answer` with its own status and headers, or a function of the request that
+        returns one of these; it answers every request, while a list has one answer per request. The newest route of a
+        path wins. Such requests appear in `mock.exchanges`, but are not judged.
         """
         self.world.routed = (make_routed(method, path, answer, status, headers), *self.world.routed)
 
@@ -115,13 +118,13 @@ class Mock(JournalViews):
         timeout: float = TIMEOUT_SECONDS,
         effects: Callable[[], Any] | None = None,
     ) -> Webhook:
-        """Tell a receiver of background responses that have ended: `mock.webhooks("http://localhost:8000/hook")`.
+        """Send webhooks when background responses end: `mock.webhooks("http://localhost:8000/hook")`.
 
-        It is a URL, or an ASGI or WSGI app with the `path` of the hook: `mock.webhooks(app, "/hook")`; or the receiver of a
-        public `url` that the code under test registers itself. `faults` are what goes wrong on the way: `doubled`,
-        `reordered`, `forged`, `unsigned`, `stale`. A first delivery is `late` by so many seconds, which `mock.skip` lets
-        pass as it does the waits before retries. `effects` is a function of yours whose value a delivery that comes again
-        must not change: `lambda: len(orders)`.
+        `receiver` is a URL, or an ASGI or WSGI app with the `path` of the hook: `mock.webhooks(app, "/hook")`; with
+        `url` the app receives what is sent to a public URL that the code under test registers itself. `faults` names
+        what goes wrong in delivery: `doubled`, `reordered`, `forged`, `unsigned`, `stale`. A first delivery is `late`
+        by that many seconds; `mock.skip` passes this time as well as the waits before retries. `effects` is a function
+        whose value must not change when an event is delivered again: `lambda: len(orders)`.
         """
         options = {"secret": secret, "events": events, "faults": faults, "late": late, "timeout": timeout}
         return make_webhook(self.world, receiver, path, url, {**options, "effects": effects})
@@ -129,28 +132,28 @@ class Mock(JournalViews):
     def mcp(self, server_label: str, tools: Mapping[str, Any]) -> McpServer:
         """Script a remote MCP server: `mock.mcp("prod", {"deploy": lambda ref: f"{ref} is live", "status": "up"})`.
 
-        By the name of each tool its result: a text, other JSON, a function of the arguments by name, a `ToolError`; or a
-        dict with the `result` and what the list of tools shows: `description`, `input_schema`, `annotations`. From then on
-        an `mcp_call` of a script without output is made, or its approval requested, as `require_approval` of the request
-        demands.
+        `tools` maps the name of each tool to its result: a string, other JSON, a function of the arguments by name, a
+        `ToolError`; or to a dict with the `result` and what the list of tools shows: `description`, `input_schema`,
+        `annotations`. From then on a scripted `mcp_call` without output is made, or its approval requested, depending
+        on `require_approval` in the request.
         """
         server = build_server(server_label, tools)
         self.world.mcp_servers.add(server)
         return server
 
     def gate(self, name: str) -> Gate:
-        """Return the gate of a name: `pause(turn, after=3, until="shown")` waits until `mock.gate("shown").open()`."""
+        """Return a gate by name: `pause(turn, after=3, until="shown")` waits until `mock.gate("shown").open()`."""
         return self.world.gate(name)
 
     def organization(self, **changes: Any) -> Organization:
-        """Change the account behind the key, say `mock.organization(zdr=True, models={"gpt-4.1"})`; returns it."""
+        """Change the account behind the key: `mock.organization(zdr=True, models={"gpt-4.1"})`; returns it."""
         return self.world.organization(**changes)
 
     def refuses(self, text: str) -> ExpectedRefusal:
-        """Expect a refusal in a `with` block, by the id of a rule, an area or a part of the message; fails when none comes.
+        """Expect a refusal in a `with` block, by a rule's id or area or a part of the message; fails if none comes.
 
-        Every other refusal fails the test. The block holds the exchange:
-        `with mock.refuses("call_needs_output") as refused: …`, then `refused.exchange`, `refused.error`.
+        Every other refusal fails the test. The block provides the exchange: `with mock.refuses("call_needs_output") as
+        refused: …`, then `refused.exchange`, `refused.error`.
         """
         if not isinstance(text, str):
             raise ConfigError(
@@ -170,26 +173,26 @@ class Mock(JournalViews):
         return allowed
 
     learn = add_model
-    """Do the same by its old name."""
+    """The old name of `add_model`."""
 
     @named_arguments
     def file(
         self, name: str, data: bytes | str = b"", *, purpose: str = "user_data", expires_after: int | None = None
     ) -> str:
-        """Upload a file, say `mock.file("a.txt", "Paris")`, that expires after so many seconds; returns its id."""
+        """Upload a file: `mock.file("a.txt", "Paris")`, which expires after `expires_after` seconds; returns its id."""
         in_project = self.world.dialect == FOUNDRY
         return self.world.uploads.add_file(name, data, purpose, expires_after, in_project=in_project)
 
     def vector_store(self, *files: str, **members: Any) -> str:
-        """Make a vector store of uploaded files, by their ids, with members of `POST /vector_stores`; returns its id."""
+        """Create a vector store of uploaded files, by id, with members of `POST /vector_stores`; returns its id."""
         return self.world.uploads.add_store(files, members, in_project=self.world.dialect == FOUNDRY)
 
     def container(self, *files: str, **members: Any) -> str:
-        """Make a container with copies of uploaded files, by their ids, and members of `POST /containers`; its id."""
+        """Create a container with copies of uploaded files by id, and members of `POST /containers`; returns its id."""
         return self.world.add_container({**members, "file_ids": list(files)})
 
     def container_file(self, container: str, name: str, data: bytes | str = b"") -> str:
-        """Put a file into a container, as if code there had written it; returns its id for `container_file_citation`."""
+        """Add a file to a container, as if code in it had written it; returns its id for `container_file_citation`."""
         raw = data.encode() if isinstance(data, str) else data
         return str(self.world.containers.add_file(container, name, raw, source="assistant")["id"])
 
@@ -202,46 +205,47 @@ class Mock(JournalViews):
         metadata: Mapping[str, str] | None = None,
         **definition: Any,
     ) -> str:
-        """Give the project a version of an agent: `mock.agent("helper", model="gpt-4.1", instructions="…")`; its id.
+        """Create a version of an agent: `mock.agent("helper", model="gpt-4.1", instructions="…")`; returns its id.
 
-        Members are those of the definition of its kind: `tools`, `text`, `structured_inputs`, of a workflow `workflow`.
+        Further members are those of its kind's definition: `tools`, `text`, `structured_inputs`, or `workflow` of a
+        workflow.
         """
         described = {"description": description, "metadata": dict(metadata or {})}
         return make_agent(self.world, name, kind, described, definition)
 
     def connection(self, name: str, **members: Any) -> str:
-        """Give the project a connection, say `mock.connection("search", type="CognitiveSearch", credentials="key")`; its id.
+        """Create a connection: `mock.connection("search", type="CognitiveSearch", credentials="key")`; returns its id.
 
-        Members: `type`, `target`, `credentials` (a key, or an object with a `type`), `isDefault`, `metadata`. The first one
-        of a type is the default one.
+        Members: `type`, `target`, `credentials` (a key, or an object with a `type`), `isDefault`, `metadata`. The first
+        connection of a type is its default.
         """
         return make_resource(self.world, "connection", name, members)
 
     def deployment(self, name: str, **members: Any) -> str:
-        """Give the project a deployment: `mock.deployment("mine", modelName="gpt-4.1")`; returns its name."""
+        """Create a deployment: `mock.deployment("mine", modelName="gpt-4.1")`; returns its name."""
         return make_resource(self.world, "deployment", name, members)
 
     def index(self, name: str, **members: Any) -> str:
-        """Give the project an index: `mock.index("docs", connectionName="search", indexName="docs")`; returns its id."""
+        """Create an index: `mock.index("docs", connectionName="search", indexName="docs")`; returns its id."""
         return make_resource(self.world, "index", name, members)
 
     def dataset(self, name: str, **members: Any) -> str:
-        """Give the project a dataset whose files can be downloaded: `mock.dataset("faq", files={"a.txt": "…"})`; its id."""
+        """Create a dataset with files to download: `mock.dataset("faq", files={"a.txt": "…"})`; returns its id."""
         return make_resource(self.world, "dataset", name, members)
 
     def memory_store(self, name: str, **members: Any) -> str:
-        """Give the project a memory store: `mock.memory_store("m", scope="user_1", memories=["Likes tea."])`; its id.
+        """Create a memory store: `mock.memory_store("m", scope="user_1", memories=["Likes tea."])`; returns its id.
 
-        A memory is a text of the `scope`, or an object with `content`, `kind` and `scope`.
+        A memory is a string in the `scope`, or an object with `content`, `kind` and `scope`.
         """
         return make_resource(self.world, "memory_store", name, members)
 
     def skill(self, name: str, **members: Any) -> str:
-        """Give the project a version of a skill, its default: `mock.skill("refunds", instructions="…")`; returns its id."""
+        """Create a skill's version, its default: `mock.skill("refunds", instructions="…")`; returns its id."""
         return make_resource(self.world, "skill", name, members)
 
     def toolbox(self, name: str, **members: Any) -> str:
-        """Give the project a version of a toolbox, its default: `mock.toolbox("box", tools=[…])`; returns its id."""
+        """Create a toolbox's version, its default: `mock.toolbox("box", tools=[…])`; returns its id."""
         return make_resource(self.world, "toolbox", name, members)
 
     @named_arguments
@@ -257,11 +261,11 @@ class Mock(JournalViews):
     ) -> Exploration:
         """Run a scenario under variations of the model's answers, and list those that change its result.
 
-        `scenario` is a function, async or not, of a fresh mock to which every client of the test leads meanwhile: it
-        scripts that, runs the code under test and returns what came of it. `cases` chooses kinds of variations
-        (`streams/*,errors/*`), `combined` is how many combinations of several are tried, too; a `seed` tries the same each
-        time. With `generate`, a strategy of hypothesis such as `scripts(tools=[…])`, the scenario scripts nothing: its
-        mock has one of so many generated scripts (`examples`), and it raises when what came of that is wrong.
+        `scenario` is a function, async or not, of a fresh mock, to which every client of the test is connected
+        meanwhile: it scripts the mock, runs the code under test and returns its result. `cases` chooses kinds of
+        variations (`streams/*,errors/*`), `combined` is the number of combinations to try as well; the same `seed`
+        tries the same ones. With `generate`, a hypothesis strategy such as `scripts(tools=[…])`, the scenario scripts
+        nothing: it runs with `examples` generated scripts, and raises if the outcome is wrong.
         """
         if self.world.explorer is None:
             raise ConfigError("explore: only the fixture `mock` of pytest can explore.")
@@ -273,7 +277,7 @@ class Mock(JournalViews):
 
     @property
     def automatic(self) -> bool:
-        """Whether each retrieve of a background response or a run moves it on by one step; else only `advance` does."""
+        """Whether each retrieve of a background response or run advances it; if not, only `advance` does."""
         return self.world.automatic
 
     @automatic.setter
@@ -295,16 +299,16 @@ class Mock(JournalViews):
         self.world.citations = value
 
     def advance(self, id: str | None = None) -> list[Json]:
-        """Move a background response or a run on by one step, without `id` all of them: queued, in progress, completed.
+        """Advance a background response or run, or all without `id`, by one step: queued, in progress, completed.
 
-        Returns each as it is now; a ConfigError when `id` names none that is under way.
+        Returns each one in its new state; ConfigError if nothing in progress has this `id`.
         """
         moved = self.world.advance(id)
         self._deliver()
         return moved
 
     def skip(self, seconds: int) -> int:
-        """Let time pass, say until a connection is too old; returns the World's time, in unix seconds."""
+        """Let time pass, for example until a connection is too old; returns the World's time in unix seconds."""
         now = self.world.skip(seconds)
         self._deliver()
         return now

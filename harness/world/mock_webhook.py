@@ -1,4 +1,4 @@
-"""The test's handle of a webhook, and how to make one: `hook = mock.webhooks(app, "/hook")`."""
+"""A test's handle on a webhook, and its creation: `hook = mock.webhooks(app, "/hook")`."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from harness.world.world import World
 
 
 class Webhook:
-    """A webhook of a test: `secret` verifies its deliveries, `url` is where they go."""
+    """A webhook of a test; `secret` verifies its deliveries, `url` is where they are sent."""
 
     __slots__ = ("_world", "id")
 
@@ -24,17 +24,17 @@ class Webhook:
 
     @property
     def url(self) -> str:
-        """The URL that it posts to."""
+        """The URL that deliveries are posted to."""
         return self._webhooks.endpoints[self.id].url
 
     @property
     def secret(self) -> str:
-        """The secret that signs its deliveries."""
+        """The secret that signs deliveries."""
         return self._webhooks.endpoints[self.id].secret
 
     @property
     def faults(self) -> tuple[str, ...]:
-        """The faults of its deliveries; can be set: `hook.faults = ["doubled"]`."""
+        """What goes wrong with its deliveries; can be set: `hook.faults = ["doubled"]`."""
         return tuple(self._webhooks.endpoints[self.id].faults)
 
     @faults.setter
@@ -44,11 +44,11 @@ class Webhook:
         endpoints[self.id] = replace(endpoints[self.id], faults=tuple(names))
 
     def rotate(self, secret: str = "", *, keep_old: bool = False) -> str:
-        """Sign with another secret from now on, a new one unless given; with `keep_old` for a day with the old one, too."""
+        """Sign with another secret, by default a new one; with `keep_old` the old one also signs for a day."""
         return self._webhooks.rotate(self.id, self._world.now, keep_old=keep_old, secret=secret).secret
 
     def remove(self) -> None:
-        """Deliver nothing more."""
+        """Stop all deliveries."""
         self._webhooks.endpoints.pop(self.id, None)
 
     @property
@@ -60,7 +60,7 @@ class Webhook:
 
 
 def make_webhook(world: World, receiver: Any, path: str, told: str, options: dict[str, Any]) -> Webhook:
-    """Add a webhook to a World; ConfigError where nothing delivers."""
+    """Add a webhook to a World; ConfigError if nothing delivers webhooks there."""
     if world.courier is None:
         raise ConfigError(NO_COURIER)
     url, call = world.courier.lead(receiver, path, told)

@@ -1,4 +1,4 @@
-"""The options of a World."""
+"""The initial options of a World."""
 
 from __future__ import annotations
 
@@ -16,14 +16,14 @@ from harness.world.script import Fallback
 
 @dataclass(frozen=True, slots=True)
 class WorldOptions:
-    """The options that a World begins with; a test may change most of them later.
+    """The initial options of a World, apart from its names; a test may change most of them later.
 
-    `organization` is the account behind its key. `fallback` answers what was never scripted, `pace` is that of turns
-    without one. `dialect` is the only one it speaks (openai, azure, foundry), None all of them: each has paths of its own.
-    `as_of` is the day (YYYY-MM-DD, or given as YYYY-MM its last day) whose contract holds, by default the newest that this
-    release knows; a World of another day has the clock of that day. `overrides` overrules the contract. `limits` bound
-    what is kept, the oldest goes first. `vocabulary` words the advice to its user. With `counts_waiting` the time that a
-    client waits after it was refused counts for its quota.
+    `organization` is the account behind its key. `fallback` answers when nothing was scripted, `pace` applies to turns
+    without one. `dialect` is the only one it speaks (openai, azure, foundry), None for all of them: each has paths of
+    its own. `as_of` is the day (YYYY-MM-DD, or YYYY-MM for its last day) whose contract applies, by default the newest
+    that this release knows; a World of another day has the clock of that day. `overrides` overrules the contract.
+    `limits` bounds what is kept, dropping the oldest first. `vocabulary` words the advice to its user. With
+    `counts_waiting`, the time that a client waits after a refusal counts towards its quota.
     """
 
     organization: Organization = DEFAULT_ORGANIZATION
@@ -38,7 +38,7 @@ class WorldOptions:
 
 
 class GivenOptions(TypedDict, total=False):
-    """Members of `WorldOptions`, as arguments."""
+    """Members of `WorldOptions` as keyword arguments."""
 
     organization: Organization
     fallback: Fallback | None

@@ -1,4 +1,4 @@
-"""The agents of a project in a World: made by requests and by tests in the same way."""
+"""A World's project agents, created the same way by requests and by tests."""
 
 from __future__ import annotations
 
@@ -13,13 +13,13 @@ from harness.core.exchange import Json
 from harness.world.world import World
 
 _COMPARED_MEMBERS = ("definition", "description", "metadata", "draft")
-"""What a new version is compared by with the one before."""
+"""The members that decide whether a version differs from the one before."""
 
 
 def add_version(world: World, name: str, body: Json, code: bytes | None = None) -> Json:
-    """Add a version to an agent, new or known; without a change return its last version.
+    """Add a version to a new or existing agent; without a change, return its last version.
 
-    Recorded: a request without a change makes no new version. `code` is the zip of an agent that is made of code.
+    Recorded: a request without a change makes no new version. `code` is the zip of an agent made of code.
     """
     known, now = foundry_agents.versions_of(world, name), world.tick()
     definition = order_definition(body["definition"])
@@ -38,7 +38,7 @@ def add_version(world: World, name: str, body: Json, code: bytes | None = None) 
 
 
 def forget_versions(world: World, name: str, kept: Sequence[Json]) -> None:
-    """Delete all versions of an agent but these; without any, the agent and its configuration are deleted."""
+    """Drop all versions of an agent but `kept`; without any, the agent, its settings and its sessions are gone."""
     numbers = {remaining["version"] for remaining in kept}
     for stored in foundry_agents.versions_of(world, name):
         if stored["version"] not in numbers:
@@ -51,7 +51,7 @@ def forget_versions(world: World, name: str, kept: Sequence[Json]) -> None:
 
 
 def provision(world: World, name: str) -> Sequence[Json]:
-    """Return the versions of an agent that is read: those that were `creating` are active from then on.
+    """Return the versions of an agent that is read, making those that were `creating` active.
 
     Recorded of a hosted agent, ten seconds after it was made.
     """
@@ -65,7 +65,7 @@ def provision(world: World, name: str) -> Sequence[Json]:
 
 
 def make_agent(world: World, name: str, kind: str, described: Json, definition: Json) -> str:
-    """Make a version of an agent for a test, active at once; returns its id. ConfigError where it cannot be made."""
+    """Create a version of an agent for a test, active at once, and return its id; ConfigError if it is invalid."""
     if not foundry_agents.AGENT_NAME.fullmatch(name):
         raise ConfigError(f"agent({name!r}): a name is at most 63 letters and digits, with hyphens between them.")
     if kind == "prompt" and not definition.get("model"):

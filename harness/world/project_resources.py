@@ -1,6 +1,6 @@
-"""The resources of a project in a World: made by requests and by tests in the same way.
+"""A World's project resources, created the same way by requests and by tests.
 
-A test gives members by the names of the API; `RESOURCES` says which each kind has and makes it of them.
+A test passes members under the API's names; `RESOURCES` lists the members of each kind and how to create it.
 """
 
 from __future__ import annotations
@@ -27,13 +27,13 @@ FILE_TYPE = "application/octet-stream"
 
 
 def table_of(kind: AssetKind, world: World) -> MutableMapping[str, Versioned]:
-    """Return the table of a kind of assets."""
+    """Return the store's table for a kind of asset."""
     table: MutableMapping[str, Versioned] = getattr(world.store, kind.table)
     return table
 
 
 def put_asset(kind: AssetKind, world: World, name: str, version: str, body: Json, project: str = PROJECT) -> Json:
-    """Make a version of an asset, or change it by a merge patch; returns it as it is stored."""
+    """Create a version of an asset, or change it by a merge patch; returns it as stored."""
     table, now = table_of(kind, world), world.tick()
     asset = table.get(name) or Versioned()
     made = asset.add(now, kind.patch(asset.versions.get(version), body, (name, version, project), now))
@@ -42,7 +42,7 @@ def put_asset(kind: AssetKind, world: World, name: str, version: str, body: Json
 
 
 def put_memory_store(world: World, body: Json) -> Memories:
-    """Make a memory store, or define one anew, which keeps its memories."""
+    """Create a memory store, or redefine one, which keeps its memories."""
     stores, name, now = world.store.memory_stores, body["name"], world.tick()
     known = stores.get(name)
     made = new_memory_store(known.object["id"] if known else world.ids.project_id("memstore_"), now, body)
@@ -55,7 +55,7 @@ def put_memory_store(world: World, body: Json) -> Memories:
 def put_skill(
     world: World, name: str, package: bytes, description: str, *, default: bool = False, uploaded: bool = False
 ) -> Json:
-    """Add a version of a skill, which is new itself when it had none; returns the version."""
+    """Add a version to a skill, which is created if it does not exist; returns the version."""
     skill = world.store.skills.get(name) or Versioned()
     made = add_skill(skill, name, world.tick(), package, description, uploaded=uploaded)
     if default:
@@ -65,7 +65,7 @@ def put_skill(
 
 
 def put_toolbox(world: World, name: str, body: Json) -> Json:
-    """Add a version of a toolbox, which is new itself when it had none; returns the version."""
+    """Add a version to a toolbox, which is created if it does not exist; returns the version."""
     toolbox = world.store.toolboxes.get(name) or Versioned()
     made = add_toolbox_version(toolbox, name, world.tick(), body, world.as_of)
     world.store.toolboxes[name] = toolbox
@@ -73,32 +73,32 @@ def put_toolbox(world: World, name: str, body: Json) -> Json:
 
 
 def new_memory_id(world: World) -> str:
-    """Make the id of a new memory."""
+    """Make the id of a memory."""
     return world.ids.hex("mem_", 32)
 
 
 def settle_updates(world: World, store: Memories) -> None:
-    """Carry out the waiting updates of a memory store before it is read: nobody may have polled them."""
+    """Apply the waiting updates of a memory store before it is read, in case no client has polled them."""
     for update in store.updates.values():
         if update.is_waiting:
             store.carry_out(update, world.tick(), lambda: new_memory_id(world))
 
 
 def new_container(world: World) -> str:
-    """Make an empty container for an upload; returns its name."""
+    """Create an empty container for an upload; returns its name."""
     name = f"harness-{world.ids.guid()}"
     world.store.blobs[name] = BlobContainer()
     return name
 
 
 def origin_of(world: World, headers: Mapping[str, str] = EMPTY_MAPPING) -> str:
-    """Return the scheme and host at which the mock is reached, or at which a request with these headers came."""
+    """Return the scheme and host of the mock, or those that a request with these headers was sent to."""
     known = urlsplit(world.base_url)
     return f"{known.scheme or world.scheme}://{known.netloc or headers.get('host', 'localhost')}"
 
 
 def _make_connection(world: World, name: str, members: Json) -> str:
-    """Make a connection; unless its members say otherwise, the first one of its type is the default."""
+    """Create a connection; unless its members say otherwise, the first one of its type is the default."""
     made = new_connection(name, members)
     others = [connection for connection in world.store.connections.values() if connection["type"] == made["type"]]
     made["isDefault"] = members.get("isDefault", not any(connection["isDefault"] for connection in others))
@@ -112,13 +112,13 @@ def _make_deployment(world: World, name: str, members: Json) -> str:
 
 
 def _make_index(world: World, name: str, members: Json) -> str:
-    """Make an index, of Azure AI Search unless `type` says otherwise."""
+    """Create an index, of Azure AI Search unless `type` says otherwise."""
     body = {"type": "AzureSearch", **{member: members[member] for member in members if member != "version"}}
     return str(put_asset(INDEXES, world, name, members.get("version", "1"), body)["id"])
 
 
 def _make_dataset(world: World, name: str, members: Json) -> str:
-    """Make a dataset, whose `files` lie in a container of the mock."""
+    """Create a dataset whose `files` are in a container of the mock."""
     files = {path: _file_bytes(name, path, data) for path, data in members.get("files", {}).items()}
     container, now = new_container(world), world.tick()
     world.store.blobs[container].blobs.update({path: Blob(data, FILE_TYPE, now) for path, data in files.items()})
@@ -146,7 +146,7 @@ def _memory_members(store: str, memory: Any) -> Json:
 
 
 def _make_memory_store(world: World, name: str, members: Json) -> str:
-    """Make a memory store with its `memories`: texts of the `scope`, or objects with `content`, `kind` and `scope`."""
+    """Create a memory store; `memories` are strings in the `scope`, or objects with `content`, `kind` and `scope`."""
     definition = members.get("definition", {"kind": "default", "chat_model": "gpt-4.1", "embedding_model": "embed"})
     given = {member: members[member] for member in members if member in ("description", "metadata")}
     store = put_memory_store(world, {"name": name, "definition": definition, **given})
@@ -169,14 +169,14 @@ def _make_toolbox(world: World, name: str, members: Json) -> str:
 
 
 class ResourceKind(NamedTuple):
-    """A kind of resource: its members with their allowed types, and the function that makes a resource."""
+    """A kind of resource: its members with their allowed types, and the function that creates one."""
 
     members: Mapping[str, tuple[type, ...]]
     make: Callable[[World, str, Json], str]
 
 
 def _members(texts: str, objects: str = "", lists: str = "", **others: tuple[type, ...]) -> dict[str, tuple[type, ...]]:
-    """Type members by the names of those that are texts, objects, lists."""
+    """Map member names to types, given the names of the strings, objects and lists."""
     typed: dict[str, tuple[type, ...]] = dict.fromkeys(texts.split(), (str,))
     return typed | dict.fromkeys(objects.split(), (dict,)) | dict.fromkeys(lists.split(), (list, tuple)) | others
 
@@ -202,11 +202,11 @@ RESOURCES: Mapping[str, ResourceKind] = {
     ),
     "toolbox": ResourceKind(_members("description", "metadata policies", "tools skills"), _make_toolbox),
 }
-"""The kinds of resources that a test makes, by the name of the method of a mock."""
+"""The kinds of resources that a test can create, by the name of the `Mock` method."""
 
 
 def make_resource(world: World, kind: str, name: str, members: Json) -> str:
-    """Make a resource of a kind; returns its id. ConfigError for members that it does not have."""
+    """Create a resource of a kind and return its id; ConfigError for unknown or mistyped members."""
     known = RESOURCES[kind].members
     for member, value in members.items():
         if member not in known:

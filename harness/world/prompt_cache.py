@@ -1,7 +1,7 @@
-"""The prompt cache of one key: how much of a prompt begins like one that the model has read before.
+"""The prompt cache of one key: how much of a prompt has the same beginning as an earlier one.
 
 As recorded: prefixes from 1,024 tokens on, in steps of 128, of the same model. Prompts are compared in blocks of bytes,
-so that a lookup costs what the request itself has, however long the chain is that it continues.
+so that the cost of a lookup depends on the request only, not on the length of the chain that it continues.
 """
 
 from __future__ import annotations
@@ -15,13 +15,13 @@ from harness.core.limits import oldest_beyond
 
 LEAST_TOKENS, STEP = 1_024, 128
 BLOCK_SIZE = 512
-"""Bytes that are compared at once, about a step of tokens."""
+"""The size of a compared block in bytes, about one step of tokens."""
 MAX_BLOCKS = 2_000
-"""Blocks of one prompt that are remembered; what follows them is not cached."""
+"""The maximum number of blocks remembered per prompt; what follows is not cached."""
 MAX_REMEMBERED = 20_000
-"""Blocks of a key that are remembered, the newest ones."""
+"""The maximum number of blocks remembered per key; the newest are kept."""
 PROMPT_MEMBERS = ("model", "instructions", "tools", "text", "prompt", "input")
-"""The members of a request that make its prompt, in the order in which the model reads them."""
+"""The members of a request that make up its prompt, in the order in which the model reads them."""
 
 
 class PromptCache:
@@ -31,7 +31,7 @@ class PromptCache:
         self._blocks: dict[int, None] = {}
 
     def read(self, body: Json, tokens: int, continued: Json | None) -> int:
-        """Count the cached tokens of a prompt with `tokens` in all; from now on the prompt itself is cached, too.
+        """Return the number of cached tokens of a prompt with `tokens` in total, and cache the prompt itself.
 
         `continued` is the response that the request continues; its prompt is the beginning of this one.
         """
@@ -44,7 +44,7 @@ class PromptCache:
         return _round(tokens * known // max(len(raw), 1))
 
     def _add_blocks(self, raw: bytes) -> int:
-        """Remember the blocks of a prompt; returns the bytes that were known."""
+        """Remember the blocks of a prompt; returns how many leading bytes were known."""
         known, is_known = 0, True
         for block in _hash_blocks(raw):
             is_known = is_known and block in self._blocks
@@ -56,7 +56,7 @@ class PromptCache:
 
 
 def _hash_blocks(raw: bytes) -> Iterator[int]:
-    """Yield a hash for each block, of all bytes up to its end.
+    """Yield a hash for each block, covering all bytes up to its end.
 
     The last block may be short, so that a prompt is cached whole.
     """

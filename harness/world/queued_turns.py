@@ -1,7 +1,7 @@
-"""The turns of a script that wait for a request, as what somebody who watches can read, change and remove.
+"""The waiting turns of a script, for a viewer that lists, changes and removes them.
 
-A waiting turn is named by the place of its route among all and its own there, `0.2`. Places move when a request takes a
-turn, so that who changes one also says what it `was`.
+A waiting turn is identified by the index of its route and its own index there, `0.2`. Indexes shift when a request
+takes a turn, so a change also states what the turn `was`.
 """
 
 from __future__ import annotations
@@ -23,8 +23,7 @@ from harness.world.script import Script
 class QueuedTurn:
     """A turn that no request has taken, or only in part: `id`, route, content.
 
-    `yaml` is how it stands in a script; empty for code, for turns that repeat, and for what a script says otherwise than
-    by items.
+    `yaml` is the turn as YAML of a script; empty for code, for repeated turns, and for turns with anything but items.
     """
 
     id: str
@@ -35,7 +34,7 @@ class QueuedTurn:
 
 
 def list_waiting(script: Script) -> list[QueuedTurn]:
-    """List the turns that wait, those of the route that is tried first at the beginning."""
+    """List the waiting turns, in the order in which their routes are tried."""
     return [
         QueuedTurn(f"{number}.{index}", str(route), turn, write_turn(turn), places[0])
         for number, route in enumerate(script.all_routes)
@@ -44,7 +43,7 @@ def list_waiting(script: Script) -> list[QueuedTurn]:
 
 
 def replace_waiting(script: Script, id: str, was: str, turn: Turn, place: Place) -> None:
-    """Put a turn where another one waits; a ScriptError when that is gone."""
+    """Replace a waiting turn; ScriptError if it is gone."""
     route, index = _find(script, id, was)
     made = Route(route.conditions, vocabulary=route.vocabulary).add_turns([turn], [[place]])
     route.turns[index], route.places[index] = made.turns[0], made.places[0]
@@ -52,14 +51,14 @@ def replace_waiting(script: Script, id: str, was: str, turn: Turn, place: Place)
 
 
 def remove_waiting(script: Script, id: str, was: str) -> None:
-    """Remove a turn that waits; a ScriptError when it is gone."""
+    """Remove a waiting turn; ScriptError if it is gone."""
     route, index = _find(script, id, was)
     del route.turns[index], route.places[index]
     _begin_again(route, index)
 
 
 def _begin_again(route: Route, index: int) -> None:
-    """Note that no repeated turn has been played when the first turn is another now."""
+    """Reset the count of repeated turns if the first turn of the route has changed."""
     if index == 0:
         route.replayed = 0
 
@@ -75,7 +74,7 @@ def _find(script: Script, id: str, was: str) -> tuple[Route, int]:
 
 
 def write_turn(turn: Turn) -> str:
-    """Write a turn of items as it stands in a script in YAML, of which JSON is a part; empty for any other turn."""
+    """Format a turn of items as YAML for a script (its lines are JSON); empty for any other turn."""
     lines = turn if isinstance(turn, list | tuple) else [turn]
     if isinstance(turn, Repeated) or not all(isinstance(line, Item) for line in lines):
         return ""

@@ -1,6 +1,6 @@
-"""The quota of the account: a request to a model spends of its limits per minute, or is refused.
+"""The account's quota: a request to a model spends from its limits per minute, or is refused.
 
-The answer says what remains.
+Headers of the answer report what remains.
 """
 
 from __future__ import annotations
@@ -16,12 +16,12 @@ from harness.core.errors import ApiError
 from harness.faults import Refusal, ScriptedRefusal
 
 _WHAT = {"requests": "requests per min (RPM)", "tokens": "tokens per min (TPM)"}
-"""What the API calls the limits, by their kind."""
+"""The API's names for the limits, by kind."""
 _MINUTE = 60
 _ROUNDING = 1e-6
-"""What fractions may differ by that are the same."""
+"""The tolerance when fractions are compared."""
 _EARLY = 0.005
-"""Seconds by which a client may come back before it was told to: clocks and timers differ."""
+"""Seconds by which a client may retry early, as clocks and timers differ."""
 TOO_LARGE = ApiError(
     429,
     "Request too large for {model} in organization {organization} on {what}: Limit {limit}, Requested {requested}. The "
@@ -30,31 +30,31 @@ TOO_LARGE = ApiError(
     code="rate_limit_exceeded",
     type="{kind}",
 )
-"""How OpenAI refuses a request that is larger than the limit, for which no waiting helps; several clients report it."""
+"""OpenAI's refusal of a request larger than the limit, for which waiting does not help; reported by several clients."""
 
 
 @dataclass(slots=True)
 class _Limit:
-    """A limit of a model: `used` falls evenly to zero within a minute; `at` is the time when it was last read."""
+    """A limit of a model; `used` decays linearly, by `limit` per minute, and `at` is when it was last updated."""
 
     limit: int
     used: float = 0.0
     at: float = 0.0
 
     def pass_time(self, now: float) -> None:
-        """Let what is used sink up to now."""
+        """Let `used` decay until `now`."""
         self.used = max(0.0, self.used - (now - self.at) * self.limit / _MINUTE)
         self.at = now
 
     def seconds_until(self, level: float) -> float:
-        """Return the seconds until no more than this is used."""
+        """Return the seconds until `used` has decayed to `level`."""
         milliseconds = ceil((self.used - level) * _MINUTE * 1000 / self.limit - _ROUNDING)
         return whole_number(max(0, milliseconds) / 1000)
 
 
 @dataclass(slots=True)
 class _Told:
-    """How long a client was told to wait, and when, in seconds of the server."""
+    """How long a client was told to wait, and when, in the server's seconds."""
 
     arrived: float
     seconds: float
@@ -62,7 +62,7 @@ class _Told:
 
 @dataclass(slots=True)
 class _ModelUse:
-    """The limits of a model by their kind, how long clients have waited as they were told, and what the last was told."""
+    """The limits of a model by kind, how long clients have waited as told, and the last wait that was asked for."""
 
     limits: dict[str, _Limit]
     waited: float = 0.0
@@ -71,10 +71,10 @@ class _ModelUse:
 
 @dataclass(slots=True)
 class Quotas:
-    """The limits per minute of an account, for each model by itself.
+    """The limits per minute of an account, separate for each model.
 
-    Time is what a test skips, and what a client waits that was refused: once it has waited as long as it was told, that time
-    has passed. The server says when the request has `arrived`; without that only what is skipped counts.
+    Time passes when a test skips it, and when a refused client waits: once it has waited as long as it was told, that
+    time has passed. The server sets when the request has `arrived`; otherwise only skipped time counts.
     """
 
     requests: int | None = None
@@ -83,9 +83,9 @@ class Quotas:
     _uses: dict[str, _ModelUse] = field(default_factory=dict)
 
     def take(self, prompt: Prompt, dialect: str, organization: str, skipped: float) -> None:
-        """Count a request; a ScriptedRefusal when it exceeds a limit of the account.
+        """Count a request; ScriptedRefusal if it exceeds a limit of the account.
 
-        It counts the tokens of its prompt, or those that it allows for its output if they are more.
+        Counts the tokens of its prompt, or those that it allows for its output if that is more.
         """
         model = _model_of(prompt)
         tokens = max(prompt.tokens, prompt.body.get("max_output_tokens") or 0)
@@ -98,7 +98,7 @@ class Quotas:
             raise ScriptedRefusal(Refusal({"rate_limit": limit}, headers=headers))
 
     def headers(self, prompt: Prompt, dialect: str) -> Mapping[str, str]:
-        """Say in headers what remains for the model of a prompt; Azure counts whole seconds."""
+        """Return the headers that report what remains for the prompt's model; Azure counts whole seconds."""
         headers: dict[str, str] = {}
         for kind, limit in self._find_use(_model_of(prompt)).limits.items():
             seconds = limit.seconds_until(0)
@@ -108,9 +108,10 @@ class Quotas:
         return headers
 
     def spend(self, model: str, tokens: int, skipped: float) -> RateLimit | None:
-        """Count a request of so many tokens for a model; returns the limit that it exceeds, and then counts nothing."""
+        """Count a request of `tokens` for a model; returns the limit that it exceeds, and then counts nothing."""
         use = self._find_use(model)
         wanted = {"requests": 1, "tokens": tokens}
+        # Check every limit before counting any: a refused request spends nothing.
         for kind, limit in use.limits.items():
             limit.pass_time(skipped + use.waited)
             if limit.used + wanted[kind] > limit.limit + _ROUNDING:
@@ -140,12 +141,12 @@ class Quotas:
 
 
 def _model_of(prompt: Prompt) -> str:
-    """Find the name of the model as the request has it; an agent or a template names its own."""
+    """Return the model's name as the request has it; an agent or a template names its own."""
     return str(prompt.body.get("model") or prompt.settings.initial_response.get("model") or "default")
 
 
 def make_quotas(account: Organization, known: Quotas | None) -> Quotas | None:
-    """Make the quotas of an account; the known ones stay while its limits are the same, None without any."""
+    """Make the quotas of an account, keeping the known ones if the limits are the same; None without limits."""
     limits = (account.requests_per_minute, account.tokens_per_minute)
     if limits == (None, None):
         return None

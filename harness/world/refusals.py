@@ -1,7 +1,7 @@
-"""Which refusals of a World were asked for; every other one fails its test.
+"""Decides which refusals of a World were asked for; every other one fails its test.
 
-A turn of the script or the account asks for a refusal (`Answer.asked`), an `ExpectedRefusal` does, or a test that has caught
-the client's error of that very request.
+A refusal is asked for by a turn of the script or by the account (`Answer.asked`), by an `ExpectedRefusal`, or by a test
+that has caught the client's error for that very request.
 """
 
 from __future__ import annotations
@@ -21,17 +21,18 @@ from harness.core.text.shorten import answer_error, pluralize, shorten
 from harness.world.strays import HeardStray, HeardStrays
 
 REQUEST_ID_HEADERS = ("x-request-id", "apim-request-id")
-"""The headers of an answer that name its request, one for each provider."""
+"""The headers that carry the request's id in an answer, one per provider."""
 MAX_KEPT = 1000
-"""How many refusals are remembered of each kind, the first ones."""
+"""The maximum number of refusals remembered of each kind; the first are kept."""
 ANY = ""
 """The text that matches every refusal."""
 
 
 class ExpectedRefusal:
-    """Expected refusals, for the duration of a `with` block or until `end`: at least one must come.
+    """Refusals expected during a `with` block or until `end`: at least one must come.
 
-    `text` is the id of a rule, an area of rules, or a part of the error's message. With `required` False none has to come.
+    `text` is the id of a rule, an area of rules, or a part of the error's message. If `required` is False, none needs
+    to come.
     """
 
     def __init__(self, text: str, journal: Sequence[Exchange], strays: HeardStrays, *, required: bool = True) -> None:
@@ -65,11 +66,11 @@ class ExpectedRefusal:
 
     @property
     def is_open(self) -> bool:
-        """Whether it takes what comes now."""
+        """Whether it still matches new refusals."""
         return self._last is None
 
     def take(self, exchange: Exchange) -> bool:
-        """Take a refusal that has just come, if it is expected here."""
+        """Record a new refusal if it is expected here; returns whether it is."""
         if not self.is_open or not is_refused_by(exchange, self.text):
             return False
         if len(self._taken) < MAX_KEPT:
@@ -83,7 +84,7 @@ class ExpectedRefusal:
 
     @property
     def exchanges(self) -> list[Exchange]:
-        """The refusals that came, oldest first; those of requests without a World have the number of the one before."""
+        """The refusals that came, oldest first; one without a World has the number of the exchange before it."""
         if not self.is_open:
             return self._taken
         last = _last_number(self._journal)
@@ -92,14 +93,14 @@ class ExpectedRefusal:
 
     @property
     def exchange(self) -> Exchange:
-        """The first refusal that came; AssertionError when none did."""
+        """The first refusal that came; AssertionError if there was none."""
         if not self.exchanges:
             raise AssertionError(self.describe_absence())
         return self.exchanges[0]
 
     @property
     def rule(self) -> str:
-        """The id of the rule that refused."""
+        """The id of the refusing rule."""
         return self.exchange.answer.rule or ""
 
     @property
@@ -108,18 +109,18 @@ class ExpectedRefusal:
         return answer_error(self.exchange)
 
     def describe_absence(self) -> str:
-        """Say that the refusal did not come, which refusals came instead, and the nearest name."""
+        """Describe the missing refusal: which refusals came instead, and the nearest name."""
         came = "; ".join(self.list_refusals())
         return " ".join(filter(None, [f"{self.absence[:-1]}: {came}.", self.name_hint]))
 
     @property
     def absence(self) -> str:
-        """That no such refusal came."""
+        """The sentence that no such refusal came."""
         return f'No request was refused by "{self.text}", which was expected.'
 
     @property
     def name_hint(self) -> str:
-        """The nearest rule or area for a text that looks like the name of one; else empty."""
+        """The nearest rule or area if the text looks like the name of one; else empty."""
         names = rule_names()
         if self.text in names or not self.text.isidentifier():
             return ""
@@ -127,7 +128,7 @@ class ExpectedRefusal:
         return suggestion if suggestion.startswith("Did") else "No rule has this name: `harness rules` lists all."
 
     def list_refusals(self) -> list[str]:
-        """Word the first refusals that came in the time; without any say so."""
+        """Describe the first refusals that came in this time, or say that there were none."""
         last = float("inf") if self._last is None else self._last
         during = [exchange for exchange in self._journal if self._first <= exchange.number <= last]
         refused = [_summarize_refusal(exchange) for exchange in during if exchange.answer.rule]
@@ -136,9 +137,9 @@ class ExpectedRefusal:
 
 
 class RefusalLedger:
-    """The ledger of the refusals in a journal: which are expected, and the errors that a test has caught itself.
+    """The refusals in a journal: which are expected, and which errors a test has caught itself.
 
-    `count` is how many there were, those that the journal has dropped, too.
+    `count` is their total number, including those dropped from the journal.
     """
 
     def __init__(self, journal: Sequence[Exchange], strays: HeardStrays) -> None:
@@ -155,41 +156,41 @@ class RefusalLedger:
         return self.expected[-1]
 
     def end_expected(self) -> list[ExpectedRefusal]:
-        """Expect none of these any more; returns those that ended."""
+        """End all open expectations; returns those that ended."""
         ended = [expected for expected in self.expected if expected.is_open]
         for expected in ended:
             expected.end()
         return ended
 
     def note_caught(self, headers: Mapping[str, Any]) -> None:
-        """Note that a test has caught the error of an answer with these headers."""
+        """Record that a test has caught the error of an answer with these headers."""
         self._caught.update(str(headers[name]) for name in REQUEST_ID_HEADERS if headers.get(name))
 
     def add(self, exchange: Exchange) -> None:
-        """Add an exchange that has just come, whose answer is a refusal or not."""
+        """Add a new exchange, whether its answer is a refusal or not."""
         if not is_refused(exchange.answer):
             return
         self.count += 1
-        # A list, so that each expectation that fits notes the refusal, not the first alone.
+        # A list, so that every matching expectation takes the refusal, not only the first.
         expected = [refusal.take(exchange) for refusal in self.expected]
         if not any(expected) and not exchange.answer.asked and len(self._unexpected) < MAX_KEPT:
             self._unexpected.append(exchange)
 
     @property
     def unasked(self) -> list[Exchange]:
-        """The unexpected refusals, oldest first."""
+        """The refusals that were not asked for, oldest first."""
         return self._without_caught(self._unexpected)
 
     @property
     def unasked_strays(self) -> list[Exchange]:
-        """The refused requests of keys that lead to no World for which nobody asked, oldest first.
+        """The refused requests without a World that were not asked for, oldest first.
 
-        One whose key led to a World that is closed is no fault of this one.
+        A request whose key led to a closed World does not count.
         """
         return self._without_expected([heard for heard in self._strays.read() if not heard.stray.owner])
 
     def is_asked(self, answer: Answer) -> bool:
-        """Return whether a request without a World was expected when it came, or the test has caught its error."""
+        """Return whether a refused request without a World was expected when it came, or its error was caught."""
         heard = [stray for stray in self._strays.read() if stray.stray.answer is answer and is_refused(answer)]
         return bool(heard) and not self._without_expected(heard)
 
@@ -217,7 +218,7 @@ class RefusalLedger:
 
 
 def is_refused(answer: Answer) -> bool:
-    """Return whether a rule has refused the request of an answer."""
+    """Return whether a rule has refused the answered request."""
     return answer.rule is not None and answer.status >= 400
 
 
@@ -231,12 +232,12 @@ def _last_number(journal: Sequence[Exchange]) -> int:
 
 
 def rule_names() -> set[str]:
-    """Collect the ids of all rules, and their areas."""
+    """Return the ids and areas of all rules."""
     return {*RULES, *(rule.area for rule in RULES.values()), AREA}
 
 
 def is_refused_by(exchange: Exchange, text: str) -> bool:
-    """Return whether a request was refused by a rule, by one of an area, or with a message that has this part."""
+    """Return whether a request was refused by this rule or area, or with a message that contains this text."""
     rule = exchange.answer.rule or ""
     if text == rule or (text == PROBE_RULES[1] and rule in PROBE_RULES):
         return True
@@ -253,7 +254,7 @@ def _summarize_refusal(exchange: Exchange) -> str:
 
 
 def describe_unknown_rule(names: Sequence[Any]) -> str:
-    """Say which of these names no rule and no area has, and the nearest name; empty if all are known."""
+    """Describe the first name that is neither a rule nor an area, with the nearest name; empty if all are known."""
     known = rule_names()
     unknown = next((name for name in names if not isinstance(name, str) or name not in known), None)
     if unknown is None:

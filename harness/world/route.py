@@ -1,7 +1,7 @@
-"""The scripted turns of the model, and a route: a condition with the turns that it leads to.
+"""The scripted turns of the model, and routes: conditions with the turns that they lead to.
 
-A turn is an item, a text (a message), a list of these with or without an ending (`harness.ending`), a function of the
-request that returns one of these, or a generator function whose yields are turns; `Repeated` turns never end.
+A turn is an item, a string (a message), a list of these with or without an ending (`harness.ending`), a function of the
+request that returns one of these, or a generator function that yields turns; `Repeated` turns never end.
 """
 
 from __future__ import annotations
@@ -51,15 +51,15 @@ Turn = (
 )
 
 MAX_VALIDATED = 1000
-"""Items a route remembers as judged; a function of the request may make a new one each time."""
+"""The number of valid items that a route remembers; bounded because a function may return a new one each time."""
 
 
 @dataclass(slots=True)
 class Route:
-    """A condition and the turns it leads to, taken one a request; `replayed` is how many the first of them has played.
+    """A condition and its turns, one taken per request; `replayed` counts how often a repeated first turn was played.
 
-    `places` are where the turns were scripted, for one that plays several as many, or one for all of it. `made_at` is where
-    the condition stands; a route that `is_empty` was given no turn at all.
+    `places` holds where the turns were scripted: for one that plays several, a place for each or a single one for all.
+    `made_at` is where the condition was scripted; a route that `is_empty` was never given a turn.
     """
 
     conditions: dict[str, Matcher]
@@ -74,7 +74,7 @@ class Route:
 
     @named_arguments
     def script(self, *turns: Turn, repeat: bool = False) -> Route:
-        """Add turns, with `repeat` again and again; an invalid turn is a ScriptError here, not in the middle of a test."""
+        """Add turns, with `repeat` in a loop; an invalid turn is a ScriptError here, not in the middle of a test."""
         if not isinstance(repeat, bool) or (repeat and not turns):
             raise ScriptError(f"{self}: repeat is {repeat!r}. Give True, after the turns to repeat.")
         made = (Repeated(turns),) if repeat else turns
@@ -88,7 +88,7 @@ class Route:
         return self
 
     def unmet_conditions(self, request: Request) -> list[tuple[str, Matcher, Any]]:
-        """List the conditions that this request does not meet: name, wanted value, actual value."""
+        """List the conditions that a request does not meet: name, wanted value, actual value."""
         found = ((name, wanted, condition_value(request, name)) for name, wanted in self.conditions.items())
         return [condition for condition in found if not self._is_met(*condition)]
 
@@ -101,7 +101,7 @@ class Route:
     def next(self, request: Request) -> list[TurnLine]:
         """Take the next turn and return its lines.
 
-        A generator gives its next yield; when it returns it gives no line and is done.
+        A generator provides its next yield; once it returns, it provides no lines and is dropped.
         """
         turned: Any
         turn = self.turns[0]
@@ -148,7 +148,7 @@ class Route:
             raise_as_script_error(problem, f"{self}: a turn raised ")
 
     def has_begun(self, turn: Turn) -> bool:
-        """Return whether a turn of this route that plays several has played one."""
+        """Return whether a turn that plays several, such as a generator, has played one."""
         if isinstance(turn, Repeated):
             return self.replayed > 0
         return isinstance(turn, Iterator) and _is_started(turn)
@@ -177,7 +177,7 @@ def _is_started(turn: Iterator[Any]) -> TypeGuard[GeneratorType[Any, Any, Any]]:
 
 
 def _read_turn(turn: Any, route: Route) -> Turn:
-    """Turn what a script was given into lines, or into the code that will give them."""
+    """Parse a scripted value into lines, or return the code that will provide them."""
     if isinstance(turn, Repeated):
         for repeated in turn.turns:
             if isinstance(repeated, Iterator) or inspect.isgeneratorfunction(repeated):
@@ -197,9 +197,9 @@ def _read_turn(turn: Any, route: Route) -> Turn:
 
 
 def parse_turn(turn: Any, route: Route) -> list[TurnLine]:
-    """Parse a turn into its lines: items, then an ending if it has one; ScriptError for anything else."""
+    """Parse a turn into its lines: items, then an optional ending; ScriptError for anything else."""
     given = turn if isinstance(turn, list | tuple) else [turn]
-    # A turn that is repeated a thousand times is checked once.
+    # A turn that is repeated a thousand times is checked only once.
     if len(given) == 1 and isinstance(only := given[0], Item) and route.validated_items.get(id(only)) is only:
         return [only]
     lines = [line for part in given for line in _parse_line(part, route)]
@@ -218,7 +218,7 @@ def parse_turn(turn: Any, route: Route) -> list[TurnLine]:
 
 
 def _parse_line(line: Any, route: Route) -> list[Any]:
-    """Read a text as a message, plain data and objects of an SDK as what they are; other lines stay as they are."""
+    """Parse a string as a message, and plain data and objects of an SDK into lines; other lines stay unchanged."""
     if isinstance(line, str):
         return [message(line)]
     if not is_plain_line(line):
@@ -232,7 +232,7 @@ def _parse_line(line: Any, route: Route) -> list[Any]:
 
 
 def _parse_faulty_turn(lines: list[TurnLine], route: Route) -> list[TurnLine]:
-    """Check a turn that ends with faults: a refusal stands alone, all others follow items."""
+    """Check a turn that ends with faults: a refusal must be alone, all others follow items."""
     if isinstance(lines[0], Refusal) and len(lines) == 1:
         return lines
     spoken = [line for line in lines if not isinstance(line, Fault)]
@@ -261,7 +261,7 @@ _NO_TURN = (
 
 
 def _validate_item(item: Item, route: Route) -> None:
-    """Check an item against the schemas of the API, once, when it is first scripted."""
+    """Check an item against the API's schemas, once, when it is first scripted."""
     if finding := check_item(item):
         raise ScriptError(f"{route}: {item.type} is not what the API could say: {finding.message} (at {finding.at})")
     if len(route.validated_items) >= MAX_VALIDATED:

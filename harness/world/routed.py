@@ -1,7 +1,8 @@
-"""Answers for the other parts of the provider's API, which is not mocked: `mock.route("POST", "/embeddings", …)`.
+"""Answers for parts of the provider's API that are not mocked: `mock.route("POST", "/embeddings", …)`.
 
-What is routed is in the journal, and no rule judges it. An answer is a JSON object, a text, bytes, an `http_error`, an
-`Answer` with a status and headers, or a function of the request that returns one of these; a list is one after the other.
+Routed requests are in the journal, but no rule judges them. An answer is a JSON object, a string, bytes, an
+`http_error`, an `Answer` with a status and headers, or a function of the request that returns one of these; a list
+holds one per request.
 """
 
 from __future__ import annotations
@@ -40,7 +41,7 @@ _FORMS = (
 
 @dataclass(slots=True)
 class RoutedPath:
-    """A method and a path below the base URL, with its answers: the only one for ever, those of a list once each."""
+    """A method and a path below the base URL, with its answers: a single one is reused, those of a list are not."""
 
     method: str
     path: str
@@ -62,11 +63,11 @@ class RoutedPath:
 
     @property
     def unused(self) -> list[Any]:
-        """The answers of a list that no request took; the only answer of a path may stay unasked for."""
+        """The unused answers of a list; a single answer may stay unused."""
         return self.answers[self.taken :] if self.is_list else []
 
     def answer(self, request: Request) -> Answer:
-        """Answer a request; ScriptError when no answer is left, or when a function raises or returns something else."""
+        """Answer a request; ScriptError if no answer is left, or if a function raises or returns something invalid."""
         if self.is_list and self.taken >= len(self.answers):
             raise ScriptError(
                 f"{self}: all {len(self.answers)} answers are taken. Add one to the list, or give a function."
@@ -87,7 +88,7 @@ class RoutedPath:
             raise_as_script_error(problem, f"{self}: its function raised ", f"{self}: ")
 
     def make_answer(self, made: Any) -> Answer:
-        """Turn a value into an answer; ScriptError for one that cannot be sent."""
+        """Convert a value to an answer; ScriptError if it cannot be sent."""
         if isinstance(made, Refusal):
             return self._refuse(made)
         status, body, own = (
@@ -119,7 +120,7 @@ class RoutedPath:
 
 
 def _join(returned: Any) -> Any:
-    """Join the pieces that a generator returned; return anything else as it is."""
+    """Join the pieces of a returned generator; anything else is returned unchanged."""
     is_in_pieces: bool = inspect.isgenerator(returned)
     return b"".join(returned) if is_in_pieces else returned
 
@@ -133,7 +134,7 @@ def _content_type(body: Any) -> str | None:
 
 
 def make_routed(method: Any, path: Any, answer: Any, status: Any, headers: Any) -> RoutedPath:
-    """Make a routed path; ConfigError or ScriptError for arguments that make no sense."""
+    """Make a routed path; ConfigError or ScriptError for invalid arguments."""
     at = f"route({method!r}, {path!r})"
     if method not in METHODS:
         raise ConfigError(f"{at}: no method {method!r}. {suggest_name(str(method).upper(), METHODS)}")
@@ -154,7 +155,7 @@ def make_routed(method: Any, path: Any, answer: Any, status: Any, headers: Any) 
         if isinstance(reply, type) or (inspect.iscoroutinefunction(reply) or inspect.isasyncgenfunction(reply)):
             raise ConfigError(f"{at}: {reply!r} is a class or async. Give a plain function, or what it returns.")
         if not callable(reply) or is_model(reply):
-            made.make_answer(reply)  # so that a mistake shows here, not with the first request
+            made.make_answer(reply)  # so that a mistake shows here, not at the first request
     return made
 
 
@@ -186,7 +187,7 @@ def _is_header(pair: tuple[Any, Any]) -> bool:
 
 
 def find_routed(routed: Iterable[RoutedPath], request: Request) -> tuple[RoutedPath, Request] | None:
-    """Find the newest route for a request that is no operation, and the request as the route's functions get it."""
+    """Find the newest route for a request that is not mocked, and the request as its functions receive it."""
     below = request.path if request.root else request.path.removeprefix(root_of(request.path) or "")
     for route in routed:
         if route.method == request.method and (found := route.pattern.fullmatch(below)):
@@ -195,7 +196,7 @@ def find_routed(routed: Iterable[RoutedPath], request: Request) -> tuple[RoutedP
 
 
 def _read_body(request: Request) -> Any:
-    """Read a body that is JSON or a form; None for any other."""
+    """Parse a body that is JSON or a form; None for any other."""
     kind = request.headers.get("content-type", "")
     if kind.partition(";")[0].strip().lower() == FORM_TYPE:
         return parse_form(request.raw, kind)

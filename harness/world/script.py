@@ -1,6 +1,7 @@
-"""The script of a World: the routes that choose among the turns of the model, and the error for a request without a turn.
+"""The script of a World: the routes that choose a turn, and the error for a request without one.
 
-Routes are tried in the order they were added, the unconditional script last; a spent route steps aside.
+Routes are tried in the order in which they were added, the unconditional script last; a route without turns left is
+skipped.
 """
 
 from __future__ import annotations
@@ -26,9 +27,9 @@ from harness.world.route import Route, Turn
 
 @dataclass(frozen=True, slots=True)
 class TurnOrigin:
-    """The turn that answered: its number in the `route`, the file and line of the script.
+    """The turn that answered: its number in the `route`, and the file and line of the script.
 
-    What came over HTTP has the request as its `file`, and 0 as its line.
+    For a script sent over HTTP, `file` names the request and `line` is 0.
     """
 
     route: str
@@ -42,11 +43,11 @@ class TurnOrigin:
 
 
 TakenTurn = tuple[object, int, Sequence[Place], int]
-"""The route and the number of a turn that was taken, where it was scripted, and which of these places, counted round."""
+"""A taken turn: its route, its number, the places where it was scripted, an index into these modulo their count."""
 
 
 class TurnLog(Mapping[int, TurnOrigin]):
-    """The turns that answered, by the number of the exchange; the first turn where several made an answer."""
+    """The turns that answered, by the number of the exchange; the first one if several made an answer."""
 
     __slots__ = ("taken",)
 
@@ -69,9 +70,9 @@ Fallback = Callable[[Any], Sequence[TurnLine]]
 
 
 class Taken(NamedTuple):
-    """The answer to a request: the lines of a turn, its route and its number there; no route if unscripted.
+    """The lines that answer a request, with the turn's route and its number there; no route if unscripted.
 
-    `places` are those of the turn in the route.
+    `places` holds where the turn was scripted.
     """
 
     lines: Sequence[TurnLine]
@@ -81,32 +82,31 @@ class Taken(NamedTuple):
 
     @property
     def is_scripted(self) -> bool:
-        """Whether a script says it, not a model without one."""
+        """Whether the lines come from a script rather than from the fallback."""
         return self.route is not None
 
     @property
     def place(self) -> str:
-        """Where it stands in the script, say `script, turn 2`; empty if it is of none."""
+        """The place in the script, such as `script, turn 2`; empty if unscripted."""
         return f"{self.route}, turn {self.number}" if self.route else ""
 
     @property
     def has_faults(self) -> bool:
-        """Whether something goes wrong with the answer."""
+        """Whether the answer has faults."""
         return bool(self.lines) and isinstance(self.lines[-1], Fault)
 
     def check(self, body: Json, items: Sequence[Item], ending: Ending, read: ReadItems) -> None:
-        """Raise a ScriptError with the place in the script if no model could say these items to such a request."""
+        """Raise a ScriptError with the place in the script if no model could answer such a request with these items."""
         if self.route and (problem := find_turn_problem(body, items, ending, read, self.route.vocabulary)):
             raise ScriptError(f"{self.place}: {problem}")
 
 
 @dataclass(slots=True)
 class Script:
-    """The routes of one World; `fallback` answers when nothing was scripted at all, `pace` is that of turns without one.
+    """The routes of one World; `fallback` answers if nothing was scripted at all, `pace` is for turns without one.
 
-    With a `step` every answer pauses so, before each of its events.
-
-    `taken_now` is the first turn that the request took which is being answered.
+    With a `step` every answer pauses like that before each of its events. `taken_now` is the first turn that the
+    request being answered has taken.
     """
 
     fallback: Fallback | None = None
@@ -129,23 +129,23 @@ class Script:
         return self.routes[-1]
 
     def add(self, turns: Sequence[Turn], repeat: bool = False) -> Route:
-        """More turns for requests that no other route answers, with `repeat` again and again."""
+        """Add turns for requests that no other route answers, with `repeat` in a loop."""
         self.default = (self.default or Route({}, vocabulary=self.vocabulary)).script(*turns, repeat=repeat)
         return self.default
 
     @property
     def all_routes(self) -> list[Route]:
-        """The routes in the order they are tried."""
+        """The routes in the order in which they are tried."""
         return [*self.routes, *([self.default] if self.default else [])]
 
     @property
     def unused(self) -> list[tuple[Route, Turn]]:
-        """Turns that no request has taken, with their routes."""
+        """The turns that no request has taken, with their routes."""
         return [(route, turn) for route in self.all_routes for turn in route.turns if not route.has_begun(turn)]
 
     @property
     def is_plain(self) -> bool:
-        """Whether all turns that wait are items and endings, whose answers are made and sent at once."""
+        """Whether all waiting turns consist of items and endings, so that answers are made and sent at once."""
         if self.fallback or self.pace or self.step:
             return False
         return all(
@@ -155,31 +155,31 @@ class Script:
 
     @property
     def agent_hints(self) -> list[str]:
-        """The texts that routes look for in instructions: as a rule they name an agent."""
+        """The strings that routes look for in instructions, which usually name an agent."""
         return [wanted for route in self.routes if isinstance(wanted := route.conditions.get("instructions"), str)]
 
     def next(self, call: Any) -> Taken:
-        """Take the turn that answers a call; NoTurn says why none does, with the closest route and a field diff."""
+        """Take the turn that answers a call; NoTurn, with a diff to the closest route, if there is none."""
         routes, request = self.all_routes, call.request
         for route in routes:
             while route.turns and not (route.conditions and route.unmet_conditions(request)):
                 before, places, replayed = self.taken_now, route.places[0], route.replayed
-                # Noted before the turn is played, since what its function raises is told with its place.
+                # Recorded before the turn is played: an error raised by its function is reported with its place.
                 self.taken_now = before or (route, route.taken + 1, places, replayed)
                 if lines := route.next(request):
                     return Taken(self._at_pace(lines) if self.pace or self.step else lines, route, route.taken, places)
-                self.taken_now = before  # a generator that had no turn left, as only its call could show
+                self.taken_now = before  # a generator without a turn left, which only calling it could show
         if self.fallback and not routes:
             return Taken(self._at_pace(list(self.fallback(call))))
         raise NoTurn(*self.explain_no_turn(request))
 
     def note_taken(self, taken: Taken) -> None:
-        """Note a turn that answers a request although it was taken before, unless another one answers, too."""
+        """Record a turn that answers a request although it was taken earlier, unless another one answers as well."""
         if self.taken_now is None and taken.route is not None:
             self.taken_now = taken.route, taken.number, taken.places, 0
 
     def _at_pace(self, lines: list[TurnLine]) -> list[TurnLine]:
-        """Add the script's step, and its pace to a turn that has no pace."""
+        """Add the script's step to a turn, and its pace if the turn has none."""
         stepped = [*lines, self.step] if self.step else lines
         return [*stepped, self.pace] if self.pace and not find_pace(lines) else stepped
 

@@ -1,7 +1,7 @@
-"""The stored objects of one API key: a table for each kind.
+"""The storage of one API key, one table per kind of object.
 
-A table is a mutable mapping by id: it gets, puts, deletes and iterates in the order of creation. Endpoints change threads
-and vector stores in place, so a table that returns copies does not suffice for these two.
+A table is a mutable mapping by id that iterates in order of creation. Endpoints change threads and vector stores in
+place, so these two tables must not return copies.
 """
 
 from __future__ import annotations
@@ -31,13 +31,13 @@ Table = MutableMapping[str, T]
 
 
 _ENTRIES_PER_RESPONSE = 10
-"""What is kept of responses that are not stored: this many entries for each response that may be."""
+"""Entries kept for unstored responses, per response that may be stored."""
 
 
 class StoredResponse(NamedTuple):
     """A response that can be continued or read back: the object, the input items, and the chain up to it.
 
-    `events` is the stream that can be retrieved again; None for a response without a stream.
+    `events` is the stream that can be retrieved again; None if the response was not streamed.
     """
 
     response: Json
@@ -47,9 +47,9 @@ class StoredResponse(NamedTuple):
 
 
 class PendingResponse(NamedTuple):
-    """A response that the model has answered and that may still be under way.
+    """A response that the model has answered and that may still be in progress.
 
-    `initial_response` is the response as it began; `output`, `usage` and `ending` are how it ends. `previous` is the chain
+    `initial_response` is the response as it began; `output`, `usage` and `ending` are its end. `previous` is the chain
     that it continues; `is_stored` says whether it is stored at its end.
     """
 
@@ -76,11 +76,11 @@ class Conversation:
         return list(self.chain)
 
     def add_items(self, items: Iterable[Json]) -> None:
-        """Append items."""
+        """Append items to the conversation."""
         self.chain = self.chain.extend(*items)
 
     def remove_item(self, id: str) -> None:
-        """Take an item out of the conversation; earlier responses keep it in their chains."""
+        """Remove an item from the conversation; earlier responses keep it in their chains."""
         self.chain = ItemChain([item for item in self.chain if item.get("id") != id])
 
 
@@ -88,13 +88,13 @@ class Conversation:
 class Store:
     """The tables of one key.
 
-    `pending` are the background responses that are under way; `items` everything that an `item_reference` can name.
-    `unfiltered_items` hold what the `include` of a request hid; `reasoning_of` and `follower_of` link a reasoning item and
-    the item after it; `encrypted_contents` are those that scripts gave. `agents` are the versions of each agent,
-    `agent_settings` what is configured of it, `agent_sessions` the sessions of its endpoint, `agent_code` the zip of a
-    version by its id; `owners` are the users on whose behalf responses and conversations were made. `azure_members` is what
-    an answer of Azure adds to a response. From `connections` on they are what else a project has, by its name; `blobs` are
-    the containers that its datasets are uploaded to.
+    `pending` holds the background responses in progress; `items` everything that an `item_reference` can name.
+    `unfiltered_items` holds what the `include` of a request hid; `reasoning_of` and `follower_of` link a reasoning item
+    and the item after it; `encrypted_contents` holds those from scripts. `agents` holds the versions of each agent,
+    `agent_settings` their settings, `agent_sessions` the sessions of their endpoints, `agent_code` the zip of a version
+    by its id; `owners` are the users on whose behalf responses and conversations were created. `azure_members` is what
+    an answer of Azure adds to a response. The tables from `connections` on hold a project's other resources by name;
+    `blobs` holds the containers that its datasets are uploaded to.
     """
 
     responses: Table[StoredResponse]
@@ -128,7 +128,7 @@ class Store:
     blobs: Table[BlobContainer]
 
     def chain_of(self, body: Mapping[str, object]) -> ItemChain:
-        """Find the items that a request continues: those of a response or a conversation; empty when it names neither."""
+        """Return the items that a request continues, of a response or a conversation; empty if it names neither."""
         if (previous := body.get("previous_response_id")) is not None and previous in self.responses:
             return self.responses[str(previous)].chain
         named = conversation_id(body)
@@ -140,13 +140,13 @@ class Store:
         return resolve_transcript(self.chain_of(body), body, self.items)
 
     def put_items(self, items: Iterable[Json]) -> None:
-        """Store items that have ids, so that they can be referred to."""
+        """Store items that have ids, so that they can be referenced."""
         for item in items:
             if id := item.get("id"):
                 self.items[id] = item
 
     def put_response(self, response: Json, own_input: Sequence[Json], previous: ItemChain) -> None:
-        """Store a response, so that it can be continued, read back, and its items referred to."""
+        """Store a response, so that it can be continued and read back, and its items referenced."""
         output = response["output"]
         chain = previous.extend(*own_input, *output)
         self.responses[response["id"]] = StoredResponse(response, own_input, chain)
@@ -158,7 +158,7 @@ class Store:
         self.responses[id] = self.responses[id]._replace(events=events)
 
     def keep_newest(self, most: int) -> None:
-        """Drop the oldest responses beyond `most` with everything stored of them; a conversation keeps its items."""
+        """Drop the oldest responses beyond `most` with everything stored for them; conversations keep their items."""
         if len(self.responses) > most:
             for id in oldest_beyond(self.responses, most):
                 self._drop_response(id)
@@ -187,7 +187,7 @@ class Store:
                     self.follower_of.pop(item_id, None)
 
     def add_to_conversation(self, id: str, items: Sequence[Json]) -> None:
-        """Append items, which have ids, to a conversation; from then on they can be referred to."""
+        """Append items with ids to a conversation; from then on they can be referenced."""
         conversation = self.conversations[id]
         conversation.add_items(items)
         self.conversations[id] = conversation
@@ -208,5 +208,5 @@ class Store:
 
 
 def empty_store() -> Store:
-    """Make a store in memory, whose tables are dictionaries."""
+    """Make a store in memory, with dictionaries as tables."""
     return Store(**{table.name: {} for table in fields(Store)})

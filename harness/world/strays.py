@@ -1,4 +1,4 @@
-"""Requests whose keys lead to no World: one list for all Worlds of a server, read when a World is judged."""
+"""Requests whose keys lead to no World: one log for all Worlds of a server, read when a World is judged."""
 
 from __future__ import annotations
 
@@ -10,17 +10,17 @@ from typing import NamedTuple
 from harness.core.exchange import Stray
 
 MAX_STRAYS = 1_000
-"""How many requests without a World are kept, the newest ones."""
+"""The number of requests without a World that are kept; the newest are."""
 MAX_SHOWN = 100
-"""How many of them a World shows, the newest ones."""
+"""The number of those that a World shows; the newest are."""
 MAX_BODY = 16 * 1024
-"""Bytes of the largest body that is kept of such a request; who sends it is known by its head."""
+"""The largest body, in bytes, kept of such a request; its headers suffice to identify the sender."""
 
 
 class StrayLog:
-    """The newest requests without a World; `number` is that of the last one before what is answered now.
+    """The newest requests without a World; `number` is that of the latest.
 
-    Numbers of another `epoch` say nothing about those of this one.
+    Numbers of another `epoch` are unrelated to those of this one.
     """
 
     def __init__(self) -> None:
@@ -37,17 +37,17 @@ class StrayLog:
         self.kept.append((self.number, stray))
 
     def restart(self, epoch: str = "", number: int = 0) -> None:
-        """Forget all, and count on from a number."""
+        """Drop all requests and continue counting from `number`."""
         self.kept.clear()
         self.epoch, self.number = epoch, number
 
 
 NO_STRAYS = StrayLog()
-"""What a World without a server hears of."""
+"""The log of a World without a server."""
 
 
 class HeardStray(NamedTuple):
-    """A request without a World: its number in the log and how many of the World's exchanges came before; None for all."""
+    """A request without a World: its number in the log, and how many exchanges of the World came before; None: all."""
 
     number: int
     before: int | None
@@ -55,9 +55,10 @@ class HeardStray(NamedTuple):
 
 
 class HeardStrays:
-    """The requests of a log that came while a World was there.
+    """The requests of a log that came during the life of a World.
 
-    A World costs nothing when one comes: it notes at its own exchanges how many have come.
+    Adding a request to the log costs a World nothing: the World records at each of its own exchanges how many have
+    come.
     """
 
     __slots__ = ("_epoch", "_first", "_last", "_log", "_marks")
@@ -69,11 +70,11 @@ class HeardStrays:
 
     @property
     def number(self) -> int:
-        """The number of the last one by now."""
+        """The number of the latest request."""
         return self._log.number
 
     def note(self, exchange_count: int) -> None:
-        """Note that an exchange of the World comes now, after so many."""
+        """Record the log's number at an exchange of the World, which follows `exchange_count` others."""
         if self._log.epoch != self._epoch:
             self._epoch, self._first = self._log.epoch, 0
             self._marks.clear()
@@ -87,7 +88,7 @@ class HeardStrays:
         self._last = self._log.number
 
     def read(self) -> list[HeardStray]:
-        """List the requests that are still kept, oldest first."""
+        """Return the requests that are still kept, oldest first."""
         if not self._log.kept:
             return []
         is_same = self._log.epoch == self._epoch

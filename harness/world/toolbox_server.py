@@ -1,7 +1,8 @@
-"""A toolbox as a server of MCP: its tools, its skills, and the results of calls.
+"""A toolbox as an MCP server: its tools, its skills, and the results of calls.
 
-Recorded 2026-05: the names of tools behind a label, and that a search for tools stands in their place. Documented: sessions
-are optional, prompts are not there, skills are resources. The tools of a server are those of `mock.mcp(label, …)`.
+Recorded 2026-05: tool names follow their server's label, and a tool search takes their place in the list. Documented:
+sessions are optional, there are no prompts, skills are resources. The tools of a server are those of `mock.mcp(label,
+…)`.
 """
 
 from __future__ import annotations
@@ -18,14 +19,14 @@ from harness.core.loose_json import as_string, objects_in
 from harness.world.world import World
 
 SEPARATOR = "___"
-"""What stands between the label of a server and the name of its tool."""
+"""Separates the label of a server from the name of its tool."""
 SEARCH_TYPES = ("toolbox_search", "toolbox_search_preview")
 TOOL_SEARCH, CALL_TOOL = "tool_search", "call_tool"
 PROTOCOL_VERSION = "2025-06-18"
-"""The version of MCP that is spoken when a client names none."""
+"""The MCP version for clients that name none."""
 MOST_FOUND = 5
 NO_METHOD, BAD_PARAMS = -32601, -32602
-"""Codes of JSON-RPC."""
+"""Error codes of JSON-RPC."""
 _TEXT = {"type": "string"}
 _META_TOOLS = (
     {
@@ -50,7 +51,7 @@ _META_TOOLS = (
 
 
 class RpcError(Exception):
-    """An error of JSON-RPC, as data for the client."""
+    """A JSON-RPC error, as data for the client."""
 
     def __init__(self, code: int, message: str) -> None:
         super().__init__(message)
@@ -58,7 +59,7 @@ class RpcError(Exception):
 
 
 class ToolboxServer:
-    """A version of a toolbox, which answers calls of JSON-RPC."""
+    """A version of a toolbox that answers JSON-RPC calls."""
 
     def __init__(self, world: World, version: Json) -> None:
         self._world = world
@@ -80,7 +81,7 @@ class ToolboxServer:
         return {"jsonrpc": "2.0", "id": call["id"], **ended}
 
     def initialize(self, params: Json) -> Json:
-        """Return the name of the server, and what it can do."""
+        """Return the server's name and capabilities."""
         return {
             "protocolVersion": params.get("protocolVersion", PROTOCOL_VERSION),
             "capabilities": {"tools": {"listChanged": False}, "resources": {"listChanged": False}},
@@ -88,7 +89,7 @@ class ToolboxServer:
         }
 
     def list_tools(self, _params: Json) -> Json:
-        """List the tools; with a search among them, only the two that find and call the others."""
+        """List the tools; if a tool search is among them, only the two that find and call the others."""
         return {"tools": list(_META_TOOLS) if self._searches else list(self._find_tools())}
 
     def call_tool(self, params: Json) -> Json:
@@ -113,7 +114,7 @@ class ToolboxServer:
         return {"resources": [self._describe(name) for name in self._skills]}
 
     def read_resource(self, params: Json) -> Json:
-        """Read the SKILL.md of a skill."""
+        """Return the SKILL.md of a skill."""
         uri = params.get("uri")
         for name, text in self._skills.items():
             if uri == _uri_of(name):
@@ -125,7 +126,7 @@ class ToolboxServer:
         return any(tool.get("type") in SEARCH_TYPES for tool in self._tools)
 
     def _find_tools(self) -> Iterator[Json]:
-        """Yield the tools of the servers that a test has scripted, each with what the toolbox says of its server."""
+        """Yield the tools of the scripted servers, each with the toolbox's configuration of its server."""
         for tool in self._tools:
             for offered in self._world.mcp_servers.tools_of(_offer_of(tool)) or ():
                 read_only = (offered.get("annotations") or {}).get("read_only")
@@ -138,7 +139,7 @@ class ToolboxServer:
                 }
 
     def _search(self, arguments: Any) -> list[Json]:
-        """Find the tools that share words with a question, the best match first; all tools without a question."""
+        """Return the tools that share words with the query, best match first; without a query, all tools."""
         asked = arguments if isinstance(arguments, dict) else {}
         wanted, limit = word_set(str(asked.get("query", "")).replace("_", " ")), asked.get("limit")
         tools = list(self._find_tools())
@@ -149,7 +150,7 @@ class ToolboxServer:
 
     @property
     def _skills(self) -> Mapping[str, str]:
-        """The text of the SKILL.md of each existing skill, in the version that the toolbox names or else the default."""
+        """The SKILL.md of each existing skill, in the version that the toolbox names, otherwise the default."""
         known = self._world.store.skills
         named = ((as_string(skill.get("name")), skill.get("version")) for skill in objects_in(self._version["skills"]))
         return {name: read_skill_file(known[name].package(version)) for name, version in named if name in known}
@@ -168,11 +169,11 @@ METHODS: Mapping[str, Callable[[ToolboxServer, Json], Json]] = {
     "resources/list": ToolboxServer.list_resources,
     "resources/read": ToolboxServer.read_resource,
 }
-"""What a toolbox answers, by the method of a call."""
+"""The methods of a toolbox server."""
 
 
 def _offer_of(tool: Json) -> Json:
-    """Read what a tool of the toolbox offers of a server: its label, and the tools that are allowed.
+    """Return a toolbox tool as an offer of a server: its label, and the allowed tools.
 
     Any other kind of tool offers nothing.
     """

@@ -1,13 +1,13 @@
-"""The webhooks of a World: who is told when a background response has ended, what is due, and what was delivered.
+"""The webhooks of a World: the endpoints for ended background responses, scheduled and past deliveries.
 
-Nothing is sent here. What is due is data; a `Courier` (`harness.server.webhooks`) takes it, delivers it and records what
-came of it. Time is that of the World: a retry is due when `mock.skip` or requests have let enough of it pass.
+Nothing is sent here. Scheduled attempts are data; a `Courier` (`harness.server.webhooks`) takes them, delivers them and
+records the outcome. Time is the World's: a retry is due once `mock.skip` or requests have let enough of it pass.
 
     an event  -> due, once for each endpoint, as its faults say -> delivered
-    delivered -> done, when the receiver answered 2xx; a delivery with a fault of the signature is done in any case
-    delivered -> due again after the next of RETRY_SECONDS; after the last one given up
+    delivered -> done if the receiver answered 2xx; a delivery with a fault in its signature is done in any case
+    delivered -> due again after the next of RETRY_SECONDS; given up after the last one
 
-Where several servers may deliver, an attempt that is due is first taken by one of them, under a name.
+If several servers may deliver, one of them first takes a due attempt under a name.
 """
 
 from __future__ import annotations
@@ -36,11 +36,11 @@ from harness.core.webhooks import (
 )
 
 RETRY_SECONDS = (5, 300, 1_800, 7_200, 18_000, 36_000, 50_400, 72_000)
-"""The waits between attempts: those that Standard Webhooks shows, as far as the 72 hours go in which OpenAI retries."""
+"""The waits between attempts, as Standard Webhooks shows them, within the 72 hours in which OpenAI retries."""
 ROTATION_SECONDS = 24 * 60 * 60
-"""How long deliveries are signed with the old secret too, if it is kept when the secret is rotated."""
+"""How long the old secret still signs after a rotation that keeps it."""
 HELD_SECONDS = 60
-"""How long an event waits for the next one, to come after it, when an endpoint gets them out of order."""
+"""How long a `reordered` endpoint holds an event back for the next one to overtake it."""
 FAULTS = {
     "doubled": "each event twice, with the same webhook-id",
     "reordered": "each event after the one that follows it",
@@ -58,11 +58,11 @@ _SECRET_BYTES = 24
 
 @dataclass(frozen=True, slots=True)
 class WebhookEndpoint:
-    """Who is told of `events`, at `url`, signed with `secret` and until `old_until` with `old_secret`, too.
+    """A receiver of `events` at `url`, signed with `secret` and, until `old_until`, also with `old_secret`.
 
-    `late` are seconds of the World's time before the first attempt; `effects` is a function of the test whose value a second
-    delivery must not change. `receiver` is what the courier calls instead of posting to the URL.
-    One that `is_registered` was made over the API, as was its `name`.
+    `late` is how many seconds of the World's time the first attempt is delayed; `effects` is a function of the test
+    whose value a second delivery must not change. The courier calls `receiver`, if set, instead of posting to the URL.
+    One that `is_registered` was created through the API, as was its `name`.
     """
 
     id: str
@@ -82,12 +82,12 @@ class WebhookEndpoint:
     is_registered: bool = False
 
     def secrets_at(self, now: int) -> list[str]:
-        """List the secrets that sign at a time of the World, the newest first."""
+        """Return the secrets that sign at `now` in the World's time, newest first."""
         return [self.secret, self.old_secret] if now < self.old_until else [self.secret]
 
 
 class DueDelivery(NamedTuple):
-    """An attempt to deliver an event, due at `at`; `webhook_id` is the same in each attempt."""
+    """An attempt to deliver an event, scheduled for `at`; `webhook_id` is the same in each attempt."""
 
     endpoint: str
     event: WebhookEvent
@@ -115,10 +115,10 @@ class DueDelivery(NamedTuple):
 
 @dataclass(slots=True, eq=False)
 class Webhooks:
-    """The endpoints of a World by id, its deliveries so far, oldest first, and what is due.
+    """The endpoints of a World by id, its deliveries so far, oldest first, and the scheduled attempts.
 
-    `taken` is the attempt that is being made, one at most, by the name under which a server has taken it.
-    `allowed` are the ids of mistakes that receivers may make, `ALL_ALLOWED` among them permits any.
+    `taken` holds the attempt in progress, at most one, by the name under which a server has taken it. `allowed` holds
+    the ids of mistakes that receivers may make; `ALL_ALLOWED` permits any.
     """
 
     ids: Ids
@@ -131,7 +131,7 @@ class Webhooks:
     _count: int = 0
 
     def add_endpoint(self, url: str, **options: Any) -> WebhookEndpoint:
-        """Add an endpoint; ConfigError for events and faults that there are not."""
+        """Add an endpoint; ConfigError for unknown events or faults, or an invalid secret or time."""
         made = self._new_endpoint(url, **options)
         check_names("events", made.events, EVENT_TYPES)
         check_names("faults", made.faults, FAULTS)
@@ -144,7 +144,7 @@ class Webhooks:
     def register(self, body: Json, now: int) -> WebhookEndpoint:
         """Add an endpoint as the API does, with a secret of its own.
 
-        One of a test with the same URL becomes it: its receiver and its faults remain.
+        If a test has prepared an endpoint with the same URL, that one is registered and keeps its receiver and faults.
         """
         url = body["url"]
         prepared = (made for made in self.endpoints.values() if made.url == url and not made.is_registered)
@@ -161,11 +161,11 @@ class Webhooks:
         return registered
 
     def _new_endpoint(self, url: str, **options: Any) -> WebhookEndpoint:
-        require_extra("A webhook", "standardwebhooks", "webhooks")  # signs what will be delivered
+        require_extra("A webhook", "standardwebhooks", "webhooks")  # it signs the deliveries
         return WebhookEndpoint(self.ids.hex("we_", 32), url, **options)
 
     def update(self, id: str, body: Json, now: int) -> WebhookEndpoint:
-        """Change an endpoint as the API does; one that stays the same keeps the time of its last change."""
+        """Change an endpoint as the API does; without a change, `updated_at` stays the same."""
         endpoint = self.endpoints[id]
         events = tuple(body.get("event_types", endpoint.events))
         changed = replace(
@@ -183,7 +183,10 @@ class Webhooks:
         return mistake in self.allowed or ALL_ALLOWED in self.allowed
 
     def rotate(self, id: str, now: int, *, keep_old: bool, secret: str = "") -> WebhookEndpoint:
-        """Give an endpoint another secret, by default a new one; with `keep_old` the old one signs for a day, too."""
+        """Replace an endpoint's secret; with `keep_old` the old one also signs for a day.
+
+        Without a `secret`, a new one is made.
+        """
         endpoint, new = self.endpoints[id], secret or self._new_secret()
         _check_secret(new)
         old = (endpoint.secret, now + ROTATION_SECONDS) if keep_old else ("", 0)
@@ -192,7 +195,7 @@ class Webhooks:
         return rotated
 
     def add_event(self, response: Json, now: int) -> None:
-        """Note that a background response has ended: an event is due at each endpoint for such an end."""
+        """Schedule the event of an ended background response at each endpoint that subscribes to it."""
         type = f"response.{response['status']}"
         event = WebhookEvent(self.ids.hex("evt_", 32), type, now, response["id"])
         for endpoint in list(self.endpoints.values()):
@@ -200,7 +203,7 @@ class Webhooks:
                 self._add_in_order(endpoint, list(self._attempts(endpoint, event, now)))
 
     def _attempts(self, endpoint: WebhookEndpoint, event: WebhookEvent, now: int) -> list[DueDelivery]:
-        """List the first attempts that tell an endpoint of an event, in their order."""
+        """Return the first attempts to deliver an event to an endpoint, in order."""
         at = now + endpoint.late
         attempts = [
             self._new_attempt(endpoint, event._replace(id=self.ids.hex("evt_", 32)), at)._replace(signature=kind)
@@ -214,7 +217,7 @@ class Webhooks:
         return DueDelivery(endpoint.id, event, self.ids.hex("wh_", 32), at)
 
     def _add_in_order(self, endpoint: WebhookEndpoint, attempts: list[DueDelivery]) -> None:
-        """Make attempts due; of an endpoint that gets events out of order, hold them until the next event is due."""
+        """Schedule attempts; for an endpoint that gets events out of order, hold them until the next event."""
         if "reordered" not in endpoint.faults:
             for attempt in attempts:
                 self._push(attempt)
@@ -229,7 +232,7 @@ class Webhooks:
         heappush(self._due, (attempt.at, self._count, attempt))
 
     def take_due(self, now: int) -> tuple[DueDelivery, WebhookEndpoint] | None:
-        """Take the oldest attempt that is due; None without any. What an endpoint got that is gone is dropped."""
+        """Take the oldest attempt whose time has come, or None; attempts for removed endpoints are dropped."""
         for id, held in list(self._held.items()):
             if held[0].at + HELD_SECONDS <= now:
                 for attempt in self._held.pop(id):
@@ -243,7 +246,7 @@ class Webhooks:
 
     @property
     def is_outstanding(self) -> bool:
-        """Whether something is due, is being delivered, or will be due later."""
+        """Whether an attempt is scheduled, held back, or in progress."""
         return bool(self._due or self._held or self.taken)
 
     def may_take(self, now: int) -> bool:
@@ -252,18 +255,18 @@ class Webhooks:
         return not self.taken and (is_due or any(held[0].at + HELD_SECONDS <= now for held in self._held.values()))
 
     def take(self, name: str, now: int) -> tuple[DueDelivery, WebhookEndpoint] | None:
-        """Take the oldest attempt that is due under a name; None without any, and while another is being made."""
+        """Take the oldest due attempt under a name; None if there is none, or while another is in progress."""
         if not self.may_take(now) or (due := self.take_due(now)) is None:
             return None
         self.taken[name] = due
         return due
 
     def record_taken(self, name: str, delivery: WebhookDelivery) -> None:
-        """Note what came of the attempt that was taken under a name."""
+        """Record the outcome of the attempt taken under a name."""
         self.record(self.taken.pop(name)[0], delivery)
 
     def next_time(self, now: int) -> int | None:
-        """Find the World's time at which something is due next, after `now`; None when nothing is."""
+        """Return the World's time of the next attempt after `now`; None if there is none."""
         times = [due for due, _, _ in self._due]
         times += [held[0].at + HELD_SECONDS for held in self._held.values()]
         return min((time for time in times if time > now), default=None)
@@ -278,7 +281,7 @@ class Webhooks:
             held[:] = [attempt._replace(at=attempt.at - max(0, until - now)) for attempt in held]
 
     def record(self, attempt: DueDelivery, delivery: WebhookDelivery) -> None:
-        """Note what came of an attempt; one that was not accepted is due again later."""
+        """Record the outcome of an attempt; one that was not accepted is scheduled again."""
         self.deliveries.append(delivery)
         drop_oldest(self.deliveries, _MAX_DELIVERIES)
         if attempt.signature == "valid" and not delivery.is_accepted and attempt.attempt <= len(RETRY_SECONDS):
@@ -292,20 +295,20 @@ class Courier(Protocol):
     takes_real_time: bool
 
     def lead(self, receiver: Any, path: str, url: str) -> tuple[str, Any]:
-        """Say where deliveries go: the URL, and what to call unless they are posted there."""
+        """Return where deliveries go: the URL, and what to call instead of posting there."""
 
     def wake(self, world: Any) -> None:
-        """Begin to deliver what is due."""
+        """Start delivering what is scheduled."""
 
     def deliver(self, world: Any) -> None:
-        """Deliver what is due, and wait for it unless an event loop runs in this thread."""
+        """Deliver what is scheduled, and wait for it unless this thread runs an event loop."""
 
     def delivered(self, world: Any) -> Awaitable[Sequence[WebhookDelivery]]:
-        """Deliver what is due; awaited it has been, and all deliveries so far are returned."""
+        """Deliver what is scheduled; awaiting the result waits for it and returns all deliveries so far."""
 
 
 def check_names(what: str, names: object, known: Sequence[str] | dict[str, str]) -> None:
-    """Check a list of names; ConfigError with what is known for others."""
+    """Check a list of names; ConfigError, with the known ones, for any other."""
     if isinstance(names, str) or not isinstance(names, Sequence):
         raise ConfigError(f"webhooks({what}={names!r}): give a list of {', '.join(known)}.")
     for name in names:

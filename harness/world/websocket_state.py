@@ -1,7 +1,7 @@
 """The state of one WebSocket connection beyond its World: its lanes, and the last response of each.
 
-As OpenAI's guide to WebSocket mode has it, read in 2026-09: a lane remembers its last response, stored or not, and forgets
-it when a continuation of it in this lane fails; when the connection closes, all of it is gone.
+According to OpenAI's guide to WebSocket mode, read in 2026-09: a lane remembers its last response, stored or not, and
+forgets it when a continuation of it in this lane fails; when the connection closes, all of it is gone.
 """
 
 from __future__ import annotations
@@ -25,9 +25,9 @@ SILENT_SCRIPT = Script(lambda request: ())
 
 @dataclass(slots=True)
 class LaneResponse:
-    """The last response of a lane as it is stored, with its request and the number of events sent about it.
+    """The last response of a lane as stored, with its request and the number of events sent about it.
 
-    `steers` are items that go before the input of what continues it.
+    `steers` holds items that precede the input of the request that continues it.
     """
 
     stored: StoredResponse
@@ -38,7 +38,7 @@ class LaneResponse:
 
     @property
     def response(self) -> Json:
-        """The response's object."""
+        """The response object."""
         return self.stored.response
 
 
@@ -46,7 +46,7 @@ class LaneResponse:
 class OpenResponse:
     """A response that waits for outputs of the client, with its place in a lane and its last event.
 
-    `outputs` are those injected so far, `settled` items of its output are answered for.
+    `outputs` holds those injected so far; `settled` is how many items of its output have been answered.
     """
 
     held: LaneResponse
@@ -56,16 +56,16 @@ class OpenResponse:
 
     @property
     def response(self) -> Json:
-        """The response's object."""
+        """The response object."""
         return self.held.response
 
 
 class ConnectionWorld:
-    """A World as one connection sees it: what rules and `POST /responses` need, and the connection's lanes.
+    """A World as seen by one connection: what rules and `POST /responses` need, and the connection's lanes.
 
-    `lanes` are the named lanes it has had, `lane_of` is the lane of each response; `open_responses` wait for outputs, and
-    `awaits_outputs` says whether the script wants that of the latest. With `generate` False the model does not
-    run. Zero Data Retention forbids no continuation here: nothing of it is stored.
+    `lanes` holds all lanes named so far, `lane_of` the lane of each response; `open_responses` wait for outputs, and
+    `awaits_outputs` says whether the script wants that for the latest one. If `generate` is False, the model does not
+    run. Zero Data Retention does not forbid continuations here, as nothing of them is stored.
     """
 
     def __init__(self, world: World) -> None:
@@ -88,12 +88,12 @@ class ConnectionWorld:
 
     @property
     def age(self) -> int:
-        """Seconds since it was opened; those that requests take do not count."""
+        """Seconds since the connection was opened, without those that requests take."""
         return self.world.skipped_seconds - self._opened_at
 
     @property
     def skipped_seconds(self) -> int:
-        """The seconds that a test has let pass."""
+        """The seconds that a test has skipped."""
         return self.world.skipped_seconds
 
     @property
@@ -114,17 +114,17 @@ class ConnectionWorld:
 
     @property
     def overrides(self) -> Overrides | None:
-        """The overrides from the user's recordings."""
+        """The overrides derived from the user's recordings."""
         return self.world.overrides
 
     @property
     def as_of(self) -> str:
-        """The day whose contract holds."""
+        """The day whose contract applies."""
         return self.world.as_of
 
     @property
     def models(self) -> Models:
-        """The models."""
+        """The known models."""
         return self.world.models
 
     @property
@@ -134,18 +134,18 @@ class ConnectionWorld:
 
     @property
     def exchange_count(self) -> int:
-        """How many exchanges the World has had."""
+        """The number of the World's exchanges so far."""
         return self.world.exchange_count
 
     @property
     def store(self) -> Store:
-        """The World's store, with the last responses of the lanes among the responses."""
+        """The World's store, with the last responses of the lanes added to the stored ones."""
         last = {held.response["id"]: held.stored for held in self._last_by_lane.values()}
         tables = {table.name: getattr(self.world.store, table.name) for table in fields(Store)}
         return Store(**tables | {"responses": ChainMap(last, self.world.store.responses)})
 
     def finish(self, run: PendingResponse) -> Json:
-        """End a response: the World stores it if it may, the connection remembers it in any case."""
+        """End a response: the World stores it if permitted, the connection remembers it in any case."""
         response = self.world.finish(run._replace(is_stored=run.is_stored and not self.world.account.zdr))
         chain = run.previous.extend(*run.own_input, *response["output"])
         self._last_made = StoredResponse(response, run.own_input, chain)
@@ -153,18 +153,18 @@ class ConnectionWorld:
         return response
 
     def held(self, id: object) -> LaneResponse | None:
-        """Find the last response of a lane, by its id."""
+        """Return the last response of a lane by its id."""
         return next((held for held in self._last_by_lane.values() if held.response["id"] == id), None)
 
     def set_last_response(self, lane: str | None, body: Json, event_count: int) -> LaneResponse:
-        """Make the response to this request, sent in so many events, the last one of its lane."""
+        """Make the response to this request, sent in `event_count` events, the last one of its lane."""
         assert self._last_made is not None  # an answer with events has come from `finish`
         self._last_by_lane[lane] = held = LaneResponse(self._last_made, body, lane, event_count)
         self.lane_of[self._last_made.response["id"]] = lane
         return held
 
     def extend_response(self, opened: OpenResponse, merged: Json) -> None:
-        """Merge the response just made into the open response: the two are one response to the client."""
+        """Merge the latest response into the open one: to the client, the two are one response."""
         assert self._last_made is not None  # an answer with events has come from `finish`
         added, responses = self._last_made, self.world.store.responses
         opened.settled = len(opened.response["output"])
@@ -174,13 +174,13 @@ class ConnectionWorld:
             responses[merged["id"]] = opened.held.stored
 
     def hold_open(self, opened: OpenResponse) -> None:
-        """Let a response wait for outputs: whoever reads it meanwhile sees it under way."""
+        """Let a response wait for outputs; meanwhile it reads as in progress."""
         self.open_responses[opened.response["id"]] = opened
         running = {**opened.response, "status": "in_progress", "completed_at": None, "usage": None}
         self._show_response(opened, opened.held.stored._replace(response=running))
 
     def end_open(self, opened: OpenResponse) -> None:
-        """End a response that waits, with the outputs that it has."""
+        """End a waiting response with the outputs that it has."""
         del self.open_responses[opened.response["id"]]
         self._show_response(opened, opened.held.stored)
 
@@ -194,6 +194,6 @@ class ConnectionWorld:
             del self._last_by_lane[lane]
 
     def pending_steers(self, lane: str | None, id: object) -> Sequence[Json]:
-        """Return the items that go before the input of the next continuation of this response in this lane."""
+        """Return the items that precede the input of the next continuation of this response in this lane."""
         held = self._last_by_lane.get(lane)
         return held.steers if held and held.response["id"] == id else ()

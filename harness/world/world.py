@@ -1,6 +1,6 @@
-"""Everything that one API key can see: store, script, account, ids, clock, and the journal.
+"""The state visible to one API key: store, script, account, ids, clock, and the journal.
 
-Endpoints read and change it. A test holds it by a `Mock` (`harness.world.mock`). Two Worlds share nothing.
+Endpoints read and change it; a test uses it through a `Mock` (`harness.world.mock`). Two Worlds share nothing.
 """
 
 from __future__ import annotations
@@ -48,28 +48,28 @@ from harness.world.webhooks import Courier, Webhooks
 CLOCK_START = 1_790_000_000
 """Unix seconds at which every World's clock starts (2026-09-21)."""
 MAX_SHOWN_OTHERWISE = 100
-"""How many differences between what was said and what a client showed are kept, the first ones."""
+"""The number of differences kept between what was said and what a client showed; the first are."""
 MAX_FALSE_CLAIMS = 100
-"""How many claims about a path that did not hold are kept, the first ones."""
+"""The number of false claims about a path that are kept; the first are."""
 
 
 class World:
-    """Everything that one API key sees. `base_url` and `api_key` are what any client needs to reach it.
+    """The state visible to one API key; `base_url` and `api_key` are all that a client needs to reach it.
 
-    Without a `base_url` a client has reached it by the `scheme` of its server and the host that it names itself.
-    With `automatic` each retrieve of a background response moves it on by one step; with False only `advance` does.
-    `was_dropped` says that its server has dropped another World of this key before, `created` when it has made this one.
-    `exchanges` is the journal; `exchange_count` counts those dropped of it, too; `refusals` says which of
-    its refusals were asked for. `problems` are the requests that the harness could not answer, with the reason. `tool_runs`
-    are the executions of the client's tools that a test records. `shown_otherwise` are the messages of `surfaced` over
-    HTTP, about what a client showed otherwise than it was said; `routed` are the paths that a test answers itself, the
-    newest first. `edge` has the times of the exchanges that a server has answered, `answered_by` the turns and routes that
-    answered, both by the number of the exchange: only reports show them, as they do what a test has `not_awaited`.
-    `false_claims` are the claims about its path that did not hold. The
-    `courier` delivers what is due of its `webhooks`, `client` says how the client is judged.
+    Without a `base_url` a client reaches it by the `scheme` of its server and the host that it names itself. With
+    `automatic` each retrieve of a background response advances it by one step; otherwise only `advance` does.
+    `was_dropped` says that its server has dropped another World of this key before, `created` when it created this one.
+    `exchanges` is the journal; `exchange_count` includes those dropped from it; `refusals` knows which of its refusals
+    were asked for. `problems` are the requests that the harness could not answer, with the reason. `tool_runs` are the
+    runs of the client's tools that a test records. `shown_otherwise` holds the messages of `surfaced` over HTTP, about
+    a client that showed something other than what was said; `routed` are the paths that a test answers itself, newest
+    first. `edge` has the times of the exchanges that a server has answered, `answered_by` the turns and routes that
+    answered, both by the number of the exchange; only reports show them, as well as what a test has `not_awaited`.
+    `false_claims` are the claims about its path that did not hold. The `courier` delivers its `webhooks`, `client` says
+    how the client is judged.
     """
 
-    # What few Worlds set is here: an object with more than 30 attributes of its own is slower, and larger by 1,600 bytes.
+    # What few Worlds set is here: an object with more than 30 attributes of its own is slower, and 1,600 bytes larger.
     scheme = "http"
     automatic = True
     citations: CitationPlacement = "both"
@@ -122,7 +122,7 @@ class World:
         self.tool_runs = ToolRuns()
 
     def set_date(self, as_of: str) -> None:
-        """Live on another day, by its contract and from its noon on; ConfigError for an invalid day or one not known yet."""
+        """Move to noon of another day and its contract; ConfigError for a day that is invalid or in the future."""
         self.as_of = parse_as_of(as_of)
         self.now = CLOCK_START if self.as_of == CONTRACT_DATE else start_of_clock(self.as_of)
 
@@ -132,12 +132,12 @@ class World:
         return {**RULES, **self.overrides.rules} if self.overrides else RULES
 
     def tick(self) -> int:
-        """Return the World's time in unix seconds; each call is one second later."""
+        """Advance the World's time by one second and return it, in unix seconds."""
         self.now += 1
         return self.now
 
     def skip(self, seconds: int) -> int:
-        """Let time pass; returns the World's time. Without it only requests take time, a second each."""
+        """Let time pass and return the World's time; otherwise only requests take time, one second each."""
         if seconds < 0:
             raise ConfigError(f"skip({seconds}): time does not go back; give a number of seconds from 0 on.")
         self.skipped_seconds += seconds
@@ -148,7 +148,7 @@ class World:
         return self.now
 
     def organization(self, **changes: Any) -> Organization:
-        """Change the account behind the key; returns it."""
+        """Change the account behind the key and return it."""
         if unknown := set(changes) - set(Organization.__dataclass_fields__):
             known = Organization.__dataclass_fields__
             name = min(unknown)
@@ -165,16 +165,16 @@ class World:
         return self.account
 
     def note_arrival(self, seconds: float) -> None:
-        """Note when a request has arrived, by the server's clock: a client that waits as it was told has its quota."""
+        """Record when a request arrived by the server's clock: a client that waits as told regains its quota."""
         if self.quotas and self.counts_waiting:
             self.quotas.arrived = seconds
 
     def gate(self, name: str) -> Gate:
-        """Return the gate of a name; a new name makes a new gate."""
+        """Return the gate of this name, creating it if it is new."""
         return self.gates.setdefault(name, Gate())
 
     def add_exchange(self, request: Request, answer: Answer, edge: EdgeRecord | ReturnedAnswer | None = None) -> None:
-        """Write an exchange to the journal, with what the edge knows of it, and the turn that answers."""
+        """Add an exchange to the journal, with what the edge knows of it, and the turn that answered it."""
         self.exchange_count = number = self.exchange_count + 1
         exchange = Exchange(number, request, answer)
         self.heard_strays.note(number - 1)
@@ -204,33 +204,33 @@ class World:
             self.store.keep_newest(limits.responses)
 
     def hear_strays(self, log: StrayLog) -> None:
-        """Hear from now on of requests with keys of no World: perhaps they were meant for this World."""
+        """Watch for requests whose keys lead to no World; they may have been meant for this one."""
         self.heard_strays = HeardStrays(log)
         self.refusals = RefusalLedger(self.exchanges, self.heard_strays)
 
     @property
     def unused(self) -> list[tuple[Route | RoutedPath, Any]]:
-        """The scripted answers that no request took: turns with their routes, answers in lists with their paths."""
+        """What was scripted but not taken by a request: turns with their routes, answers in lists with their paths."""
         answers = [(routed, answer) for routed in reversed(self.routed) for answer in routed.unused]
         return [*self.script.unused, *answers]
 
     @property
     def strays(self) -> list[tuple[int, Stray]]:
-        """The newest of them, each with the number of this World's exchanges before it."""
+        """The newest requests without a World, each with the number of this World's exchanges before it."""
         heard = self.heard_strays.read()[-MAX_SHOWN:]
         return [(self.exchange_count if stray.before is None else stray.before, stray.stray) for stray in heard]
 
     def add_false_claim(self, claim: PathClaim) -> None:
-        """Keep a claim about the path that does not hold, until the test reads it."""
+        """Keep a false claim about the path until the test reads it."""
         unread = (earlier for earlier in self.false_claims if not earlier.was_read)
         self.false_claims = (*unread, claim)[:MAX_FALSE_CLAIMS]
 
     def add_shown_otherwise(self, message: str) -> None:
-        """Note once that a client shows something otherwise than it was said."""
+        """Record, once, that a client shows something other than what was said."""
         self.shown_otherwise = tuple(dict.fromkeys([*self.shown_otherwise, message]))[:MAX_SHOWN_OTHERWISE]
 
     def add_item_ids(self, items: Sequence[Json], owner: str, now: int) -> list[Json]:
-        """Items as they are stored: each has an id, the client's own where it gave one; `owner` is a response's id."""
+        """Return items as stored: each with an id, the client's own if it sent one; `owner` is a response's id."""
         in_project = is_project_id(owner)
         return [
             item
@@ -240,9 +240,9 @@ class World:
         ]
 
     def add_encrypted_content(self, output: Sequence[Json], included: bool, now: int) -> Sequence[Json]:
-        """Output with encrypted reasoning where the request includes it; what a script gave is accepted from now on.
+        """Return output with encrypted reasoning if the request includes it; ciphertexts from scripts are now accepted.
 
-        A ciphertext of None is made in any case.
+        A ciphertext of None is always generated.
         """
         for item in output:
             if text := item.get("encrypted_content"):
@@ -261,7 +261,7 @@ class World:
         return head | {name: made[name] for name in sorted(made) if name not in head}
 
     def apply_include(self, output: Sequence[Json], include: Sequence[str]) -> list[Json]:
-        """Output as a request with this `include` shows it; the full items are stored for a later `include`."""
+        """Return output as a request with this `include` shows it; the full items are stored for a later `include`."""
         return [self._filter_item(item, include) for item in output]
 
     def _filter_item(self, item: Json, include: Sequence[str]) -> Json:
@@ -271,7 +271,7 @@ class World:
         return shown
 
     def add_container(self, body: Json) -> str:
-        """Make a container as a body of `POST /containers` describes it, with its files; returns its id."""
+        """Create a container from a body of `POST /containers`, with its files; returns its id."""
         self.tick()
         files = []
         for id in body.get("file_ids") or ():
@@ -284,13 +284,13 @@ class World:
         return made
 
     def copy_to_container(self, container: str, file: File) -> Json:
-        """Put a copy of an uploaded file into a container; returns the copy's object."""
+        """Add a copy of an uploaded file to a container; returns the copy's object."""
         return self.containers.add_file(
             container, f"{file.object['id']}-{file.object['filename']}", file.content.read()
         )
 
     def enqueue(self, run: PendingResponse) -> Json:
-        """Store a background response as queued; returns it."""
+        """Store a background response as queued and return it."""
         id = run.initial_response["id"]
         queued = {**run.initial_response, "status": "queued"}
         self.store.responses[id] = StoredResponse(queued, run.own_input, run.previous.extend(*run.own_input))
@@ -298,15 +298,15 @@ class World:
         return queued
 
     def advance(self, id: str | None = None) -> list[Json]:
-        """Move a background response or a run on by one step, all of them without an `id`; returns their objects.
+        """Advance a background response or a run by one step, or all of them without `id`; returns their objects.
 
-        ConfigError when nothing with this `id` is under way. The states of a background response:
+        ConfigError if nothing in progress has this `id`. The states of a background response:
 
             queued -> in_progress -> completed, incomplete or failed, as its turn ends
             queued, in_progress -> cancelled, by `cancel`
             a streamed one ends when its stream is made
 
-        A World that is `automatic` moves a response on before each time that it is read.
+        An `automatic` World advances a response before each time that it is read.
         """
         # Runs are named by themselves, though their events are kept with the thread.
         threads = {run: thread for thread, stored in self.store.threads.items() for run in stored.pending_events}
@@ -323,7 +323,7 @@ class World:
         ]
 
     def advance_run(self, thread_id: str, run_id: str) -> Json:
-        """Move a run that is under way on by one step; returns the run as it is now."""
+        """Advance a run by one step and return it in its new state."""
         thread = self.store.threads[thread_id]
         run = thread.advance_run(run_id)
         self.store.threads[thread_id] = thread
@@ -338,7 +338,7 @@ class World:
         return running
 
     def cancel(self, id: str) -> Json:
-        """End a background response without an output; one that has ended stays as it is."""
+        """Cancel a background response, without output; one that has ended stays unchanged."""
         stored = self.store.responses[id]
         if self.store.pending.pop(id, None):
             self.store.responses[id] = stored = stored._replace(response={**stored.response, "status": "cancelled"})
@@ -346,7 +346,7 @@ class World:
         return stored.response
 
     def finish(self, run: PendingResponse) -> Json:
-        """End a response: it is stored, and its items become part of its conversation."""
+        """End a response: store it, and add its items to its conversation."""
         response = finish_response(run.initial_response, run.output, run.usage, self.now + 1, run.ending)
         if run.is_stored:
             self.store.put_response(response, run.own_input, run.previous)
@@ -356,14 +356,14 @@ class World:
         return response
 
     def open_webhooks(self) -> Webhooks:
-        """Return the webhooks of this World, which has some from now on."""
+        """Return the webhooks of this World, creating them on the first call."""
         if self.webhooks is None:
-            # Their ids are those of a seed of their own, so that responses have the same ids with and without webhooks.
+            # Their ids have their own seed, so that responses have the same ids with and without webhooks.
             self.webhooks = Webhooks(Ids(f"{self.name} webhooks"))
         return self.webhooks
 
     def _tell_webhooks(self, response: Json) -> None:
-        """Let the webhooks be told that a background response has ended."""
+        """Schedule the webhooks for a background response that has ended."""
         if self.webhooks is not None and self.courier is not None and response.get("background"):
             self.webhooks.add_event(response, self.now)
             self.courier.wake(self)

@@ -1,1 +1,1 @@
-"""Scripts read from YAML, JSON and Python, for files and the control plane; `harness.world.route` holds the turns."""
+"""Scripts in YAML, JSON and Python, for files and the control plane; the turns are in `harness.world.route`."""

@@ -1,10 +1,10 @@
-"""A script as plain data, as YAML files and the control plane send it.
+"""A script as plain data, as in YAML files and on the control plane.
 
 {"script": [turns…], "when": [{"instructions": "planner", "script": [turns…]}], "repeat": true, "citations": "delta"}
 
-A turn is a line or a list of lines: items, then an ending, then faults. A line is a text, `"Hello."`, an object of the
-wire, `{"type": "message", …}`, or the name of a builder with its arguments, `{"message": "Hello."}`. `repeat` plays
-turns again and again, those of all routes or of one. What else there is: `harness.world.scripting.settings`.
+A turn is a line or a list of lines: items, then an ending, then faults. A line is a string, `"Hello."`, an object of
+the wire, `{"type": "message", …}`, or the name of a builder with its arguments, `{"message": "Hello."}`. `repeat` plays
+turns in a loop, those of all routes or of one. For the other members see `harness.world.scripting.settings`.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ from harness.world.scripting.validation import (
 )
 
 Locate = Callable[[Sequence[PathStep]], Place]
-"""Finds where a part of the document stands."""
+"""Finds the place of a part of the document."""
 DOCUMENT_KEYS = ("script", "when", "repeat", *SETTINGS)
 ROUTE_KEYS = ("turns", "when", "repeat")
 _TURN_FORMS = "Give a text, an item (`message: {text: …}`), or a list of these, an ending and faults."
@@ -51,7 +51,7 @@ _TURN_FORMS = "Give a text, an item (`message: {text: …}`), or a list of these
 class ScriptedRoute:
     """Turns and the conditions of their route; without conditions they answer what no other route does.
 
-    `path` leads to the list of the turns in the document.
+    `path` leads to the list of turns in the document.
     """
 
     conditions: Mapping[str, Matcher]
@@ -59,7 +59,7 @@ class ScriptedRoute:
     path: Sequence[PathStep] = ()
 
     def add_to(self, mock: Mock, locate: Locate) -> Route:
-        """Add it to the script of a mock."""
+        """Add the route to a mock's script."""
         places = [
             [locate((*self.path, index)) for index in range(len(turn.turns))]
             if isinstance(turn, Repeated)
@@ -71,13 +71,13 @@ class ScriptedRoute:
 
 @dataclass(frozen=True, slots=True)
 class ScriptDocument:
-    """A script that was read: its changes by the name of the setting, and its routes."""
+    """A parsed script: its changes by the name of the setting, and its routes."""
 
     changes: Mapping[str, SettingChange]
     routes: Sequence[ScriptedRoute]
 
     def apply(self, mock: Mock, locate: Locate = lambda _: NOWHERE) -> Json:
-        """Script a mock with all of it; returns how many turns wait on its routes, and what the settings made."""
+        """Apply everything to a mock; returns how many turns wait on the routes, and what the settings created."""
         made, known = {}, mock.world.routed
         for name, change in self.changes.items():
             with errors_at(name):
@@ -89,17 +89,17 @@ class ScriptDocument:
 
 
 def add_route(mock: Mock, conditions: Mapping[str, Matcher]) -> Route:
-    """Add a route to a World, or return its script where there are no conditions."""
+    """Add a route to a World, or return its script if there are no conditions."""
     return mock.world.script.when(dict(conditions)) if conditions else mock.script()
 
 
 def parse_sent_script(value: Json) -> ScriptDocument:
-    """Parse what the control plane takes: one route with its `turns`, or a whole script."""
+    """Parse a script sent to the control plane: one route with its `turns`, or a whole script."""
     return parse_route(value) if "turns" in value else parse_document(value, more_keys=ROUTE_KEYS[:1])
 
 
 def parse_document(value: Any, more_keys: Sequence[str] = ()) -> ScriptDocument:
-    """Parse a whole script; InvalidData for a mistake. `more_keys` are keys of other forms, which errors name too."""
+    """Parse a whole script; InvalidData for a mistake. `more_keys` are keys of other forms, also named in errors."""
     own = check_members(value, "key", (*DOCUMENT_KEYS, *more_keys))
     # `repeat` alone scripts nothing, and is more likely a slip than meant.
     if not own.keys() - {"repeat"}:
@@ -155,7 +155,7 @@ _TEXT_OR_PATTERN = ValueForm("a text, or a pattern", TEXT.is_valid)
 
 
 def _parse_condition(name: str, value: Any) -> Matcher:
-    """Parse what a condition looks for; `{"pattern": "…"}` is a regular expression."""
+    """Parse the wanted value of a condition; `{"pattern": "…"}` is a regular expression."""
     if not isinstance(value, dict) or "pattern" not in value:
         wanted: Matcher = (_NAMES_OR_PATTERN if name == "tools" else _TEXT_OR_PATTERN).check(name, value)
         return wanted

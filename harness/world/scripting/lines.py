@@ -1,7 +1,8 @@
-"""A line of a turn from plain data or an object of an SDK: a wire object, a builder with its arguments, a whole response.
+"""Parses a line of a turn from plain data or an SDK object: a wire object, a builder's arguments, a whole response.
 
-{"type": "message", …}, {"message": "Hello."}, {"object": "response", "output": […], "status": "incomplete", …}; what has
-a `model_dump`, as the objects of `openai` and pydantic have, is the JSON that it dumps.
+    {"type": "message", …}, {"message": "Hello."}, {"object": "response", "output": […], "status": "incomplete", …}
+
+An object with `model_dump`, such as those of `openai` and pydantic, stands for the JSON that it dumps.
 """
 
 from __future__ import annotations
@@ -23,21 +24,21 @@ from harness.items.kind import ITEMS, Item
 from harness.world.scripting.validation import TEXT, InvalidData, check_json, check_list, check_members, errors_at
 
 _OF_RESPONSE = {"output", "status"}
-"""What tells a whole response from an item, which has a `type`."""
+"""The members that distinguish a whole response from an item, which has a `type`."""
 ADDED_BY_SDK = ("parsed", "parsed_arguments", "output_text")
-"""Members that no wire has: what an SDK has parsed, and a text that it puts together."""
+"""Members that are never on the wire: values that an SDK has parsed, and text that it has joined."""
 
 NULL_ON_WIRE = ("max_output_length", "timeout_ms")
-"""Members that the API says with null, though its schema would do without."""
+"""Members that the API sends as null, though its schema does not require them."""
 
 
 def is_plain_line(value: Any) -> bool:
-    """Return whether `parse_lines` reads this value: an object of JSON or of an SDK."""
+    """Return whether `parse_lines` reads this value: a JSON object or an object of an SDK."""
     return isinstance(value, dict) or is_model(value)
 
 
 def parse_lines(value: Any) -> list[TurnLine]:
-    """Read a text or plain data as lines: a whole response as its output and its ending, anything else as one line."""
+    """Parse a string or plain data into lines: a whole response as its output and ending, anything else as one line."""
     plain = dump_set(value) if is_model(value) else value
     if isinstance(plain, dict) and (
         plain.get("object") == "response" or ("type" not in plain and plain.keys() >= _OF_RESPONSE)
@@ -47,7 +48,7 @@ def parse_lines(value: Any) -> list[TurnLine]:
 
 
 def _parse_response(response: Json) -> list[TurnLine]:
-    """Parse the output of a response, and how it ended."""
+    """Parse the output of a response and its ending."""
     check_json(response)
     status, lines = response.get("status"), []
     with errors_at("output"):
@@ -78,6 +79,7 @@ def _parse_wire(wire: Json) -> TurnLine:
     wire = _drop_members(wire, lambda name, value: name in ADDED_BY_SDK)
     # An SDK's object has a null for each member that nobody set.
     bare = _drop_members(wire, lambda name, value: value is None and name not in NULL_ON_WIRE)
+    # An SDK's dump has null for unset members: keep nulls only if the item is invalid without them.
     if bare != wire and wire["type"] in ITEMS:
         try:
             made = line_from_wire(bare)
@@ -89,13 +91,13 @@ def _parse_wire(wire: Json) -> TurnLine:
 
 
 def _drop_members(wire: Json, is_dropped: Callable[[str, Any], bool]) -> Json:
-    """Copy an item without some of its members, also in its parts."""
+    """Copy an item without some of its members, in its parts as well."""
     kept = {name: value for name, value in wire.items() if not is_dropped(name, value)}
     return {name: _drop_inside(value, is_dropped) if name in _PARTS else value for name, value in kept.items()}
 
 
 _PARTS = ("action", "annotations", "content", "outputs", "summary")
-"""The members of an item that hold objects of the API, not of the user."""
+"""The members of an item that hold objects of the API rather than of the user."""
 
 
 def _drop_inside(value: Any, is_dropped: Callable[[str, Any], bool]) -> Any:
@@ -105,7 +107,7 @@ def _drop_inside(value: Any, is_dropped: Callable[[str, Any], bool]) -> Any:
 
 
 def line_builders() -> dict[str, Callable[..., TurnLine]]:
-    """List what a line may be, by the name of its builder."""
+    """Return the builders of all lines by name."""
     return {**{name: kind.builder for name, kind in ITEMS.items()}, **NON_ITEM_LINES}
 
 
@@ -125,7 +127,7 @@ def _parse_line(value: Any) -> TurnLine:
 
 
 def _parse_text(text: str) -> TurnLine:
-    """Make a message of a text; InvalidData for the bare name of a builder, which was meant otherwise."""
+    """Make a message of a string; InvalidData for the bare name of a builder, which was not meant as text."""
     check_json(text)
     if text in line_builders():
         raise InvalidData(

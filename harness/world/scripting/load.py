@@ -1,9 +1,8 @@
 """Script files: `harness serve --script FILE` applies one to every new World.
 
 A Python file defines `script` (a turn, a list of turns, or a function that answers every request), `routes =
-[({"instructions": "planner"}, [turns…])]`, `repeat = True`, or `setup(mock)`, which does to every new World
-what a test does to `mock`.
-A YAML file says the same with the builders' names:
+[({"instructions": "planner"}, [turns…])]`, `repeat = True`, or `setup(mock)`, which can do to every new World what a
+test does to `mock`. A YAML file says the same with the builders' names:
 
     script:
       - message: "Hello."
@@ -17,8 +16,8 @@ A YAML file says the same with the builders' names:
     repeat: true
     organization: {models: [gpt-4.1]}
 
-Every mistake is a ScriptError that begins with `file:line:`; `harness.world.scripting.document` and
-`harness.world.scripting.settings` say what there is.
+Every mistake is a ScriptError that begins with `file:line:`; see `harness.world.scripting.document` and
+`harness.world.scripting.settings` for all keys.
 """
 
 from __future__ import annotations
@@ -45,7 +44,7 @@ class ScriptFile:
     script: PythonScript | YamlScript
 
     def apply(self, mock: Mock) -> None:
-        """Script a mock with all of it; where that fails, each request for its model is answered with the reason."""
+        """Apply the script to a mock; if that fails, each request for its model is answered with the reason."""
         try:
             self.script.apply(mock)
         except ScriptError as problem:
@@ -54,7 +53,7 @@ class ScriptFile:
 
 
 def load_script_file(path: Path) -> ScriptFile:
-    """Read a `.py`, `.yaml` or `.yml` file and try it; what cannot be used is a ScriptError with file and line."""
+    """Read a `.py`, `.yaml` or `.yml` file and try it; ScriptError with file and line if it is unusable."""
     readers: dict[str, Callable[[Path, str], PythonScript | YamlScript]] = {
         ".py": run_script_file,
         ".yaml": parse_yaml_script,

@@ -1,6 +1,6 @@
-"""Script files in Python: `script`, `routes` and `setup(mock)`, which gets every new World and may do to it what a test may.
+"""Script files in Python: `script`, `routes` and `setup(mock)`, which receives every new World like a test's `mock`.
 
-What such a file raises, now or later, is told with its file and line.
+Whatever such a file raises, now or later, is reported with its file and line.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ class PythonRoute:
     places: Sequence[Place] = (NOWHERE,)
 
     def add_to(self, mock: Mock) -> None:
-        """Add this route to the script of a mock; an invalid route is a ScriptError with its place in the file."""
+        """Add this route to a mock's script; an invalid route is a ScriptError with its place in the file."""
         turns = self.turns if isinstance(self.turns, list) else [self.turns]
         try:
             route = add_route(mock, self.conditions)
@@ -55,14 +55,14 @@ class PythonRoute:
 
 @dataclass(frozen=True, slots=True)
 class PythonScript:
-    """A Python file after its run: `setup` and the routes, conditional routes first."""
+    """A Python file after it ran: `setup` and the routes, conditional routes first."""
 
     path: Path
     setup: Callable[[Mock], Any] | None
     routes: tuple[PythonRoute, ...]
 
     def apply(self, mock: Mock) -> None:
-        """Script a mock with all of it."""
+        """Apply the script to a mock."""
         if self.setup:
             with _locate_errors(self.path):
                 self.setup(mock)
@@ -71,10 +71,10 @@ class PythonScript:
 
 
 def run_script_file(path: Path, text: str) -> PythonScript:
-    """Run a file and take what it defines; an unusable definition is a ScriptError with its line."""
+    """Run a file and take its definitions; an unusable one is a ScriptError with its line."""
     module = ModuleType(f"harness_script_{path.stem}")
     module.__file__ = str(path)
-    sys.modules[module.__name__] = module  # where a dataclass in the file looks up its annotations
+    sys.modules[module.__name__] = module  # dataclasses in the file look up their annotations there
     try:
         code = compile(text, str(path), "exec")
     except (SyntaxError, ValueError) as problem:
@@ -86,7 +86,7 @@ def run_script_file(path: Path, text: str) -> PythonScript:
 
 @contextmanager
 def _locate_errors(path: Path) -> Iterator[None]:
-    """Turn an error of the file's own code into a ScriptError with the last line of the file that it came through."""
+    """Convert an error in the file's own code to a ScriptError with the last line of the file in its traceback."""
     try:
         yield
     except INTERRUPTS:
@@ -135,7 +135,7 @@ def _check_setup(at: str, setup: Any) -> Callable[[Mock], Any] | None:
 
 
 def _find_line(tree: ast.Module, name: str) -> int:
-    """Find the line that defines a top-level name; 1 when no line plainly does."""
+    """Return the line that defines a top-level name; 1 if there is no plain definition."""
     for node in tree.body:
         targets = node.targets if isinstance(node, ast.Assign) else [getattr(node, "target", node)]
         if any(name in (getattr(target, "id", ""), getattr(target, "name", "")) for target in targets):
@@ -144,7 +144,7 @@ def _find_line(tree: ast.Module, name: str) -> int:
 
 
 def _find_places(path: Path, tree: ast.Module, name: str, *steps: int) -> list[Place]:
-    """Find where the turns of a list stand, by the steps to it from a top-level name; else the line that holds them."""
+    """Return the places of a list's turns, following `steps` from a top-level name; else the name's own line."""
     line = _find_line(tree, name)
     values = (getattr(node, "value", None) for node in tree.body if node.lineno == line)
     node: ast.AST | None = next(values, None)
@@ -156,7 +156,7 @@ def _find_places(path: Path, tree: ast.Module, name: str, *steps: int) -> list[P
 
 
 def _written_parts(node: ast.AST | None) -> Sequence[ast.expr]:
-    """List the parts of a list or a tuple that is written out; none of anything else."""
+    """Return the elements of a list or tuple literal; none for anything else."""
     parts = node.elts if isinstance(node, ast.List | ast.Tuple) else ()
     return () if any(isinstance(part, ast.Starred) for part in parts) else parts
 
@@ -172,7 +172,7 @@ def _parse_route(at: str, route: Any) -> PythonRoute:
 
 
 def _parse_turns(at: str, script: Any) -> list[Turn] | AnswerFunction:
-    """Check a Python file's script: a turn, a list of turns, or a function for every request."""
+    """Check the script of a Python file: one turn, a list of them, or a function for every request."""
     turns = script if isinstance(script, list) else [script]
     if not turns:
         raise ScriptError(f"{at} is empty. Give turns: [message('…')].")
@@ -184,7 +184,7 @@ def _parse_turns(at: str, script: Any) -> list[Turn] | AnswerFunction:
 
 
 def _check_turn(at: str, turn: Any) -> Any:
-    """Check that a value can be a turn."""
+    """Check that a value can be a turn; ScriptError if not."""
     if isinstance(turn, Iterator):
         raise ScriptError(f"{at}: {turn!r} is not a turn. Give the function itself, not what it returns.")
     if isinstance(turn, list | tuple) and not turn:

@@ -1,4 +1,4 @@
-"""The settings of a World besides turns, as plain data: for script files in YAML and for the control plane.
+"""A World's settings besides turns, as plain data: for script files in YAML and for the control plane.
 
 organization: {zdr: true, models: [gpt-4.1], rate_limit: {limit: 3, used: 3, requested: 1}}
 mcp: {prod: {deploy: "v2 is live", rollback: {error: "no such ref"}, status: {description: "…", result: {up: true}}}}
@@ -51,7 +51,7 @@ from harness.world.scripting.validation import (
 from harness.world.scripting.webhook_settings import parse_webhooks
 
 SettingChange = Callable[[Mock], Any]
-"""Applies a setting to a mock; returns the ids of what it made by name, or nothing."""
+"""Applies a setting to a mock; returns the ids of what it created by name, or None."""
 
 FORMS_BY_TYPE: Mapping[str, ValueForm] = {
     "bool": BOOLEAN,
@@ -74,7 +74,7 @@ FORMS_BY_TYPE: Mapping[str, ValueForm] = {
         lambda value: value is None or (OBJECT.is_valid(value) and all(map(OBJECT.is_valid, value.values()))),
     ),
 }
-"""What a field may be, by its type."""
+"""The allowed values of a field, by its type annotation."""
 
 
 def _parse_organization(value: Any) -> SettingChange:
@@ -91,7 +91,7 @@ def _parse_organization(value: Any) -> SettingChange:
 
 
 def _parse_fields(of: type[Organization] | type[RateLimit], value: Any) -> Json:
-    """Fields of a dataclass by name, each of its form; those without a default must be there."""
+    """Check the fields of a dataclass by name; InvalidData if one without a default is missing."""
     known: dict[str, Field[Any]] = {field.name: field for field in fields(of)}
     own = _check_forms(value, "member", {name: FORMS_BY_TYPE[str(field.type)] for name, field in known.items()})
     if missing := [name for name, field in known.items() if field.default is MISSING and name not in own]:
@@ -100,7 +100,7 @@ def _parse_fields(of: type[Organization] | type[RateLimit], value: Any) -> Json:
 
 
 def _check_forms(members: Any, what: str, forms: Mapping[str, ValueForm]) -> Json:
-    """Check that each member of an object has its form; returns the members."""
+    """Check that each member of an object is valid; returns the members."""
     own = {**check_members(members, what, forms)}
     for name, value in own.items():
         with errors_at(name):
@@ -129,7 +129,7 @@ def _parse_server(label: str, tools: Any) -> McpServer:
 
 
 def _parse_tool(name: str, declared: Any) -> Any:
-    """Parse a tool as `World.mcp` takes it; the `error` that its calls end with stands in the place of a `result`."""
+    """Parse a tool for `build_server`; an `error` takes the place of the `result`."""
     if not isinstance(declared, dict) or "error" not in declared or not declared.keys() <= {*TOOL_MEMBERS, "error"}:
         return declared
     with errors_at(name, "error"):
@@ -145,7 +145,7 @@ def _parse_files(value: Any) -> SettingChange:
 
 
 def _parse_file(name: str, value: Any) -> Json:
-    """Parse what `World.file` takes of a file: a text, or an object with a text or bytes."""
+    """Parse the arguments of `Mock.file`: a string, or an object with text or bytes."""
     with errors_at(name):
         own = _check_forms({"data": value} if isinstance(value, str) else value, "member of a file", _FILE_FORMS)
         data = _decode_base64(own["base64"]) if "base64" in own else own.get("data", "")
@@ -200,13 +200,13 @@ _VECTOR_STORE_FORMS: Mapping[str, ValueForm] = {
 
 
 def _file_id(file: str, mock: Mock) -> str:
-    """Find the id of the last file with this name; without such a file the name is an id itself."""
+    """Return the id of the last file of this name; if there is none, `file` is an id itself."""
     named = (id for id, stored in reversed(list(mock.world.store.files.items())) if stored.object["filename"] == file)
     return next(named, file)
 
 
 def _parse_resources(setting: str, value: Any) -> SettingChange:
-    """Parse the resources of a kind by name; for a deployment its model is enough."""
+    """Parse the resources of a kind by name; a deployment may be given as just its model."""
     kind = PROJECT_RESOURCES[setting]
     named = {
         name: {"modelName": resource} if kind == "deployment" and isinstance(resource, str) else resource
@@ -222,7 +222,7 @@ def _parse_resources(setting: str, value: Any) -> SettingChange:
                 )
         return made
 
-    change(Mock())  # so that a mistake is found before anything is changed
+    change(Mock())  # to find a mistake before anything is changed
     return change
 
 
@@ -235,7 +235,7 @@ PROJECT_RESOURCES: Mapping[str, str] = {
     "skills": "skill",
     "toolboxes": "toolbox",
 }
-"""The settings that are resources of a project, and the kind of each."""
+"""The settings that create resources of a project, and the kind of each."""
 
 
 def _parse_citations(placement: Any) -> SettingChange:
@@ -255,12 +255,12 @@ def _parse_dialect(value: Any) -> SettingChange:
 
 
 def _parse_as_of(value: Any) -> SettingChange:
-    day = parse_as_of(str(value))  # YAML makes a date of a day
+    day = parse_as_of(str(value))  # YAML parses a day as a date
     return lambda mock: mock.world.set_date(day)
 
 
 def _parse_client(value: Any) -> SettingChange:
-    """How the client is judged: `fail`, `allow`, `strict`, or a list of the mistakes that it may make."""
+    """Parse how the client is judged: `fail`, `allow`, `strict`, or a list of the mistakes that it may make."""
     option = _CLIENT.check("client", value)
     if not isinstance(option, list):
         return lambda mock: setattr(mock.world, "client", replace(mock.world.client, option=option))
@@ -268,12 +268,12 @@ def _parse_client(value: Any) -> SettingChange:
     def allow(mock: Mock) -> None:
         mock.allows(*option)
 
-    allow(Mock())  # so that a mistake is found before anything is changed
+    allow(Mock())  # to find a mistake before anything is changed
     return allow
 
 
 def _parse_patience(value: Any) -> SettingChange:
-    """How long a client may wait for an answer, in seconds."""
+    """Parse how many seconds a client may wait for an answer."""
     seconds = _PATIENCE.check("patience", value)
     return lambda mock: setattr(mock.world, "client", replace(mock.world.client, patience=seconds))
 
@@ -299,7 +299,7 @@ def _parse_refusals(value: Any) -> SettingChange:
 
 
 def refusal_texts(value: Any) -> list[str]:
-    """List the refusals that `allow`, a text or a list of texts names: rules, areas, parts of messages."""
+    """Return the refusals named by `allow`, a string or a list of strings: rules, areas, parts of messages."""
     _REFUSALS.check("refusals", value)
     return value if isinstance(value, list) else [ANY] if value == ALLOW else [value]
 
@@ -319,14 +319,14 @@ _ROUTE_HEAD: Mapping[str, ValueForm] = {"status": WHOLE_NUMBER, "headers": OBJEC
 
 
 def _parse_route(value: Any) -> SettingChange:
-    """Answers to other parts of the API, by method and path: `{"POST /embeddings": {"json": {…}}}`."""
+    """Parse answers to other parts of the API, by method and path: `{"POST /embeddings": {"json": {…}}}`."""
     routes = [_parse_routed(name, described) for name, described in check_named_members(value, "route").items()]
 
     def change(mock: Mock) -> None:
         for method, path, answer in routes:
             mock.route(method, path, answer)
 
-    change(Mock())  # so that a mistake is found before anything is changed
+    change(Mock())  # to find a mistake before anything is changed
     return change
 
 
@@ -368,4 +368,4 @@ SETTINGS: Mapping[str, Callable[[Any], SettingChange]] = {
     "route": _parse_route,
     "webhooks": parse_webhooks,
 }
-"""Every setting: the parser of its value, in the order in which settings are applied."""
+"""The parser of each setting, in the order in which settings are applied."""

@@ -1,4 +1,4 @@
-"""Validation of plain data from YAML or JSON: the allowed values, and the position of a mistake."""
+"""Validation of plain data from YAML or JSON: the allowed values, and the location of a mistake."""
 
 from __future__ import annotations
 
@@ -14,11 +14,11 @@ from harness.core.registry import suggest_name
 from harness.core.text.vocabulary import render_json, word_in_json
 
 PathStep = str | int
-"""The name of a member, or the place of an entry."""
+"""The name of a member, or the index of an entry."""
 
 
 class InvalidData(ScriptError):
-    """A mistake in plain data; `at` are the names and places that lead to it, from the outside in."""
+    """A mistake in plain data; `path` holds the names and indexes that lead to it, outermost first."""
 
     def __init__(self, text: str) -> None:
         super().__init__(text)
@@ -26,14 +26,14 @@ class InvalidData(ScriptError):
 
     @property
     def location(self) -> str:
-        """Where it is: `turns[0][1].message`; empty for the whole."""
+        """The location of the mistake: `turns[0][1].message`; empty for the whole data."""
         steps = (f"[{step}]" if isinstance(step, int) else f".{step}" for step in self.path)
         return "".join(steps).removeprefix(".")
 
 
 @contextmanager
 def errors_at(*steps: PathStep) -> Iterator[None]:
-    """Give every error raised inside this position in the data."""
+    """Add this location to any error raised inside, whatever its type."""
     try:
         yield
     except InvalidData as problem:
@@ -47,13 +47,13 @@ def errors_at(*steps: PathStep) -> Iterator[None]:
 
 
 class ValueForm(NamedTuple):
-    """The values that are allowed, in words and as a predicate."""
+    """The form of a value, as a description and a predicate."""
 
     description: str
     is_valid: Callable[[Any], bool]
 
     def check(self, name: str, value: Any) -> Any:
-        """Return a valid value; InvalidData for any other."""
+        """Return the value if it is valid; InvalidData if not."""
         if not self.is_valid(value):
             raise InvalidData(f"{name} is {render_json(value)}. Give {self.description}.")
         return value
@@ -72,7 +72,7 @@ WHOLE_NUMBER = ValueForm(
 
 
 def check_members(value: Any, what: str, known: Collection[str]) -> Json:
-    """Check that an object has known members only; errors call a member `what`."""
+    """Check that an object has only known members; errors call a member `what`."""
     if not isinstance(value, dict):
         raise InvalidData(f"{render_json(value)} stands where names are expected: {', '.join(known)}.")
     for name in value:
@@ -83,21 +83,21 @@ def check_members(value: Any, what: str, known: Collection[str]) -> Json:
 
 
 def check_named_members(value: Any, what: str) -> Json:
-    """Check an object whose members have names of the user's own."""
+    """Check an object whose members the user names freely."""
     if not isinstance(value, dict) or not all(isinstance(name, str) for name in value):
         raise InvalidData(f"{what} is {render_json(value)}. Give an object: by each name, a text, what belongs to it.")
     return value
 
 
 def check_list(value: Any, what: str) -> list[Any]:
-    """Check a list that must have at least one entry."""
+    """Check a list, which needs at least one entry."""
     if not isinstance(value, list) or not value:
         raise InvalidData(f"{what} is {render_json(value)}. Give a list with at least one entry.")
     return value
 
 
 def check_json(value: Any) -> Any:
-    """Check that JSON can hold a value."""
+    """Check that a value can be serialized as JSON."""
     try:
         orjson.dumps(value)
     except orjson.JSONEncodeError as problem:

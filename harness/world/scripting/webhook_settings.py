@@ -1,4 +1,4 @@
-"""The setting `webhooks` of a script, as plain data: a URL, an object, or a list of these.
+"""The setting `webhooks` of a script as plain data: a URL, an object, or a list of these.
 
 webhooks: http://localhost:8000/hook
 webhooks: [{url: "http://localhost:8000/hook", secret: whsec_c2VjcmV0, faults: [doubled], allow: [webhook-late]}]
@@ -41,7 +41,7 @@ _FORMS: Mapping[str, ValueForm] = {
 
 
 def parse_webhooks(value: Any) -> Callable[[Mock], dict[str, str]]:
-    """Parse webhooks; the change returns the secret of each by its URL."""
+    """Parse webhooks; applying the change returns the secret of each by its URL."""
     parsed = []
     for index, webhook in enumerate(value if isinstance(value, list) else [value]):
         with errors_at(index) if isinstance(value, list) else errors_at():
@@ -58,7 +58,7 @@ def parse_webhooks(value: Any) -> Callable[[Mock], dict[str, str]]:
 
 
 def _parse_webhook(value: Any) -> tuple[str, Json, list[str]]:
-    """Parse one webhook: its URL, the arguments of `mock.webhooks`, and the mistakes that are allowed."""
+    """Parse one webhook: its URL, the arguments of `mock.webhooks`, and the allowed mistakes."""
     own = {"url": value} if isinstance(value, str) else {**check_members(value, "member of a webhook", _FORMS)}
     for name, member in own.items():
         with errors_at(name):
@@ -69,5 +69,5 @@ def _parse_webhook(value: Any) -> tuple[str, Json, list[str]]:
     allowed: list[str] = [given] if isinstance(given, str) else given
     check_names("allow", [name for name in allowed if name != ALL_ALLOWED], list(RECEIVER_MISTAKES))
     url = own.pop("url")
-    Webhooks(Ids("")).add_endpoint(url, **own)  # so that a mistake is found before anything is changed
+    Webhooks(Ids("")).add_endpoint(url, **own)  # to find a mistake before anything is changed
     return url, own, allowed

@@ -1,4 +1,4 @@
-"""Script files in YAML: `harness.world.scripting.document` in a file, where every mistake has its line."""
+"""Script files in YAML: `harness.world.scripting.document` in a file, with a line number for every mistake."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ TIMESTAMP_TAG = "tag:yaml.org,2002:timestamp"
 
 
 class _ScriptLoader(yaml.SafeLoader):
-    """YAML with the values that JSON has: a date stays a text."""
+    """Loads YAML with JSON's types only: a date stays a string."""
 
     yaml_implicit_resolvers = {  # noqa: RUF012
         first: [pair for pair in pairs if pair[0] != TIMESTAMP_TAG]
@@ -31,29 +31,29 @@ class _ScriptLoader(yaml.SafeLoader):
 
 @dataclass(frozen=True, slots=True)
 class YamlScript:
-    """A YAML file that was read; its nodes know the lines."""
+    """A parsed YAML file; `node` provides the line numbers."""
 
     path: Path
     node: yaml.Node
     document: ScriptDocument
 
     def apply(self, mock: Mock) -> None:
-        """Script a mock with all of it."""
+        """Apply the script to a mock."""
         with _locate_errors(self.path, self.node):
             self.document.apply(mock, lambda at: Place(str(self.path), _find_line(self.node, at)))
 
 
 def parse_yaml_script(path: Path, text: str) -> YamlScript:
-    """Read the text of a file; what cannot be used in it is a ScriptError with its line."""
+    """Parse the text of a file; ScriptError with the line if something is unusable."""
     node, value = _load(path, text)
     with _locate_errors(path, node):
         return YamlScript(path, node, parse_document(value))
 
 
 def parse_yaml_turns(text: str) -> Sequence[Turn]:
-    """Read a list of turns, or one turn that is no list, as it would stand below `script:`.
+    """Parse a list of turns, or one turn that is not a list, as if below `script:`.
 
-    What cannot be used in it is a ScriptError with its line.
+    ScriptError with the line if something is unusable.
     """
     path = Path("turns")
     node, value = _load(path, text)
@@ -79,9 +79,9 @@ def _load(path: Path, text: str) -> tuple[yaml.Node, Any]:
 
 @contextmanager
 def _locate_errors(path: Path, node: yaml.Node, below: int = 0) -> Iterator[None]:
-    """Turn a mistake at some place of the document into an error with that line of the file.
+    """Convert a mistake at a location in the document to an error with the line of the file.
 
-    The file begins so many steps `below` the document.
+    The file's content is nested `below` that many steps in the document.
     """
     try:
         yield
@@ -103,9 +103,9 @@ def _duplicate_keys(node: yaml.Node, seen: set[int]) -> Iterator[yaml.Node]:
 
 
 def _find_line(node: yaml.Node, at: Sequence[PathStep]) -> int:
-    """Find the line of a place: for a member the line of its name.
+    """Return the line of a location; for a member the line of its name.
 
-    Where the document does not go that deep, it is the line of the deepest step that is there.
+    If the document is not that deep, it is the line of the deepest step that exists.
     """
     line = node.start_mark.line + 1
     for step in at:
@@ -117,7 +117,7 @@ def _find_line(node: yaml.Node, at: Sequence[PathStep]) -> int:
 
 
 def _find_child(node: yaml.Node, step: PathStep) -> tuple[yaml.Node, yaml.Node | None]:
-    """Find the node one step inside, and the node that marks its line: the name of a member, or itself."""
+    """Return the node that marks the line of a step (the name of a member, or the entry itself), and the child."""
     if isinstance(node, yaml.MappingNode):
         named = (pair for pair in reversed(node.value) if pair[0].value == str(step))
         key, value = next(named, (node, None))
