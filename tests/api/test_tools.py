@@ -15,6 +15,7 @@ from harness.api.tools import (
 from harness.core.exchange import Json
 from harness.items import function_call, message, tool_search_output
 from tests.support.in_process import Client, error
+from tests.support.tools import OUTPUT
 
 F: Json = {"type": "function", "name": "f", "parameters": {"type": "object", "properties": {}}}
 LATER: Json = {**F, "defer_loading": True}
@@ -74,7 +75,6 @@ def test_the_model_calls_a_function_where_it_was_found(tools: list[Json], items:
 
 
 ASKED: Json = {"model": "gpt-5.6-sol", "tools": [LATER, SEARCH]}
-OUTPUT: Json = {"type": "function_call_output", "call_id": "call_1", "output": "ok"}
 
 
 class TestAScriptedCall:

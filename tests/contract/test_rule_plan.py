@@ -14,8 +14,7 @@ from harness.contract.rule_plan import forget_plans, plan_rules
 from harness.core.exchange import Request
 from harness.world.world import World
 from tests.support.checked import refused, request
-
-CALL = {"type": "function_call", "call_id": "call_1", "name": "f", "arguments": "{}"}
+from tests.support.tools import CALL
 
 
 def test_names_that_a_client_makes_up_are_not_remembered() -> None:

@@ -12,12 +12,11 @@ from harness.world.options import WorldOptions
 from harness.world.world import World
 from tests.support.checked import request
 from tests.support.pictures import PNG
+from tests.support.tools import CALL, OUTPUT
 from tests.support.wired import wire
 
 HI = {"role": "user", "content": "hi"}
 NO_STATUS = {"status": None, "id": None}
-CALL = {"type": "function_call", "call_id": "call_1", "name": "f", "arguments": "{}"}
-OUTPUT = {"type": "function_call_output", "call_id": "call_1", "output": "ok"}
 TOOL = {"type": "function", "name": "f", "parameters": {"type": "object", "properties": {}}}
 TEXT = {"type": "output_text", "text": "x", "annotations": []}
 THOUGHT = {"type": "reasoning", "summary": []}

@@ -16,11 +16,6 @@ ASKED: Json = {"agent_reference": HELPER, "input": "hi"}
 USER: Json = {"role": "user", "content": "hi"}
 
 
-@pytest.fixture
-def project() -> ProjectClient:
-    return ProjectClient()
-
-
 def ask(project: ProjectClient, body: Any, root: str = V1, path: str = "/responses") -> Answer:
     return project.ask(f"POST {root}{path}", body, **({"api-version": "2025-11-15-preview"} if root == PREVIEW else {}))
 

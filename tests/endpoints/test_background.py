@@ -11,9 +11,7 @@ from harness.core.exchange import Answer
 from harness.items import function_call, message
 from harness.items.transcript import EMPTY_CHAIN
 from tests.support.in_process import Client as Plain
-from tests.support.tools import functions
-
-OUTPUT = {"type": "function_call_output", "call_id": "call_1", "output": "18"}
+from tests.support.tools import OUTPUT, functions
 
 
 class Client(Plain):

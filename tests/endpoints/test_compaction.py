@@ -12,10 +12,7 @@ from harness.core.exchange import Answer
 from harness.items import function_call
 from tests.support.foundry import Project
 from tests.support.in_process import Client, error, user
-from tests.support.tools import functions
-
-CALL = {"type": "function_call", "call_id": "call_1", "name": "f", "arguments": "{}"}
-OUTPUT = {"type": "function_call_output", "call_id": "call_1", "output": "18"}
+from tests.support.tools import CALL, OUTPUT, functions
 
 
 class TestCompaction:

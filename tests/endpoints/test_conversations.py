@@ -9,9 +9,7 @@ import pytest
 from tests.support.foundry import Project
 from tests.support.in_process import Client, error, user
 from tests.support.pictures import PNG
-
-CALL = {"type": "function_call", "call_id": "call_1", "name": "f", "arguments": "{}"}
-OUTPUT = {"type": "function_call_output", "call_id": "call_1", "output": "18"}
+from tests.support.tools import CALL, OUTPUT
 
 
 def start(client: Client, *items: Any) -> str:

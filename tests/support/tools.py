@@ -8,6 +8,9 @@ from typing import Any
 from harness.core.exchange import Json
 from harness.items.kind import ITEMS, Item
 
+CALL: Json = {"type": "function_call", "call_id": "call_1", "name": "f", "arguments": "{}"}
+OUTPUT: Json = {"type": "function_call_output", "call_id": "call_1", "output": "ok"}
+
 
 def functions(*names: str) -> list[Json]:
     """Functions of these names that take any arguments."""

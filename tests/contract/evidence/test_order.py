@@ -19,40 +19,20 @@ BODY = {"model": "gpt-5.6-terra", "input": "ping"}
 LOGPROBS = ["message.output_text.logprobs"]
 
 PRESENCE = {"model": {"model": ABSENT}, "input": {"input": ABSENT}, "zzz": {"zzz": 1}}
-WRONG: dict[str, Any] = {
-    "input": 7,
-    "previous_response_id": 7,
-    "prompt": 7,
-    "moderation": 7,
-    "include": 7,
-    "tools": 7,
-    "tool_choice": 7,
-    "metadata": 7,
-    "text": 7,
-    "temperature": "x",
-    "top_p": "x",
-    "presence_penalty": "x",
-    "frequency_penalty": "x",
-    "parallel_tool_calls": 7,
-    "stream": 7,
-    "stream_options": 7,
-    "background": 7,
-    "max_output_tokens": "x",
-    "max_tool_calls": "x",
-    "reasoning": 7,
-    "user": 7,
-    "safety_identifier": 7,
-    "prompt_cache_options": 7,
-    "prompt_cache_key": 7,
-    "prompt_cache_retention": 7,
-    "truncation": 7,
-    "instructions": 7,
-    "store": 7,
-    "service_tier": 7,
-    "top_logprobs": "x",
-    "context_management": 7,
+NUMBERS = {
+    *("temperature", "top_p", "presence_penalty", "frequency_penalty", "max_output_tokens", "max_tool_calls"),
+    "top_logprobs",
 }
-"""A value of the wrong type for each field, in the order in which the API looks at them."""
+FIELDS = (
+    *("input", "previous_response_id", "prompt", "moderation", "include", "tools", "tool_choice", "metadata", "text"),
+    *("temperature", "top_p", "presence_penalty", "frequency_penalty", "parallel_tool_calls", "stream"),
+    *("stream_options", "background", "max_output_tokens", "max_tool_calls", "reasoning", "user", "safety_identifier"),
+    *("prompt_cache_options", "prompt_cache_key", "prompt_cache_retention", "truncation", "instructions", "store"),
+    *("service_tier", "top_logprobs", "context_management"),
+)
+"""The fields of a request in the order in which the API looks at them."""
+WRONG: dict[str, Any] = {name: "x" if name in NUMBERS else 7 for name in FIELDS}
+"""A value of the wrong type for each field."""
 STATE = {
     "both": {"previous_response_id": "resp_x", "conversation": "conv_x"},
     "conversation": {"conversation": "conv_x"},
