@@ -23,11 +23,18 @@ filterwarnings =
     ignore:Module already imported:pytest.PytestAssertRewriteWarning
 asyncio_default_fixture_loop_scope = function
 """
-HEAD = """
-import asyncio, os
+HEAD = '''
+import asyncio, contextlib, os, threading
 import openai, pytest
+from concurrent.futures import ThreadPoolExecutor
 from harness.items import function_call, message
-"""
+
+def swallow(client=None, **members):
+    """Ask as an application that goes on when the API refuses."""
+    with contextlib.suppress(openai.OpenAIError):
+        (client or openai.OpenAI(max_retries=0)).responses.create(**{"model": "gpt-4.1", "input": "x", **members})
+'''
+"""What all tests have at hand that are given as source."""
 
 
 def _find_statement(line: int, source: Source, astnode: ast.AST | None = None) -> tuple[ast.AST, int, int]:

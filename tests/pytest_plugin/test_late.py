@@ -2,35 +2,37 @@
 
 from __future__ import annotations
 
-import json
 from xml.etree import ElementTree as Xml
 
-import jsonschema
 import pytest
 
-from harness.contract.schema import schemas_directory
 from harness.report.formats import FORMATS
 from tests.support.inner_run import Run
 from tests.support.pages import in_page
+from tests.support.reports import read_valid_report
 
-ASK = """
-import threading
-from concurrent.futures import ThreadPoolExecutor
+FAILED, OK = pytest.ExitCode.TESTS_FAILED, pytest.ExitCode.OK
+KEEPS_A_CLIENT = """
+kept = []
 
-def ask(client):
-    try:
-        client.responses.create(model="gpt-4.1", input="late")
-    except openai.OpenAIError:
-        pass
+def test_first(mock):
+    kept.append(openai.OpenAI(max_retries=0))
+"""
+ASKS_IN_A_TEARDOWN = """
+@pytest.fixture(scope="session")
+def agent():
+    made = []
+    yield made
+    swallow(made[0])
 """
 LATE = "A request came with the key of test_*.py::test_first *"
-THREAD = f"""{ASK}
+THREAD = """
 gate = threading.Event()
 left = []
 
 def work():
     gate.wait(9)
-    ask(kept)
+    swallow(kept)
 
 kept = None
 
@@ -57,56 +59,41 @@ def pytest_sessionfinish(session):
 class TestAfterTheLastTest:
     def test_a_thread_that_is_left_behind(self, run: Run, pytester: pytest.Pytester) -> None:
         open_gate_at_the_end(pytester)
-        result = run(THREAD)
-        result.assert_outcomes(passed=1)
-        assert result.ret == pytest.ExitCode.TESTS_FAILED
-        result.stdout.fnmatch_lines(
-            [
-                "*= responses-harness: after the tests =*",
-                LATE,
-                "  where   POST /responses, after the last test with `mock`",
-                "  asked   test_*.py:*, in ask:*",
-                "  made    test_*.py:*, in test_first: kept = *",
-                "  fix     Wait in test_first, or in a fixture that requests `mock`, for what it has started: *",
-                '  allow   @pytest.mark.harness(refusals=[[]"auth_invalid_key"])',
-                "*The run fails for it, with exit code 1.",
-            ]
-        )
+        run(THREAD).shows(
+            "*= responses-harness: after the tests =*",
+            LATE,
+            "  where   POST /responses, after the last test with `mock`",
+            "  asked   test_*.py:*, in swallow:*",
+            "  made    test_*.py:*, in test_first: kept = *",
+            "  fix     Wait in test_first, or in a fixture that requests `mock`, for what it has started: *",
+            '  allow   @pytest.mark.harness(refusals=[[]"auth_invalid_key"])',
+            "*The run fails for it, with exit code 1.",
+            passed=1,
+        ).exits(FAILED)
 
     def test_the_teardown_of_a_sessions_fixture(self, run: Run) -> None:
-        result = run(f"""{ASK}
-@pytest.fixture(scope="session")
-def agent():
-    made = []
-    yield made
-    ask(made[0])
-
+        run(f"""{ASKS_IN_A_TEARDOWN}
 def test_first(agent, mock):
     agent.append(openai.OpenAI(max_retries=0))
-""")
-        result.assert_outcomes(passed=1)
-        assert result.ret == pytest.ExitCode.TESTS_FAILED
-        result.stdout.fnmatch_lines([LATE, "  asked   *", "  made    *"])
+""").shows(LATE, "  asked   *", "  made    *", passed=1).exits(FAILED)
 
     def test_an_executor(self, run: Run) -> None:
-        result = run(f"""{ASK}
+        run("""
 import time
 pool = ThreadPoolExecutor(1)
 
 def slow(client):
     time.sleep(0.2)
-    ask(client)
+    swallow(client)
 
 def test_first(mock):
     pool.submit(slow, openai.OpenAI(max_retries=0))
-""")
-        assert result.ret == pytest.ExitCode.TESTS_FAILED
-        result.stdout.fnmatch_lines([LATE, "  asked   *, in ask: *"])
+""").shows(LATE, "  asked   *, in swallow: *").exits(FAILED)
 
     @pytest.mark.skipif("not __import__('pathlib').Path('/proc/self/environ').exists()")
     def test_a_child_that_is_left_behind(self, run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
         monkeypatch.setattr("harness.pytest_plugin.left_behind.WAIT_SECONDS", 60)
-        result = run("""
+        run("""
 import subprocess, sys
 CHILD = '''
 import os, socket, time
@@ -121,9 +108,7 @@ with socket.create_connection((host, int(port))) as client:
 
 def test_first(mock, pytestconfig):
     pytestconfig.add_cleanup(subprocess.Popen([sys.executable, "-S", "-c", CHILD]).wait)
-""")
-        assert result.ret == pytest.ExitCode.TESTS_FAILED
-        result.stdout.fnmatch_lines([LATE, "  where   GET /models, *"])
+""").shows(LATE, "  where   GET /models, *").exits(FAILED)
 
     @pytest.mark.slow
     @pytest.mark.skipif("'fork' not in __import__('multiprocessing').get_all_start_methods()")
@@ -148,68 +133,49 @@ def test_first(mock):
     idle.submit(int).result()
     context.Process(target=work, args=(f"{mock.base_url}/models", mock.api_key)).start()
 """)
-        assert result.ret == pytest.ExitCode.TESTS_FAILED
+        result.shows(LATE, "  where   GET /models, *").exits(FAILED)
         assert result.duration < 30
-        result.stdout.fnmatch_lines([LATE, "  where   GET /models, *"])
 
     def test_a_key_of_no_test(self, run: Run) -> None:
-        result = run(f"""{ASK}
+        run("""
 @pytest.fixture(scope="session")
 def agent():
     made = []
     yield made
-    ask(openai.OpenAI(api_key="sk-strange", base_url=made[0], max_retries=0))
+    swallow(openai.OpenAI(api_key="sk-strange", base_url=made[0], max_retries=0))
 
 def test_first(agent, mock):
     agent.append(mock.base_url)
-""")
-        assert result.ret == pytest.ExitCode.TESTS_FAILED
-        result.stdout.fnmatch_lines(
-            ["A request came with the key sk-strange while no test used `mock`, and was refused (401)."]
-        )
+""").shows("A request came with the key sk-strange while no test used `mock`, and was refused (401).").exits(FAILED)
 
     def test_the_key_of_the_session(self, run: Run) -> None:
-        result = run(
-            f"""{ASK}
+        run(
+            """
 client = openai.OpenAI(max_retries=0)
 
 @pytest.fixture(scope="session")
 def agent():
     yield
-    ask(client)
+    swallow(client)
 
 def test_first(agent, mock): ...
 """,
             "-o",
             "harness_env=session",
-        )
-        assert result.ret == pytest.ExitCode.TESTS_FAILED
-        result.stdout.fnmatch_lines([LATE])
+        ).shows(LATE).exits(FAILED)
 
     def test_what_the_mark_of_its_test_or_the_project_allows_fails_nothing(self, run: Run) -> None:
-        source = f"""{ASK}
-@pytest.fixture(scope="session")
-def agent():
-    made = []
-    yield made
-    ask(made[0])
-
-{{mark}}
-def test_first(agent, mock):
-    agent.append(openai.OpenAI(max_retries=0))
-"""
-        marked = run(source.replace("{mark}", '@pytest.mark.harness(refusals=["auth_invalid_key"])'))
-        assert marked.ret == pytest.ExitCode.OK
-        marked.stdout.no_fnmatch_line("*after the tests*")
-        assert run(source.replace("{mark}", ""), "-o", "harness_refusals=allow").ret == pytest.ExitCode.OK
+        test = "def test_first(agent, mock): agent.append(openai.OpenAI(max_retries=0))"
+        mark = '@pytest.mark.harness(refusals=["auth_invalid_key"])\n'
+        run(ASKS_IN_A_TEARDOWN + mark + test).hides("*after the tests*").exits(OK)
+        run(ASKS_IN_A_TEARDOWN + test, "-o", "harness_refusals=allow").exits(OK)
 
     @pytest.mark.slow
     def test_workers_tell_the_one_that_reports(self, run: Run, pytester: pytest.Pytester) -> None:
         open_gate_at_the_end(pytester)
-        result = run(THREAD, "-n1", "--harness-report=report.xml", apart=True)
-        result.assert_outcomes(passed=1)
-        assert result.ret == pytest.ExitCode.TESTS_FAILED
-        result.stdout.fnmatch_lines([LATE, "  made    *", "*The run fails for it, with exit code 1."])
+        run(THREAD, "-n1", "--harness-report=report.xml", apart=True).shows(
+            LATE, "  made    *", "*The run fails for it, with exit code 1.", passed=1
+        ).exits(FAILED)
         assert Xml.parse(pytester.path / "report.xml").getroot().get("errors") == "1"
 
 
@@ -226,101 +192,70 @@ def test_every_form_of_a_report_tells_it(run: Run, pytester: pytest.Pytester, mo
     open_gate_at_the_end(pytester)
     files = [pytester.path / f"report{suffix}" for suffix in FORMATS]
     result = run(THREAD, *(f"--harness-report={file}" for file in files))
-    assert result.ret == pytest.ExitCode.TESTS_FAILED
-    result.stdout.fnmatch_lines(["contract: 0 exchanges, 0 refusals expected, 1 unexpected, *"])
-    result.stdout.fnmatch_lines(["::error file=test_*.py,line=*,title=refusal auth_invalid_key::A request came with *"])
+    result.shows("contract: 0 exchanges, 0 refusals expected, 1 unexpected, *").exits(FAILED)
+    result.shows("::error file=test_*.py,line=*,title=refusal auth_invalid_key::A request came with *")
     for file in files:
         text = file.read_text()
         assert "✅" not in text
         if file.suffix == ".html":
             text = in_page(text)[0].causes[0].what
         assert "after it had ended" in text, file
-    told = json.loads((pytester.path / "report.json").read_text())
-    jsonschema.validate(told, json.loads((schemas_directory() / "report.json").read_text()))
-    assert [case["outcome"] for case in told["tests"]] == ["passed", "error"]
-    assert told["tests"][0]["id"] == told["tests"][1]["id"]
+    passed, error = read_valid_report(pytester.path / "report.json").cases
+    assert (passed.outcome, error.outcome) == ("passed", "error")
+    assert passed.id == error.id
     (suite,) = Xml.parse(pytester.path / "report.xml").getroot()
     assert suite.get("errors") == "1"
 
 
 @pytest.mark.slow
 def test_those_that_are_allowed_or_caught_do_not_hide_another(run: Run) -> None:
-    result = run(f"""{ASK}
-kept = []
-
+    run(f"""{KEEPS_A_CLIENT}
 @pytest.mark.harness(refusals=["auth_invalid_key"])
 def test_allowing(mock):
     kept.append(openai.OpenAI(max_retries=0))
 
-def test_first(mock):
-    kept.append(openai.OpenAI(max_retries=0))
-
 def test_caught(mock):
     for _ in range(21):
-        ask(kept[0])
+        swallow(kept[1])
         with pytest.raises(openai.AuthenticationError):
-            kept[1].responses.create(model="gpt-4.1", input="x")
+            kept[0].responses.create(model="gpt-4.1", input="x")
 
 def test_second(mock):
-    ask(kept[1])
-""")
-    result.assert_outcomes(passed=4)
-    assert result.ret == pytest.ExitCode.TESTS_FAILED
-    result.stdout.fnmatch_lines([LATE, "  where   POST /responses, while test_*::test_second ran"])
+    swallow(kept[0])
+""").shows(LATE, "  where   POST /responses, while test_*::test_second ran", passed=4).exits(FAILED)
 
 
 def test_a_later_test_is_not_blamed_for_what_another_has_left(run: Run) -> None:
-    result = run(f"""{THREAD}
+    run(f"""{THREAD}
 def test_second(mock, openai_client):
     mock.script(message("hi"))
     gate.set()
     left[0].join()
     assert openai_client.responses.create(model="gpt-4.1", input="x").output_text == "hi"
-""")
-    result.assert_outcomes(passed=2)
-    assert result.ret == pytest.ExitCode.TESTS_FAILED
-    result.stdout.fnmatch_lines([LATE, "  where   POST /responses, while test_*"])
+""").shows(LATE, "  where   POST /responses, while test_*", passed=2).exits(FAILED)
 
 
 def test_a_key_that_a_mark_had_let_in_is_that_of_its_test(run: Run) -> None:
-    result = run(f"""{ASK}
+    run("""
 @pytest.mark.harness(key="sk-test")
 def test_first(mock): ...
 
 def test_second(mock):
-    ask(openai.OpenAI(api_key="sk-test", max_retries=0))
-""")
-    result.assert_outcomes(passed=2)
-    assert result.ret == pytest.ExitCode.TESTS_FAILED
-    result.stdout.fnmatch_lines([LATE, "  fix     *"])
+    swallow(openai.OpenAI(api_key="sk-test", max_retries=0))
+""").shows(LATE, "  fix     *", passed=2).exits(FAILED)
 
 
 def test_what_a_test_has_caught_or_failed_for_is_not_told_again(run: Run) -> None:
-    result = run("""
-kept = []
-
-def test_first(mock):
-    kept.append(openai.OpenAI(max_retries=0))
-
+    run(f"""{KEEPS_A_CLIENT}
 def test_caught(mock):
     with pytest.raises(openai.AuthenticationError):
         kept[0].responses.create(model="gpt-4.1", input="x")
 
 def test_expected(mock):
     with mock.refuses("auth_invalid_key"):
-        try:
-            kept[0].responses.create(model="gpt-4.1", input="x")
-        except openai.AuthenticationError:
-            pass
-""")
-    result.assert_outcomes(passed=3)
-    assert result.ret == pytest.ExitCode.OK
-    run("""
-kept = []
-
-def test_first(mock):
-    kept.append(openai.OpenAI(max_retries=0))
-
+        swallow(kept[0])
+""").shows(passed=3).exits(OK)
+    run(f"""{KEEPS_A_CLIENT}
 def test_second(mock):
     kept[0].responses.create(model="gpt-4.1", input="x")
 """).shows(passed=1, failed=1).hides("*after the tests*")
@@ -328,8 +263,7 @@ def test_second(mock):
 
 def test_a_thread_that_does_not_end_is_named_and_waited_for_a_moment_only(run: Run, monkeypatch) -> None:
     monkeypatch.setattr("harness.pytest_plugin.left_behind.WAIT_SECONDS", 0.05)
-    result = run("""
-import threading
+    run("""
 gate = threading.Event()
 
 def forever(): gate.wait(9)
@@ -340,14 +274,11 @@ def test_first(mock):
 @pytest.fixture(scope="session", autouse=True)
 def _end(request):
     request.config.add_cleanup(gate.set)
-""")
-    assert result.ret == pytest.ExitCode.OK
-    result.stdout.fnmatch_lines(["*thread poller still runs (test_*.py:*, in forever: * after a wait of 0.05 s: *"])
+""").shows("*thread poller still runs (test_*.py:*, in forever: * after a wait of 0.05 s: *").exits(OK)
 
 
 def test_an_interrupted_run_waits_for_nothing(run: Run) -> None:
     result = run("""
-import threading
 gate = threading.Event()
 
 def test_first(mock, pytestconfig):
@@ -355,19 +286,17 @@ def test_first(mock, pytestconfig):
     threading.Thread(target=lambda: gate.wait(20)).start()
     pytest.exit('stop')
 """)
-    assert result.ret == pytest.ExitCode.INTERRUPTED
+    result.exits(pytest.ExitCode.INTERRUPTED)
     assert result.duration < 5
 
 
 def test_threads_and_children_that_ask_nothing_cost_nothing(run: Run, monkeypatch) -> None:
-    """Idle workers of an executor are ended by Python itself."""
     monkeypatch.setattr("harness.pytest_plugin.left_behind.WAIT_SECONDS", 9)
     result = run("""
-from concurrent.futures import ThreadPoolExecutor
 pool = ThreadPoolExecutor(2)
 
 def test_first(mock):
     pool.submit(int).result()
 """)
+    result.exits(OK)
     assert result.duration < 5
-    assert result.ret == pytest.ExitCode.OK

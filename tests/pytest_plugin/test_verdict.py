@@ -62,13 +62,13 @@ def test_a_script_that_no_request_reached_says_how_clients_find_the_mock(run):
     )
 
 
-def test_a_mistake_of_the_script_is_its_own_cause(run):
-    run("def test_it(mock): mock.script([7])").shows("E *ScriptError: *7*", failed=1).hides("*No request came*")
-
-
-def test_a_cassette_that_is_missing_is_its_own_cause(run):
-    result = run("def test_it(mock, cassette): mock.script(*cassette('nothing'))")
-    result.shows("E *nothing.yaml: there is no such cassette*", failed=1).hides("*No request came*")
+@pytest.mark.parametrize(
+    ("turn", "cause"),
+    [("[7]", "*ScriptError: *7*"), ("*cassette('nothing')", "*nothing.yaml: there is no such cassette*")],
+    ids=["a mistake of the script", "a cassette that is missing"],
+)
+def test_what_stops_the_script_is_its_own_cause(run, turn, cause):
+    run(f"def test_it(mock, cassette): mock.script({turn})").shows(f"E {cause}", failed=1).hides("*No request came*")
 
 
 def test_unused_turns_can_be_allowed(run):
@@ -86,29 +86,21 @@ pytestmark = pytest.mark.harness(unused="allow")
 """).assert_outcomes(passed=1, failed=1)
 
 
-def test_an_unused_turn_is_no_second_failure(run):
-    run("""
+@pytest.mark.parametrize(
+    ("mark", "body", "outcome", "shown"),
+    [
+        ("", "assert 1 == 2", "failed", ["E*assert 1 == 2", "*- responses-harness -*", "No request came with*"]),
+        ('@pytest.mark.harness(unused="allow")', "assert 1 == 2", "failed", []),
+        ("", 'pytest.skip("not today")', "skipped", []),
+    ],
+    ids=["is no second failure", "is not mentioned where it is allowed", "is nothing in a skipped test"],
+)
+def test_an_unused_turn(run, mark, body, outcome, shown):
+    run(f"""{mark}
 def test_it(mock):
     mock.script(message("hi"))
-    assert 1 == 2
-""").shows("E*assert 1 == 2", "*- responses-harness -*", "No request came with*", failed=1)
-
-
-def test_an_allowed_unused_turn_is_not_mentioned(run):
-    run("""
-@pytest.mark.harness(unused="allow")
-def test_it(mock):
-    mock.script(message("hi"))
-    assert 1 == 2
-""").shows(failed=1).hides("*no request took*")
-
-
-def test_a_skipped_test_is_not_judged(run):
-    run("""
-def test_it(mock):
-    mock.script(message("hi"))
-    pytest.skip("not today")
-""").assert_outcomes(skipped=1)
+    {body}
+""").shows(*shown, **{outcome: 1}).hides("*no request took*")
 
 
 def test_an_expected_failure_covers_the_verdict(run):

@@ -25,6 +25,12 @@ class InnerRun:
         self._result.stdout.fnmatch_lines(lines)
         return self
 
+    def exits(self, code: pytest.ExitCode) -> InnerRun:
+        """Assert how the run ended."""
+        __tracebackhide__ = True
+        assert self._result.ret == code
+        return self
+
     def hides(self, *lines: str) -> InnerRun:
         """Assert that the output has no line like one of these."""
         __tracebackhide__ = True

@@ -75,7 +75,12 @@ def passed(id: str = "test_b.py::test_ok", **members: object) -> ReportCase:
     return replace(ReportCase(id, "test_b.py", 1, "passed", 0.5), **members)
 
 
+def read_valid_report(file: Path) -> Report:
+    """Return what a JSON report tells; it must be as its schema says."""
+    jsonschema.validate(json.loads(file.read_text()), json.loads((schemas_directory() / "report.json").read_text()))
+    return read_report(file)
+
+
 def read_cases(file: Path) -> dict[str, ReportCase]:
     """Return the tests of a JSON report by their names; the report must be as its schema says."""
-    jsonschema.validate(json.loads(file.read_text()), json.loads((schemas_directory() / "report.json").read_text()))
-    return {case.id.rpartition("::")[2]: case for case in read_report(file).cases}
+    return {case.id.rpartition("::")[2]: case for case in read_valid_report(file).cases}

@@ -20,10 +20,15 @@ ASKED_IN = {"Content-Type": ["application/json"]}
 SAID_IN = {"Content-Type": ["application/json"], "Date": [DATE]}
 NAMED_IN = [{"name": "Content-Type", "value": "application/json"}]
 NAMED_OUT = [*NAMED_IN, {"name": "Date", "value": DATE}]
+PAIRS_OUT = [["Content-Type", "application/json"], ["Date", DATE]]
 RAW_OUT = ["Content-Type", "application/json", "Date", DATE]
 TEXTS_IN = {"Content-Type": "application/json"}
+MATCHED_IN = {"Content-Type": {"equalTo": "application/json"}}
 TEXTS_OUT = {**TEXTS_IN, "Date": DATE}
 ZIPPED = gzip.compress(GOT.encode())
+HALVES = (GOT[:9].encode(), GOT[9:].encode())
+DEFLATE = {"Content-Encoding": ["deflate"]}
+CHUNKED = {"Transfer-Encoding": ["chunked"]}
 
 
 def based(raw: bytes) -> str:
@@ -41,6 +46,11 @@ def vcr(request: Any = SENT, body: Any = None, answer: dict[str, Any] | None = N
 
 def interactions(*several: Any, **more: Any) -> Any:
     return {"interactions": list(several), "version": 1, **more}
+
+
+def texts(request: Any, response: Any) -> Any:
+    """Return an exchange of a recorder that keeps a text of each header."""
+    return [{"request": {"url": URL, "headers": TEXTS_IN, **request}, "response": {"headers": TEXTS_OUT, **response}}]
 
 
 def har(content: Any, **response: Any) -> Any:
@@ -85,32 +95,20 @@ VARIANTS: dict[str, Any] = {
     "vcrpy, bodies as data": interactions(vcr(ASKED, answer={"body": SAID})),
     "vcrpy, gzip": interactions(vcr(body=ZIPPED, **{"Content-Encoding": ["gzip"]})),
     "vcrpy, gzip that no header tells": interactions(vcr(body=ZIPPED)),
-    "vcrpy, gzip in two members": interactions(
-        vcr(body=gzip.compress(GOT[:9].encode()) + gzip.compress(GOT[9:].encode()))
-    ),
-    "vcrpy, deflate": interactions(vcr(body=zlib.compress(GOT.encode()), **{"Content-Encoding": ["deflate"]})),
-    "vcrpy, deflate without a frame": interactions(
-        vcr(body=zlib.compress(GOT.encode(), wbits=-15), **{"Content-Encoding": ["deflate"]})
-    ),
+    "vcrpy, gzip in two members": interactions(vcr(body=gzip.compress(HALVES[0]) + gzip.compress(HALVES[1]))),
+    "vcrpy, deflate": interactions(vcr(body=zlib.compress(GOT.encode()), **DEFLATE)),
+    "vcrpy, deflate without a frame": interactions(vcr(body=zlib.compress(GOT.encode(), wbits=-15), **DEFLATE)),
     "vcrpy, decoded under the old header": interactions(vcr(**{"Content-Encoding": ["br"]})),
-    "vcrpy, deflate decoded under the old header": interactions(vcr(**{"Content-Encoding": ["deflate"]})),
+    "vcrpy, deflate decoded under the old header": interactions(vcr(**DEFLATE)),
     "vcrpy, in chunks": interactions(
-        vcr(
-            body=f"5\r\n{GOT[:5]}\r\n{len(GOT) - 5:x};x=y\r\n{GOT[5:]}\r\n0\r\n\r\n",
-            **{"Transfer-Encoding": ["chunked"]},
-        )
+        vcr(body=f"5\r\n{GOT[:5]}\r\n{len(GOT) - 5:x};x=y\r\n{GOT[5:]}\r\n0\r\n\r\n", **CHUNKED)
     ),
-    "vcrpy, joined under the old header": interactions(vcr(**{"Transfer-Encoding": ["chunked"]})),
+    "vcrpy, joined under the old header": interactions(vcr(**CHUNKED)),
     "requests beside responses": {"requests": [vcr()["request"]], "responses": [vcr()["response"]]},
     "ruby": {
         "http_interactions": [
             {
-                "request": {
-                    "method": "post",
-                    "uri": URL,
-                    "body": {"encoding": "UTF-8", "string": SENT},
-                    "headers": ASKED_IN,
-                },
+                "request": {"method": "post", "uri": URL, "body": {"string": SENT}, "headers": ASKED_IN},
                 "response": {
                     "status": {"code": 200, "message": "OK"},
                     "headers": SAID_IN,
@@ -133,24 +131,16 @@ VARIANTS: dict[str, Any] = {
         ],
     },
     "go-vcr, status alone": interactions(vcr(answer={"status": "200 OK", "body": GOT})),
-    "php-vcr": [
-        {
-            "request": {"method": "POST", "url": URL, "headers": TEXTS_IN, "body": SENT},
-            "response": {"status": {"code": "200"}, "headers": TEXTS_OUT, "body": GOT},
-        }
-    ],
+    "php-vcr": texts({"method": "POST", "body": SENT}, {"status": {"code": "200"}, "body": GOT}),
     "EasyVCR": [
         {
             "Request": {"Method": "POST", "Uri": URL, "RequestHeaders": TEXTS_IN, "Body": SENT},
             "Response": {"Status": {"Code": 200}, "ResponseHeaders": TEXTS_OUT, "Body": GOT},
         }
     ],
-    "ExVCR": [
-        {
-            "request": {"method": "post", "url": URL, "headers": TEXTS_IN, "request_body": SENT, "body": ""},
-            "response": {"status_code": 200, "headers": TEXTS_OUT, "body": GOT, "type": "ok"},
-        }
-    ],
+    "ExVCR": texts(
+        {"method": "post", "request_body": SENT, "body": ""}, {"status_code": 200, "body": GOT, "type": "ok"}
+    ),
     "ReqCassette": interactions(
         {
             "request": {
@@ -170,26 +160,14 @@ VARIANTS: dict[str, Any] = {
         {"text": json.dumps([based(ZIPPED[:20]), based(ZIPPED[20:])]), "encoding": "base64"}, bodySize=1
     ),
     "WireMock": {
-        "mappings": [
-            {
-                "request": {
-                    "method": "POST",
-                    "url": URL,
-                    "headers": {"Content-Type": {"equalTo": "application/json"}},
-                    "bodyPatterns": [{"equalToJson": SENT}],
-                },
-                "response": {"status": 200, "headers": TEXTS_OUT, "jsonBody": SAID},
-            }
-        ]
+        "mappings": texts(
+            {"method": "POST", "headers": MATCHED_IN, "bodyPatterns": [{"equalToJson": SENT}]},
+            {"status": 200, "jsonBody": SAID},
+        )
     },
     "nock": [NOCK],
     "nock, compressed": [
-        {
-            **NOCK,
-            "body": SENT,
-            "response": [ZIPPED[:30].hex(), ZIPPED[30:].hex()],
-            "rawHeaders": [["Content-Type", "application/json"], ["Date", DATE]],
-        }
+        {**NOCK, "body": SENT, "response": [ZIPPED[:30].hex(), ZIPPED[30:].hex()], "rawHeaders": PAIRS_OUT}
     ],
     "test proxy": {"Entries": [PROXIED], "Variables": {}},
     "test proxy, lines": {

@@ -12,10 +12,10 @@ from typing import Any
 
 import jsonschema
 import pytest
-import vcr.persisters.filesystem
-import vcr.serializers.yamlserializer
 from hypothesis import given
 from hypothesis import strategies as st
+from vcr.persisters.filesystem import FilesystemPersister
+from vcr.serializers import yamlserializer
 
 from harness.cassettes.format.interaction import CASSETTE_FORMAT, CassetteHeader, Interaction
 from harness.cassettes.format.layout import JSON_STYLES
@@ -34,6 +34,7 @@ CASSETTES = sorted(cassettes().rglob("*.yaml"))
 HEADER = CassetteHeader("2026-09-21", "azure", "OpenAI/JS", "6.1.0", "recorded", "call_needs_output")
 REQUEST = {"model": "gpt-4.1", "input": "Is it 18 °C? 😀"}
 ANSWER = {"id": "resp_1", "output": [{"type": "message", "n": 1.0}]}
+STYLES = ({}, {"separators": (",", ":")}, {"indent": 2}, {"indent": 4})
 
 
 def text_of(*interactions: Interaction) -> str:
@@ -119,35 +120,13 @@ def test_the_header_comes_back():
     "body",
     [
         compact(REQUEST),
-        json.dumps(REQUEST).encode(),
-        json.dumps(REQUEST, ensure_ascii=False).encode(),
-        json.dumps(REQUEST, separators=(",", ":")).encode(),
-        json.dumps(REQUEST, indent=2).encode(),
-        json.dumps(REQUEST, indent=2, ensure_ascii=False).encode(),
-        json.dumps(REQUEST, indent=4).encode(),
+        *(json.dumps(REQUEST, ensure_ascii=False, **style).encode() for style in STYLES),
+        *(json.dumps(REQUEST, **style).encode() for style in STYLES),
         json.dumps(REQUEST, indent=2).encode() + b"\n",
-        b'{"a": 1e2, "b": 1.50}',
-        b'{"a":1,"a":2}',
-        b'{"a":NaN}',
-        b'{"lone":"\\ud83d"}',
+        *(b'{"a": 1e2, "b": 1.50}', b'{"a":1,"a":2}', b'{"a":NaN}', b'{"lone":"\\ud83d"}', b"[1,2]", b"{broken"),
         b'{"unlikely":"\xc2\x85 \xe2\x80\xa8 \xef\xbb\xbf \x7f"}',
-        b"[1,2]",
-        b"{broken",
-        b"null",
-        b"12",
-        b"09",
-        "\x85".encode(),
-        "a\u2028b".encode(),
-        b"1.5e3",
-        b"yes",
-        b"~",
-        b"  indented",
-        b"a\n\n\n",
-        b"a \nb\t\n",
-        b"\r\n",
-        b"\xff\x00binary",
-        b"[" * 3000,
-        b"",
+        *(b"null", b"12", b"09", b"1.5e3", b"yes", b"~", "\x85".encode(), "a\u2028b".encode()),
+        *(b"  indented", b"a\n\n\n", b"a \nb\t\n", b"\r\n", b"\xff\x00binary", b"[" * 3000, b""),
     ],
     ids=lambda body: repr(body[:24]),
 )
@@ -184,13 +163,9 @@ def test_whatever_travels_comes_back(raw, text, cuts):
 
 class TestPlainVcrpy:
     def test_reads_ours(self, tmp_path: Path):
-        file = tmp_path / "it.yaml"
-        file.write_text(
-            text_of(over_http(REQUEST, ANSWER), streamed(b"data: 1\n\n"), socket(("client", {}))), encoding="utf-8"
-        )
-        requests, responses, *_ = vcr.persisters.filesystem.FilesystemPersister.load_cassette(
-            file, vcr.serializers.yamlserializer
-        )
+        text = text_of(over_http(REQUEST, ANSWER), streamed(b"data: 1\n\n"), socket(("client", {})))
+        (file := tmp_path / "it.yaml").write_text(text, encoding="utf-8")
+        requests, responses, *_ = FilesystemPersister.load_cassette(file, yamlserializer)
         assert json.loads(requests[0].body) == REQUEST
         assert json.loads(responses[0]["body"]["string"]) == ANSWER
         assert responses[1]["body"]["string"] == b"data: 1\n\n"
@@ -220,6 +195,9 @@ interactions:
     assert (second.body, second.answer) == (b'{"a": 1}', b"[1]")
 
 
+FORMAT, NEXT_FORMAT, ARRIVAL = "  format: 1", CASSETTE_FORMAT + 1, "    - [0.25, 53]"
+
+
 class TestEditedByHand:
     def test_json_keeps_its_form(self):
         text = text_of(over_http(REQUEST, ANSWER)).replace("gpt-4.1", "gpt-5")
@@ -231,10 +209,8 @@ class TestEditedByHand:
 
     def test_a_longer_stream_ends_in_a_longer_chunk(self):
         text = text_of(streamed(b"data: 1\n", b"\n")).replace("data: 1", "data: 1 and more")
-        assert [data for _, data in parse_cassette(text, "it").interactions[0].chunks] == [
-            b"data: 1 ",
-            b"and more\n\n"[:1] + b"nd more\n\n",
-        ]
+        chunks = [data for _, data in parse_cassette(text, "it").interactions[0].chunks]
+        assert chunks == [b"data: 1 ", b"and more\n\n"]
 
     def test_a_shorter_one_has_fewer(self):
         text = text_of(streamed(b"data: 1\n", b"data: 2\n\n")).replace("        data: 2\n", "")
@@ -243,41 +219,21 @@ class TestEditedByHand:
     @pytest.mark.parametrize(
         ("old", "new", "says"),
         [
-            (
-                "  format: 1",
-                f"  format: {CASSETTE_FORMAT + 1}",
-                f"its format is {CASSETTE_FORMAT + 1}, and this harness reads",
-            ),
-            ("  format: 1", "  format: one", "harness.format: expected a whole number: the format of the cassette."),
-            ("  format: 1\n", "", "harness: without `format`; expected the header: format, recorded,"),
+            (FORMAT, f"  format: {NEXT_FORMAT}", f"its format is {NEXT_FORMAT}, and this harness reads"),
+            (FORMAT, "  format: one", "harness.format: expected a whole number: the format of the cassette."),
+            (f"{FORMAT}\n", "", "harness: without `format`; expected the header: format, recorded,"),
             ("  recorded: '2026-09-21'", "  recorded: 5", "harness.recorded: expected the day of the recording"),
             ("  dialect: azure", "  dialect: bedrock", "harness.dialect: expected openai, azure or foundry."),
             ("  dialect: azure", "  dialekt: azure", "harness: with `dialekt`; expected the header: format"),
             ("version: 1\n", "", "the file: without `version`; expected a cassette with version, harness"),
-            ("    - [0.25, 53]", "    - [soon, 53]", "interactions[0].wire.arrivals[0][0]: expected seconds"),
-            (
-                "    - [0.25, 53]",
-                "    - 0.25",
-                "interactions[0].wire.arrivals[0]: expected a pair of seconds and bytes",
-            ),
-            ("    - [0.25, 53]", "    - [0.25, 53, 1]", "interactions[0].wire.arrivals[0]: expected a pair of"),
-            (
-                "    answer: compact",
-                "    answer: tight",
-                "interactions[0].wire.answer: expected compact, compact ascii,",
-            ),
+            (ARRIVAL, "    - [soon, 53]", "interactions[0].wire.arrivals[0][0]: expected seconds"),
+            (ARRIVAL, "    - 0.25", "interactions[0].wire.arrivals[0]: expected a pair of seconds and bytes"),
+            (ARRIVAL, "    - [0.25, 53, 1]", "interactions[0].wire.arrivals[0]: expected a pair of"),
+            ("answer: compact", "answer: tight", "interactions[0].wire.answer: expected compact, compact ascii,"),
             ("  wire:", "  wires:", "interactions[0]: with `wires`; expected an exchange: request and response"),
             ("    method: POST\n", "", "interactions[0].request: without `method`; expected a request: method, uri"),
-            (
-                "      string: |-",
-                "      text: |-",
-                "interactions[0].response.body: with `text`; without `string`; expected",
-            ),
-            (
-                "    body: |-\n      {",
-                "    body:\n      {",
-                "interactions[0].request.body: expected a text, JSON indented",
-            ),
+            ("string: |-", "text: |-", "interactions[0].response.body: with `text`; without `string`; expected"),
+            ("body: |-\n      {", "body:\n      {", "interactions[0].request.body: expected a text, JSON indented"),
             ("sockets:", "other:", "the file: with `other`; expected a cassette"),
             ("sockets:", "sockets: [1]\n#", "sockets[0]: expected a connection: uri, headers and frames"),
             ("from: client", "from: me", "sockets[0].frames[0].from: expected client or server."),
@@ -302,10 +258,9 @@ class TestEditedByHand:
             parse_cassette(text_of(over_http(REQUEST, ANSWER)).replace("interactions:", "interactions: ["), "it")
 
     def test_a_value_is_never_quoted(self):
+        text = text_of(over_http(REQUEST, ANSWER)).replace("  dialect: azure", "  dialect: sk-secret")
         with pytest.raises(UnreadableRecording) as caught:
-            parse_cassette(
-                text_of(over_http(REQUEST, ANSWER)).replace("  dialect: azure", "  dialect: sk-secret"), "it"
-            )
+            parse_cassette(text, "it")
         assert "sk-secret" not in str(caught.value)
 
 
@@ -314,12 +269,8 @@ class TestTheSchema:
         binary = Interaction("POST", URI, JSON, b"\xff", 200, JSON, ((0.0, b"\xff"),))
         full = socket(("client", {"a": 1}), ("server", {"b": 2}))
         origin = {"level": "reported", "where": "https://example.org/1", "date": "2026", "organization": {"zdr": True}}
-        interactions = [
-            over_http(REQUEST, ANSWER),
-            streamed(b"data: 1\n\n", cut=True),
-            binary,
-            replace(full, cut=True, origin=origin),
-        ]
+        cut = streamed(b"data: 1\n\n", cut=True)
+        interactions = [over_http(REQUEST, ANSWER), cut, binary, replace(full, cut=True, origin=origin)]
         validate_cassette(next(parse_yaml_documents(text_of(*interactions))))
         validate_cassette(next(parse_yaml_documents(dump_cassette(CassetteHeader(), ()))))
 
@@ -327,7 +278,7 @@ class TestTheSchema:
     def test_accepts_every_cassette_of_ours(self, file: Path):
         validate_cassette(next(parse_yaml_documents(file.read_text(encoding="utf-8"))))
 
-    def test_knows_each_member_of_the_header_each_spelling_and_each_level(self):
+    def test_knows_each_member_of_the_header_each_spelling_and_each_level_and_says_what_belongs_in_each_place(self):
         schema = json.loads((schemas_directory() / "cassette.json").read_text(encoding="utf-8"))
         jsonschema.Draft202012Validator.check_schema(schema)
         defined = schema["$defs"]
@@ -336,9 +287,6 @@ class TestTheSchema:
         assert defined["header"]["properties"]["evidence"]["enum"] == [*LEVELS]
         assert set(defined["origin"]["properties"]) == {field.name for field in fields(Origin)}
         assert defined["origin"]["properties"]["published"]["items"]["enum"] == [*PUBLISHED_MEMBERS, *FURTHER_MEMBERS]
-
-    def test_says_of_every_place_what_belongs_there(self):
-        schema = json.loads((schemas_directory() / "cassette.json").read_text(encoding="utf-8"))
         assert [place for place, part in places(schema) if not ("description" in part or "$ref" in part)] == []
 
 

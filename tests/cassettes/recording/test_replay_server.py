@@ -19,31 +19,25 @@ from harness.cassettes.format.untrusted import NotARecording
 from harness.cassettes.recording.replay_server import ReplayApp, load_recordings
 from harness.cassettes.recording.writer import open_recorder
 from harness.core.errors import ConfigError
+from tests.support.recordings import JSON, STREAM, URI, over_http
 from tests.support.servers.live_server import serving
 
-URL = "https://api.openai.com/v1/responses"
-REQUEST = {"content-type": "application/json"}
-ANSWER = {"content-type": "application/json", "x-request-id": "req_1", "content-length": "999"}
-STREAMED = {"content-type": "text/event-stream"}
+ANSWER = {**JSON, "x-request-id": "req_1", "content-length": "999"}
 
 
 def exchange(input: str, answer: str, status: int = 200, **more: Any) -> Interaction:
     """Return a recorded request with this input."""
-    body = json.dumps({"input": input}).encode()
-    return Interaction(
-        "POST", URL, REQUEST, body, status, ANSWER, ((0.0, json.dumps({"said": answer}).encode()),), **more
-    )
+    return over_http({"input": input}, {"said": answer}, status=status, answer_headers=ANSWER, **more)
 
 
 def stream(input: str, *chunks: tuple[float, str], cut: bool = False) -> Interaction:
-    body = json.dumps({"input": input}).encode()
     chunks_at = tuple((time, f"data: {text}\n\n".encode()) for time, text in chunks)
-    return Interaction("POST", URL, REQUEST, body, 200, STREAMED, chunks_at, cut)
+    return over_http({"input": input}, answer_headers=STREAM, chunks=chunks_at, cut=cut)
 
 
 def socket(*frames: tuple[str, str], cut: bool = False) -> Interaction:
     timed_frames = tuple((number / 20, by, text) for number, (by, text) in enumerate(frames))
-    return Interaction("GET", URL, status=101, frames=timed_frames, cut=cut)
+    return Interaction("GET", URI, status=101, frames=timed_frames, cut=cut)
 
 
 class Played:
@@ -172,7 +166,7 @@ class TestAConnection:
             assert client.player.misses == []
 
     def test_that_was_refused_is_refused_again(self):
-        refused = Interaction("GET", URL, status=401, answer_headers=ANSWER, chunks=((0.1, b'{"error": {}}'),))
+        refused = Interaction("GET", URI, status=401, answer_headers=ANSWER, chunks=((0.1, b'{"error": {}}'),))
         with played(refused) as client:
             with pytest.raises(InvalidStatus) as problem, client.connect():
                 pass
@@ -197,12 +191,9 @@ class TestWhatIsLoaded:
         self.record(tmp_path / "b.yaml", exchange("b", "B"))
         self.record(tmp_path / "a.yaml", exchange("a", "A"), socket(("client", "{}")))
         (tmp_path / "other.yaml").write_text("name: nothing recorded\n")
-        assert [recording.answer for recording in load_recordings(tmp_path)] == [
-            b'{"said": "A"}',
-            b"",
-            b'{"said": "B"}',
-        ]
-        assert [recording.answer for recording in load_recordings(tmp_path / "b.yaml")] == [b'{"said": "B"}']
+        answers = [recording.answer for recording in load_recordings(tmp_path)]
+        assert answers == [b'{"said":"A"}', b"", b'{"said":"B"}']
+        assert [recording.answer for recording in load_recordings(tmp_path / "b.yaml")] == [b'{"said":"B"}']
 
     def test_is_something_or_an_error(self, tmp_path):
         with pytest.raises(ConfigError, match="it holds no recordings"):

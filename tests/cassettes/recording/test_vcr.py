@@ -15,6 +15,7 @@ import vcr
 from harness.cassettes.format.interaction import CassetteHeader
 from harness.cassettes.format.untrusted import UnreadableRecording
 from harness.cassettes.recording import vcr as machine
+from harness.cassettes.recording import writer
 from harness.cassettes.recording.vcr import VcrAdapter, body_bytes, interaction_from_vcr, use_cassette
 from harness.cassettes.recording.writer import RecordError, SecretFound, lock_cassette, read_cassette
 from harness.core.headers import normalize_headers
@@ -51,6 +52,14 @@ def world(live: MockApi) -> Iterator[Mock]:
     live.close(KEY)
 
 
+@pytest.fixture
+def first(http, live, world, file):
+    """The answer `one` to the only request in the cassette; the API would answer `two` to another."""
+    world.script(message("one"), message("two"))
+    with use_cassette(file, "all"):
+        return send(http, live.url)
+
+
 def send(http, url, body=REQUEST, headers=AUTH):
     with http.Client() as client:
         return client.post(url, json=body, headers=headers)
@@ -69,11 +78,14 @@ def read_stream(http, url, body, until=None, then=lambda: None):
     return got
 
 
-async def read_stream_async(http, url, body):
-    async with http.AsyncClient() as client:
-        asking = client.stream("POST", url, json={**body, "stream": True}, headers=AUTH)
-        async with asking as response:
-            return [chunk async for chunk in response.aiter_raw()]
+def read_stream_async(http, url, body):
+    async def read():
+        async with http.AsyncClient() as client:
+            asking = client.stream("POST", url, json={**body, "stream": True}, headers=AUTH)
+            async with asking as response:
+                return [chunk async for chunk in response.aiter_raw()]
+
+    return asyncio.run(read())
 
 
 def slowly(world):
@@ -142,22 +154,20 @@ def test_it_is_replayed_at_once_or_at_the_pace_at_which_it_came(http, live, worl
 def test_asynchronous_clients_are_recorded_and_replayed_too(http, live, world, file):
     world.script(message("two"))
     with use_cassette(file, "all"):
-        first = asyncio.run(read_stream_async(http, live.url, REQUEST))
+        first = read_stream_async(http, live.url, REQUEST)
     with use_cassette(file, pace=True):
-        again = asyncio.run(read_stream_async(http, live.url, REQUEST))
+        again = read_stream_async(http, live.url, REQUEST)
     assert [len(chunk) for chunk in again] == [len(chunk) for chunk in first]
     assert b"".join(again) == read_cassette(file).interactions[0].answer
 
 
-@pytest.mark.parametrize("way", ["sync", "async"])
-def test_a_stream_that_breaks_off_is_recorded_as_far_as_it_came_and_breaks_off_again(http, live, world, file, way):
+@pytest.mark.parametrize("read", [read_stream, read_stream_async])
+def test_a_stream_that_breaks_off_is_recorded_as_far_as_it_came_and_breaks_off_again(http, live, world, file, read):
     world.script(cut(message("cut here"), after=4))
 
     def broken():
         with pytest.raises(http.RemoteProtocolError):
-            read_stream(http, live.url, REQUEST) if way == "sync" else asyncio.run(
-                read_stream_async(http, live.url, REQUEST)
-            )
+            read(http, live.url, REQUEST)
 
     with use_cassette(file, "all"):
         broken()
@@ -191,37 +201,26 @@ def test_nothing_is_recorded_of_an_api_that_is_not_there(http, file):
     assert not file.exists()
 
 
-def test_a_miss_is_a_418_that_names_the_closest_recording(http, live, world, file):
-    world.script(message("one"))
-    with use_cassette(file, "all"):
-        send(http, live.url)
+@pytest.mark.usefixtures("first")
+def test_a_miss_is_a_418_that_names_the_closest_recording(http, live, file):
     with use_cassette(file) as session:
         answer = send(http, live.url, {**REQUEST, "input": "ho"})
     assert (answer.status_code, answer.headers["x-should-retry"]) == (418, "false")
-    error_message = answer.json()["error"]["message"]
-    assert [str(problem) for problem in session.problems] == [error_message]
-    assert error_message.startswith(
-        f"{file.as_posix()}: not recorded: the closest recording, POST /v1/responses, differs:"
-    )
-    assert '-  "input": "hi",\n+  "input": "ho",' in error_message
+    told = answer.json()["error"]["message"]
+    assert [str(problem) for problem in session.problems] == [told]
+    assert told.startswith(f"{file.as_posix()}: not recorded: the closest recording, POST /v1/responses, differs:")
+    assert '-  "input": "hi",\n+  "input": "ho",' in told
 
 
-def test_what_was_played_is_not_played_again(http, live, world, file):
-    world.script(message("one"))
-    with use_cassette(file, "all"):
-        send(http, live.url)
+@pytest.mark.usefixtures("first")
+def test_what_was_played_is_not_played_again(http, live, file):
     with use_cassette(file) as session:
         assert [send(http, live.url).status_code for _ in range(2)] == [200, 418]
     assert "was recorded once, and has been played as often" in session.problems[0].what
 
 
+@pytest.mark.usefixtures("first")
 def test_new_records_only_what_is_not_there(http, live, world, file):
-    world.script(message("one"), message("two"))
-    for body in (REQUEST, {**REQUEST, "input": "ho"}):
-        with use_cassette(file, "new"):
-            assert send(http, live.url).status_code == 200
-            assert send(http, live.url, body).status_code in (200, 418)
-            break
     with use_cassette(file, "new"):
         send(http, live.url)
         send(http, live.url)
@@ -229,25 +228,20 @@ def test_new_records_only_what_is_not_there(http, live, world, file):
     assert len(read_cassette(file).interactions) == 2
 
 
-def test_all_records_everything_again(http, live, world, file):
-    world.script(message("one"), message("two"))
-    for answer in ("one", "two"):
-        with use_cassette(file, "all"):
-            send(http, live.url)
-        (interaction,) = read_cassette(file).interactions
-        assert answer.encode() in interaction.answer
-
-
-def test_a_live_request_cannot_continue_what_only_the_cassette_knows(http, live, world, file):
-    world.script(message("one"))
+def test_all_records_everything_again(http, live, first, file):
     with use_cassette(file, "all"):
-        send(http, live.url)
+        second = send(http, live.url)
+    assert (b"one" in first.content, b"two" in second.content) == (True, True)
+    (interaction,) = read_cassette(file).interactions
+    assert b"two" in interaction.answer
+
+
+@pytest.mark.usefixtures("first")
+def test_a_live_request_cannot_continue_what_only_the_cassette_knows(http, live, file):
     with use_cassette(file, "new") as session:
-        first_id = send(http, live.url).json()["id"]
-        assert send(http, live.url, {**REQUEST, "previous_response_id": first_id}).status_code == 418
-    assert (
-        f"the request names {first_id}, which the cassette gave and the API does not know" in session.problems[0].what
-    )
+        id = send(http, live.url).json()["id"]
+        assert send(http, live.url, {**REQUEST, "previous_response_id": id}).status_code == 418
+    assert f"the request names {id}, which the cassette gave and the API does not know" in session.problems[0].what
 
 
 def test_a_websocket_over_http_is_refused(http, live, file):
@@ -297,28 +291,18 @@ def test_the_serializer_serves_plain_vcrpy(http, live, world, file):
 
 def test_the_gate_holds_here_too(http, live, world, file, monkeypatch):
     world.script(message("one"))
-    monkeypatch.setattr(machine, "scrub_interactions", lambda interactions, secrets=(): tuple(interactions))
-    monkeypatch.setattr(
-        "harness.cassettes.recording.writer.scrub_interactions", lambda interactions, secrets=(): tuple(interactions)
-    )
-
-    def record():
-        with use_cassette(file, "all"):
-            send(http, live.url)
-
+    for module in (machine, writer):
+        monkeypatch.setattr(module, "scrub_interactions", lambda interactions, secrets=(): tuple(interactions))
     before = http.HTTPTransport.handle_request
-    with pytest.raises(SecretFound):
-        record()
+    with pytest.raises(SecretFound), use_cassette(file, "all"):
+        send(http, live.url)
     assert not file.exists()
     assert http.HTTPTransport.handle_request is before
 
 
-def test_two_recorders_are_reported(file):
+def test_two_recorders_and_a_cassette_that_is_not_there_are_reported(file):
     with lock_cassette(file), pytest.raises(RecordError, match="another recorder"), use_cassette(file, "all"):
         pytest.fail("unreachable")
-
-
-def test_a_cassette_that_is_not_there(file):
     with pytest.raises(UnreadableRecording, match="there is no such cassette"), use_cassette(file):
         pytest.fail("unreachable")
 
@@ -326,14 +310,7 @@ def test_a_cassette_that_is_not_there(file):
 class TestOfVcrpy:
     @pytest.mark.parametrize(
         ("body", "raw"),
-        [
-            (None, b""),
-            (b"a", b"a"),
-            ("é", "é".encode()),
-            ([b"a", "b"], b"ab"),
-            ({"a": 1}, b'{"a":1}'),
-            (5, b"5"),
-        ],
+        [(None, b""), (b"a", b"a"), ("é", "é".encode()), ([b"a", "b"], b"ab"), ({"a": 1}, b'{"a":1}'), (5, b"5")],
     )
     def test_bodies(self, body, raw):
         assert body_bytes(body) == raw
@@ -348,11 +325,10 @@ class TestOfVcrpy:
 
     def test_a_response_of_another_version(self):
         request = vcr.request.Request("GET", "https://x.test/", None, {})
-        interaction = interaction_from_vcr(
-            request, {"status": {"code": 204}, "headers": {}, "body": {"string": "text"}}
-        )
+        response = {"status": {"code": 204}, "headers": {}}
+        interaction = interaction_from_vcr(request, {**response, "body": {"string": "text"}})
         assert (interaction.status, interaction.reason, interaction.answer) == (204, "", b"text")
-        assert interaction_from_vcr(request, {"status": {"code": 204}, "headers": {}, "body": {}}).chunks == ()
+        assert interaction_from_vcr(request, {**response, "body": {}}).chunks == ()
 
 
 def test_ids_in_a_replay_are_those_that_the_client_got(http, live, world, file):

@@ -14,14 +14,7 @@ import pytest
 from harness.cassettes.format.interaction import CassetteHeader, Interaction
 from harness.cassettes.format.untrusted import UnreadableRecording
 from harness.cassettes.recording import writer
-from harness.cassettes.recording.writer import (
-    RecordError,
-    SecretFound,
-    is_free,
-    lock_cassette,
-    open_recorder,
-    read_cassette,
-)
+from harness.cassettes.recording.writer import RecordError, SecretFound, is_free, lock_cassette, read_cassette
 from tests.support.recordings import JSON, over_http, streamed
 
 KEY = "sk-AbCd1234EfGh5678IjKlMnOpQrSt"
@@ -32,8 +25,12 @@ def file(tmp_path):
     return tmp_path / "openai" / "weather.yaml"
 
 
+def open_recorder(file, **options):
+    return writer.open_recorder(file, CassetteHeader(), **options)
+
+
 def record(file, *interactions, **options):
-    with open_recorder(file, CassetteHeader(), **options) as recorder:
+    with open_recorder(file, **options) as recorder:
         for interaction in interactions:
             recorder.add(interaction)
 
@@ -64,7 +61,7 @@ def test_the_header_says_which_dialect_was_spoken(file, path, dialect):
 
 
 def test_what_the_header_says_already_stays(file):
-    with open_recorder(file, CassetteHeader("2026-01-02", sdk="mine", sdk_version="1")) as recorder:
+    with writer.open_recorder(file, CassetteHeader("2026-01-02", sdk="mine", sdk_version="1")) as recorder:
         recorder.add(over_http({}, {}, headers=JSON | {"user-agent": "curl/8"}))
     header = read_cassette(file).header
     assert (header.recorded, header.sdk, header.sdk_version) == ("2026-01-02", "mine", "1")
@@ -100,7 +97,7 @@ def test_what_the_scrubber_misses_the_gate_refuses_and_the_old_file_stays(file, 
 
 def test_an_interrupted_recording_is_written_as_far_as_it_came(file):
     def interrupted():
-        with open_recorder(file, CassetteHeader()) as recorder:
+        with open_recorder(file) as recorder:
             recorder.add(over_http({"n": 1}, {}))
             raise KeyboardInterrupt
 
@@ -116,7 +113,7 @@ class TestACassetteThatGrows:
         monkeypatch.setattr(writer, "SAVE_PAUSE_FACTOR", 0)
 
     def test_is_there_before_the_recording_ends(self, file):
-        with open_recorder(file, CassetteHeader()) as recorder:
+        with open_recorder(file) as recorder:
             for number in (1, 2):
                 recorder.save_if_due(lambda: [over_http({"n": 1}, {})] * number)  # noqa: B023
                 assert len(read_cassette(file).interactions) == number
@@ -124,16 +121,16 @@ class TestACassetteThatGrows:
 
     def test_is_written_no_more_often_than_is_worth_it(self, file, monkeypatch):
         monkeypatch.setattr(writer, "SAVE_PAUSE_FACTOR", 10_000)
-        with open_recorder(file, CassetteHeader()) as recorder:
+        with open_recorder(file) as recorder:
             recorder.save_if_due(lambda: [over_http({}, {})])
             recorder.save_if_due(lambda: pytest.fail("too early"))
         monkeypatch.setattr(writer, "SAVE_INTERVAL", 60.0)
-        with open_recorder(file, CassetteHeader()) as recorder:
+        with open_recorder(file) as recorder:
             recorder.save_if_due(lambda: pytest.fail("too early"))
 
     def test_that_cannot_be_written_yet_is_written_later(self, file):
         odd = over_http({}, {}, answer_headers={"content-encoding": "gzip"}, chunks=((0.1, b"\x1f\x8b broken"),))
-        with open_recorder(file, CassetteHeader()) as recorder:
+        with open_recorder(file) as recorder:
             recorder.save_if_due(lambda: [odd])
             assert not file.exists()
             recorder.save_if_due(lambda: [over_http({}, {})])
@@ -243,31 +240,19 @@ def test_the_rights_of_a_file_stay(file):
     assert stat.S_IMODE(file.stat().st_mode) == 0o640
 
 
-def test_a_cassette_that_is_not_there(file):
-    with pytest.raises(UnreadableRecording, match=r"weather.yaml: there is no such cassette\. Record it"):
-        read_cassette(file)
+def test_what_cannot_be_read_is_told(file):
+    def is_told(words, path=file):
+        with pytest.raises(UnreadableRecording, match=words):
+            read_cassette(path)
 
-
-def test_a_folder_is_no_cassette(tmp_path):
-    with pytest.raises(UnreadableRecording, match="cannot be read: Is a directory"):
-        read_cassette(tmp_path)
-
-
-def test_a_file_that_is_no_text(file):
-    file.parent.mkdir()
-    file.write_bytes(b"interactions: \xff")
-    with pytest.raises(UnreadableRecording, match="not UTF-8"):
-        read_cassette(file)
-
-
-def test_an_address_that_is_none(file):
+    is_told(r"weather.yaml: there is no such cassette\. Record it")
     record(file, over_http({}, {}), over_http({}, {}))
     first, second = file.read_text().rsplit("https://api.openai.com", 1)
     file.write_text(f"{first}https://[api{second}")
-    with pytest.raises(
-        UnreadableRecording, match=r"weather.yaml: exchange 2: its address is none \(Invalid IPv6 URL\)"
-    ):
-        read_cassette(file)
+    is_told(r"weather.yaml: exchange 2: its address is none \(Invalid IPv6 URL\)")
+    file.write_bytes(b"interactions: \xff")
+    is_told("not UTF-8")
+    is_told("cannot be read: Is a directory", file.parent)
 
 
 def test_a_request_alone_may_be_recorded(file):

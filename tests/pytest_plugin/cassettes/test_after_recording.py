@@ -24,6 +24,9 @@ def test_{name}(client):
 """
 
 
+Inputs = Callable[[], list[str]]
+
+
 @pytest.fixture(autouse=True)
 def live(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Iterator[MockApi]:
     """The live API, with a key in the environment."""
@@ -36,7 +39,7 @@ def live(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Iterator[MockApi]:
 
 
 @pytest.fixture
-def inputs(pytester: pytest.Pytester) -> Callable[[], list[str]]:
+def inputs(pytester: pytest.Pytester) -> Inputs:
     """The inputs of the exchanges in the cassette."""
 
     def inputs() -> list[str]:
@@ -51,28 +54,28 @@ def asks(**texts: str) -> str:
 
 
 @pytest.mark.slow
-def test_a_changed_request_leaves_no_dead_exchange(run: Run, inputs: Callable[[], list[str]]) -> None:
+def test_a_changed_request_leaves_no_dead_exchange(run: Run, inputs: Inputs) -> None:
     run(asks(one="old", two="same"), "--record").assert_outcomes(passed=2)
-    result = run(asks(one="new", two="same"), "--record")
-    result.assert_outcomes(passed=2)
+    run(asks(one="new", two="same"), "--record").shows(
+        "cassettes/shared.yaml: 1 exchange removed that no test replays any more", passed=2
+    )
     assert inputs() == ["same", "new"]
-    result.stdout.fnmatch_lines(["cassettes/shared.yaml: 1 exchange removed that no test replays any more"])
-    assert "exchange removed" not in run(asks(one="new", two="same"), "--record").stdout.str()
+    run(asks(one="new", two="same"), "--record").hides("*exchange removed*")
     run(asks(one="new", two="same")).assert_outcomes(passed=2)
 
 
 def test_the_folder_of_cassettes_may_be_outside_of_the_project(run: Run, tmp_path: Path) -> None:
     folder = f"-o harness_cassettes={tmp_path / 'recorded'}".split()
     run(asks(one="old"), "--record", *folder).assert_outcomes(passed=1)
-    result = run(asks(one="new"), "--record", *folder)
-    result.assert_outcomes(passed=1)
-    result.stdout.fnmatch_lines(["*recorded/shared.yaml: 1 exchange removed that no test replays any more"])
-    left = run("@pytest.mark.cassette('shared')\ndef test_one(): ...\n", *folder)
-    left.assert_outcomes(failed=1)
-    left.stdout.fnmatch_lines(["No request came: nothing of *recorded/shared.yaml was replayed."])
+    run(asks(one="new"), "--record", *folder).shows(
+        "*recorded/shared.yaml: 1 exchange removed that no test replays any more", passed=1
+    )
+    run("@pytest.mark.cassette('shared')\ndef test_one(): ...\n", *folder).shows(
+        "No request came: nothing of *recorded/shared.yaml was replayed.", failed=1
+    )
 
 
-def test_the_test_that_is_named_alone_is_enough_for_its_own_cassette(run: Run, inputs: Callable[[], list[str]]) -> None:
+def test_the_test_that_is_named_alone_is_enough_for_its_own_cassette(run: Run, inputs: Inputs) -> None:
     run(asks(one="old"), "--record").assert_outcomes(passed=1)
     run(asks(one="new") + "\ndef test_other(): pass\n", "--record", "-k", "test_one").assert_outcomes(
         passed=1, deselected=1
@@ -93,9 +96,7 @@ def test_the_test_that_is_named_alone_is_enough_for_its_own_cassette(run: Run, i
             (asks(two="two", one="new") + "    assert False\n", ("-x",), "*::test_one did not pass"),
             (asks(one="new") + "\nREPLAYED = 'shared'\n", (), "the sources name this cassette elsewhere, too"),
             (
-                asks(one="new")
-                .replace("@", "@pytest.mark.parametrize('n', 'ab')\n@", 1)
-                .replace("(client", "(n, client"),
+                "@pytest.mark.parametrize('n', 'ab')" + asks(one="new").replace("(client", "(n, client"),
                 ("test_it.py::test_one[a]",),
                 "not all tests of this cassette were selected",
             ),
@@ -103,33 +104,27 @@ def test_the_test_that_is_named_alone_is_enough_for_its_own_cassette(run: Run, i
     ),
     ids=["error", "failed", "skipped", "deselected", "interrupted", "named elsewhere", "one parameter"],
 )
-def test_what_may_be_replayed_stays(
-    run: Run,
-    inputs: Callable[[], list[str]],
-    sources: str,
-    options: tuple[str, ...],
-    why: str,
-) -> None:
+def test_what_may_be_replayed_stays(run: Run, inputs: Inputs, sources: str, options: tuple[str, ...], why: str) -> None:
     run(asks(one="old", two="two"), "--record").assert_outcomes(passed=2)
     options = tuple(option.replace("test_it", "test_what_may_be_replayed_stays") for option in options)
     result = run(sources, "--record=new", *options)
     assert "old" in inputs()
-    result.stdout.fnmatch_lines([f"cassettes/shared.yaml: * that this run did not use * there: {why}"])
+    result.shows(f"cassettes/shared.yaml: * that this run did not use * there: {why}")
     result.stdout.re_match_lines([r".*: (1 exchange that .* stays|[2-9] exchanges that .* stay) there: "])
 
 
 def test_a_test_of_another_file_that_did_not_run_keeps_its_exchanges(
-    run: Run, inputs: Callable[[], list[str]], pytester: pytest.Pytester
+    run: Run, inputs: Inputs, pytester: pytest.Pytester
 ) -> None:
     pytester.makepyfile(test_apart="import pytest\n" + asks(two="two"))
     run(asks(one="old"), "--record").assert_outcomes(passed=2)
-    result = run(asks(one="new"), "--record", "--ignore", "test_apart.py")
-    result.assert_outcomes(passed=1)
+    run(asks(one="new"), "--record", "--ignore", "test_apart.py").shows(
+        "*2 exchanges * stay there: another test, which did not run, names this cassette", passed=1
+    )
     assert sorted(inputs()) == ["new", "old", "two"]
-    result.stdout.fnmatch_lines(["*2 exchanges * stay there: another test, which did not run, names this cassette"])
 
 
-def test_a_mark_of_a_module_counts_for_each_of_its_tests(run: Run, inputs: Callable[[], list[str]]) -> None:
+def test_a_mark_of_a_module_counts_for_each_of_its_tests(run: Run, inputs: Inputs) -> None:
     def module(text: str) -> str:
         marked = asks(one=text, two="two").replace('@pytest.mark.cassette("shared")\n', "")
         return f'pytestmark = pytest.mark.cassette("shared")\n{marked}'
@@ -139,7 +134,7 @@ def test_a_mark_of_a_module_counts_for_each_of_its_tests(run: Run, inputs: Calla
     assert inputs() == ["two", "new"]
 
 
-def test_one_test_of_a_class_that_has_the_mark_removes_nothing(run: Run, inputs: Callable[[], list[str]]) -> None:
+def test_one_test_of_a_class_that_has_the_mark_removes_nothing(run: Run, inputs: Inputs) -> None:
     def marked(text: str) -> str:
         functions = asks(one=text, two="two").replace('@pytest.mark.cassette("shared")\n', "")
         body = functions.replace("(client", "(self, client").replace("\n", "\n    ")
@@ -147,12 +142,11 @@ def test_one_test_of_a_class_that_has_the_mark_removes_nothing(run: Run, inputs:
 
     run(marked("old"), "--record").assert_outcomes(passed=2)
     name = "test_one_test_of_a_class_that_has_the_mark_removes_nothing.py::TestMarked::test_one"
-    result = run(marked("new"), "--record", name)
+    run(marked("new"), "--record", name).shows("*there: not all tests of this cassette were selected")
     assert sorted(inputs()) == ["new", "old", "two"]
-    result.stdout.fnmatch_lines(["*there: not all tests of this cassette were selected"])
 
 
-def test_replaying_removes_nothing(run: Run, inputs: Callable[[], list[str]]) -> None:
+def test_replaying_removes_nothing(run: Run, inputs: Inputs) -> None:
     run(asks(one="one", two="two"), "--record").assert_outcomes(passed=2)
     run(asks(one="one")).assert_outcomes(failed=1)
     assert inputs() == ["one", "two"]
@@ -176,7 +170,7 @@ def test_what_a_replay_used_is_noted_for_each_test(run: Run, pytester: pytest.Py
 
 
 @pytest.mark.slow
-def test_with_workers_it_is_the_same(run: Run, inputs: Callable[[], list[str]]) -> None:
+def test_with_workers_it_is_the_same(run: Run, inputs: Inputs) -> None:
     workers = ("-p", "xdist", "-n", "2", "--dist", "loadfile")
     run(asks(one="old", two="same"), "--record=new", *workers, apart=True).assert_outcomes(passed=2)
     run(asks(one="new", two="same"), "--record=new", *workers, apart=True).assert_outcomes(passed=2)

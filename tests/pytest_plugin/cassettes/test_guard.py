@@ -13,7 +13,7 @@ from tests.support.slow import slow_except, slow_except_every
 
 SESSION = ("-o", "harness_env=session")
 APP = """
-import openai
+import contextlib, openai
 
 client = openai.OpenAI(max_retries=0)
 shared = openai.AsyncOpenAI(max_retries=0)
@@ -29,8 +29,15 @@ def answer(client=client):
 
 async def answer_async():
     return (await shared.responses.create(model="gpt-4.1", input="x")).output_text
+
+def swallow():
+    with contextlib.suppress(Exception):
+        answer()
 """
-REFUSED = "A connection to the live API, api.openai.com:443, was refused: {0}.py::{0} uses the mock."
+REFUSED = (
+    "A connection to the live API, api.openai.com:443, was refused: "
+    "test_a_client_made_at_import_is_named_with_its_line_and_two_remedies.py::test_it uses the mock."
+)
 FIXES = [
     "  fix   Make the client while the test runs, in a function or in a fixture that requests `mock`.",
     "        Or set `harness_env = session` in pytest's configuration: it leads clients made at import to the mock, too.",
@@ -59,19 +66,14 @@ def _live(pytester: pytest.Pytester, monkeypatch: pytest.MonkeyPatch) -> Iterato
 
 
 def test_a_client_made_at_import_is_named_with_its_line_and_two_remedies(run: Run) -> None:
-    result = run(
-        "import app\ndef test_a_client_made_at_import_is_named_with_its_line_and_two_remedies(mock): app.answer()"
-    )
-    result.assert_outcomes(failed=1)
-    place = result.outlines.index(
-        REFUSED.format("test_a_client_made_at_import_is_named_with_its_line_and_two_remedies")
-    )
-    assert result.outlines[place + 1 : place + 5] == [
+    lines = run("import app\ndef test_it(mock): app.answer()").shows(failed=1).outlines
+    place = lines.index(REFUSED)
+    assert lines[place + 1 : place + 5] == [
         "  made  app.py:3, at import: client = openai.OpenAI(max_retries=0)",
         '  asked app.py:13, in answer: return client.responses.create(model="gpt-4.1", input="x").output_text',
         *FIXES,
     ]
-    assert "No request came" not in result.stdout.str(), "one cause, said once"
+    assert "No request came" not in "\n".join(lines), "one cause, said once"
 
 
 @pytest.mark.parametrize(
@@ -121,24 +123,18 @@ def test_async_clients_are_refused_on_every_loop(run: Run, mark: str) -> None:
 
 def test_a_refusal_that_the_code_swallows_fails_the_test(run: Run) -> None:
     result = run("""
-import app, threading
+import app
 
-def swallow():
-    try:
-        app.answer()
-    except Exception:
-        pass
-
-def test_swallowed(mock): swallow()
+def test_swallowed(mock): app.swallow()
 
 def test_in_a_thread(mock):
-    thread = threading.Thread(target=swallow)
+    thread = threading.Thread(target=app.swallow)
     thread.start()
     thread.join()
 
 @pytest.fixture
 def asking():
-    swallow()
+    app.swallow()
     yield
 
 def test_in_a_fixture(asking, mock): ...
@@ -146,7 +142,7 @@ def test_in_a_fixture(asking, mock): ...
 @pytest.fixture
 def ending():
     yield
-    swallow()
+    app.swallow()
 
 def test_at_its_end(ending, mock): ...
 """)
@@ -159,10 +155,7 @@ def test_a_failure_that_has_another_cause_is_shown_with_it(run: Run) -> None:
 import app
 
 def test_it(mock):
-    try:
-        app.answer()
-    except Exception:
-        pass
+    app.swallow()
     assert 1 == 2
 """).shows("E *assert 1 == 2", "*responses-harness: the live API*", "A connection to the live API, *", failed=1)
 
@@ -171,7 +164,6 @@ def test_what_a_library_sends_in_the_background_is_refused_and_fails_no_test(run
     """openai-agents uploads traces from a thread of its own, at times of its own."""
     run("""
 import httpx
-from concurrent.futures import ThreadPoolExecutor
 
 def test_it(mock):
     with ThreadPoolExecutor() as pool:

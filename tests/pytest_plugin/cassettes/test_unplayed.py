@@ -2,31 +2,23 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 import pytest
 
 from harness.cassettes.format.interaction import CassetteHeader
 from harness.cassettes.format.serializer import dump_cassette
 from tests.support.inner_run import Run
-from tests.support.recordings import compact, response, streamed
+from tests.support.recordings import over_http, response
 
-URI = "https://api.openai.com/v1/responses"
-JSON = {"content-type": "application/json"}
 ASK = '    client.responses.create(model="gpt-4.1", input="{}")\n'
 MARK = '@pytest.mark.cassette("two")\n'
+MODULE = "pytestmark = pytest.mark.cassette('two')\n"
 ONE, TWO = ASK.format("one"), ASK.format("two")
 
 
 @pytest.fixture(autouse=True)
 def _two_exchanges(pytester: pytest.Pytester, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("XDG_CACHE_HOME", str(pytester.path / "cache"))
-    recorded = [
-        replace(
-            streamed(compact(response()), request={"model": "gpt-4.1", "input": text}), uri=URI, answer_headers=JSON
-        )
-        for text in ("one", "two")
-    ]
+    recorded = [over_http({"model": "gpt-4.1", "input": text}, response()) for text in ("one", "two")]
     (pytester.path / "cassettes").mkdir()
     (pytester.path / "cassettes/two.yaml").write_text(dump_cassette(CassetteHeader(), recorded), encoding="utf-8")
 
@@ -61,8 +53,8 @@ def test_a_test_that_asks_for_nothing_fails(run: Run) -> None:
     "source",
     [
         f"{MARK}def test_it(client):\n{ONE}{MARK}def test_other(client):\n{TWO}",
-        f"pytestmark = pytest.mark.cassette('two')\ndef test_it(client):\n{ONE}def test_other(client):\n{TWO}",
-        "pytestmark = pytest.mark.cassette('two')\ndef test_it():\n    pass\n",
+        f"{MODULE}def test_it(client):\n{ONE}def test_other(client):\n{TWO}",
+        f"{MODULE}def test_it():\n    pass\n",
         f"{MARK}@pytest.mark.parametrize('text', ['one', 'two'])\ndef test_it(client, text):\n{ASK}".replace(
             '"{}"', "text"
         ),
