@@ -129,7 +129,7 @@ def _thread_objects(exchange: Exchange, body: Json) -> Iterator[Json]:
     """Yield the objects of threads in an answer, oldest first."""
     shown: Iterable[Any] = [body]
     if body.get("object") == "list":
-        # Messages merge in the order in which they grew; lists begin with the newest unless asked.
+        # Messages must be merged oldest first, but lists are newest first by default.
         newest_first = exchange.request.query.get("order", "desc") == "desc"
         shown = reversed(body["data"]) if newest_first else body["data"]
     elif body.get("object") == "thread.run" and exchange.answer.events is not None:

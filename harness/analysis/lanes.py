@@ -133,7 +133,6 @@ class _LaneTracker:
         # A request may omit what an earlier one of the same agent named.
         known = lane.profile
         lane.profile = _AgentProfile(
-            # A later request may leave out what an earlier one said; what it says is the newest.
             profile.model or known.model,
             profile.instructions or known.instructions,
             known.tools | profile.tools,

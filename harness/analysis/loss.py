@@ -121,7 +121,7 @@ def losses_of(exchanges: Sequence[Exchange], strict: bool = False, tool_runs: To
 
     `tool_runs` are the recorded executions of their tools and turns of their chat UIs.
     """
-    # A test that answers a path itself is the only one that knows what was said there.
+    # An answer that the test gives itself has a meaning that only the test knows.
     exchanges = [exchange for exchange in exchanges if not exchange.is_routed]
     history = History(collect_sent(exchanges), ToolResults(exchanges, tool_runs), tool_runs.turns if tool_runs else ())
     found: dict[tuple[str, int | None, str], Lost] = {}
@@ -131,7 +131,7 @@ def losses_of(exchanges: Sequence[Exchange], strict: bool = False, tool_runs: To
             for kind in LOSSES.values():
                 for lost in kind.find(request, history) if strict or not kind.strict else ():
                     found.setdefault((lost.loss, lost.said, lost.message), lost)
-        # Only after the search: a request is compared with what came before it.
+        # Added only after the search: a request is compared with what came before it.
         history.add_exchange(exchange, request)
     return list(found.values())
 

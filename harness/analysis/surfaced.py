@@ -148,13 +148,11 @@ class _SurfaceComparison:
             lost = _remove_matching(expected, left, self._shown.text, text)
             lines += _describe_lost_annotations(lost, expected, text, self._shown.annotations)
             altered += lost
-        # A framework may keep the annotations of earlier answers: neither lost nor doubled.
         others = [note for message in self._messages if message not in used for note in annotations_of(message.message)]
-        # Annotations of other messages are no part of this text, so they count as neither lost nor doubled.
+        # A framework may keep the annotations of earlier answers: these are neither lost nor doubled.
         _remove_matching(others, left, None, "")
         # The new form of an annotation that was reported as lost must not be reported as doubled, too.
         for note in altered:
-            # An altered annotation was reported as such, and is not reported as doubled again.
             if near := next((shown for shown in left if _has_same_source(shown, note)), None):
                 left.remove(near)
         said = [note for message in self._messages for note in annotations_of(message.message)]
@@ -180,7 +178,7 @@ class _SurfaceComparison:
             similar = next((candidate for candidate in unmatched if candidate[0] == call[0]), None)
             instead = f"; it has {_describe_call(similar)}" if similar else ""
             lines.append(f"call {_describe_call(call)} not in the result{instead}")
-        # A call that no response has made was already named, beside the one it stands for.
+        # A call that no response made was already reported with the call that it replaces.
         doubled = [call for call in shown - all_calls if call in all_calls]
         return lines + [f"call {_describe_call(call)} doubled: in the result {shown[call]} times" for call in doubled]
 
@@ -213,14 +211,14 @@ class _SurfaceComparison:
         shown, own = token_counts(self._shown.usage or {}), token_counts(self._last_reply.usage)
         if self._shown.usage is None or not own:
             return []
-        # A result may count the last response, or all so far; and only some of the counts.
+        # A result may count the last response or several, and may have only some of the counts.
         if shown and any(shown == {name: usage[name] for name in shown} for usage in self._possible_usages()):
             return []
         what = "changed" if any(shown.values()) else "lost"
         return [f"usage {what}: the result has {shown or 'none'}, the response {own}"]
 
     def _possible_usages(self) -> Iterator[dict[str, int]]:
-        """Yield the usages that a result may show: of the last response, with some earlier ones, of named ones, of all."""
+        """Yield the usages that a result may show: of the last response, with earlier ones, of named ones, of all."""
         newest = self._replies[self._replies.index(self._last_reply) :: -1]
         for some in (list(self._reply_chain(self._last_reply)), newest):
             yield from (sum_token_counts(newer.usage for newer in some[:number]) for number in range(1, len(some) + 1))
@@ -262,7 +260,7 @@ def _has_same_position(shown: Json, note: Json, text: str | None, original_text:
     if text is None or not all(isinstance(position.get(name), int) for position in (place, own) for name in POSITIONS):
         return True
     (start, end), (first, last) = ([position[name] for name in POSITIONS] for position in (place, own))
-    # Joined messages move positions; the words that are marked stay the same.
+    # Joining messages shifts the positions; the marked words stay the same.
     return (start, end) == (first, last) or text[start:end] == original_text[first:last]
 
 

@@ -34,7 +34,7 @@ def find_messages_in(
     Of several solutions the one with the earliest messages is returned.
     """
     waiting, steps = [(text.strip(), tuple[int, ...]())], 0
-    # Texts that begin alike make the number of ways to split one exponential.
+    # If messages begin alike, the number of ways to split a text is exponential.
     while waiting and steps < MAX_STEPS:
         rest, used = waiting.pop()
         if not rest and is_complete([messages[place] for place in used]):

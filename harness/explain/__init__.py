@@ -1,1 +1,1 @@
-"""Why a test failed: the causes in its World as data, one module a kind, the findings for reports, and both as text."""
+"""Why a test failed: the causes in its World as data, one module per kind; the findings for reports; both as text."""

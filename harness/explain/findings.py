@@ -16,7 +16,7 @@ from harness.explain.unanswered import unanswered_finding
 from harness.world.world import World
 
 MAX_TRACED = 20
-"""How many refusals of a test are traced to their cause, the newest ones."""
+"""The maximum number of refusals of a test, the newest ones, that are traced to their cause."""
 
 
 def collect_findings(
@@ -28,11 +28,11 @@ def collect_findings(
     *,
     judged: bool = True,
 ) -> list[ReportFinding]:
-    """List the findings in the exchanges of a World, in order; then those of its webhooks, and the unused turns.
+    """List the findings in the exchanges of a World, in order, then those of its webhooks and the unused turns.
 
-    Every finding of a test that `passed` was expected; of other tests the refusals that were asked for, and what their
-    marker allows: losses by their ids, `unused`. A test that was not `judged` passes with losses, so that only those
-    in refused requests were expected.
+    In a test that `passed`, every finding was expected; in other tests, the refusals that the test asked for and what
+    its marker allows: losses by their ids, `unused`. A test that was not `judged` passes despite losses, so that only
+    those in refused requests were expected.
     """
     refused = [exchange for exchange in exchanges if exchange.status >= 400 and not exchange.is_routed]
     numbers = {exchange.number for exchange in refused}

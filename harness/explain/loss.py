@@ -8,7 +8,7 @@ from harness.explain.model import Cause, ReportFinding
 
 
 def loss_cause(lost: Lost, vocabulary: Vocabulary) -> Cause:
-    """Explain a loss: the lost words and their place, the exchange that said them, the fix, how to allow it."""
+    """Explain a loss: what is lost and where, the exchange with the original, the fix, how to allow it."""
     said = f"exchange {lost.said} said it; " if lost.said else ""
     return Cause(
         f"Loss {lost.loss} in request {lost.exchange}: {lost.message}",
@@ -25,13 +25,13 @@ def loss_cause(lost: Lost, vocabulary: Vocabulary) -> Cause:
 
 
 def loss_finding(lost: Lost, expected: bool) -> ReportFinding:
-    """Make the finding of a loss."""
+    """Build the finding for a loss."""
     why = f"said in exchange {lost.said}" if lost.said else ""
     return ReportFinding("loss", expected, lost.message, lost.loss, lost.exchange, lost.at, why, lost.fix)
 
 
 def shown_otherwise_cause(message: str, vocabulary: Vocabulary) -> Cause:
-    """Explain how what a client shows differs from what it was told, as `POST /_harness/surfaced` reports."""
+    """Explain how what a client shows differs from what it received, as `POST /_harness/surfaced` found."""
     return Cause(
         f"The client does not show what was said: {message}",
         kind="loss",

@@ -1,4 +1,4 @@
-"""Explains mistakes in the requests of a client and in how a receiver takes webhooks."""
+"""Explains mistakes in a client's requests and in how a receiver handles webhooks."""
 
 from __future__ import annotations
 
@@ -11,12 +11,12 @@ from harness.world.world import World
 
 
 def see_client(world: World) -> SeenClient:
-    """See a World's client by its journal and the edge of its server."""
+    """Collect what can be observed of a World's client, from its journal and the edge of its server."""
     return SeenClient(world.exchanges, world.edge, frozenset(world.answered_by.taken), world.client.patience)
 
 
 def client_causes(world: World) -> list[Cause]:
-    """Explain the mistakes of a World's client that are looked for and not allowed, in the order of its requests."""
+    """Explain the mistakes of a World's client that are judged and not allowed, in the order of its requests."""
     requests = {exchange.number: exchange.request for exchange in world.exchanges}
     return [
         Cause(
@@ -37,7 +37,7 @@ def client_causes(world: World) -> list[Cause]:
 
 
 def client_findings(world: World, passed: bool) -> list[ReportFinding]:
-    """Make a finding of each mistake; those of a test that passed, and what the World allows, were expected."""
+    """Build a finding for each mistake; those in a test that passed, and those that the World allows, were expected."""
     return [
         ReportFinding("client", passed or is_allowed, made.message, made.mistake, made.exchange, fix=made.fix)
         for made, is_allowed in _mistakes_of_client(world)
@@ -45,7 +45,7 @@ def client_findings(world: World, passed: bool) -> list[ReportFinding]:
 
 
 def _mistakes_of_client(world: World) -> list[tuple[ClientMistake, bool]]:
-    """Find the mistakes of a World's client that are looked for, each with whether the World allows it."""
+    """Find the mistakes of a World's client that are judged, each with whether the World allows it."""
     if world.client.option == ALLOW or not world.exchanges:
         return []
     return [
@@ -55,7 +55,7 @@ def _mistakes_of_client(world: World) -> list[tuple[ClientMistake, bool]]:
 
 
 def webhook_causes(world: World) -> list[Cause]:
-    """Explain what the receivers of a World did wrong and it does not allow, in the order of the deliveries."""
+    """Explain the mistakes of a World's receivers that it does not allow, in the order of the deliveries."""
     return [
         Cause(
             f"Webhook {made.mistake}: {made.message}",
@@ -71,7 +71,7 @@ def webhook_causes(world: World) -> list[Cause]:
 
 
 def webhook_findings(world: World, passed: bool) -> list[ReportFinding]:
-    """Make a finding of each mistake; those of a test that passed, and what the World allows, were expected."""
+    """Build a finding for each mistake; those in a test that passed, and those that the World allows, were expected."""
     return [
         ReportFinding("webhook", passed or is_allowed, made.message, made.mistake, why=delivery, fix=made.fix)
         for made, delivery, is_allowed in _mistakes_of_receivers(world)
@@ -79,7 +79,7 @@ def webhook_findings(world: World, passed: bool) -> list[ReportFinding]:
 
 
 def _mistakes_of_receivers(world: World) -> list[tuple[FoundMistake, str, bool]]:
-    """Find what the receivers of a World did wrong, each with its delivery in two lines and whether the World allows it."""
+    """Find the mistakes of a World's receivers, each with its delivery in two lines and whether the World allows it."""
     if not (webhooks := world.webhooks):
         return []
     found = []

@@ -27,12 +27,12 @@ CauseKind = Literal[
 
 @dataclass(frozen=True, slots=True)
 class Cause:
-    """A reason for a failure: `what` went wrong, in `exchange` (0 for none), and texts that have a row unless empty.
+    """A reason for a failure: `what` went wrong, in `exchange` (0 for none), and texts, each a row unless empty.
 
-    Its `kind`, the `id` of its rule or loss and the place `at` in the body say which causes of several tests are the same;
-    `general` words it for all of them, without the number of a request, where that differs from `what`.
-    A line break in a text is one in its row. `came` is what came in place of what was expected; `asked` and `made` are the
-    lines that asked and that made the client.
+    Causes of several tests are the same if they agree in `kind`, `id` (of the rule or loss) and the place `at` in the
+    body; `general` describes all of them, without the number of a request, if that differs from `what`. Line breaks in
+    a text are kept in its row. `came` is what came instead of what was expected; `asked` and `made` are the lines of
+    code that sent the request and that created the client.
     """
 
     what: str
@@ -56,7 +56,7 @@ class Cause:
 
     @property
     def rows(self) -> list[tuple[str, str]]:
-        """The label and the text of each row, in the order in which they are read; the last names where to read more."""
+        """The label and text of each row, in the order in which they are shown; the last points to the manual."""
         given = [(label, text) for label in _ROW_LABELS if (text := getattr(self, label)).strip()]
         section = _SECTIONS.get(self.kind)
         return [*given, ("manual", name_section(section))] if section else given
@@ -81,15 +81,15 @@ _ROW_LABELS = tuple(field.name for field in fields(Cause) if field.kw_only)
 
 FindingKind = Literal["refusal", "loss", "unanswered", "unused", "disagreement", "unreadable", "webhook", "client"]
 _PLACES: dict[FindingKind, str] = {"unreadable": "the file", "refusal": "outside of its test", "webhook": "a webhook"}
-"""The place of a finding without an exchange: of an unreadable recording, of a request without a World, of a delivery."""
+"""The place of findings without an exchange: an unreadable recording, a request without a World, a delivery."""
 
 
 @dataclass(frozen=True, slots=True)
 class ReportFinding:
     """A finding: its `kind`, the `id` of its rule or loss, the number of its `exchange`, the place `at` in the body.
 
-    It is `expected` when its test provoked or allowed it. `why` is the cause in the client. `line` is its line in the file
-    of its case, 0 when it has none.
+    It is `expected` if its test provoked or allowed it. `why` is the cause in the client. `line` is its line in the
+    file of its case, or 0.
     """
 
     kind: FindingKind
@@ -109,12 +109,12 @@ class ReportFinding:
 
     @property
     def place(self) -> str:
-        """The place: `exchange 3, input[0]`; without an exchange that of its kind, as `the script` for a turn."""
+        """The place: `exchange 3, input[0]`; without an exchange, the place of its kind, such as `the script`."""
         if self.exchange is None:
             return _PLACES.get(self.kind, "the script")
         return ", ".join(filter(None, [f"exchange {self.exchange}", self.at]))
 
     @property
     def text(self) -> str:
-        """Message and place, cause and fix, on lines of their own."""
+        """Message with place, cause and fix, each on its own line."""
         return "\n".join(filter(None, [f"{self.message} ({self.place})", self.why, self.fix]))

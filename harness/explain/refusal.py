@@ -1,4 +1,4 @@
-"""Requests that the API refuses although nobody asked for it, and refusals that were expected and did not come."""
+"""Explains refusals that the test did not expect, and expected refusals that did not come."""
 
 from __future__ import annotations
 
@@ -19,13 +19,13 @@ from harness.world.refusals import ExpectedRefusal
 from harness.world.world import World
 
 _OTHER_SERVERS = re.compile(r"(?:/v1)?/(?:(?:props|version|slots|health|info|ping|tags|get_model_info)/?$|api/)")
-"""What clients of many servers ask for: those of llama.cpp, Ollama, LM Studio, vLLM, SGLang, Text Generation Inference."""
+"""Paths that clients probe on llama.cpp, Ollama, LM Studio, vLLM, SGLang and Text Generation Inference servers."""
 MAX_EXPLAINED = 5
-"""How many refusals are traced to what the client did."""
+"""The maximum number of refusals that are traced to what the client did."""
 
 
 def refusal_cause(exchange: Exchange, exchanges: Sequence[Exchange], losses: Sequence[Lost], world: World) -> Cause:
-    """Explain a refused request: the API's words, what the client did and sent, the fix, the best source of the rule."""
+    """Explain a refused request: the error, what the client did and sent, the fix, the best source of the rule."""
     cause = explain_request(exchange, exchanges, losses, world.rules)
     if cause.sent in cause.where:
         cause = replace(cause, sent="")
@@ -36,7 +36,7 @@ def refusal_cause(exchange: Exchange, exchanges: Sequence[Exchange], losses: Seq
 
 
 def describe_sources(rule: Rule) -> list[str]:
-    """Word each source of a rule in a line, the best evidence first: `reported, https://…, 2026-03-27`."""
+    """Describe each source of a rule in one line, the best evidence first: `reported, https://…, 2026-03-27`."""
     ranked = sorted(rule.sources, key=lambda source: LEVELS.index(source.level))
     return [", ".join(filter(None, [source.level, source.where, source.date])) for source in ranked]
 
@@ -44,7 +44,7 @@ def describe_sources(rule: Rule) -> list[str]:
 def refusal_causes(
     refused: Sequence[Exchange], explained: Sequence[Exchange], losses: Sequence[Lost], world: World
 ) -> list[Cause]:
-    """Make a cause of each refused request; only those of `explained` are traced to what the client did."""
+    """Build a cause for each refused request; only those in `explained` are traced to what the client did."""
     traced = {exchange.number for exchange in explained}
     return [
         refusal_cause(exchange, world.exchanges, losses, world)
@@ -61,7 +61,7 @@ def refusal_causes(
 
 
 def unasked_causes(world: World, losses: Sequence[Lost]) -> list[Cause]:
-    """Explain the unexpected refusals; the first ones say how to expect or allow all of them."""
+    """Explain the unexpected refusals; the first few also say how to expect all of them."""
     if not (unasked := [exchange for exchange in world.refusals.unasked if not _asks_for_other_server(exchange)]):
         return []
     rules = list(dict.fromkeys(exchange.answer.rule or "" for exchange in unasked))
@@ -71,7 +71,7 @@ def unasked_causes(world: World, losses: Sequence[Lost]) -> list[Cause]:
 
 
 def probe_causes(world: World) -> list[Cause]:
-    """Explain all requests by which clients find out the kind of a server, as one cause; empty without any."""
+    """Explain all requests that probe the kind of server as one cause; empty without any."""
     probes = [exchange for exchange in world.refusals.unasked if _asks_for_other_server(exchange)]
     if not probes:
         return []
@@ -90,14 +90,14 @@ def probe_causes(world: World) -> list[Cause]:
 
 
 def absence_cause(expected: ExpectedRefusal) -> Cause:
-    """Explain that a refusal was expected and did not come: what came in its place."""
+    """Explain that an expected refusal did not come, and what came instead."""
     return Cause(expected.absence, kind="not_refused", came="\n".join(expected.list_refusals()), fix=expected.name_hint)
 
 
 def refusal_finding(
     exchange: Exchange, exchanges: Sequence[Exchange], losses: Sequence[Lost], world: World, asked: bool, traced: bool
 ) -> ReportFinding:
-    """Make the finding of a refused request, `traced` to what the client did unless it was expected."""
+    """Build the finding for a refused request, `traced` to what the client did unless it was expected."""
     error, id = answer_error(exchange), exchange.answer.rule or ""
     expected, param = asked or is_account_rule(id), error.get("param")
     traced = traced and not expected
@@ -114,7 +114,7 @@ def refusal_finding(
 
 
 def _advise(rule: Rule, exchange: Exchange, models: Models) -> str:
-    """Word the fix of a rule; where the name of a model looks misspelt, suggest the nearest name."""
+    """Return the fix of a rule; if a model name looks misspelt, suggest the nearest one."""
     request = exchange.request
     name = request.params.get("model") or as_object(request.body).get("model")
     is_about_name = rule.error.code == "model_not_found" and isinstance(name, str)

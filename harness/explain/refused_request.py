@@ -1,6 +1,6 @@
-"""Says what a client did to have a request refused: the place, where the ids there come from, the part sent.
+"""Explains why a request was refused: the place, where the ids there come from, what was sent there.
 
-The ids in the message are traced through the journal: the exchange with the call, the item that answers it.
+The ids in the error message are traced through the journal: the exchange with the call, the item that answers it.
 """
 
 from __future__ import annotations
@@ -39,9 +39,9 @@ _ID_MEMBERS = ("id", "call_id", "approval_request_id")
 def explain_request(
     exchange: Exchange, exchanges: Sequence[Exchange], losses: Sequence[Lost], rules: Mapping[str, Rule] = RULES
 ) -> Cause:
-    """Say in the API's words that a request was refused, and where, with the part that the client sent there.
+    """Explain a refusal: the API's error, its place, and what the client sent there.
 
-    `exchanges` are the whole journal, one of the `losses` may be the cause.
+    `exchanges` are the whole journal; one of the `losses` may be the cause.
     """
     refused = _RefusedRequest(exchange, exchanges, [lost for lost in losses if lost.exchange == exchange.number], rules)
     sent = describe_sent_part(exchange.request, refused.param, refused.names)
@@ -59,12 +59,12 @@ def explain_request(
 
 
 def describe_refusal(exchange: Exchange) -> str:
-    """Say that a request was refused, in the API's words."""
+    """Report that a request was refused, with the API's message."""
     return f"Request {exchange.number} was refused ({exchange.status}): {_error_message(exchange)}"
 
 
 def describe_refusal_in_general(exchange: Exchange) -> str:
-    """Say in the API's words that requests were refused, whatever their numbers."""
+    """Report a refusal with the API's message, without the number of the request."""
     return f"Refused ({exchange.status}): {_error_message(exchange)}"
 
 
@@ -85,12 +85,12 @@ class _RefusedRequest:
 
     @cached_property
     def param(self) -> str:
-        """The place to which the error points."""
+        """The `param` of the error."""
         return str(answer_error(self.exchange).get("param") or "")
 
     @cached_property
     def ids(self) -> Sequence[str]:
-        """The words of the error's message that may be ids."""
+        """The words of the error message that may be ids."""
         return _ID.findall(_error_message(self.exchange))
 
     @cached_property
@@ -104,12 +104,12 @@ class _RefusedRequest:
 
     @cached_property
     def unpaired(self) -> Sequence[PlacedItem]:
-        """The calls without output, or outputs without call, that it is refused for; none when it is about others."""
+        """The calls without output, or outputs without call, that caused the refusal; empty for other rules."""
         return find_unpaired(self.exchange.answer.rule, self.history, self.exchange)
 
     @property
     def names(self) -> frozenset[str]:
-        """The ids that this is about, and the members that the error names in quotes."""
+        """The ids concerned, and the members that the error message names in quotes."""
         ids = [id for id in self.ids if _IS_ID.search(id) and id not in _ID_MEMBERS]
         unpaired = [item.call_id for item in self.unpaired if item.call_id]
         return frozenset([*ids, *unpaired, *_QUOTED.findall(_error_message(self.exchange))])
@@ -132,7 +132,7 @@ class _RefusedRequest:
         return bool(here and there and here[0] == there[0])
 
     def _trace_ids(self) -> str:
-        """Say where the ids that the error names come from; empty when no answer and no item of this request has them."""
+        """Describe where the ids in the error come from; empty if no answer and no item of this request has them."""
         if self.unpaired:
             return describe_unpaired(self.exchange.answer.rule, self.unpaired)
         for id in self.ids:
@@ -151,7 +151,7 @@ class _RefusedRequest:
                 yield f"input[{place}]", item
 
     def _describe_place(self) -> str:
-        """Name the place to which the error points, and the value there."""
+        """Describe the place that the error points to, and the value there."""
         body = self.exchange.request.body
         place = _INPUT_ITEM.match(self.param)
         _, item, missing = resolve_path(body, place[0]) if place else ("", None, "input")
@@ -167,7 +167,7 @@ class _RefusedRequest:
         return f"{self.param}: {part}{_describe_item(item)}{said}"
 
     def _describe_outer_place(self) -> str:
-        """Show what was sent outside of the items, and name the exchange whose answer it continues."""
+        """Describe what was sent outside the items, and the exchange whose answer it continues."""
         request = self.exchange.request
         head = "" if self.param or request.fault or request.body is None else f"{request.method} {request.path}: "
         known = ((exchange.number, as_object(exchange.answer.body).get("id")) for exchange in self.exchanges)
@@ -181,7 +181,7 @@ def _loss_line(lost: Lost) -> str:
 
 
 def _find_origins(history: History, item: Json) -> Iterator[OutputItem]:
-    """Find the output that an item repeats in whole, or in the text of a part."""
+    """Find the output that an item repeats, as a whole or in the text of a part."""
     yield from history.find_originals(item)
     for part in objects_in(item.get("content")):
         if said := history.by_text.get(as_string(part.get("text")).strip()):

@@ -1,6 +1,6 @@
-"""Causes as text: the first in one block of at most 12 lines, the others a line each; the section of a failed test.
+"""Renders causes as text: the first in a block of at most 12 lines, the others one line each; the section of a test.
 
-A section shows the causes, then the flow; evidence and bodies only on demand.
+The section of a failed test shows the causes, then the flow; evidence and bodies only on demand.
 """
 
 from __future__ import annotations
@@ -30,37 +30,37 @@ CAUSE_WIDTH = 120
 MAX_CAUSE_LINES = 12
 """The maximum number of lines of a cause."""
 MAX_OTHERS = 5
-"""How many further causes are named, the first ones."""
+"""The maximum number of further causes that are named."""
 _MAX_WHAT_LINES = 3
 _MAX_ROW_LINES = {"sent": 2, "fix": 3, "allow": 2, "expect": 2, "source": 2}
-"""The most lines of a row; the first other one, as a rule `where`, gets what these leave."""
+"""The maximum number of lines of a row; the first other row, usually `where`, gets the rest."""
 _LABEL_WIDTH = 10
 
 SECTION_TITLE = "responses-harness"
 DIAGRAM_TITLE = "responses-harness: the flow as a Mermaid diagram"
 MAX_STEPS = 20
-"""How many exchanges of the flow are shown, the newest ones."""
+"""The maximum number of exchanges of the flow that are shown, the newest ones."""
 MAX_DETAILED = 5
-"""How many causes are shown in full on demand, the first ones."""
+"""The maximum number of causes that are shown in full on demand."""
 _NO_LIMIT = 1000
 MAX_JOURNAL_LINES = 20
-"""How many lines of the journal are shown, the newest ones."""
+"""The maximum number of lines of the journal that are shown, the newest ones."""
 
 
 def render_verdict(world: World, losses: Sequence[Lost] = (), **judged: bool) -> str:
-    """Render what `find_verdict` finds; empty when the test does not fail."""
+    """Render the causes that `find_verdict` finds; empty if the test does not fail."""
     return escape_controls(render_causes(find_verdict(world, losses, **judged), world.vocabulary))
 
 
 def render_causes(causes: Sequence[Cause], vocabulary: Vocabulary) -> str:
-    """Render the first cause in full, the others a line each; empty without any."""
+    """Render the first cause in full, the others one line each; empty without any."""
     if not causes:
         return ""
     return "\n".join([render_cause(causes[0]), *_name_others(causes[1:], vocabulary.show_more)])
 
 
 def render_cause(cause: Cause, max_lines: int = MAX_CAUSE_LINES) -> str:
-    """Render the block of a cause: `what`, and a line or a few for each row; what is too long ends in `…`."""
+    """Render a cause as a block: `what`, and one or more lines for each row; longer texts end in `…`."""
     head = _wrap_lines(cause.what, CAUSE_WIDTH, _MAX_WHAT_LINES)
     rows = cause.rows
     others = {label: _fit_row(text, _MAX_ROW_LINES[label]) for label, text in rows if label in _MAX_ROW_LINES}
@@ -74,9 +74,9 @@ def render_cause(cause: Cause, max_lines: int = MAX_CAUSE_LINES) -> str:
 
 
 def render_section(world: World, causes: Sequence[Cause], *, told: str = "", verbose: bool = False) -> str:
-    """Render the section of a failure: its causes, unless the text `told` says them already, and the flow.
+    """Render the section of a failure: its causes, unless the text `told` already contains them, and the flow.
 
-    With `verbose` every cause in full, the journal, the evidence of the rules and the bodies of the first cause.
+    With `verbose`, also every cause in full, the journal, the evidence of the rules and the bodies of the first cause.
     """
     brief = escape_controls(render_causes(causes[:1] if verbose else causes, world.vocabulary))
     parts = ["" if brief in told else brief, _render_flow(world, causes[0].exchange if causes else 0)]
@@ -86,7 +86,7 @@ def render_section(world: World, causes: Sequence[Cause], *, told: str = "", ver
 
 
 def render_diagram(world: World) -> str:
-    """Render the newest part of the flow as a Mermaid diagram; empty when there was no request."""
+    """Render the newest part of the flow as a Mermaid diagram; empty if there was no request."""
     return escape_controls(Mock(world).flow.last_steps(MAX_STEPS).mermaid) if world.exchanges else ""
 
 
@@ -100,7 +100,7 @@ def _name_others(others: Sequence[Cause], show_more: str) -> Iterator[str]:
 
 
 def _fit_row(text: str, max_lines: int) -> list[str]:
-    """Fit a text into at most so many lines; each line of a text of several is one line."""
+    """Fit a text into `max_lines` lines: wrap a single line, shorten each line of several."""
     lines = text.strip("\n").splitlines()
     if len(lines) == 1:
         return _wrap_lines(lines[0], CAUSE_WIDTH - _LABEL_WIDTH, max_lines)
@@ -113,9 +113,9 @@ def _wrap_lines(text: str, width: int, max_lines: int) -> list[str]:
 
 
 def _render_flow(world: World, told: int) -> str:
-    """Render the newest part of the flow, and of a long one also the steps around exchange `told`, 0 for none.
+    """Render the newest part of the flow, and in a long flow also the steps around exchange `told` (0 for none).
 
-    The error of that exchange is not repeated: the cause above has it.
+    The error of that exchange is not repeated, since the cause above contains it.
     """
     if not world.exchanges:
         return ""
@@ -124,7 +124,7 @@ def _render_flow(world: World, told: int) -> str:
 
 
 def _name_failure_once(flow: Flow, told: int) -> Flow:
-    """Shorten the error of the step whose exchange is told."""
+    """Shorten the error of the step whose exchange the cause above explains."""
     steps = [
         step._replace(failure=f"{step.failure.partition(':')[0]}, see above")
         if step.failure and step.number == told
@@ -149,7 +149,7 @@ def _render_details(world: World, causes: Sequence[Cause]) -> Iterator[str]:
 
 
 def _render_bodies(exchange: Exchange) -> str:
-    """Render the whole bodies of a request and its answer."""
+    """Render the full bodies of a request and its answer."""
     request = exchange.request
     sent = request.body if request.body is not None else request.raw.decode("utf-8", "replace")
     named = ((f"Request {exchange.number}", sent), (f"Answer {exchange.number}", exchange.answer.body))
@@ -165,9 +165,9 @@ def _render_body(body: Any) -> str:
 
 
 def render_journal(exchanges: Sequence[Exchange], lanes: Mapping[str, Sequence[Exchange]] | None = None) -> str:
-    """Render a line for each of the newest exchanges: number, method and path, model, input, status, rule or disconnection.
+    """Render the newest exchanges, a line each: number, method, path, model, input, status, rule or disconnection.
 
-    With the `lanes` of several agents, the lane stands behind the number.
+    With the `lanes` of several agents, the lane follows the number.
     """
     groups = [
         list(group) for _, group in groupby(exchanges, lambda exchange: not is_probe(exchange) and exchange.number)

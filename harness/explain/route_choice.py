@@ -1,4 +1,4 @@
-"""Which routes a request was tried against, and why each did not answer it; found out again when somebody asks."""
+"""Lists the routes that a request was tried against and why each did not answer it; computed on demand."""
 
 from __future__ import annotations
 
@@ -19,12 +19,12 @@ from harness.world.route import Route
 from harness.world.world import World
 
 MAX_SHOWN = 80
-"""Characters that are shown of what a request sent."""
+"""The maximum number of characters shown of a value in a request."""
 
 
 @dataclass(frozen=True, slots=True)
 class TriedRoute:
-    """A route that a request was tried against: the number of the `turn` that it took, else 0 and why not."""
+    """A route that a request was tried against: the number of the `turn` that answered, else 0 and `why` not."""
 
     route: str
     turn: int = 0
@@ -32,10 +32,10 @@ class TriedRoute:
 
 
 def tried_routes(world: World, exchange: Exchange) -> list[TriedRoute]:
-    """List the routes that a request was tried against, in their order; the last one answered, if any did.
+    """List the routes that a request was tried against, in order; the last one answered, if any did.
 
-    A request that a rule has refused was tried against no route, one for a path that the API lacks against all of
-    `mock.route`.
+    A request that a rule refused was tried against no route; a request for a path that the API lacks, against all
+    routes of `mock.route`.
     """
     if is_probe(exchange) or exchange.is_routed:
         return list(_tried_paths(world, exchange))
@@ -67,7 +67,7 @@ def _tried_paths(world: World, exchange: Exchange) -> Iterator[TriedRoute]:
 
 
 def _why_not(route: Route, request: Request, words: Vocabulary) -> str:
-    """Say which condition of a route a request does not meet, the first one."""
+    """Describe the first condition of a route that a request does not meet."""
     try:
         unmet = route.unmet_conditions(request)
     except HarnessError as problem:
@@ -76,7 +76,7 @@ def _why_not(route: Route, request: Request, words: Vocabulary) -> str:
 
 
 def describe_unmet(name: str, wanted: Matcher, actual: Any, words: Vocabulary) -> str:
-    """Word how what a request sent does not meet a condition: `instructions has no 'planner', it is 'You are ops.'`."""
+    """Describe how a request fails a condition: `instructions has no 'planner', it is 'You are ops.'`."""
     sent = shorten(words.render_value(actual), MAX_SHOWN)
     if callable(wanted):
         return f"{name}: {describe_code(wanted)} says no to {sent}"

@@ -12,13 +12,13 @@ from harness.core.text.shorten import pluralize, quote, shorten, shorten_json
 
 _PATH_STEP = re.compile(r"\[(\d+)]|([^.\[\]]+)")
 _LEADING_MEMBERS = ("type", "role")
-"""The members that say what an object is; they are shown beside those that matter."""
+"""The members that identify an object; they are shown beside the relevant ones."""
 
 
 def describe_sent_part(request: Request, param: str | None, names: Collection[str] = ()) -> str:
     """Show the part of a request that an error is about: the body at `param`, or the deepest part that exists.
 
-    Of a list or an object only what holds one of the `names` is shown: ids, or names of members.
+    Lists and objects are cut down to what contains one of the `names`, which are ids or names of members.
     """
     if request.fault:
         return shorten(request.raw.decode("utf-8", "replace"))
@@ -32,7 +32,7 @@ def describe_sent_part(request: Request, param: str | None, names: Collection[st
 
 
 def resolve_path(body: Any, path: str) -> tuple[str, Any, str]:
-    """Follow a path such as `input[0].role`: the place reached, its value, and the step that fails (or "")."""
+    """Follow a path such as `input[0].role`; return the place reached, its value, and the step that failed (or "")."""
     reached, value = "", body
     for match in _PATH_STEP.finditer(path):
         index, name = match.groups()
@@ -55,7 +55,7 @@ def _holds(value: Any, names: Collection[str]) -> bool:
 
 
 def _cut_around(value: Any, names: Collection[str]) -> str:
-    """Show a value without the entries and members that hold none of the names, with their number in their place."""
+    """Show a value, with the entries and members that contain none of the names replaced by their number."""
     if isinstance(value, list):
         return f"[{', '.join(_cut_list(value, names))}]"
     if isinstance(value, dict) and _holds(value, names):

@@ -40,13 +40,13 @@ def unanswered_cause(world: World, request: Request, problem: Problem) -> Cause:
 
 
 def unanswered_finding(exchange: Exchange, expected: bool) -> ReportFinding:
-    """Make the finding of a request without an answer."""
+    """Build the finding for a request that could not be answered."""
     message = str(answer_error(exchange)["message"])
     return ReportFinding("unanswered", expected, message, exchange=exchange.number, fix=UNANSWERED_FIX)
 
 
 def hang_up_causes(world: World) -> list[Cause]:
-    """Explain the answers that a client did not wait for, the newest first."""
+    """Explain the answers that the client did not wait for, newest first."""
     described = ((exchange.number, describe_hang_up(world, exchange.number)) for exchange in reversed(world.exchanges))
     return [
         Cause(f"The client {text}.", number, "hang_up", general=HANG_UP, fix=HANG_UP_FIX)
@@ -56,13 +56,13 @@ def hang_up_causes(world: World) -> list[Cause]:
 
 
 def describe_hang_up(world: World, number: int) -> str:
-    """Word after how long the client hung up on a request; empty if it did not."""
+    """Describe after how long the client hung up on a request; empty if it did not."""
     left = world.edge[number].left if number in world.edge else None
     return "" if left is None else f"hung up on request {number} after {left:.1f} s"
 
 
 def miss_cause(problem: Problem, hint: str) -> Cause:
-    """Explain a request that a cassette does not hold: the harness's answer, the lines of its diff, the fix or a hint."""
+    """Explain a request that is not in a cassette: the harness's answer, the lines of its diff, the fix or a hint."""
     differing = changed_lines(problem.shown)
     gone, added = ([line for line in differing if line[0] == sign][:MAX_DIFFERING] for sign in "-+")
     hidden = len(differing) - len(gone) - len(added)
@@ -72,7 +72,7 @@ def miss_cause(problem: Problem, hint: str) -> Cause:
 
 
 def changed_lines(diff: Sequence[str]) -> list[str]:
-    """Keep the lines of a unified diff that are gone or added, without its head."""
+    """Return the removed and added lines of a unified diff, without its header."""
     return [line for line in diff[2:] if line.startswith(("-", "+"))]
 
 
@@ -82,12 +82,12 @@ def has_problem(world: World, exchange: Exchange) -> bool:
 
 
 def is_same_request(exchange: Exchange, request: Request) -> bool:
-    """Return whether an exchange belongs to a request, or to the WebSocket event that holds the request."""
+    """Return whether an exchange belongs to a request, or to the WebSocket event that contains it."""
     return exchange.request is request or (request.raw != b"" and exchange.request.raw is request.raw)
 
 
 def _find_same_request(world: World, request: Request, number: int) -> Exchange | None:
-    """Find the newest exchange before number `number` that answered the same request."""
+    """Find the newest exchange before `number` that answered the same request."""
     asked = (request.method, request.path, request.body)
     earlier = (exchange for exchange in reversed(world.exchanges) if exchange.number < number and exchange.status < 400)
     sent = ((exchange, exchange.request) for exchange in earlier)
@@ -95,7 +95,7 @@ def _find_same_request(world: World, request: Request, number: int) -> Exchange 
 
 
 def _sent_gist(request: Request) -> str:
-    """Summarize the end of the input of a request, or its path."""
+    """Summarize the last input item of a request, or its path."""
     input = request.body.get("input") if isinstance(request.body, dict) else None
     last = input[-1] if isinstance(input, list) and input else {"role": "user", "content": input}
     return summarize_item(last) if input else f"{request.method} {request.path}"

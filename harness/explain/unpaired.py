@@ -1,4 +1,4 @@
-"""The calls of a request without an output, and the outputs without a call, with the exchange that said each call."""
+"""Finds the calls in a request without an output and the outputs without a call, with the exchange of each call."""
 
 from __future__ import annotations
 
@@ -16,15 +16,15 @@ _UNANSWERED_RULES = ("call_needs_output", "approval_request_unanswered")
 _ORPHAN_RULES = ("output_needs_call", "approval_without_request")
 _APPROVAL_RULES = ("approval_request_unanswered", "approval_without_request")
 PAIRING_RULES = (*_UNANSWERED_RULES, *_ORPHAN_RULES)
-"""The rules that refuse a request for such items."""
+"""The rules that refuse a request because of such items."""
 _APPROVAL_TYPES = (APPROVAL_REQUEST, APPROVAL_RESPONSE)
 
 
 class PlacedItem(NamedTuple):
-    """An item at its place in a request, `input` where an earlier response or a conversation holds it.
+    """An item and its place in a request; `input` if it comes from an earlier response or a conversation.
 
-    `origin` is the output item that said the call; `other_kind` the type of a call whose `call_id` an output has, but
-    which takes another kind of output.
+    `origin` is the output item that made the call; `other_kind` the type of a call that has the `call_id` of this
+    output, but takes another kind of output.
     """
 
     place: str
@@ -39,12 +39,12 @@ class PlacedItem(NamedTuple):
 
     @property
     def is_approval(self) -> bool:
-        """Whether it asks for an approval or gives one."""
+        """Whether the item is an approval request or an answer to one."""
         return item_type(self.item) in _APPROVAL_TYPES
 
 
 def find_unpaired(rule: str | None, history: History, exchange: Exchange) -> Sequence[PlacedItem]:
-    """Find the calls without output, or outputs without call, for which a rule refuses a request and what it continues."""
+    """Find the calls without output, or outputs without call, in a refused request and what it continues."""
     if rule not in PAIRING_RULES or not (request := history.read_request(exchange)):
         return ()
     placed = [*(("input", item) for item in request.previous_items), *request.placed_items]
@@ -58,7 +58,7 @@ def find_origin(history: History, id: str) -> OutputItem | None:
 
 
 def describe_unpaired(rule: str | None, items: Sequence[PlacedItem]) -> str:
-    """Name every call without an output and the exchange that said it, or every output without a call."""
+    """Describe every call without an output and its exchange, or every output without a call."""
     if rule in _UNANSWERED_RULES:
         return _describe_open_calls(items)
     return "; ".join(
@@ -67,7 +67,7 @@ def describe_unpaired(rule: str | None, items: Sequence[PlacedItem]) -> str:
 
 
 def describe_origin(origin: OutputItem | None) -> str:
-    """Name the exchange that said an item."""
+    """Name the exchange in which the model produced an item."""
     return f"said in exchange {origin.number}" if origin else "which no exchange of this test has said"
 
 
@@ -88,7 +88,7 @@ def _find_orphans(placed: Sequence[tuple[str, Json]], history: History) -> Itera
 
 
 def _answered_calls(item: Json) -> Iterator[tuple[str, str]]:
-    """Yield the type and the id of the call that an item answers; an approved call of an MCP server answers its request."""
+    """Yield the type and id of the call that an item answers; an approved MCP call answers its approval request."""
     if id := item.get("approval_request_id"):
         yield APPROVAL_REQUEST, str(id)
     elif id := answered_id(item):

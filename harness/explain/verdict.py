@@ -1,4 +1,4 @@
-"""The causes that a test is told: some fail the test although its own assertions passed, others may explain a failure."""
+"""Selects the causes to report: some fail a test although its own assertions passed, others may explain a failure."""
 
 from __future__ import annotations
 
@@ -20,12 +20,12 @@ from harness.world.world import World
 def find_verdict(
     world: World, losses: Sequence[Lost] = (), *, unused: bool = True, strays: bool = False, shown: bool = True
 ) -> list[Cause]:
-    """Find why a test fails although its own assertions passed, the oldest first; none when it does not fail.
+    """Find why a test fails although its own assertions passed, oldest first; empty if it does not fail.
 
-    `losses` are those of accepted requests; `unused` says whether unused turns of the script fail a test, `strays` whether
-    requests do that came with keys of no World, `shown` whether that does which a client shows otherwise than it was said.
-    Turns left where a request was refused or not answered are no cause of their own.
+    `losses` are those in accepted requests. A test may fail for unused turns of the script (`unused`), for requests
+    with keys that belong to no World (`strays`), and for a client that does not show what the model said (`shown`).
     """
+    # Turns that are left because a request was refused or not answered are no cause of their own.
     unused_turns = world.unused if unused else []
     refused = unasked_causes(world, losses)
     stray = [stray_cause(world)] if strays and world.refusals.unasked_strays else []
@@ -50,9 +50,10 @@ def find_verdict(
 
 
 def find_suspects(world: World, losses: Sequence[Lost] = (), *, unused: bool = False) -> list[Cause]:
-    """Find what may have made a test fail by itself: the newest refusal or unanswered request, or the first loss after it.
+    """Find what may have made a test's own assertions fail, most likely first.
 
-    `losses` are those of all requests. The other losses, refusals and unanswered requests follow, the newest first.
+    That is the newest refusal or unanswered request, or the first loss after it; then the other losses, refusals and
+    unanswered requests, newest first. `losses` are those in all requests.
     """
     refused = [
         exchange for exchange in without_probes(world.exchanges) if exchange.status >= 400 and not exchange.is_routed
@@ -76,7 +77,7 @@ def find_suspects(world: World, losses: Sequence[Lost] = (), *, unused: bool = F
 
 
 def _sort_causes(world: World, losses: Sequence[Lost], refused: Sequence[Cause]) -> list[Cause]:
-    """Sort the causes in the journal of a World, the oldest exchange first."""
+    """Return the causes in a World's journal, sorted by exchange, oldest first."""
     causes = [*(unanswered_cause(world, *problem) for problem in world.problems), *refused]
     explained = {cause.exchange for cause in causes}
     causes += [loss_cause(lost, world.vocabulary) for lost in losses if lost.exchange not in explained]
@@ -90,7 +91,7 @@ def _unused_or_no_request(world: World) -> Cause:
 
 
 def _claim_cause(claim: PathClaim) -> Cause:
-    """Explain a claim about the path that does not hold and that the test made without an `assert`."""
+    """Explain a false claim about the path that the test made without `assert`."""
     return Cause(
         f"A claim that nothing asserts does not hold: {claim.text}",
         kind="claim",
@@ -101,7 +102,7 @@ def _claim_cause(claim: PathClaim) -> Cause:
 
 
 def _dropped_world_cause() -> Cause:
-    """Report that the server has dropped an earlier World of this key, which can no longer be judged."""
+    """Report that the server dropped an earlier World of this key, which therefore cannot be judged."""
     return Cause(
         "The server had dropped what this key did before, to keep no more Worlds than its limit, as a worker had ended, or "
         "as its store had lost it; nothing of it is judged.",

@@ -1,5 +1,5 @@
-"""`harness verify`: reads the recordings of any recorder, judges every exchange in them, and writes the outcome.
+"""`harness verify`: reads recordings of any recorder, judges every exchange in them, and reports the outcome.
 
-Also the examples of rules and the evidence for them. The formats of recordings are in `cassettes`; whatever sends requests
-to a server is in `live`.
+It also contains the examples of rules and the evidence for them. The formats of recordings are in `cassettes`; whatever
+sends requests to a server is in `live`.
 """

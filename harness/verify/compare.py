@@ -1,6 +1,6 @@
-"""The one comparison of an expected and an actual answer, whichever of recording, mock and live API gave them.
+"""Compares an expected with an actual answer, whether they come from a recording, the mock or the live API.
 
-A profile says which parts are compared. The one for errors is here, the others beside their users:
+A profile selects what is compared. The one for errors is here, the others are beside their users:
 `verify.judging.rerender_profile`, `live.drift.compare`.
 """
 
@@ -14,17 +14,17 @@ from harness.core.exchange import Json
 from harness.core.text.shorten import shorten_repr
 
 ABSENT = "absent"
-"""What a side has at a place where the other one alone has a member."""
+"""Stands for the value on the side that lacks a member."""
 MAX_LENGTH = 301
-"""Characters of a value in a difference."""
+"""The maximum number of characters of a value in a difference."""
 ERROR_MEMBERS = ("message", "type", "param", "code")
 _OWN_NAMES = re.compile(r" \[Request ID: [^\]]*\]|(?<=azureai://accounts/)[^/]+/projects/[^/]+")
-"""What the words of an error name of their request, or of the account and its project."""
+"""Matches what an error message says about its request, or about the account and its project."""
 _SUPPORTED_VALUES = re.compile(r"(Supported values are: ).*", re.DOTALL)
 
 
 class Difference(NamedTuple):
-    """A place where two answers differ (`output[0].content`), and what each has there."""
+    """A place where two answers differ (`output[0].content`), and the value of each."""
 
     at: str
     expected: str
@@ -32,11 +32,11 @@ class Difference(NamedTuple):
 
 
 class Profile(NamedTuple):
-    """Which parts of two answers are compared.
+    """Selects which parts of two answers are compared.
 
-    `view` reduces an answer to what is compared. `is_optional` says whether the expected answer may lack a member of the
-    actual one, by the `type` of the object, else the name under which it stands, and the member's name. `render` writes a
-    value into a difference.
+    `view` reduces an answer to what is compared. `is_optional` decides whether the expected answer may lack a member of
+    the actual one, given the `type` of the object (or its own member name) and the name of the member. `render` formats
+    a value for a difference.
     """
 
     view: Callable[[Any], Any] = lambda answer: answer
@@ -45,11 +45,11 @@ class Profile(NamedTuple):
 
 
 ERROR = Profile(is_optional=lambda holder, name: True, render=str)
-"""Of errors only the members are compared that the expected one has."""
+"""For errors, only the members of the expected one are compared."""
 
 
 def compare(expected: Any, actual: Any, profile: Profile, holder: str = "") -> Iterator[Difference]:
-    """Every place where two answers differ, in the order of the expected one; `holder` names what they are."""
+    """Yield every place where two answers differ, in the order of the expected one; `holder` names their kind."""
     return _compare_values(profile.view(expected), profile.view(actual), profile, holder, "")
 
 
@@ -59,7 +59,7 @@ def _compare_values(expected: Any, actual: Any, profile: Profile, holder: str, a
     elif isinstance(expected, list) and isinstance(actual, list) and len(expected) == len(actual):
         for index, (left, right) in enumerate(zip(expected, actual, strict=True)):
             yield from _compare_values(left, right, profile, holder, f"{at}[{index}]")
-    # In Python True equals 1, in JSON it does not.
+    # In Python, but not in JSON, True equals 1.
     elif expected != actual or isinstance(expected, bool) != isinstance(actual, bool):
         yield Difference(at, profile.render(expected), profile.render(actual))
 
@@ -77,11 +77,11 @@ def _compare_members(expected: Json, actual: Json, profile: Profile, holder: str
 
 
 def differing_error_members(expected: Json, actual: Json) -> list[str]:
-    """List the members of an error that differ; `list` when only the values differ that the message lists.
+    """List the members of an error that differ; `list` if only the supported values in the message differ.
 
-    Ids of requests and names of accounts and projects in the message are not compared.
+    Request ids and the names of accounts and projects in the message are ignored.
     """
-    # A report seldom has the whole error: only what it published is compared.
+    # A report rarely has the whole error: only what it published is compared.
     answered = {name: actual.get(name) for name in expected}
     names = [difference.at for difference in compare(expected, answered, ERROR)]
     if names != ["message"]:
@@ -89,18 +89,18 @@ def differing_error_members(expected: Json, actual: Json) -> list[str]:
     said = [_OWN_NAMES.sub("", str(error["message"])) for error in (expected, answered)]
     if said[0] == said[1]:
         return []
-    # The list of values grows with each release of the API; the rest of the words stays.
+    # The list of values grows with each release of the API; the rest of the message stays.
     alike = [_SUPPORTED_VALUES.sub(r"\1", message) for message in said]
     return ["list"] if alike[0] == alike[1] else names
 
 
 def select_error_members(error: Any) -> Json:
-    """Select the members of an error object that the API's clients read; empty for anything else."""
+    """Select the members of an error object that clients of the API read; empty for anything else."""
     return {name: error[name] for name in ERROR_MEMBERS if name in error} if isinstance(error, dict) else {}
 
 
 def map_strings(value: Any, change: Callable[[str], str]) -> Any:
-    """Change every string of a JSON value."""
+    """Apply `change` to every string in a JSON value."""
     if isinstance(value, str):
         return change(value)
     if isinstance(value, list):
@@ -109,6 +109,6 @@ def map_strings(value: Any, change: Callable[[str], str]) -> Any:
 
 
 def describe_kind(value: Any) -> str:
-    """Describe the kind of a value, in words."""
+    """Name the JSON type of a value: `a number`, `null`."""
     kinds = {type(None): "null", bool: "a boolean", int: "a number", float: "a number", str: "a text", list: "a list"}
     return kinds.get(type(value), "an object")

@@ -1,6 +1,6 @@
-"""Published exchanges as evidence of rules: a cassette for each rule, named after it, with the origin of every exchange.
+"""Published exchanges as evidence for rules: one cassette per rule, named after it, with the origin of every exchange.
 
-`cassettes/README.md` describes such a cassette. An origin that lacks what evidence needs is an EvidenceError.
+`cassettes/README.md` describes such a cassette. Raises EvidenceError if an origin lacks what evidence needs.
 """
 
 from __future__ import annotations
@@ -20,9 +20,9 @@ from harness.core.exchange import Json
 from harness.verify.judging.websockets.pairs import SocketExchange, SocketLog
 
 EVIDENCE_LEVELS: tuple[Level, ...] = ("recorded", "reported")
-"""The levels of a refusal in a cassette."""
+"""The possible levels of a refusal in a cassette."""
 SETUP_LEVELS: tuple[Level, ...] = ("recorded", "assumed")
-"""The levels of the exchanges before a refusal: nobody publishes them, but a recording holds them."""
+"""The possible levels of the exchanges before a refusal, which are never published, but may be recorded."""
 PUBLISHED_MEMBERS = ("status", "message", "type", "param", "code")
 FURTHER_MEMBERS = ("details",)
 """Members of an error that only some providers have."""
@@ -40,10 +40,10 @@ class EvidenceError(HarnessError):
 class Origin:
     """The source of an exchange.
 
-    `request` says whether the request itself was published or was rebuilt from the report; `published` lists the published
-    members of the error, `begins` is the beginning of a message that was published in part; `organization` describes the
-    account behind the key, `key` is the key that was sent where the rule is about keys (`""`: none). An exchange of level
-    `assumed` was not published: it stands for what the account had stored before.
+    `request` states whether the request itself was published or was rebuilt from the report; `published` lists the
+    published members of the error, `begins` is the beginning of a message that was published in part; `organization`
+    describes the account behind the key; `key` is the key that was sent if the rule is about keys (`""`: none). An
+    exchange of level `assumed` was not published: it creates what the account had stored before.
     """
 
     level: Level
@@ -58,16 +58,16 @@ class Origin:
 
     @property
     def as_json(self) -> Json:
-        """The origin as a cassette holds it, without members that have their default."""
+        """The origin as in a cassette, without members that have their default."""
         members = ((member.name, getattr(self, member.name), member.default) for member in fields(Origin))
         return {name: value for name, value, default in members if value not in (default, {})}
 
 
 @dataclass(frozen=True, slots=True)
 class SourcedInteraction:
-    """An Interaction with its origin parsed, which a cassette's format leaves to evidence as plain JSON.
+    """An Interaction with its parsed origin, which is opaque JSON in the format of cassettes.
 
-    It is one over HTTP, or a WebSocket, whose last client event then is the request.
+    It is an HTTP exchange, or a WebSocket whose last client event is the request.
     """
 
     origin: Origin
@@ -75,12 +75,12 @@ class SourcedInteraction:
 
     @property
     def status(self) -> int:
-        """The status of the answer, 0 when there was none."""
+        """The status of the answer, 0 without one."""
         return self._last_socket_exchange.answer.status if self._last_socket_exchange else self.interaction.status
 
     @property
     def answer(self) -> Any:
-        """The answer: JSON, the events of a stream, over a WebSocket an error or a response as in HTTP."""
+        """The answer: JSON, the events of a stream, or for a WebSocket an error or a response as over HTTP."""
         if self._last_socket_exchange:
             return self._last_socket_exchange.answer.body
         decoded = decode_answer(self.interaction.answer, self.interaction.answer_headers)
@@ -88,12 +88,12 @@ class SourcedInteraction:
 
     @property
     def socket_exchanges(self) -> list[SocketExchange]:
-        """The client events of a WebSocket with the server events that answer each; empty over HTTP."""
+        """The client events of a WebSocket, each with the server events that answer it; empty for HTTP."""
         return SocketLog(self.interaction.frames).parts
 
     @property
     def is_refusal(self) -> bool:
-        """Whether the API refused the request; otherwise it is an exchange before the refusal."""
+        """Whether the API refused the request; otherwise the exchange precedes the refusal."""
         return self.status >= 400
 
     @property
@@ -103,13 +103,13 @@ class SourcedInteraction:
 
 
 def attach_origin(interaction: Interaction, origin: Origin) -> SourcedInteraction:
-    """Attach its origin to an interaction as evidence."""
+    """Attach an origin to an interaction, which makes it evidence."""
     return SourcedInteraction(origin, replace(interaction, origin=origin.as_json))
 
 
 @dataclass(frozen=True, slots=True)
 class RuleCassette:
-    """The exchanges of one rule, in order, all with one key."""
+    """The exchanges that prove one rule, in order, all with the same key."""
 
     rule: str
     file: Path
@@ -117,7 +117,7 @@ class RuleCassette:
 
 
 def evidence_directory() -> Path:
-    """Find the folder of the cassettes: in an installed package, or beside it in a checkout; else EvidenceError."""
+    """Find the folder of cassettes, in an installed package or beside it in a checkout. EvidenceError without one."""
     places = (_HERE / "evidence", _HERE.parent / "cassettes")
     for place in places:
         if (place / "openai").is_dir():
@@ -126,13 +126,13 @@ def evidence_directory() -> Path:
 
 
 def load_rule_cassettes(place: Path | None = None) -> dict[str, RuleCassette]:
-    """Load the cassettes of all rules, by the rule's id; an EvidenceError names the file and the unusable entry."""
+    """Load the cassettes of all rules, by rule id. EvidenceError names the file and the unusable entry."""
     files = sorted(((place or evidence_directory()) / "openai" / "rules").glob("*.yaml"))
     return {file.stem: read_rule_cassette(file) for file in files}
 
 
 def read_rule_cassette(file: Path) -> RuleCassette:
-    """Read the cassette in a file; EvidenceError when it is invalid, or an origin is missing or incomplete."""
+    """Read the cassette in a file. EvidenceError if it is invalid, or if an origin is missing or incomplete."""
     found = read_interactions(file)
     if not found[-1].is_refusal:
         raise EvidenceError(f"{file}: its last interaction must be a refusal")
@@ -140,7 +140,7 @@ def read_rule_cassette(file: Path) -> RuleCassette:
 
 
 def read_interactions(file: Path) -> tuple[SourcedInteraction, ...]:
-    """Read the interactions of a file with their origins, WebSockets last; EvidenceError also for an empty file."""
+    """Read the interactions of a file with their origins, WebSockets last. EvidenceError also for an empty file."""
     try:
         cassette = serializer.parse_cassette(file.read_text(encoding="utf-8"), str(file))
     except (HarnessError, UnicodeDecodeError) as problem:
@@ -160,7 +160,7 @@ def _parse_interaction(interaction: Interaction, place: str) -> SourcedInteracti
 
 
 def _parse_origin(members: Mapping[str, Any], place: str) -> Origin:
-    """Parse the origin in a cassette, which conforms to `schemas/cassette.json`."""
+    """Parse an origin, which already conforms to `schemas/cassette.json`."""
     if not members:
         raise EvidenceError(f"{place} must have level and where")
     if unknown := set(members.get("organization", ())) - set(Organization.__dataclass_fields__):
@@ -170,7 +170,7 @@ def _parse_origin(members: Mapping[str, Any], place: str) -> Origin:
 
 
 def _find_problem(sourced: SourcedInteraction) -> str:
-    """Why an interaction cannot be evidence; empty when it can."""
+    """Explain why an interaction cannot be evidence; empty if it can."""
     if sourced.origin.level not in (EVIDENCE_LEVELS if sourced.is_refusal else SETUP_LEVELS):
         refusals, setup = " or ".join(EVIDENCE_LEVELS), " or ".join(SETUP_LEVELS)
         return f"origin.level must be {refusals} for a refusal, {setup} for what was stored before"
@@ -186,7 +186,7 @@ def _find_error_problem(sourced: SourcedInteraction) -> str:
     if sourced.origin.level == "recorded":
         return ""
     published = set(sourced.origin.published)
-    # A cassette that held more than its source published would prove what nobody saw.
+    # A cassette that contains more than its source published would prove what was never observed.
     if published - {"status"} != set(error):
         return f"origin.published must list what the error holds: {', '.join(error)}"
     if "message" not in published and not sourced.origin.begins:

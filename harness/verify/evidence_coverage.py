@@ -1,6 +1,6 @@
-"""The data of `harness rules --coverage`: how well each area is known, how each rule did, and what no cassette proves.
+"""The data of `harness rules --coverage`: how well each area is known, how each rule did, what no cassette proves.
 
-`rules_met.json` keeps how each rule did on recordings; `python -m tools.rules_met` counts it.
+`rules_met.json` holds how each rule did on recordings; `python -m tools.rules_met` computes it.
 """
 
 from __future__ import annotations
@@ -24,17 +24,17 @@ KEPT_FILE = Path(__file__).with_name("rules_met.json")
 
 @dataclass(slots=True)
 class RuleRecord:
-    """How often a rule was seen, and was right.
+    """How often a rule was seen in recordings, and how often it was right.
 
-    - `seen`: exchanges that the rule decided, or that the API decided in its words: a recorded refusal that the mock makes
-      by this rule, a recorded refusal that has this rule's message while the mock says another or none, an exchange that
-      this rule refuses while the API took it or said something else.
-    - `right`: those of them in which the mock refuses by this rule as recorded.
-    - `undecided`: recorded refusals in its words whose cause no recording shows (the account, what was stored before).
-    - `passed`: recorded requests that the API took and the rule was asked about without objecting; 0 where the rule is a
-      keyword of the schemas, which is not asked one by one.
+    - `seen`: exchanges that this rule or its message decided: recorded refusals that the mock reproduces by this rule,
+      recorded refusals with this rule's message that the mock does not reproduce, and exchanges that this rule refuses
+      although the API accepted them or gave another error.
+    - `right`: those among them that the mock refuses by this rule as recorded. - `undecided`: recorded refusals with
+    its message whose cause is not recorded (the account, what was stored before). - `passed`: recorded requests that
+    both the API and this rule accepted; 0 if the rule is a keyword of the schemas, which
+      is not checked individually.
 
-    A message that several rules share counts for each of them, unless the mock makes it.
+    A message that several rules share counts for each of them, unless the mock produces it.
     """
 
     seen: int = 0
@@ -44,15 +44,15 @@ class RuleRecord:
 
     @property
     def is_met(self) -> bool:
-        """Whether any recording holds a refusal in its words, or one of its own."""
+        """Whether any recording has a refusal with its message, or one that the rule decided."""
         return bool(self.seen or self.undecided)
 
 
 @dataclass(frozen=True, slots=True)
 class RuleRecords:
-    """The records of the rules, those without any left out: made on the day `made`, of so many recordings and exchanges.
+    """The records of all rules that have one, computed on the day `made` from `recordings` with `exchanges`.
 
-    A recording is one conversation with the API, as a file of a recorder holds it.
+    A recording is one conversation with the API, as a recorder stores it in a file.
     """
 
     made: str
@@ -61,12 +61,12 @@ class RuleRecords:
     rules: Mapping[str, RuleRecord] = field(default_factory=dict)
 
     def of(self, rule: str) -> RuleRecord:
-        """Find the record of a rule; without one it was never seen."""
+        """Return the record of a rule; an empty one if it was never seen."""
         return self.rules.get(rule) or RuleRecord()
 
 
 def load_kept_records(file: Path = KEPT_FILE) -> RuleRecords:
-    """Read the records that the package keeps."""
+    """Read the records that the package contains."""
     kept = orjson.loads(file.read_bytes())
     rules = {id: RuleRecord(**counts) for id, counts in kept["rules"].items()}
     return RuleRecords(kept["made"], kept["recordings"], kept["exchanges"], rules)
@@ -76,15 +76,15 @@ if TYPE_CHECKING:
     from rich.table import Table
 
 NOT_TRANSCRIBED = "not transcribed yet"
-"""The one reason for a gap that is work left to do."""
+"""The only reason for a gap that means work to do."""
 NEVER_MET = "never met"
-"""The mark of a rule of which no recording holds a refusal."""
+"""Marks a rule for which no recording has a refusal."""
 _URL = re.compile(r"https?://\S+")
 
 
 @dataclass(frozen=True, slots=True)
 class EvidenceGap:
-    """A rule that claims to be recorded or reported and has no cassette, and why."""
+    """A rule that claims to be recorded or reported but has no cassette, and the reason."""
 
     rule: str
     level: Level
@@ -92,12 +92,12 @@ class EvidenceGap:
 
 
 def find_orphans(rules: Mapping[str, Rule], cassettes: Iterable[str]) -> list[str]:
-    """Find the names of cassettes that are not the id of a rule."""
+    """Find the names of cassettes that are not ids of rules."""
     return [name for name in cassettes if name not in rules]
 
 
 def find_gaps(rules: Mapping[str, Rule], cassettes: Mapping[str, RuleCassette]) -> list[EvidenceGap]:
-    """Every rule that claims to be recorded or reported and has no cassette, in order of precedence."""
+    """List every rule that claims to be recorded or reported but has no cassette, in order of precedence."""
     return [
         EvidenceGap(rule.id, rule.level, _explain_gap(rule))
         for rule in rules.values()
@@ -120,9 +120,9 @@ def _explain_gap(rule: Rule) -> str:
 
 
 def coverage_rows(rules: Mapping[str, Rule], cassettes: Mapping[str, RuleCassette], records: RuleRecords) -> list[Json]:
-    """Count for each area its rules, in all and by level, the cassettes, the refusals, and the records.
+    """Count the rules of each area, in total and by level, and their cassettes, refusals and records.
 
-    A row for each area, in order of precedence, and a last one, `all`. EvidenceError when a cassette belongs to no rule.
+    One row per area, in order of precedence, and a last one, `all`. EvidenceError if a cassette belongs to no rule.
     """
     if orphans := find_orphans(rules, cassettes):
         raise EvidenceError(f"no rule is named like these cassettes: {', '.join(orphans)}; rename or delete them")
@@ -148,7 +148,7 @@ def _coverage_row(area: str, rules: list[Rule], cassettes: Mapping[str, RuleCass
 
 
 def record_rows(rules: Mapping[str, Rule], records: RuleRecords) -> list[Json]:
-    """List what recordings say of each rule, in order of precedence; `passed` is None where a rule is not asked singly."""
+    """List the record of each rule, in order of precedence; `passed` is None if a rule is not checked individually."""
     return [
         {"id": rule.id, "area": rule.area, "level": rule.level, **_record_counts(rule, records.of(rule.id))}
         for rule in rules.values()
@@ -160,13 +160,13 @@ def _record_counts(rule: Rule, record: RuleRecord) -> Json:
 
 
 def describe_records(records: RuleRecords) -> str:
-    """Describe what the records were counted over, and when."""
+    """Describe what the records were computed from, and when."""
     exchanges = f"{records.exchanges:,} {'exchange' if records.exchanges == 1 else 'exchanges'}"
     return f"Counted {records.made} over {pluralize(records.recordings, 'recording')} with {exchanges}."
 
 
 def coverage_table(rows: Sequence[Mapping[str, Any]]) -> Table:
-    """Make a table of the rows for a terminal; zeros are blank, and a rule that was not met is marked."""
+    """Build a table of the rows for a terminal; zeros are blank, and rules that were never met are marked."""
     from rich.table import Table
 
     table = Table(box=None, pad_edge=False)

@@ -1,6 +1,6 @@
-"""Plays an example of a rule against a fresh mock: the requests before it, then the request itself.
+"""Plays an example of a rule against a new mock: the setup requests, then the request itself.
 
-The same cases are the rule's documentation, its tests and the plan of a recording.
+The same cases are the rule's documentation, its tests and the plan for recording it.
 """
 
 from __future__ import annotations
@@ -35,26 +35,26 @@ EXAMPLE_HEADERS = {
 }
 EXAMPLE_KEY = "sk-harness-example"
 OK_TURN: list[TurnLine] = [message("ok"), completed(off_schema=True)]
-"""The turn of a request for which the case has none."""
+"""The turn for requests without one in the case."""
 
 _PLACEHOLDER = re.compile(r"\{(\d+)\.([\w.]+)\}")
 
 
 @dataclass(frozen=True, slots=True)
 class PlayedCase:
-    """The answers to a case: to the requests before it, and to the request itself; `exchanges` are the journal."""
+    """The answers in a case: to the requests `before` it, and to the request itself; `exchanges` are the journal."""
 
     before: tuple[Answer, ...]
     answer: Answer
     exchanges: Sequence[Exchange] = ()
 
     def fill(self, text: str) -> str:
-        """Replace each `{n.path}` in a text by the value at that path in the n-th answer."""
+        """Replace each `{n.path}` in a string with the value at that path in the n-th answer."""
         return str(fill_placeholders(text, self.before))
 
 
 class CasePlayer:
-    """A mock, and the one connection over which the events of a case (`WS /responses`) go to it."""
+    """Plays cases against a mock; their events (`WS /responses`) share one connection."""
 
     def __init__(self, root: str = API_ROOT, fallback: Fallback = lambda _: OK_TURN) -> None:
         self._root = root
@@ -63,7 +63,7 @@ class CasePlayer:
         self.mock = self.api.open(EXAMPLE_KEY)
 
     def prepare(self, case: Case) -> list[Answer]:
-        """Script the turns of a case on its day, send the earlier requests, set the account; returns the answers."""
+        """Script the turns of a case on its day, send the earlier requests, set the account; return the answers."""
         if case.as_of:
             self.mock.world.set_date(case.as_of)
         if case.turns:
@@ -77,7 +77,7 @@ class CasePlayer:
         return before
 
     def _open_session(self, headers: Mapping[str, str]) -> SocketSession:
-        """Open the connection, with these headers, when it is first used."""
+        """Return the connection; on first use, open it with these headers."""
         if self._session is None:
             session = self.api.open_session(ReceivedRequest("GET", f"{API_ROOT}/responses", headers))
             assert isinstance(session, SocketSession)
@@ -98,9 +98,9 @@ class CasePlayer:
 
 
 def play_case(case: Case, root: str = API_ROOT) -> PlayedCase:
-    """Play a case against a fresh mock; requests beyond the turns of the case are answered with a short text.
+    """Play a case against a new mock; requests beyond the turns of the case are answered with a short text.
 
-    `root` is the root of the API in paths: that of Azure is `/openai/v1`.
+    `root` is the API root in paths; for Azure it is `/openai/v1`.
     """
     player = CasePlayer(root)
     before = player.prepare(case)
@@ -108,7 +108,8 @@ def play_case(case: Case, root: str = API_ROOT) -> PlayedCase:
 
 
 def as_recorded(turn: Turn) -> Turn:
-    """Leave a turn of an example as it is: its requests declare no tools for its calls."""
+    """Return a turn that is not checked against the request."""
+    # The requests of examples declare no tools for the calls of their turns.
     lines: list[Any] = list(turn) if isinstance(turn, list | tuple) else [turn]
     items = [line for line in lines if isinstance(line, Item)]
     if not items or any(isinstance(line, Ending) for line in lines):
@@ -117,7 +118,7 @@ def as_recorded(turn: Turn) -> Turn:
 
 
 def build_request(case: Case, before: Sequence[Answer], root: str = API_ROOT) -> Interaction:
-    """Build the request of a case after the answers to its earlier steps; `uri` has no host, an event the method `WS`."""
+    """Build the request of a case, given the earlier answers; `uri` has no host, events have the method `WS`."""
     method, _, path = fill_placeholders(case.on or CREATE_RESPONSE, before).partition(" ")
     target = path.removeprefix("!") if path.startswith("!") else f"{root}{path}"
     body = build_body(case, before) if method in ("POST", "PUT", "PATCH", "WS") else b""
@@ -125,7 +126,7 @@ def build_request(case: Case, before: Sequence[Answer], root: str = API_ROOT) ->
 
 
 def build_body(case: Case, before: Sequence[Answer]) -> bytes:
-    """Build the body of a case, merged into the minimal valid request or event; of other operations as it is."""
+    """Build the body of a case; for a response it is merged into the minimal valid request or event."""
     if case.raw is not None:
         return case.raw
     body = fill_placeholders(case.body or {}, before)
@@ -134,7 +135,7 @@ def build_body(case: Case, before: Sequence[Answer]) -> bytes:
 
 
 def fill_placeholders(value: Any, before: Any) -> Any:
-    """Replace each `{n.path}` in the strings of a JSON value by the value at that path in the n-th answer."""
+    """Replace each `{n.path}` in the strings of a JSON value with the value at that path in the n-th answer."""
     if isinstance(value, str):
         return _PLACEHOLDER.sub(lambda match: _value_at(before[int(match[1])].body, match[2]), value)
     if isinstance(value, list):

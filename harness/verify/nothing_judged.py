@@ -1,4 +1,4 @@
-"""Why nothing was judged of some recordings: an outcome without findings that is no good news."""
+"""Explains why nothing in some recordings was judged, so that having no findings is not mistaken for success."""
 
 from __future__ import annotations
 
@@ -12,15 +12,15 @@ from harness.verify.output import JUDGED_MEMBERS, SECTIONS, count_reasons
 from harness.verify.run import Tally
 
 MAX_REASONS = 5
-"""Reasons that are told, the most frequent ones."""
+"""The maximum number of reasons that are given, the most frequent ones."""
 MAX_PATHS = 5
-"""Paths that are named, the first ones."""
+"""The maximum number of paths that are named."""
 MAX_HOSTS = 10
-"""Hosts that are named."""
+"""The maximum number of hosts that are named."""
 
 
 def explain_nothing_judged(tally: Tally) -> str:
-    """Why no exchange was judged, and what to do; empty if one was. What is unverifiable was not judged."""
+    """Explain why no exchange was judged, and what to do; empty if one was. Unverifiable exchanges do not count."""
     if count_decided(tally):
         return ""
     if tally.counts["exchanges"]:
@@ -37,7 +37,7 @@ def explain_nothing_judged(tally: Tally) -> str:
 
 
 def explain_bare_paths(tally: Tally) -> str:
-    """Which of the paths given held no exchange, and what to do; empty if each held one."""
+    """Explain which of the given paths contained no exchange, and what to do; empty if all did."""
     if not (bare := [printable_path(path) for path in tally.bare_paths]):
         return ""
     more = f" and {len(bare) - MAX_PATHS} more" if len(bare) > MAX_PATHS else ""
@@ -48,18 +48,16 @@ def explain_bare_paths(tally: Tally) -> str:
 
 
 def count_decided(tally: Tally) -> int:
-    """How many verdicts were given; one exchange may have several, an unverifiable one has none.
-
-    That the error of an unverifiable refusal has the form of an error says nothing: a wrong key has it, too.
-    """
+    """Count the verdicts; one exchange may have several, an unverifiable one has none."""
     decided = [name for name in JUDGED_MEMBERS if name != "unverifiable"]
     counts = {section: sum(tally.counts[f"{section}.{name}"] for name in decided) for section in SECTIONS}
     forms = counts.pop("answers") + counts.pop("streams")
+    # The well-formed error of an unverifiable refusal proves nothing: a wrong key gets one, too.
     return sum(counts.values()) + max(0, forms - tally.counts["refusals.unverifiable"])
 
 
 def explain_missing_hosts(tally: Tally, hosts: Collection[str]) -> str:
-    """Explain which hosts given with --host have no exchange, and which have some; empty if all have some."""
+    """Explain which hosts given with --host have no exchanges, and which hosts have; empty if all have some."""
     seen = count_reasons(tally, "hosts")
     missing = [host for host in hosts if not any(is_host_of(met, host) for met in seen)]
     if not missing:

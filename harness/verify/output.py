@@ -1,4 +1,4 @@
-"""The output of `harness verify`: JSON (`schemas/verify.json`), and a table with the first findings for a terminal."""
+"""The output of `harness verify`: JSON (`schemas/verify.json`), and for a terminal a table and the first findings."""
 
 from __future__ import annotations
 
@@ -16,9 +16,9 @@ from harness.verify.run import Tally
 
 VERSION = 1
 MAX_SHOWN = 20
-"""Findings that are printed; the JSON has all."""
+"""The maximum number of findings that are printed; the JSON has all."""
 MAX_MESSAGE_LENGTH = 401
-"""Characters of a message that are printed."""
+"""The maximum number of characters of a message that are printed."""
 
 SECTIONS: dict[str, dict[str, str]] = {
     "requests": {"accepted": "count", "refused": "list", "unverifiable": "why", "absent": "count"},
@@ -26,19 +26,19 @@ SECTIONS: dict[str, dict[str, str]] = {
     "answers": {"conform": "count", "findings": "list", "unverifiable": "why", "drift": "list"},
     "streams": {"conform": "count", "findings": "list", "unverifiable": "why", "drift": "list", "events": "count"},
 }
-"""The report's sections and their members: a number, a number with its reasons, or a list."""
+"""The report's sections and their members: a count, a count with its reasons, or a list."""
 OPTIONAL_SECTIONS: dict[str, dict[str, str]] = {
     "respelled": {"same": "count", "different": "list", "unverifiable": "why"}
 }
-"""Sections that are there only with `--respell`."""
+"""Sections that exist only with `--respell`."""
 JUDGED_MEMBERS = ("accepted", "same", "conform", "refused", "different", "missed", "findings", "unverifiable")
-"""The members of a section under one of which each judged exchange is counted."""
+"""The members of a section that count judged exchanges; each exchange counts under one of them."""
 
 
 def write_json(tally: Tally, out: IO[bytes], nothing_judged: str = "") -> None:
-    """Write the report as one JSON object, an entry on each line; lists are copied from the spools, never held in memory.
+    """Write the report as one JSON object, one entry per line; lists are streamed from the spools.
 
-    `nothing_judged` is the reason if nothing was, or nothing of one of the paths.
+    `nothing_judged` is the reason if nothing was judged, or nothing in one of the paths.
     """
     out.write(b'{"version": %d' % VERSION)
     if nothing_judged:
@@ -88,7 +88,7 @@ _WRITERS = {"count": _write_count, "why": _write_with_reasons, "list": _write_li
 
 
 def count_reasons(tally: Tally, at: str) -> dict[str, int]:
-    """Count the exchanges for each reason of a verdict, the most frequent reason first."""
+    """Count the exchanges for each reason of a verdict, most frequent first."""
     return {why: times for (named, why), times in tally.reasons.most_common() if named == at}
 
 
@@ -98,7 +98,7 @@ def count_judged(tally: Tally, section: str) -> int:
 
 
 def counts_table(tally: Tally) -> Table:
-    """Make a table of the counts: a row each for requests, refusals, answers, streams and, when asked for, rerenderings."""
+    """Build a table of the counts, with one row per section: requests, refusals, answers, streams, `--respell`."""
     made = Table("", "judged", "good", "findings", "unverifiable", "drift", box=None, pad_edge=False)
     for section, members in _sections_of(tally).items():
         good = tally.counts[f"{section}.{next(iter(members))}"]
@@ -112,7 +112,7 @@ def counts_table(tally: Tally) -> Table:
 def summary_lines(tally: Tally, verbose: bool = False) -> Iterator[str]:
     """Yield the lines below the table: the first findings, then the reasons why exchanges were not judged.
 
-    With `verbose` each file that is no recording, too.
+    With `verbose`, files that are not recordings are named, too.
     """
     found = ((kind, entry) for kind in FINDINGS for entry in tally.entries(kind))
     for kind, entry in islice(found, MAX_SHOWN):
@@ -134,7 +134,7 @@ def summary_lines(tally: Tally, verbose: bool = False) -> Iterator[str]:
 
 
 def finding_lines(entry: Json) -> Iterator[str]:
-    """Yield the lines of one finding: its place and message, or the recorded and the mock's side."""
+    """Yield the lines of one finding: its place and message, or what was recorded and what the mock does."""
     if isinstance(entry.get("recorded"), str):
         yield f"{entry['at']}"
         yield from (f"  {side.ljust(8)}  {_shorten(entry[side])}" for side in ("recorded", "mock"))

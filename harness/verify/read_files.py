@@ -1,6 +1,7 @@
 """Reads recordings of any recorder (cassettes, HAR, JSON lines of exchanges) as `Recorded`.
 
-The content of a file decides its form, the name only helps. No file is executed, and no message quotes its content.
+The content of a file decides its format, the name is only a hint. No file is executed, and no message quotes its
+content.
 """
 
 from __future__ import annotations
@@ -42,9 +43,9 @@ from harness.verify.judging.websockets.exchanges import to_http_interactions
 __all__ = ["NotARecording", "Recorded", "UnreadableRecording", "path_below_root", "read_numbered", "read_recording"]
 
 MAX_PROBLEMS = 1000
-"""Invalid exchanges of a file after which the rest of it is not read."""
+"""The number of invalid exchanges after which the rest of a file is not read."""
 MAX_BLANK_LINES = 1000
-"""Lines among which the first two that are not blank tell JSON lines from one document."""
+"""How many lines to search for two that are not blank, which distinguish JSON lines from a single document."""
 _RECORDING_MARKERS = re.compile(
     r"""(?:^|[\s{,])["']?(?:(?:http_?)?interactions|url_path|RequestUri)["']?\s*:|"(?:entries|request)"\s*:""", re.M
 )
@@ -58,19 +59,19 @@ _FOREIGN = {
         "it holds packets of a network, which TLS hides; `harness record -- COMMAND` records the exchanges"
     ),
 }
-"""What programs write that is no recording: how it begins, and how to get one."""
+"""Files of other programs that are not recordings: how they begin, and how to get a recording instead."""
 
 
 def read_recording(path: Path) -> Iterator[Recorded]:
-    """Read the exchanges of one file, in order; JSON lines are read one by one, any other file at once.
+    """Read the exchanges of one file, in order; JSON lines are read one by one, any other file as a whole.
 
-    NotARecording when it holds none. UnreadableRecording, after the readable exchanges, when a part of it is invalid.
+    NotARecording if it has none. UnreadableRecording, after the readable exchanges, if a part of it is invalid.
     """
     return (recorded for _, recorded in read_numbered(path))
 
 
 def read_numbered(path: Path) -> Iterator[tuple[int, Recorded]]:
-    """As `read_recording`, with the number of each exchange's record in the file, from 1; a WebSocket is one record."""
+    """Read as `read_recording` does, with the number of each exchange's record, from 1; a WebSocket is one record."""
     name = printable_path(path)
     with _name_file_in_errors(name), open_bounded(path) as content:
         problem, more = None, 0
@@ -117,7 +118,7 @@ def _name_file_in_errors(name: str) -> Iterator[None]:
 
 
 _EntryOrProblem = Interaction | Sequence[Interaction] | Malformed
-"""An exchange, those of a WebSocket, or what is wrong with one of them."""
+"""An exchange, the exchanges of a WebSocket, or the reason why one of them is invalid."""
 
 
 class _NotRecording(Exception):
@@ -125,7 +126,7 @@ class _NotRecording(Exception):
 
 
 def _read_entries(content: BoundedFile, name: str) -> Iterator[_EntryOrProblem]:
-    """Read the entries of a file, in order."""
+    """Read the entries of a file in order, as JSON lines or as documents."""
     suffix, head, full = recording_suffix(name), list[bytes](), list[bytes]()
     lines = iter(content.read_line, b"")
     size = 0
@@ -185,7 +186,7 @@ def _read_documents(raw: bytes, suffix: str) -> Iterator[_EntryOrProblem]:
 
 
 def _socket_entries(document: Any) -> Iterator[Sequence[Interaction]]:
-    """Yield the exchanges of each WebSocket in a cassette of our own."""
+    """Yield the exchanges of each WebSocket in one of the harness's own cassettes."""
     for interaction in parse_websockets(document):
         yield [
             replace(exchange, notes={**provider_from_header(document), **exchange.notes})

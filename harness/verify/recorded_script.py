@@ -1,7 +1,7 @@
-"""A recording as a script: what the model answered as turns, errors as refusals, other parts of the API as routes.
+"""Converts a recording to a script: the model's answers become turns, errors refusals, other parts of the API routes.
 
-It is plain data that a script file may hold; what cannot be played is named. What the mock has itself (stored responses,
-files, conversations) is in no script: the mock answers it as ever.
+The script is plain data for a script file, and names what cannot be played. Endpoints that the mock implements (stored
+responses, files, conversations) are not scripted: the mock answers them as usual.
 """
 
 from __future__ import annotations
@@ -39,19 +39,19 @@ RUNS = (
     "POST /threads/{thread_id}/runs",
     "POST /threads/{thread_id}/runs/{run_id}/submit_tool_outputs",
 )
-"""Requests of the Assistants API to a model: what it says is spread over later exchanges."""
+"""Requests of the Assistants API that run a model, whose output is spread over later exchanges."""
 _TOLD_HEADERS = ("retry-after", "retry-after-ms", "x-should-retry")
 Lines = Sequence[Json | str]
-"""A turn: its lines."""
+"""The lines of a turn."""
 
 
 @dataclass(slots=True)
 class RecordedScript:
     """A recording as a script.
 
-    `turns` are the answers to requests to a model, in order, `routes` those of other parts of the API by method and path;
-    `requests` are the recorded requests that they answer. `refusals` are the rules that refuse a recorded request again.
-    `left_out` says what is not played, and why.
+    `turns` are the answers of the model, in order; `routes` the answers of other parts of the API, by method and path;
+    `requests` the recorded requests that they answer. `refusals` are the rules that will refuse a recorded request
+    again. `left_out` lists what is not played, and why.
     """
 
     name: str
@@ -63,20 +63,20 @@ class RecordedScript:
 
     @property
     def document(self) -> Json:
-        """The script as a script file holds it."""
+        """The script in the form of a script file."""
         turns = [turn[0] if len(turn) == 1 else [*turn] for turn in self.turns]
         parts = {"script": turns, "route": self.routes, "refusals": list(dict.fromkeys(self.refusals))}
         return {name: part for name, part in parts.items() if part}
 
     def apply(self, mock: Mock) -> None:
-        """Script a mock with all of it; turns may call what a request does not declare, as it was recorded."""
+        """Script a mock with all of it; as recorded, turns may call tools that a request does not declare."""
         mock.script(*(parse_recorded_turn(turn, self.name, number) for number, turn in enumerate(self.turns, 1)))
         if rest := {name: part for name, part in self.document.items() if name != "script"}:
             parse_document(rest).apply(mock)
 
 
 def read_script(interactions: Iterable[Interaction], name: str) -> RecordedScript:
-    """Make the script of a recording; `name` is that of the recording in errors. ScriptError when nothing can be played."""
+    """Convert a recording to a script; `name` is its name in errors. ScriptError if nothing can be played."""
     recorded = [entry for interaction in interactions for entry in to_http_interactions(interaction)]
     root, script = api_root(recorded), RecordedScript(name)
     for interaction in recorded:
@@ -120,7 +120,7 @@ def _add_turn(script: RecordedScript, interaction: Interaction, what: str) -> No
 
 
 def _is_refused_again(script: RecordedScript, interaction: Interaction) -> bool:
-    """Return whether a rule refuses such a request again, whatever the account is; the refusal is expected then."""
+    """Return whether a rule will refuse such a request again, whatever the account, and expect the refusal then."""
     if interaction.status in ACCOUNT_STATUSES or interaction.status >= 500:
         return False
     rule = next(match_rules(interaction.status, _recorded_error(interaction)), None)
@@ -129,7 +129,7 @@ def _is_refused_again(script: RecordedScript, interaction: Interaction) -> bool:
 
 
 def _refusal(interaction: Interaction) -> Json:
-    """Write a recorded error as a line: its members, and the headers that say when to try again."""
+    """Convert a recorded error to a line: its members, and the headers that control retries."""
     headers = {
         name: value
         for name, value in interaction.answer_headers.items()
@@ -147,7 +147,7 @@ def _recorded_error(interaction: Interaction) -> Json:
 
 
 def _note_error(script: RecordedScript, interaction: Interaction, what: str) -> None:
-    """Note an error of an endpoint that the mock has: a rule refuses the request again, or it is left out."""
+    """Handle an error of an endpoint that the mock implements: expect a rule's refusal, or leave the error out."""
     if interaction.status >= 400 and not _is_refused_again(script, interaction):
         script.left_out.append(
             f"{what}: its error ({interaction.status}) is not played; only a model's can be scripted"
@@ -166,7 +166,7 @@ def _add_route(script: RecordedScript, interaction: Interaction, below: str, wha
 
 
 def _routed_answer(interaction: Interaction) -> Json:
-    """Write an answer as a route has it: JSON or a text as it is, anything else as base64."""
+    """Convert an answer to that of a route: JSON and text unchanged, anything else as base64."""
     kind = interaction.answer_headers.get("content-type", "")
     plain = decoding.undo_encodings(interaction.answer, interaction.answer_headers, decoding.MAX_JUDGED_SIZE)
     raw = interaction.answer if plain is None else plain
@@ -182,7 +182,7 @@ def _routed_answer(interaction: Interaction) -> Json:
 
 
 def requests_of(script: RecordedScript) -> Iterator[tuple[str, Interaction]]:
-    """Yield the recorded requests that the script answers, each with its method and the path below the API's root."""
+    """Yield the recorded requests that the script answers, each with its method and its path below the API root."""
     root = api_root(script.requests)
     for interaction in script.requests:
         path = urlsplit(interaction.uri).path

@@ -1,7 +1,7 @@
-"""Recordings as cases of a report: their exchanges, and the findings about them.
+"""Turns recordings into cases of a report: their exchanges, and the findings about them.
 
-Files may be judged in other processes than the one that writes the report: the cases of a file go through a spool of JSON
-lines. A finding has the line on which its record begins, in YAML and JSON lines; other forms have none.
+Files may be judged in other processes than the one that writes the report, so the cases of a file go through a spool of
+JSON lines. In YAML and JSON lines, a finding has the line on which its record begins; in other formats it has none.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ VERDICT_TEXTS: Mapping[VerdictKind, str] = {
     VerdictKind.RESPELLED_DIFFERENT: "The mock tells the stream in other events.",
     VerdictKind.UNREADABLE: "It was not judged.",
 }
-"""The first line of the message of a finding, by its verdict."""
+"""The first line of a finding's message, by verdict."""
 FIX_DISAGREEMENT = (
     "Record it again. What stays so is new in the API, and the contract is behind it; or the server is another."
 )
@@ -48,9 +48,9 @@ FIX_NOTHING_JUDGED = "Give recordings of the API; `harness verify` says how to n
 
 
 class CaseWriter:
-    """Observes how one file is judged, and writes a case for each of its conversations to `spool` at the end.
+    """Observes how one file is judged and finally writes a case for each of its conversations to `spool`.
 
-    For a page they are whole, `with_views`.
+    `with_views` adds what a page shows of a case.
     """
 
     def __init__(self, recording: Path, spool: Path, with_views: bool = False) -> None:
@@ -62,7 +62,7 @@ class CaseWriter:
         self._at: tuple[str, int, int | None] = (printable_path(recording), 0, None)
 
     def begin_exchange(self, number: int, recorded: Recorded, world: World) -> None:
-        """Note the exchange that is judged next, its record in the file, and the World before it."""
+        """Add the exchange that is judged next, with its record in the file and the World before it."""
         journal = self._worlds.setdefault(recorded.file, World(recorded.file))
         exchange = None
         with suppress(Exception):  # the judge reports a rule that fails
@@ -72,7 +72,7 @@ class CaseWriter:
         self._at = (recorded.file, number, exchange)
 
     def note_verdict(self, verdict: Verdict) -> None:
-        """Note a verdict on the exchange that was begun last, or on the file."""
+        """Add a verdict on the exchange that was begun last, or on the file."""
         if verdict.kind not in FINDINGS or verdict.entry is None:
             return
         name = printable_path(self._recording)
@@ -81,7 +81,7 @@ class CaseWriter:
         self._found.setdefault(file, []).append(found)
 
     def close(self) -> None:
-        """Write the cases: the whole file was judged."""
+        """Write the cases, after the whole file was judged."""
         lines = find_record_lines(self._recording) if self._found else []
         with self._spool.open("wb") as out:
             for file in dict.fromkeys((*self._worlds, *self._found)):
@@ -104,7 +104,7 @@ class CaseWriter:
 
 
 def load_report(spools: Iterable[Path], recordings: Path, nothing_judged: str = "") -> Report:
-    """Load a report of the cases in these spools; why nothing was judged is one more failed case."""
+    """Load a report of the cases in these spools; `nothing_judged` becomes one more failed case."""
     lines = [orjson.loads(line) for spool in spools for line in spool.read_bytes().splitlines()]
     touched: Iterator[Coverage] = ({name: frozenset(hit) for name, hit in case["hits"].items()} for case in lines)
     cases = [ReportCase.from_json(case["case"]) for case in lines]
@@ -116,7 +116,7 @@ def load_report(spools: Iterable[Path], recordings: Path, nothing_judged: str = 
 
 
 def path_from_root(file: Path) -> str:
-    """Write the path of a file from the checkout, else from the working directory; as given when it is in neither."""
+    """Return the path of a file relative to the checkout, else to the working directory; unchanged outside of both."""
     absolute = file.resolve()
     roots = (Path(root).resolve() for root in (os.environ.get(CHECKOUT_VARIABLE), ".") if root)
     return printable_path(next((absolute.relative_to(root) for root in roots if absolute.is_relative_to(root)), file))
@@ -127,7 +127,7 @@ def _line_number(lines: list[int], number: int) -> int:
 
 
 def _build_finding(kind: VerdictKind, entry: Json) -> ReportFinding:
-    """Build a finding of a report, with the errors of both sides."""
+    """Build the finding for a verdict, with the errors of both sides."""
     if kind is VerdictKind.UNREADABLE:
         return ReportFinding("unreadable", False, entry["message"], fix=FIX_UNREADABLE)
     mock = entry.get("mock") or entry.get("error")
@@ -141,12 +141,12 @@ def _build_finding(kind: VerdictKind, entry: Json) -> ReportFinding:
 
 
 _LIST_START = re.compile(r"(?:http_)?interactions:|sockets:")
-"""The first line of a list of records in cassettes of vcrpy, of similar recorders, and of this project."""
+"""Matches the line that begins a list of records in cassettes of vcrpy, of similar recorders, and of this project."""
 _LIST_ITEM = re.compile(r"( *)- ")
 
 
 def find_record_lines(file: Path) -> list[int]:
-    """Find the line of each record of a file, from 1, in order; empty for other forms and unreadable files."""
+    """Find the line number of each record in a file, in order; empty for other formats and unreadable files."""
     try:
         with file.open(encoding="utf-8") as text:
             lines = (line.rstrip("\n") for line in text)
@@ -156,7 +156,7 @@ def find_record_lines(file: Path) -> list[int]:
 
 
 def _yaml_record_lines(lines: Iterator[str]) -> Iterator[int]:
-    """Yield the lines of the records: of list items with the indentation of the first one in their list."""
+    """Yield the line numbers of the records: list items with the indentation of the first one in their list."""
     indent: str | None = None
     inside = False
     for number, line in enumerate(lines, 1):

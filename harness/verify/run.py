@@ -1,6 +1,6 @@
-"""Judges any number of recordings in constant memory: files in, a tally and a spool of findings out.
+"""Judges any number of recordings in constant memory: reads files, returns a tally and spools of findings.
 
-The exchanges of one file share a World. Files are judged in parallel (`jobs`); the tally keeps their order.
+The exchanges of one conversation share a World. Files are judged in parallel (`jobs`); the tally keeps their order.
 """
 
 from __future__ import annotations
@@ -39,11 +39,11 @@ from harness.verify.read_files import NotARecording, Recorded, read_numbered
 from harness.world.world import World
 
 MAX_OPEN_WORLDS = 32
-"""Worlds that are held at a time: JSON lines may mix the exchanges of several recordings."""
+"""The maximum number of Worlds in memory: JSON lines may mix the exchanges of several recordings."""
 MAX_GROUPED = 10_000
-"""Grouped entries that are listed at most."""
+"""The maximum number of grouped entries."""
 OBSERVER_SUFFIX = ".seen"
-"""The suffix of the file that an observer may write."""
+"""The suffix of the file that an observer may write to."""
 _INDEX = re.compile(r"\[\d+\]")
 
 
@@ -51,11 +51,11 @@ _INDEX = re.compile(r"\[\d+\]")
 class Tally:
     """The outcome for some recordings: exchanges by verdict, the reasons of those not judged, and where the entries are.
 
-    An exchange counts once under a verdict, however many differences are listed; `streams.events` counts events.
-    `spools` are files of JSON lines, `[verdict, entry]` each (others are passed over), in the order of the recordings.
-    `respelled` says whether answers were compared with the mock's own. `bare_paths` are those of the paths given that held
-    no exchange, and nothing unreadable. `acted` are the lines of those entries of the user's overrides that changed
-    anything, `judged_files` all files that were read.
+    An exchange counts once per verdict, however many differences are listed; `streams.events` counts events. `spools`
+    are files of JSON lines, each `[verdict, entry]` (other lines are ignored), in the order of the recordings.
+    `respelled` tells whether answers were compared with the mock's own. `bare_paths` are the given paths that contained
+    no exchange and nothing unreadable. `acted` are the lines of the user's overrides that changed anything,
+    `judged_files` all files that were read.
     """
 
     counts: Counter[str] = field(default_factory=Counter)
@@ -68,7 +68,7 @@ class Tally:
     judged_files: set[str] = field(default_factory=set)
 
     def add_grouped(self, at: str, entry: Json) -> None:
-        """Note an entry that may be frequent: the first of its kind, and their number."""
+        """Add an entry that may be frequent: only the first of its kind is kept, with a count."""
         key = (at, _INDEX.sub("[]", entry["at"]), entry["message"])
         if known := self.grouped.get(key):
             known["times"] += entry.get("times", 1)
@@ -76,7 +76,7 @@ class Tally:
             self.grouped[key] = {"times": 1, **entry}
 
     def merge(self, other: Tally) -> None:
-        """Add the outcome for recordings that follow these."""
+        """Add the outcome for the recordings that follow these."""
         self.counts += other.counts
         self.reasons += other.reasons
         self.spools += other.spools
@@ -86,7 +86,7 @@ class Tally:
             self.add_grouped(kind, entry)
 
     def entries(self, at: str) -> Iterator[Json]:
-        """Yield the entries of a verdict, in order."""
+        """Yield the entries for a verdict, in order."""
         yield from (entry for (named, *_), entry in self.grouped.items() if named == at)
         for spool in self.spools:
             with spool.open("rb") as lines:
@@ -100,7 +100,7 @@ class Tally:
 
     @property
     def is_learnable(self) -> bool:
-        """Whether there is anything that `harness learn` could change."""
+        """Whether there is anything that `harness learn` could learn from."""
         return any(self.counts[kind] for kind in (*DISAGREEMENTS, *DRIFTS))
 
 
@@ -108,22 +108,23 @@ class JudgeObserver(Protocol):
     """Observes how a file is judged."""
 
     def begin_exchange(self, number: int, recorded: Recorded, world: World) -> None:
-        """Begin an exchange: the next to be judged, of this record (from 1); `world` remembers the earlier ones."""
+        """Begin the exchange that is judged next, from record `number` (from 1); `world` remembers the earlier ones."""
 
     def note_verdict(self, verdict: Verdict) -> None:
-        """Note a verdict on the exchange that was begun last, or on the file."""
+        """Receive a verdict on the exchange that was begun last, or on the file."""
 
     def close(self) -> None:
-        """Close the file, all of whose exchanges were judged."""
+        """Finish, after all exchanges of the file were judged."""
 
 
 @dataclass(frozen=True, slots=True)
 class JudgeOptions:
     """How recordings are judged, the same for every file.
 
-    `hosts` are gateways, whose exchanges are judged as OpenAI's. With `respelled` every answer is also compared with the
-    mock's own (`judging.rerender`). `overrides` overrules the mock. `make_observer` is called in the process that judges a
-    recording, with its path and that of a file (`<n>.seen`) beside the findings which the observer may write.
+    `hosts` are gateways whose exchanges are judged as OpenAI's. With `respelled`, every answer is also compared with
+    the mock's own (`judging.rerender`). `overrides` takes precedence over the mock's contract. `make_observer` is
+    called in the process that judges a recording, with the path of the recording and of a file (`<n>.seen`) that the
+    observer may write.
     """
 
     hosts: Sequence[str] = ()
@@ -143,8 +144,8 @@ def verify_recordings(
 ) -> Tally:
     """Judge every recording at `paths`, files or folders; `folder` is an empty folder for the findings.
 
-    `choose` leaves out files that are judged elsewhere. `progress` is called with the number of judged files and of all.
-    HarnessError when a path does not exist; a file that is no recording is counted, an unreadable one is listed.
+    `choose` leaves out files that are judged elsewhere. `progress` is called with the number of judged files and of all
+    files. HarnessError if a path does not exist; files that are not recordings are counted, unreadable ones are listed.
     """
     tally = Tally(respelled=options.respelled)
     named = {path for path in paths if path.is_file()}
@@ -202,9 +203,9 @@ def _judge_file(options: JudgeOptions, recording: Path, spool: Path, explicit: b
 
 
 def tally_verdicts(verdicts: Iterable[Verdict], spool: Path) -> Tally:
-    """Tally these verdicts; entries go to the file `spool`, which is deleted again when it stays empty.
+    """Tally these verdicts; entries go to the file `spool`, which is deleted if it stays empty.
 
-    The verdicts on an exchange follow that of kind EXCHANGE.
+    A verdict of kind EXCHANGE precedes the verdicts on each exchange.
     """
     tally = Tally()
     counted: set[VerdictKind] = set()
@@ -219,7 +220,7 @@ def tally_verdicts(verdicts: Iterable[Verdict], spool: Path) -> Tally:
             if kind is VerdictKind.STREAM_EVENTS and entry:
                 tally.counts[kind] += entry["times"]
                 continue
-            # An exchange counts once, however many of its places differ.
+            # An exchange counts once per verdict, however many differences it has.
             tally.counts[kind] += kind not in counted
             counted.add(kind)
             if entry is None:
@@ -266,7 +267,7 @@ def _judge_recording(
 
 
 def judge_exchange(recorded: Recorded, world: World, respelled: bool = False) -> Iterator[Verdict]:
-    """Judge one exchange; a rule that raises is reported as a verdict, too."""
+    """Judge one exchange; an exception in a rule becomes a verdict, too."""
     for judges in (judge_rerendering, judge) if respelled else (judge,):  # judge() changes the World, so it comes last
         try:
             yield from judges(recorded, world)
@@ -287,9 +288,9 @@ def _unreadable_entry(recording: Path, problem: HarnessError) -> Json:
 def read_with_worlds(
     recording: Path, hosts: Collection[str], overrides: Overrides | None
 ) -> Iterator[tuple[int, Recorded, World]]:
-    """Read each exchange with the number of its record, and the World of its conversation.
+    """Read each exchange with the number of its record and the World of its conversation.
 
-    Beyond MAX_OPEN_WORLDS the World that was used longest ago is dropped. Errors as for `read_recording`.
+    Beyond MAX_OPEN_WORLDS, the least recently used World is dropped. Raises the errors of `read_recording`.
     """
     worlds: OrderedDict[str, World] = OrderedDict()
     for number, read in read_numbered(recording):

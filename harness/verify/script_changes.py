@@ -18,7 +18,7 @@ from harness.verify.recorded_script import RecordedScript, requests_of
 class RequestChange:
     """A request that differs from the recorded one: its exchange, and the difference as a diff.
 
-    `exchange` is None for one that did not come again.
+    `exchange` is None if the recorded request did not come again.
     """
 
     exchange: int | None
@@ -34,9 +34,9 @@ class RequestChange:
 
 
 def find_changes(script: RecordedScript, exchanges: Sequence[Exchange]) -> list[RequestChange]:
-    """Compare the requests of a journal with the recorded ones: of each method and path the first with the first, and so on.
+    """Compare the requests of a journal with the recorded ones, in order for each method and path.
 
-    Ids do not count, nor what else is not compared when a cassette is replayed.
+    Ids are ignored, and whatever else the replay of a cassette ignores.
     """
     came: dict[str, list[Exchange]] = defaultdict(list)
     for exchange in exchanges:
@@ -51,7 +51,7 @@ def find_changes(script: RecordedScript, exchanges: Sequence[Exchange]) -> list[
 
 
 def summarize_changes(changes: Sequence[RequestChange], name: str) -> str:
-    """Say in a line how many requests differ, which came besides, and which did not come."""
+    """Summarize in one line how many requests differ, are additional, or did not come."""
     counts: Mapping[str, int] = {
         "differ": sum(bool(change.diff) for change in changes),
         "not recorded": sum(change.exchange is not None and not change.diff for change in changes),
@@ -90,6 +90,6 @@ def _as_interaction(exchange: Exchange, what: str) -> Interaction:
 
 
 def _key_of(exchange: Exchange) -> str:
-    """Name the method and the path of a request below the API's root; over a WebSocket as over HTTP."""
+    """Return the method and path of a request below the API root; for a WebSocket as for HTTP."""
     request = exchange.request
     return f"{'POST' if request.method == 'WS' else request.method} {request.path}"

@@ -1,4 +1,4 @@
-"""A script of a recording or of fixtures as a file: in Python, in YAML, or as the JSON that the control plane takes."""
+"""Writes the script of a recording or of fixtures as Python, as YAML, or as the JSON that the control plane accepts."""
 
 from __future__ import annotations
 
@@ -18,16 +18,16 @@ from harness.verify.recorded_script import Lines, RecordedScript
 ScriptForm = Literal["python", "yaml", "json"]
 SCRIPT_FORMS: tuple[str, ...] = get_args(ScriptForm)
 _WIDTH = 100
-"""The longest line of Python that is not broken."""
+"""The maximum length of a line of Python before it is broken."""
 
 
 def write_script(script: RecordedScript, form: ScriptForm) -> str:
-    """Write a recorded script in a form; what it leaves out is told in comments, which JSON has none of."""
+    """Render a recorded script; comments, except in JSON, list what it leaves out."""
     return _write(script.document, _comments(script), form, _python_lines(script))
 
 
 def write_imported(script: ImportedScript, form: ScriptForm) -> str:
-    """Write converted fixtures in a form; in Python as a `setup(mock)`, whose lines a test may have as well."""
+    """Render converted fixtures; in Python as a `setup(mock)`, whose lines also work inside a test."""
     told = [*(f"not converted: {why}" for why in script.left_out), *(f"not played: {why}" for why in script.dropped)]
     return _write(script.document, _as_comments(told), form, _python_routes(script.routes))
 
@@ -89,7 +89,7 @@ def _condition(wanted: Any) -> str:
 
 
 def _imports(turns: Sequence[Lines]) -> Iterator[str]:
-    """Import the builders that the turns use, from the module of each."""
+    """Yield the imports of the builders that the turns use."""
     names = sorted({name for turn in turns for line in turn for name in _builder_of(line)})
     modules: Mapping[str, Callable[[str], bool]] = {
         "harness.ending": lambda name: name in ENDINGS or name in RESPONSE_LINES,

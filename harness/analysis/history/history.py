@@ -195,9 +195,8 @@ class History:
             else:
                 self.open_calls.pop(call_id, None)
         parts = item.get("content") if is_assistant(item) else ()
-        single = (
-            objects_in(parts) if isinstance(parts, list) and len(parts) > 1 else ()
-        )  # each may come back as a message
+        single = objects_in(parts) if isinstance(parts, list) and len(parts) > 1 else ()
+        # A client may send back each part as a message of its own.
         alone = [OutputItem({**item, "content": [part]}, output.reply, output.index) for part in single]
         for spoken in (output, *alone):
             if text := message_text(spoken.item).strip():

@@ -63,7 +63,7 @@ class ToolResults:
         for id, texts in outputs.items():
             content = _content_of(calls.get(id, {}))
             runs = self._runs.get(content, ())
-            # What a failed tool is told to the model as is the client's choice.
+            # How a failed tool is reported to the model is the client's choice.
             if any(run.failed or is_result(text, run.returned) for run in runs for text in set(texts)):
                 left[content] -= 1
             elif content[0] in names:

@@ -178,12 +178,12 @@ def _calls_of_the_loop(request: HistoryRequest, before: HistoryRequest, here: Se
     first = next(
         (index for index, (kind, id) in enumerate(keys) if index >= start and kind == "call" and id not in here), None
     )
-    # Where the transcript differs before the gap, it was rewritten: a summary may stand for the calls.
+    # A transcript that differs before the gap was rewritten: a summary may replace the calls.
     if first is None or len(request.digests) <= first or request.digests[first] != before.digests[first]:
         return
     after = request.item_keys[first:]
     kept = sum(kind == "call" for kind, _ in after)
-    # A window of the last calls is a habit of long loops; a loop that lost its first call is not.
+    # Long loops often keep only a window of the last calls; a short one that lost its first call is no such window.
     if all(kind != "user" for kind, _ in after) and (first > start or kept <= MOST_KEPT):
         answered = {id for kind, id in keys[first:] if kind == "output"}
         yield from (id for kind, id in keys[first:] if kind == "call" and id in answered and id not in here)
@@ -204,7 +204,7 @@ class _ContinuedReplies:
     def find(self, original: OutputItem) -> str:
         """Return the place at which the response with a call is continued; empty if it is not."""
         for place, repeated in self._repeated.get(id(original.reply), ()):
-            # Something said beside the call is there, so the response is continued, and the call belongs to it.
+            # Other output of the response is there, so the request continues the response and needs the call.
             if repeated.item is not original.item:
                 return place
         others = {id(reply) for reply in self._replies} - {id(original.reply)}
@@ -298,7 +298,7 @@ def _normalize(value: Any) -> Any:
             read = orjson.loads(value or "{}")
         except orjson.JSONDecodeError:
             return value
-        # A text such as `12` or `true` is JSON, too, and stays the text that it is.
+        # Strings such as `12` or `true` are JSON, too, but are compared as strings.
         return _normalize(read) if isinstance(read, dict | list) else value
     if isinstance(value, dict):
         return {name: plain for name, member in value.items() if (plain := _normalize(member)) not in (None, [], {})}

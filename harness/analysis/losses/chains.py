@@ -51,7 +51,7 @@ def chain_forked(request: HistoryRequest, history: History) -> Iterator[LossFact
         before = reply.request
         if before.body.get("previous_response_id") == id and before.is_same_agent(request) and reply.is_completed:
             said = [item for item in reply.output if is_assistant(item)]
-            # The same words are a retry; a response without words of the model has lost nothing.
+            # An equal user message is a retry; without a message of the model nothing is lost.
             if said and [key for key in before.placed_keys if key] != keys:
                 place = request.placed_items[0][0]
                 yield {"at": place, "said": reply.number, "what": describe_item(said[0])}

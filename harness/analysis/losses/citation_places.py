@@ -40,7 +40,7 @@ def _sent_back(*notes: Json, text: str = _TEXT, turn: Any = CITED_MESSAGE) -> Ca
 def citation_moved(request: HistoryRequest, history: History) -> Iterator[LossFacts]:
     """An annotation comes back at other positions of the same text: the positions were lost or recomputed."""
     for place, item, originals in _find_cited(request, history):
-        # In another text every position is another; that is for `text-edited`.
+        # Positions in an edited text cannot match; that is `text-edited`.
         if any(message_text(original.item) != message_text(item) for original in originals):
             continue
         sent = notes_of(item)
@@ -54,7 +54,7 @@ def citation_moved(request: HistoryRequest, history: History) -> Iterator[LossFa
         known = {_position(note) for original in originals for note in notes_of(original.item)}
         for note in sent:
             moved = [(original, was) for original, was in gone if sources_of(was) == sources_of(note)]
-            # Two annotations of one source may change places without harm.
+            # Two annotations of the same source may swap places.
             if moved and _position(note) not in known:
                 original, was = moved[-1]
                 words = {"was": _describe_position(was), "now": _describe_position(note), "source": sources_of(note)[0]}

@@ -192,7 +192,7 @@ def _find_annotated(item: Json, history: History, placed: OutputItem | None) -> 
     """Find the messages that a text consists of or was made from, each with a description of the edit, if any."""
     text = message_text(item).strip()
     original = _find_cited(text, item, history)
-    # The text as it was said explains the message; no longer text need be searched.
+    # An unchanged text needs no search for an edit.
     if original and (text == message_text(original.item).strip() or not original.annotation_count):
         yield original, ""
         return

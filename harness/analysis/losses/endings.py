@@ -62,7 +62,7 @@ def _find_partial(item: Json, history: History) -> OutputItem | None:
     """Find the latest output item that an item repeats, if all those that it may repeat are incomplete."""
     if is_assistant(item):
         said = history.find_said(item)
-        # The same text may have been said whole by another response: then nothing partial is taken.
+        # Another response may have completed with the same text: then nothing partial was taken.
         return said.originals[-1] if said and said.is_partial else None
     originals = history.find_originals(item)
     return originals[-1] if originals and all(original.is_partial for original in originals) else None

@@ -137,7 +137,7 @@ def _find_repetitions(request: HistoryRequest, history: History) -> list[tuple[s
     keys = [history.original_key(item, sent_key) for (_, item), sent_key in placed]
     if not any(key and history.allowed_counts[key] for key in keys):
         return []
-    # What `previous_response_id` brings counts: sending it again doubles it.
+    # The items of the continued response count, too: sending them again duplicates them.
     before = ((item, item_key(item)) for item in request.previous_items)
     seen = Counter(key for item, sent_key in before if (key := history.original_key(item, sent_key)))
     pairs = _most_frequent_pairs(request)
@@ -178,7 +178,7 @@ def _find_doubled_texts(request: HistoryRequest, history: History) -> Iterator[t
 def _find_prompts_again(request: HistoryRequest, history: History) -> Iterator[tuple[str, int, Json]]:
     """Find the user messages at the start of a chained request that repeat all user messages of the chain."""
     sent = [(place, item) for place, item in request.placed_items if item.get("role") == "user"]
-    # One message may repeat the last on purpose: a user asks again.
+    # A single message may repeat the last one on purpose: the user asks again.
     if len(sent) < 2 or not request.previous_items:
         return
     before = [key for key in request.previous.keys if key[0] == "user"]

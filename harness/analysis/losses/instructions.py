@@ -123,7 +123,7 @@ def _find_continued(request: HistoryRequest, history: History) -> OutputItem | N
 def _has_lost_instructions(before: HistoryRequest, request: HistoryRequest) -> bool:
     if not before.masked_instructions.strip() or any(request.body.get(name) for name in OTHER_INSTRUCTIONS):
         return False
-    # A system or developer message tells the model as much.
+    # A system or developer message instructs the model just as well.
     is_told = any(item.get("role") in INSTRUCTION_ROLES and message_text(item) for item in request.transcript.items)
     return not is_told and not as_string(request.body.get("instructions")).strip()
 

@@ -97,7 +97,7 @@ def _find_calls_after_their_outputs(request: HistoryRequest, history: History) -
     answered: dict[str, Json] = {}
     for place, item in request.placed_items if request.calls else ():
         if id := client_call_id(item):
-            # A later call of the same id, as scripts reuse them, follows the output of the earlier.
+            # Scripts reuse ids: a later call with the same id may follow the output of the earlier one.
             early = answered.get(id) if id not in called else None
             called.add(id)
             if early and (original := history.find_call(id)):
@@ -109,7 +109,7 @@ def _find_calls_after_their_outputs(request: HistoryRequest, history: History) -
 def _is_significant(first: Json, then: Json, between: Sequence[Json]) -> bool:
     if item_type(first) == "reasoning" or item_type(then) == "reasoning":
         return True
-    # Calls of one response may stand in any order; words that move behind an output read as its answer.
+    # Calls of one response may come in any order; text that moves behind an output reads like an answer to it.
     return any(answered_id(item) and not is_not_executed(item) for item in between) and not (
         client_call_id(first) and client_call_id(then)
     )

@@ -157,7 +157,7 @@ def _describe_damage(was: str, now: str) -> str:
         return "is empty now"
     if is_doubled(was, now):
         return "is doubled now"
-    # A tool may return a list in its own right: only what was not one before has become one.
+    # A tool may return a printed list itself: it counts only if the earlier output was not one.
     printed = _PRINTED_LIST.match(now) and was[:20] in now and not _PRINTED_LIST.match(was)
     return "is the print of a list now" if printed else ""
 

@@ -73,7 +73,7 @@ def sent_changed(request: HistoryRequest, history: History) -> Iterator[LossFact
         return
     arrived = _Arrived(request)
     found = [list(_find_changes(turn, arrived)) for turn in history.turns if arrived.is_asked(turn)]
-    # Of several chats with the same last words the one that fits best is meant.
+    # Of several chats with the same last message, the one that fits best is meant.
     for change in min(found, key=len, default=()):
         original = history.by_call.get(client_call_id(change.item) or answered_id(change.item))
         yield {

@@ -200,9 +200,8 @@ def _is_surely_lost(
     said: Json, reply: HistoryReply, length: int, request: HistoryRequest, history: History, kept: Sequence[int]
 ) -> bool:
     text = message_text(said).strip()
-    if history.told.is_held(
-        letters_of(text), request.message_letters
-    ):  # another message contains it, whatever its role
+    if history.told.is_held(letters_of(text), request.message_letters):
+        # Another message contains it, whatever its role.
         return False
     before = bisect_left(kept, len(request.placed_items) - len(request.items_after(length)))
     if text in history.sent.texts or as_string(said.get("id")) in history.sent.message_ids:

@@ -22,7 +22,7 @@ def join_chunks(chunks: Sequence[Any]) -> Any:
 def read_message(one: Any) -> Surface:
     """Read the surface of a model message, in any output version."""
     content = [one.content] if isinstance(one.content, str) else one.content
-    # The content is a text, texts, or blocks, by the version of the output that the user has chosen.
+    # The content is a string, or a list of strings or blocks, depending on the output version.
     blocks: list[Json] = [{"text": block} if isinstance(block, str) else _unwrap_block(block) for block in content]
     if refused := get_member(one.additional_kwargs, "refusal"):
         blocks.append({"type": "refusal", "refusal": refused})

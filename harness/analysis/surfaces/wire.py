@@ -47,7 +47,7 @@ def _describe_type(result: Any) -> str:
 
 
 def _read_result(result: Any) -> Surface:
-    # A class may say itself what it shows, before any guess by its form.
+    # A class that describes itself takes precedence over any guess from its form.
     if hasattr(result, "__surfaced__"):
         return surface_from_mapping(result.__surfaced__())
     if isinstance(result, str):
@@ -72,7 +72,7 @@ def _read_list(results: Sequence[Any]) -> Surface:
     """Read the surface of a joined stream if the list holds its pieces, else the merged surfaces of its results."""
     if not results:
         return Surface(text="")
-    # A list of texts is taken for the deltas of one stream.
+    # A list of strings is taken for the deltas of one stream.
     if all(isinstance(result, str) for result in results):
         return Surface(text="".join(results))
     if joiner := find_registered(JOINERS, results[0]):
@@ -155,7 +155,7 @@ def _read_events(events: Sequence[Json]) -> Surface:
     done = read_items(event["item"] for event in events if event["type"] == "response.output_item.done")
     ended = [event["response"] for event in events if event["type"] in FINAL_EVENTS]
     return Surface(
-        # A client may hand on the deltas alone, or only the finished items.
+        # A client may forward only the deltas, or only the finished items.
         text="".join(deltas) if deltas else done.text,
         annotations=cited or done.annotations,
         calls=done.calls,
