@@ -29,11 +29,8 @@ class TestAConversation:
     @pytest.mark.parametrize(
         ("body", "root"),
         [
-            ({"agent_reference": HELPER}, V1),
-            ({"agent": HELPER}, PREVIEW),
-            ({}, ENDPOINT),
-            ({"model": "mine"}, V1),
-            ({"model": "mine", "input": None}, V1),
+            *[({"agent_reference": HELPER}, V1), ({"agent": HELPER}, PREVIEW), ({}, ENDPOINT)],
+            *[({"model": "mine"}, V1), ({"model": "mine", "input": None}, V1)],
         ],
     )
     @pytest.mark.parametrize("stream", [False, True])

@@ -94,10 +94,8 @@ DELETES = {
 """How each kind of thing is deleted; runs, steps and batches go with what holds them."""
 
 
-AFTERWARDS = (
-    *("cancel_synchronous", "file_not_downloadable", "message_while_active", "run_while_active"),
-    *("part_incomplete", "upload_size_differs"),
-)
+AFTERWARDS = {"cancel_synchronous", "file_not_downloadable", "message_while_active", "run_while_active"}
+AFTERWARDS |= {"part_incomplete", "upload_size_differs"}
 """Why the state of a thing may refuse what its id does not."""
 
 

@@ -137,10 +137,8 @@ class TestAListOfResponses:
             *("output", "instructions", "usage", "parallel_tool_calls", "agent_reference"),
         ]
         [item] = listed["output"]
-        assert list(item) == [
-            *("type", "id", "agent_reference", "response_id", "partition_key", "role", "content", "status")
-        ]
-        assert item["partition_key"] == made["id"].removeprefix("resp_")[:18]
+        names = ["type", "id", "agent_reference", "response_id", "partition_key", "role", "content", "status"]
+        assert (list(item), item["partition_key"]) == (names, made["id"].removeprefix("resp_")[:18])
         assert (made["model"], listed["model"]) == ("gpt-4o", "gpt-4o-2024-08-06")
         assert listed["usage"] == {
             **made["usage"],
@@ -172,11 +170,9 @@ class TestATool:
     def test_is_shown_without_null_members_and_in_the_order_of_its_type(self) -> None:
         function = dict(sorted(functions("f")[0].items()))
         server = {"server_url": "https://a.example", "type": "mcp", "server_label": "a"}
-        shown = Project().respond(tools=[function, server]).body["tools"]
-        assert [list(tool) for tool in shown] == [
-            ["type", "name", "parameters", "strict"],
-            ["type", "server_label", "server_url", "require_approval"],
-        ]
+        first, second = Project().respond(tools=[function, server]).body["tools"]
+        assert list(first) == ["type", "name", "parameters", "strict"]
+        assert list(second) == ["type", "server_label", "server_url", "require_approval"]
 
     def test_that_runs_code_has_a_container_of_its_own(self, project: Project) -> None:
         project.define("coder", {"kind": "prompt", "model": "m", "tools": [{"type": "code_interpreter"}]})
@@ -190,10 +186,8 @@ class TestATool:
 class TestAnItem:
     def test_begins_with_its_type_and_who_made_it_and_ends_with_its_status(self, project: Project) -> None:
         project.mock.script([function_call("deploy", {})])
-        item = project.respond("helper").body["output"][0]
-        assert list(item) == [
-            *("type", "id", "agent_reference", "response_id", "call_id", "name", "arguments", "status")
-        ]
+        names = list(project.respond("helper").body["output"][0])
+        assert names == ["type", "id", "agent_reference", "response_id", "call_id", "name", "arguments", "status"]
 
     def test_of_some_kinds_has_its_status_elsewhere(self, project: Project) -> None:
         project.define("coder", {"kind": "prompt", "model": "m", "tools": [{"type": "code_interpreter"}]})
@@ -301,9 +295,8 @@ class TestAWorkflow:
         assert [event["sequence_number"] for event in told] == list(range(1, len(told) + 1))
         deltas = [event for event in told if event["type"] == "response.output_text.delta"]
         assert [event["delta"] for event in deltas] == ["Hello there."]
-        assert list(deltas[0]) == [
-            *("type", "sequence_number", "item_id", "output_index", "content_index", "delta", "logprobs")
-        ]
+        members = ["type", "sequence_number", "item_id", "output_index", "content_index", "delta", "logprobs"]
+        assert list(deltas[0]) == members
         first = told[0]["response"]
         assert first["completed_at"] == first["created_at"]
         assert first.keys().isdisjoint({"usage", "output_text", "tool_choice"})

@@ -146,6 +146,7 @@ def test_each_form_is_the_same_in_python_yaml_and_over_http(turn: Json, tmp_path
 
 
 ENDED: Json = {"output": [], "status": "completed"}
+FAILED: Json = {"status": "failed", "error": {}}
 CUT_OFF: Json = {"output": [], "status": "incomplete"}
 
 
@@ -173,10 +174,7 @@ CUT_OFF: Json = {"output": [], "status": "incomplete"}
             "script: incomplete_details: incomplete: reason is 'x'. It is one of:",
         ),
         (ENDED, "is an empty turn. Give at least one item"),
-        (
-            [{"output": [{"message": "a"}], "status": "failed", "error": {}}, "x"],
-            "is not the last line of its turn. Give it last",
-        ),
+        ([{**FAILED, "output": [{"message": "a"}]}, "x"], "is not the last line of its turn. Give it last"),
     ],
     ids=str,
 )

@@ -150,11 +150,7 @@ def script(request):
                 2,
                 "setup cannot be called with the World alone: too many positional arguments. `def setup(mock):`",
             ),
-            (
-                "def setup(mock):\n    mock.organization(\n        zrd=True)",
-                3,
-                "organization(zrd=…): Did you mean 'zdr'?",
-            ),
+            ("def setup(mock):\n    mock.organization(\n    zrd=True)", 3, "organization(zrd=…): Did you mean 'zdr'?"),
             ("def setup(mock):\n    mock.mpc()", 3, "AttributeError: 'Mock' object has no attribute 'mpc'"),
             ("import sys\nsys.exit(0)", 3, "SystemExit: 0"),
             ("def setup(mock):\n    raise SystemExit", 3, "SystemExit: "),

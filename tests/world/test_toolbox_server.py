@@ -105,9 +105,7 @@ def test_what_is_not_there_is_told(project: ProjectClient, method: str, params: 
 @pytest.mark.parametrize(
     "body",
     [
-        {"id": 1},
-        {"id": None, "method": 5, "params": 7},
-        {"id": [], "method": "tools/call"},
+        *[{"id": 1}, {"id": None, "method": 5, "params": 7}, {"id": [], "method": "tools/call"}],
         {"id": 1, "method": "tools/call", "params": {"name": []}},
     ],
 )
