@@ -32,7 +32,7 @@ class Registry(dict[str, T]):
         return declared
 
     def find(self, name: str) -> T:
-        """Return the declaration of that name; RegistrationError with the nearest name if there is none."""
+        """Return the declaration of that name; RegistrationError with the nearest name if it is unknown."""
         try:
             return self[name]
         except KeyError:

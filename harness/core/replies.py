@@ -60,7 +60,7 @@ class ModelReplies(tuple[ModelReply, ...]):
 
     @property
     def text(self) -> str:
-        """The text of the last reply; empty if there is none."""
+        """The text of the last reply; empty without one."""
         return self[-1].text if self else ""
 
     @property

@@ -159,7 +159,7 @@ class Script:
         return [wanted for route in self.routes if isinstance(wanted := route.conditions.get("instructions"), str)]
 
     def next(self, call: Any) -> Taken:
-        """Take the turn that answers a call; NoTurn, with a diff to the closest route, if there is none."""
+        """Take the turn that answers a call; NoTurn, with a diff to the closest route, if nothing answers it."""
         routes, request = self.all_routes, call.request
         for route in routes:
             while route.turns and not (route.conditions and route.unmet_conditions(request)):

@@ -255,7 +255,7 @@ class Webhooks:
         return not self.taken and (is_due or any(held[0].at + HELD_SECONDS <= now for held in self._held.values()))
 
     def take(self, name: str, now: int) -> tuple[DueDelivery, WebhookEndpoint] | None:
-        """Take the oldest due attempt under a name; None if there is none, or while another is in progress."""
+        """Take the oldest due attempt under a name; None if nothing is due, or while another is in progress."""
         if not self.may_take(now) or (due := self.take_due(now)) is None:
             return None
         self.taken[name] = due
@@ -266,7 +266,7 @@ class Webhooks:
         self.record(self.taken.pop(name)[0], delivery)
 
     def next_time(self, now: int) -> int | None:
-        """Return the World's time of the next attempt after `now`; None if there is none."""
+        """Return the World's time of the next attempt after `now`; None if nothing waits."""
         times = [due for due, _, _ in self._due]
         times += [held[0].at + HELD_SECONDS for held in self._held.values()]
         return min((time for time in times if time > now), default=None)

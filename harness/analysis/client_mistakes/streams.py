@@ -1,4 +1,4 @@
-"""What a client does after a stream that broke off, or that it left early."""
+"""Mistakes of a client after a stream that broke off, or that it left early."""
 
 from __future__ import annotations
 

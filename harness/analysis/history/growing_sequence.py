@@ -15,7 +15,7 @@ MIN_LINKED = 32
 
 
 class _Held(Generic[T]):
-    """Holds the values that several sequences share, up to the longest; they follow those of `base`, if there is one.
+    """Holds the values that several sequences share, up to the longest; they follow those of `base`, if any.
 
     `start` is the length of `base`, `links` the number of bases in a row; `places` maps each of the first `indexed`
     values to its indexes, ascending.

@@ -138,7 +138,7 @@ def _find_changed_outputs(request: HistoryRequest, history: History) -> Iterator
 
 
 def _find_owner(text: str, request: HistoryRequest, history: History) -> str:
-    """Return the id of the other call in this request that an output belongs to; empty if there is none."""
+    """Return the id of the other call in this request that an output belongs to; empty without one."""
     for _, id, item in request.outputs:
         sent = history.call_outputs.get(id, {})
         if text in sent and output_text(item) not in sent:

@@ -158,7 +158,7 @@ def _is_stuttered(was: str, now: str) -> bool:
 
 
 def _repeated_length(text: str, place: int) -> int:
-    """Return the length of the shortest string before a position that repeats after it; 0 if there is none."""
+    """Return the length of the shortest string before a position that repeats after it; 0 if nothing repeats."""
     lengths = range(1, min(place, len(text) - place) + 1)
     return next((length for length in lengths if text.startswith(text[place - length : place], place)), 0)
 

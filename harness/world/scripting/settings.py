@@ -200,7 +200,7 @@ _VECTOR_STORE_FORMS: Mapping[str, ValueForm] = {
 
 
 def _file_id(file: str, mock: Mock) -> str:
-    """Return the id of the last file of this name; if there is none, `file` is an id itself."""
+    """Return the id of the last file of this name; without such a file, `file` is an id itself."""
     named = (id for id, stored in reversed(list(mock.world.store.files.items())) if stored.object["filename"] == file)
     return next(named, file)
 
