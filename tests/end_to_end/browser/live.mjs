@@ -97,6 +97,38 @@ for (let step = 0; step < 3; step++) await next.click();
 await set("event by event", "/step", false);
 seen.steppedAnswer = await stepped;
 
+// What the server said before a click does not undo it, however late it comes.
+const [asked, newer, released, looked] = [0, 0, 0, 0].map(() => Promise.withResolvers());
+const late = [];
+await page.route("**/_harness/waiting", async (route) => {
+  const response = await route.fetch();
+  if (!(await response.json()).holds) {
+    late.push(route.request());
+    asked.resolve();
+    await released.promise;
+    await route.fulfill({ response });
+  } else if (late.length > 0 && !newer.shown) {
+    newer.shown = true;
+    await route.fulfill({ response });
+    newer.resolve();
+  } else {
+    await looked.promise; // what comes later would put it right again
+    await route.fulfill({ response });
+  }
+});
+await ask("sk-live-one", "The page looks again.");
+await asked.promise;
+await set("answer requests by hand", "/hold", true);
+await newer.promise;
+await settle(page);
+released.resolve();
+for (const request of late) await (await request.response()).finished();
+await settle(page);
+seen.late = await page.getByLabel("answer requests by hand").isChecked();
+looked.resolve();
+await page.unrouteAll({ behavior: "wait" });
+await set("answer requests by hand", "/hold", false);
+
 // A call that waits for an approval is approved where it was asked for.
 await page.click(".dock-script summary");
 await page.fill(".dock-script textarea", '- mcp_approval_request: {server_label: prod, name: deploy}\n- "It is live."');

@@ -62,6 +62,10 @@ def test_a_stream_is_let_go_event_by_event(seen: Any) -> None:
     assert "event: response.completed" in seen["steppedAnswer"]
 
 
+def test_an_answer_that_comes_late_does_not_undo_a_click(seen: Any) -> None:
+    assert seen["late"] is True
+
+
 def test_a_call_is_approved_in_the_clients_place(seen: Any) -> None:
     assert "approved by the client" in seen["approved"]
     assert "It is live." in seen["approved"]

@@ -1,5 +1,5 @@
 /** What can be done in a World that lives: its script, requests that wait, steps, gates, background, time, its end. */
-import { useEffect, useState } from "preact/hooks";
+import { useEffect, useRef, useState } from "preact/hooks";
 import { go, link } from "../address";
 import { LiveSource } from "../data/live";
 import { useSource } from "../data/use";
@@ -33,12 +33,22 @@ export function Dock({ world }: { world: string }) {
 function LiveDock({ world, source }: { world: string; source: LiveSource }) {
   const [waiting, setWaiting] = useState<Waiting>();
   const [problem, setProblem] = useState("");
-  const look = () =>
-    source.act<Waiting>("GET", "/waiting", world).then(
-      (found) => setWaiting((known) => (JSON.stringify(known) === JSON.stringify(found) ? known : found)),
-      () => setWaiting(undefined),
+  const asked = useRef(0);
+  const shown = useRef(0);
+  const look = () => {
+    const number = ++asked.current;
+    const show = (next: (known: Waiting | undefined) => Waiting | undefined) => {
+      if (number < shown.current) return; // answers may overtake each other: an older one does not undo a newer one
+      shown.current = number;
+      setWaiting(next);
+    };
+    return source.act<Waiting>("GET", "/waiting", world).then(
+      (found) => show((known) => (JSON.stringify(known) === JSON.stringify(found) ? known : found)),
+      () => show(() => undefined),
     );
+  };
   useEffect(() => {
+    shown.current = ++asked.current; // what was asked about another World is not shown in this one
     setWaiting(undefined);
     void look();
     return source.watch(() => void look());
@@ -80,9 +90,16 @@ function LiveDock({ world, source }: { world: string; source: LiveSource }) {
 }
 
 function Switch({ on, label, path, act }: { on: boolean; label: string; path: string; act: Act }) {
+  // What was clicked stays shown until the server has answered: what it said before is drawn again meanwhile.
+  const [clicked, setClicked] = useState<boolean>();
+  const change = async (to: boolean) => {
+    setClicked(to);
+    await act(path, { on: to });
+    setClicked(undefined);
+  };
   return (
     <label class="switch">
-      <input type="checkbox" checked={on} onChange={(event) => act(path, { on: event.currentTarget.checked })} /> {label}
+      <input type="checkbox" checked={clicked ?? on} onChange={(event) => void change(event.currentTarget.checked)} /> {label}
     </label>
   );
 }
