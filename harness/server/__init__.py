@@ -1,4 +1,4 @@
-"""The mock from bytes to answer: the whole of it without a network (`mock_api`), and its server (`asgi`).
+"""The mock from bytes to answer: all of it without a network (`mock_api`), and its server (`asgi`).
 
-What an endpoint does is in `endpoints`.
+What each endpoint does is in `endpoints`.
 """

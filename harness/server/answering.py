@@ -1,4 +1,4 @@
-"""The answer of a World to a request: what the contract refuses, what the operation says, what went wrong in between."""
+"""Answers requests to a World: as the contract refuses them, as the operation answers, or with the error raised."""
 
 from __future__ import annotations
 
@@ -24,14 +24,14 @@ from harness.world.world import World
 
 TEAPOT = 418
 UNKNOWN_PATHS = ("unknown_url", "resource_not_found", "route_not_found")
-"""The rules that refuse what is no endpoint, one for each dialect."""
+"""The rules that refuse unknown paths, one for each dialect."""
 
 
 Admit = Callable[[Request, Any], ApiCall | Violation]
 
 
 def check_and_answer(request: Request, world: Any, handler: Handler, admit: Admit = admit) -> Answer:
-    """Refuse a request as the contract does, else answer as the handler does; what they raise is reported as a problem."""
+    """Refuse a request as the contract does, or let the handler answer it; exceptions become answers."""
     if world is not None and world.quotas is not None:
         world.note_arrival(monotonic())
     try:
@@ -42,7 +42,10 @@ def check_and_answer(request: Request, world: Any, handler: Handler, admit: Admi
 
 
 def answer_routed(routed: RoutedPath, request: Request, world: World) -> tuple[Request, Answer]:
-    """Answer a request as a test has routed it, and return the request, too; what its function raises is a problem."""
+    """Answer a request with the function a test has routed its path to, and return both.
+
+    An exception becomes an answer.
+    """
     world.script.taken_now = routed, routed.taken + 1, (routed.place,), 0
     try:
         return request, routed.answer(request)
@@ -52,7 +55,7 @@ def answer_routed(routed: RoutedPath, request: Request, world: World) -> tuple[R
 
 
 def _answer_exception(problem: Exception, request: Request, world: Any) -> Answer:
-    """Answer a request for which a rule or a handler has raised, whatever the exception."""
+    """Turn an exception raised by a rule or a handler into an answer."""
     if isinstance(problem, ScriptedRefusal):
         return _refuse_as_scripted(problem, request, world)
     if not isinstance(problem, HarnessError):
@@ -63,9 +66,9 @@ def _answer_exception(problem: Exception, request: Request, world: Any) -> Answe
 
 
 def _refuse_as_scripted(fault: ScriptedRefusal, request: Request, world: Any) -> Answer:
-    """Refuse as a turn says, by the rules of the account where it names one.
+    """Refuse a request as its turn says; if the turn names account settings, by the rules that these break.
 
-    In the journal the status is 0 where there is no answer.
+    A scripted disconnect sends no answer; the journal records it with status 0.
     """
     if error := fault.refusal.error:
         return Answer(error.status, error.body(), {**(error.headers or {}), **fault.refusal.headers}, asked=True)
@@ -87,6 +90,8 @@ def _refuse(refusal: Violation, request: Request, world: Any) -> Answer:
         answer = answer._replace(body=named.body())
     if world is None or world.account == DEFAULT_ORGANIZATION:
         return answer
+    # Would the default account have been refused, too, and by the same rule? If not, the limits that a test set are
+    # why.
     anyway = check(request, world, DEFAULT_ORGANIZATION)
     return answer._replace(asked=anyway is None or anyway.rule is not refusal.rule)
 
@@ -98,17 +103,17 @@ def _report_problem(problem: HarnessError, request: Request, world: Any) -> Answ
 
 
 def refusal_answer(refusal: Violation) -> Answer:
-    """Word a refusal as the API does."""
+    """Build the error answer for a refusal, worded as the API words it."""
     return Answer(refusal.error.status, refusal.error.body(), refusal.error.headers or {}, rule=refusal.rule.id)
 
 
 def call_handler(call: ApiCall) -> Answer:
-    """Answer a call as its operation does, in the dialect of the request."""
+    """Call the handler of the operation, and convert its answer to the dialect of the request."""
     handler = OPERATIONS[call.request.operation].handler
     return handler(call) if call.request.dialect == OPENAI else azure.answer_in_dialect(handler, call)
 
 
 def teapot_answer(problem: HarnessError) -> Answer:
-    """Answer a problem that only the user of the harness can fix, so that no SDK retries."""
+    """Answer with a problem that only the user of the harness can fix, as a 418 that no SDK retries."""
     error = {"message": str(problem), "type": "harness_error", "param": None, "code": type(problem).__name__}
     return Answer(TEAPOT, {"error": error}, {"x-should-retry": "false"})

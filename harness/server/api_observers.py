@@ -13,14 +13,15 @@ if TYPE_CHECKING:
 
 
 NOBODY = 1_000
-"""A status that no answer has: nobody hears of any."""
+"""A status above that of every answer: without observers none is reported."""
 
 
 class AnsweredRequest(NamedTuple):
     """A request with its answer, begun at `begun` (`perf_counter`).
 
-    `operation` is empty when method and path say which it is. A request that `is_lost` came to no World, because what holds
-    it cannot be reached. The exchange with this answer is in the journal of its `world`, if it has one.
+    `operation` is empty when it follows from method and path. `is_lost` means that the request reached no World because
+    the store that holds it was unreachable. If the request has a `world`, the journal of that World holds the exchange
+    with this answer.
     """
 
     begun: float
@@ -34,32 +35,32 @@ class AnsweredRequest(NamedTuple):
 class ApiObserver:
     """Hears what a mock does, in the thread that does it; a subclass overrides the methods of interest.
 
-    Of answers it hears only those of at least the status `least_status`.
+    Only answers whose status is at least `least_status` are reported to it.
     """
 
     least_status = 0
 
     def on_answer(self, answered: AnsweredRequest) -> None:
-        """Hear of an answer, before it goes out: over a WebSocket of that to each event of the client."""
+        """Hear of an answer before it is sent; over a WebSocket, once for each event of the client."""
 
     def on_stray(self, stray: Stray) -> None:
-        """Hear of a request to the API whose key leads to no World."""
+        """Hear of an API request whose key leads to no World."""
 
     def on_judged(self, mock: Mock, permitted: Permitted) -> None:
-        """Hear of a World that is judged over HTTP, and what is permitted in it."""
+        """Hear that a World is being judged over HTTP, and what that judgement permits."""
 
     def on_opened(self, world: World) -> None:
         """Hear of a new World."""
 
     def on_changed(self, world: World, what: str) -> None:
-        """Hear of a World that a control request has changed, by the last part of its path: `script`."""
+        """Hear that a control request changed a World; `what` is the last part of its path, such as `script`."""
 
     def on_closed(self, world: World) -> None:
-        """Hear of a World that is going to be forgotten."""
+        """Hear of a World that is about to be forgotten."""
 
 
 class ApiObservers(ApiObserver):
-    """The observers of a mock, told one after the other."""
+    """The observers of a mock, called one after the other in the order in which they were added."""
 
     def __init__(self) -> None:
         self.all: list[ApiObserver] = []

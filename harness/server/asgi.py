@@ -38,17 +38,17 @@ from harness.server.transport.stoppable_server import StoppableServer, end_when_
 from harness.server.transport.upload_spool import read_form
 
 STARTING_SECONDS = 5.0
-"""Seconds in which a server has to begin."""
+"""Seconds a server has to start."""
 MAX_BODY_SIZE = 512 * 1024 * 1024
 """Bytes of a body beyond which the rest is not read; the documented limit of a request's payload."""
 
 
 class App:
-    """The ASGI app: paths below `/_harness` go to the control plane, as far as `access` permits, all others to the mock.
+    """The ASGI app: paths below `/_harness` go to the control plane if `access` permits, all others to the mock.
 
-    `store` says where the Worlds are, `open_streams` how many streams are on their way over ASGI; `metrics` answers what
-    Prometheus asks, `tick` is called each second in a worker, `flush` when that ends, `close` when its server ends, in the
-    loop that served.
+    `store` names where the Worlds are kept, `open_streams` counts the streams being sent over ASGI. `metrics` answers
+    Prometheus; a worker calls `tick` every second and `flush` when it ends. `close` is awaited in the serving event
+    loop when the server ends.
     """
 
     store = "memory"
@@ -62,20 +62,20 @@ class App:
         self.flush: Callable[[], object] = lambda: None
 
     async def close(self) -> None:
-        """Close what it has opened."""
+        """Release what the app has opened."""
 
     @cached_property
     def _control_plane(self) -> AsgiApp:
-        # FastAPI takes longer to import than all the rest, and most test runs never need it.
+        # FastAPI takes longer to import than everything else, and most test runs never need it.
         from harness.server.control_plane.app import control_app
 
         return control_app(self.api)
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Serve one request."""
+        """Serve one request or WebSocket."""
         if f"{scope['path']}/".startswith(f"{CONTROL_ROOT}/"):
             headers, _ = _headers_and_query(scope)
-            # A refusal costs no import of the control plane, which a server without one never loads.
+            # Refusals are checked first, so they do not import the control plane, which many servers never load.
             answered = self.access.refuse(scope["path"], headers) or self._answer_quickly(scope)
             await (
                 send_answer(send, answered)
@@ -90,7 +90,7 @@ class App:
                 await self._carry_out(answer, scope, receive, send)
 
     async def send_made(self, answer: Answer, scope: Scope, receive: Receive, send: Send) -> None:
-        """Send the answer to a request that has come whole."""
+        """Send an answer that is ready, after reading the request, whose body has arrived in full."""
         await receive()
         await self._carry_out(answer, scope, receive, send)
 
@@ -102,7 +102,7 @@ class App:
             self.open_streams -= answer.events is not None
 
     def _answer_quickly(self, scope: Scope) -> Answer | None:
-        """Answer what probes ask again and again, without the control plane."""
+        """Answer what probes ask for all the time, without loading the control plane."""
         if scope.get("method") != "GET":
             return None
         if scope["path"] == METRICS_PATH:
@@ -112,7 +112,10 @@ class App:
     def answer_post(
         self, path: str, headers: Mapping[str, str], body: bytes, edge: EdgeRecord
     ) -> Answer | Awaited | None:
-        """Answer a POST without a query that came whole; None for a form, and below `/_harness`."""
+        """Answer a POST without a query whose body has arrived in full.
+
+        None for forms and for paths below `/_harness`.
+        """
         if needs_asgi(path, headers):
             return None
         received = ReceivedRequest("POST", path, headers, raw=body)
@@ -121,7 +124,7 @@ class App:
         return self.api.handle(received, edge=edge)
 
     async def _answer(self, scope: Scope, receive: Receive) -> Answer | None:
-        """Answer a request; None when the client leaves before it has sent the whole body."""
+        """Answer a request; None if the client disconnects before it has sent the whole body."""
         method, path, (headers, query) = scope["method"], scope["path"], _headers_and_query(scope)
         kind, edge = headers.get("content-type", ""), edge_of(scope)
         if not (kind.startswith(multipart.CONTENT_TYPE) and self.api.takes_form(method, path)):
@@ -159,32 +162,32 @@ def needs_asgi(path: str, headers: Mapping[str, str]) -> bool:
 
 
 def edge_of(scope: Scope) -> EdgeRecord | None:
-    """Find the record of a request's edge, which only this server's own connections make."""
+    """Return the edge record of a request; None for requests that did not come over this server's own connections."""
     edge: EdgeRecord | None = scope.get("state", {}).get(EDGE)
     return edge
 
 
 def connection_of(scope: Scope) -> int:
-    """Find the number of the connection that has become a WebSocket."""
+    """Return the number of the connection that has become a WebSocket, 0 if it is unknown."""
     number: int = scope.get("state", {}).get(CONNECTION, 0)
     return number
 
 
 def _headers_and_query(scope: Scope) -> tuple[dict[str, str], dict[str, str | list[str]]]:
-    """Read the headers and the query of a request."""
+    """Decode the headers and parse the query of a request."""
     headers = {name.decode("latin-1"): value.decode("latin-1") for name, value in scope["headers"]}
     return headers, parse_query(scope["query_string"]) if scope["query_string"] else {}
 
 
 def websocket_protocol(**arguments: Any) -> asyncio.Protocol:
-    """Make the protocol of a connection that becomes a WebSocket; loaded with the first one, most servers never see one."""
+    """Build uvicorn's protocol for a WebSocket; it is imported on first use, as most servers never see one."""
     from harness.server.websocket.protocol import WebSocketProtocol as Sockets
 
     return Sockets(**arguments)
 
 
 async def read_body(receive: Receive) -> bytes | None:
-    """Read the bytes of a body; None when the client leaves before it has sent the whole body."""
+    """Read a request's body; None if the client disconnects before it has sent the whole body."""
     body, more = bytearray(), True
     while more and len(body) <= MAX_BODY_SIZE:
         message = await receive()
@@ -192,16 +195,16 @@ async def read_body(receive: Receive) -> bytes | None:
             return None
         received: bytes = message.get("body", b"")
         more = message.get("more_body", False)
-        if not (more or body):  # most come whole
+        if not (more or body):  # most bodies come in one message
             return received
         body += received
     return bytes(body)
 
 
 class Server:
-    """A running server in a thread of this process; `base_url` is what clients are given.
+    """A server running in a thread of this process; `base_url` is the URL for clients.
 
-    It listens on `listening` if that is given, else on a socket of its own; with `tls` it speaks TLS alone.
+    It listens on `listening` if given, otherwise on a socket of its own; with `tls` it speaks only TLS.
     """
 
     def __init__(
@@ -231,16 +234,17 @@ class Server:
         return f"{origin_of(self._scheme, self.host, self.port)}/v1"
 
     def start(self) -> Server:
-        """Start serving; returns when connections are accepted (the socket listens from the start)."""
+        """Start the thread and return the server; its socket is listening already, so early connections wait."""
         self._thread.start()
         return self
 
     def ask(self, received: ReceivedRequest, if_plain: Callable[[], bool]) -> Answer | None:
-        """Answer a request of this process without a connection; None unless it is plain, and the server serves.
+        """Answer a request of this process without a connection; None if `if_plain` fails or the server is not running.
 
-        That is in the server's thread, where all requests are answered, but in this one while nobody is connected.
-        `if_plain` is asked there, too, so that no other request changes what it looks at.
+        The request is handled in the server's thread like all others, or in the calling thread while no client is
+        connected. `if_plain` is called in that same thread, so no other request can change what it checks.
         """
+        # Waiting for the server's event loop inside that loop would never end.
         if threading.current_thread() is self._thread:
             return None
 
@@ -253,12 +257,12 @@ class Server:
         try:
             loop = self._uvicorn.serving.result(STARTING_SECONDS)
             loop.call_soon_threadsafe(lambda: made.set_result(handle()))
-        except (RuntimeError, TimeoutError):  # the event loop has ended, or does not begin
+        except (RuntimeError, TimeoutError):  # the event loop has ended, or did not start
             return None
         return made.result()
 
     def stop(self) -> None:
-        """Stop serving and wait until the thread has ended."""
+        """Stop serving and wait for the thread to end."""
         self._uvicorn.stop()
         self._thread.join(10)
 
@@ -267,18 +271,18 @@ class Server:
 
 
 def origin_of(scheme: str, host: str, port: int) -> str:
-    """Write the beginning of a URL: `http://127.0.0.1:8765`."""
+    """Build the origin of a URL: `http://127.0.0.1:8765`."""
     return f"{scheme}://{f'[{host}]' if ':' in host else host}:{port}"
 
 
 def uvicorn_config(
     app: AsgiApp, *, keep_alive: bool = True, tls: ServerContext | None = None, presence: Presence | None = None
 ) -> uvicorn.Config:
-    """How uvicorn runs an app: nothing logged but its own faults, no lifespan; with `tls` over TLS.
+    """Configure uvicorn for an app: it logs only its own errors and runs no lifespan; with `tls` it serves TLS.
 
-    Without `keep_alive` each connection is closed after its answer. A test's event loop ends before the next test begins,
-    and a client that both share would find a kept connection in its pool whose event loop is closed: it can be neither
-    used nor closed any more.
+    Without `keep_alive` each connection is closed after its answer. A test's event loop ends before the next test
+    begins, and a client shared by both tests would find a pooled connection bound to a closed event loop, which it
+    could neither use nor close.
     """
     fast = fast_path(app) if keep_alive else {}
     protocol: Any = partial(HttpConnection, keep_alive=keep_alive, presence=presence, **fast)
@@ -298,7 +302,7 @@ def uvicorn_config(
 
 
 def fast_path(app: AsgiApp) -> dict[str, Any]:
-    """Choose what makes the connections of a server fast; it changes no answer."""
+    """Return the arguments that make a server's connections fast; they change no answer."""
     if not is_enabled():
         return {}
     at_once = PostsAtOnce(app.answer_post, app.send_made).answer if isinstance(app, App) else None
@@ -306,16 +310,16 @@ def fast_path(app: AsgiApp) -> dict[str, Any]:
 
 
 Listening = socket.socket
-"""A socket that listens."""
+"""A listening socket."""
 
 
 def bind(host: str, port: int) -> Listening:
-    """Open a listening socket; port 0 takes a free one. ConfigError when the address cannot be had."""
+    """Open a listening socket; port 0 picks a free one. ConfigError if the address cannot be bound."""
     try:
         family = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)[0][0]
         with contextlib.ExitStack() as unless_bound:
             made = unless_bound.enter_context(socket.socket(family))
-            # Else a server could not take its port again for a minute, while old connections linger.
+            # Otherwise a restarted server could not bind its port for a minute, while old connections linger.
             made.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
             made.bind((host, port))
             unless_bound.pop_all()
@@ -338,7 +342,7 @@ def serve_in_thread(
     access: ControlAccess | None = None,
     tls: ServerContext | None = None,
 ) -> Iterator[Server]:
-    """Run a server for the time of a `with` block."""
+    """Run a server for the duration of a `with` block."""
     server = Server(api, host, port, keep_alive=keep_alive, access=access, tls=tls).start()
     try:
         yield server

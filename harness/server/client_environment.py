@@ -1,4 +1,4 @@
-"""The environment that leads OpenAI clients to a World: the variables to set, and those to clear as they lead elsewhere."""
+"""The environment that points OpenAI clients at a World: variables to set, and variables to clear."""
 
 from __future__ import annotations
 
@@ -21,22 +21,25 @@ CLEARED_VARIABLES = (
     "OPENAI_API_TYPE",
     "OPENAI_API_VERSION",
 )
-"""Variables that change the requests of a client, beside those that begin with AZURE_OPENAI_."""
+"""Variables that change a client's requests, in addition to those that begin with AZURE_OPENAI_."""
 
 _OF_OTHERS = ("PROJECT_ENDPOINT",)
-"""Variables that lead clients to the mock, but mean something else to other programs, and stay then."""
+"""Variables that point clients at the mock but mean something else to other programs, so they are not cleared."""
 _MOCK_VARIABLES = ("OPENAI_BASE_URL", "OPENAI_API_KEY", *(name for name in PROJECT_VARIABLES if name not in _OF_OTHERS))
-"""Variables that lead clients to the mock."""
+"""Variables that point clients at the mock and are cleared before new values are set."""
 READ_BY_CLIENTS: Mapping[str, Sequence[str]] = {
     OPENAI: ("OPENAI_BASE_URL", "OPENAI_API_KEY"),
     AZURE: ("AZURE_OPENAI_ENDPOINT", "AZURE_OPENAI_API_KEY"),
     FOUNDRY: PROJECT_VARIABLES,
 }
-"""What the clients of a dialect have to read, or one of it, to find the mock."""
+"""The variables of which a dialect's clients must read at least one to find the mock."""
 
 
 def client_variables(mock: Mock, key: str) -> dict[str, str]:
-    """List the variables that lead clients to the mock; Azure's only for its dialect, as OpenAI's client reads them, too."""
+    """Return the variables that point clients at the mock.
+
+    Azure's are set for its dialect alone, since OpenAI's client reads them, too.
+    """
     found = {"OPENAI_BASE_URL": mock.base_url, "OPENAI_API_KEY": key}
     if mock.world.dialect == AZURE:
         azure = {"AZURE_OPENAI_API_KEY": key, "OPENAI_API_VERSION": AZURE_VERSION}
@@ -47,7 +50,7 @@ def client_variables(mock: Mock, key: str) -> dict[str, str]:
 
 
 def server_variables(origin: str, dialect: str, key: str) -> dict[str, str]:
-    """List the variables that lead clients to the World of a key on a server (`https://127.0.0.1:8765`)."""
+    """Return the variables that point clients at the World of a key on a server (`https://127.0.0.1:8765`)."""
     from harness.world.mock import Mock
     from harness.world.options import WorldOptions
     from harness.world.world import World
@@ -58,12 +61,13 @@ def server_variables(origin: str, dialect: str, key: str) -> dict[str, str]:
 
 
 def environment_changes(variables: Mapping[str, str], environment: Mapping[str, str]) -> dict[str, str | None]:
-    """List what to change in an environment for these variables to take effect; None removes a variable."""
+    """Return the changes that make these variables take effect in an environment; None removes a variable."""
     cleared = [
         *CLEARED_VARIABLES,
         *_MOCK_VARIABLES,
         *(name for name in environment if name.startswith("AZURE_OPENAI_")),
     ]
+    # Requests to the mock must not go through the user's proxy.
     hosts = {urlsplit(value).hostname: None for value in variables.values() if "://" in value}
     direct = {
         name: ",".join(dict.fromkeys(filter(None, [*hosts, *environment.get(name, "").split(",")])))

@@ -1,6 +1,7 @@
-"""The demo: a planner hands over to ops, ops deploys, and then a request that the API refuses is sent and repaired.
+"""The demo: a planner hands over to ops, ops deploys, and a request that the API refuses is sent and repaired.
 
-Runs against a mock in this process, with the real `openai-agents` SDK when it is installed, else with `openai` alone.
+Runs against a mock in this process, with the real `openai-agents` SDK if it is installed, otherwise with `openai`
+alone.
 """
 
 from __future__ import annotations
@@ -46,11 +47,11 @@ REPAIRED_INPUT: list[Any] = [
 
 
 class NotRefusedError(Exception):
-    """The mock took a request that the API refuses."""
+    """Raised if the mock accepts a request that the API refuses."""
 
 
 def run_demo(api: MockApi) -> Iterator[Text]:
-    """Run the demo, line by line; ConfigError without an SDK, NotRefusedError when the mock is too kind."""
+    """Run the demo and yield its lines; ConfigError without an SDK, NotRefusedError if the mock accepts too much."""
     require_extra("the demo", "openai", "openai")
     with serve_in_thread(api) as server:
         mock = api.open(KEY, name="demo", base_url=server.base_url)
@@ -131,7 +132,7 @@ def _refusal_details(rule: Rule, error: Json) -> Iterator[tuple[str, str]]:
 def _client(mock: Mock) -> OpenAI:
     from openai import DefaultHttpxClient, OpenAI
 
-    # Neither the proxy nor the organization of the user's environment has a part in this.
+    # The proxy and the organization of the user's environment must not affect the demo.
     direct = DefaultHttpxClient(trust_env=False)
     return OpenAI(base_url=mock.base_url, api_key=mock.api_key, max_retries=0, http_client=direct)
 
@@ -156,7 +157,7 @@ async def _run_with_agents(mock: Mock) -> str:
 
 
 def _run_with_openai(mock: Mock) -> str:
-    """Run the same hand-over as a plain loop around the OpenAI SDK."""
+    """Run the same handoff as a plain loop around the OpenAI SDK."""
     tools: dict[str, Callable[..., str]] = {
         "transfer_to_ops": lambda: '{"assistant": "ops"}',
         "deploy": lambda ref: f"{ref} is live",

@@ -16,14 +16,14 @@ from harness.world.route import Route, Turn
 from harness.world.world import World
 
 ASKS_MODEL = ("/responses", "/runs", "/chat/completions")
-"""How the paths of the requests end that ask the model for something."""
+"""The path suffixes of requests that ask a model for an answer."""
 
 
 @dataclass(eq=False, slots=True)
 class HeldRequest:
-    """A request of a World that waits: the number among all waiting ones, the received bytes, the record of its edge.
+    """A held request: its number among all held requests, the received bytes, the record of its edge.
 
-    `turn` is what the model answers, None for what the script says; it is given before `done` ends.
+    `turn` is what the model answers, None for what the script says; it is set before `done` completes.
     """
 
     number: int
@@ -35,13 +35,13 @@ class HeldRequest:
 
     @property
     def has_left(self) -> bool:
-        """Whether the client waits no longer."""
+        """Whether the client has disconnected."""
         return self.edge is not None and self.edge.ended
 
 
 @dataclass(slots=True)
 class HeldRequests:
-    """The requests of a server that wait; `keys` are those of the Worlds that let theirs wait.
+    """The held requests of a server; `keys` are the keys of the Worlds that hold their requests.
 
     comes ──its World holds──> waits ──a turn, or the script's──> answered
                                  └──the client leaves──> forgotten
@@ -52,7 +52,7 @@ class HeldRequests:
     _numbers: count[int] = field(default_factory=lambda: count(1))
 
     def hold(self, world: World | None, received: ReceivedRequest, edge: EdgeRecord | None) -> HeldRequest | None:
-        """Let a request wait that asks the model of a World that holds; None for any other."""
+        """Hold a request if it asks a model and its World holds requests; None for any other request."""
         if world is None or world.api_key not in self.keys or not received.path.endswith(ASKS_MODEL):
             return None
         held = HeldRequest(next(self._numbers), world, received, edge, asyncio.get_running_loop().create_future())
@@ -60,21 +60,24 @@ class HeldRequests:
         return held
 
     def of(self, world: World) -> list[HeldRequest]:
-        """List the requests of a World that wait, oldest first, and forget those whose client has left."""
+        """List the held requests of a World, oldest first, after forgetting those whose client has left."""
         for held in list(self.waiting.values()):
             if held.has_left:
                 self._release(held, None)
         return [held for held in self.waiting.values() if held.world is world]
 
     def answer(self, world: World, number: int, turn: Turn | None) -> None:
-        """Answer a request with a turn, or as the script says without one; a HarnessError when it does not wait."""
+        """Answer a held request with a turn, or as the script says without one.
+
+        HarnessError if no such request is held.
+        """
         held = next((held for held in self.of(world) if held.number == number), None)
         if held is None:
             raise HarnessError(f"request {number} does not wait: it was answered, or its client has left.")
         self._release(held, turn)
 
     def end(self, world: World) -> None:
-        """Let the requests of a World through from now on, and those that wait."""
+        """Stop holding the requests of a World, and release those that are held."""
         self.keys.discard(world.api_key)
         for held in self.of(world):
             self._release(held, None)
@@ -87,17 +90,17 @@ class HeldRequests:
 
 
 BY_HAND = Place("by hand")
-"""Where a turn stands that somebody gave to a request that waited."""
+"""The place reported for a turn that was given by hand to a held request."""
 
 
 def answer_held(handle: Callable[..., Answer], held: HeldRequest) -> Answer:
-    """Answer a request that has waited, with its turn before all of the script; nothing to a client that has left."""
+    """Answer a request that was held, with its turn ahead of the script; a client that has left gets no answer."""
     if held.has_left:
         return Answer(0, delivery=DISCONNECT_AT_END)
     script = held.world.script
     by_hand = Route({}, vocabulary=script.vocabulary)
     if held.turn is not None:
-        # In front of all routes for this request alone: it goes again, taken or not.
+        # Ahead of all routes, for this request alone: the route is removed again whether its turn was taken or not.
         script.routes.insert(0, by_hand.add_turns([held.turn], [[BY_HAND]]))
     try:
         return handle(held.received, edge=held.edge)

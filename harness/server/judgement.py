@@ -1,4 +1,4 @@
-"""The judgement of a World from outside of pytest: whether a test on it should fail, and what it would show."""
+"""Judges a World outside pytest: whether a test on it should fail, and what its report says."""
 
 from __future__ import annotations
 
@@ -17,7 +17,10 @@ from harness.world.world import World
 
 
 class Judgement(NamedTuple):
-    """`verdict` is why a test fails, empty when it does not; `report` is its text, which begins with the first cause."""
+    """The outcome for a World: `verdict` says why a test fails, empty if it passes.
+
+    `report` is led by the first cause.
+    """
 
     verdict: str
     report: str
@@ -36,11 +39,11 @@ NOTHING_PERMITTED = Permitted()
 
 
 def judge_world(mock: Mock, permitted: Permitted = NOTHING_PERMITTED, *, verbose: bool = False) -> Judgement:
-    """Judge all that has happened in a World; `permitted` is what is no reason for a verdict.
+    """Judge everything that has happened in a World, except what is `permitted`.
 
-    With `verbose` the report has every cause in full, the evidence and the bodies.
+    With `verbose`, the report shows every cause in full, with the evidence and the bodies.
     """
-    _ = mock.deliveries  # what is due at webhooks is delivered before it is judged
+    _ = mock.deliveries  # reading them first delivers what is due at webhooks
     lost = permitted.losses.find_failing(mock.exchanges)
     verdict = find_verdict(mock.world, lost, unused=not permitted.unused, shown=permitted.losses.is_judged)
     causes = verdict or find_suspects(mock.world, mock.losses)
@@ -54,7 +57,7 @@ def judge_world(mock: Mock, permitted: Permitted = NOTHING_PERMITTED, *, verbose
 
 
 def _name_dropped(world: World) -> str:
-    """How many exchanges the journal does not have any more; empty when it has all."""
+    """Return a line with the number of exchanges that the journal has dropped; empty if it still has all."""
     if not (count := world.exchange_count - len(world.exchanges)):
         return ""
     return f"Not looked at for losses: the first {pluralize(count, 'exchange')}, which the journal (--journal) has dropped."

@@ -1,4 +1,4 @@
-"""The Worlds of one server, by the keys of requests that lead to them."""
+"""The Worlds of one server, each found by the API key of a request."""
 
 from __future__ import annotations
 
@@ -25,17 +25,17 @@ from harness.world.world import World
 
 KEY_PREFIX = "sk-"
 MAX_CLOSED = 10_000
-"""How many closed Worlds are remembered by name, the newest ones."""
+"""How many closed Worlds are remembered by name; the oldest are forgotten first."""
 
 
 def opens_world(key: str, dialect: str, keys: Container[str] | None) -> bool:
-    """Return whether a key leads to a World of its own; `keys` are the only ones that do, None all of the right form."""
+    """Return whether a key leads to a World of its own; `keys` lists the only ones, None means all well-formed keys."""
     own = dialect != OPENAI or (key.startswith(KEY_PREFIX) and key != KEY_PREFIX)
     return own if keys is None else key in keys
 
 
 def key_of(headers: Mapping[str, str], dialect: str, query: Mapping[str, Any] = EMPTY_MAPPING) -> str | None:
-    """Read the key of a request in a dialect: in those of Azure also `api-key`, in Foundry also the signed address."""
+    """Read the key of a request in a dialect: Azure's dialects also take `api-key`, Foundry also a signed URL."""
     if dialect == OPENAI:
         return bearer_key(headers)
     key = headers.get("api-key") or bearer_key(headers)
@@ -43,7 +43,7 @@ def key_of(headers: Mapping[str, str], dialect: str, query: Mapping[str, Any] = 
 
 
 def bearer_key(headers: Mapping[str, str]) -> str | None:
-    """Read the API key of a request, None when there is no bearer authentication."""
+    """Read the API key from the bearer token of a request; None if there is no bearer authentication."""
     return _read_bearer(headers.get("authorization", ""))
 
 
@@ -56,11 +56,11 @@ def _read_bearer(authorization: str) -> str | None:
 class KeyedWorlds:
     """All Worlds of one server, by API key; each begins with the same `options`.
 
-    With `keys` None any key that starts with `sk-` opens a World of its own; otherwise only the named keys are known.
-    `prepare` and then `on_opened` are called with each new World, `on_closed` with one that is going to be forgotten. Of too
-    many Worlds the least recently used is dropped, `dropped_count` counts them. `strays` are the newest requests to the API
-    without a World.
-    `scheme` is that of the addresses that Worlds hand out, `courier` what delivers to their webhooks.
+    With `keys` None, any key that starts with `sk-` opens a World of its own; otherwise only the named keys are known.
+    `prepare` and then `on_opened` are called with each new World, `on_closed` with a World about to be forgotten. When
+    there are too many Worlds, the least recently used is dropped and counted in `dropped_count`. `strays` are the
+    newest API requests without a World. `scheme` is the scheme of the URLs that Worlds hand out, `courier` delivers to
+    their webhooks.
     """
 
     scheme = "http"
@@ -89,7 +89,10 @@ class KeyedWorlds:
         self._dropped: OrderedDict[str, None] = OrderedDict()
 
     def open(self, key: str, name: str = "", base_url: str = "", vocabulary: Vocabulary | None = None) -> Mock:
-        """Open the World of a key, a new one if needed, and return the test's handle on it; `vocabulary` is its user's."""
+        """Open the World of a key, creating it if needed, and return a `Mock` for it.
+
+        `vocabulary` words its messages.
+        """
         return Mock(self._open_world(key, name, base_url, vocabulary))
 
     def _open_world(self, key: str, name: str = "", base_url: str = "", vocabulary: Vocabulary | None = None) -> World:
@@ -110,7 +113,7 @@ class KeyedWorlds:
         return self.worlds[key]
 
     def put_world(self, world: World) -> None:
-        """Have a World that was made elsewhere, by its key."""
+        """Add a World that was made elsewhere, under its own key."""
         self.worlds[world.api_key] = world
         self._drop_least_recently_used()
 
@@ -124,11 +127,11 @@ class KeyedWorlds:
                 self._dropped.popitem(last=False)
 
     def mark_dropped(self, keys: Iterable[str]) -> None:
-        """Note keys whose Worlds are lost."""
+        """Record the keys whose Worlds were lost, so that a new World of such a key knows."""
         self._dropped |= dict.fromkeys(keys)
 
     def add_alias(self, alias: str, key: str) -> None:
-        """Let one more key lead to the World of a key, until that is closed."""
+        """Let another key lead to the World of `key` until that World is closed."""
         self._aliases[alias] = key
 
     def close(self, key: str) -> None:
@@ -148,7 +151,7 @@ class KeyedWorlds:
     ) -> World | None:
         """Find the World a request belongs to; None when its key leads to no World.
 
-        In the dialects of Azure the key may be an `api-key`, and both that and a token may look like anything.
+        Azure's dialects also accept an `api-key`, and neither that nor their bearer tokens have a fixed form.
         """
         key = key_of(headers, dialect, query)
         if key is None:
@@ -156,21 +159,21 @@ class KeyedWorlds:
         world = self.worlds.get(self._aliases.get(key, key))
         if world is None:
             return self._open_world(key) if opens_world(key, dialect, self.known_keys) else None
-        if self.options.limits.worlds is not None:  # the one used least recently goes first
+        if self.options.limits.worlds is not None:  # keeps the Worlds in order of last use
             self.worlds.move_to_end(world.api_key)
         return world
 
     def name_closed(self, key: str) -> str:
-        """Return the name of the World that a key led to until it was closed; empty if it led to none."""
+        """Return the name of the World that a key led to until it was closed, or an empty string."""
         return self._closed.get(key, "")
 
 
 MAX_NAME = 200
-"""Characters of a name that are shown."""
+"""How many characters of a World's name are shown."""
 
 
 def shown_name(world: World) -> str:
-    """Return the name of a World; one without a name of its own is called by a hash of its key."""
+    """Return the display name of a World; an unnamed World is shown by a hash of its key."""
     key = world.api_key
     if world.name == key:
         return f"key-{blake2b(key.encode(), digest_size=6).hexdigest()}"
@@ -178,5 +181,5 @@ def shown_name(world: World) -> str:
 
 
 def find_by_name(worlds: KeyedWorlds, name: str) -> World | None:
-    """Find the World that is shown by a name, the newest of several; None without one."""
+    """Find the World with this display name, the newest if there are several; None if there is none."""
     return next((world for world in reversed(worlds.worlds.values()) if shown_name(world) == name), None)

@@ -1,7 +1,7 @@
-"""The whole mock in one function: from the bytes of a request to the answer, without any network.
+"""The whole mock in one class: from the bytes of a request to the answer, without a network.
 
-`MockApi.handle` finds the World by its key and the operation by its path, checks the contract, and only then calls the
-operation. What a user of the harness has to fix comes back as a 418 that no SDK retries.
+`MockApi.handle` finds the World by the request's key and the operation by its path, checks the contract, and only then
+calls the operation. Anything that the user of the harness must fix comes back as a 418 that no SDK retries.
 """
 
 from __future__ import annotations
@@ -44,22 +44,23 @@ OPENAI_VERSION = "2020-10-01"
 API_ROOT = "/v1"
 RESPONSES_PATH = "/responses"
 CONTROL_ROOT = "/_harness"
-"""Paths below it are the control plane's, not the API's."""
+"""Paths below this prefix belong to the control plane, not to the API."""
 
 
 class MockApi(KeyedWorlds):
-    """The mock: requests in, answers out. `options` are those of `WorldOptions`, with which its Worlds begin.
+    """The mock: requests in, answers out. `options` are the `WorldOptions` with which its Worlds begin.
 
-    `keys` and `prepare` are those of `KeyedWorlds`. `reserved` are keys that lead to a World only while they are its alias,
-    each with the text of the 418 that it gets meanwhile. `stray_count` counts the requests without a World, those outside
-    the API too, and numbers their ids; `request_count` counts the others, those of closed Worlds too. `observers` are told
-    of what happens. Unless it `has_courier` nothing is delivered to webhooks. Requests may be `held` if it `can_hold`.
+    `keys` and `prepare` are described at `KeyedWorlds`. `reserved` maps keys that lead to a World only while they are
+    an alias of it to the message of the 418 they get otherwise. `stray_count` counts the requests without a World,
+    including those outside the API, and numbers their ids; `request_count` counts all others, including those of closed
+    Worlds. `observers` hear what happens. Without `has_courier` nothing is delivered to webhooks; with `can_hold`
+    requests may be `held`.
     """
 
     has_courier = True
     can_hold = True
     worker_count = 1
-    """How many processes answer at the address of this one, each with Worlds of its own."""
+    """How many processes answer at this address, each with Worlds of its own."""
 
     def __init__(
         self,
@@ -76,7 +77,8 @@ class MockApi(KeyedWorlds):
         self.request_count = 0
         self.stray_count = 0
         self._reserved = reserved
-        # What a test sends hardly comes again, so only a server with limits keeps what it has found out.
+        # Tests seldom send the same request twice, so only a server with limits caches what it has found out about
+        # requests.
         self._prepared = PreparedRequests() if is_enabled() and self.options.limits is not UNLIMITED else None
         self._read = self._prepared.read if self._prepared else read_request
         self._admit = self._prepared.admit if self._prepared else admit
@@ -90,8 +92,8 @@ class MockApi(KeyedWorlds):
     def handle(self, received: ReceivedRequest, *, is_own: bool = True, edge: EdgeRecord | None = None) -> Answer:
         """Answer a request. Never raises.
 
-        Of a request that is not this process's own, which another one has answered, no observer is told. What sends the
-        answer gives its `edge`; without one the answer goes out with the return of this.
+        With `is_own` False the request was answered by another process and is only replayed here: no observer hears of
+        it. Whoever sends the answer passes its `edge`; without one, the answer counts as sent when this returns.
         """
         begun = perf_counter()
         seen = edge if edge is not None or not is_own else time()
@@ -104,7 +106,7 @@ class MockApi(KeyedWorlds):
         return answer
 
     def hold(self, received: ReceivedRequest, edge: EdgeRecord | None) -> HeldRequest | None:
-        """Let a request wait if its World holds those that ask the model; see `HeldRequests.hold`."""
+        """Hold a request if its World holds requests that ask a model; see `HeldRequests.hold`."""
         world = self._find_world(received)[1]
         held = self.held.hold(world, received, edge)
         if world is not None and held is not None:
@@ -112,16 +114,16 @@ class MockApi(KeyedWorlds):
         return held
 
     def _find_world(self, received: ReceivedRequest) -> tuple[ApiPath, World | None]:
-        """Find what a path means, in the dialect of the World that the key leads to."""
+        """Parse a path in the dialect of the World that the key leads to."""
         place = parse_api_path(received.path, self.dialect)
         world = self.world_of(received.headers, place.dialect, received.query)
-        # A script may have said the dialect of its World, which then decides what the path means.
+        # A script may set the dialect of its World, which then decides what the path means.
         if world is not None and world.dialect not in (None, place.dialect):
             place = parse_api_path(received.path, world.dialect)
         return place, world
 
     def _answer(self, request: Request, world: World | None) -> tuple[Request, Answer]:
-        """Answer a request as the test does itself, as the contract refuses it, or as its operation does."""
+        """Answer reserved keys with a 418, routed paths with the test's function, all else through the contract."""
         if world is None and (reserved := self._reserved_answer(request)):
             return request, reserved
         if world is not None and world.routed and (routed := find_routed(world.routed, request)):
@@ -129,9 +131,9 @@ class MockApi(KeyedWorlds):
         return request, check_and_answer(request, world, call_handler, self._admit)
 
     def open_session(self, received: ReceivedRequest, *, is_own: bool = True) -> SocketSession | Answer:
-        """Open the session of a WebSocket that a GET asks for, or give the HTTP answer that refuses it; see `handle`.
+        """Open the WebSocket session that a GET asks for, or return the HTTP answer that refuses it; see `handle`.
 
-        Elsewhere than at `/v1/responses` the upgrade is passed over and the answer that of the GET it came with.
+        Outside `/v1/responses` the upgrade is ignored, and the request is answered as the GET that carried it.
         """
         if parse_api_path(received.path, self.dialect) != ApiPath(OPENAI, API_ROOT, RESPONSES_PATH):
             return self.handle(received, is_own=is_own)
@@ -156,14 +158,14 @@ class MockApi(KeyedWorlds):
         return refusal_answer(refusal) if refusal and (world is None or refusal.rule.id in UPGRADE_RULES) else None
 
     def _reserved_answer(self, request: Request) -> Answer | None:
-        """Answer 418 to a reserved key that is no alias now; None for other keys."""
+        """Answer 418 to a reserved key that is not an alias at the moment; None for other keys."""
         if not self._reserved:
             return None
         text = self._reserved.get(key_of(request.headers, request.dialect, request.query) or "")
         return teapot_answer(ConfigError(f"{request.method} {request.path}: {text}")) if text else None
 
     def _add_headers(self, request: Request, answer: Answer, world: World | None) -> Answer:
-        """Add the headers of the API to an answer, in the dialect of its request."""
+        """Add the API's headers to an answer, in the dialect of its request."""
         self.stray_count += world is None
         if request.dialect == OPENAI:
             return _with_headers(answer, world.ids.request() if world else f"req_{self.stray_count:032x}")
@@ -174,9 +176,9 @@ class MockApi(KeyedWorlds):
     def _note(
         self, request: Request, answer: Answer, world: World | None, seen: EdgeRecord | float | None, *, is_own: bool
     ) -> Answer:
-        """Write an answer into the journal of its World, or among the strays; returns it.
+        """Record an exchange in the journal of its World, or among the strays, and return the answer.
 
-        `seen` is when its request arrived, or whoever sends the answer notes it there.
+        `seen` is the time of arrival, or the edge record that is filled in while the answer is sent.
         """
         if world is not None:
             self.request_count += 1
@@ -189,7 +191,10 @@ class MockApi(KeyedWorlds):
         return answer
 
     def _add_stray(self, request: Request, answer: Answer) -> Stray | None:
-        """Keep a request without a World, which the Worlds that may have been meant hear of; returns what observers hear."""
+        """Keep a request without a World, and return it for observers.
+
+        Worlds that it may have been meant for see it, too.
+        """
         key = key_of(request.headers, request.dialect, request.query) or ""
         stray = Stray(request, answer, key, self.name_closed(key))
         self.strays.add(stray)
@@ -199,7 +204,10 @@ class MockApi(KeyedWorlds):
 def key_at(
     path: str, headers: Mapping[str, str], query: Mapping[str, Any], dialect: str | None
 ) -> tuple[str | None, str]:
-    """Read the key of a request to a path, the control plane's or the API's in a dialect (None: any); and its dialect."""
+    """Return the key of a request and its dialect.
+
+    `path` may be the control plane's or the API's, `dialect` None means any.
+    """
     if path.startswith(f"{CONTROL_ROOT}/"):
         found = AZURE if "api-key" in headers else OPENAI
     else:

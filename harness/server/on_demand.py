@@ -1,6 +1,6 @@
-"""A server whose address is known at once, and which starts with the first connection.
+"""A server whose address is known at once, and which starts on the first connection.
 
-Only a socket is bound, so that a run without any request pays nothing: the server and all that it imports come later.
+Only a socket is bound up front, so a run without requests pays nothing: the server and its imports come later.
 """
 
 from __future__ import annotations
@@ -20,7 +20,10 @@ BACKLOG = 2048
 
 
 class OnDemandServer:
-    """A listening socket and its server, which keeps no connection open; early connections wait for the server's start."""
+    """A listening socket and the server started for it.
+
+    Connections are not kept alive, early ones wait in the backlog.
+    """
 
     def __init__(self, make_api: Callable[[], MockApi]) -> None:
         self._make_api = make_api
@@ -33,7 +36,7 @@ class OnDemandServer:
         self._watcher.start()
 
     def start(self) -> Server:
-        """Start the server unless it has been started; returns it."""
+        """Start the server unless it is running already, and return it."""
         from harness.server.asgi import Server
 
         with self._lock:
@@ -43,7 +46,7 @@ class OnDemandServer:
             return self._server
 
     def stop(self) -> None:
-        """Stop serving, and give the address back."""
+        """Stop serving and release the address."""
         self._waker.close()
         self._watcher.join()
         self._woken.close()
@@ -52,12 +55,12 @@ class OnDemandServer:
         self._listening.close()
 
     def _watch(self) -> None:
-        """Start the server when a client connects; ends when it has been started or is not needed any more."""
+        """Start the server on the first connection; return without one if it was started otherwise or stopped."""
         readable, _, _ = select.select([self._listening, self._woken], [], [])
         if self._woken in readable:
             return
         try:
             self.start()
         except BaseException:
-            self._listening.close()  # else the client would wait for ever
+            self._listening.close()  # otherwise the client would wait forever
             raise

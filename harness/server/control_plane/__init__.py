@@ -1,4 +1,4 @@
-"""The control plane at `/_harness`: its endpoints, who may use them, its documentation.
+"""The control plane at `/_harness`: its endpoints, its access rules, its documentation.
 
-The state that it shows and changes is a World's, in `world`.
+The state that it shows and changes belongs to a World, in `world`.
 """

@@ -1,4 +1,4 @@
-"""Access to the control plane: remote clients need its token, and web pages under another host name are never let in."""
+"""Access to the control plane: remote clients need its token, and web pages under another host name are refused."""
 
 from __future__ import annotations
 
@@ -16,23 +16,23 @@ from harness.server.mock_api import CONTROL_ROOT
 
 TOKEN_HEADER = "x-harness-token"
 PUBLIC_PATHS = tuple(f"{CONTROL_ROOT}/{name}" for name in ("docs", "openapi.json", "health", "view"))
-"""What needs no token, since it says nothing about a World: a browser sends none when it opens a page, nor does a probe."""
+"""Paths that need no token, as they reveal nothing about a World: browsers and probes cannot send one."""
 
 
 @dataclass(frozen=True)
 class ControlAccess:
-    """The token of a control plane, empty if it needs none, and the names by which it may be addressed.
+    """The token of a control plane, empty if it needs none, and the host names by which it may be addressed.
 
-    An address needs no permission: a page of another origin that was led here by DNS sends the name of its own host.
+    IP addresses are always permitted: a page led here by DNS rebinding sends the host name of its own origin.
     """
 
     token: str = ""
     hosts: Sequence[str] = ()
     is_new: bool = False
-    """Whether the token was made up, so that nobody knows it yet."""
+    """Whether the token was generated, and so must be shown to the user."""
 
     def refuse(self, path: str, headers: Mapping[str, str]) -> Answer | None:
-        """Refuse a control request that is not permitted; None permits it."""
+        """Return the refusal of a control request, or None if it is permitted."""
         host = headers.get("host", "localhost")
         if not self._is_named(host):
             return _refusal(
@@ -55,13 +55,13 @@ class ControlAccess:
 
 
 LOOPBACK_ACCESS = ControlAccess()
-"""No token, and no name but localhost."""
+"""Access without a token, under no name but localhost."""
 
 
 def control_access(host: str, token: str = "", hosts: Sequence[str] = ()) -> ControlAccess:
-    """Decide who has access to the control plane of a server that listens on `host`.
+    """Build the access rules of a server that listens on `host`.
 
-    Off loopback, a token is made if none is given.
+    Off loopback a token is generated unless one is given.
     """
     made = "" if token or _is_loopback(host) else secrets.token_urlsafe(24)
     return ControlAccess(token or made, [name.lower() for name in (host, *hosts)], bool(made))
@@ -70,12 +70,12 @@ def control_access(host: str, token: str = "", hosts: Sequence[str] = ()) -> Con
 def _is_loopback(host: str) -> bool:
     try:
         return ip_address(socket.getaddrinfo(host, 0, type=socket.SOCK_STREAM)[0][4][0]).is_loopback
-    except (OSError, ValueError):  # nothing can listen there either
+    except (OSError, ValueError):  # a server cannot listen there either
         return False
 
 
 def _name_of(host: str) -> str:
-    """Read the name or the address in a `Host` header, lower case; empty for an invalid header."""
+    """Return the lower-case host name or address in a `Host` header, or an empty string if the header is invalid."""
     try:
         return urlsplit(f"//{host}").hostname or ""
     except ValueError:

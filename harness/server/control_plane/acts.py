@@ -20,14 +20,14 @@ from harness.world.scripting.validation import BOOLEAN, TEXT, WHOLE_NUMBER
 from harness.world.scripting.yaml_file import parse_yaml_turns
 
 _SENT = Place(f"POST {CONTROL_ROOT}/turns")
-"""Where a turn stands that came over HTTP."""
+"""The place reported for a turn that was sent over HTTP."""
 
 
 async def waiting(request: Request) -> Json:
-    """List what waits in a World: `turns`, `requests` that are held, closed `gates`, `background` responses and runs.
+    """List what is waiting in a World: `turns`, held `requests`, closed `gates`, `background` responses and runs.
 
-    A turn has its `yaml`, empty where it is code. `holds` is whether requests are held, `stepped` how many answers wait for
-    the next step, null without steps.
+    A turn has its `yaml`, which is empty for a turn written in code. `holds` says whether requests are held, `stepped`
+    how many answers wait for the next step (null without steps).
     """
     mock, held = mock_of(request), api_of(request).held
     world = mock.world
@@ -47,10 +47,10 @@ async def waiting(request: Request) -> Json:
 
 
 async def turns(request: Request) -> Json:
-    """Add turns to the script, as YAML that would stand below `script:`; returns how many wait.
+    """Add turns to the script, as YAML that could stand below `script:`; returns how many turns are waiting.
 
-    `{"yaml": "- message: Sunny."}`. With the id of a `turn` that waits, and the YAML that it `was`, that is replaced, or
-    removed without `yaml`.
+    `{"yaml": "- message: Sunny."}`. With the id of a waiting `turn` and the YAML that it `was`, that turn is replaced,
+    or removed if there is no `yaml`.
     """
     mock = mock_of(request)
     sent = await read_members(request, "yaml", "turn", "was")
@@ -67,7 +67,10 @@ async def turns(request: Request) -> Json:
 
 
 async def hold(request: Request) -> Json:
-    """Hold the requests that ask the model, `{"on": true}`, until `answer` says what it answers; `false` lets all go."""
+    """Hold requests that ask a model, `{"on": true}`, until `answer` says what it answers.
+
+    `false` releases them all.
+    """
     mock, held = mock_of(request), api_of(request).held
     if BOOLEAN.check("on", (await read_members(request, "on")).get("on")):
         if not api_of(request).can_hold:
@@ -79,7 +82,7 @@ async def hold(request: Request) -> Json:
 
 
 async def answer(request: Request) -> Json:
-    """Answer a request that is held, `{"request": 1, "yaml": "- message: Sunny."}`; without `yaml` as the script says."""
+    """Answer a held request, `{"request": 1, "yaml": "- message: Sunny."}`, or without `yaml` as the script says."""
     mock = mock_of(request)
     sent = await read_members(request, "request", "yaml")
     turn = _parse_one(TEXT.check("yaml", sent["yaml"])) if "yaml" in sent else None
@@ -89,9 +92,9 @@ async def answer(request: Request) -> Json:
 
 
 async def step(request: Request) -> Json:
-    """Let answers go out event by event: `{"on": true}`, then `{}` for each next event, `{"on": false}` for all the rest.
+    """Send answers event by event: `{"on": true}` to begin, `{}` for each next event, `{"on": false}` for all the rest.
 
-    An answer that is not streamed waits as a whole. Returns how many answers went on.
+    An answer that is not streamed waits as a whole. Returns how many answers moved on.
     """
     script = mock_of(request).world.script
     sent = await read_members(request, "on")
@@ -110,7 +113,7 @@ async def step(request: Request) -> Json:
 
 
 def step_gate(script: Script) -> StepGate | None:
-    """Find the gate at which the answers of a script wait for the next step."""
+    """Return the gate at which the answers of a script wait for the next step; None if they do not."""
     gate = script.step.until if script.step else None
     return gate if isinstance(gate, StepGate) else None
 

@@ -1,6 +1,7 @@
-"""The control plane: what other languages use to script a World and read its journal, as plain JSON over HTTP.
+"""The control plane: scripts a World and reads its journal from any language, as plain JSON over HTTP.
 
-The bearer key of a control request names the World, as it does for the API itself; or the header `x-harness-world` does.
+The bearer key of a control request names the World, as it does for the API itself; the header `x-harness-world` can
+name it instead.
 """
 
 from __future__ import annotations
@@ -36,7 +37,7 @@ AsgiApp = Callable[[Any, Any, Any], Awaitable[None]]
 
 
 def control_app(api: MockApi) -> AsgiApp:
-    """Make the FastAPI app of a mock's control plane."""
+    """Build the FastAPI app of a mock's control plane."""
     app = ControlApp(
         title="responses-harness", docs_url=None, redoc_url=None, openapi_url=f"{CONTROL_ROOT}/openapi.json"
     )
@@ -59,14 +60,14 @@ async def _render_problem(_: Request, problem: Exception) -> JSONResponse:
 
 
 async def _render_bad_query(request: Request, problem: Exception) -> JSONResponse:
-    """Render parameters of the query that FastAPI refuses, in the form of every other problem."""
+    """Render an invalid query, as found by FastAPI, in the form of all other problems."""
     assert isinstance(problem, RequestValidationError)
     told = [f"{wrong['loc'][-1]} is {render_json(wrong['input'])}: {wrong['msg']}." for wrong in problem.errors()]
     return await _render_problem(request, HarnessError(" ".join(told)))
 
 
 def _tell_of_change(path: str, handler: Callable[..., Awaitable[Any]]) -> Callable[..., Awaitable[Any]]:
-    """Wrap a handler so that observers hear of what it has changed."""
+    """Wrap a handler so that observers hear what it has changed."""
 
     @wraps(handler)
     async def change(request: Request, **given: Any) -> Any:
@@ -78,7 +79,7 @@ def _tell_of_change(path: str, handler: Callable[..., Awaitable[Any]]) -> Callab
 
 
 async def docs(request: Request) -> HTMLResponse:
-    """Show the page that describes all of this; it needs no network."""
+    """Show the documentation page of the control plane; it needs no network."""
     page = render_control_page(request.app.openapi())
     return HTMLResponse(page, headers={"content-security-policy": CONTENT_SECURITY_POLICY})
 
@@ -89,12 +90,12 @@ async def health(request: Request) -> Json:
 
 
 async def metrics(request: Request) -> Json:
-    """Counts in the text format of Prometheus, if the server was started with `--metrics`."""
+    """Return metrics in the text format of Prometheus, if the server was started with `--metrics`."""
     raise HarnessError("no metrics are counted: start the server with `harness serve --metrics`.")
 
 
 _TOLD_OTHERWISE = ("/world",)
-"""The paths of requests that begin and end Worlds, of which observers hear anyway."""
+"""Paths that begin or end a World, which observers hear of anyway."""
 
 CONTROLS: Sequence[tuple[str, str, Callable[..., Awaitable[Any]]]] = (
     ("GET", "/health", health),

@@ -16,37 +16,37 @@ from harness.world.scripting.settings import ALLOW, refusal_texts
 from harness.world.scripting.validation import TEXT, WHOLE_NUMBER, ValueForm
 
 _SENT = Place(f"POST {CONTROL_ROOT}/script")
-"""Where a turn stands that came over HTTP."""
+"""The place reported for a turn that was sent over HTTP."""
 
 
 async def script(request: Request) -> Json:
     """Add a route, `{"when": {"instructions": "planner"}, "turns": [[{"message": "Ask ops."}], …], "repeat": true}`.
 
-    Or all that a script file in YAML may say: `{"script": […], "when": […], "organization": {…}, "mcp": {…}, …}`. An
-    item may also be a text, or in its wire form, `{"type": "message", …}`. Returns how many turns wait, and the ids of
-    files.
+    Or send anything that a script file in YAML may contain: `{"script": […], "when": […], "organization": {…}, "mcp":
+    {…}, …}`. An item may also be a string, or in its wire form, `{"type": "message", …}`. Returns how many turns are
+    waiting, and the ids of files.
     """
     mock, sent = mock_of(request), await read_object(request)
     return parse_sent_script(sent).apply(mock, lambda _: _SENT)
 
 
 async def advance(request: Request) -> list[Json]:
-    """Move a background response or a run on by one step, `{"id": "resp_…"}`, or with `{}` all of them."""
+    """Advance a background response or a run by one step, `{"id": "resp_…"}`, or all of them with `{}`."""
     mock, sent = mock_of(request), await read_members(request, "id")
     return mock.advance(TEXT.check("id", sent["id"]) if "id" in sent else None)
 
 
 async def skip(request: Request) -> Json:
-    """Let time pass, `{"seconds": 3600}`; returns the World's time, in unix seconds."""
+    """Move the World's time forward, `{"seconds": 3600}`; returns the new time in unix seconds."""
     mock, sent = mock_of(request), await read_members(request, "seconds")
     return {"now": mock.skip(WHOLE_NUMBER.check("seconds", sent.get("seconds")))}
 
 
 async def expect(request: Request) -> Json:
-    """Expect refusals from now on: `{"refusals": "call_needs_output"}`, or a list; each is a rule, an area or a text.
+    """Expect refusals from now on: `{"refusals": "call_needs_output"}`, or a list; each is a rule, an area or a string.
 
-    Of each at least one must come. `"allow"` permits all, `[]` none any more. Returns what was expected before, each
-    with the numbers of its exchanges; it has `ended`.
+    At least one refusal must occur for each. `"allow"` permits all refusals, `[]` stops expecting any. Returns the
+    expectations that have `ended`, each with the numbers of its exchanges.
     """
     mock, sent = mock_of(request), await read_members(request, "refusals")
     texts, allowed = refusal_texts(sent.get("refusals")), sent.get("refusals") == ALLOW
@@ -65,8 +65,8 @@ async def expect(request: Request) -> Json:
 async def compare(request: Request) -> Json:
     """Compare what a client shows with what was said: `{"result": {"text": "…", "annotations": […]}, "only": []}`.
 
-    `message` says what the client lost, doubled, cut or changed; it is null when it did not. A message is in the `verdict`
-    of the report from then on, unless the body has `"losses": "allow"`.
+    `message` describes what the client lost, duplicated, cut or changed; it is null if nothing. The report's `verdict`
+    includes the message from then on, unless the body has `"losses": "allow"`.
     """
     mock, sent = mock_of(request), await read_members(request, "result", "only", "losses")
     allowed = "losses" in sent and _ALLOWED.check("losses", sent["losses"]) == ALLOW
@@ -94,7 +94,9 @@ async def forget(request: Request) -> Json:
 
 
 async def begin(request: Request) -> Json:
-    """Forget everything about a key and begin again, `{"name": "weather.test.ts > asks"}`; ids follow from the name.
+    """Forget everything about a key and start over, `{"name": "weather.test.ts > asks"}`.
+
+    Ids are derived from the name.
 
     `"language": "javascript"` words the advice in reports for tests in vitest and jest.
     """

@@ -1,4 +1,4 @@
-"""Decides about an approval in the client's place: the next request, as a client would send it."""
+"""Decides an approval in the client's place, by sending the request that a client would send next."""
 
 from __future__ import annotations
 
@@ -15,14 +15,15 @@ from harness.world.mock import Mock
 from harness.world.scripting.validation import BOOLEAN, TEXT
 
 USER_AGENT = "responses-harness"
-"""Who sent such a request, for those who read the journal."""
+"""The user agent of such requests, so that the journal shows who sent them."""
 _NOT_SENT_AGAIN = frozenset({"input", "stream", "stream_options", "background"})
 
 
 async def decide(request: Request) -> Json:
-    """Approve or deny a call in the client's place: `{"approval": "mcpr_1", "approve": true}`, or `false` with a `reason`.
+    """Approve or deny a call in the client's place: `{"approval": "mcpr_1", "approve": true}`.
 
-    What the client would send next is asked of the World, and its script answers. Returns the `exchange` and its `status`.
+    A denial, `false`, may have a `reason`. Sends the World what the client would send next, and its script answers.
+    Returns the `exchange` and its `status`.
     """
     api, mock = api_of(request), mock_of(request)
     sent = await read_members(request, "approval", "approve", "reason")
@@ -47,7 +48,7 @@ async def decide(request: Request) -> Json:
 
 
 def _find_asking(mock: Mock, id: str) -> Exchange:
-    """Find the exchange in which the model asked for an approval that waits."""
+    """Find the exchange in which the model asked for a pending approval; HarnessError if there is none."""
     known = {approval.id: approval for approval in mock.approvals}
     if id not in known:
         waiting = ", ".join(approval.id for approval in known.values() if approval.approve is None) or "none"
@@ -63,7 +64,7 @@ def _find_asking(mock: Mock, id: str) -> Exchange:
 
 
 def _next_body(asking: Exchange, decision: Json) -> Json:
-    """Write the body that follows an answer: of a stored response its id, else the whole transcript."""
+    """Build the body of the next request: with the id of a stored response, or else with the whole transcript."""
     before, answered = as_object(asking.request.body), as_object(asking.answer.body)
     body: dict[str, Any] = {name: value for name, value in before.items() if name not in _NOT_SENT_AGAIN}
     if before.get("conversation") is not None:

@@ -41,25 +41,25 @@ async def exchanges(request: Request) -> list[Json]:
 
 
 def _show_body(body: Any) -> Any:
-    """Show the bytes of a file as a text, a character a byte; of one on disk only their number."""
+    """Show a file's bytes as a string, one character per byte; of a file on disk only its size."""
     if isinstance(body, OnDisk):
         return str(body)
     return body.decode(BYTES_AS_TEXT) if isinstance(body, bytes) else body
 
 
 async def unused(request: Request) -> Json:
-    """Turns and listed answers of routes that no request took, and requests that no turn answered."""
+    """Count turns and listed answers of routes that no request used, and list requests that no turn answered."""
     world = mock_of(request).world
     return {"unused": len(world.unused), "problems": [str(problem) for _, problem in world.problems]}
 
 
 async def losses(request: Request, strict: bool = False) -> list[Json]:
-    """List what the client lost of the model's answers, oldest first; with `strict=true` also what may be intended."""
+    """List what the client lost of the model's answers, oldest first; `strict=true` adds what may be intended."""
     return [asdict(lost) for lost in losses_of(mock_of(request).exchanges, strict)]
 
 
 async def flow(request: Request) -> Json:
-    """Show what happened as a text and as a Mermaid diagram: who sent which exchange, and the links between exchanges."""
+    """Show what happened as text and as a Mermaid diagram: who sent each exchange, and how exchanges are linked."""
     mock = mock_of(request)
     drawn = mock.flow
     return {
@@ -76,22 +76,25 @@ async def said(request: Request) -> list[Json]:
 
 
 async def calls(request: Request, name: str | None = None) -> list[Json]:
-    """List the calls that a client has to make, oldest first, with agent and answers; of a `name`, if given."""
+    """List the calls that the client has to make, oldest first, with agent and answers.
+
+    Of one `name` only, if given.
+    """
     return [call.as_json() for call in mock_of(request).calls if name in (None, call.name)]
 
 
 async def retries(request: Request) -> list[Json]:
-    """List the requests that were sent again after a failure, oldest first: of which one, how long after, and why."""
+    """List the requests that were repeated after a failure, oldest first: of which request, after how long, and why."""
     return [asdict(retry) for retry in mock_of(request).retries]
 
 
 async def approvals(request: Request) -> list[Json]:
-    """List the calls of hosted MCP servers that needed an approval, oldest first, each with its answer and executions."""
+    """List the calls of hosted MCP servers that needed approval, oldest first, each with its answer and executions."""
     return [{**asdict(approval), "executed": approval.executed} for approval in mock_of(request).approvals]
 
 
 async def agents(request: Request) -> list[str]:
-    """List the names of the agents in the order in which they took over, again for an agent that acts again later."""
+    """List the names of the agents in the order in which they took over; an agent that acts again is listed again."""
     return mock_of(request).agents
 
 
@@ -102,13 +105,16 @@ async def usage(request: Request) -> Json:
 
 
 async def path(request: Request) -> Json:
-    """Show the agents, their calls and texts in order: as a text in one line, and step by step."""
+    """Show the agents, their calls and texts in order: as one line of text, and step by step."""
     taken = mock_of(request).path
     return {"text": str(taken), "steps": [asdict(step) for step in taken.steps]}
 
 
 async def deliveries(request: Request) -> Json:
-    """List what was delivered to webhooks, oldest first, after what is due has been; and the receivers' `mistakes`."""
+    """List what was delivered to webhooks, oldest first, after delivering what is due.
+
+    And the receivers' `mistakes`.
+    """
     mock = mock_of(request)
     await _finish_deliveries(mock)
     made = mock.deliveries
@@ -132,12 +138,12 @@ async def report(
     client: Literal["fail", "allow", "strict"] | None = None,
     verbose: bool = False,
 ) -> Json:
-    """Report what a failing test shows, the cause first; `verdict` is why one fails that held, else null.
+    """Report what a failing test would show, the cause first; `verdict` says why the test would fail, or is null.
 
-    With `unused=allow` unused turns are no reason, nor are losses with `losses=allow` and mistakes of receivers of webhooks
-    with `webhooks=allow`. `losses=strict` looks for those that may be intended, too, and a list of ids, by commas, permits
-    these. `client` says how the client is judged from then on: `strict` looks for all that clients do wrong.
-    With `verbose=true` every cause in full, the evidence and the bodies.
+    `unused=allow` permits unused turns, `losses=allow` losses, and `webhooks=allow` mistakes of webhook receivers.
+    `losses=strict` adds losses that may be intended; a comma-separated list of ids permits only these. `client` sets
+    how the client is judged from then on: `strict` looks for everything that clients do wrong. `verbose=true` shows
+    every cause in full, with the evidence and the bodies.
     """
     mock, permitted = mock_of(request), Permitted(unused == ALLOW, read_loss_policy(losses))
     await _finish_deliveries(mock)
@@ -151,7 +157,7 @@ async def report(
 
 
 async def rules() -> list[Json]:
-    """Every rule: id, area, summary, evidence level, words."""
+    """List every rule: id, area, summary, evidence level, message."""
     return [
         {"id": rule.id, "area": rule.area, "summary": rule.summary, "level": rule.level, "message": rule.error.message}
         for rule in RULES.values()

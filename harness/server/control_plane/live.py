@@ -19,21 +19,21 @@ from harness.server.transport.asgi_types import STOPPING
 from harness.world.world import World
 
 POLL_SECONDS = 0.05
-"""Seconds between two looks for events: what came meanwhile goes out together."""
+"""Seconds between two reads of the event ring; everything that arrived meanwhile is sent together."""
 KEEP_ALIVE_SECONDS = 15.0
-"""Seconds without an event after which a comment is sent, so that nobody takes the connection for dead."""
+"""Seconds without an event after which a comment is sent, so that proxies and clients keep the connection."""
 MOST_AT_ONCE = 1_000
-"""Events that go out together."""
+"""How many events are sent together at most."""
 NEWEST = 100
-"""Among how many exchanges of a World, the newest, streams that are still going out are looked for."""
+"""How many of a World's newest exchanges are searched for streams that are still being sent."""
 
 
 async def worlds(request: Request) -> Json:
-    """List the Worlds of this server, those used last at the end, and the number of the newest `event` before that.
+    """List the Worlds of this server, the last used at the end, and the number of the newest `event` before the list.
 
-    Of each its `name`, since when it is there (`created`, unix seconds), how many `exchanges` its journal has, the number of
-    the `newest`, how many `refusals` there were and how many of these `unexpected`, the `turns` left in its script, and how
-    many `open_streams` are on their way.
+    Each World has its `name`, the time it was `created` (unix seconds), the number of `exchanges` in its journal, the
+    number of the `newest`, how many `refusals` there were and how many of them `unexpected`, the `turns` left in its
+    script, and how many `open_streams` are being sent.
     """
     newest = _ring_of(request).look()
     api: MockApi = request.app.state.api
@@ -41,12 +41,13 @@ async def worlds(request: Request) -> Json:
 
 
 async def events(request: Request, after: int | None = None) -> StreamingResponse:
-    """Stream what happens in all Worlds, as server-sent events: from now on, or `?after=` the event with a number.
+    """Stream what happens in all Worlds as server-sent events: from now on, or after the event with number `?after=`.
 
-    Each has its number as `id`, and JSON: the `world`, the `kind`, the `number` of its exchange if it is about one, and what
-    is new. Kinds are `exchange`, `edge` (its answer went out, was cut, or the client left), `world`, `closed`, and control
-    requests that changed something: `script`, `advance`, … In place of events that are not kept any more comes a `gap`: read
-    all again. A client that comes again with `Last-Event-ID` goes on where it was.
+    Each event has its number as `id`, and JSON: the `world`, the `kind`, the `number` of its exchange if it is about
+    one, and what is new. Kinds are `exchange`, `edge` (its answer was sent or cut, or the client disconnected),
+    `world`, `closed`, and control requests that changed something: `script`, `advance`, … Events that are no longer
+    kept are replaced by a `gap`, after which a client must read everything again. A client that reconnects with
+    `Last-Event-ID` continues where it stopped.
     """
     ring = _ring_of(request)
     seen = request.headers.get("last-event-id", after)
@@ -68,7 +69,7 @@ def _ring_of(request: Request) -> EventRing:
 
 
 async def _tell(ring: EventRing, position: int, connection: Mapping[str, Any]) -> AsyncIterator[bytes]:
-    """Yield the events after a position, until the server stops."""
+    """Yield the events after a position until the server stops."""
     loop = asyncio.get_running_loop()
     with ring.listening():
         yield b"retry: 1000\n\n"
@@ -92,11 +93,12 @@ async def _tell(ring: EventRing, position: int, connection: Mapping[str, Any]) -
 
 
 def _encode_event(id: int, event: LiveEvent) -> bytes:
-    """Encode an event: the members of all events, and then its row, which orjson encodes whatever it is."""
+    """Encode an event: the members that all events have, then its row."""
     head: Json = {"world": event.world, "kind": event.kind}
     if event.number:
         head["number"] = event.number
     encoded, row = orjson.dumps(head), orjson.dumps(event.row)
+    # Joined as bytes: a row may be a dataclass, which only orjson turns into an object.
     return _encode(id, encoded if row == b"{}" else b"%b,%b" % (encoded[:-1], row[1:]))
 
 

@@ -18,7 +18,7 @@ _OBJECT: Json = {"type": "object"}
 
 
 def _members(*required: str, **properties: Json) -> Json:
-    """Make the schema of an object with these members and no others."""
+    """Build the schema of an object with exactly these members."""
     return {"type": "object", "properties": properties, "required": [*required], "additionalProperties": False}
 
 
@@ -41,7 +41,7 @@ BODIES: Mapping[str, Json] = {
     "/decide": _members("approval", "approve", approval=_TEXT, approve={"type": "boolean"}, reason=_TEXT),
     "/world": _members("name", name=_TEXT, language={"enum": [*VOCABULARIES]}),
 }
-"""The schemas of the bodies, by the path below `/_harness`; what a script may say is not in it."""
+"""The schemas of the bodies, by path below `/_harness`; the format of scripts is not described here."""
 
 _ERROR: Json = {
     "type": "object",
@@ -65,14 +65,14 @@ REFUSALS: dict[int | str, Json] = {
     401: _refusal("The token of the control plane is missing or wrong."),
     403: _refusal("The Host is no name of this server."),
 }
-"""The refusals that every control request may get, by status."""
+"""The refusals that every control request may receive, by status."""
 
 
 class ControlApp(FastAPI):
-    """A FastAPI app whose description says how it refuses: a query that is not valid, too, is a 400."""
+    """A FastAPI app whose OpenAPI document describes its real refusals: an invalid query is a 400, too."""
 
     def openapi(self) -> dict[str, Any]:
-        """Describe the app in OpenAPI, without the 422 that FastAPI would answer."""
+        """Build the OpenAPI document, without the 422 that FastAPI would declare."""
         described = super().openapi()
         for operations in described["paths"].values():
             for operation in operations.values():
@@ -96,7 +96,7 @@ _CODE, _CODE_IN_HTML = re.compile(r"`([^`]*)`"), r"<code>\1</code>"
 
 
 def render_control_page(openapi: Json) -> str:
-    """Render the page for an OpenAPI document: each request with its description and its parameters."""
+    """Render the page for an OpenAPI document: each request with its description and parameters."""
     title = escape(openapi["info"]["title"])
     requests = "\n".join(
         _render_request(method, path, operation)

@@ -18,11 +18,11 @@ from harness.world.scripting.validation import check_members
 from harness.world.world import World
 
 WORLD_HEADER = "x-harness-world"
-"""Names a World, for who may see all of them, instead of its key: percent-encoded, as `GET /_harness/worlds` shows it."""
+"""Names a World instead of its key, for holders of the control token; percent-encoded, as in `GET /_harness/worlds`."""
 
 
 def api_of(request: Request) -> MockApi:
-    """Find the mock whose control plane got a request."""
+    """Return the mock whose control plane received a request."""
     api: MockApi = request.app.state.api
     return api
 
@@ -36,7 +36,7 @@ def named_world(api: MockApi, name: str) -> World:
 
 
 def mock_of(request: Request) -> Mock:
-    """Find the mock that a request names by a header, else the mock of its key."""
+    """Return the `Mock` of the World that a request names in a header, or else of its key's World."""
     headers = normalize_headers(request.headers.raw)
     if WORLD_HEADER in headers:
         return Mock(named_world(api_of(request), unquote(headers[WORLD_HEADER])))
@@ -47,7 +47,7 @@ def mock_of(request: Request) -> Mock:
 
 
 async def read_object(request: Request) -> Json:
-    """Read the body of a request, a JSON object; a HarnessError for anything else."""
+    """Parse the body of a request as a JSON object; HarnessError for anything else."""
     try:
         sent = await request.json()
     except (ValueError, RecursionError) as problem:
@@ -60,5 +60,5 @@ async def read_object(request: Request) -> Json:
 
 
 async def read_members(request: Request, *known: str) -> Json:
-    """Read the body of a request, a JSON object that has none but these members."""
+    """Parse the body of a request as a JSON object; HarnessError if it has other members than these."""
     return check_members(await read_object(request), "member", known)

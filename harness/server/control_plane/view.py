@@ -1,4 +1,4 @@
-"""The viewer of a running server: its page, and the data that the page asks for, which the holder of the token may see."""
+"""The viewer of a running server: its page, and the data that the page requests, which needs the control token."""
 
 from __future__ import annotations
 
@@ -37,14 +37,14 @@ NO_VIEWER = (
     "or ask for /_harness/report with the key of a World."
 )
 NEWEST_OF_ROW = 50
-"""Of how many exchanges the row of a World tells, the newest: their texts can be searched, their lanes are named."""
+"""How many of a World's newest exchanges its row covers: their texts can be searched, their lanes are named."""
 NEWEST_JUDGED = 1_000
-"""Up to how many exchanges a World is searched for losses; one with more is too long to be read again and again."""
+"""How many exchanges a World may have to be searched for losses; a longer one takes too long to judge repeatedly."""
 WAIT_PER_SECOND = 30.0
-"""Seconds that pass after each second of work for the viewer while requests come: they are slowed down by 3 % at most."""
+"""Seconds of pause after each second of work for the viewer while requests arrive, so they slow down by 3 % at most."""
 LONGEST_WAIT = 5.0
 JUDGED_IN_PASSING = 100
-"""Up to how many exchanges a World is judged while requests come to it; one with more when it is quiet."""
+"""How many exchanges a World may have to be judged while requests arrive; a longer one is judged once it is quiet."""
 QUIET_SECONDS = 1.0
 _ROOT = os.getcwd()
 _Made = TypeVar("_Made")
@@ -52,7 +52,7 @@ _POLICY = re.compile(r'http-equiv="Content-Security-Policy" content="([^"]*)"')
 
 
 async def view(request: Request) -> HTMLResponse:
-    """Show the viewer: a page that loads nothing else and asks for the token where one is needed."""
+    """Show the viewer: a self-contained page that asks for the token where one is needed."""
     _check_process(api_of(request))
     page = empty_page()
     policy = _POLICY.search(page)
@@ -67,19 +67,19 @@ async def view(request: Request) -> HTMLResponse:
 
 
 async def view_run(request: Request) -> Response:
-    """Return what the viewer shows first: the Worlds of this server with their causes, last used at the end."""
+    """Return what the viewer shows first: the Worlds of this server with their causes, the last used at the end."""
     live = _live_of(request)
     return await live.answer(live.run)
 
 
 async def view_case(request: Request, id: str, after: int = 0) -> Response:
-    """Return a World as the viewer shows it, by name (`id`): its exchanges with a number above `after`."""
+    """Return the viewer's data of a World, named by `id`: its exchanges with a number above `after`."""
     live = _live_of(request)
     return await live.answer(lambda: live.case(named_world(live.api, id), after))
 
 
 def _check_process(api: MockApi) -> None:
-    """Raise HarnessError for a worker: what is wrong in the Worlds of the others would not be seen."""
+    """Raise HarnessError for one of several workers, which would hide what is wrong in the Worlds of the others."""
     if api.worker_count > 1:
         raise HarnessError(NO_VIEWER.format(api.worker_count))
 
@@ -95,7 +95,7 @@ def _live_of(request: Request) -> _LiveView:
 
 @dataclass(frozen=True, slots=True)
 class _KnownRow:
-    """Build the row of a World as it was when the World was in a `state`."""
+    """The row of a World, cached for the `state` that the World was in."""
 
     state: tuple[object, ...]
     row: CaseRow
@@ -103,7 +103,7 @@ class _KnownRow:
 
 @dataclass(frozen=True, slots=True)
 class _KnownJudgement:
-    """List what was wrong in a World when it was in a `state`."""
+    """What was wrong in a World, cached for the `state` that the World was in."""
 
     state: tuple[object, ...]
     judged: JudgedCase
@@ -111,9 +111,9 @@ class _KnownJudgement:
 
 @dataclass(slots=True)
 class _LiveView:
-    """Makes the viewer's data of a server, one piece after the other, with pauses while requests come.
+    """Builds the viewer's data of a server, one piece at a time, with pauses while requests arrive.
 
-    A long World is judged when nothing has come for a while; the event `judged` then tells the page to look again.
+    A long World is judged once it is quiet; the event `judged` then makes the page ask again.
     """
 
     api: MockApi
@@ -125,7 +125,7 @@ class _LiveView:
     lock: asyncio.Lock = field(default_factory=asyncio.Lock)
 
     async def answer(self, make: Callable[[], object]) -> Response:
-        """Answer with the JSON of what a function makes, when it is its turn."""
+        """Answer with the JSON of what `make` returns, after earlier calls and a pause if the server is busy."""
         async with self.lock:
             if self.request_count != self.api.request_count:
                 await asyncio.sleep(max(0.0, min(self.free_at - perf_counter(), LONGEST_WAIT)))
@@ -137,7 +137,7 @@ class _LiveView:
         return Response(content, media_type="application/json", headers={"cache-control": "no-store"})
 
     def run(self) -> object:
-        """Make the run: a row of each World."""
+        """Build the run: one row for each World."""
         worlds = list(self.api.worlds.values())
         rows = [self._row(world) for world in worlds]
         self.rows = {row.id: self.rows[row.id] for row in rows}
@@ -148,7 +148,7 @@ class _LiveView:
         return assemble_run(rows, facts, line=f"{pluralize(len(rows), 'World')}, {pluralize(exchanges, 'exchange')}")
 
     def case(self, world: World, after: int) -> object:
-        """Make the case of a World."""
+        """Build the case of a World."""
         head = _head(world)
         return build_case(head, world, self._judge(head.id, world).judged, after)
 
@@ -162,7 +162,7 @@ class _LiveView:
         return replace(known.row, seconds=head.seconds)
 
     def _judge(self, name: str, world: World) -> _KnownJudgement:
-        """Judge a World as it is now; while it is busy, return the last judgement."""
+        """Judge a World in its current state; while it is busy, return the last judgement."""
         state, known = _state_of(world), self.judgements.get(name)
         if known is None or known.state != state:
             if _is_busy(world):
@@ -172,7 +172,7 @@ class _LiveView:
         return known
 
     def _postpone(self, name: str, world: World) -> None:
-        """Have the page look again when the World may be quiet."""
+        """Make the page ask again once the World may be quiet."""
 
         def tell() -> None:
             self.postponed.discard(name)
@@ -202,7 +202,7 @@ def _head(world: World) -> CaseHead:
 
 
 def _judge(world: World) -> JudgedCase:
-    """Judge a World that lives: its unused turns are no failure yet, and a long one is not searched for losses."""
+    """Judge a World that is still in use: unused turns do not count yet, long Worlds are not searched for losses."""
     is_short = len(world.exchanges) <= NEWEST_JUDGED
     losses = losses_in_accepted(world.exchanges, tool_runs=world.tool_runs) if is_short else ()
     causes = find_verdict(world, losses, unused=False)

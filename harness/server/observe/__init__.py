@@ -1,4 +1,4 @@
-"""The server seen from outside: health, metrics, access log, spans.
+"""Monitoring of a server: health, metrics, access log, spans.
 
-Only health is always there; without the others no request costs more.
+Only health is always available; the others cost nothing unless they are switched on.
 """

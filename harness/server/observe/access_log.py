@@ -15,7 +15,7 @@ RenderLine = Callable[[ObservedRequest], bytes]
 
 
 def write_lines(write: Callable[[bytes], object], render: RenderLine) -> Observer:
-    """Make the observer that writes a line for each request; where nobody reads them, the rest is dropped."""
+    """Create an observer that writes a line for each request; after a failed write it writes no more."""
     is_open = True
 
     def log(observed: ObservedRequest) -> None:
@@ -31,10 +31,10 @@ def write_lines(write: Callable[[bytes], object], render: RenderLine) -> Observe
 
 
 def write_refusals(write: Callable[[bytes], object], descriptor: int) -> Observer:
-    """Make the observer that writes a line for each unexpected refusal and each request that cannot be answered.
+    """Create an observer that writes a line for each unexpected refusal and each request that cannot be answered.
 
-    A refusal is unexpected unless a script refuses. A line for which there is no room now is dropped, so that nothing waits
-    for a slow reader.
+    Refusals that a script asked for are expected. A line that cannot be written without blocking is dropped, so that
+    nothing waits for a slow reader.
     """
     log = write_lines(write, render_text)
 
@@ -54,7 +54,7 @@ def _has_room(descriptor: int) -> bool:
 
 
 def render_text(observed: ObservedRequest) -> bytes:
-    """Write a request as a line for people: `harness: POST /v1/responses 400: Missing … (missing_required_parameter)`."""
+    """Format a request as text: `harness: POST /v1/responses 400: Missing … (missing_required_parameter)`."""
     said = observed.clean(" ".join(str(observed.error.get("message", "")).split()))
     rule = f" ({observed.answer.rule})" if observed.answer.rule else ""
     why = f": {said}{rule}" if observed.answer.status >= 400 else f" {observed.model}".rstrip()
@@ -62,7 +62,7 @@ def render_text(observed: ObservedRequest) -> bytes:
 
 
 def render_json(observed: ObservedRequest) -> bytes:
-    """Write a request as a line of JSON."""
+    """Format a request as a line of JSON."""
     fields = {
         "time": datetime.fromtimestamp(observed.began, UTC).isoformat(timespec="milliseconds"),
         "method": observed.method,

@@ -1,4 +1,4 @@
-"""A ring buffer of the newest events in all Worlds of a server, numbered; it collects only while a viewer is listening."""
+"""A ring buffer of the newest events in all Worlds of a server, numbered; it records only while a client watches."""
 
 from __future__ import annotations
 
@@ -21,17 +21,17 @@ from harness.server.mock_api import MockApi
 from harness.world.world import World
 
 MOST_EVENTS = 10_000
-"""How many events are kept, the newest."""
+"""How many events are kept; the oldest are dropped first."""
 MOST_SHOWN = 200
-"""Characters of a path or a model that are shown."""
+"""How many characters of a path or a model are shown."""
 UNWATCHED_SECONDS = 60.0
-"""How long events are still gathered when the last who looked at them has gone: time to come again."""
+"""Seconds for which events are still recorded after the last reader has gone, so that it can reconnect."""
 
 
 class LiveEvent(NamedTuple):
-    """Something that happened in a World: the `kind`, the exchange it is about (0 without any), and what is shown.
+    """Something that happened in a World: its `kind`, the exchange it is about (0 for none), and what is shown.
 
-    The row of an `edge` are its times, else it is a mapping.
+    `row` holds the times of an `edge` event, and is a mapping for all others.
     """
 
     world: str
@@ -41,11 +41,11 @@ class LiveEvent(NamedTuple):
 
 
 class EventRing(ApiObserver):
-    """Gathers events from the first look on, as long as somebody looks; `last` is the number of the newest.
+    """Records events from the first read on, for as long as they are read; `last` is the number of the newest.
 
-    unwatched ──somebody looks──> watched ──nobody has listened for UNWATCHED_SECONDS──> unwatched, and empty
+    unwatched ──a client looks──> watched ──no listener for UNWATCHED_SECONDS──> unwatched, and empty
 
-    Any thread may answer requests while another reads.
+    Requests may be answered in any thread while another one reads.
     """
 
     def __init__(self, api: MockApi) -> None:
@@ -58,7 +58,7 @@ class EventRing(ApiObserver):
         self._lock = Lock()
 
     def look(self) -> int:
-        """Gather events from now on; returns the number of the newest so far."""
+        """Start recording events, and return the number of the newest so far."""
         self._looked_at = monotonic()
         if self not in self._api.observers.all:
             self._api.observers.add(self)
@@ -66,7 +66,7 @@ class EventRing(ApiObserver):
 
     @contextmanager
     def listening(self) -> Iterator[None]:
-        """Gather events while a block runs."""
+        """Record events for the duration of a `with` block."""
         self.look()
         self._listeners += 1
         try:
@@ -76,9 +76,9 @@ class EventRing(ApiObserver):
             self._looked_at = monotonic()
 
     def read(self, after: int, most: int) -> tuple[int, list[LiveEvent]]:
-        """Return the next kept events after a number, and the number of the first.
+        """Return the number of the first kept event after a number, and the events from there on, at most `most`.
 
-        After a number that was never reached, as by another server, it begins with the oldest.
+        A number that was never reached, for example one from another server, starts at the oldest kept event.
         """
         with self._lock:
             first = self.last - len(self._events) + 1
@@ -86,20 +86,20 @@ class EventRing(ApiObserver):
             return start, list(islice(self._events, start - first, start - first + most))
 
     def on_opened(self, world: World) -> None:
-        """Note a new World."""
+        """Record a new World."""
         self._add(world, "world", 0, {})
 
     def on_closed(self, world: World) -> None:
-        """Note that a World is forgotten."""
+        """Record that a World is forgotten."""
         self._add(world, "closed", 0, {})
         self._names.pop(world.api_key, None)
 
     def on_changed(self, world: World, what: str) -> None:
-        """Note what a control request has changed."""
+        """Record what a control request has changed."""
         self._add(world, what, 0, {})
 
     def on_answer(self, answered: AnsweredRequest) -> None:
-        """Note an exchange, and what the edge sees of its answer once that is out."""
+        """Record an exchange, and its edge once the answer has been sent."""
         world = answered.world
         exchange = _find_exchange(world, answered.answer) if world else None
         if world is None or exchange is None:
@@ -136,7 +136,7 @@ class EventRing(ApiObserver):
 
 
 def _find_exchange(world: World, answer: Answer) -> Exchange | None:
-    """Find the exchange of an answer: the newest, unless other threads have answered since; None when it was dropped."""
+    """Find the exchange of an answer, usually the newest, as other threads may have answered since; None if dropped."""
     return next((exchange for exchange in reversed(world.exchanges) if exchange.answer is answer), None)
 
 

@@ -1,4 +1,4 @@
-"""`GET /_harness/health`: whether the server is up. It is answered without the control plane, which takes long to import."""
+"""`GET /_harness/health`: whether the server is up, answered without the control plane, which is slow to import."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ _BEGUN = monotonic()
 
 
 def describe_health(api: MockApi, store: str = "memory") -> Json:
-    """Describe the server: `status` ok, version, settings, counts, seconds since its start; `store` has the Worlds."""
+    """Describe the server: `status` ok, version, settings, counts, uptime; `store` names where its Worlds are kept."""
     return {
         "status": "ok",
         "version": harness_version(),
@@ -33,13 +33,13 @@ def answer_health(api: MockApi, store: str) -> Answer:
 
 
 def uptime() -> float:
-    """Seconds since this process began to serve."""
+    """Return the seconds since this process began to serve."""
     return monotonic() - _BEGUN
 
 
 @cache
 def harness_version() -> str:
-    """Read the version of the installed package; empty in a checkout that is not installed."""
+    """Return the version of the installed package; empty in a checkout that is not installed."""
     try:
         return version("responses-harness")
     except PackageNotFoundError:

@@ -1,4 +1,4 @@
-"""`GET /_harness/metrics`: counts for Prometheus. Labels have few values: ids of operations and rules, statuses."""
+"""`GET /_harness/metrics`: counters for Prometheus. Labels have few values: ids of operations and rules, statuses."""
 
 from __future__ import annotations
 
@@ -13,15 +13,15 @@ from harness.server.observe.observed import ObservedRequest
 from harness.world.world import World
 
 BUCKETS = (0.0001, 0.00025, 0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 1.0)
-"""Upper bounds, in seconds, of the time that an answer takes to be made."""
+"""Upper bounds, in seconds, for the time it takes to build an answer."""
 CONTENT_TYPE = "text/plain; version=0.0.4; charset=utf-8"
 
 
 class Metrics:
-    """The metrics of one mock: `note` is their observer, `render` the text for Prometheus.
+    """The metrics of one mock: `note` is their observer, `render` builds the text for Prometheus.
 
-    `open_streams` counts the streams that are on their way. What is read from the mock on request is a gauge: of several
-    processes only running ones count.
+    `open_streams` returns how many streams are being sent. Values read from the mock on request are gauges: with
+    several processes, only running ones count.
     """
 
     def __init__(self, api: MockApi, open_streams: Callable[[], int] = lambda: 0) -> None:
@@ -68,7 +68,7 @@ class Metrics:
             self._streams.labels(observed.operation).inc()
 
     def update(self) -> None:
-        """Read of the mock what is not counted with its requests."""
+        """Read the values that are not counted request by request from the mock."""
         self._uptime.set(uptime())
         self._dropped.inc(self._api.dropped_count - self._dropped_before)
         self._dropped_before = self._api.dropped_count
@@ -77,7 +77,7 @@ class Metrics:
             gauge.set(count(self._api))
 
     def render(self) -> bytes:
-        """Render all metrics in the text format."""
+        """Render all metrics in the text format of Prometheus."""
         self.update()
         return generate_latest(self._registry)
 
@@ -87,12 +87,12 @@ class Metrics:
 
 
 def metrics_answer(text: bytes) -> Answer:
-    """Answer Prometheus with metrics in the text format."""
+    """Build the answer to Prometheus from rendered metrics."""
     return Answer(200, text, {"content-type": CONTENT_TYPE, "cache-control": "no-store"})
 
 
 def _count(count: Callable[[World], int]) -> Callable[[MockApi], int]:
-    """Add up a count of all open Worlds."""
+    """Sum a count over all open Worlds."""
     return lambda api: sum(map(count, list(api.worlds.values())))
 
 
@@ -116,4 +116,4 @@ _COUNTS: tuple[tuple[str, str, Callable[[MockApi], int]], ...] = (
     ),
     ("harness_unanswered", "Requests of open Worlds without a turn.", _count(lambda world: len(world.problems))),
 )
-"""What is read of a mock: a gauge, what it tells, and its value."""
+"""The gauges read from a mock: name, documentation, value."""

@@ -1,4 +1,4 @@
-"""Tells observers about each request that a mock has answered: over HTTP, and each event of a client over a WebSocket."""
+"""Reports each request that a mock has answered to observers: over HTTP, and each client event over a WebSocket."""
 
 from __future__ import annotations
 
@@ -19,16 +19,16 @@ from harness.server.mock_api import MockApi
 from harness.world.world import World
 
 UNKNOWN = "unknown"
-"""The operation of a path that is none of the API."""
+"""The operation of a path that is not part of the API."""
 MAX_TEXT = 200
-"""Characters of a path or a model that are told."""
+"""How many characters of a path or a model are reported."""
 
 
 class ObservedRequest:
-    """An answered request: when it `began` (unix seconds), the `seconds` until its answer, and the parts of both.
+    """An answered request: when it `began` (unix seconds), the `seconds` until its answer, and parts of both.
 
-    `world` is the name of its World, empty without one; a World without a name is told by a hash of its key. No member but
-    `headers` holds a key.
+    `world` is the display name of its World, empty if it has none; an unnamed World is shown by a hash of its key. Only
+    `headers` contains a key.
     """
 
     def __init__(self, answered: AnsweredRequest, seconds: float, dialect: str, world: World | None) -> None:
@@ -39,12 +39,12 @@ class ObservedRequest:
 
     @property
     def path(self) -> str:
-        """The path without a query, which may hold a key."""
+        """The path, cleaned of keys, without its query."""
         return self.clean(self._path)
 
     @cached_property
     def model(self) -> str:
-        """The model that the request names; empty when it names none."""
+        """The model that the request names, or an empty string."""
         try:
             # A large upload is not parsed for a member that it does not have.
             body = orjson.loads(self._raw) if b'"model"' in self._raw else {}
@@ -55,7 +55,7 @@ class ObservedRequest:
 
     @property
     def response(self) -> Json:
-        """The object in the answer, or in the last event of a stream; empty for an answer without an object."""
+        """The object in the answer, or in the last event of a stream; empty if there is none."""
         return self.answer.body if isinstance(self.answer.body, dict) else {}
 
     @property
@@ -66,16 +66,16 @@ class ObservedRequest:
 
     @property
     def request_id(self) -> str:
-        """The id of the request in the answer's headers; empty over a WebSocket."""
+        """The request id in the answer's headers; empty over a WebSocket."""
         return self.answer.headers.get("x-request-id") or self.answer.headers.get("apim-request-id", "")
 
     @property
     def world(self) -> str:
-        """The name of the World."""
+        """The display name of the World."""
         return self.clean(shown_name(self._world)) if self._world else ""
 
     def clean(self, text: str) -> str:
-        """Remove keys from a text of the request, and shorten it."""
+        """Remove keys from a string of the request, and shorten it."""
         return shorten(str(redact(text, secrets_in_headers(self.headers))), MAX_TEXT)
 
 
@@ -83,9 +83,9 @@ Observer = Callable[[ObservedRequest], None]
 
 
 def observe(api: MockApi, observers: Sequence[Observer], *, only_refused: bool = False) -> None:
-    """Let observers be told of each request that a mock answers from now on, in its thread, before the answer goes out.
+    """Report each request that a mock answers from now on to observers, in its thread, before the answer is sent.
 
-    With `only_refused` of those whose answer is an error, so that the others cost nothing.
+    With `only_refused`, only error answers are reported, and other requests cost nothing.
     """
     api.observers.add(_AnswerObserver(api, observers, 400 if only_refused else 0))
 

@@ -1,6 +1,6 @@
-"""`harness serve --otel`: a span of OpenTelemetry for each request, by the conventions for HTTP servers and generative AI.
+"""`harness serve --otel`: an OpenTelemetry span for each request, by its conventions for HTTP and generative AI.
 
-A span is a child of that in the client's `traceparent`. The SDK reads the usual OTEL_… variables.
+The parent of a span is taken from the client's `traceparent`. The SDK reads the usual OTEL_… variables.
 """
 
 from __future__ import annotations
@@ -15,14 +15,14 @@ if TYPE_CHECKING:
     from opentelemetry.sdk.trace import TracerProvider
 
 PROVIDERS = {"openai": "openai", "azure": "azure.ai.openai", "foundry": "azure.ai.openai"}
-"""`gen_ai.provider.name` of each dialect."""
+"""The `gen_ai.provider.name` of each dialect."""
 OPERATION_NAMES = {"POST /responses": "chat", "WS /responses": "chat"}
-"""`gen_ai.operation.name` of the operations in which a model answers."""
+"""The `gen_ai.operation.name` of operations in which a model answers."""
 Attribute = tuple[str, str | int | bool]
 
 
 def check_packages() -> None:
-    """ConfigError without the packages for spans."""
+    """Raise ConfigError if the packages for spans are missing."""
     try:
         import opentelemetry.exporter.otlp.proto.http.trace_exporter
         import opentelemetry.sdk.trace.export  # noqa: F401
@@ -31,7 +31,7 @@ def check_packages() -> None:
 
 
 def make_provider() -> TracerProvider:
-    """Make the provider of spans, which exports by OTLP over HTTP; ConfigError without the packages for it."""
+    """Create the tracer provider, which exports OTLP over HTTP; ConfigError if packages are missing."""
     check_packages()
     from opentelemetry.exporter.otlp.proto.http.trace_exporter import OTLPSpanExporter
     from opentelemetry.sdk.resources import SERVICE_NAME, OTELResourceDetector, Resource
@@ -45,7 +45,7 @@ def make_provider() -> TracerProvider:
 
 
 def trace_requests(provider: TracerProvider) -> Observer:
-    """Make the observer that makes a span of each request."""
+    """Create an observer that records a span for each request."""
     from opentelemetry.trace import SpanKind, Status, StatusCode
     from opentelemetry.trace.propagation.tracecontext import TraceContextTextMapPropagator
 

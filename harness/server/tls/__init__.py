@@ -1,4 +1,4 @@
-"""TLS: a certificate made for a run or taken from files, how a server shows it, and what makes clients trust it.
+"""TLS: a certificate made for a run or read from files, the server's side of the handshake, and the trust of clients.
 
-The key of the authority that signs is never written; that of the server is on disk only encrypted, while it is loaded.
+The key of the signing authority is never written to disk; the server's key is there only encrypted, while it is loaded.
 """

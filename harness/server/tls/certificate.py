@@ -1,4 +1,4 @@
-"""A server's certificate: signed by an authority of this run, or read from the user's files."""
+"""A server's certificate: signed by an authority made for the run, or read from the user's files."""
 
 from __future__ import annotations
 
@@ -22,18 +22,18 @@ if TYPE_CHECKING:
     from cryptography.hazmat.primitives.asymmetric import ec
 
 LOCAL_NAMES = ("localhost", "127.0.0.1", "::1")
-"""Names and addresses for which every certificate of a run is valid."""
+"""Names and addresses for which every generated certificate is valid."""
 AUTHORITY_NAME = "responses-harness, authority of one run"
 VALID_DAYS = 365
 _BEGINS_BEFORE = timedelta(days=1)
-"""How long before now a certificate begins, for clients whose clock is late."""
+"""How long before now a certificate becomes valid, for clients whose clock is slow."""
 
 
 @dataclass(frozen=True, slots=True)
 class ServerCertificate:
-    """A certificate as a server shows it: `names` are its hosts, `anchors` the certificates that clients have to trust.
+    """A server's certificate: `names` are the hosts it is valid for, `anchors` the authorities clients must trust.
 
-    `anchors` are certificates as PEM, none if whom clients trust anyway has signed it.
+    `anchors` are in PEM, and empty if the issuer is one that clients trust anyway.
     """
 
     context: ServerContext
@@ -41,20 +41,20 @@ class ServerCertificate:
     anchors: bytes
 
     def host_for(self, host: str) -> str:
-        """Choose the host of the URLs for clients: `host` if the certificate is for it, else another of its names."""
+        """Choose the host for clients' URLs: `host` if the certificate is valid for it, otherwise another name."""
         others = (name for name in self.names if not name.startswith("*"))
         return next((name for name in (host, "localhost") if name in self.names), next(others, host))
 
 
 def require_cryptography(asked: str) -> None:
-    """ConfigError when the package is absent that makes and reads certificates; `asked` is what needs it."""
+    """Raise ConfigError if the package `cryptography` is missing; `asked` is the feature that needs it."""
     require_extra(asked, "cryptography", "tls")
 
 
 def make_certificate(names: Sequence[str] = ()) -> ServerCertificate:
-    """Make a certificate for this machine's loopback and these names, signed by an authority made for it.
+    """Make a certificate for loopback and these names, signed by an authority created for it alone.
 
-    The key of the authority ends with this call.
+    The authority's private key is discarded when this returns.
     """
     from cryptography.hazmat.primitives.asymmetric import ec
     from cryptography.hazmat.primitives.serialization import BestAvailableEncryption, Encoding, PrivateFormat
@@ -63,6 +63,7 @@ def make_certificate(names: Sequence[str] = ()) -> ServerCertificate:
     authority_key, key = ec.generate_private_key(ec.SECP256R1()), ec.generate_private_key(ec.SECP256R1())
     authority = _sign_authority(authority_key)
     certificate = _sign_server(every, key, authority, authority_key)
+    # The ssl module loads keys only from files, so the key is on disk for a moment, encrypted with a random password.
     password = token_hex(32).encode()
     locked = key.private_bytes(Encoding.PEM, PrivateFormat.PKCS8, BestAvailableEncryption(password))
     anchors = authority.public_bytes(Encoding.PEM)
@@ -136,7 +137,7 @@ def _begin_certificate(name: x509.Name, key: ec.EllipticCurvePublicKey) -> x509.
 
 
 def _general_name(name: str) -> x509.GeneralName:
-    """Write a name or an address as a certificate has it; ConfigError for anything else."""
+    """Convert a host name or an address for a certificate; ConfigError for anything else."""
     from cryptography import x509
 
     try:
@@ -152,13 +153,14 @@ def _general_name(name: str) -> x509.GeneralName:
 
 
 def load_certificate(file: Path, key: Path | None) -> ServerCertificate:
-    """Load the certificate in a file of PEM, its key in another or the same; ConfigError if it cannot be used."""
+    """Load a certificate in PEM and its key, from the same file or another; ConfigError if they cannot be used."""
     from cryptography.hazmat.primitives.serialization import Encoding
 
     chain = _read_chain(file)
     named = f"--key {key}" if key else f"--certificate {file}"
     _check_key(_read(key or file, named), named)
 
+    # Without this callback OpenSSL would ask for the password on the terminal.
     def refuse_password() -> NoReturn:
         raise ConfigError(f"{named}: the key is encrypted. Decrypt it: openssl pkey -in FILE -out FILE.")
 
@@ -179,7 +181,7 @@ def load_certificate(file: Path, key: Path | None) -> ServerCertificate:
 
 
 def _read_chain(file: Path) -> Sequence[x509.Certificate]:
-    """Read the certificates of a file, the server's own first, which must be valid today."""
+    """Read the certificates of a file, the server's own first, which must be valid now."""
     from cryptography import x509
 
     option = f"--certificate {file}"
@@ -208,14 +210,14 @@ def _read(file: Path, option: str) -> bytes:
 
 
 def _check_key(content: bytes, option: str) -> None:
-    """ConfigError unless a file has a private key."""
+    """Raise ConfigError unless a file contains a private key."""
     if b"PRIVATE KEY-----" not in content:
         more = " (API keys are given by --keys)" if option.startswith("--key ") else " Give its file by --key."
         raise ConfigError(f"{option}: no private key in PEM is in it.{more}")
 
 
 def _names_in(certificate: x509.Certificate) -> list[str]:
-    """List the names and addresses that a certificate is for."""
+    """List the names and addresses that a certificate is valid for."""
     from cryptography import x509
 
     try:

@@ -1,7 +1,7 @@
 """TLS between a connection's transport and its HTTP protocol.
 
-A handshake has a time limit and counts among the server's connections, so that a shutdown ends it; a client that sends plain
-HTTP gets an answer. asyncio's own TLS gives no control over these.
+A handshake has a time limit and counts among the server's connections, so that a shutdown ends it; a client that sends
+plain HTTP gets an answer. asyncio's own TLS gives no control over these.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ class SecuredTransport:
         self._connection = connection
 
     def write(self, data: bytes) -> None:
-        """Send bytes."""
+        """Encrypt and send bytes."""
         self._connection.send(data)
 
     def close(self) -> None:
@@ -55,7 +55,7 @@ class SecuredTransport:
 
 
 class TlsProtocol(asyncio.Protocol):
-    """The server's side of a TLS connection; `protocol` handles the decrypted data, None until the handshake is done."""
+    """The server's side of a TLS connection; `protocol` handles decrypted data, None until the handshake is done."""
 
     transport: asyncio.Transport
 
@@ -124,7 +124,7 @@ class TlsProtocol(asyncio.Protocol):
             self.transport.close()
 
     def send(self, data: bytes) -> None:
-        """Send bytes of an answer."""
+        """Encrypt and send bytes."""
         if data and not self._is_closing:
             with suppress(ssl.SSLError):  # the client has gone; connection_lost will report it
                 self.secured.write(data)

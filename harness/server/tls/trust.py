@@ -1,6 +1,6 @@
-"""Makes clients trust a certificate: files with its authority, and the variables that lead clients to them.
+"""Makes clients trust a certificate: files with its authority, and the variables that point clients at them.
 
-Most clients take such a file in place of what they trust otherwise, so that it holds all of that, too.
+Most clients use such a file in place of their own authorities, so it contains those, too.
 """
 
 from __future__ import annotations
@@ -13,18 +13,18 @@ from importlib.util import find_spec
 from pathlib import Path
 
 BUNDLE_VARIABLES = ("SSL_CERT_FILE", "REQUESTS_CA_BUNDLE", "CURL_CA_BUNDLE", "NODE_EXTRA_CA_CERTS")
-"""Variables with a file of authorities: of OpenSSL (Python, .NET, Go, Ruby), requests, curl, Node."""
+"""Variables that name a file of authorities: for OpenSSL (Python, .NET, Go, Ruby), requests, curl, Node."""
 JAVA_VARIABLE = "JAVA_TOOL_OPTIONS"
 JAVA_PASSWORD = "changeit"
-"""The password of Java's own trust store; nothing in it is a secret."""
+"""The password of Java's default trust store; nothing in it is secret."""
 BUNDLE, STORE = "authorities.pem", "authorities.p12"
 _SUFFIXES = (".pem", ".crt", ".cer")
 
 
 def write_trust(anchors: bytes, folder: Path, environment: Mapping[str, str]) -> dict[str, str]:
-    """Write the files by which clients trust these certificates besides all others; returns the variables.
+    """Write the files that make clients trust these certificates as well, and return the variables that name them.
 
-    `environment` is that of the clients, which names the files of authorities that they trust now.
+    `environment` is the environment of the clients, whose variables name the authorities they trust already.
     """
     known = _known_authorities(environment)
     bundle, store = folder / BUNDLE, folder / STORE
@@ -37,12 +37,12 @@ def write_trust(anchors: bytes, folder: Path, environment: Mapping[str, str]) ->
 
 
 def trusting_context(anchors: str) -> ssl.SSLContext:
-    """Make a client's context that trusts these certificates (PEM) alone."""
+    """Create a client's context that trusts only these certificates (PEM)."""
     return ssl.create_default_context(cadata=anchors)
 
 
 def _known_authorities(environment: Mapping[str, str]) -> Sequence[bytes]:
-    """Collect the certificates (DER) that clients trust already: from the system and the files that variables name."""
+    """Collect the certificates (DER) that clients trust already: from the system and from files that variables name."""
     context = ssl.create_default_context()
     named = [Path(value) for name in BUNDLE_VARIABLES if (value := environment.get(name))]
     for file in [*named, *([] if context.get_ca_certs() else _other_files())]:
@@ -63,18 +63,18 @@ def _other_files() -> Iterator[Path]:
 
 
 def _files(path: Path) -> list[Path]:
-    """List a file, or those of a folder that may hold certificates."""
+    """List a file, or the certificate files in a folder."""
     return [file for file in sorted(path.iterdir()) if file.suffix in _SUFFIXES] if path.is_dir() else [path]
 
 
 def _java_store(anchors: bytes, known: Sequence[bytes]) -> bytes:
-    """Make a trust store for Java, which reads no PEM."""
+    """Build a trust store for Java, which does not read PEM."""
     from cryptography import x509
     from cryptography.hazmat.primitives.serialization import BestAvailableEncryption, pkcs12
 
     found = x509.load_pem_x509_certificates(anchors)
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # some authorities are older than what is said of their form today
+        warnings.simplefilter("ignore")  # some old authorities break rules of encoding that came later
         for certificate in known:
             with suppress(ValueError):
                 found.append(x509.load_der_x509_certificate(certificate))

@@ -1,4 +1,4 @@
-"""HTTP below the ASGI app: connections, uvicorn's server, bounds, large uploads, delayed and cut answers.
+"""HTTP below the ASGI app: connections, uvicorn's server, limits, large uploads, delayed and cut answers.
 
-What a request means is in `mock_api`.
+What a request means is decided in `mock_api`.
 """

@@ -1,4 +1,4 @@
-"""The types of ASGI, and what a scope says of a connection."""
+"""ASGI types, and the keys and scope members that this server adds."""
 
 from __future__ import annotations
 
@@ -12,17 +12,17 @@ Receive = Callable[[], Awaitable[Message]]
 Send = Callable[[Message], Awaitable[None]]
 AsgiApp = Callable[[Scope, Receive, Send], Awaitable[None]]
 EDGE = "edge"
-"""The part of a scope's `state` that is the record of the exchange, over HTTP."""
+"""The key in a scope's `state` of the exchange's edge record, over HTTP."""
 CONNECTION = "connection"
-"""The part of a scope's `state` that is the number of the connection, over a WebSocket."""
+"""The key in a scope's `state` of the connection's number, over a WebSocket."""
 STOPPING = "stopping"
-"""The part of a scope's `state` that is there when the server is about to stop: what never ends should end now."""
+"""The key in a scope's `state` that appears when the server is about to stop: endless streams must end now."""
 EVENTS = "events"
-"""The member of a part of a body that says how many events of a stream have gone out with it."""
+"""The member of a body message that says how many events of a stream have been sent so far, this message included."""
 
 
 def connection_scope(transport: asyncio.Transport) -> Scope:
-    """Make what the scopes of all requests of a connection share."""
+    """Build the part of the scope that all requests of a connection share."""
     ends = (transport.get_extra_info(name) for name in ("sockname", "peername"))
     server, client = (end[:2] if isinstance(end, tuple) else None for end in ends)
     return {

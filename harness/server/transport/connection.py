@@ -1,7 +1,7 @@
-"""A connection that speaks HTTP/1.1: reads requests, hands each to an ASGI app, answers them in their order.
+"""An HTTP/1.1 connection: parses requests, runs an ASGI app for each, and sends the answers in order.
 
-A request has to be whole in time, has at most one `Host`, and becomes a WebSocket only as a GET; to HTTP/1.0 nothing is
-answered in chunks. uvicorn makes one for each client, as its option `http` says.
+A request must arrive in full within a time limit, has at most one `Host`, and can become a WebSocket only as a GET;
+HTTP/1.0 clients never get chunks. uvicorn creates one `HttpConnection` per client, through its `http` option.
 """
 
 from __future__ import annotations
@@ -26,21 +26,21 @@ from harness.server.transport.presence import Presence
 from harness.server.transport.request_parser import CONNECT, BadRequest, RequestHead, RequestParser
 
 REQUEST_SECONDS = 20.0
-"""Seconds in which a request has to be whole, and one more for each RECEIVED_PER_SECOND bytes that came."""
+"""Seconds in which a request must arrive in full, plus one for each RECEIVED_PER_SECOND bytes received."""
 RECEIVED_PER_SECOND = 500
 _NUMBERS = count(1)
 TOO_SLOW = "The request did not become whole in time."
 
 
 class ConnectionState(Enum):
-    """The state of what the client sends; its requests are answered meanwhile, one after the other.
+    """The state of what the client sends; earlier requests are answered meanwhile, one after the other.
 
         NEW ──bytes──> HEAD ──head is whole──> BODY ──request is whole──> BETWEEN ──bytes──> HEAD
          │               └──refused, upgrade, CONNECT──┴──> ENDING           ^ │
          └──────────────────────answered at once─────────────────────────────┴─┘
 
-    In ENDING nothing is read any more. What ends the connection (an error, a WebSocket) waits for the answers to the
-    requests before. Only the body of a request that is being answered is refused without delay.
+    In ENDING nothing more is read. Whatever ends the connection (an error, a WebSocket) waits for the answers to
+    earlier requests. Only the body of a request that is being answered is refused without delay.
     """
 
     NEW = auto()
@@ -54,14 +54,14 @@ NEW, HEAD, BODY, BETWEEN, ENDING = ConnectionState
 
 
 class HttpConnection(asyncio.Protocol):
-    """A connection of a server, the one of this `number` in its process.
+    """One client's connection; `number` identifies it within this process.
 
-    `exchanges` are its requests without a whole answer, of which the first is being answered.
+    `exchanges` are its unfinished requests, the first of which is being answered. Without `keep_alive`, the connection
+    is closed after its first answer.
 
-    Without `keep_alive` each answer says that the connection ends with it.
-
-    For speed, `answer_at_once` answers a whole request that begins somewhere in bytes, and `join_writes` makes a transport
-    whose writes go out together. `presence` is told of a connection whose server may be asked without one, too.
+    For speed, `answer_at_once` answers a complete request found at some position in the bytes, and `join_writes` makes
+    a transport that sends several writes together. `presence` counts the connection where the server may also be called
+    without one.
     """
 
     def __init__(
@@ -96,7 +96,7 @@ class HttpConnection(asyncio.Protocol):
         self._end: Callable[[], None] = lambda: None
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
-        """Wait for the first request."""
+        """Register the connection and wait for the first request."""
         if self._presence:
             self._presence.arrive()
         self.transport = cast("asyncio.Transport", transport)
@@ -116,27 +116,27 @@ class HttpConnection(asyncio.Protocol):
             exchange.abandon()
         self.exchanges.clear()
         self.flow.resume_writing()
-        self._parser = None  # it refers to this
+        self._parser = None  # it refers back to this connection
 
     def eof_received(self) -> None:
         """Handle the client's end of file."""
         self._note_silence()
 
     def _note_silence(self) -> None:
-        """Report a client that shook hands over TLS and said nothing."""
+        """Report a client that completed the TLS handshake and then sent nothing."""
         if self.state is NEW and (secured := self.transport.get_extra_info("ssl_object")):
             secured.context.note_end(secured)
 
     def pause_writing(self) -> None:
-        """Wait for a client that does not read."""
+        """Stop sending to a client that does not read."""
         self.flow.pause_writing()
 
     def resume_writing(self) -> None:
-        """Go on writing."""
+        """Resume sending."""
         self.flow.resume_writing()
 
     def shutdown(self) -> None:
-        """Close the connection, when all answers have been sent."""
+        """Close the connection once all its answers have been sent."""
         if self.exchanges:
             self.exchanges[-1].framing.keep_alive = False
             for exchange in self.exchanges:
@@ -145,11 +145,11 @@ class HttpConnection(asyncio.Protocol):
             self.transport.close()
 
     def data_received(self, data: bytes) -> None:
-        """Take what the client sends."""
+        """Handle bytes from the client."""
         if self.state is ENDING:
             return
         start = 0
-        # Bytes that come together may be several requests, of which the last is not whole.
+        # Pipelined requests may arrive in one read, the last of them incomplete.
         while self._answer_at_once and start < len(data) and self.may_answer_at_once:
             answer = self._answer_at_once(data, start, self.number)
             if answer is None:
@@ -160,7 +160,7 @@ class HttpConnection(asyncio.Protocol):
             self._parse(data[start:])
 
     def _parse(self, data: bytes) -> None:
-        """Read what the parser makes of bytes."""
+        """Feed bytes to the parser, and handle a refusal, an upgrade or a CONNECT."""
         self.begin_request()
         self._received += len(data)
         try:
@@ -175,16 +175,16 @@ class HttpConnection(asyncio.Protocol):
 
     @property
     def is_idle(self) -> bool:
-        """Whether the next byte begins a request, and no answer is due."""
+        """Whether the next byte starts a request and no answer is pending."""
         return (self.state is BETWEEN or self.state is NEW) and not self.exchanges
 
     @property
     def may_answer_at_once(self) -> bool:
-        """Whether a request that has come may be answered before anything else is done."""
+        """Whether a request may be answered without a task of its own."""
         return self.is_idle and not self.flow.is_writing_paused
 
     def send_at_once(self, answer: ReadyAnswer | LateAnswer) -> None:
-        """Send the answer to a request that was not parsed here."""
+        """Send the answer to a request that bypassed the parser."""
         if isinstance(answer, ReadyAnswer):
             self.state, self._since = BETWEEN, self.loop.time()
             self._server_state.total_requests += 1
@@ -199,30 +199,30 @@ class HttpConnection(asyncio.Protocol):
             self.end_request()
 
     def _encode_first_lines(self) -> bytes:
-        """Encode the headers that each answer begins with, when the server has new ones."""
+        """Encode the headers that start every answer, again only if the server has replaced them."""
         headers = self._server_state.default_headers
         if headers is not self._first_lines[0]:
             self._first_lines = headers, encode_lines(headers)
         return self._first_lines[1]
 
     def begin_request(self) -> None:
-        """Note that bytes of a request have come; white space between two requests is the begin of one, too."""
+        """Start the clock of a request; white space between two requests starts one, too."""
         if self.state is BETWEEN:
             self._since, self._received = self.loop.time(), 0
         if self.state is not BODY:
             self.state = HEAD
 
     def begin_head(self) -> None:
-        """Note that a request has begun."""
+        """Handle the start of a request's head."""
         self.state, self._since, self._received = HEAD, self.loop.time(), 1
-        self._arrived = time()  # the loop's clock may stand still meanwhile
+        self._arrived = time()  # the loop's clock may stand still within an iteration
 
     def begin_body(self, head: RequestHead) -> None:
-        """Begin to answer a request whose head is there."""
+        """Start answering a request whose head has arrived."""
         self._begin_exchange(head, self._config.loaded_app, EdgeRecord(self._arrived, self.number))
 
     def _begin_exchange(self, head: RequestHead, app: AsgiApp, edge: EdgeRecord) -> None:
-        """Let an app answer a request, once those before are answered."""
+        """Run an app for a request, after all earlier requests have been answered."""
         may_follow = self._keep_alive and head.keeps_alive and head.version != "1.0" and head.method != CONNECT
         exchange = AsgiExchange(
             {**head.as_scope(), **self._scope, "state": {**self._app_state, EDGE: edge}},
@@ -239,6 +239,7 @@ class HttpConnection(asyncio.Protocol):
         if len(self.exchanges) == 1:
             self._start(exchange, app)
         else:
+            # Back-pressure: nothing more is read until an answer has been sent.
             self.flow.pause_reading()
 
     @cached_property
@@ -252,18 +253,18 @@ class HttpConnection(asyncio.Protocol):
         self._server_state.tasks.add(task)
 
     def take_body(self, body: bytes) -> None:
-        """Take a part of a body."""
-        if self.exchanges:  # else it is answered already
+        """Pass a part of the body to its exchange."""
+        if self.exchanges:  # otherwise it has been answered already
             self.exchanges[-1].add_body(body)
 
     def end_request(self) -> None:
-        """Note that a request is whole."""
+        """Handle the end of a request."""
         self.state, self._since = BETWEEN, self.loop.time()
         if self.exchanges:
             self.exchanges[-1].end_body()
 
     def on_answered(self) -> None:
-        """Go on after an answer."""
+        """Finish an exchange, and start the next one or end the connection."""
         self.exchanges.popleft()
         self._server_state.total_requests += 1
         if self.transport.is_closing():
@@ -277,7 +278,10 @@ class HttpConnection(asyncio.Protocol):
             self._since = self.loop.time()
 
     def end_when_late(self) -> None:
-        """Refuse a request that is not whole in time, unless one before is being answered; close an idle connection."""
+        """Refuse a request that has not arrived in time, unless an earlier one is being answered.
+
+        Close idle connections.
+        """
         seconds = self.loop.time() - self._since
         if self.state is ENDING or (self.state is BETWEEN and self.exchanges):
             return
@@ -292,7 +296,7 @@ class HttpConnection(asyncio.Protocol):
             self._refuse(408, TOO_SLOW)
 
     def _refuse(self, status: int, text: str) -> None:
-        """Refuse what the client is sending, and close the connection; a request whose answer has begun is cut off."""
+        """Refuse the request being received and close the connection; an answer that has begun is cut off."""
         end: Callable[[], None] = partial(self._write_last, encode_text(status, text))
         if self.state is BODY and self.exchanges:
             refused = self.exchanges.pop()
@@ -306,13 +310,13 @@ class HttpConnection(asyncio.Protocol):
         self.transport.close()
 
     def _end_with(self, end: Callable[[], None]) -> None:
-        """Do what ends the requests of the connection, once those that came before are answered."""
+        """Stop reading, and call `end` once all earlier requests have been answered."""
         self.state, self._end = ENDING, end
         if not self.exchanges:
             end()
 
     def become_websocket(self, head: RequestHead) -> None:
-        """Go on with the protocol of WebSockets, which begins with a head."""
+        """Hand the connection over to the WebSocket protocol, starting with the head of the upgrade."""
         self._server_state.connections.discard(self)
         protocol = self._config.ws_protocol_class(
             config=self._config, server_state=self._server_state, app_state={**self._app_state, CONNECTION: self.number}

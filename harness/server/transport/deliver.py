@@ -1,6 +1,6 @@
-"""Sends answers over ASGI: complete ones in as few writes as it takes, others as their `harness.core.delivery` says.
+"""Sends answers over ASGI: complete ones in as few writes as possible, others as their `harness.core.delivery` says.
 
-A stream without a delivery goes out at once, too: one send per event costs five times as much.
+A stream without a delivery is sent in one go, too: one send per event costs five times as much.
 """
 
 from __future__ import annotations
@@ -25,9 +25,9 @@ from harness.fast_path.frames import encode_stream
 from harness.server.transport.asgi_types import EDGE, EVENTS, Message, Receive, Send
 
 NO_LINGER = struct.pack("ii", 1, 0)
-"""Closing a socket of this option sends a reset."""
+"""Socket option value: closing a socket with this `SO_LINGER` sends a reset."""
 _HANDED_OVER = (getattr(socket, "AF_UNIX", None),)
-"""The family of the sockets over which a process speaks that leaves TLS to another."""
+"""The address family of the sockets between a worker and the process that terminates TLS for it."""
 WRITE_SIZE = 64 * 1024
 EVENT_END = b"\n\n"
 READ_SIZE = 1 << 20
@@ -35,7 +35,7 @@ READ_SIZE = 1 << 20
 
 
 async def carry_out(answer: Answer, receive: Receive, send: Send) -> bool:
-    """Send an answer, whole or as its delivery says; False when the client leaves meanwhile."""
+    """Send an answer, complete or as its delivery says; return False if the client disconnects meanwhile."""
     if answer.delivery is not None:
         return await deliver_answer(answer, answer.delivery, receive, send)
     await send_answer(send, answer)
@@ -52,7 +52,7 @@ async def send_answer(send: Send, answer: Answer) -> None:
     if answer.events is None:
         headers.append((b"content-length", str(len(body)).encode()))
     await send({"type": "http.response.start", "status": answer.status, "headers": headers})
-    # The last piece is the only one that may be empty, and it is only of an empty body.
+    # The last piece is never empty, unless the whole body is.
     last = max(0, len(body) - 1) // WRITE_SIZE * WRITE_SIZE
     events = 0
     for start in range(0, last, WRITE_SIZE):
@@ -63,7 +63,7 @@ async def send_answer(send: Send, answer: Answer) -> None:
 
 
 async def _send_stored(send: Send, answer: Answer, content: OnDisk) -> None:
-    """Send the bytes of a file that is not in memory, piece by piece."""
+    """Send the content of a file on disk, piece by piece."""
     headers = [*encode_headers(answer.headers.items()), (b"content-length", str(content.size).encode())]
     await send({"type": "http.response.start", "status": answer.status, "headers": headers})
     for start in range(0, content.size, READ_SIZE):
@@ -72,7 +72,7 @@ async def _send_stored(send: Send, answer: Answer, content: OnDisk) -> None:
 
 
 async def deliver_answer(answer: Answer, delivery: Delivery, receive: Receive, send: Send) -> bool:
-    """Answer a request over HTTP; False when the client leaves before the end."""
+    """Send an answer over HTTP as its delivery says; return False if the client disconnects before the end."""
     if delivery.delay and not await _wait_unless_left([Pause(delivery.delay)], receive, []):
         return False
     if answer.status:
@@ -94,11 +94,14 @@ async def deliver_answer(answer: Answer, delivery: Delivery, receive: Receive, s
 
 
 TimedMessage = tuple[Message, list[Pause], float]
-"""What is sent next, the pauses before it, and the seconds from the beginning, without pauses, before which it is not."""
+"""A message, the pauses before it, and the seconds since the start, without pauses, at which it is sent."""
 
 
 class _Clock:
-    """The time since an answer began, which stands still in pauses; waits without a task for each, as there are many."""
+    """The time since an answer began, not counting pauses.
+
+    Its `receive` task is kept between waits, since a paced answer has many of them.
+    """
 
     def __init__(self, delivery: Delivery, receive: Receive) -> None:
         self._loop = asyncio.get_running_loop()
@@ -108,13 +111,13 @@ class _Clock:
         self._message: asyncio.Future[Message] | None = None
 
     def close(self) -> None:
-        """Wait for no message of the client any more."""
+        """Cancel the pending `receive` task."""
         if self._message:
             self._message.cancel()
             self._message = None
 
     async def wait(self, pauses: Sequence[Pause], due: float, early: list[Message]) -> bool:
-        """Wait for pauses and until something is due; `early` and the result are those of `_wait_unless_left`."""
+        """Wait for the pauses and until `due`; `early` and the result are those of `_wait_unless_left`."""
         if pauses:
             self.close()
             before = self._loop.time()
@@ -136,11 +139,11 @@ class _Clock:
 def _timed_messages(
     answer: Answer, delivery: Delivery, headers: list[tuple[bytes, bytes]], status: int
 ) -> Iterator[TimedMessage]:
-    """Yield what goes out, each message with the pauses before it."""
+    """Yield the messages of an answer, each with the pauses before it."""
     start = {"type": "http.response.start", "status": status, "headers": headers}
     if answer.events is None:
         body = answer.body if isinstance(answer.body, bytes) else orjson.dumps(answer.body)
-        # The length is one byte too great, so that a cut body is never complete.
+        # The length is one byte too large if the connection is to break off, so a cut body is never complete.
         headers.append((b"content-length", str(len(body) + delivery.disconnects).encode()))
         yield start, list(delivery.pauses), delivery.due_at(0)
         *pieces, last = cut_into_pieces(body, delivery.chunk_size)
@@ -173,12 +176,15 @@ def _timed_messages(
 
 
 def _body_message(body: bytes, more: bool = True, **events: int) -> Message:
-    """Make a part of a body; `events` of the stream have gone out with it."""
+    """Build a body message; `events` says how many events of the stream have been sent with it."""
     return {"type": "http.response.body", "body": body, "more_body": more, **events}
 
 
 async def _wait_unless_left(pauses: Iterable[Pause], receive: Receive, early: list[Message]) -> bool:
-    """Wait; messages of the client meanwhile go into `early`. False when it disconnects before the pauses are over."""
+    """Wait for pauses, collecting the client's messages in `early`.
+
+    False if it disconnects before the pauses are over.
+    """
     for pause in pauses:
         # A gate may never open: the wait ends also when the client leaves.
         over = asyncio.ensure_future(_wait_for_pause(pause))
@@ -191,7 +197,7 @@ async def _wait_unless_left(pauses: Iterable[Pause], receive: Receive, early: li
 
 
 async def _receive_until(receive: Receive, over: asyncio.Future[None]) -> list[Message]:
-    """Return the message that the client sends before `over` is done, or no message."""
+    """Return the message that the client sends before `over` is done, or an empty list."""
     message = asyncio.ensure_future(receive())
     try:
         await asyncio.wait((over, message), return_when=asyncio.FIRST_COMPLETED)
@@ -211,7 +217,7 @@ async def _wait_for_pause(pause: Pause) -> None:
     loop, opened = asyncio.get_running_loop(), asyncio.Event()
 
     def wake() -> None:
-        with suppress(RuntimeError):  # the server has stopped, nobody waits any more
+        with suppress(RuntimeError):  # the server's event loop has ended, so nothing waits any more
             loop.call_soon_threadsafe(opened.set)
 
     gate.add_callback(wake)
@@ -222,10 +228,10 @@ async def _wait_for_pause(pause: Pause) -> None:
 
 
 def disconnect(send: Send, *, resets: bool = False) -> None:
-    """Break off the connection: ASGI knows no way, so that the transport behind `send` is closed, or reset."""
+    """Break off the connection by closing or resetting the transport behind `send`; ASGI has no message for that."""
     connection = cast("Any", send).__self__
     if edge := getattr(connection, EDGE, None):
-        edge.end()  # before the connection is lost, which would look as if the client had left
+        edge.end()  # before the connection is lost, which would look as if the client had disconnected
     transport = connection.transport
     if resets and (end := transport.get_extra_info("socket")):
         if end.family in _HANDED_OVER:
@@ -238,7 +244,7 @@ def disconnect(send: Send, *, resets: bool = False) -> None:
 
 
 def _mark_reset(connection: int) -> None:
-    """Tell the first process of a server with workers to reset a connection, by a descriptor beside its last byte."""
+    """Make the process in front of the workers reset a connection, by a descriptor sent with its last byte."""
     with suppress(OSError), socket.socket(fileno=os.dup(connection)) as own:
         socket.send_fds(own, [b"!"], [connection])
 
@@ -246,7 +252,7 @@ def _mark_reset(connection: int) -> None:
 async def send_events(
     events: Iterable[Json], delivery: Delivery, receive: Receive, send: Callable[[Json], Awaitable[None]]
 ) -> list[Message]:
-    """Send events over a WebSocket, with pauses; returns the messages of the client meanwhile."""
+    """Send events over a WebSocket, with pauses; return the messages that the client sent meanwhile."""
     early: list[Message] = []
     sent, clock = 0, _Clock(delivery, receive)
     try:

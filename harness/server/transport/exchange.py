@@ -14,9 +14,9 @@ from harness.server.transport.framing import CONTINUE, AnswerFraming, Headers
 
 
 class FlowControl:
-    """Pauses reading from a transport, and lets those wait who write to one that is full.
+    """Applies back-pressure in both directions: pauses reading from a transport, and makes writers wait for a full one.
 
-    `is_writing_paused` while the client has yet to read what was written.
+    `is_writing_paused` is true while the client has not read enough of what was written.
     """
 
     def __init__(self, transport: asyncio.Transport) -> None:
@@ -31,13 +31,13 @@ class FlowControl:
             self._transport.pause_reading()
 
     def resume_reading(self) -> None:
-        """Read again."""
+        """Resume reading."""
         if self.is_reading_paused:
             self.is_reading_paused = False
             self._transport.resume_reading()
 
     def pause_writing(self) -> None:
-        """Let those wait who write."""
+        """Make writers wait in `drain`."""
         self.is_writing_paused = True
         self._writable.clear()
 
@@ -47,21 +47,21 @@ class FlowControl:
         self._writable.set()
 
     async def drain(self) -> None:
-        """Wait until more can be written."""
+        """Wait until the transport can take more."""
         await self._writable.wait()
 
 
 MOST_UNREAD = 64 * 1024
-"""Bytes of a body that the app has not asked for, beyond which no more are read."""
+"""Bytes of a body that the app has not asked for, beyond which reading is paused."""
 FAULT = b"Internal Server Error"
 _LOGGER = logging.getLogger("uvicorn.error")
 
 
 class AnswerState(Enum):
-    """How far an answer is.
+    """The progress of an answer.
 
     PENDING ──head──> STARTED ──last part──> COMPLETE
-       └──the client leaves──┴──> ABANDONED   (what is sent is dropped)
+       └──the client leaves──┴──> ABANDONED   (further parts are dropped)
     """
 
     PENDING = auto()
@@ -74,10 +74,10 @@ PENDING, STARTED, COMPLETE, ABANDONED = AnswerState
 
 
 class AsgiExchange:
-    """A request and its answer; `is_body_whole` says that the request has come to its end.
+    """A request and its answer; `is_body_whole` says whether the request has arrived in full.
 
-    `on_complete` is called when the answer is out, `edge` has what is seen of it. A connection is broken off by the
-    `transport` of the bound `send`.
+    `on_complete` is called once the answer is sent; `edge` records how it was sent. To break off the connection, use
+    the `transport` of the object that `send` is bound to.
     """
 
     def __init__(
@@ -106,7 +106,7 @@ class AsgiExchange:
         self._news = asyncio.Event()
 
     def add_body(self, body: bytes) -> None:
-        """Keep a part of the body of the request for the app."""
+        """Buffer a part of the request's body for the app."""
         if self.state is not COMPLETE:
             self._body += body
             if len(self._body) > MOST_UNREAD:
@@ -114,12 +114,12 @@ class AsgiExchange:
             self._news.set()
 
     def end_body(self) -> None:
-        """Note that the request is whole."""
+        """Handle the end of the request."""
         self.is_body_whole = True
         self._news.set()
 
     def abandon(self) -> None:
-        """Note that the client has left."""
+        """Handle the client's disconnect."""
         if self.state is not COMPLETE:
             self.state = ABANDONED
             self.edge.end(left_at=time())
@@ -129,7 +129,7 @@ class AsgiExchange:
         """Run the app; an exception is logged, and answered with 500 unless an answer has begun."""
         try:
             await app(self.scope, self.receive, self.send)
-        except asyncio.CancelledError:  # the server ends
+        except asyncio.CancelledError:  # the server is stopping
             return
         except BaseException as problem:
             await self._fail("Exception in ASGI application\n", problem)
@@ -154,7 +154,7 @@ class AsgiExchange:
             self.transport.close()
 
     async def receive(self) -> Message:
-        """Wait for more of the request and return what has come since the last call."""
+        """Wait for more of the request, and return what has arrived since the last call."""
         if self._expects_continue and not self.transport.is_closing():
             # Only now: an app that answers without reading the body spares the client the upload.
             self.transport.write(CONTINUE)
@@ -173,10 +173,10 @@ class AsgiExchange:
         return self.state is COMPLETE or self.state is ABANDONED
 
     async def send(self, message: Message) -> None:
-        """Send the head or a part of the body of the answer, once the client has read enough of what came before."""
+        """Send the head or a part of the answer's body, once the client has read enough of the earlier parts."""
         if self._flow.is_writing_paused and self.state is not ABANDONED:
             await self._flow.drain()
-        if self.transport.is_closing():  # which the connection hears only later
+        if self.transport.is_closing():  # the connection learns of it only later
             self.abandon()
         if self.state is ABANDONED:
             return

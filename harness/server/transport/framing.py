@@ -11,7 +11,7 @@ Headers = Iterable[tuple[bytes, bytes]]
 
 _PHRASES = {status.value: status.phrase for status in HTTPStatus}
 STATUS_LINES = {status: f"HTTP/1.1 {status} {_PHRASES.get(status, '')}\r\n".encode() for status in range(100, 600)}
-"""The first line of an answer by its status."""
+"""The status line of an answer, by status code."""
 CONTINUE = b"HTTP/1.1 100 Continue\r\n\r\n"
 _INVALID_NAME = re.compile(rb'[\x00-\x1f\x7f()<>@,;:\[\]={} \t\\"]')
 _INVALID_VALUE = re.compile(rb"[\x00-\x08\x0a-\x1f\x7f]")
@@ -19,7 +19,7 @@ _WITHOUT_BODY = frozenset({204, 304})
 
 
 class BodyFraming(Enum):
-    """How the end of a body is told."""
+    """How the end of a body is signalled."""
 
     LENGTH = auto()
     CHUNKS = auto()
@@ -28,7 +28,7 @@ class BodyFraming(Enum):
 
 
 class AnswerFraming:
-    """Frames the answer to one request; `keep_alive` says whether another one may follow on the connection."""
+    """Frames the answer to one request; `keep_alive` says whether the connection stays open for another one."""
 
     def __init__(self, method: str, http_version: str, *, keep_alive: bool) -> None:
         self.keep_alive = keep_alive
@@ -38,7 +38,7 @@ class AnswerFraming:
         self._missing = 0
 
     def encode_head(self, status: int, headers: Headers) -> bytes:
-        """Encode a head, and note how its body is framed; RuntimeError for what no header may hold."""
+        """Encode the head and choose how the body is framed; RuntimeError for invalid header names or values."""
         lines, length, is_chunked, says_close = [STATUS_LINES[status]], None, False, False
         for name, value in headers:
             if _INVALID_NAME.search(name):
@@ -65,7 +65,7 @@ class AnswerFraming:
         return b"".join(lines)
 
     def _choose(self, status: int, length: int | None, is_chunked: bool) -> None:
-        """Choose the framing; without a length or chunks only the end of the connection tells HTTP/1.0 that of a body."""
+        """Choose the framing. HTTP/1.0 has no chunks, so without a length only closing the connection ends the body."""
         if self._is_head:
             self._framing = BodyFraming.NO_BODY
         elif is_chunked:
@@ -77,7 +77,7 @@ class AnswerFraming:
             self._framing = BodyFraming.CHUNKS if self._takes_chunks else BodyFraming.CLOSE
 
     def encode_part(self, body: bytes, *, more: bool) -> bytes:
-        """Encode a part of the body; RuntimeError when it is longer than the head said."""
+        """Encode a part of the body; RuntimeError if the body grows longer than its Content-Length."""
         if self._framing is BodyFraming.NO_BODY:
             return b""
         if self._framing is BodyFraming.CHUNKS:
@@ -92,16 +92,16 @@ class AnswerFraming:
 
     @property
     def is_short(self) -> bool:
-        """Whether the body that was encoded is shorter than the head said."""
+        """Whether the body encoded so far is shorter than its Content-Length."""
         return self._framing is BodyFraming.LENGTH and self._missing > 0
 
 
 def encode_text(status: int, text: str) -> bytes:
-    """Encode an answer of a line of text, the last of its connection."""
+    """Encode a plain-text answer after which the connection is closed."""
     head = f"content-type: text/plain; charset=utf-8\r\ncontent-length: {len(text)}\r\nconnection: close\r\n\r\n"
     return STATUS_LINES[status] + head.encode() + text.encode()
 
 
 def encode_lines(headers: Headers) -> bytes:
-    """Encode the lines of headers."""
+    """Encode header lines."""
     return b"".join([b"%b: %b\r\n" % header for header in headers])

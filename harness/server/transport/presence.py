@@ -10,10 +10,10 @@ T = TypeVar("T")
 
 
 class Presence:
-    """Counts the connections of a server; a connection that becomes a WebSocket counts for ever.
+    """Counts the connections of a server; a connection that becomes a WebSocket is never uncounted.
 
-    NOBODY ──arrive──> CONNECTED (as many as arrived and did not leave) ──the last leaves──> NOBODY
-       └──call_alone──> CALLED ──it returns──> NOBODY; who arrives meanwhile waits for that
+    NOBODY ──arrive──> CONNECTED (while any connection is open) ──the last one leaves──> NOBODY
+       └──call_alone──> CALLED ──it returns──> NOBODY; connections that arrive meanwhile wait
     """
 
     def __init__(self) -> None:
@@ -21,7 +21,7 @@ class Presence:
         self._count = 0
 
     def arrive(self) -> None:
-        """Count a connection."""
+        """Count a new connection; blocks while `call_alone` runs."""
         with self._lock:
             self._count += 1
 
@@ -31,6 +31,6 @@ class Presence:
             self._count -= 1
 
     def call_alone(self, call: Callable[[], T]) -> T | None:
-        """Call a function in this thread while nobody is connected; None if somebody is."""
+        """Call a function in this thread if there is no connection; None if there is one."""
         with self._lock:
             return None if self._count else call()

@@ -1,4 +1,4 @@
-"""Requests as their bytes say them, with httptools; an upgrade that nobody makes is passed over."""
+"""Parses requests with httptools; upgrades other than to a WebSocket are ignored."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ class BadRequest(ValueError):
 
 
 class RequestHead(NamedTuple):
-    """The head of a request as it was sent, header names in lower case."""
+    """The head of a request as it was sent, with header names in lower case."""
 
     method: str
     url: bytes
@@ -30,24 +30,24 @@ class RequestHead(NamedTuple):
 
     @property
     def expects_continue(self) -> bool:
-        """Whether the client waits to be told before it sends the body."""
+        """Whether the client waits for a `100 Continue` before it sends the body."""
         return any(name == b"expect" and value.lower() == b"100-continue" for name, value in self.headers)
 
     @property
     def asks_for_websocket(self) -> bool:
-        """Whether the connection is to become a WebSocket."""
+        """Whether the request asks to upgrade the connection to a WebSocket."""
         headers = dict(self.headers)
         tokens = [token.strip() for token in headers.get(b"connection", b"").lower().split(b",")]
         return self.method == "GET" and b"upgrade" in tokens and headers.get(b"upgrade", b"").lower() == WEBSOCKET
 
     def encode(self, *, without: bytes = b"") -> bytes:
-        """Encode the head again, without the headers of a name."""
+        """Encode the head again, leaving out one header if `without` names it."""
         start = b"%b %b HTTP/%b" % (self.method.encode(), self.url, self.version.encode())
         kept = [b"%b: %b" % header for header in self.headers if header[0] != without]
         return b"\r\n".join([start, *kept, b"", b""])
 
     def as_scope(self) -> Scope:
-        """Make the ASGI scope of the head."""
+        """Build the ASGI scope of the request."""
         url = httptools.parse_url(self.url)
         path = url.path.decode("ascii")
         return {
@@ -62,23 +62,23 @@ class RequestHead(NamedTuple):
 
 
 class RequestReceiver(Protocol):
-    """Takes what a parser reads; the parser passes on a BadRequest raised here."""
+    """Receives what a parser reads; a BadRequest raised in these methods is passed on by the parser."""
 
     def begin_head(self) -> None:
-        """Note that the head of a request has begun."""
+        """Handle the start of a request's head."""
 
     def begin_body(self, head: RequestHead) -> None:
-        """Take the head of a request."""
+        """Handle the complete head of a request."""
 
     def take_body(self, body: bytes) -> None:
-        """Take a part of the body."""
+        """Handle a part of the body."""
 
     def end_request(self) -> None:
-        """Note that the request is whole."""
+        """Handle the end of a request."""
 
 
 class RequestParser:
-    """Reads the requests of a connection, which go to `receiver`."""
+    """Parses the requests of a connection and passes them to `receiver`."""
 
     def __init__(self, receiver: RequestReceiver) -> None:
         self._receiver = receiver
@@ -89,14 +89,14 @@ class RequestParser:
 
     def _make_parser(self) -> httptools.HttpRequestParser:
         parser = httptools.HttpRequestParser(self)
-        # What follows the last request of a connection must not keep that from being answered.
+        # Bytes after the last request of a connection must not keep that request from being answered.
         parser.set_dangerous_leniencies(lenient_data_after_close=True)
         return parser
 
     def feed(self, data: bytes | memoryview) -> RequestHead | None:
-        """Read bytes; returns the head of a CONNECT or of a request for a WebSocket, after which there is no other.
+        """Parse bytes; return the head of a CONNECT or a WebSocket upgrade, after which no further request follows.
 
-        BadRequest for what is no request.
+        Raises BadRequest for bytes that are no valid request.
         """
         rest = memoryview(data)
         while rest:
@@ -107,7 +107,8 @@ class RequestParser:
                 head = self._make_head()
                 if head.method == CONNECT or head.asks_for_websocket:
                     return head
-                # The parser takes what follows for another protocol, though it is the body.
+                # httptools stops at any upgrade and leaves the body unread, so the request is parsed again without that
+                # header.
                 self._parser = self._make_parser()
                 self.feed(head.encode(without=b"upgrade"))
                 rest = rest[max(1, int(upgrade.args[0])) :]
@@ -117,20 +118,20 @@ class RequestParser:
         return None
 
     def on_message_begin(self) -> None:
-        """Begin a request."""
+        """Start a request."""
         self._url, self._headers = b"", []
         self._receiver.begin_head()
 
     def on_url(self, url: bytes) -> None:
-        """Take a part of the address."""
+        """Append a part of the URL."""
         self._url += url
 
     def on_header(self, name: bytes, value: bytes) -> None:
-        """Take a header."""
+        """Append a header."""
         self._headers.append((name.lower(), value))
 
     def on_headers_complete(self) -> None:
-        """Hand over the head of a request, unless it asks for an upgrade: `feed` says what becomes of that."""
+        """Pass on the head of a request, unless it asks for an upgrade, which `feed` handles."""
         if sum(name == b"host" for name, _ in self._headers) > 1:
             raise BadRequest(TWO_HOSTS)
         head = self._make_head()
@@ -144,10 +145,10 @@ class RequestParser:
         return RequestHead(method, self._url, version, self._headers, parser.should_keep_alive())
 
     def on_body(self, body: bytes) -> None:
-        """Take a part of the body."""
+        """Pass on a part of the body."""
         self._receiver.take_body(body)
 
     def on_message_complete(self) -> None:
-        """End a request."""
+        """Pass on the end of a request."""
         if not self._is_upgrade:
             self._receiver.end_request()

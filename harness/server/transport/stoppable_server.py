@@ -1,4 +1,4 @@
-"""uvicorn's server, which ends when it is told to, whatever its clients and answers are waiting for."""
+"""uvicorn's server, stopped promptly no matter what its clients and answers are waiting for."""
 
 from __future__ import annotations
 
@@ -14,17 +14,17 @@ from harness.server.transport.asgi_types import AsgiApp, Receive, Scope, Send
 from harness.server.transport.connection import HttpConnection
 
 TICK = 0.1
-"""Seconds between two looks of uvicorn at its clock."""
+"""Seconds between two iterations of uvicorn's main loop."""
 TICKS_PER_SECOND = 10
 STOP_SECONDS = 3.0
-"""Seconds that answers under way still have when the server is stopped."""
+"""Seconds that unfinished answers still get when the server is stopped."""
 
 
 class StoppableServer(uvicorn.Server):
-    """uvicorn's server, which stops as soon as `stop` is called instead of looking every tenth of a second.
+    """uvicorn's server, woken up by `stop` instead of polling every tenth of a second.
 
-    `cut_off` is how many requests had no whole answer when it ended; `at_end` is awaited once no request is left. `turns`
-    is how often its event loop was seen to turn, which a tick does; `serving` has the loop once it does.
+    `cut_off` is the number of requests without a complete answer when it ended; `at_end` is awaited once no request is
+    left. `turns` counts iterations of the main loop, one per tick; `serving` resolves to the event loop once it runs.
     """
 
     def __init__(self, config: uvicorn.Config) -> None:
@@ -35,9 +35,9 @@ class StoppableServer(uvicorn.Server):
         self._wake: Callable[[], object] = lambda: None
 
     def stop(self, *, force: bool = True) -> None:
-        """Stop serving, from any thread or a handler of signals.
+        """Stop serving; may be called from any thread or a signal handler.
 
-        Answers under way have STOP_SECONDS, or with `force` a tick; what is not at its end then is cut off.
+        Unfinished answers get STOP_SECONDS, or one tick with `force`; after that they are cut off.
         """
         self.should_exit = True
         self.force_exit = self.force_exit or force
@@ -46,11 +46,11 @@ class StoppableServer(uvicorn.Server):
 
     @contextlib.contextmanager
     def capture_signals(self) -> Iterator[None]:
-        """Leave signals alone: who runs the server handles them."""
+        """Leave signals alone: the caller that runs the server handles them."""
         yield
 
     async def main_loop(self) -> None:
-        """Tick as uvicorn does, until the server is stopped; each second end requests that are not whole in time."""
+        """Tick as uvicorn does until the server is stopped; once a second, end requests that are overdue."""
         loop, stopped = asyncio.get_running_loop(), asyncio.Event()
         self.serving.set_result(loop)
         self._wake = lambda: loop.call_soon_threadsafe(stopped.set)
@@ -67,7 +67,7 @@ class StoppableServer(uvicorn.Server):
                 await asyncio.wait_for(stopped.wait(), TICK)
 
     async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
-        """Close the connections, each when its answer has been sent, and the rest when time is up."""
+        """Close each connection once its answer has been sent, and abort the rest when time is up."""
         self.turns += 1
         for listening in (*self.servers, *(sockets or ())):
             listening.close()
@@ -80,7 +80,7 @@ class StoppableServer(uvicorn.Server):
         self.cut_off = max(len(state.connections), len(state.tasks))
         for connection in list(state.connections):
             connection.transport.abort()
-        if state.tasks:  # most end by themselves now that their client has gone
+        if state.tasks:  # most end by themselves now that their client is disconnected
             await asyncio.wait(state.tasks, timeout=TICK)
         for task in list(state.tasks):
             task.cancel()
@@ -93,9 +93,9 @@ class StoppableServer(uvicorn.Server):
 
 
 def end_when_cancelled(app: AsgiApp) -> AsgiApp:
-    """Wrap an ASGI app so that it ends without an error when its server cancels a request.
+    """Wrap an ASGI app so that it ends without an error when the server cancels a request.
 
-    uvicorn would log the cancellation as a fault of the app.
+    uvicorn would log the cancellation as an error of the app.
     """
 
     async def serve(scope: Scope, receive: Receive, send: Send) -> None:

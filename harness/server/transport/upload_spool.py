@@ -1,6 +1,6 @@
-"""Large forms, parsed as they arrive: neither the form nor a large file in it is ever in memory as a whole.
+"""Large forms, parsed as they arrive: neither the form nor a large file in it is ever entirely in memory.
 
-The parser and the disk work in a thread, while other clients are answered.
+The parser and the disk work in a thread, so that other clients are served meanwhile.
 """
 
 from __future__ import annotations
@@ -17,15 +17,18 @@ from harness.core.file_content import OnDisk
 from harness.server.transport.asgi_types import Receive
 
 LARGE_FORM = 1 << 20
-"""Bytes of a form from which on it is parsed as it arrives."""
+"""Size in bytes from which a form is parsed as it arrives."""
 MAX_IN_MEMORY = 4 << 20
-"""Bytes of a field or file that is kept in memory; a larger one is a temporary file without a name."""
+"""Bytes of a field or file that are kept in memory; anything larger goes into an unnamed temporary file."""
 BATCH_SIZE = 1 << 20
 """Bytes that are handed to the thread at once."""
 
 
 class SpooledContent:
-    """The content of a part of a form, in memory up to MAX_IN_MEMORY bytes; its file ends with the last reference to it."""
+    """The content of a form's part, in memory up to MAX_IN_MEMORY bytes.
+
+    Its file is deleted with the last reference.
+    """
 
     def __init__(self) -> None:
         self._head = bytearray()
@@ -47,27 +50,26 @@ class SpooledContent:
             self._file.write(data)
 
     def decode(self, encoding: str, errors: str = "strict") -> str:
-        """Decode the content as text; one that is on disk tells its size."""
+        """Decode the content as text; content on disk is only described by its size."""
         return str(self.on_disk or str(self._head, encoding, errors))
 
     @property
     def on_disk(self) -> OnDisk | None:
-        """The content if it is not in memory."""
+        """The content on disk; None if it is in memory."""
         return OnDisk(self._size, self._read) if self._file else None
 
     def _read(self, start: int, length: int) -> bytes:
-        assert self._file is not None  # what is in memory is read as text
+        assert self._file is not None  # only content on disk is read this way
         with self._reading:
             self._file.seek(start)
             return self._file.read(length)
 
 
 async def read_form(receive: Receive, content_type: str, most: int) -> tuple[bytes, Form | None] | None:
-    """Read a small form as bytes and None, a larger one as no bytes and the form; None when the client leaves.
+    """Read a small form as (bytes, None), a larger one as (b"", form); None if the client disconnects.
 
-    Of a larger one that is not whole there are neither.
-
-    What follows after `most` bytes is not read. OSError when the disk takes no more.
+    The form is None, too, if a larger one is incomplete. Nothing is read beyond `most` bytes. OSError if the disk is
+    full.
     """
     parser, batch, size, more = None, bytearray(), 0, True
     while more:
@@ -77,7 +79,7 @@ async def read_form(receive: Receive, content_type: str, most: int) -> tuple[byt
         batch += message.get("body", b"")
         size += len(message.get("body", b""))
         more = message.get("more_body", False) and size <= most
-        # In batches, as each goes to another thread: the disk must not hold up all other connections.
+        # In batches, as each is written in another thread: the disk must not hold up all other connections.
         if size > LARGE_FORM and (len(batch) >= BATCH_SIZE or not more):
             data, batch = bytes(batch), bytearray()
             parser = parser or FormParser(content_type, data, SpooledContent)

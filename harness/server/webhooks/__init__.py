@@ -1,1 +1,1 @@
-"""Deliveries to webhooks: signed as Standard Webhooks says, posted to a URL or handed to an app of this process."""
+"""Webhook deliveries, signed as Standard Webhooks specifies, and posted to a URL or passed to an app in-process."""

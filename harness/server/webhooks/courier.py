@@ -1,7 +1,8 @@
-"""Delivers what is due in the Worlds of a process: in turn for each World, in a thread while anything is due.
+"""Delivers due webhook events of a process's Worlds: one after the other for each World, in a thread while any are due.
 
-No answer of the mock waits for it. A test waits for it when it moves time or a response on, or reads `mock.deliveries`;
-where an event loop runs in its thread that would stand in the way of an app in the loop, so it awaits `mock.delivered()`.
+No answer of the mock waits for a delivery. A test waits for deliveries when it moves time or a response forward, or
+reads `mock.deliveries`. In a thread with a running event loop that wait would block an app in the same loop, so such a
+test awaits `mock.delivered()` instead.
 """
 
 from __future__ import annotations
@@ -17,7 +18,7 @@ from harness.world.world import World
 class ThreadCourier:
     """Delivers in threads of its own; see `harness.world.webhooks.Courier`.
 
-    When it `takes_real_time`, what is due later in the World is delivered when as much time has passed outside.
+    With `takes_real_time`, an event that is due later in the World is delivered after as many real seconds.
     """
 
     takes_real_time = False
@@ -28,17 +29,17 @@ class ThreadCourier:
         self._timed: set[tuple[int, int]] = set()
 
     def __reduce__(self) -> tuple[type[ThreadCourier], tuple[()]]:
-        """Give a copy of a World a courier of its own."""
+        """Give a copy of a World its own courier, as threads and locks cannot be copied."""
         return ThreadCourier, ()
 
     def lead(self, receiver: Any, path: str, url: str) -> tuple[str, Any]:
-        """Say where deliveries go: the URL, and what to call unless they are posted there."""
+        """Return the URL of deliveries, and the receiver to call unless they are posted to it."""
         from harness.server.webhooks.receivers import lead_deliveries
 
         return lead_deliveries(receiver, path, url)
 
     def wake(self, world: World) -> None:
-        """Begin to deliver what is due."""
+        """Start delivering what is due."""
         with self._changed:
             if id(world) not in self._busy:
                 name = "responses-harness-webhooks"
@@ -47,7 +48,7 @@ class ThreadCourier:
                 thread.start()
 
     def deliver(self, world: World) -> None:
-        """Deliver what is due, and wait for it unless an event loop runs in this thread."""
+        """Deliver what is due, and wait until it is done unless an event loop runs in this thread."""
         self.wake(world)
         if not _runs_loop():
             self._wait(world)
@@ -57,12 +58,13 @@ class ThreadCourier:
         self.wake(world)
         if _runs_loop():
             await asyncio.to_thread(self._wait, world)
-        else:  # another kind of event loop, as that of trio, in which no app runs
+        else:  # another kind of event loop, such as trio's, in which no app runs
             self._wait(world)
         return list(world.webhooks.deliveries) if world.webhooks else []
 
     def _wait(self, world: World) -> None:
         with self._changed:
+            # A receiver may itself move time forward; its thread must not wait for itself.
             if self._busy.get(id(world)) is not threading.current_thread():
                 self._changed.wait_for(lambda: id(world) not in self._busy)
 
@@ -85,7 +87,7 @@ class ThreadCourier:
             world.webhooks.record(attempt, make_attempt(attempt, endpoint, world))
 
     def _wait_outside(self, world: World) -> None:
-        """Let the next attempts of a World be due when as many seconds have passed as are left in its time."""
+        """Start a timer that makes a World's next attempts due, in as many real seconds as its own time has left."""
         later = world.webhooks.next_time(world.now) if world.webhooks and self.takes_real_time else None
         if later is None or (id(world), later) in self._timed:
             return

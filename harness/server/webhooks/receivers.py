@@ -24,15 +24,18 @@ from harness.core.text.raised import describe_raised
 from harness.core.webhooks import LOOP_ENDED
 
 APP_ORIGIN = "http://localhost"
-"""Where an app of this process is told to be."""
+"""The origin under which an app of this process is called."""
 _LOOK_SECONDS = 0.05
 _MAX_READ = 1024 * 1024
 _GONE_SECONDS = 1.0
-"""How long the event loop of an app may stand still before its test counts as ended."""
+"""Seconds for which the event loop of an app may stand still before its test counts as ended."""
 
 
 class DeliveryProblem(Exception):
-    """Why a delivery has no answer, or an answer that is the app's exception, which a server would make a `status` of."""
+    """Why a delivery failed.
+
+    `status` is set if the app raised an exception, which a server would answer with that status.
+    """
 
     def __init__(self, why: str, status: int | None = None) -> None:
         super().__init__(why)
@@ -47,21 +50,21 @@ class SignedRequest(NamedTuple):
 
 
 class Answered(NamedTuple):
-    """The status of an answer, and the seconds until it was whole."""
+    """The status of an answer, and the seconds until it was complete."""
 
     status: int
     seconds: float
 
 
 class Receiver(Protocol):
-    """Sends a delivery; returns what was answered. DeliveryProblem when nothing was."""
+    """Sends a delivery and returns its answer; DeliveryProblem if there is none."""
 
     def __call__(self, url: str, request: SignedRequest, timeout: float) -> Answered:
-        """Send it."""
+        """Send the delivery."""
 
 
 def lead_deliveries(receiver: Any, path: str, url: str) -> tuple[str, Receiver | None]:
-    """Say where deliveries go: the URL, and what to call unless they are posted there; ConfigError for anything else."""
+    """Return the URL of deliveries, and the receiver to call unless they are posted to it; ConfigError if invalid."""
     if path and url:
         raise ConfigError(f"webhooks(…, {path!r}, url={url!r}): the URL has the path; leave out the other.")
     if isinstance(receiver, str):
@@ -74,9 +77,9 @@ def lead_deliveries(receiver: Any, path: str, url: str) -> tuple[str, Receiver |
 
 
 def make_receiver(app: Any) -> Receiver:
-    """Make the receiver of an app; ConfigError for anything else.
+    """Wrap an app as a receiver; ConfigError for anything else.
 
-    An ASGI app runs in the event loop that runs in this thread now, else in one of its own.
+    An ASGI app runs in the event loop of this thread if one is running, otherwise in a loop of its own.
     """
     call = app if inspect.isroutine(app) else getattr(app, "__call__", None)  # noqa: B004 (it may be async)
     # ASGI calls an app with three arguments, WSGI with two.
@@ -91,7 +94,7 @@ def make_receiver(app: Any) -> Receiver:
 
 
 def _takes(app: Callable[..., Any], count: int) -> bool:
-    """Return whether an app can be called with so many arguments."""
+    """Return whether an app can be called with `count` positional arguments."""
     try:
         inspect.signature(app).bind(*range(count))
     except (TypeError, ValueError):
@@ -112,7 +115,7 @@ def check_url(url: str) -> str:
 
 
 def post(url: str, request: SignedRequest, timeout: float) -> Answered:
-    """Post a delivery; redirects are not followed."""
+    """Post a delivery without following redirects."""
     parts, begun = urlsplit(url), monotonic()
     connection = _connect(parts, timeout)
     try:
@@ -130,7 +133,7 @@ def post(url: str, request: SignedRequest, timeout: float) -> Answered:
 
 
 def poster_to(address: str) -> Receiver:
-    """Make a receiver that posts to this address what is meant for another URL."""
+    """Make a receiver that posts deliveries to `address` in place of their own URL."""
 
     def post_there(url: str, request: SignedRequest, timeout: float) -> Answered:
         return post(address, request, timeout)
@@ -139,7 +142,10 @@ def poster_to(address: str) -> Receiver:
 
 
 def post_nearby(url: str, request: SignedRequest, timeout: float) -> Answered:
-    """Post to an address of this machine; another one, which the code under test has registered, is not asked."""
+    """Post to a loopback address.
+
+    Others, which code under test registered, are refused, as a test must not call them.
+    """
     host = urlsplit(url).hostname or ""
     try:
         is_near = ip_address(host).is_loopback
@@ -170,7 +176,7 @@ class WsgiReceiver:
         self._app = app
 
     def __call__(self, url: str, request: SignedRequest, timeout: float) -> Answered:  # noqa: ARG002 (cannot be stopped)
-        """Call the app; its exception is status 500, as a server answers it."""
+        """Call the app; an exception it raises counts as status 500, as with a real server."""
         parts, statuses, begun = urlsplit(url), list[str](), monotonic()
         environ: dict[str, Any] = {
             "REQUEST_METHOD": "POST",
@@ -207,7 +213,7 @@ class WsgiReceiver:
 
 
 class AsgiReceiver:
-    """Calls an ASGI app in the event loop where it was made, else in a loop for all such apps; without its lifespan."""
+    """Calls an ASGI app, without its lifespan, in the event loop it was given in, else in one that apps share."""
 
     def __init__(self, app: Callable[..., Coroutine[Any, Any, None]]) -> None:
         self._app = app
@@ -217,12 +223,13 @@ class AsgiReceiver:
             self._loop = _common_loop()
 
     def __call__(self, url: str, request: SignedRequest, timeout: float) -> Answered:
-        """Call the app; its exception is status 500, as a server answers it."""
+        """Call the app; an exception it raises counts as status 500, as with a real server."""
         if self._loop.is_closed():
             raise DeliveryProblem(LOOP_ENDED)
         answered = _AsgiAnswer()
         calling: Future[None] = asyncio.run_coroutine_threadsafe(self._call(url, request, answered), self._loop)
         seen_running = begun = answered.begun
+        # Polls, since neither a stopped loop nor an answer that is sent before the app returns completes the future.
         while True:
             try:
                 calling.result(_LOOK_SECONDS)
@@ -237,7 +244,7 @@ class AsgiReceiver:
                     calling.cancel()
                     raise DeliveryProblem(f"no answer within {timeout:g} s") from None
                 if answered.seconds is not None and now - begun > answered.seconds + timeout:
-                    return answered.result()  # what it does after its answer takes long
+                    return answered.result()  # the answer was complete in time; work after it takes longer
             except CancelledError as problem:
                 raise DeliveryProblem("the app was cancelled") from problem
 
@@ -282,12 +289,12 @@ class AsgiReceiver:
         try:
             await self._app(scope, receive, send)
         except Exception as problem:
-            if answered.seconds is None:  # else a server has sent the answer before
+            if answered.seconds is None:  # otherwise a server would have sent the answer by now
                 raise DeliveryProblem(f"the app raised {describe_raised(problem)}", 500) from problem
 
 
 class _AsgiAnswer:
-    """The answer of an ASGI app as far as it has come; `seconds` until it was whole."""
+    """The answer of an ASGI app as far as it has been sent; `seconds` until it was complete."""
 
     def __init__(self) -> None:
         self.begun = monotonic()
@@ -302,7 +309,7 @@ class _AsgiAnswer:
 
 @cache
 def _common_loop() -> asyncio.AbstractEventLoop:
-    """Make the event loop, in a thread of its own, of the apps that were given where none ran."""
+    """Start the event loop, in a thread of its own, of apps that were given outside a running loop."""
     loop = asyncio.new_event_loop()
     threading.Thread(target=loop.run_forever, name="responses-harness-apps", daemon=True).start()
     return loop

@@ -1,4 +1,4 @@
-"""Makes one attempt to deliver an event: signed, sent, and told as a `WebhookDelivery`."""
+"""Makes one attempt to deliver an event: signs it, sends it, and returns it as a `WebhookDelivery`."""
 
 from __future__ import annotations
 
@@ -16,12 +16,15 @@ from harness.world.world import World
 
 USER_AGENT = "OpenAI/1.0 (+https://platform.openai.com/docs/webhooks)"
 STALE_SECONDS = 600
-"""How old the timestamp of a stale delivery is: receivers allow five minutes."""
+"""Age in seconds of a stale delivery's timestamp; receivers allow five minutes."""
 WRONG_SECRET = make_secret(b"somebody else's secret..")
 
 
 def sign_delivery(attempt: DueDelivery, endpoint: WebhookEndpoint, world_time: int, now: int) -> SignedRequest:
-    """Write and sign a delivery. Its timestamp is `now`, in unix seconds, since receivers compare it with their clock."""
+    """Build and sign a delivery.
+
+    Its timestamp is `now` (unix seconds), as receivers compare it with their own clock.
+    """
     from standardwebhooks import Webhook as Signer  # an extra, which making an endpoint asked for
 
     body = orjson.dumps(attempt.event.as_json())
@@ -67,7 +70,7 @@ def make_attempt(attempt: DueDelivery, endpoint: WebhookEndpoint, world: World) 
 
 
 def _observe(endpoint: WebhookEndpoint, problems: list[str]) -> Any:
-    """Call the test's function that shows the effects of deliveries."""
+    """Call the test's `effects` function; None if there is none or it raises."""
     if endpoint.effects is None:
         return None
     try:

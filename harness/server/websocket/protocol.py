@@ -1,4 +1,4 @@
-"""WebSockets over ASGI: a session's events go out as text messages, one each; a refused upgrade is answered as HTTP."""
+"""WebSockets over ASGI: each event of a session is one text message; a refused upgrade is answered over HTTP."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from harness.server.transport.asgi_types import Message, Receive, Send
 from harness.server.transport.deliver import send_events
 
 CLOSE_NORMAL = 1000
-"""The code with which a connection is closed that has come to its end."""
+"""The close code of a connection that ends normally."""
 
 _WHY_NOT = (
     b"This request cannot become a WebSocket: it has a body, a header of more than 8 kB, more than 128 headers, "
@@ -35,22 +35,22 @@ NOT_AN_UPGRADE = (
 
 
 class WebSocketProtocol(WebSocketsSansIOProtocol):
-    """uvicorn's protocol, which logs less: what a client does wrong is no error of the server.
+    """uvicorn's protocol with less logging, as a client's mistakes are no errors of the server.
 
-    A text that is no UTF-8 reaches the app as bytes, and the app says so in the API's words.
+    Text that is not valid UTF-8 reaches the app as bytes, so that the app can refuse it in the API's words.
     """
 
     async def send(self, message: Any) -> None:
-        """Send a message of the app; an upgrade that is refused is dealt with, too."""
+        """Send a message of the app, and mark the handshake as done after a refused upgrade."""
         await super().send(message)
         if message["type"] == "websocket.http.response.body":
             self.handshake_complete = True
 
     def data_received(self, data: bytes) -> None:
-        """Take what the client sends; an upgrade that the library of WebSockets does not read is refused.
+        """Handle bytes from the client; an upgrade that the WebSocket library cannot parse is refused.
 
-        It comes whole, and the library stays silent when it has a body, or more or longer headers than it takes; what is
-        not ASCII in the handshake raises in it.
+        An upgrade arrives in one piece. The library stays silent if it has a body, or more or longer headers than it
+        accepts, and raises an exception if the handshake is not ASCII.
         """
         if self.handshake_initiated or _is_ascii_handshake(data):
             super().data_received(data)
@@ -59,12 +59,12 @@ class WebSocketProtocol(WebSocketsSansIOProtocol):
             self.transport.close()
 
     def shutdown(self) -> None:
-        """Close the connection; over one that is being closed, no closing frame may go out."""
+        """Close the connection unless it is closing already, when no close frame may be sent."""
         if not self.transport.is_closing():
             super().shutdown()
 
     def send_receive_event_to_app(self) -> None:
-        """Hand over a whole message."""
+        """Pass a complete message to the app."""
         if self.curr_msg_data_type == "text" and not _is_utf8(b"".join(self.frames)):
             self.curr_msg_data_type = "bytes"
         super().send_receive_event_to_app()
@@ -85,17 +85,17 @@ def _is_utf8(text: bytes) -> bool:
 
 
 class Session(Protocol):
-    """A `SocketSession`, or what stands for one whose events have to be waited for."""
+    """A `SocketSession`, or a stand-in whose events must be awaited."""
 
     closed: bool
     delivery: Delivery | None
 
     def receive(self, message: str | bytes, *, edge: EdgeRecord | None) -> Sequence[Json] | Awaitable[Sequence[Json]]:
-        """Return the server's events for one message of the client; `edge` notes how they go out."""
+        """Return the server's events for one message of the client; `edge` records how they are sent."""
 
 
 async def serve_session(session: Session, receive: Receive, send: Send, connection: int = 0) -> None:
-    """Accept the connection, answer its messages until one side leaves; `connection` is its number."""
+    """Accept the connection and answer its messages until either side closes it; `connection` is its number."""
     await send({"type": "websocket.accept"})
     early: list[Message] = []
     while (message := early.pop(0) if early else await receive())["type"] == "websocket.receive":
@@ -118,7 +118,7 @@ async def serve_session(session: Session, receive: Receive, send: Send, connecti
         if session.closed:
             await send({"type": "websocket.close", "code": CLOSE_NORMAL})
             return
-        await asyncio.sleep(0)  # other connections have their turn while one sends without a pause
+        await asyncio.sleep(0)  # lets other connections have a turn while one sends without a pause
 
 
 async def _send_event(edge: EdgeRecord, send: Send, event: Json) -> None:
@@ -130,10 +130,10 @@ async def _send_event(edge: EdgeRecord, send: Send, event: Json) -> None:
 
 @contextmanager
 def _noting_departure(edge: EdgeRecord) -> Iterator[None]:
-    """Note that the client has left when what is sent does not reach it any more."""
+    """Record that the client has left if sending fails."""
     try:
         yield
-    except OSError:  # what uvicorn raises then
+    except OSError:  # raised by uvicorn once the client has left
         edge.end(left_at=time())
         raise
 

@@ -1,8 +1,8 @@
-"""A WebSocket connection to `/v1/responses` without the network: events of the client in, events of the server out.
+"""A WebSocket connection to `/v1/responses` without the network: client events in, server events out.
 
-A `response.create` is checked and answered as `POST /responses` is, with what the connection knows. Every event is
-answered completely before the next, so that responses of several lanes never mix. As OpenAI's guides to WebSocket mode
-and to steering have it, read in 2026-09.
+A `response.create` is checked and answered like `POST /responses`, with the connection's own state. Every client event
+is answered completely before the next, so responses of different lanes never interleave. Source: OpenAI's guides to
+WebSocket mode and to steering, read in 2026-09.
 """
 
 from __future__ import annotations
@@ -33,20 +33,20 @@ from harness.world.api_call import ApiCall
 from harness.world.websocket_state import ConnectionWorld, LaneResponse, OpenResponse
 
 CheckAndAnswer = Callable[[Request, Any, Handler], Answer]
-"""Answers a request to a World: the contract's refusal, else the handler's answer; an exception becomes an answer."""
+"""Answers a request to a World: with the contract's refusal or the handler's answer; an exception becomes an answer."""
 
 SOCKET_PATH = "/v1/responses"
-"""Where a WebSocket is opened."""
+"""The path at which a WebSocket is opened."""
 ENVELOPE_MEMBERS = ("type", "stream_id", "generate", "background")
-"""Members of a `response.create` that do not belong to the request it carries."""
+"""Members of a `response.create` that are not part of the request it carries."""
 
 
 CLOSING_RULES = ("connection_limit_reached", "inject_malformed")
-"""Refusals after which the server hangs up."""
+"""Rules whose refusal closes the connection."""
 
 
 class SocketSession:
-    """One connection: `receive` takes an event of the client and returns the server's, in order.
+    """One connection: `receive` takes a client event and returns the server's events, in order.
 
     A lane has a last response (held), which may wait for outputs (open), or none (empty):
 
@@ -54,14 +54,14 @@ class SocketSession:
         held -- a refused response.create that continues its response --> empty
         held -- response.steer --> held: the input waits for the client's outputs, else its successor is made at once
         open -- response.inject, some outputs missing --> open
-        open -- response.inject, all outputs there --> held, or open again: the response goes on, if it can
+        open -- response.inject, all outputs there --> held, or open again: the response continues, if it can
         open -- response.create --> its held-back last event is sent, then as from held
 
-    A refusal of CLOSING_RULES closes the connection, and all lanes are gone.
+    A refusal by one of CLOSING_RULES closes the connection, and all lanes are gone.
 
-    When `closed`, the server hangs up after these events; `delivery` says how they go out, if not at once and whole.
-    `headers` are those of the upgrade. Each exchange is written into the journal: `WS /responses` with the event as it came,
-    and the answer that HTTP would give; the observer is told of it.
+    If `closed` is set, the server closes the connection after these events; `delivery` says how they are sent, if not
+    at once. `headers` are those of the upgrade. Each exchange is recorded in the journal, as `WS /responses` with the
+    event as it was received and the answer that HTTP would give, and reported to the observer.
     """
 
     def __init__(
@@ -75,9 +75,10 @@ class SocketSession:
         self._observer = observer
 
     def receive(self, message: str | bytes, *, is_own: bool = True, edge: EdgeRecord | None = None) -> Sequence[Json]:
-        """Answer one message of the client with the server's events; a binary one is read like a text. Never raises.
+        """Answer one message of the client with the server's events; a binary message is read as text. Never raises.
 
-        Of a message that is not this process's own no observer is told; see `MockApi.handle`, also for `edge`.
+        With `is_own` False, the message was answered by another process and no observer hears of it; see
+        `MockApi.handle`, also for `edge`.
         """
         begun, arrived = perf_counter(), time()
         # A lone surrogate is a fault of the JSON, which `parse_body` reports; it must not raise here.
@@ -119,7 +120,7 @@ class SocketSession:
         return answer._replace(events=[*ended, *(answer.events or [_error_event(answer, lane)])])
 
     def _end_open_response(self, lane: str | None) -> list[Json]:
-        """End the response that waits in this lane, as the client goes on without it; returns the last event."""
+        """End the response that waits in this lane, as the client moves on without it; return its last event."""
         opened = next(
             (waiting for waiting in self._connection.open_responses.values() if waiting.held.lane == lane), None
         )
@@ -129,7 +130,7 @@ class SocketSession:
         return [{**opened.last_event, "sequence_number": opened.held.event_count}]
 
     def _create_response(self, request: Request, body: Json, lane: str | None) -> Answer:
-        """Answer a request in a lane, its events marked with the lane; the lane remembers the response."""
+        """Answer a request in a lane, marking its events with the lane, which remembers the response."""
         # Steers that were accepted after the model had ended are read by its next turn, before the new input.
         if steers := self._connection.pending_steers(lane, body.get("previous_response_id")):
             body = {**body, "input": [*steers, *input_items(body)]}
@@ -144,13 +145,13 @@ class SocketSession:
         return answer._replace(events=self._hold_open(OpenResponse(held, {}), events))
 
     def _hold_open(self, opened: OpenResponse, events: Sequence[Json]) -> Sequence[Json]:
-        """Hold back the last event if the response waits for outputs, as its script wants; returns the events to send."""
+        """Hold back the last event if the script wants the response to wait for outputs; return the events to send."""
         waits = self._connection.awaits_outputs and enables_agents(opened.held.body) and unanswered(opened)
         if not waits:
             self._connection.open_responses.pop(opened.response["id"], None)
             return events
         *sent, opened.last_event = events
-        opened.held.event_count -= 1  # the last event gets its number when it is sent
+        opened.held.event_count -= 1  # the last event is numbered when it is sent
         self._connection.hold_open(opened)
         return sent
 
@@ -162,7 +163,7 @@ class SocketSession:
         return answer._replace(events=[not_injected_event(held, request.body, answer.body["error"])])
 
     def _accept_inject(self, call: ApiCall) -> Answer:
-        """Take the outputs into the response, which goes on as soon as no output is missing."""
+        """Add outputs to the response, which continues once none is missing."""
         request, connection = call.request, self._connection
         opened = connection.open_responses[request.body["response_id"]]
         opened.outputs += request.body["input"]
@@ -200,10 +201,10 @@ class SocketSession:
         return answer._replace(events=[steering_events.failed_event(held, request.body, answer.body["error"])])
 
     def _accept_steer(self, call: ApiCall) -> Answer:
-        """Queue the input; its successor is made at once, unless the client owes outputs before."""
+        """Queue the input; the successor is created at once, unless the client still owes outputs."""
         request, connection = call.request, self._connection
         held = connection.held(request.body["previous_response_id"])
-        assert held is not None  # the contract has refused a steer without a target
+        assert held is not None  # the contract refuses a steer without a target
         id = connection.ids.hex("steer_", 32)
         held.steers += input_items(request.body)
         accepted = steering_events.accepted_event(held, id)
@@ -212,7 +213,7 @@ class SocketSession:
         return self._create_successor(request, held, accepted)
 
     def _create_successor(self, request: Request, held: LaneResponse, accepted: Json) -> Answer:
-        """Create the response after a steered one: with its settings, and with the steering as input."""
+        """Create the response that follows a steered one: with its settings, and the steering as input."""
         self._connection.generate = True
         body = {**held.body, "previous_response_id": held.response["id"], "input": []}
         answer = self._create_response(request, body, held.lane)
@@ -228,7 +229,7 @@ class SocketSession:
 
 
 def _as_noted(sent: Request, answer: Answer) -> Request:
-    """Write an event as the journal has it: accepted outputs continue their response, others no response."""
+    """Return an event as the journal records it: accepted outputs continue their response, rejected ones do not."""
     if not isinstance(sent.body, dict) or sent.body.get("type") != INJECT_EVENT:
         return sent
     if answer.events is None or answer.status != 200:
@@ -238,7 +239,7 @@ def _as_noted(sent: Request, answer: Answer) -> Request:
 
 
 def is_invalid_stream(stream: Any) -> bool:
-    """Return whether `stream` is of a type that the schema refuses; any other value is ignored here."""
+    """Return whether `stream` has a type that the schema refuses; any valid value is ignored here."""
     return not (stream is None or isinstance(stream, bool))
 
 

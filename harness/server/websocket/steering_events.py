@@ -1,7 +1,8 @@
-"""The events about what a client sends into an open response: a steer, and outputs that are injected.
+"""The events about input that a client sends into an open response: steering, and injected outputs.
 
-A steer is accepted, pending until the client sends outputs, or failed. A response with agents may wait for outputs of the
-client over its connection (`completed(awaits_outputs=True)`); when all are there it goes on, and ends as one response.
+A steer is accepted, pending until the client sends outputs, or failed. A response with agents may wait for the client's
+outputs over its connection (`completed(awaits_outputs=True)`); once it has them all it continues, and ends as one
+response.
 """
 
 from __future__ import annotations
@@ -15,18 +16,18 @@ from harness.world.websocket_state import LaneResponse, OpenResponse
 
 
 def accepted_event(held: LaneResponse, id: str) -> Json:
-    """Say that the input is queued."""
+    """Build the event that says the input is queued."""
     return _event("steer.accepted", held, steer={"id": id, "previous_response_id": held.response["id"]})
 
 
 def pending_event(held: LaneResponse, id: str, owed: Sequence[Json]) -> Json:
-    """Say that the input waits for what the client owes to the response."""
+    """Build the event that says the input waits for outputs that the client owes to the response."""
     steer = {"id": id, "previous_response_id": held.response["id"]}
     return _event("steer.pending", held, reason="waiting_for_required_input", required_input=list(owed), steer=steer)
 
 
 def failed_event(held: LaneResponse | None, body: Json, error: Json, id: str | None = None) -> Json:
-    """Say that the input of this steer is rejected, and return the input; `id` is that of a steer accepted before."""
+    """Build the event that rejects the input of a steer and returns it; `id` is set for a steer accepted before."""
     steer = {name: body[name] for name in ("input", "previous_response_id") if name in body}
     members = {name: error[name] for name in ("type", "code", "message")}
     return _event("steer.failed", held, error=members, steer={"id": id, **steer} if id else steer)
@@ -41,7 +42,7 @@ def _event(kind: str, held: LaneResponse | None, **members: Any) -> Json:
 
 
 def owed_outputs(output: Sequence[Json]) -> list[Json]:
-    """List what the client owes for an output: stubs of the outputs of its calls and of the approvals asked of it."""
+    """List what the client owes for an output: stubs of the outputs of its calls and of its approvals."""
     return [stub for item in output if (stub := _output_stub(item))]
 
 
@@ -59,12 +60,12 @@ def _output_stub(item: Json) -> Json | None:
 
 
 def injected_event(opened: OpenResponse) -> Json:
-    """Say that injected outputs are part of the response now."""
+    """Build the event that says injected outputs are now part of the response."""
     return _event("inject.created", opened.held, response_id=opened.response["id"])
 
 
 def not_injected_event(held: LaneResponse | None, body: Json, error: Json) -> Json:
-    """Say that injected outputs are not part of the response, and return them."""
+    """Build the event that rejects injected outputs and returns them."""
     shown = {name: error[name] for name in ("code", "message")}
     return _event("inject.failed", held, response_id=body["response_id"], input=body["input"], error=shown)
 
@@ -81,7 +82,7 @@ def _answered_id(output: Json) -> Any:
 
 
 def merge_responses(first: Json, second: Json) -> Json:
-    """Merge two responses into one: the first, with what the second added."""
+    """Merge two responses into one: the first, continued by the second."""
     own = {name: first[name] for name in ("id", "created_at", "previous_response_id")}
     output = [*first["output"], *second["output"]]
     return {**second, **own, "output": output, "usage": _add_usage(first["usage"], second["usage"])}
@@ -95,9 +96,9 @@ def _add_usage(first: Any, second: Any) -> Any:
 
 
 def continue_events(opened: OpenResponse, events: Sequence[Json], merged: Json) -> Iterator[Json]:
-    """Yield the events of a second response as a continuation of the open one; the last has the merged response."""
+    """Yield the events of a second response as a continuation of the open one; the last carries the merged response."""
     place = len(opened.response["output"])
-    for event in list(events)[2:]:  # the response is created and in progress already
+    for event in list(events)[2:]:  # the open response has been created and is in progress already
         own: Json = {"sequence_number": opened.held.event_count}
         if "output_index" in event:
             own["output_index"] = event["output_index"] + place
