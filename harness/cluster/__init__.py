@@ -1,1 +1,1 @@
-"""Servers of several processes: workers behind one port, servers that share their Worlds; `cluster.py` is the way in."""
+"""Servers with several processes: workers behind one port, servers that share their Worlds; start at `cluster.py`."""

@@ -1,4 +1,4 @@
-"""How many processes answer, and where their Worlds are: what `harness serve` knows of `--workers` and `--store`."""
+"""The number of processes and the place of their Worlds: what `harness serve` makes of `--workers` and `--store`."""
 
 from __future__ import annotations
 
@@ -35,8 +35,9 @@ DEFAULT_PREFIX = "harness"
 class Cluster:
     """Processes (`workers`) behind one port, with their Worlds in a `store`: in memory, or shared with other servers.
 
-    A shared store keeps a World for `seconds` after its last request, under keys that begin with `prefix`; its servers must
-    agree on the `settings`, by the name of their option. A server keeps so many `worlds` in memory, None for all.
+    A shared store keeps a World for `seconds` after its last request, under keys that begin with `prefix`; all its
+    servers must agree on the `settings`, which are named by their options. A server keeps at most `worlds` in memory,
+    None for all.
     """
 
     workers: int = 1
@@ -52,7 +53,7 @@ class Cluster:
         return self.store != MEMORY
 
     def check(self, script: Path | None) -> None:
-        """Raise ConfigError for what does not go together, or with this script, and for packages that are missing."""
+        """Raise ConfigError for options that do not go together or with this script, and for missing packages."""
         is_python = script is not None and script.suffix == ".py"
         self._check_store(script if is_python else None)
         if self.workers == 1:
@@ -85,7 +86,7 @@ class Cluster:
 
     @property
     def api_type(self) -> type[MockApi]:
-        """The class of the mock of each process."""
+        """The class of each process's mock."""
         from harness.server.mock_api import MockApi
 
         if self.is_shared:
@@ -105,7 +106,8 @@ class Cluster:
         return replace(limits, worlds=limits.worlds and -(-limits.worlds // self.workers))
 
     def make_app(self, api: MockApi, access: ControlAccess) -> App:
-        """Make the app of a mock of `api_type`; ConfigError when the store cannot be used."""
+        """Create the app of a mock of `api_type`; ConfigError if the store cannot be used."""
+        # The connection made here belongs to an event loop that ends at once; the app opens its own when it serves.
         if self.is_shared:
             asyncio.run(_try_store(self._make_log()))
         return self._make_app(api, access)
@@ -142,8 +144,9 @@ class Cluster:
     ) -> Iterator[Dispatcher]:
         """Yield the dispatcher of workers that answer as `app` does.
 
-        Each worker calls `watch` with its app first, and `at_end` with it and the number of requests that have no whole
-        answer. `report` takes a line about each that ended unasked. With `sums_metrics` their metrics are added up.
+        Each worker first calls `watch` with its app, and at its end `at_end` with that app and the number of requests
+        without a complete answer. `report` receives a line about each worker that ended unexpectedly. With
+        `sums_metrics`, the workers' metrics are summed.
         """
         from harness.cluster.workers.dispatcher import Dispatcher
         from harness.cluster.workers.request_key import KeyReader

@@ -1,4 +1,4 @@
-"""The metrics of all workers of a server: each counts in files of a folder, and the one that is asked adds them up."""
+"""The metrics of all workers of a server: each counts in files of one folder, and any of them can sum them up."""
 
 from __future__ import annotations
 
@@ -16,9 +16,9 @@ from harness.server.observe.metrics import metrics_answer
 
 
 class WorkerMetrics(Collector):
-    """The metrics in a `folder`; `update` adds what this process does not count with its requests.
+    """Sums the metrics in a `folder`; `update` adds what this process does not count request by request.
 
-    What a worker has counted stays when it has ended, what it had open does not.
+    Counters of a worker that has ended still count, its gauges do not.
     """
 
     def __init__(self, folder: Path, update: Callable[[], object]) -> None:
@@ -26,25 +26,25 @@ class WorkerMetrics(Collector):
         self._update = update
 
     def answer(self) -> Answer:
-        """Answer with the sums in the text format."""
+        """Answer with the sums in the text format of Prometheus."""
         self._update()
         registry = CollectorRegistry()
         registry.register(self)
         return metrics_answer(generate_latest(registry))
 
     def describe(self) -> list[Metric]:
-        """Nothing: what there is depends on the files."""
+        """Return nothing, as the metrics depend on the files."""
         return []
 
     def collect(self) -> Iterable[Metric]:
-        """Add up the families of all files."""
+        """Merge the metric families of all files."""
         files = sorted(file for file in self._folder.glob("*.db") if _counts(file))
         merge: Callable[[Iterable[str]], Iterable[Metric]] = MultiProcessCollector.merge
         return merge(map(str, files))
 
 
 def _counts(file: Path) -> bool:
-    """Return whether a file, `gauge_livesum_PID.db` or `counter_PID.db`, belongs to the sums."""
+    """Return whether a file, `gauge_livesum_PID.db` or `counter_PID.db`, is part of the sums."""
     return not file.name.startswith("gauge_live") or _is_running(int(file.stem.rpartition("_")[2]))
 
 

@@ -1,6 +1,6 @@
-"""The Worlds that a process shares with others: each is made by the requests in the log of its key, in order.
+"""The Worlds that a process shares with others: each is built by the requests in the log of its key, in order.
 
-As a World knows neither clock nor chance, all processes come to the same state and the same answers.
+Worlds depend on neither clock nor chance, so all processes reach the same state and the same answers.
 """
 
 from __future__ import annotations
@@ -38,13 +38,13 @@ from harness.core.exchange import Answer, Json, ReceivedRequest
 from harness.server.websocket.session import SocketSession
 
 MOST_SESSIONS = 1_000
-"""WebSockets of a key whose state is kept, the newest; who is killed leaves some behind."""
+"""How many WebSockets of a key keep their state, the newest; killed processes leave stale ones behind."""
 STEP = 50
-"""Requests carried out before other connections have their turn."""
+"""Requests applied before other connections get a turn."""
 
 
 class SessionEvents(NamedTuple):
-    """The answer of a session to a message: the events, their delivery, and whether it hangs up then."""
+    """The answer of a session to a message: its events, their delivery, and whether the connection is then closed."""
 
     events: Any
     delivery: Delivery | None
@@ -52,7 +52,7 @@ class SessionEvents(NamedTuple):
 
 
 class ControlAnswer(NamedTuple):
-    """The answer of the control plane, as ASGI sends it."""
+    """The answer of the control plane, as sent over ASGI."""
 
     status: int
     headers: list[tuple[bytes, bytes]]
@@ -60,7 +60,7 @@ class ControlAnswer(NamedTuple):
 
 
 class Submitted(NamedTuple):
-    """A request of this process on its way through the log of a key, None for only reading; `outcome` is its result."""
+    """A request of this process on its way through the log of a key, None to read only; `outcome` is its result."""
 
     key: str
     request: LoggedRequest | None
@@ -71,7 +71,7 @@ class Submitted(NamedTuple):
 
     @property
     def is_refusable(self) -> bool:
-        """Whether a client waits for it that must hear when the World it is meant for is lost."""
+        """Whether a client waits for it that must be told if the World it was meant for is lost."""
         return self.request is not None and self.request.kind not in OWN_KINDS and not self.is_reset
 
 
@@ -81,7 +81,7 @@ PutSnapshot = Callable[[str, StoredSnapshot], Awaitable[None]]
 
 @dataclass(slots=True)
 class _Replica:
-    """How far the World of a key is: entry number `position` of the log is applied, `last_mark` is its mark."""
+    """How far the World of a key is: entry number `position` of the log is applied, with `last_mark` as its mark."""
 
     epoch: str = ""
     position: int = 0
@@ -91,10 +91,10 @@ class _Replica:
 
 
 class AppliedLogs:
-    """Carries out the requests in the logs on the Worlds of `api`, and says how far each log is carried out.
+    """Applies the requests in the logs to the Worlds of `api`, and knows how far each log is applied.
 
-    `sent` are the requests of this process by their marks, which begin with `process`; each gets its result when its turn
-    comes. The process to which request number 40,000 of a key came makes a snapshot of its World, and so on.
+    `sent` maps this process's requests by their marks, which begin with `process`; each gets its result in its turn.
+    Every SNAPSHOT_EVERY requests of a key, the process that sent the last one stores a snapshot of its World.
     """
 
     def __init__(self, api: ReplicatedApi, control: ControlPlane, put_snapshot: PutSnapshot, process: str) -> None:
@@ -112,7 +112,7 @@ class AppliedLogs:
     def place(self, key: str) -> tuple[str, int, str]:
         """Return the epoch of a key's log, how far it is applied here, and the mark of the last applied entry.
 
-        The key of the requests without a World is '', and their log has no such mark.
+        The log of requests without a World has the key '' and no such mark.
         """
         if not key:
             return self._stray_epoch, self._stray_position, ""
@@ -120,7 +120,7 @@ class AppliedLogs:
         return replica.epoch, replica.position, replica.last_mark
 
     def forget(self, key: str) -> None:
-        """Have no World of a key, and nothing of its log."""
+        """Forget the World of a key and the state of its log."""
         if key:
             self._replicas.pop(key, None)
             self._api.worlds.pop(key, None)
@@ -129,12 +129,12 @@ class AppliedLogs:
             self._api.strays.restart()
 
     def forget_session(self, key: str, session: str) -> None:
-        """Note that a WebSocket of this process has ended."""
+        """Record that a WebSocket of this process has ended."""
         if replica := self._replicas.get(key):
             replica.own_sessions.discard(session)
 
     def keep(self, most: int, busy: Collection[str]) -> None:
-        """Forget the least recently used Worlds beyond a number, except busy ones and those with a WebSocket."""
+        """Forget the least recently used Worlds beyond `most`, except busy ones and those with a WebSocket."""
         excess = len(self._replicas) - most
         if excess <= 0:
             return
@@ -144,7 +144,7 @@ class AppliedLogs:
             self.forget(key)
 
     def restore(self, key: str, stored: StoredSnapshot) -> None:
-        """Have the World of a snapshot; SnapshotError when the bytes are no snapshot."""
+        """Restore the World of a snapshot; SnapshotError if the bytes are not a snapshot."""
         snapshot = decode_snapshot(stored.encoded, self._api.own_objects)
         before = self._replicas.get(key) or _Replica()
         self.forget(key)
@@ -155,7 +155,7 @@ class AppliedLogs:
             self._api.put_world(snapshot.world)
 
     async def apply(self, key: str, tail: Tail) -> None:
-        """Carry out what is new in the log of a key, and in that of the requests without a World."""
+        """Apply the new entries of a key's log, and of the log of requests without a World."""
         await self._apply_strays(tail.stray_epoch, tail.stray_start, tail.strays)
         if key:
             await self._apply_lines(key, tail)
@@ -175,7 +175,7 @@ class AppliedLogs:
         self._replicas.move_to_end(key)
         for number, line in enumerate(tail.lines, tail.start + 1):
             if number != replica.position + 1:
-                continue  # the tails of requests that were sent together overlap
+                continue  # the tails of requests sent together overlap
             self._api.strays.number = line.strays
             replica.position, replica.last_mark = number, line.mark
             if line.mark == LOST:
@@ -188,12 +188,12 @@ class AppliedLogs:
                 await asyncio.sleep(0)
 
     async def _apply_strays(self, epoch: str, start: int, lines: Sequence[LogLine]) -> None:
-        # Another epoch is another life of the store; a gap means that it has dropped lines not seen here.
+        # Another epoch means that the store was reset; a gap, that it has dropped entries not seen here.
         if (epoch and epoch != self._stray_epoch) or start > self._stray_position:
             self._stray_epoch, self._stray_position = epoch, start
             self._api.strays.restart(epoch, start)
         for number, line in enumerate(lines, start + 1):
-            # The tails of requests that were sent together overlap.
+            # The tails of requests sent together overlap.
             if number != self._stray_position + 1:
                 continue
             self._stray_position = number
@@ -201,7 +201,7 @@ class AppliedLogs:
             await self._carry_out(_Replica(), line)
 
     async def _store_snapshot(self, key: str, replica: _Replica) -> None:
-        """Store a snapshot of a World as it is now, unless that cannot be made or kept: it only saves work."""
+        """Store a snapshot of a World's current state; failures are ignored, as a snapshot only saves work."""
         snapshot = Snapshot(self._api.worlds.get(key), replica.sessions)
         with suppress(SnapshotError, StoreLost):
             encoded = encode_snapshot(snapshot, self._api.own_objects)
@@ -214,7 +214,7 @@ class AppliedLogs:
             request = submitted.request if submitted and submitted.request else decode_request(line.request)
             edge = submitted.edge if submitted else None
             result = await self._answer(replica, request, edge, is_own=submitted is not None)
-        except Exception as problem:  # the same in all processes
+        except Exception as problem:  # raised alike in all processes
             fail(outcome, problem)
             return
         if outcome is not None and not outcome.done():
@@ -259,6 +259,6 @@ def _receive(
 
 
 def fail(outcome: asyncio.Future[Any] | None, problem: Exception) -> None:
-    """Fail a pending wait with this problem; without one it does nothing."""
+    """Fail a pending outcome with an exception; does nothing without an outcome."""
     if outcome is not None and not outcome.done():
         outcome.set_exception(problem)

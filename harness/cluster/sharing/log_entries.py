@@ -12,9 +12,9 @@ from harness.core.errors import HarnessError
 
 
 class StoreLost(HarnessError):
-    """The store cannot be used now; the text says why. With `is_unknown` the request may have got into the log.
+    """Raised if the store cannot be used now; the text says why.
 
-    With `is_late` it has not answered in time.
+    `is_unknown` means that the request may have reached the log, `is_late` that the store did not answer in time.
     """
 
     section = "a-shared-store"
@@ -26,16 +26,16 @@ class StoreLost(HarnessError):
 
     @property
     def may_come_again(self) -> bool:
-        """Whether the same request may be sent once more."""
+        """Whether the client may send the same request again."""
         return not self.is_unknown
 
 
 class Append(NamedTuple):
-    """Asks the log of a key to append a request (empty for none) and to return new entries.
+    """A call that appends a request (empty for none) to the log of a key and returns new entries.
 
-    `epoch` and `position` are those of the process, `last_mark` the mark of the entry there, empty when it is not known;
-    `expected` is its position once what it has sent before is applied. A request that `is_refusable` may be refused to tell
-    its client that what the key did is lost.
+    `epoch` and `position` are those of the process, `last_mark` is the mark of the entry there, empty if unknown;
+    `expected` is its position once everything sent before is applied. If it `is_refusable`, the request may be refused
+    to inform its client that the key's earlier state is lost.
     """
 
     key: str
@@ -52,11 +52,11 @@ class Append(NamedTuple):
 
 
 LOST = "lost"
-"""The mark of an entry that no process has sent: what the key did before is lost."""
+"""The mark of an entry written by the store itself: the key's earlier state is lost."""
 
 
 class LogLine(NamedTuple):
-    """An entry of a log: the mark of who has sent it, how many requests without a World came before, the request."""
+    """An entry of a log: the mark of its sender, how many requests without a World came before it, the request."""
 
     mark: str
     strays: int
@@ -66,8 +66,8 @@ class LogLine(NamedTuple):
 class Tail(NamedTuple):
     """New entries of a log: `lines` follow entry number `start`; `own` is the number of the appended one, 0 for none.
 
-    `last` is the number of the last entry, `base` that before the first one. `strays` follow number `stray_start` in the
-    log of requests without a World.
+    `last` is the number of the last entry, `base` the number before the first one. `strays` follow number `stray_start`
+    in the log of requests without a World.
     """
 
     epoch: str
@@ -82,28 +82,28 @@ class Tail(NamedTuple):
 
 
 class WorldLost(StoreLost):
-    """The key's earlier state is lost, and no request has been refused for that yet: this request is."""
+    """The key's earlier state is lost, and no request has been refused for it yet, so this one is."""
 
     @property
     def may_come_again(self) -> bool:
-        """Never, as the World of this entry is gone, and a World that begins anew would take it."""
+        """Whether the client may send it again: no, as a new World would accept a request meant for the lost one."""
         return False
 
 
 class LogGone(WorldLost):
-    """The log of a key is another than this process has carried out; the store notes there what is lost."""
+    """The log of a key is not the one this process has followed; the store records in the new one what is lost."""
 
 
 class LogMoved(LogGone):
-    """The same, but the store has noted the loss before: the process can follow the present log."""
+    """Like LogGone, but the store has recorded the loss already, so the process can follow the new log."""
 
 
 class LogDropped(StoreLost):
-    """The log has dropped requests that this process has not carried out; nothing was appended."""
+    """The log has dropped requests that this process has not applied; nothing was appended."""
 
 
 class StoredSnapshot(NamedTuple):
-    """The bytes of a snapshot, made when entry number `position` of the log with this epoch was carried out."""
+    """The bytes of a snapshot taken after entry number `position` of the log with this epoch."""
 
     epoch: str
     position: int
@@ -111,64 +111,67 @@ class StoredSnapshot(NamedTuple):
 
 
 class RequestLog(Protocol):
-    """Where the requests of all processes are put in order.
+    """The logs that put the requests of all processes in order.
 
-    The log of a key expires `seconds` after its last request. A `deadline` is a time of the event loop: a store that has not
-    answered by then counts as lost. Without one it is that of what is asked now.
+    The log of a key expires `seconds` after its last request. A `deadline` is a time of the event loop after which a
+    store that has not answered counts as lost; None starts a new one.
     """
 
     seconds: int
 
     def deadline(self) -> float:
-        """Set the deadline for the store's answers from now on."""
+        """Return the deadline of calls that begin now."""
 
     async def append(self, calls: Sequence[Append], deadline: float | None = None) -> list[Tail | StoreLost]:
-        """Append requests, and say for each what is new in its log."""
+        """Append requests; return for each what is new in its log, or why it was not appended."""
 
     async def put_snapshot(self, key: str, snapshot: StoredSnapshot) -> None:
-        """Keep the snapshot of a key in place of an earlier one."""
+        """Store the snapshot of a key, replacing an earlier one."""
 
     async def get_snapshots(self, keys: Sequence[str], deadline: float | None = None) -> dict[str, StoredSnapshot]:
-        """Get the snapshots of these keys that their logs still continue."""
+        """Return the snapshots of these keys that their logs still continue."""
 
     async def get_epochs(self, keys: Sequence[str]) -> dict[str, str]:
-        """Get the epoch of each key's log, empty without a log; the logs do not last longer for being asked for."""
+        """Return the epoch of each key's log, empty if it has none, without extending the log's life."""
 
     async def note_outstanding(self, added: Collection[str], removed: Collection[str]) -> None:
-        """Tell all servers which keys have pending webhook deliveries, and which no longer have any."""
+        """Publish which keys have pending webhook deliveries, and which no longer have any."""
 
     async def get_outstanding(self, most: int) -> list[str]:
-        """Get as many of the keys that were noted, others each time."""
+        """Return up to `most` published keys, chosen at random."""
 
     async def close(self) -> None:
-        """Close what it has opened."""
+        """Close the connections to the store."""
 
 
 def parse_snapshot(answer: bytes) -> StoredSnapshot:
-    """Parse a snapshot as the store has it."""
+    """Parse a snapshot in the store's format."""
     head, _, encoded = answer.partition(b"\n")
     epoch, _, position = head.decode().partition(" ")
     return StoredSnapshot(epoch, int(position), encoded)
 
 
 def parse_line(line: bytes) -> LogLine:
-    """Parse an entry as the store has it."""
+    """Parse an entry in the store's format."""
     head, _, request = line.partition(b"\n")
     mark, _, strays = head.partition(b" ")
     return LogLine(mark.decode(), int(strays), request)
 
 
 HTTP, CONTROL, UPGRADE, TEXT, BYTES, LEFT = "http", "control", "upgrade", "text", "bytes", "left"
-"""The kinds: a request to the API, one to the control plane, an upgrade to a WebSocket, its messages, its end."""
+"""The kinds of entries from clients: an API request, a control request, a WebSocket upgrade, its messages, its end."""
 TAKE, RECORD, HURRY = "take", "record", "hurry"
-"""The kinds that servers write about webhooks, with the key as `path`: one takes an attempt by a name (`session`), says what
-came of it (`raw`), or lets what is due until a time (`session`) be due now."""
+"""The kinds of entries by which servers coordinate webhooks, with the key as `path`.
+
+They take an attempt under a name (`session`), record its outcome (`raw`), or make due at once what is due by a time
+(`session`).
+"""
 OWN_KINDS = (LEFT, TAKE, RECORD, HURRY)
-"""The kinds of which no client waits for an answer."""
+"""The kinds whose result no client waits for."""
 
 
 class LoggedRequest(NamedTuple):
-    """A client's request: `raw` is the body, or the message of the WebSocket named `session`."""
+    """A client's request: `raw` is the body, or a message of the WebSocket named `session`."""
 
     kind: str
     method: str = ""
@@ -180,21 +183,21 @@ class LoggedRequest(NamedTuple):
 
     @property
     def header_values(self) -> dict[str, str]:
-        """The headers by name, of several the last one."""
+        """The headers by name; of several with the same name the last one."""
         return dict(self.headers)
 
     @property
     def parameters(self) -> dict[str, str | list[str]]:
-        """The parameters of the query."""
+        """The query parameters."""
         return parse_query(self.query.encode("latin-1")) if self.query else {}
 
     def encode(self) -> bytes:
-        """Encode a request for the log: all but the body as a line of JSON, then the body."""
+        """Encode a request for the log: a line of JSON with everything but the body, then the body."""
         return orjson.dumps(self[:-1]) + b"\n" + self.raw
 
 
 def decode_request(line: bytes) -> LoggedRequest:
-    """Decode a request from its bytes in the log."""
+    """Decode a request from the log."""
     head, _, raw = line.partition(b"\n")
     kind, method, path, query, headers, session = orjson.loads(head)
     return LoggedRequest(kind, method, path, query, tuple((name, value) for name, value in headers), session, raw)

@@ -1,4 +1,4 @@
-"""The logs of all keys in a Redis server: a list for each, appended to and read by one script: nothing is half done."""
+"""The logs of all keys in a Redis server: a list each, appended to and read by one script, and so atomically."""
 
 from __future__ import annotations
 
@@ -34,21 +34,21 @@ from harness.core.errors import ConfigError
 APPEND = (Path(__file__).parent / "append.lua").read_bytes()
 SNAPSHOT = (Path(__file__).parent / "snapshot.lua").read_bytes()
 CONNECT_SECONDS = 2.0
-"""Seconds for a connection, of those."""
+"""Seconds to connect, part of ANSWER_SECONDS."""
 ANSWER_SECONDS = 5.0
-"""Seconds after which a server that does not answer counts as lost, whatever has to be asked for a request."""
+"""Seconds in which the server must have answered everything that a request needs, or it counts as lost."""
 PAGE = 1_000
 """Entries of a log that are read at once."""
 MOST_ENTRIES = 100_000
-"""Requests that the log of a key holds: of more the older half goes. Who has not carried them out needs a snapshot."""
+"""How many requests the log of a key holds before its older half is dropped, after which latecomers need a snapshot."""
 SNAPSHOT_EVERY = 40_000
-"""Requests of a key after which a snapshot of its World is made, fewer than stay in a log of which the older half goes."""
+"""Requests of a key between snapshots of its World; fewer than remain when the older half of a log is dropped."""
 MOST_STRAYS = 1_000
 _LOSSES = {b"gone": LogGone, b"moved": LogMoved, b"untold": WorldLost}
 
 
 class RedisLog:
-    """The logs below a prefix of a Redis server; `seconds` after its last request the log of a key expires."""
+    """The logs under a prefix of a Redis server; the log of a key expires `seconds` after its last request."""
 
     def __init__(self, url: str, prefix: str, record: ServerRecord, seconds: int) -> None:
         self._place = _printable_url(url)
@@ -56,7 +56,7 @@ class RedisLog:
             self._pool = ConnectionPool.from_url(
                 url,
                 socket_connect_timeout=CONNECT_SECONDS,
-                socket_timeout=None,  # one for all answers of a round trip costs less
+                socket_timeout=None,  # one timeout around all answers of a round trip costs less
                 retry=Retry(NoBackoff(), 0),
                 protocol=2,
             )
@@ -70,26 +70,28 @@ class RedisLog:
         self._append_sha = self._snapshot_sha = b""
 
     def deadline(self) -> float:
-        """Set the deadline, in the event loop's time, for the store's answers from now on."""
+        """Return the deadline, in the event loop's time, for calls that begin now."""
         return asyncio.get_running_loop().time() + ANSWER_SECONDS
 
     async def open(self) -> None:
-        """Connect, and take part in what other servers share here; ConfigError when that is not possible."""
+        """Connect, and join the servers that share this prefix; ConfigError if that is not possible."""
         try:
             await self._connect(self.deadline())
         except StoreLost as problem:
             raise ConfigError(f"--store {problem}") from problem
 
     async def close(self) -> None:
-        """Close the connection, without a wait for a server that takes nothing any more."""
+        """Close the connection without waiting for a server that no longer reads."""
         connection, self._connection = self._connection, None
         if connection is not None:
             await connection.disconnect(nowait=True)
 
     async def append(self, calls: Sequence[Append], deadline: float | None = None) -> list[Tail | StoreLost]:
-        """Append requests in order, in a single round trip; each gets the news of its log, or why it was not appended.
+        """Append requests in order in one round trip.
 
-        When the connection breaks before the answer, each is asked for once more and appended only if it was not.
+        Return for each what is new in its log, or why it was not appended.
+
+        If the connection breaks before the answer, each request is sent once more, and appended only if it was not.
         """
         deadline = deadline or self.deadline()
         try:
@@ -101,20 +103,19 @@ class RedisLog:
             if problem.is_late:
                 return [problem.as_lost(is_unknown=True)] * len(calls)
         try:
-            # It may or may not have been appended: the script on the server looks for the number of the request
-            # first.
+            # It may have been appended or not: the script on the server first looks for the mark of the request.
             return await self._exchange(calls, deadline, is_repeated=True)
         except _Broken as problem:
             return [problem.as_lost(is_unknown=True)] * len(calls)
 
     async def put_snapshot(self, key: str, snapshot: StoredSnapshot) -> None:
-        """Keep the snapshot of a key in place of an earlier one; StoreLost when the store does not take it."""
+        """Store the snapshot of a key, replacing an earlier one; StoreLost if the store refuses it."""
         [answer] = await self._run_snapshot([self._snapshot_command(key, snapshot)], self.deadline())
         if isinstance(answer, redis_errors.RedisError):
             raise StoreLost(self._describe(answer))
 
     async def get_snapshots(self, keys: Sequence[str], deadline: float | None = None) -> dict[str, StoredSnapshot]:
-        """Get the snapshots of these keys in a single round trip, if the logs still continue them."""
+        """Return the snapshots of these keys in one round trip, if their logs still continue them."""
         none = StoredSnapshot("", 0, b"")
         answers = await self._run_snapshot(
             [self._snapshot_command(key, none) for key in keys], deadline or self.deadline()
@@ -123,7 +124,7 @@ class RedisLog:
         return {key: parse_snapshot(answer) for key, answer in stored.items()}
 
     async def get_epochs(self, keys: Sequence[str]) -> dict[str, str]:
-        """Get the epoch of each key's log, empty without a log; the logs do not last longer for being asked for."""
+        """Return the epoch of each key's log, empty if it has none, without extending the log's life."""
         heads = await self._ask([("LINDEX", self._name("world", key), 0) for key in keys], self.deadline())
         return {
             key: bytes(head or b"").partition(b" ")[0].decode()
@@ -132,7 +133,7 @@ class RedisLog:
         }
 
     async def note_outstanding(self, added: Collection[str], removed: Collection[str]) -> None:
-        """Tell all servers which keys have pending webhook deliveries, and which no longer have any."""
+        """Publish which keys have pending webhook deliveries, and which no longer have any."""
         name = self._name("webhooks")
         changes: list[tuple[Any, ...]] = [("SREM", name, *map(_encode, removed))] if removed else []
         changes += [("SADD", name, *map(_encode, added)), ("EXPIRE", name, self.seconds)] if added else []
@@ -140,12 +141,12 @@ class RedisLog:
             await self._ask(changes, self.deadline())
 
     async def get_outstanding(self, most: int) -> list[str]:
-        """Get as many of the keys that were noted, others each time."""
+        """Return up to `most` published keys, chosen at random."""
         [keys] = await self._ask([("SRANDMEMBER", self._name("webhooks"), most)], self.deadline())
         return [key.decode("utf-8", "surrogatepass") for key in keys] if isinstance(keys, list) else []
 
     async def _run_snapshot(self, calls: Sequence[tuple[Any, ...]], deadline: float) -> list[Any]:
-        """Run the script of snapshots; StoreLost when the connection breaks."""
+        """Run the snapshot script; StoreLost if the connection breaks."""
         return await self._ask([("EVALSHA", self._snapshot_sha, 2, *call) for call in calls], deadline)
 
     async def _ask(self, commands: Sequence[tuple[Any, ...]], deadline: float) -> list[Any]:
@@ -166,13 +167,13 @@ class RedisLog:
         except StoreLost as problem:
             raise _Broken(str(problem), is_sent=False, is_late=problem.is_late) from problem
         answers = await self._send(self._commands(calls, is_repeated), deadline)
-        # The script is gone after a restart, and so may be the record of the servers that share the prefix.
+        # A restart discards the scripts, and perhaps the record of the servers that share the prefix.
         if any(isinstance(answer, redis_errors.NoScriptError) for answer in answers) or [b"other"] in answers:
             return await self._after_restart(calls, deadline)
         return [self._read(call, answer) for call, answer in zip(calls, answers, strict=True)]
 
     async def _after_restart(self, calls: Sequence[Append], deadline: float) -> list[Tail | StoreLost]:
-        """Join again and try once more: the server has lost its scripts or its data, or others have taken the prefix."""
+        """Join again and retry once: the server lost its scripts or data, or other servers took over the prefix."""
         try:
             await self._join(deadline)
         except StoreLost as problem:
@@ -233,7 +234,7 @@ class RedisLog:
                     except redis_errors.ResponseError as problem:
                         answers.append(problem)
         except BaseException as problem:
-            await self.close()  # else the next request would read the answers to this one
+            await self.close()  # otherwise the next request would read the answers to this one
             if isinstance(problem, redis_errors.RedisError | OSError):
                 raise _Broken(self._describe(problem), is_sent=True, is_late=_is_late(problem)) from problem
             raise
@@ -259,11 +260,11 @@ class RedisLog:
             raise
 
     async def _join(self, deadline: float) -> None:
-        """Load the scripts, and write the record of the servers at this prefix, or compare a present one."""
+        """Load the scripts, and write the record of this prefix's servers, or compare it with an existing one."""
         record = self._name("server")
         mine = self._own_record.encode(secrets.token_hex(8))
         loads = [("SCRIPT", "LOAD", script) for script in (APPEND, SNAPSHOT)]
-        # With NX only the first server writes the record; all of them then read what stands there.
+        # With NX only the first server writes the record; then all of them read it.
         answers = await self._send([*loads, ("SET", record, mine, "NX", "EX", self.seconds), ("GET", record)], deadline)
         for answer in answers:
             if isinstance(answer, redis_errors.RedisError):
@@ -276,7 +277,7 @@ class RedisLog:
             )
 
     def _describe(self, problem: BaseException) -> str:
-        """Why the server cannot be used, and what to do."""
+        """Describe why the server cannot be used, and what to do."""
         is_late = _is_late(problem)
         why = " ".join(str(problem).split()).rstrip(".") or ("no answer" if is_late else type(problem).__name__)
         advice = "Start it, or give the address of one that runs"
@@ -296,7 +297,7 @@ class RedisLog:
 
 
 class _Broken(Exception):
-    """The connection has failed, before or after something was sent."""
+    """Raised if the connection fails, before or after something was sent."""
 
     def __init__(self, text: str, *, is_sent: bool, is_late: bool) -> None:
         super().__init__(text)
@@ -304,7 +305,7 @@ class _Broken(Exception):
         self.is_late = is_late
 
     def as_lost(self, *, is_unknown: bool = False) -> StoreLost:
-        """Convert it to what the users of the log are told."""
+        """Convert it to the error that users of the log handle."""
         return StoreLost(str(self), is_unknown=is_unknown, is_late=self.is_late)
 
 
@@ -317,7 +318,7 @@ def _is_late(problem: BaseException) -> bool:
 
 
 def _printable_url(url: str) -> str:
-    """Strip a URL of its password, which may be in the query, too."""
+    """Remove the password from a URL, where it may also be in the query."""
     try:
         parts = urlsplit(url)
         return parts._replace(netloc=parts.netloc.rpartition("@")[2], query="").geturl()

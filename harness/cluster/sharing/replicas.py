@@ -1,19 +1,20 @@
-"""Puts a process's requests into the logs of their keys, and follows the logs that it needs.
+"""Appends a process's requests to the logs of their keys, and follows the logs that it needs.
 
-A request is first appended to the log; its answer is what it gets when its turn comes. So all processes come to the same
-state, and no request is carried out twice or in half. A key in one process:
+A request is first appended to the log, and is answered when its turn comes. This way all processes reach the same
+state, and no request is executed twice or in part. A key in one process:
 
                 ┌──a request: the snapshot, if there is one, and the log after it──┐
                 │                                                                  v
     not here ───┘                                                              followed ──entries of all processes──┐
        ^                                                                         │  ^                               │
        │                                                                         │  └───────────────────────────────┘
-       ├──more than `keep` are here, and nobody is connected─────────────────────┤   its epoch stays known
-       ├──nobody has used the key for `seconds`──────────────────────────────────┤   nothing is expected of its log
+       ├──more than `keep` are here, and no client is connected──────────────────┤   its epoch stays known
+       ├──the key is unused for `seconds`────────────────────────────────────────┤   nothing is expected of its log
        ├──the log is another one (LogGone)───────────────────────────────────────┤   noted as LOST; one request gets 503
        └──the log has dropped what is not carried out here (LogDropped)──────────┘   503 without a snapshot
 
-The epoch, a random name of each log, tells one that the store has lost, or that has begun anew, from the one followed here.
+The epoch, a random name of each log, distinguishes the log followed here from one that replaced it after it was lost or
+reset.
 """
 
 from __future__ import annotations
@@ -45,13 +46,15 @@ from harness.cluster.sharing.watches import LOOK_SECONDS, GateWatch, KeyWatch
 from harness.core.edge import EdgeRecord
 
 MOST_SENT = 64
-"""Requests that are appended at once."""
+"""How many requests are appended at once."""
 
 
 class Replicas:
-    """Sends what comes to this process to the logs; at most `keep` Worlds of `api` stay in memory, None for all.
+    """Sends the requests that reach this process to the logs.
 
-    A World that is not in memory is rebuilt from the snapshot of its key and the requests in the log since then.
+    At most `keep` Worlds of `api` stay in memory, None for all.
+
+    A World that is not in memory is rebuilt from its key's snapshot and the requests logged since then.
     """
 
     def __init__(self, api: ReplicatedApi, log: RequestLog, control: ControlPlane, keep: int | None = None) -> None:
@@ -71,10 +74,10 @@ class Replicas:
     def submit(
         self, key: str, request: LoggedRequest | None, *, is_reset: bool = False, edge: EdgeRecord | None = None
     ) -> asyncio.Future[Any]:
-        """Put a request into the log of a key, '' for those without a World; the future ends with what it gets.
+        """Append a request to the log of a key ('' without a World), and return a future with its result.
 
-        That is an Answer, a ControlAnswer, a SocketSession or SessionEvents; None without a request, which only brings
-        the World up to date. StoreLost when the log cannot be used.
+        The result is an Answer, a ControlAnswer, a SocketSession or SessionEvents. Without a request, the World is only
+        brought up to date, and the result is None. Fails with StoreLost if the log cannot be used.
         """
         mark = f"{self._process}{next(self._numbers):x}."
         outcome: asyncio.Future[Any] = asyncio.get_running_loop().create_future()
@@ -96,13 +99,13 @@ class Replicas:
             self._wake_sender()
 
     async def leave(self, key: str, session: str) -> None:
-        """Note the end of a WebSocket of this process."""
+        """Record the end of a WebSocket of this process."""
         self._applied.forget_session(key, session)
         with suppress(StoreLost):
             await self.submit(key, LoggedRequest(LEFT, session=session))
 
     async def close(self) -> None:
-        """Stop looking into the logs, and close their connection."""
+        """Stop checking the logs, and close the connection to the store."""
         self.gates.close()
         await self.courier.close()
         for task in (self._looker, self._sender):
@@ -122,7 +125,7 @@ class Replicas:
             self._applied.sent |= {submitted.mark: submitted for submitted in batch}
             try:
                 await self._send_batch(batch)
-            except Exception as problem:  # a bug, or a store that is lost: it must not stop all clients
+            except Exception as problem:  # a bug, or a lost store: other clients must still be served
                 for submitted in batch:
                     fail(submitted.outcome, problem)
             finally:
@@ -136,7 +139,7 @@ class Replicas:
         if not batch:
             return
         deadline = self._log.deadline()
-        # Their logs may have expired, and be begun anew by this very batch.
+        # Their logs may have expired, and this very batch may start them again.
         for key in [submitted.key for submitted in batch if self._watch.has_expired(submitted.key)]:
             self._forget(key)
         try:
@@ -144,19 +147,19 @@ class Replicas:
             tails = await self._log.append(self._calls(batch), deadline)
         except StoreLost as problem:
             tails = [problem] * len(batch)
-        # A store that was late once makes all that wait late, too: they are told at once.
+        # After one late answer, everything that waits would be late, too, so it fails at once.
         if late := next((tail for tail in tails if isinstance(tail, StoreLost) and tail.is_late), None):
             self._fail_queue(StoreLost(str(late)))
         for submitted, tail in zip(batch, tails, strict=True):
             await self._take(submitted, tail, deadline)
 
     def _fail_queue(self, problem: StoreLost) -> None:
-        """Let those who have waited meanwhile wait no longer for a store that does not answer."""
+        """Fail all queued requests, so that they do not wait for a store that does not answer."""
         while self._queue:
             fail(self._queue.popleft().outcome, problem)
 
     async def _look(self) -> None:
-        """Look for logs that the store has lost, and have the loss noted in the present logs, for other processes, too."""
+        """Look for logs that the store has lost, and record the loss in the new logs, also for other processes."""
         self._is_look_due = False
         try:
             changed = await self._watch.find_changed()
@@ -168,7 +171,7 @@ class Replicas:
             if self._watch.has_expired(key):
                 self._forget(key)
             else:
-                # Read, so that an error that nobody waits for is not reported as never retrieved.
+                # The exception is retrieved, so that asyncio does not report it: nothing awaits this future.
                 self.submit(key, None).add_done_callback(lambda done: done.cancelled() or done.exception())
         with suppress(StoreLost):
             for key in await self._log.get_outstanding(MOST_SENT):
@@ -185,13 +188,13 @@ class Replicas:
                 courier.finished.clear()
 
     async def _restore(self, keys: Sequence[str], deadline: float) -> None:
-        """Make the Worlds of keys that are not known here from their snapshots, as far as there are any."""
+        """Restore Worlds that are not in memory from their snapshots, where there are any."""
         unknown = [key for key in dict.fromkeys(keys) if key and key not in self._applied]
         if unknown:
             await self._read_snapshots(unknown, deadline)
 
     async def _read_snapshots(self, keys: Sequence[str], deadline: float) -> bool:
-        """Make Worlds from the snapshots of these keys; whether there was one."""
+        """Restore Worlds from the snapshots of these keys; return whether any was restored."""
         is_restored = False
         for key, stored in (await self._log.get_snapshots(keys, deadline)).items():
             if self._watch.epoch_of(key) in ("", stored.epoch):
@@ -201,7 +204,7 @@ class Replicas:
         return is_restored
 
     async def _restore_again(self, key: str, deadline: float) -> bool:
-        """Restore a World from its snapshot, as the log has dropped requests; tells whether there was a snapshot."""
+        """Restore a World whose log has dropped requests from its snapshot; return whether there was one."""
         with suppress(StoreLost):
             if await self._read_snapshots([key], deadline):
                 return True
@@ -220,22 +223,26 @@ class Replicas:
         return calls
 
     def _known(self, key: str, sent: int = 0) -> tuple[str, int, int, str, int, str]:
-        """List what is known here of the log of a key, in the order of `Append`, after so many requests sent just before."""
+        """Return what is known here of a key's log, in the order of `Append`.
+
+        `sent` requests precede in the same batch.
+        """
         epoch, position, last_mark = self._applied.place(key)
         stray_epoch, stray_position, _ = self._applied.place("")
         return epoch or self._watch.epoch_of(key), position, position + sent, stray_epoch, stray_position, last_mark
 
     def _forget(self, key: str) -> None:
-        """Have no World of a key, and expect nothing of its log."""
+        """Forget the World of a key, and stop watching its log."""
         self._applied.forget(key)
         self._watch.forget(key)
 
     async def _follow(self, submitted: Submitted, tail: Tail | StoreLost, deadline: float) -> Tail | StoreLost:
-        """Bring the World of a request to the log that there is; returns what is new, or why the request is not carried out.
+        """Follow the log that replaced the World's own; return what is new, or why the request is not carried out.
 
-        A request that was meant for a World that is lost is not, the first one; what only reads, leaves or begins anew is.
+        The first request that was meant for a lost World is refused; requests that only read, leave or start over are
+        not.
         """
-        # Each step may find that another process was faster; the log does not change for ever.
+        # Each attempt may find that another process has changed the log again, but not forever.
         for _ in range(3):
             if isinstance(tail, LogGone):
                 self._forget(submitted.key)
@@ -248,10 +255,10 @@ class Replicas:
         return tail
 
     async def _take(self, submitted: Submitted, tail: Tail | StoreLost, deadline: float) -> None:
-        """Apply what is new in the log of a request, up to the request itself, or without one to its end."""
+        """Apply the new entries of a request's log, up to the request itself, or to the end without one."""
         last = None
         tail = await self._follow(submitted, tail, deadline)
-        # A tail may end before the request: the store sends no more entries at once than a page has.
+        # A tail may end before the request, as the store returns at most one page of entries.
         while not isinstance(tail, StoreLost):
             last = last or tail.own or tail.last
             await self._applied.apply(submitted.key, tail)

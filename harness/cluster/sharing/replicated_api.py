@@ -18,10 +18,10 @@ from harness.world.websocket_state import SILENT_SCRIPT
 
 
 class ReplicatedApi(MockApi):
-    """A mock whose requests without a World are counted as the log of the store counts them, in all processes alike.
+    """A mock that counts requests without a World as the store's log does, so that all processes agree.
 
-    How long a client has waited is not in the log, so only what is skipped refills a quota. What delivers to webhooks is a
-    `SharedCourier` of the app. None holds a request that the log has taken.
+    The time a client has waited is not in the log, so quotas are refilled only by skipped time. Webhooks are delivered
+    by the app's `SharedCourier`. A request that the log has accepted cannot be held.
     """
 
     has_courier = False
@@ -35,7 +35,10 @@ class ReplicatedApi(MockApi):
 
     @property
     def own_objects(self) -> Mapping[str, object]:
-        """The objects of a World that each process has for itself, by name."""
+        """The objects in a World that each process has its own copy of, by name.
+
+        Snapshots refer to them by these names.
+        """
         return {
             "account": DEFAULT_ORGANIZATION,
             "contract": self.options.overrides,
@@ -57,15 +60,15 @@ class ReplicatedApi(MockApi):
         }
 
     def mark_lost(self, key: str) -> None:
-        """Note that the store has lost what a key did before; its World begins anew."""
+        """Record that the store has lost the earlier requests of a key; its World starts over."""
         self.open(key).world.was_dropped = True
 
     def make_empty(self) -> MockApi:
-        """Make a mock that knows the same keys and has no World."""
+        """Create a mock that knows the same keys and has no Worlds."""
         return MockApi(None if self.known_keys is None else sorted(self.known_keys), dialect=self.dialect)
 
     def world_key(self, path: str, headers: Mapping[str, str], query: Mapping[str, Any] = EMPTY_MAPPING) -> str:
-        """Find the key of the World that a request belongs to; empty for a request without a World."""
+        """Return the key of the World that a request belongs to, or an empty string."""
         key, dialect = key_at(path, headers, query, self.dialect)
         if key is None:
             return ""

@@ -1,4 +1,4 @@
-"""Checks that servers sharing a prefix of a store agree on the release and on all that decides an answer."""
+"""Checks that servers sharing a prefix of a store agree on the release and on everything that affects an answer."""
 
 from __future__ import annotations
 
@@ -16,18 +16,21 @@ PACKAGE = Path(__file__).parents[2]
 
 
 class ServerRecord(NamedTuple):
-    """The version of the harness, a digest of its code, and the settings of a server by the name of their option."""
+    """The version of the harness, a digest of its code, and a server's settings by option name."""
 
     version: str
     code: str
     settings: Mapping[str, str]
 
     def encode(self, epoch: str) -> bytes:
-        """Encode the record for the store; `epoch` tells a store from the same store after it has lost its data."""
+        """Encode the record for the store.
+
+        `epoch` distinguishes a store from the same store after it has lost its data.
+        """
         return orjson.dumps({**self._asdict(), "epoch": epoch}, option=orjson.OPT_SORT_KEYS)
 
     def difference(self, stored: bytes) -> str:
-        """In what a stored record differs, a sentence; empty when it does not."""
+        """Describe in a sentence how a stored record differs; empty if it does not."""
         try:
             other = orjson.loads(stored)
             version, code, settings = other["version"], other["code"], dict(other["settings"])
@@ -43,7 +46,7 @@ class ServerRecord(NamedTuple):
 
 
 def digest_settings(settings: Mapping[str, object]) -> dict[str, str]:
-    """List options by name for comparison between servers: files by content, others by value."""
+    """Return options by name for comparison between servers: files by content, others by value."""
     return {f"--{name}": _digest(value) if isinstance(value, Path) else str(value) for name, value in settings.items()}
 
 
@@ -53,7 +56,7 @@ def _digest(file: Path) -> str:
 
 @cache
 def digest_code() -> str:
-    """Digest the harness's own files: two builds may answer in different ways, whatever they are called."""
+    """Digest the harness's own files: two builds may answer differently even under the same version."""
     digest = blake2b(digest_size=8)
     for file in own_files():
         digest.update(file.read_bytes())
@@ -61,7 +64,7 @@ def digest_code() -> str:
 
 
 def own_files() -> list[Path]:
-    """List what decides an answer: code, facts and scripts of the package, and the schemas, which may stand beside it."""
+    """List the files that affect an answer: code, facts and scripts of the package, and the schemas."""
     schemas = schemas_directory()
     files = {file for kind in ("*.json", "*.yaml") for file in schemas.rglob(kind)}
     for kind in ("*.py", "*.json", "*.lua"):

@@ -36,14 +36,17 @@ from harness.server.transport.asgi_types import AsgiApp, Receive, Scope, Send
 from harness.server.transport.deliver import send_answer
 
 LARGEST_BODY = 32 * 1024 * 1024
-"""Bytes of a request that the store takes."""
+"""Largest request body, in bytes, that is put into the store."""
 EVENTS_PATH = f"{CONTROL_ROOT}/events"
 RESETS = (("POST", f"{CONTROL_ROOT}/world"), ("DELETE", f"{CONTROL_ROOT}/world"))
-"""Control requests after which nothing of the World is left that came before, unless they are refused."""
+"""Control requests that discard everything in the World, unless they are refused."""
 
 
 class SharedApp(App):
-    """Answers what its process and others have put into the logs; `keep` bounds the Worlds in memory."""
+    """Answers requests in the order of the logs that its process and others append to.
+
+    `keep` limits the Worlds in memory.
+    """
 
     api: ReplicatedApi
     store = "redis"
@@ -61,7 +64,7 @@ class SharedApp(App):
         await self._replicas.close()
 
     def answer_post(self, path: str, headers: Mapping[str, str], body: bytes, edge: EdgeRecord) -> Awaited | None:
-        """Begin the answer to a POST that came whole, which waits for its turn in the log; see `App`."""
+        """Submit a POST that has arrived in full; its answer waits for its turn in the log; see `App`."""
         if needs_asgi(path, headers):
             return None
         return self._submit(LoggedRequest(HTTP, "POST", path, "", tuple(headers.items()), "", body), edge)
@@ -71,7 +74,7 @@ class SharedApp(App):
         if body is None:
             return None
         request = _logged(HTTP, scope, body)
-        # An entry of the log is read by every server, and by each that starts.
+        # Every server reads each entry of the log, and so does each server that starts.
         if len(body) > LARGEST_BODY:
             return self._tell_lost(request, perf_counter(), _too_large(len(body)))
         awaited = self._submit(request, edge_of(scope))
@@ -83,7 +86,7 @@ class SharedApp(App):
         return Awaited(done, partial(self._read, done, request, begun))
 
     def _read(self, done: asyncio.Future[Any], request: LoggedRequest, begun: float) -> Answer:
-        """Read the answer to a request, or make an answer that says why the store has not taken the request."""
+        """Return the answer to a request, or an answer that says why the store did not accept it."""
         try:
             return cast("Answer", done.result())
         except StoreLost as problem:
@@ -101,7 +104,7 @@ class SharedApp(App):
             self._replicas.gates.remove(id(scope))
 
     def _tell_lost(self, request: LoggedRequest, begun: float, answer: Answer) -> Answer:
-        """Tell the observers of this process of a request that the store has not taken; returns its answer."""
+        """Report a request that the store did not accept to this process's observers, and return its answer."""
         received = ReceivedRequest(request.method, request.path, request.header_values, raw=request.raw)
         self.api.observers.on_answer(AnsweredRequest(begun, received, answer, is_lost=True))
         return answer
@@ -131,8 +134,8 @@ class SharedApp(App):
         return self._serve_control
 
     async def _serve_control(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Bring the World up to date for a request that reads; a request that changes it goes through the log."""
-        if scope["type"] != "http" or scope["path"] == EVENTS_PATH:  # which is of this server, and never ends
+        """Bring the World up to date for a request that only reads; requests that change it go through the log."""
+        if scope["type"] != "http" or scope["path"] == EVENTS_PATH:  # its stream is this server's own, and never ends
             await self._control_app(scope, receive, send)
             return
         body = await read_body(receive)
@@ -144,7 +147,8 @@ class SharedApp(App):
             await send_answer(send, _too_large(len(body)))
             return
         try:
-            # A World that begins anew forgives what was lost, so only a reset that will be carried out may be one.
+            # A World that starts over is no longer reported as lost, so only a reset that will succeed may count as
+            # one.
             is_reset = bool(key) and await self._is_reset(request)
             made = await self._replicas.submit(key, None if is_reading else request, is_reset=is_reset) if key else None
         except StoreLost as problem:
@@ -155,9 +159,10 @@ class SharedApp(App):
         await send({"type": "http.response.body", "body": made.body})
 
     async def _is_reset(self, request: LoggedRequest) -> bool:
-        """Return whether a control request begins its World anew; one that will be refused does not."""
+        """Return whether a control request starts its World over; a request that will be refused does not."""
         if (request.method, request.path) not in RESETS:
             return False
+        # The refusal must be known before the log is written, so the request is tried on an empty mock.
         from harness.server.control_plane.app import control_app
 
         tried = await _call_control(control_app(self.api.make_empty()), request)
@@ -172,12 +177,12 @@ class SharedApp(App):
         return self._local_control
 
     async def _carry_out_control(self, request: LoggedRequest) -> ControlAnswer:
-        """Ask the control plane of this process."""
+        """Run a request through the control plane of this process."""
         return await _call_control(self._control_app, request)
 
 
 class SharedSession:
-    """A WebSocket whose messages go through the log; as a `SocketSession`, but it waits for its turn."""
+    """A WebSocket whose messages go through the log: like a `SocketSession`, but its events must be awaited."""
 
     def __init__(self, replicas: Replicas, key: str, name: str, connection: int) -> None:
         self.closed = False
@@ -188,7 +193,7 @@ class SharedSession:
         self._connection = connection
 
     async def receive(self, message: str | bytes, *, edge: EdgeRecord | None) -> Sequence[Json]:
-        """Take a message of the client; returns the server's events."""
+        """Put a client's message into the log, and return the server's events."""
         kind, raw = (TEXT, message.encode()) if isinstance(message, str) else (BYTES, message)
         try:
             made: SessionEvents = await self._replicas.submit(
@@ -203,7 +208,7 @@ class SharedSession:
 
 
 def unavailable_answer(problem: StoreLost) -> Answer:
-    """Make the 503 of a request that the store cannot take now; SDKs send it again unless `problem` forbids that."""
+    """Build the 503 for a request that the store cannot accept now; SDKs retry it unless `problem` rules that out."""
     text = f"harness: the shared store cannot be used. {problem}"
     headers = {"content-type": "application/json"}
     if problem.is_unknown:
@@ -225,7 +230,7 @@ def _too_large(size: int) -> Answer:
 
 
 async def _call_control(app: AsgiApp, request: LoggedRequest) -> ControlAnswer:
-    """Ask a control plane, over ASGI."""
+    """Call a control plane over ASGI."""
     status, headers, pieces = 500, [], []
 
     async def receive() -> Json:

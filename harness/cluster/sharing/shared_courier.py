@@ -1,11 +1,12 @@
-"""Delivers to the webhooks of Worlds that servers share: the log says which server makes an attempt.
+"""Delivers to the webhooks of Worlds that servers share: the log decides which server makes an attempt.
 
-    due ──TAKE, of several the first in the log──> taken ──RECORD of what came of it──> done, or due again later
-                                                     └──no RECORD in its time and LEASE_SECONDS more, as its server has
-                                                        ended: another one's RECORD without an answer──> due again later
+due ──TAKE, the first one in the log──> taken ──RECORD of its outcome──> done, or due again later
+                                          └──no RECORD within the receiver's timeout and LEASE_SECONDS, as its server
+                                             has ended: another server's RECORD without an answer──> due again later
 
-So each attempt is made by one server. One whose server ends in the middle may have reached the receiver, and is made again,
-as the API makes one without an answer: with the same `webhook-id`. Waits pass in the log, too: HURRY.
+So each attempt is made by one server. An attempt whose server ends midway may have reached the receiver; it is repeated
+with the same `webhook-id`, as the API repeats an attempt without an answer. Waiting times pass through the log, too:
+HURRY.
 """
 
 from __future__ import annotations
@@ -26,20 +27,20 @@ from harness.world.webhooks import DueDelivery, WebhookEndpoint
 from harness.world.world import World
 
 LEASE_SECONDS = 5.0
-"""Seconds after the time of a receiver is up in which the server that asked it has to say what came of it."""
+"""The lease of an attempt: seconds after the receiver's timeout in which its server must record the outcome."""
 LOOK_SECONDS = 0.05
-"""Seconds between two looks at what another server delivers."""
+"""Seconds between two looks at an attempt that another server makes."""
 CLOSE_SECONDS = 2.0
-"""Seconds in which attempts that are being made may end when the server does."""
+"""Seconds that unfinished attempts get when the server ends."""
 SERVER_ENDED = "the server that made this attempt has ended, or has lost the store"
 Submit = Callable[[str, LoggedRequest | None], Awaitable[Any]]
 
 
 class SharedCourier:
-    """Delivers what is due in the Worlds of a process, in its event loop; see `harness.world.webhooks.Courier`.
+    """Delivers due events of a process's Worlds, in its event loop; see `harness.world.webhooks.Courier`.
 
-    `submit` puts a request into the log of a key. `outstanding` are keys of Worlds for whose webhooks something is to be
-    done now or later, `finished` those for which nothing is: the store is told of both, for other servers.
+    `submit` appends a request to the log of a key. `outstanding` holds keys of Worlds with deliveries to make now or
+    later, `finished` those without any more: both are published in the store, for other servers.
     """
 
     takes_real_time = True
@@ -55,11 +56,11 @@ class SharedCourier:
         self._since: dict[str, dict[str | int, float]] = {}
 
     def lead(self, receiver: Any, path: str, url: str) -> tuple[str, Any]:
-        """Say where deliveries go: the URL, and what to call unless they are posted there."""
+        """Return the URL of deliveries, and the receiver to call unless they are posted to it."""
         return lead_deliveries(receiver, path, url)
 
     def wake(self, world: World) -> None:
-        """Begin to deliver what is due, unless another server delivers to this World now."""
+        """Start delivering what is due, unless another server is delivering to this World."""
         key, webhooks = world.api_key, world.webhooks
         if webhooks is None or not webhooks.is_outstanding:
             return
@@ -69,23 +70,23 @@ class SharedCourier:
             task.add_done_callback(lambda _: self._tasks.pop(key, None))
 
     def deliver(self, world: World) -> None:
-        """Begin to deliver what is due; it cannot be waited for in the event loop."""
+        """Start delivering what is due; an event loop cannot block to wait for it."""
         self.wake(world)
 
     async def delivered(self, world: World) -> list[WebhookDelivery]:
-        """Deliver what is due, wait for what another server delivers, and return all deliveries so far."""
+        """Deliver what is due, wait for other servers' attempts, and return all deliveries so far."""
         key = world.api_key
         while (webhooks := world.webhooks) and (webhooks.taken or webhooks.may_take(world.now)):
             self.wake(world)
-            # Another server may be the one that delivers: of that only the log tells, so look again.
+            # Another server may be delivering, which only the log shows, so look again.
             await asyncio.wait([self._tasks[key]]) if key in self._tasks else await asyncio.sleep(LOOK_SECONDS)
             await self._submit(key, None)
-            # The log may have replaced the World by one made from a snapshot.
+            # The log may have replaced the World by one restored from a snapshot.
             world = self._worlds.get(key, world)
         return list(webhooks.deliveries) if webhooks else []
 
     async def close(self) -> None:
-        """Wait a little for attempts that are being made, then give them up."""
+        """Wait briefly for unfinished attempts, then cancel them."""
         tasks = [*self._tasks.values(), *self._lookers.values()]
         if tasks:
             await asyncio.wait(tasks, timeout=CLOSE_SECONDS)
@@ -93,7 +94,7 @@ class SharedCourier:
             task.cancel()
 
     def look_after(self, key: str) -> None:
-        """See to a World for which something is outstanding: a wait may be over, or a server may have ended."""
+        """Check a World with outstanding deliveries: a waiting time may be over, or a server may have ended."""
         if key not in self._lookers:
             task = self._lookers[key] = asyncio.create_task(self._look_after(key))
             task.add_done_callback(lambda _: self._lookers.pop(key, None))
@@ -111,7 +112,7 @@ class SharedCourier:
                 await self._submit(key, request)
 
     def _find_overdue(self, world: World) -> list[LoggedRequest]:
-        """List the log entries that end the waits of a World that are over, counted from their first sight here."""
+        """Return the log entries for waits of a World that are over, timed from when this process first saw them."""
         webhooks, now = world.webhooks, asyncio.get_running_loop().time()
         assert webhooks is not None
         known, overdue = self._since.get(world.api_key, {}), []
@@ -127,7 +128,7 @@ class SharedCourier:
         return overdue
 
     async def _deliver_all(self, key: str) -> None:
-        """Make the attempts of a World that are due, one after the other, as long as no other server does."""
+        """Make the due attempts of a World one after the other, while no other server does."""
         with suppress(StoreLost):
             while (world := self._worlds.get(key)) and world.webhooks and world.webhooks.may_take(world.now):
                 name = secrets.token_hex(8)
@@ -143,7 +144,10 @@ class SharedCourier:
                     self._own.discard(name)
 
     async def _record(self, key: str, request: LoggedRequest) -> None:
-        """Tell the log what came of an attempt; while the store is lost, again until another server would."""
+        """Record the outcome of an attempt in the log.
+
+        If the store is lost, retry until another server would take over.
+        """
         until = asyncio.get_running_loop().time() + LEASE_SECONDS
         while True:
             try:
@@ -156,7 +160,7 @@ class SharedCourier:
 
 
 def carry_out(world: World | None, request: LoggedRequest) -> tuple[DueDelivery, WebhookEndpoint] | None:
-    """Carry out TAKE, RECORD or HURRY on a World, the same in all processes; returns what was taken."""
+    """Apply a TAKE, RECORD or HURRY to a World, as all processes do; return the attempt that was taken."""
     if world is None or world.webhooks is None:
         return None
     webhooks, taken = world.webhooks, None

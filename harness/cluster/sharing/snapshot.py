@@ -1,7 +1,7 @@
-"""The World of a key as bytes, for a process that has not carried out all of its requests and goes on from there.
+"""The World of a key as bytes, for a process that continues it without having applied all of its requests.
 
-They are a pickle of plain data: only classes of the harness and containers are made of it, whatever it holds, and what each
-process has of its own (the table of models, the model that answers without a script) is named, not copied.
+The bytes are a pickle restricted to plain data: it can only create containers and classes of the harness, whatever it
+contains. Objects that each process has its own copy of (the table of models, the fallback model) are stored by name.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from harness.server.websocket.session import SocketSession
 from harness.world.world import World
 
 MOST_BYTES = 256 * 1024 * 1024
-"""A larger snapshot, before it is compressed, is not made and not read."""
+"""Size limit in bytes of an uncompressed snapshot; larger ones are neither made nor read."""
 _CONTAINERS = frozenset(
     {
         ("builtins", "bytearray"),
@@ -42,7 +42,7 @@ _CONTAINERS = frozenset(
 
 
 class SnapshotError(Exception):
-    """A World that no bytes can be made of, or bytes of which no World can be made; the text says why."""
+    """Raised for a World that cannot be encoded, or bytes that cannot be decoded; the text says why."""
 
 
 class Snapshot(NamedTuple):
@@ -53,7 +53,7 @@ class Snapshot(NamedTuple):
 
 
 def encode_snapshot(snapshot: Snapshot, own_objects: Mapping[str, object]) -> bytes:
-    """Encode a snapshot as bytes; `own_objects` are only named. SnapshotError if it is too large or holds running code."""
+    """Encode a snapshot; `own_objects` are stored by name. SnapshotError if it is too large or holds running code."""
     made = _BoundedFile()
     try:
         with paused_collection():
@@ -64,7 +64,7 @@ def encode_snapshot(snapshot: Snapshot, own_objects: Mapping[str, object]) -> by
 
 
 def decode_snapshot(encoded: bytes, own_objects: Mapping[str, object]) -> Snapshot:
-    """Decode a snapshot; SnapshotError for other bytes."""
+    """Decode a snapshot; SnapshotError for anything else."""
     try:
         with paused_collection():
             _, *parts = _Unpickler(_decompress(encoded), own_objects).load()
@@ -77,7 +77,7 @@ def decode_snapshot(encoded: bytes, own_objects: Mapping[str, object]) -> Snapsh
 
 
 def _links_in_order(world: World | None) -> list[ItemChain]:
-    """List the links of all chains of a World, first ones first: pickle would recurse into a link not seen before."""
+    """List the links of all chains of a World, oldest first, as pickle would recurse into each link it had not seen."""
     if world is None:
         return []
     store = world.store
@@ -97,7 +97,7 @@ def _links_in_order(world: World | None) -> list[ItemChain]:
 
 class _BoundedFile(io.BytesIO):
     def write(self, data: Any) -> int:
-        """Write bytes, unless there are too many of them."""
+        """Write bytes; SnapshotError if the file would grow too large."""
         if self.tell() + len(data) > MOST_BYTES:
             raise SnapshotError(f"it has more than {MOST_BYTES:,} bytes")
         return super().write(data)
@@ -112,11 +112,11 @@ def _decompress(encoded: bytes) -> io.BytesIO:
 
 
 class _Own:
-    """Stands for what each process has of its own; made with its name."""
+    """A placeholder for an object that each process has its own copy of; called with its name."""
 
 
 class _WorldMethod:
-    """Stands for a method of a World, which a connection has as its own."""
+    """Rebuilds a method of a World, which a connection holds as an attribute."""
 
     def __new__(cls, world: Any, name: str) -> Any:
         if not isinstance(world, World):
@@ -125,7 +125,7 @@ class _WorldMethod:
 
 
 class _WorldProxy:
-    """Stands for the proxy of a World, which parts of it have."""
+    """Rebuilds a proxy of a World, which parts of the World hold."""
 
     def __new__(cls, world: Any) -> Any:
         return proxy(world)
@@ -137,13 +137,13 @@ class _Pickler(pickle.Pickler):
         self._names = {id(value): name for name, value in own_objects.items() if value is not None}
 
     def reducer_override(self, value: Any) -> Any:
-        """Say how to rebuild a value that is only named, or that pickle cannot copy by itself."""
+        """Return how to rebuild values that are stored by name or that pickle cannot copy."""
         if name := self._names.get(id(value)):
             return _Own, (name,)
         if isinstance(value, MappingProxyType):
             return dict, (dict(value),)
         if isinstance(value, OnDisk):
-            # The file is in a folder of this process, which another cannot read and which ends with it.
+            # The file is in a folder of this process: others cannot read it, and it is deleted with the process.
             return InMemory, (value.read().decode(BYTES_AS_TEXT),)
         if type(value) is ProxyType:
             return _WorldProxy, (value.tick.__self__,)
@@ -162,7 +162,10 @@ class _Unpickler(pickle.Unpickler):
         self._own = own_objects
 
     def find_class(self, module: str, name: str) -> Any:
-        """Find a class of the harness, or a container; refuse anything else, so that nothing else can be called."""
+        """Find a class of the harness, or a container.
+
+        Anything else is refused, so that no other code can be called.
+        """
         if (module, name) == (_Own.__module__, _Own.__name__):
             return self._own.__getitem__
         if (module, name) not in _CONTAINERS:

@@ -1,6 +1,6 @@
 """Watches the keys whose logs a process follows or has followed, to notice when the store has lost a log.
 
-It also watches answers that wait for a gate, which another process may open: their Worlds are kept up to date meanwhile.
+Also watches answers that wait for a gate, which another process may open: their Worlds are kept up to date meanwhile.
 """
 
 from __future__ import annotations
@@ -14,11 +14,11 @@ from harness.cluster.sharing.log_entries import RequestLog
 from harness.core.delivery import Delivery, Gate
 
 LOOK_SECONDS = 1.0
-"""Seconds between two looks at the logs, which nobody may ask here for."""
+"""Seconds between two checks of logs for which no request arrives here."""
 MOST_LOOKED = 1_000
-"""Logs that are looked at each time, those first that were not for the longest time."""
+"""How many logs are checked each time; those not checked for the longest time come first."""
 MOST_KEYS = 20_000
-"""Keys that are known, those used last."""
+"""How many keys are known; the least recently used are forgotten first."""
 
 
 class _Followed(NamedTuple):
@@ -27,36 +27,39 @@ class _Followed(NamedTuple):
 
 
 class KeyWatch:
-    """The epochs of the logs of keys, by what the process has heard of each last."""
+    """The epochs of the logs of keys, as last heard by this process."""
 
     def __init__(self, log: RequestLog) -> None:
         self._log = log
         self._followed: OrderedDict[str, _Followed] = OrderedDict()
 
     def note(self, key: str, epoch: str) -> None:
-        """Note that the log of a key is used now."""
+        """Record that the log of a key is used now."""
         self._followed[key] = _Followed(epoch, asyncio.get_running_loop().time())
         self._followed.move_to_end(key)
         if len(self._followed) > MOST_KEYS:
             self._followed.popitem(last=False)
 
     def forget(self, key: str) -> None:
-        """Expect nothing of the log of a key any more."""
+        """Stop watching the log of a key."""
         self._followed.pop(key, None)
 
     def epoch_of(self, key: str) -> str:
-        """Return the epoch of a key's log; empty while it is unknown."""
+        """Return the epoch of a key's log, or an empty string while it is unknown."""
         followed = self._followed.get(key)
         return followed.epoch if followed else ""
 
     def has_expired(self, key: str) -> bool:
-        """Return whether the log of a key may have expired, unused for so long."""
+        """Return whether the log of a key may have expired since it was last used here."""
         followed = self._followed.get(key)
         most = self._log.seconds - min(1.0, self._log.seconds / 10)
         return followed is not None and asyncio.get_running_loop().time() - followed.used >= most
 
     async def find_changed(self) -> list[str]:
-        """Look at the next logs; the keys of those that are gone, or others. StoreLost when it cannot be said."""
+        """Check the next logs; return the keys whose log is gone or another one.
+
+        StoreLost if the store does not answer.
+        """
         keys = list(self._followed)[:MOST_LOOKED]
         epochs = await self._log.get_epochs(keys) if keys else {}
         for key in keys:
@@ -65,7 +68,7 @@ class KeyWatch:
 
 
 POLL_SECONDS = 0.05
-"""Seconds between two looks into the log of a key whose answer waits for a gate."""
+"""Seconds between two reads of a log while an answer of its key waits for a gate."""
 
 
 class GateWatch:
@@ -78,11 +81,11 @@ class GateWatch:
 
     @property
     def keys(self) -> set[str]:
-        """The keys of the answers that wait."""
+        """The keys of waiting answers."""
         return {key for key, _ in self._waiting.values()}
 
     def add(self, connection: int, key: str, delivery: Delivery | None) -> None:
-        """Note an answer to this connection, if it waits for gates at all."""
+        """Watch the answer to a connection, if it waits for gates."""
         gates = [pause.until for pause in delivery.pauses if isinstance(pause.until, Gate)] if delivery else []
         if not gates:
             return
@@ -91,11 +94,11 @@ class GateWatch:
             self._poller = asyncio.create_task(self._poll())
 
     def remove(self, connection: int) -> None:
-        """Forget the answer to a connection, which has it."""
+        """Stop watching the answer to a connection."""
         self._waiting.pop(connection, None)
 
     def close(self) -> None:
-        """Stop looking into the logs."""
+        """Stop reading the logs."""
         if self._poller is not None:
             self._poller.cancel()
 

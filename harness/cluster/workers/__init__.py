@@ -1,1 +1,1 @@
-"""Several processes behind an address: each key belongs to a process, and its clients' connections go there."""
+"""Several processes behind one address: each key belongs to one process, which gets all connections of its clients."""

@@ -1,7 +1,7 @@
 """Messages between a server's first process and a worker, over a pair of Unix sockets; one may carry a connection.
 
 kind  has a connection  size     bytes
-c     1                 !I       the head of its first request     to a worker, and given back by one
+c     1                 !I       the head of its first request     to a worker, or back from it
 s     0                 !I       a request without a World         from the first worker, to all others
 """
 
@@ -17,14 +17,14 @@ from typing import NamedTuple
 _HEAD = struct.Struct("!ccI")
 _READ_SIZE = 1 << 20
 _MOST_CONNECTIONS = 64
-"""Connections that are received at once."""
+"""How many connections are received at once."""
 
 CONNECTION, STRAY = b"c", b"s"
-"""The kinds: a connection with the bytes that came over it, a request without a World."""
+"""The kinds of messages: a connection with the bytes read from it, a request without a World."""
 
 
 class Message(NamedTuple):
-    """A message: a kind, bytes, and a connection."""
+    """A message: its kind, its bytes, and a connection if it carries one."""
 
     kind: bytes
     data: bytes
@@ -32,11 +32,11 @@ class Message(NamedTuple):
 
 
 class ChannelClosed(Exception):
-    """The other process has ended."""
+    """Raised when the other process has ended."""
 
 
 class Channel:
-    """One end of the pair; it never waits: what cannot be sent now is kept for `flush`."""
+    """One end of the pair; it never blocks: what cannot be sent now is kept for `flush`."""
 
     def __init__(self, end: socket.socket) -> None:
         end.setblocking(False)
@@ -51,18 +51,18 @@ class Channel:
 
     @property
     def has_unsent(self) -> bool:
-        """Whether something waits for `flush`."""
+        """Whether anything waits for `flush`."""
         return bool(self._unsent)
 
     def send(self, kind: bytes, data: bytes, connection: int | None = None) -> None:
-        """Send a message; the descriptor of a connection is closed here once it is sent."""
+        """Send a message; the descriptor of a connection is closed here once it has been sent."""
         has_connection = b"0" if connection is None else b"1"
         self._unsent.append((_HEAD.pack(kind, has_connection, len(data)) + data, connection))
         if len(self._unsent) == 1:
             self.flush()
 
     def flush(self) -> None:
-        """Send what can be sent now; ChannelClosed when the other process has ended."""
+        """Send what can be sent now; ChannelClosed if the other process has ended."""
         while self._unsent:
             data, connection = self._unsent[0]
             try:
@@ -79,11 +79,11 @@ class Channel:
             if sent == len(data):
                 self._unsent.popleft()
             else:
-                # The descriptor is out, so the rest must not carry it again.
+                # The descriptor has been sent, so the rest must not carry it again.
                 self._unsent[0] = data[sent:], None
 
     def receive(self) -> list[Message]:
-        """Read the messages that have come whole; ChannelClosed when the other process has ended."""
+        """Read the complete messages; ChannelClosed if the other process has ended."""
         try:
             data, connections, _, _ = socket.recv_fds(self._socket, _READ_SIZE, _MOST_CONNECTIONS)
         except BlockingIOError:
@@ -92,7 +92,7 @@ class Channel:
             raise ChannelClosed from problem
         if not data:
             raise ChannelClosed
-        # Descriptors may come ahead of their message, never behind it.
+        # Descriptors may arrive ahead of their message, never after it.
         self._connections.extend(connections)
         self._received += data
         return self._take_messages()
@@ -111,7 +111,7 @@ class Channel:
         return messages
 
     def close(self) -> None:
-        """Close this end, and the connections that have not been sent."""
+        """Close this end, and the connections that were not sent."""
         for _, connection in self._unsent:
             if connection is not None:
                 with suppress(OSError):
@@ -121,6 +121,6 @@ class Channel:
 
 
 def open_channel() -> tuple[Channel, Channel]:
-    """Open a channel; returns both of its ends."""
+    """Open a channel, and return both of its ends."""
     first, second = socket.socketpair()
     return Channel(first), Channel(second)

@@ -1,12 +1,12 @@
-"""The first process of a server with workers: it accepts connections, and hands each to the worker of its key.
+"""The first process of a server with workers: accepts connections and hands each to the worker of its key.
 
-It answers nothing, so that nothing in it can wait. A connection:
+It answers no requests, so nothing in it can block. A connection:
 
     accepted ──whole head, or HEAD_SECONDS──> handed over to the worker of its key
                                                  ^      │
                                                  └──────┘ given back when its next request has another key
 
-Over TLS a worker gets one end of a pair of sockets, and the connection stays here, as a relay, until one side ends it.
+Over TLS, a worker gets one end of a socket pair, and the connection stays here as a relay until either side closes it.
 A worker:
 
     started ──> serving ──ends by itself, is killed, hangs──> started again, its keys marked as lost
@@ -34,19 +34,19 @@ from harness.core.errors import ConfigError
 from harness.server.tls.context import ServerContext
 
 RELAY_SECONDS = 1.0
-"""Seconds in which the last bytes of workers that have ended go to their clients."""
+"""Seconds in which the last bytes of workers that have ended are still sent to their clients."""
 HEAD_SECONDS = 20.0
-"""Seconds after which a request that has no head yet goes to the first worker, which gives it up."""
+"""Seconds after which a request without a complete head goes to the first worker, which refuses it."""
 MOST_ASSIGNED = 10_000
-"""Keys that are handed out by turns; those that come later are by a checksum."""
+"""How many keys are assigned in rotation; later keys are assigned by checksum."""
 LEAST_SECONDS = 1.0
 MOST_FAILURES = 5
-"""So many times in a row a worker may end by itself within LEAST_SECONDS."""
+"""How many times in a row a worker may end by itself within LEAST_SECONDS."""
 
 RunWorker = Callable[[int, Channel, Sequence[str]], int]
-"""Runs a worker by its number until it ends, with the keys of Worlds that were lost; returns the exit code.
+"""Runs a worker by number until it ends, given the keys of lost Worlds; returns the exit code.
 
-It begins with SIGTERM blocked, and lets it through once it has a handler.
+It starts with SIGTERM blocked, and unblocks it once it has installed a handler.
 """
 
 
@@ -61,7 +61,7 @@ class _Worker:
 
 @dataclass(slots=True, eq=False)
 class _Arriving:
-    """A connection over which no whole head has come yet."""
+    """A connection on which no complete head has arrived yet."""
 
     connection: socket.socket | SecuredSocket
     begun: float
@@ -69,7 +69,7 @@ class _Arriving:
     parts: list[bytes] = field(default_factory=list)
 
     def receive(self) -> bytes | None:
-        """Read the bytes that have come: None if none have, empty once the client has left."""
+        """Read the available bytes: None if there are none, empty once the client has disconnected."""
         if isinstance(self.connection, SecuredSocket):
             return self.connection.receive()
         try:
@@ -82,9 +82,9 @@ class _Arriving:
 
 @dataclass
 class Dispatcher:
-    """Accepts on `listening` for `count` workers; `report` takes a line about each worker that ended unasked.
+    """Accepts on `listening` for `count` workers; `report` receives a line about each worker that ended unexpectedly.
 
-    With `tls` it speaks TLS with clients, and plain http with workers.
+    With `tls`, it speaks TLS with clients and plain HTTP with workers.
     """
 
     listening: socket.socket
@@ -109,7 +109,7 @@ class Dispatcher:
         self._woken.setblocking(False)
 
     def stop(self) -> None:
-        """Stop, from a handler of signals; called twice without delay."""
+        """Stop serving, from a signal handler; a second call stops without delay."""
         self._signals += 1
         with suppress(OSError):
             self._wake.send(b".")
@@ -120,7 +120,7 @@ class Dispatcher:
             self._start(number, [], 0)
 
     def run(self) -> None:
-        """Serve until `stop`; then wait for the workers. ConfigError when they cannot be kept running."""
+        """Serve until `stop`, then wait for the workers; ConfigError if workers cannot be kept running."""
         self._selector.register(self.listening, selectors.EVENT_READ, self._accept)
         self._selector.register(self._woken, selectors.EVENT_READ, None)
         try:
@@ -198,12 +198,15 @@ class Dispatcher:
             self._hand_over(arriving)
 
     def _give(self, connection: int, head: bytes) -> None:
-        """Send a connection to the worker of the key in its first request."""
+        """Send a connection to the worker that owns the key of its first request."""
         worker = self._workers[self._owner(self.keys.read(head))]
         self._send(worker, CONNECTION, head, connection)
 
     def _owner(self, key: str) -> int:
-        """Assign a key to a worker, by its number; requests without a World go to the first one."""
+        """Return the number of the worker that owns a key, assigning one if needed.
+
+        The first owns requests without a World.
+        """
         if not key:
             return 0
         if key in self._assigned:
@@ -245,7 +248,7 @@ class Dispatcher:
                     self._send(receiver, STRAY, message.data)
 
     def _replace(self, worker: _Worker) -> None:
-        """Start a worker anew that has ended."""
+        """Restart a worker that has ended."""
         self._selector.unregister(worker.channel)
         worker.channel.close()
         _, status = os.waitpid(worker.pid, 0)
@@ -284,7 +287,7 @@ class Dispatcher:
         self._selector.register(ours, selectors.EVENT_READ, worker)
 
     def _close_all(self) -> None:
-        """Close what belongs to the first process alone: at its end, and in each of the others."""
+        """Close what belongs to the first process alone: at its own end, and in each forked worker."""
         self._selector.close()
         for sock in (self.listening, self._wake, self._woken):
             sock.close()
@@ -295,7 +298,7 @@ class Dispatcher:
             worker.channel.close()
 
     def _end(self) -> None:
-        """End the workers as the signals say, and wait for them."""
+        """Stop the workers, repeating the signals received here, and wait for them."""
         self._selector.unregister(self.listening)
         self.listening.close()
         for arriving in list(self._arriving):
@@ -326,6 +329,6 @@ class Dispatcher:
         self._close_all()
 
     def _relay(self, seconds: float) -> None:
-        """Carry what comes within this time."""
+        """Relay bytes for `seconds` at most."""
         for key, _ in self._selector.select(seconds):
             self._pump(key.data)

@@ -1,4 +1,4 @@
-"""The key of the World that a request belongs to, as its first bytes say it."""
+"""Reads the key of a request's World from the first bytes of the request."""
 
 from __future__ import annotations
 
@@ -18,13 +18,13 @@ _KEY_HEADERS = frozenset({b"authorization", b"api-key"})
 
 
 class _HeadEnd(Exception):
-    """Raised within the parser at the end of a head."""
+    """Raised inside the parser to stop it at the end of a head."""
 
 
 class HeadReader:
-    """Reads the head of a request as it comes, with the parser of the server, so that both find the same key.
+    """Reads the head of a request as it arrives, with the server's own parser, so that both find the same key.
 
-    `is_whole` says that nothing more is needed: the head has come, or cannot be one, and then has no `url`.
+    `is_whole` says that no more bytes are needed: the head is complete, or invalid, which leaves `url` empty.
     """
 
     def __init__(self) -> None:
@@ -34,7 +34,7 @@ class HeadReader:
         self._parser = httptools.HttpRequestParser(self)
 
     def feed(self, data: bytes) -> None:
-        """Take bytes; none once it is whole."""
+        """Parse bytes; not to be called once the head is complete."""
         try:
             self._parser.feed_data(data)
         except (httptools.HttpParserError, httptools.HttpParserUpgrade):
@@ -42,35 +42,35 @@ class HeadReader:
                 self.url, self.is_whole = b"", True
 
     def on_url(self, url: bytes) -> None:
-        """Take a part of the address."""
+        """Append a part of the URL."""
         self.url += url
 
     def on_header(self, name: bytes, value: bytes) -> None:
-        """Take a header; of several with one name the last counts."""
+        """Keep a header that may hold the key; of several with the same name the last one counts."""
         if (lower := name.lower()) in _KEY_HEADERS:
             self.headers[lower] = value
 
     def on_headers_complete(self) -> None:
-        """End the reading."""
+        """Mark the head as complete, and stop the parser."""
         self.is_whole = True
         raise _HeadEnd
 
 
 class KeyReader:
-    """Finds the keys of requests to a server that knows only these `keys` (None: all) and this `dialect` (None: all)."""
+    """Finds the keys of requests to a server with only these `keys` and this `dialect`; None means any."""
 
     def __init__(self, dialect: str | None, keys: Container[str] | None) -> None:
         self._dialect = dialect
         self._keys = keys
 
     def read(self, head: bytes) -> str:
-        """Read the key of a request from its first bytes; empty when it belongs to no World, or has no whole head yet."""
+        """Read the key from a request's first bytes; empty if it belongs to no World, or if the head is incomplete."""
         reader = HeadReader()
         reader.feed(head)
         return self.read_from(reader.url, reader.headers) if reader.is_whole else ""
 
     def read_from(self, url: bytes, headers: Mapping[bytes, bytes]) -> str:
-        """Read the key of a request from its address as sent and its headers; empty when it belongs to no World."""
+        """Read the key from a request's raw URL and headers; empty if it belongs to no World."""
         try:
             parsed = httptools.parse_url(url)
         except httptools.HttpParserInvalidURLError:
@@ -80,6 +80,6 @@ class KeyReader:
         return self.find(path, texts, query) if path else ""
 
     def find(self, path: str, headers: Mapping[str, str], query: Mapping[str, Any] = EMPTY_MAPPING) -> str:
-        """Find the key of a request by its path, its headers and its query."""
+        """Return the key of a request with this path, headers and query; empty if it belongs to no World."""
         key, dialect = key_at(path, headers, query, self._dialect)
         return key if key is not None and opens_world(key, dialect, self._keys) else ""

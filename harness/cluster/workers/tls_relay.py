@@ -1,6 +1,7 @@
-"""TLS in front of workers: the first process speaks it, and a worker gets one end of a pair of sockets with plain http.
+"""TLS in front of workers: the first process terminates it, and a worker gets one end of a socket pair with plain HTTP.
 
-So the key of a request can be read, and a connection can go from one worker to another in the middle. Nothing here waits.
+This way the first process can read a request's key, and hand a connection from one worker to another midway. Nothing
+here blocks.
 """
 
 from __future__ import annotations
@@ -15,14 +16,14 @@ from harness.server.tls.context import PLAIN_ANSWER, ServerContext
 from harness.server.transport.deliver import NO_LINGER
 
 READ_SIZE = 64 * 1024
-"""Bytes that are read at once, more than a record of TLS has."""
+"""Bytes that are read at once, more than a TLS record holds."""
 MOST_HELD = 256 * 1024
-"""Bytes that are kept for a side that does not read; then the other side is not read either."""
+"""Bytes that are buffered for a side that does not read; beyond them the other side is not read either."""
 _LATER = (ssl.SSLWantReadError, ssl.SSLWantWriteError, BlockingIOError)
 
 
 class SecuredSocket:
-    """The server's end of a connection over TLS; `is_open` once it has shaken hands."""
+    """The server's end of a TLS connection; `is_open` is set once the handshake is done."""
 
     def __init__(self, connection: socket.socket, context: ServerContext) -> None:
         self._context = context
@@ -34,7 +35,7 @@ class SecuredSocket:
         return self._socket.fileno()
 
     def receive(self) -> bytes | None:
-        """Read the bytes that have come: None if none have, empty once the client has left or does not speak TLS."""
+        """Read the available bytes: None if there are none, empty once the client has left or broken TLS."""
         try:
             if not self.is_open:
                 self._socket.do_handshake()
@@ -42,7 +43,7 @@ class SecuredSocket:
             return self._socket.recv(READ_SIZE)
         except _LATER:
             return None
-        # The client has gone; what it did say has been read.
+        # The client has gone; everything it sent has been read.
         except ssl.SSLEOFError:
             pass
         except ssl.SSLError as problem:
@@ -54,26 +55,27 @@ class SecuredSocket:
         return b""
 
     def _answer_plainly(self) -> None:
-        """Answer who speaks plain http; what was not read would make the connection be reset."""
+        """Answer a client that sends plain HTTP."""
         with suppress(OSError), socket.socket(fileno=os.dup(self._socket.fileno())) as plain:
             plain.send(PLAIN_ANSWER)
             plain.shutdown(socket.SHUT_WR)
+            # Closing the socket with unread bytes would send a reset, and the client might lose the answer.
             plain.recv(MOST_HELD)
 
     def send(self, data: bytes) -> int:
-        """How many of these bytes could be sent; OSError when the connection has ended."""
+        """Send what can be sent now, and return how many bytes that was; OSError if the connection has ended."""
         try:
             return self._socket.send(data)
         except _LATER:
             return 0
 
     def note_silence(self) -> None:
-        """Report a client that said nothing once it had seen the certificate."""
+        """Report a client that sent nothing after it had seen the certificate."""
         if not self._has_failed:
             self._context.note_end(self._socket)
 
     def close(self, *, resets: bool = False) -> None:
-        """Close or reset the connection; without a reset the client learns that nothing is missing."""
+        """Close or reset the connection; closing sends `close_notify`, so the client knows that nothing is missing."""
         with suppress(OSError, ValueError):
             if resets:
                 self._socket.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, NO_LINGER)
@@ -82,12 +84,12 @@ class SecuredSocket:
         self._socket.close()
 
     def forget(self) -> None:
-        """Close the descriptor alone, in a process to which the connection does not belong."""
+        """Close only the descriptor, in a forked process that does not own the connection."""
         self._socket.close()
 
 
 class TlsRelay:
-    """Carries bytes between a client and its worker, until one of them ends the connection."""
+    """Carries bytes between a client and its worker until either side ends the connection."""
 
     def __init__(self, client: SecuredSocket, plain: socket.socket, selector: selectors.BaseSelector) -> None:
         plain.setblocking(False)
@@ -100,13 +102,13 @@ class TlsRelay:
         self._watch()
 
     def pump(self) -> None:
-        """Carry what can be carried now; `has_ended` when nothing will be any more."""
+        """Carry the bytes that can be carried now; sets `has_ended` once there will be no more."""
         try:
             self._carry_requests()
             self._carry_answers()
         except OSError:
             self._client_left = True
-        # What one side said before it left still reaches the other.
+        # What one side sent before it left still reaches the other.
         if (self._client_left and not self._to_worker) or (self._worker_left and not self._to_client):
             self.close()
         else:
@@ -121,7 +123,7 @@ class TlsRelay:
                 self._to_worker = self._to_worker[self._plain.send(self._to_worker) :]
             except BlockingIOError:
                 return
-            except OSError:  # the worker has ended the connection, and its last words are still to be read
+            except OSError:  # the worker has ended the connection; its last bytes are still to be read
                 self._to_worker = b""
 
     def _carry_answers(self) -> None:
@@ -132,14 +134,14 @@ class TlsRelay:
             self._to_client = self._to_client[sent:]
 
     def _read_worker(self) -> None:
-        """Take what the worker says; a descriptor beside it means that the connection is to be reset."""
+        """Read what the worker sends; an accompanying descriptor means that the connection is to be reset."""
         try:
             data, marks, _, _ = socket.recv_fds(self._plain, READ_SIZE, 1)
         except BlockingIOError:
             return
         except OSError:
             data, marks = b"", []
-        # The descriptor itself is of no use; that one came is the message.
+        # The descriptor itself is unused: its arrival is the message.
         for mark in marks:
             os.close(mark)
         self._resets = bool(marks)
@@ -147,7 +149,7 @@ class TlsRelay:
         self._to_client += b"" if self._resets else data
 
     def _watch(self) -> None:
-        """Watch both sides for what they are waited for."""
+        """Register with the selector what each side is ready to read or write."""
         self._select(self._client, not self._client_left and len(self._to_worker) < MOST_HELD, bool(self._to_client))
         is_read = not self._worker_left and len(self._to_client) < MOST_HELD
         self._select(self._plain, is_read, bool(self._to_worker) and not self._worker_left)
@@ -165,7 +167,7 @@ class TlsRelay:
         self._watched[side] = wanted
 
     def close(self) -> None:
-        """End the connection on both sides."""
+        """Close the connection on both sides."""
         self.has_ended = True
         for side in (self._client, self._plain):
             self._select(side, False, False)
@@ -173,6 +175,6 @@ class TlsRelay:
         self._plain.close()
 
     def forget(self) -> None:
-        """Close the descriptors alone, in a process to which the connection does not belong."""
+        """Close only the descriptors, in a forked process that does not own the connection."""
         self._client.forget()
         self._plain.close()

@@ -27,11 +27,14 @@ from harness.server.mock_api import MockApi
 from harness.server.transport.stoppable_server import STOP_SECONDS, TICK, StoppableServer
 
 MOST_OWN_KEYS = 50_000
-"""Keys that a worker remembers as its own; the first process tells it again."""
+"""How many keys a worker remembers as its own; forgotten ones are sent to it again by the first process."""
 
 
 class WorkerApi(MockApi):
-    """The mock of a worker; `tell` is called with each request that belongs to no World, which other workers note, too."""
+    """The mock of a worker.
+
+    `tell` is called with each request without a World, to be recorded by the other workers, too.
+    """
 
     tell: Callable[[Request], None] | None = None
 
@@ -43,7 +46,7 @@ class WorkerApi(MockApi):
 
 
 class _WorkerServer(StoppableServer):
-    """Serves the connections that come over a channel."""
+    """Serves the connections received over a channel."""
 
     def __init__(self, config: Any, receive: Callable[[], None], channel: Channel, tick: Callable[[], object]) -> None:
         super().__init__(config)
@@ -52,20 +55,20 @@ class _WorkerServer(StoppableServer):
         self._channel = channel
 
     async def main_loop(self) -> None:
-        """Take what comes over the channel while the server runs."""
+        """Receive from the channel while the server runs."""
         asyncio.get_running_loop().add_reader(self._channel.fileno(), self._receive)
         self._tick_each_second()
         await super().main_loop()
 
     def _tick_each_second(self) -> None:
         watchdog.end_after(watchdog.HANG_SECONDS)
-        with suppress(OSError):  # what the others are told is missing, no answer is
+        with suppress(OSError):  # only the report to other processes is lost, no answer
             self._tick()
         asyncio.get_running_loop().call_later(1.0, self._tick_each_second)
 
 
 class Worker:
-    """Serves the connections of a channel; the one that `is_first` also gets the requests without a World."""
+    """Serves the connections of a channel; the worker that `is_first` also gets requests without a World."""
 
     def __init__(self, app: App, channel: Channel, keys: KeyReader, *, is_first: bool) -> None:
         self._channel = channel
@@ -92,7 +95,7 @@ class Worker:
             app.api.tell = self._tell_stray
 
     def run(self) -> int:
-        """Serve until SIGTERM, or until the first process has ended; returns how many requests had no whole answer."""
+        """Serve until SIGTERM, or until the first process ends; return how many requests got no complete answer."""
         # A terminal signals the whole group; the first process tells the workers when to end.
         for number in (signal.SIGINT, signal.SIGHUP):
             signal.signal(number, signal.SIG_IGN)
@@ -103,7 +106,7 @@ class Worker:
         return self._server.cut_off
 
     def _stop(self) -> None:
-        """Stop serving; called again without delay."""
+        """Stop serving; a second call stops without delay."""
         watchdog.end_after(TICK if self._server.should_exit else STOP_SECONDS)
         self._server.stop(force=self._server.should_exit)
 
@@ -112,7 +115,7 @@ class Worker:
             for message in self._channel.receive():
                 self._take(message)
         except ChannelClosed:
-            # The first process is gone, and nobody would end this one.
+            # The first process is gone, so no other would stop this one.
             asyncio.get_running_loop().remove_reader(self._channel.fileno())
             self._server.stop(force=False)
 
@@ -161,14 +164,14 @@ class Worker:
 
 
 def encode_stray(request: Request) -> bytes:
-    """Encode a request without a World so that another worker can note it, too."""
+    """Encode a request without a World for other workers to record."""
     headers: Mapping[str, Any] = dict(request.headers)
     head = [request.method, request.root + request.path, headers, dict(request.query), request.operation]
     return orjson.dumps(head) + b"\n" + request.raw
 
 
 def handle_stray(api: MockApi, data: bytes) -> None:
-    """Note a request without a World that another worker has answered, for the Worlds here; observers have seen it."""
+    """Record a request without a World that another worker has answered and reported to observers."""
     head, _, raw = data.partition(b"\n")
     method, path, headers, query, operation = orjson.loads(head)
     if operation == UPGRADE:

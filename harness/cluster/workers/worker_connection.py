@@ -1,4 +1,4 @@
-"""The connections of a worker: each comes with the bytes that its client sent first, and goes when the key changes."""
+"""The connections of a worker: each arrives with the client's first bytes, and leaves when the key changes."""
 
 from __future__ import annotations
 
@@ -13,24 +13,24 @@ from harness.server.transport.connection import ConnectionState, HttpConnection
 from harness.server.transport.request_parser import BadRequest, RequestHead
 
 IsOwn = Callable[[bytes, Mapping[bytes, bytes]], bool]
-"""Whether the request with this address and these headers belongs to the worker."""
+"""Returns whether the request with this URL and these headers belongs to the worker."""
 GiveBack = Callable[[int, bytes], None]
 """Takes the descriptor of a connection whose next request begins with these bytes."""
 PIPELINED = (
     "Requests of several keys were sent over one connection before the answers came: harness serve --workers cannot."
 )
 DRAIN_SECONDS = 0.005
-"""Seconds between two looks at whether the answers before are out."""
+"""Seconds between two checks whether earlier answers have been sent."""
 MOST_EARLY = 1 << 20
-"""Bytes that are kept until the answers before are out; beyond them no more are read."""
+"""Bytes that are buffered until earlier answers have been sent; beyond them reading is paused."""
 
 
 class WorkerConnection(HttpConnection):
-    """A connection of a worker, which reads a request only when the head shows that it belongs here.
+    """A connection of a worker, which parses a request only once its head shows that it belongs here.
 
-    idle ──bytes──> head collected ──whole──> its own? ──yes──> read as any other; what comes behind waits for the answer
-                                                 └──no──> leaving ──the answers before are out──> given back with the
-                                                                                                  connection
+    idle ──bytes──> head collected ──whole──> its own? ──yes──> parsed as usual; later bytes wait for the answer
+                                                 └──no──> leaving ──earlier answers are sent──> given back with the
+                                                                                                connection
     """
 
     def __init__(self, *arguments: Any, first: bytes, is_own: IsOwn, give_back: GiveBack, **options: Any) -> None:
@@ -45,17 +45,17 @@ class WorkerConnection(HttpConnection):
         self._is_leaving = False
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
-        """Begin with what came before."""
+        """Start with the bytes that arrived along with the connection."""
         super().connection_made(transport)
         first, self._first = self._first, b""
         if first:
             self.data_received(first)
 
     def data_received(self, data: bytes) -> None:
-        """Take what the client sends; a request that belongs to another worker leaves with its connection."""
+        """Handle bytes from the client; a request that belongs to another worker leaves with its connection."""
         if self._is_leaving or (self.exchanges and self.state is ConnectionState.BETWEEN):
             self._behind += data
-            # What comes behind a request that leaves must leave with it, so it is kept, but not without end.
+            # What follows a request that leaves must leave with it, so it is buffered, but not without limit.
             if len(self._behind) > MOST_EARLY:
                 self.flow.pause_reading()
         elif self._collected or self.is_idle:
@@ -69,7 +69,7 @@ class WorkerConnection(HttpConnection):
             super().data_received(data)
 
     def _judge(self) -> None:
-        """Begin with a request whose head is whole, or give it back with its connection."""
+        """Start a request whose head is complete, or give it back with its connection."""
         head, data = self._head, self._collected
         self._head, self._collected = HeadReader(), b""
         self._is_judged = not head.url or self._is_own(head.url, head.headers)
@@ -80,7 +80,7 @@ class WorkerConnection(HttpConnection):
             self._leave()
 
     def _leave(self) -> None:
-        """Give back what leaves; another worker must not write between the bytes of an answer that is still going out."""
+        """Give the connection back, once its answers are sent: another worker must not write into the middle of one."""
         if self.transport.is_closing():
             return
         if self.transport.get_write_buffer_size():
@@ -91,23 +91,23 @@ class WorkerConnection(HttpConnection):
 
     @property
     def may_answer_at_once(self) -> bool:
-        """Whether a request has come that is known to belong here."""
+        """Whether the next request is known to belong here and may be answered without a task."""
         return self._is_judged and super().may_answer_at_once
 
     def send_at_once(self, answer: ReadyAnswer | LateAnswer) -> None:
-        """Send the answer to a request that was not parsed here."""
+        """Send the answer to a request that bypassed the parser."""
         self._is_judged = False
         super().send_at_once(answer)
 
     def begin_body(self, head: RequestHead) -> None:
-        """Begin to answer a request; refuse a request for another worker that came together with one for this worker."""
+        """Start answering a request; refuse one for another worker that was pipelined behind one for this worker."""
         if not self._is_judged and not self._is_own(head.url, dict(head.headers)):
             raise BadRequest(PIPELINED)
         self._is_judged = False
         super().begin_body(head)
 
     def on_answered(self) -> None:
-        """Go on after an answer with what came meanwhile."""
+        """Finish an answer, and continue with what arrived meanwhile."""
         super().on_answered()
         if self._behind and not self.exchanges and not self.transport.is_closing():
             behind, self._behind = bytes(self._behind), bytearray()
