@@ -1,9 +1,9 @@
 """Parts that a test plays itself: a chat UI in front of a server under test, recorded tool functions, a credential.
 
-It plays a client; the model is played by the World's script. What is shown here is imported when it is first used.
+They stand in for the client; the World's script plays the model. Names exported here are imported on first use.
 """
 
-TYPE_CHECKING = False  # as in `typing`, without the time that importing it takes
+TYPE_CHECKING = False  # as in `typing`, whose import takes time
 if TYPE_CHECKING:
     from harness.drive.chat import Chat as Chat
     from harness.drive.container import MockContainer as MockContainer

@@ -21,7 +21,7 @@ from harness.drive.counted import RECORDINGS
 from harness.drive.openai_sdk import import_openai
 
 Mode = Literal["replay", "chain", "both"]
-"""How a turn continues: by sending all previous items again, by `previous_response_id`, or by both."""
+"""How a turn continues the conversation: by resending all previous items, by `previous_response_id`, or by both."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,11 +34,11 @@ class ChatReply:
 
 
 class Chat:
-    """A conversation with a server that speaks the Responses API at `base_url`, one `say` a turn.
+    """A conversation with a server that speaks the Responses API at `base_url`; each `say` is one turn.
 
-    `mode` says how turns continue, `stream` whether they are streamed; further arguments are sent with every request.
-    `texts` are the user's so far, `items` all items of the conversation, `turns` what it was at each `say`. An error
-    answer raises the exception of the `openai` package.
+    `mode` says how turns continue, `stream` whether they are streamed; other keyword arguments are sent with every
+    request. `texts` are the user's texts so far, `items` all items of the conversation, `turns` its state at each
+    `say`. An error answer raises the exception of the `openai` package.
     """
 
     def __init__(
@@ -68,11 +68,11 @@ class Chat:
         self.close()
 
     def close(self) -> None:
-        """Close the connections."""
+        """Close the client's connections."""
         self._client.close()
 
     def say(self, text: str) -> ChatReply:
-        """Send one turn and return the answer; AssertionError for a stream without exactly one final event."""
+        """Send one turn and return the answer; AssertionError if its stream does not have exactly one final event."""
         message = {"type": "message", "role": "user", "content": [{"type": "input_text", "text": text}]}
         request: Json = {**self._request, "input": [message] if self._mode == "chain" else [*self.items, message]}
         if self._last_response_id and self._mode != "replay":
@@ -89,7 +89,7 @@ class Chat:
         return reply
 
     def _record_turn(self, message: Json) -> None:
-        """Note what the server should tell its model, here and for the running test."""
+        """Record what the server should send its model, here and for the running tests."""
         turn = SentTurn(len(self.texts) + 1, [*self.items, message])
         self.turns.append(turn)
         for recording in RECORDINGS:
@@ -110,7 +110,7 @@ class Chat:
 
 
 def _dump_json(model: Any) -> Json:
-    """Dump an object of the SDK as the JSON that was received."""
+    """Dump an SDK object as the JSON that was received."""
     members: Json = model.model_dump(mode="json", exclude_unset=True, warnings=False)
     return members
 

@@ -1,4 +1,4 @@
-"""`MockContainer`: runs the mock in a container, for tests that start what they need by `testcontainers`."""
+"""`MockContainer`: runs the mock in a container, for tests that use `testcontainers`."""
 
 from __future__ import annotations
 
@@ -16,15 +16,15 @@ except ImportError as problem:
 
 PORT = 8080
 SCRIPTS = "/home/harness/scripts"
-"""Where a script is inside the container."""
+"""The directory of scripts inside the container."""
 
 
 class MockContainer(DockerContainer):
-    """A container of the mock, from the image that the `Dockerfile` of this project builds.
+    """A container with the mock, from the image built from this project's `Dockerfile`.
 
-    `with MockContainer("responses-harness").with_script("weather.yaml") as container:` gives `container.base_url` when the
-    mock is healthy. Further `arguments` are those of `harness serve`. Control requests go to `url`, with `control_token` in
-    the header `x-harness-token`.
+    `with MockContainer("responses-harness").with_script("weather.yaml") as container:` waits until the mock is healthy;
+    `container.base_url` is then its address. Additional `arguments` are those of `harness serve`. Control requests are
+    sent to `url`, with `control_token` in the header `x-harness-token`.
     """
 
     def __init__(self, image: str = "responses-harness", *arguments: str, port: int = PORT) -> None:
@@ -44,10 +44,10 @@ class MockContainer(DockerContainer):
 
     @property
     def url(self) -> str:
-        """The address of the server, as it is reached from here."""
+        """The server's URL as seen from this machine."""
         return f"http://{self.get_container_host_ip()}:{self.get_exposed_port(self.port)}"
 
     @property
     def base_url(self) -> str:
-        """The root of the API, what a client takes as its base URL."""
+        """The root of the API, for a client's base URL."""
         return f"{self.url}/v1"

@@ -13,7 +13,7 @@ from harness.core.errors import ConfigError
 from harness.core.tool_runs import ToolRun, ToolRuns
 
 RECORDINGS: list[ToolRuns] = []
-"""Who is told of the executions and of the turns of chat UIs in this process: the running tests."""
+"""The recordings of running tests, which receive the executions, and the turns of chat UIs, in this process."""
 _NAMES_BY_MODULE: dict[str, set[str]] = defaultdict(set)
 """The names of the counted functions that each module defines."""
 P = ParamSpec("P")
@@ -31,11 +31,11 @@ class Counted(Protocol, Generic[P, R_co]):
 
 
 def counted(function: Callable[P, R]) -> Counted[P, R]:
-    """Make a tool that records each execution, as in `deploy.runs == [{"ref": "v2"}]` for a function `deploy`.
+    """Wrap a tool so that it records each execution: `deploy.runs == [{"ref": "v2"}]` for a function `deploy`.
 
-    Name, signature, docstring and annotations are kept, and a coroutine function stays one, so that frameworks derive the
-    same schema from it. An execution is recorded when it begins, whether it succeeds or not. What it returned is compared
-    with the output that the model got (the loss `output-invented`).
+    Name, signature, docstring and annotations are kept, and a coroutine function stays one, so that frameworks derive
+    the same schema from it. An execution is recorded when it begins, whether it succeeds or not. Its return value is
+    compared with the output that the model was sent (the loss `output-invented`).
     """
     if not callable(function):
         raise ConfigError(f"counted({function!r}): give the function itself, before a framework makes a tool of it.")
@@ -50,7 +50,7 @@ def counted(function: Callable[P, R]) -> Counted[P, R]:
     def recorded(args: tuple[Any, ...], kwargs: dict[str, Any]) -> Iterator[Callable[[R], R]]:
         arguments = dict(signature.bind(*args, **kwargs).arguments)
         runs.append(arguments)
-        # Until it has returned it counts as failed, so that an exception needs no handler here.
+        # Failed until it has returned, so that an exception needs no handler here.
         finished = ToolRun(name, arguments, failed=True)
 
         def finish(returned: R) -> R:
@@ -83,7 +83,7 @@ def counted(function: Callable[P, R]) -> Counted[P, R]:
 
 
 def _declare(function: Callable[..., Any]) -> str:
-    """Declare the name of a tool to the running tests and to those of its module."""
+    """Register the name of a tool with the running tests and with its module."""
     name = getattr(function, "__name__", "")
     _NAMES_BY_MODULE[getattr(function, "__module__", "")].add(name)
     for recording in RECORDINGS:
@@ -93,7 +93,10 @@ def _declare(function: Callable[..., Any]) -> str:
 
 @contextmanager
 def record_runs(runs: ToolRuns, module: str) -> Iterator[None]:
-    """Record the executions of all counted functions meanwhile; those that a module defines are known by name at once."""
+    """Record executions of all counted functions in a `with` block.
+
+    The names of those in `module` are known at once.
+    """
     runs.names |= _NAMES_BY_MODULE.get(module, set())
     RECORDINGS.append(runs)
     try:

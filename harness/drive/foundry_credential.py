@@ -1,7 +1,7 @@
-"""A credential for Azure's clients, whose token is an API key and so leads to the World of that key.
+"""A credential for Azure's clients whose token is an API key, and so leads to the World of that key.
 
-One object serves synchronous and asynchronous clients: what it returns can be awaited, and needs not be. It looks like
-azure-core's own, and needs no package of Azure.
+One object serves synchronous and asynchronous clients: its results may be awaited, but need not be. It has the
+interface of azure-core's credentials, without needing any Azure package.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ VALID_SECONDS = 3600
 
 
 class Token(NamedTuple):
-    """A token as azure-core has it, also the result of awaiting it."""
+    """A token in azure-core's form, which returns itself when awaited."""
 
     token: str
     expires_on: int
@@ -27,7 +27,7 @@ class Token(NamedTuple):
 
 
 class _Done:
-    """Nothing, to be awaited or not."""
+    """None for synchronous callers, and awaitable for asynchronous ones."""
 
     def __await__(self) -> Generator[None, None, None]:
         return
@@ -35,7 +35,7 @@ class _Done:
 
 
 class FoundryCredential:
-    """A credential whose token is `key`, whatever scopes it is asked for."""
+    """A credential whose token is always `key`, whatever scopes are requested."""
 
     def __init__(self, key: str) -> None:
         self._key = key
@@ -45,11 +45,11 @@ class FoundryCredential:
         return Token(self._key, int(time.time()) + VALID_SECONDS)
 
     def get_token_info(self, *scopes: str, options: Any = None) -> Token:
-        """Return the same, as newer clients ask for it."""
+        """Return the same token, through the method that newer clients call."""
         return self.get_token(*scopes, options=options)
 
     def close(self) -> _Done:
-        """Do nothing: no connection is open."""
+        """Do nothing, as there is no connection to close."""
         return _Done()
 
     def __enter__(self) -> Self:

@@ -24,12 +24,13 @@ SENT_CHANGED = "sent-changed"
 
 
 def linear(exchanges: Iterable[Exchange], texts: Sequence[str] | Chat = ()) -> None:
-    """AssertionError when a request to the model has an empty message, an item twice, or more than one new turn.
+    """Raise AssertionError if a request to the model has an empty message, a duplicate item, or more than one new turn.
 
-    Each agent is checked by itself. An item may occur as often as in the request before, once more if it is in the output
-    for that request, and once more if it is new, which is behind all output of the model. With the user's `texts`
-    (`chat.texts`) none of them may occur more often than it was sent, not even inside a joined message. With the `chat`
-    itself what it sent must also have arrived (the loss `sent-changed`). Requests to other endpoints are ignored.
+    Each agent is checked separately. An item may occur as often as in the request before, once more if it is in the
+    output of that request, and once more if it is new, that is, after all output of the model. With the user's `texts`
+    (`chat.texts`), none of them may occur more often than it was sent, not even inside a joined message. With the
+    `chat` itself, everything it sent must also have arrived (the loss `sent-changed`). Requests to other endpoints are
+    ignored.
     """
     __tracebackhide__ = True
     journal = list(exchanges)
@@ -49,7 +50,7 @@ def linear(exchanges: Iterable[Exchange], texts: Sequence[str] | Chat = ()) -> N
 
 
 def _find_sent_changes(journal: Sequence[Exchange], turns: list[SentTurn]) -> Sequence[Lost]:
-    """Find what a chat UI sent in these turns and the model was not told."""
+    """Find what a chat UI sent in these turns that did not reach the model."""
     found = losses_in_accepted(journal, strict=True, tool_runs=ToolRuns(turns=turns))
     return [lost for lost in found if lost.loss == SENT_CHANGED]
 
@@ -85,7 +86,7 @@ def _output_items(exchange: Exchange) -> list[Json]:
 
 
 def _new_items_start(items: Sequence[Json]) -> int:
-    """Find the index of the first item behind all output of the model."""
+    """Return the index of the first item after all output of the model."""
     output_places = (place for place, item in enumerate(items) if not _is_client_item(item))
     return max(output_places, default=-1) + 1
 
@@ -110,7 +111,7 @@ def _is_empty(item: Json) -> bool:
 
 
 def _item_key(item: Json) -> str:
-    """Return the identity of an item: role and text of a message, the call that it makes or answers, else its id."""
+    """Return the identity of an item: role and text of a message, the call it makes or answers, otherwise its id."""
     kind = item.get("type", "message")
     if kind == "message":
         return f"{item.get('role')} {item_text(item)}"
@@ -118,5 +119,5 @@ def _item_key(item: Json) -> str:
 
 
 def _count_text(text: str, item: Json) -> int:
-    """How often a message contains a text as whole lines."""
+    """Count how often a message contains a text as whole lines."""
     return f"\n{item_text(item)}\n".replace("\n", "\n\n").count("\n" + "\n\n".join(text.split("\n")) + "\n")

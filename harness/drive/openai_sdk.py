@@ -1,4 +1,4 @@
-"""Imports the `openai` package, and says what is wrong if it is missing or older than the Responses API."""
+"""Imports the `openai` package, and explains the error if it is missing or older than the Responses API."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ _FIRST = "1.66"
 
 
 def import_openai(who: str) -> Any:
-    """Import the package; ConfigError, which says `who` needs it, if it is missing or has no Responses API."""
+    """Import the package; ConfigError, naming `who` needs it, if it is missing or has no Responses API."""
     try:
         import openai
     except ImportError as problem:

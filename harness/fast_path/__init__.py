@@ -1,4 +1,4 @@
-"""Optimisations only: without this package every answer is the same. HARNESS_FAST_PATH=0 switches it off."""
+"""Optimizations only: without this package every answer is the same. HARNESS_FAST_PATH=0 switches it off."""
 
 from __future__ import annotations
 
@@ -8,5 +8,5 @@ from functools import cache
 
 @cache
 def is_enabled() -> bool:
-    """Return whether the fast path is on, which the environment decides when a process starts."""
+    """Return whether the fast path is on; the environment decides when the process starts."""
     return os.environ.get("HARNESS_FAST_PATH") != "0"

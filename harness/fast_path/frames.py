@@ -1,7 +1,7 @@
-"""Encodes the events of a response without writing each of them: most answers of a script differ only in their ids.
+"""Encodes the events of a response from templates, as most answers of a script differ only in their ids.
 
-The frames of an item are kept as a template, in which the id of the item, the id of its call and the paddings are open. It
-is made of the events that `harness.answers.item_writer` writes, when a script says the same item for the second time.
+The frames of an item are cached as a template with gaps for the id of the item, the id of its call and the paddings. A
+template is made of the events that `harness.answers.item_writer` writes, when a script produces the same item again.
 """
 
 from __future__ import annotations
@@ -20,23 +20,23 @@ from harness.core.exchange import Json
 from harness.items.stream_grammar import Deltas
 
 SLOTS = {"id": b"\xff", "call_id": b"\xfe"}
-"""The members of an item that are new in every response, and what stands for them in its frames: no text has such bytes."""
+"""Members of an item that are new in every response, with their placeholders in frames: bytes UTF-8 never uses."""
 MAX_KEPT = 256
-"""How many templates are kept, those used last."""
+"""How many templates are cached; the least recently used are dropped first."""
 MAX_KEPT_SIZE = 1 << 14
-"""Bytes of the largest item whose template is kept."""
+"""Size limit, in bytes, of items whose template is cached."""
 MAX_PADDED = 256
-"""How many templates are kept with their paddings, for each place at which the noise may begin."""
+"""How many templates are cached with their paddings, counted for each position at which the noise may begin."""
 MAX_PADDED_SIZE = 1 << 16
-"""Bytes of the longest frames that are kept with their paddings."""
+"""Size limit, in bytes, of frames that are cached with their paddings."""
 _FRAME_END = b',"sequence_number":%d}\n\n'
 _MARK = "\0"
 _ENCODED_MARK = b"\\u0000"
-"""The character around what stands for ids and paddings while a template is made; no item that has it is kept."""
+"""The character around placeholders while a template is made; items that contain it are not cached."""
 
 
 def encode_stream(events: Sequence[Json]) -> bytes:
-    """Encode events as `harness.answers.encode.encode_events` does, those of a response with templates."""
+    """Encode events as `harness.answers.encode.encode_events` does, using templates for those of a response."""
     if not isinstance(events, ResponseEvents):
         return encode_events(events)
     writer = FrameWriter()
@@ -52,19 +52,19 @@ class FrameWriter:
         self.number = 0
 
     def write_event(self, event: Json) -> None:
-        """Write an event, with the next number."""
+        """Write an event with the next sequence number."""
         self.pieces.append(encode_event({**event, "sequence_number": self.number}))
         self.number += 1
 
     def write_snapshots(self, names: Sequence[str], response: Json) -> None:
-        """Write an event of each name, all of which show the same response."""
+        """Write one event of each name, all with the same response."""
         encoded = orjson.dumps(response)
         for name in names:
             self.pieces += (_frame_start(name), encoded, _FRAME_END % self.number)
             self.number += 1
 
     def write_item(self, wire: Json, deltas: Deltas, place: ItemPlace) -> None:
-        """Write the events of an item; `deltas` are its exact deltas, if any."""
+        """Write the events of an item; `deltas` are its scripted deltas, if any."""
         slots = ("id", "call_id") if isinstance(wire.get("call_id"), str) else ("id",)
         encoded = orjson.dumps({**wire, **dict.fromkeys(slots, "")})
         exact = tuple([(name, tuple(pieces)) for name, pieces in deltas.items()]) if deltas else ()
@@ -86,9 +86,9 @@ def _frame_start(name: str) -> bytes:
 
 @dataclass(frozen=True, slots=True, eq=False)  # a cache key, compared by identity
 class FrameTemplate:
-    """The frames of `number` events, in pieces between which the paddings stand: the event and the length of each.
+    """The frames of `number` events, cut at their paddings, which are given as event and length.
 
-    `size` is how many bytes the pieces have.
+    `size` is the length of the pieces in bytes.
     """
 
     slots: Sequence[str]
@@ -99,7 +99,7 @@ class FrameTemplate:
 
 
 def fill_template(template: FrameTemplate, wire: Json) -> bytes:
-    """Make the frames of an item that differs from that of the template only in its ids."""
+    """Build the frames of an item that differs from the template's only in its ids."""
     pad = _pad if template.size <= MAX_PADDED_SIZE else _pad.__wrapped__
     frames = pad(template, find_start(wire["id"]) if template.paddings else 0)
     for name in template.slots:
@@ -109,24 +109,24 @@ def fill_template(template: FrameTemplate, wire: Json) -> bytes:
 
 @lru_cache(maxsize=MAX_PADDED)
 def _pad(template: FrameTemplate, noise_start: int) -> bytes:
-    """Make the frames of a template with their paddings."""
+    """Insert the paddings into the frames of a template."""
     paddings = [cut_noise(noise_start, number, length).encode() for number, length in template.paddings]
     return b"".join(chain.from_iterable(zip_longest(template.pieces, paddings, fillvalue=b"")))
 
 
 Exact = tuple[tuple[tuple[str, int], tuple[str, ...]], ...]
-"""Exact deltas as the key of a cache."""
+"""Scripted deltas as a cache key."""
 
 
 @lru_cache(maxsize=MAX_KEPT)
 def count_uses(encoded: bytes, slots: Sequence[str], exact: Exact, place: ItemPlace) -> Iterator[int]:
-    """Count how often an item came before: what comes once needs no template."""
+    """Return a counter of the item's earlier occurrences; an item that occurs once needs no template."""
     return count()
 
 
 @lru_cache(maxsize=MAX_KEPT)
 def make_template(encoded: bytes, slots: Sequence[str], exact: Exact, place: ItemPlace) -> FrameTemplate:
-    """Make the template of an item's frames; `encoded` is the item with nothing in its slots."""
+    """Build the template of an item's frames; `encoded` is the item with empty slots."""
     wire = {**orjson.loads(encoded), **{name: f"{_MARK}{name}{_MARK}" for name in slots}}
     padding = f"{_MARK}padding{_MARK}"
     events = write_item(wire, dict(exact), place)
@@ -138,5 +138,5 @@ def make_template(encoded: bytes, slots: Sequence[str], exact: Exact, place: Ite
 
 
 def _encode_text(text: str) -> bytes:
-    """Encode a text as it stands between the quotation marks of JSON."""
+    """Encode a string as it appears between the quotation marks of JSON."""
     return orjson.dumps(text)[1:-1]

@@ -1,7 +1,7 @@
-"""One write for the head and the body of an answer, after all requests that have come were read.
+"""Joins the head and the body of an answer into one write, after all received requests have been read.
 
-Written apart they cost a system call more, and wake the client twice. Of answers that are written one after
-another only the first wakes a client that waits for several.
+Separate writes cost one more system call and wake the client twice. When answers are written one after another, only
+the first write wakes a client that waits for several.
 """
 
 from __future__ import annotations
@@ -10,11 +10,11 @@ import asyncio
 from typing import Any
 
 FLUSH_SIZE = 64 * 1024
-"""Bytes beyond which what has gathered is written at once, so that a slow reader is felt."""
+"""Bytes beyond which gathered data is written at once, so that back-pressure from a slow reader takes effect."""
 
 
 class JoinedWrites:
-    """A transport whose writes of one turn of the event loop go out together; all else is the transport's own."""
+    """A transport that joins all writes of one event loop iteration; everything else is delegated."""
 
     def __init__(self, transport: asyncio.Transport, loop: asyncio.AbstractEventLoop) -> None:
         self._transport = transport
@@ -23,7 +23,7 @@ class JoinedWrites:
         self._size = 0
 
     def write(self, data: bytes) -> None:
-        """Keep the bytes until the event loop's next turn, or until enough have gathered."""
+        """Buffer the bytes until the next iteration of the event loop, or until enough have gathered."""
         if not self._parts:
             self._loop.call_soon(self._flush)
         self._parts.append(data)
@@ -32,11 +32,11 @@ class JoinedWrites:
             self._flush()
 
     def get_write_buffer_size(self) -> int:
-        """Count the bytes that are not out yet."""
+        """Return the number of bytes that have not been sent."""
         return self._size + self._transport.get_write_buffer_size()
 
     def is_closing(self) -> bool:
-        """Return whether the transport is closed or about to be."""
+        """Return whether the transport is closed or closing."""
         return self._transport.is_closing()
 
     def close(self) -> None:
@@ -46,7 +46,7 @@ class JoinedWrites:
 
     def _flush(self) -> None:
         parts, self._parts, self._size = self._parts, [], 0
-        if parts and not self._transport.is_closing():  # the client may have gone since they were written
+        if parts and not self._transport.is_closing():  # the client may have disconnected since they were written
             self._transport.write(b"".join(parts))
 
     def __getattr__(self, name: str) -> Any:

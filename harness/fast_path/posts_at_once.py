@@ -1,8 +1,8 @@
-"""Answers POSTs that come whole in the turn of the event loop in which they come, without a task and without ASGI.
+"""Answers complete POSTs in the event loop iteration in which they arrive, without a task and without ASGI.
 
-A head that came before, with a body of whatever length, is not parsed again. Everything else goes through ASGI: large and
-slow requests, other methods, upgrades, HTTP/1.0, answers that are long, delayed or cut, and clients that do not read what
-they get.
+A head that was seen before is not parsed again, whatever the length of its body. Everything else goes through ASGI:
+large and slow requests, other methods, upgrades, HTTP/1.0, answers that are long, delayed or cut, and clients that do
+not read.
 """
 
 from __future__ import annotations
@@ -25,20 +25,20 @@ from harness.fast_path.frames import encode_stream
 from harness.fast_path.repeat_cache import RepeatCache
 
 LONGEST = 64 * 1024
-"""Bytes of the longest body that is read here."""
+"""Size limit, in bytes, of bodies that are read here."""
 _START = b"POST /"
 _HEAD_END = b"\r\n\r\n"
 _LENGTH = re.compile(rb"\r\ncontent-length: (0|[1-9]\d{0,7})\r\n", re.IGNORECASE)
 _PLAIN_PATH = re.compile(rb"/[\w./~-]*")
 MOST_WRITTEN = 64 * 1024
-"""Bytes of the longest body that is written at once."""
+"""Size limit, in bytes, of bodies that are written at once."""
 _FRAMING = frozenset({"connection", "content-length", "transfer-encoding"})
 _INVALID = re.compile(r"[^\t\x20-\x7e\x80-\xff]")
-"""What no header may hold."""
+"""Matches characters that no header may contain."""
 
 
 class PostHead(NamedTuple):
-    """The head of a POST: path, headers by names in lower case, bytes of the body."""
+    """The head of a POST: path, headers by lower-case name, size of the body in bytes."""
 
     path: str
     headers: Mapping[str, str]
@@ -46,16 +46,16 @@ class PostHead(NamedTuple):
 
 
 class PostReader:
-    """Reads whole POSTs, from any connection of a server; the head that came last is compared, not searched."""
+    """Reads complete POSTs from all connections of a server; the previous head is compared first, without a search."""
 
     def __init__(self) -> None:
         self._known: RepeatCache[tuple[bytes, bytes], PostHead] = RepeatCache()
         self._last: tuple[bytes, PostHead] | None = None
 
     def read(self, data: bytes, start: int = 0) -> tuple[PostHead, bytes, int] | None:
-        """Read the POST that begins at `start`; returns head, body and end.
+        """Read the POST that begins at `start`; return its head, its body and where it ends.
 
-        None for what is something else, not whole, or in any way out of the ordinary.
+        None for anything else, and for POSTs that are incomplete or in any way unusual.
         """
         if self._last and data.startswith(self._last[0], start):
             head = self._last[1]
@@ -78,7 +78,7 @@ class PostReader:
         return head, data[body_start:end], end
 
     def _parse_new(self, head_bytes: bytes, around_length: tuple[bytes, bytes]) -> PostHead | None:
-        """Parse a head; one that comes again is kept by the bytes around the length of its body."""
+        """Parse a head, and cache one that occurs again by the bytes around the length of its body."""
         head = parse_head(head_bytes)
         if head and self._known.has_seen(around_length):
             self._known.put(around_length, head, len(head_bytes))
@@ -86,11 +86,11 @@ class PostReader:
 
 
 class _Unfit(Exception):
-    """Raised within the parser at what is out of the ordinary."""
+    """Raised inside the parser for anything unusual."""
 
 
 class _HeadParts:
-    """The parts of a head that the parser finds."""
+    """The parts of a head, as reported by the parser."""
 
     def __init__(self) -> None:
         self.url = b""
@@ -102,18 +102,18 @@ class _HeadParts:
         self._parser.feed_data(head)
 
     def on_url(self, url: bytes) -> None:
-        """Take a part of the address."""
+        """Append a part of the URL."""
         self.url += url
 
     def on_header(self, name: bytes, value: bytes) -> None:
-        """Take a header."""
+        """Add a header; a repeated one is unusual."""
         lower = name.lower()
         if lower in self.headers:
             raise _Unfit
         self.headers[lower] = value
 
     def on_headers_complete(self) -> None:
-        """Judge the head."""
+        """Check that the request is usual: HTTP/1.1 with keep-alive, no upgrade, no `Expect`, a plain path."""
         parser = self._parser
         is_usual = parser.get_http_version() == "1.1" and parser.should_keep_alive() and not parser.should_upgrade()
         if not is_usual or b"expect" in self.headers or not _PLAIN_PATH.fullmatch(self.url):
@@ -121,7 +121,7 @@ class _HeadParts:
 
 
 def parse_head(head: bytes) -> PostHead | None:
-    """Parse the head of a POST; None for one that is out of the ordinary."""
+    """Parse the head of a POST; None if it is unusual."""
     parts = _HeadParts()
     try:
         parts.parse(head)
@@ -132,22 +132,22 @@ def parse_head(head: bytes) -> PostHead | None:
 
 
 class Awaited(NamedTuple):
-    """An answer that is still to come: `read` returns it when `done` has ended."""
+    """An answer that is not ready yet: `read` returns it once `done` has completed."""
 
     done: asyncio.Future[Any]
     read: Callable[[], Answer]
 
 
 AnswerPost = Callable[[str, Mapping[str, str], bytes, EdgeRecord], Answer | Awaited | None]
-"""Answers a POST by its path, headers and body, with the record of its edge; None if only ASGI can."""
+"""Answers a POST by its path, headers and body, with its edge record; None if only ASGI can."""
 SendMade = Callable[..., Awaitable[None]]
-"""Sends an answer by way of ASGI."""
+"""Sends an answer through ASGI."""
 
 
 class ReadyAnswer(NamedTuple):
-    """An answer that can be written now: its status, and in parts what follows the first headers of every answer.
+    """An answer that can be written now: its status, and in parts everything after the headers that all answers share.
 
-    `end` is where the request ends among the bytes that have come.
+    `end` is where the request ends in the received bytes.
     """
 
     end: int
@@ -157,7 +157,7 @@ class ReadyAnswer(NamedTuple):
 
 
 class LateAnswer(NamedTuple):
-    """An answer that is still to come, or to be sent in parts, by an ASGI app."""
+    """An answer that an ASGI app has to wait for, or to send in parts."""
 
     end: int
     head: PostHead
@@ -166,7 +166,7 @@ class LateAnswer(NamedTuple):
 
 
 class PostsAtOnce:
-    """Answers the POSTs of all connections of a server; `send_made` sends the answers that cannot be written at once."""
+    """Answers the POSTs of all connections of a server; `send_made` sends answers that cannot be written at once."""
 
     def __init__(self, answer_post: AnswerPost, send_made: SendMade) -> None:
         self._answer_post = answer_post
@@ -174,9 +174,9 @@ class PostsAtOnce:
         self._reader = PostReader()
 
     def answer(self, data: bytes, start: int, connection: int) -> ReadyAnswer | LateAnswer | None:
-        """Answer the whole POST that begins at `start`; None for anything else, and where only ASGI can answer.
+        """Answer the complete POST that begins at `start`; None for anything that only ASGI can answer.
 
-        `connection` is the number of the connection that it came over.
+        `connection` is the number of the connection it arrived on.
         """
         if (post := self._reader.read(data, start)) is None:
             return None
@@ -201,12 +201,12 @@ class PostsAtOnce:
 
 
 async def _raise(problem: Exception, *_: object) -> None:
-    """Fail, so that the server reports it."""
+    """Raise an exception inside the app, so that the server logs it."""
     raise problem
 
 
 def encode_whole(answer: Answer) -> tuple[bytes, ...] | None:
-    """Encode an answer as parts of one write; None if it is too long for that, is delayed or cut, or frames itself."""
+    """Encode an answer as parts of one write; None if it is too long for that, delayed, cut, or on disk."""
     if answer.delivery is not None or isinstance(answer.body, OnDisk):
         return None
     body = encode_body(answer, encode_stream)
@@ -220,9 +220,9 @@ def encode_whole(answer: Answer) -> tuple[bytes, ...] | None:
 
 
 def _encode_lines(headers: Mapping[str, str]) -> bytes | None:
-    """Encode the lines of an answer's headers; None if a header frames the answer or is invalid.
+    """Encode an answer's header lines; None if a header is invalid or sets the framing.
 
-    Most answers differ only in the last one, the request's id.
+    Most answers differ only in the last header, the request id.
     """
     if not headers:
         return b""
@@ -233,7 +233,7 @@ def _encode_lines(headers: Mapping[str, str]) -> bytes | None:
 
 @lru_cache(maxsize=64)
 def _encode_all_but_last(names: Sequence[str], *values: str) -> bytes | None:
-    """Encode the lines of headers up to the value of the last one."""
+    """Encode header lines up to the value of the last one."""
     if not _FRAMING.isdisjoint(names) or _INVALID.search("".join(values)):
         return None
     return "\r\n".join(map(": ".join, zip(names, (*values, ""), strict=True))).encode(ENCODING)

@@ -1,9 +1,9 @@
-"""Decides once what later requests share with earlier ones.
+"""Caches the decisions that requests share with earlier ones.
 
-Requests that differ in their `input` alone share most rules, and how the response begins; where that is a text, they are
-parsed once, too. Those that are the same byte for byte share all that their body decides, unless it names something stored.
-That holds for the headers, the account, the models and the day for which it was decided, in a World without overrides. It
-is kept when it comes again, for what comes once is not worth it.
+Requests that differ only in their `input` share most rules and how the response begins; if the `input` is a string,
+they are also parsed only once. Requests with the same bytes share everything that depends on the body alone, unless it
+names something stored. Decisions hold for the headers, the account, the models and the day for which they were made, in
+a World without overrides. They are cached the second time, as most requests are sent only once.
 """
 
 from __future__ import annotations
@@ -31,21 +31,21 @@ from harness.items.transcript import Transcript, find_references
 from harness.world.api_call import ApiCall, admit
 
 MAX_SETTINGS = 16 * 1024
-"""Bytes of the longest bodies without their `input` of which anything is kept."""
+"""Size limit, in bytes without the `input`, of bodies of which anything is cached."""
 MAX_BODY = 64 * 1024
-"""Bytes of the longest bodies that are kept whole, or in part: as what stands around their text."""
+"""Size limit, in bytes, of bodies that are cached whole, or by the bytes around their `input`."""
 
 _INPUT = b'"input"'
 
 DECISIVE_HEADERS = ("content-type", "openai-beta")
-"""The headers by which requests are accepted or not once their key has led to a World."""
+"""The headers that may decide whether a request is accepted, once its key has led to a World."""
 
 Key = tuple[tuple[str | None, ...], bytes]
 """The decisive headers of a request, and its body without the `input`."""
 
 
 class SplitBody(NamedTuple):
-    """A body as what stands before a text, the text as JSON, and what stands after it."""
+    """A body in three parts: the bytes before a string, the string as JSON, and the bytes after it."""
 
     before: bytes
     text: bytes
@@ -53,20 +53,23 @@ class SplitBody(NamedTuple):
 
     @property
     def around(self) -> tuple[bytes, bytes]:
-        """The bytes around the text: bodies with the same bytes around it differ only in that text."""
+        """The bytes around the string; bodies with the same ones differ only in that string."""
         return self.before, self.after
 
     def is_certain_in(self, body: Json) -> bool:
-        """Return whether the text is the `input` of the body that this is, and so of each with the same around a text.
+        """Return whether the string is surely the `input` of `body`, and of all bodies with the same bytes around it.
 
-        Without a backslash each quotation mark begins or ends a text, and no inner object has an `"input"`, too.
+        Without backslashes, each quotation mark starts or ends a string, and `"input"` occurs in no inner object.
         """
         around = self.before + self.after
         is_input = around.count(_INPUT) == 1 and b"\\" not in around
         return is_input and self.replace_text(body) == body
 
     def replace_text(self, body: Json) -> Json | None:
-        """Copy a body with this text as its `input`; None if the text does not end here, at an escaped quotation mark."""
+        """Copy a body with this string as its `input`.
+
+        None if the string does not end here, at an escaped quotation mark.
+        """
         try:
             return {**body, "input": orjson.loads(self.text)}
         except orjson.JSONDecodeError:
@@ -74,7 +77,7 @@ class SplitBody(NamedTuple):
 
 
 def split_at_input(raw: bytes) -> SplitBody | None:
-    """Split a body at the first text that follows the name `input`; None without one, and for long bodies."""
+    """Split a body at the string that follows the name `input`; None if there is none or the body is long."""
     name = raw.find(_INPUT)
     if name < 0 or len(raw) > MAX_BODY:
         return None
@@ -87,10 +90,10 @@ def split_at_input(raw: bytes) -> SplitBody | None:
 
 
 class Prepared(NamedTuple):
-    """The decisions for requests that equal an accepted one in all but `input`.
+    """The decisions for requests that equal an accepted one in everything but `input`.
 
-    They have the same other members, headers and query, and come to a World with this account, models and day. `about_text`
-    and `about_items` are the rules that may still decide differently about them, by the form of the input, and
+    Such requests have the same other members, headers and query, and reach a World with this account, models and day.
+    `about_text` and `about_items` are the rules that may still decide differently, by the type of the input;
     `input_schema` is the schema of that member.
     """
 
@@ -103,23 +106,23 @@ class Prepared(NamedTuple):
     as_of: str
 
     def holds_in(self, world: Any) -> bool:
-        """Return whether the same is decided in this World."""
+        """Return whether the decisions also hold in this World."""
         if world.overrides is not None or self.models is not world.models or self.as_of != world.as_of:
             return False
         return self.account is world.account or self.account == world.account
 
     def plan_for(self, body: Json) -> RulePlan:
-        """Choose the rules about the input of a body."""
+        """Return the rules about the input of a body."""
         return self.about_items if isinstance(body["input"], list) else self.about_text
 
     def check(self, request: Request, world: Any) -> tuple[Violation | None, Transcript | None]:
-        """Check what is not decided about a request; returns the violation and the transcript that rules have read."""
-        # A text reads the same in every dialect, and names no agents.
+        """Check what is not decided about a request; return the violation, and the transcript if rules have read it."""
+        # A string is read the same in every dialect, and names no agents.
         body = request.body
         if not isinstance(body.get("input"), str):
             body = omit_agents(request, read_by_schema(request))
         if "input" not in body or not self.input_schema.is_valid(body["input"]):
-            checked = check_request(request, world)  # only a whole check can word that an input breaks the schema
+            checked = check_request(request, world)  # only a complete check can word how an input breaks the schema
             return checked.violation, checked.transcript
         plan = self.plan_for(body)
         if plan.before and (violation := find_first_violation(plan.before, request, world)):
@@ -127,7 +130,7 @@ class Prepared(NamedTuple):
         return check_after_schema(plan, request, world)
 
     def admit(self, request: Request, world: Any) -> ApiCall | Violation:
-        """Check a request, and read its prompt with the settings that are decided."""
+        """Check a request, and build its prompt with the settings already decided."""
         violation, transcript = self.check(request, world)
         if violation:
             return violation
@@ -139,9 +142,9 @@ class Prepared(NamedTuple):
 
 
 def prepare(request: Request, world: Any) -> Prepared | None:
-    """Decide what an accepted request shares with others; None where others are to be checked as a whole.
+    """Build the decisions that an accepted request shares with others; None if others need a complete check.
 
-    That is so of a Foundry agent, which adds what is stored of it, and of a World with a contract of its own.
+    These are requests to a Foundry agent, which adds stored settings, and to a World with overrides of its own.
     """
     if world is None or world.overrides is not None or request.dialect == FOUNDRY or not request.schema:
         return None
@@ -160,7 +163,7 @@ def prepare(request: Request, world: Any) -> Prepared | None:
 
 
 class WholeRequest(NamedTuple):
-    """An accepted request with its prompt; `is_decided` says that it is accepted whatever is stored."""
+    """An accepted request with its prompt; `is_decided` means that it is accepted whatever is stored."""
 
     request: Request
     prompt: Prompt
@@ -175,7 +178,7 @@ class WholeRequest(NamedTuple):
 
 
 class TextRequest(NamedTuple):
-    """An accepted request whose `input` is a text."""
+    """An accepted request whose `input` is a string."""
 
     request: Request
     prepared: Prepared
@@ -189,10 +192,10 @@ class PreparedRequests:
         self._whole: RepeatCache[bytes, WholeRequest] = RepeatCache()
         self._texts: RepeatCache[tuple[bytes, bytes], TextRequest] = RepeatCache()
         self._read: tuple[Any, WholeRequest | TextRequest | None] = None, None
-        """The body that was read last, and what was found of it."""
+        """The body that was read last, and the cache entry it came from."""
 
     def read(self, received: ReceivedRequest, place: ApiPath) -> Request:
-        """Read a request as `read_request` does, but parse only what is new in its body."""
+        """Read a request like `read_request`, but parse only the part of its body that is new."""
         found: WholeRequest | TextRequest | None = None
         raw, headers = received.raw, received.headers
         if received.method == "POST" and not received.query:
@@ -203,17 +206,17 @@ class PreparedRequests:
                 body = split.replace_text(found.request.body)
             if found and body is not None and _is_like(found.request, place, headers):
                 self._read = body, found
-                # Its own object: a journal tells requests apart.
+                # A new object for each request, since a journal distinguishes requests by identity.
                 return _with_content(found.request, headers, body, raw)
         self._read = None, None
         return read_request(received, place)
 
     def admit(self, request: Request, world: Any) -> ApiCall | Violation:
-        """Check a request as `admit` does, but for what is decided about it."""
+        """Check a request like `admit`, except for what is decided already."""
         if world is None or request.operation != CREATE_RESPONSE or request.dialect != OPENAI or request.query:
             return admit(request, world)
         body, found = self._read
-        # The same object: this is the request that was read last, as it was read.
+        # Identity proves that this is the request that was read last, with its body unchanged.
         if found and body is request.body and found.prepared.holds_in(world):
             if isinstance(found, WholeRequest):
                 return found.admit(request, world)
@@ -236,13 +239,13 @@ class PreparedRequests:
         return admitted
 
     def _keep_text(self, request: Request, prepared: Prepared) -> None:
-        """Keep what stands around the text of a request, once it comes again."""
+        """Cache the bytes around a request's string, the second time they occur."""
         split = split_at_input(request.raw) if isinstance(request.body["input"], str) else None
         if split and split.is_certain_in(request.body) and self._texts.has_seen(split.around):
             self._texts.put(split.around, TextRequest(request, prepared), len(request.raw))
 
     def _keep_whole(self, request: Request, prompt: Prompt, prepared: Prepared) -> None:
-        """Keep a request that was accepted before with the same bytes, unless it names something stored."""
+        """Cache a whole request the second time its bytes are accepted, unless it names something stored."""
         if len(request.raw) <= MAX_BODY and self._whole.has_seen(request.raw) and not _names_stored(prompt):
             plan = prepared.plan_for(request.body)
             rules = [rule for rule, _ in (*plan.before, *plan.narrow(request, prompt.transcript))]
@@ -251,7 +254,7 @@ class PreparedRequests:
 
 
 def _names_stored(prompt: Prompt) -> bool:
-    """Return whether a request names a response, a conversation or an item that is stored."""
+    """Return whether a request names a stored response, conversation or item."""
     body, given = prompt.body, prompt.body["input"]
     if body.get("previous_response_id") is not None or body.get("conversation") is not None:
         return True
@@ -259,12 +262,12 @@ def _names_stored(prompt: Prompt) -> bool:
 
 
 def _reads_world(rule: Rule) -> bool:
-    """Return whether a rule reads something of the World that other requests may change."""
+    """Return whether a rule reads state of the World that other requests may change."""
     return rule.reads is None or any(name.startswith("world") and name not in SHARED_FACTS for name in rule.reads)
 
 
 def _key_of(request: Request) -> Key | None:
-    """Make the key of a request of which something may be kept; None for other requests."""
+    """Return the cache key of a request; None if nothing of it may be cached."""
     body = request.body
     if request.fault or not isinstance(body, dict) or "input" not in body:
         return None
@@ -276,12 +279,12 @@ def _key_of(request: Request) -> Key | None:
 
 
 def _with_content(request: Request, headers: Mapping[str, str], body: Any, raw: bytes) -> Request:
-    """Copy a request with other content; `_replace` takes twice as long."""
+    """Copy a request with other content; `_replace` would take twice as long."""
     return Request._make((*request[:2], headers, request.query, body, raw, *request[6:]))
 
 
 def _is_like(request: Request, place: ApiPath, headers: Mapping[str, str]) -> bool:
-    """Return whether a POST to a place is read and checked like this one, but for its body."""
+    """Return whether a POST is read and checked like this request, apart from its body."""
     is_same = headers is request.headers or _decisive(headers) == _decisive(request.headers)
     return is_same and place == (request.dialect, request.root, request.path)
 

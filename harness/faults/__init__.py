@@ -1,4 +1,4 @@
-"""Faults: a stream that is cut or paused, a request that is refused or gets no answer.
+"""Faults: a stream that is cut or paused, a request that is refused or never answered.
 
     mock.script(cut(message("Once upon a time"), after=4))
     mock.script(pause(message("Once"), after=3, until=gate))
@@ -31,10 +31,10 @@ from harness.faults.transport import Chunks, Delay, Framing
 
 @dataclass(frozen=True, slots=True)
 class Cut(Fault):
-    """The connection closes after so many events; with 4.5, in the middle of the fifth.
+    """Closes the connection after `after` events; 4.5 cuts it in the middle of the fifth.
 
-    A stream is always cut before its last event is complete. An answer that is not a stream is cut in the middle, with 0
-    before its body. With `reset` the connection is reset, not closed.
+    A stream is always cut before its last event is complete. An answer that is not a stream is cut in the middle, with
+    0 before its body. With `reset` the connection is reset instead of closed.
     """
 
     after: float
@@ -47,9 +47,11 @@ class Cut(Fault):
 
 @dataclass(frozen=True, slots=True)
 class Refusal(Fault):
-    """The request is refused as by an account with these changes, or with this error; without any it gets no answer.
+    """Refuses the request with the given error, or as an account with these changes would.
 
-    Then the connection closes, or is reset if it `resets`. `headers` are in the answer besides those of the error.
+    With neither, sends no answer.
+
+    In that case the connection is closed, or reset if `resets` is set. `headers` are added to those of the error.
     """
 
     account: Mapping[str, Any] = field(default_factory=dict)
@@ -59,7 +61,7 @@ class Refusal(Fault):
 
 
 class ScriptedRefusal(Exception):
-    """The turn for a request is a refusal."""
+    """Raised if the turn for a request is a refusal."""
 
     def __init__(self, fault: Refusal) -> None:
         super().__init__(fault)
@@ -68,9 +70,9 @@ class ScriptedRefusal(Exception):
 
 @named_arguments
 def cut(turn: Any, *, after: float, reset: bool = False) -> Any:
-    """Cut the answer of a turn: the connection closes after so many events, with `4.5` in the middle of one.
+    """Cut the answer of a turn: the connection is closed after `after` events; `4.5` cuts in the middle of the fifth.
 
-    A cut response is not stored, except one in the background, which goes on and can be retrieved. With `reset` the
+    A cut response is not stored, except one in the background, which continues and can be retrieved. With `reset` the
     connection is reset instead.
     """
     return add_line(turn, Cut(after, reset))
@@ -78,10 +80,10 @@ def cut(turn: Any, *, after: float, reset: bool = False) -> Any:
 
 @named_arguments
 def pause(turn: Any, *, after: int | None = None, seconds: float = 0, until: Gate | str | None = None) -> Any:
-    """Pause the stream of a turn after so many events, for `seconds` or `until` a gate is opened.
+    """Pause the stream of a turn after `after` events, for `seconds`, or `until` a gate is opened.
 
-    Without `after` it pauses before every event. An answer that is not a stream is delayed as a whole. A gate may be
-    given by its name: `mock.gate("shown").open()` opens it.
+    Without `after` it pauses before every event. An answer that is not a stream is delayed as a whole. A gate can be
+    given by name: `mock.gate("shown").open()` opens it.
     """
     return add_line(turn, Pause(seconds, after, until))
 
@@ -90,20 +92,20 @@ def pause(turn: Any, *, after: int | None = None, seconds: float = 0, until: Gat
 def pace(turn: Any, *, ttft: str | float = 0, tokens: str | float = 0, jitter: float = 0) -> Any:
     """Send a turn at the pace of a model: the first token after `ttft` (`"300ms"`), then `tokens` a second (`"80/s"`).
 
-    `jitter` is the share from 0 to 1 by which waits differ, the same in each run. An answer that is not a stream comes
-    as late as its last token.
+    `jitter` is the share, from 0 to 1, by which waits differ, the same in every run. An answer that is not a stream is
+    sent when its last token would be.
     """
     return add_line(turn, make_pace(ttft, tokens, jitter))
 
 
 @named_arguments
 def delay(turn: Any, *, seconds: str | float) -> Any:
-    """Delay the answer of a turn: not even its headers are sent for so long (seconds, or `200ms`, `1s`)."""
+    """Delay the answer of a turn, including its headers, by `seconds` (a number, or `200ms`, `1s`)."""
     return add_line(turn, make_delay(seconds))
 
 
 def make_delay(seconds: str | float) -> Delay:
-    """Make the line of a turn that begins late."""
+    """Build the line of a turn that delays its answer."""
     if (parsed := parse_duration(seconds)) is None:
         raise ScriptError(f"delay: seconds is {seconds!r}. Give a number, or a text such as '200ms', '1s'.")
     return Delay(parsed)
@@ -111,7 +113,7 @@ def make_delay(seconds: str | float) -> Delay:
 
 @named_arguments
 def chunks(turn: Any, *, size: int) -> Any:
-    """Send the body of a turn in pieces of `size` bytes, also within a character; with 0 in a single piece."""
+    """Send the body of a turn in pieces of `size` bytes, even within a character; with 0 in a single piece."""
     return add_line(turn, Chunks(size))
 
 
@@ -127,18 +129,18 @@ def framing(
     bom: bool = False,
     unended: bool = False,
 ) -> Any:
-    """Write the stream of a turn with line ends `lf`, `crlf` or `cr`, and a comment before each event, as a keep-alive.
+    """Send the stream of a turn with line ends `lf`, `crlf` or `cr`, and a comment before each event.
 
-    The rest is what else the standard of server-sent events allows: `fields` (lines in each event, say
-    `["id: 1", "retry: 3000"]`), `space=False` (none after the colons), `data_lines=2`, `bom=True`, and `unended=True`, which
-    leaves out the empty line after the last event.
+    The other options are further variations that the standard of server-sent events allows: `fields` (lines added to
+    each event, for example `["id: 1", "retry: 3000"]`), `space=False` (no space after colons), `data_lines=2`,
+    `bom=True`, and `unended=True`, which omits the empty line after the last event.
     """
     return add_line(turn, Framing(line_end, comment, fields, space, data_lines, bom, unended))
 
 
 @named_arguments
 def insert_event(turn: Any, event: Mapping[str, Any], *, after: int = 2) -> Any:
-    """Insert an event of any type into the stream of a turn, after so many events."""
+    """Insert an event of any type into the stream of a turn, after `after` events."""
     return add_line(turn, InsertEvent(event, after))
 
 
@@ -149,13 +151,13 @@ def add_members(turn: Any, members: Mapping[str, Any]) -> Any:
 
 @named_arguments
 def add_item(turn: Any, item: Mapping[str, Any], *, at: int = 0) -> Any:
-    """Add an item of any type to the output of a turn, before the item with the index `at`; it is not stored."""
+    """Add an item of any type to the output of a turn, before the item with index `at`; it is not stored."""
     return add_line(turn, AddItem(item, at))
 
 
 @named_arguments
 def skip_numbers(turn: Any, *, after: int, by: int = 1) -> Any:
-    """Leave a gap in the sequence numbers of a turn's stream, after so many events."""
+    """Leave a gap of `by` in the sequence numbers of a turn's stream, after `after` events."""
     return add_line(turn, SkipNumbers(after, by))
 
 
@@ -168,16 +170,17 @@ def stream_error(
     message: str = SERVER_ERROR_MESSAGE,
     flat: bool = False,
 ) -> Any:
-    """End the stream of a turn with an `error` event after so many events; the response is not stored.
+    """End the stream of a turn with an `error` event after `after` events; the response is not stored.
 
-    An answer that is no stream stays as it is. `flat` is the form of the SDK's types, the other one is recorded.
+    An answer that is not a stream is left unchanged. `flat` selects the form of the SDK's types; the default form was
+    recorded.
     """
     return add_line(turn, ErrorInStream(after, code, message, flat))
 
 
 @named_arguments
 def end_stream(turn: Any, *, after: int) -> Any:
-    """End the stream of a turn after so many events, though the connection is in order; the response is not stored."""
+    """End the stream of a turn after `after` events, without breaking the connection; the response is not stored."""
     return add_line(turn, EndOfStream(after))
 
 
@@ -192,7 +195,7 @@ def http_error(
     headers: Mapping[str, str] | None = None,
     body: Mapping[str, Any] | None = None,
 ) -> Refusal:
-    """Refuse with an HTTP error, in the API's form, or with this `body`: any status from 400 to 599."""
+    """Refuse with an HTTP error of any status from 400 to 599, in the API's format or with this `body`."""
     if not isinstance(status, int) or not 400 <= status < 600:
         raise ScriptError(f"http_error: status is {status!r}. Give one from 400 to 599.")
     return Refusal(error=ApiError(status, message, param, code, type, headers, body))
@@ -200,7 +203,7 @@ def http_error(
 
 @named_arguments
 def rate_limit(after: str | float = "1s") -> Refusal:
-    """Refuse with a 429; a retry succeeds `after` this time (seconds, or `200ms`, `1s`, `2m`)."""
+    """Refuse with a 429; a retry succeeds after this time (seconds, or `200ms`, `1s`, `2m`)."""
     seconds = parse_duration(after)
     if seconds is None:
         raise ScriptError(f"rate_limit: after is {after!r}. Give seconds, or a text such as '200ms', '1s', '2m'.")
@@ -221,7 +224,7 @@ def overloaded() -> Refusal:
 
 @named_arguments
 def hang_up(reset: bool = False) -> Refusal:
-    """No answer: the connection is closed without one, or reset. In the journal the status is 0."""
+    """Close or reset the connection without an answer. In the journal the status is 0."""
     return Refusal(resets=reset)
 
 
@@ -247,23 +250,23 @@ FAULTS: Registry[Callable[..., Fault]] = Registry(
         "end_stream": EndOfStream,
     },
 )
-"""Every fault as the line of a turn, by its name in script files."""
+"""Every fault as a line of a turn, by its name in script files."""
 
 NON_ITEM_LINES: Mapping[str, Callable[..., TurnLine]] = {**ENDINGS, **FAULTS, **RESPONSE_LINES}
 """Every line of a turn other than items, by its name in script files."""
 
 
 def find_cut(turn: Sequence[TurnLine]) -> Cut | None:
-    """Find the first cut of the answer to a turn, None if it is not cut."""
+    """Return the first cut of the answer to a turn, or None."""
     return min((line for line in turn if isinstance(line, Cut)), key=lambda line: line.after, default=None)
 
 
 def ends_early(turn: Sequence[TurnLine]) -> bool:
-    """Return whether the answer to a turn breaks off before its end."""
+    """Return whether the answer to a turn ends early."""
     return any(isinstance(line, Cut | EndOfStream | ErrorInStream) for line in turn)
 
 
 def find_pauses(turn: Sequence[TurnLine], gate: Callable[[str], Gate]) -> Sequence[Pause]:
-    """Find the pauses of the answer to a turn; `gate` finds gates by name."""
+    """Return the pauses of the answer to a turn; `gate` finds gates by name."""
     pauses = (line for line in turn if isinstance(line, Pause))
     return [replace(pause, until=gate(pause.until)) if isinstance(pause.until, str) else pause for pause in pauses]

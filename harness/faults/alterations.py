@@ -1,6 +1,6 @@
-"""Answers that differ from what is known today: new members, items and events, gaps in the numbers, an error in between.
+"""Answers that differ from what is known today: new members, items and events, gaps in numbers, errors in a stream.
 
-A client of the API meets all of these: what is new in a response is added without notice, and is no new version.
+Every client of the API meets these: new members and types are added without notice and without a new version.
 """
 
 from __future__ import annotations
@@ -16,11 +16,11 @@ from harness.ending import SERVER_ERROR_MESSAGE, TurnLine
 
 CLOSING_EVENTS = ("response.completed", "response.incomplete", "response.failed")
 _PARENTS = ("response", "item", "part", "output", "content", "summary", "annotations", "annotation", "error")
-"""The members in which the objects of an answer stand that may gain members."""
+"""The members that hold those objects of an answer to which new members may be added."""
 
 
 class Alteration(Fault):
-    """A fault that changes what is sent, and nothing of what is stored."""
+    """A fault that changes what is sent but not what is stored."""
 
     __slots__ = ()
 
@@ -35,13 +35,13 @@ class Alteration(Fault):
 
 @dataclass(frozen=True, slots=True)
 class InsertEvent(Alteration):
-    """An event of any type after so many events of the stream; the numbers of those after it move on by one."""
+    """Inserts an event of any type after `after` events of the stream; later events are renumbered."""
 
     event: Mapping[str, Any]
     after: int = 2
 
     def __post_init__(self) -> None:
-        if not (isinstance(self.event, Mapping) and {"event", "data"} <= self.event.keys()):  # those of a run
+        if not (isinstance(self.event, Mapping) and {"event", "data"} <= self.event.keys()):  # an event of a run
             _check_typed("insert_event: event", self.event)
         _check_count("insert_event", self.after)
 
@@ -61,7 +61,7 @@ class AddMembers(Alteration):
             raise ScriptError(f"add_members: members is {self.members!r}. Give an object with at least one member.")
 
     def alter(self, answer: Answer) -> Answer:
-        """Both forms of an answer."""
+        """Add the members to the body and to the events."""
         events = answer.events and [self._add(event) for event in answer.events]
         return answer._replace(body=self._add(answer.body), events=events)
 
@@ -76,7 +76,7 @@ class AddMembers(Alteration):
 
 @dataclass(frozen=True, slots=True)
 class AddItem(Alteration):
-    """An item of any type in the output, before the item with the index `at`; it is streamed as `added` and `done`."""
+    """Inserts an item of any type before the item with index `at`; it is streamed as `added` and `done`."""
 
     item: Mapping[str, Any]
     at: int = 0
@@ -86,7 +86,7 @@ class AddItem(Alteration):
         _check_count("add_item", self.at, "at")
 
     def alter(self, answer: Answer) -> Answer:
-        """Both forms of an answer."""
+        """Insert the item into the body and the events."""
         item = {"id": f"{self.item['type']}_0", "status": "completed", **self.item}
         events = answer.events and _number(self._insert(list(answer.events), item))
         return answer._replace(body=self._extend(answer.body, item), events=events)
@@ -99,7 +99,7 @@ class AddItem(Alteration):
         return [*events[:place], *own, *(self._follow(event, item) for event in events[place:])]
 
     def _follow(self, event: Json, item: Json) -> Json:
-        """Write an event after the item: its items have moved on by one, its whole response has the item."""
+        """Adjust an event that follows the item: shift its `output_index`, or add the item to its response."""
         if event["type"] in CLOSING_EVENTS:
             return {**event, "response": self._extend(event["response"], item)}
         is_later = event.get("output_index", -1) >= self.at
@@ -117,7 +117,7 @@ _ITEM_EVENTS = ("added", "done")
 
 @dataclass(frozen=True, slots=True)
 class SkipNumbers(Alteration):
-    """The numbers of the events after so many events are higher by `by`: a gap in the sequence."""
+    """Raises the sequence numbers by `by` after `after` events, which leaves a gap."""
 
     after: int
     by: int = 1
@@ -134,9 +134,10 @@ class SkipNumbers(Alteration):
 
 @dataclass(frozen=True, slots=True)
 class ErrorInStream(Alteration):
-    """An `error` event after so many events, with which the stream ends.
+    """Ends the stream with an `error` event after `after` events.
 
-    Recorded streams have the error in a member; with `flat` its members are those of the event, as the types say.
+    Recorded streams have the error in a member of the event; `flat` puts its members into the event, as in the SDK's
+    types.
     """
 
     after: int = 2
@@ -148,7 +149,7 @@ class ErrorInStream(Alteration):
         _check_count("stream_error", self.after)
 
     def alter_events(self, events: list[Json]) -> list[Json]:
-        """End with the error."""
+        """End the stream with the error."""
         error: Json = {"code": self.code, "message": self.message, "param": None}
         event = error if self.flat else {"error": {"type": self.code, **error}}
         return _number([*events[: self.after], {"type": "error", **event}])
@@ -156,7 +157,7 @@ class ErrorInStream(Alteration):
 
 @dataclass(frozen=True, slots=True)
 class EndOfStream(Alteration):
-    """The stream ends as any other after so many events: as behind a proxy that gives up."""
+    """Ends the stream normally after `after` events, like a proxy that gives up."""
 
     after: int
 
@@ -164,12 +165,12 @@ class EndOfStream(Alteration):
         _check_count("end_stream", self.after)
 
     def alter_events(self, events: list[Json]) -> list[Json]:
-        """Leave out the later events."""
+        """Drop the later events."""
         return events[: self.after]
 
 
 def alter_answer(answer: Answer, turn: Sequence[TurnLine]) -> Answer:
-    """Alter an answer as its turn says, in the order of the alterations."""
+    """Alter an answer as its turn says, in the order of its alterations."""
     for line in turn:
         if isinstance(line, Alteration):
             answer = line.alter(answer)

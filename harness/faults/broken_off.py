@@ -1,4 +1,4 @@
-"""Cuts answers: finds the events that are sent, and folds them into a partial response."""
+"""Cuts answers: finds the events that are still sent, and folds them into a partial response."""
 
 from __future__ import annotations
 
@@ -16,11 +16,11 @@ from harness.faults.pace import find_pace, schedule_answer
 from harness.faults.transport import Chunks, Delay, Framing, with_transport
 
 PARTS_BY_INDEX = {"content_index": "content", "summary_index": "summary"}
-"""The member of an item with its parts, by the member of an event that counts them."""
+"""The member of an item that holds its parts, by the event member that is their index."""
 
 
 def apply_faults(answer: Answer, turn: Sequence[TurnLine], gate: Callable[[str], Gate]) -> Answer:
-    """Apply the faults of a turn to its answer; `events` and `body` are what is still sent."""
+    """Apply the faults of a turn to its answer; `events` and `body` of the result are what is still sent."""
     answer = alter_answer(answer, turn)
     return _break_off(answer, turn, gate) if any(isinstance(line, _OF_DELIVERY) for line in turn) else answer
 
@@ -48,7 +48,7 @@ def _break_off(answer: Answer, turn: Sequence[TurnLine], gate: Callable[[str], G
 
 
 def fold_partial(events: Sequence[Json]) -> Json | None:
-    """Fold the first events of a stream into the response or run that they add up to; None without its object."""
+    """Fold the first events of a stream into the partial response or run; None if they contain no such object."""
     partial: Json | None = None
     items: dict[int, Json] = {}
     for event in events:
@@ -64,7 +64,7 @@ def fold_partial(events: Sequence[Json]) -> Json | None:
 
 
 def _apply_event(item: Json, event: Json) -> Json:
-    """Add the part, text or annotation of an event to an item; other events leave it as it is."""
+    """Apply an event's part, text or annotation to an item; other events leave the item unchanged."""
     place = next((name for name in PARTS_BY_INDEX if name in event), None)
     if place is None:
         return _append_delta(item, event)
@@ -77,7 +77,7 @@ def _apply_event(item: Json, event: Json) -> Json:
 
 
 def _append_delta(item: Json, event: Json) -> Json:
-    """Append a delta or an annotation to an item or a part; `response.output_text.delta` extends its `text`."""
+    """Append a delta or an annotation to an item or part; `response.output_text.delta`, for example, extends `text`."""
     _, stem, kind = event["type"].rsplit(".", 2)
     if "annotation" in event:
         return {**item, "annotations": [*item["annotations"], event["annotation"]]}

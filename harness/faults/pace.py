@@ -1,4 +1,4 @@
-"""The pace of an answer: how long its first token takes, and how many tokens follow in a second."""
+"""The pace of an answer: the time to its first token, and the tokens per second after it."""
 
 from __future__ import annotations
 
@@ -21,22 +21,22 @@ MEMBERS = ("ttft", "tokens", "jitter")
 
 
 def parse_duration(value: Any) -> float | None:
-    """Seconds of a number, or of a text such as `200ms`, `1s`, `2m`; None for anything else."""
+    """Return the seconds of a number, or of a string such as `200ms`, `1s`, `2m`; None for anything else."""
     found = _DURATION.fullmatch(value) if isinstance(value, str) else None
     seconds = float(found[1]) * SECONDS_PER_UNIT[found[2]] if found else value
     return float(seconds) if is_non_negative_number(seconds) else None
 
 
 def make_pace(ttft: str | float = 0, tokens: str | float = 0, jitter: float = 0) -> Pace:
-    """Make the line of a turn: its first token comes after `ttft`, `tokens` in a second follow (0: at once).
+    """Build a turn's pace: the first token is sent after `ttft`, then `tokens` per second (0: all at once).
 
-    With `jitter` 0.2 each wait is up to 20 % longer or shorter, by chance that is the same in each run.
+    With `jitter` 0.2 each wait is up to 20 % longer or shorter, at random but the same in every run.
     """
     if (seconds := parse_duration(ttft)) is None:
         raise ScriptError(f"pace: ttft is {ttft!r}. Give seconds, or a text such as '300ms', '1s', '2m'.")
     found = _RATE.fullmatch(tokens) if isinstance(tokens, str) else None
     rate = float(found[1]) if found else tokens
-    # Slower than one token in a quarter of an hour is a slip of units.
+    # Less than one token in a quarter of an hour is probably a wrong unit.
     if not is_non_negative_number(rate) or (0 < float(rate) < 0.001):
         raise ScriptError(f"pace: tokens is {tokens!r}. Give how many come in a second, 80 or '80/s'.")
     if not is_non_negative_number(jitter) or jitter > 1:
@@ -49,7 +49,7 @@ def make_pace(ttft: str | float = 0, tokens: str | float = 0, jitter: float = 0)
 
 
 def parse_pace(text: str) -> Pace:
-    """Parse a pace, `ttft=300ms,tokens=80/s,jitter=0.2`; ScriptError when the text is malformed."""
+    """Parse a pace, `ttft=300ms,tokens=80/s,jitter=0.2`; ScriptError if the string is malformed."""
     named: dict[str, Any] = {}
     for part in text.split(","):
         name, _, value = (side.strip() for side in part.partition("="))
@@ -65,16 +65,16 @@ def parse_pace(text: str) -> Pace:
 
 
 def find_pace(turn: Sequence[TurnLine]) -> Pace | None:
-    """Find the pace of the answer to a turn, None when it has none of its own."""
+    """Return the pace of the answer to a turn, or None."""
     return next((line for line in turn if isinstance(line, Pace)), None)
 
 
 def schedule_answer(answer: Answer, pace: Pace) -> Sequence[float]:
-    """Seconds from the beginning at which each event of a stream is sent, or the only part of another answer."""
+    """Return the seconds from the start at which each event of a stream is sent, or the body of any other answer."""
     body = answer.body if isinstance(answer.body, dict) else {}
     seed = str(body.get("id"))
     if answer.events is None:
-        usage = body.get("usage")  # none of a response that is queued
+        usage = body.get("usage")  # a queued response has none
         return [_wait(pace, pace.ttft, usage["output_tokens"], seed)] if usage else []
     times: list[float] = []
     now, first_wait = 0.0, pace.ttft
@@ -93,7 +93,7 @@ def _wait(pace: Pace, seconds: float, tokens: float, seed: str) -> float:
 
 
 def _count_delta_tokens(event: Any) -> int:
-    """Count the tokens that an event brings; 0 for one without a delta."""
+    """Count the tokens in an event's delta; 0 without a delta."""
     delta = event.get("data", event).get("delta")
     if isinstance(delta, dict):  # of a thread's message
         delta = "".join(part.get("text", {}).get("value", "") for part in delta.get("content") or ())

@@ -1,4 +1,4 @@
-"""How an answer arrives: in which pieces, with which line ends and comments, after which delay."""
+"""How an answer is transmitted: in which pieces, with which line ends and comments, after which delay."""
 
 from __future__ import annotations
 
@@ -10,12 +10,12 @@ from harness.core.errors import ScriptError
 from harness.ending import TurnLine
 
 LINE_ENDS = {"lf": "\n", "crlf": "\r\n", "cr": "\r"}
-"""The line ends of server-sent events, by their names; the standard allows all three."""
+"""The line ends of server-sent events, by name; the standard allows all three."""
 
 
 @dataclass(frozen=True, slots=True)
 class Chunks(Fault):
-    """The body goes out in pieces of `size` bytes, with 0 in a single one; without any each event is a piece."""
+    """Sends the body in pieces of `size` bytes, with 0 in a single one; without this fault each event is a piece."""
 
     size: int
 
@@ -26,7 +26,7 @@ class Chunks(Fault):
 
 @dataclass(frozen=True, slots=True)
 class Framing(Fault):
-    """Variations of a stream that the standard allows: line ends `lf`, `crlf` or `cr`, and the rest of a `FrameForm`."""
+    """Varies a stream as the standard allows: line ends `lf`, `crlf` or `cr`, and the rest of a `FrameForm`."""
 
     line_end: str = "lf"
     comment: str = ""
@@ -64,13 +64,13 @@ def _is_line(text: object) -> bool:
 
 @dataclass(frozen=True, slots=True)
 class Delay(Fault):
-    """Nothing is sent for so long, not even the headers."""
+    """Sends nothing for `seconds` seconds, not even the headers."""
 
     seconds: float
 
 
 def with_transport(delivery: Delivery, turn: Sequence[TurnLine]) -> Delivery:
-    """Change a delivery as the faults of a turn say; of several of a kind the last counts."""
+    """Apply a turn's transport faults to a delivery; of several faults of a kind the last one counts."""
     for line in turn:
         if isinstance(line, Chunks):
             delivery = delivery._replace(chunk_size=line.size)
