@@ -1,4 +1,4 @@
-"""Lists the recordings below a path by their names."""
+"""Lists the recordings below a path."""
 
 from __future__ import annotations
 
@@ -11,13 +11,13 @@ from pathlib import Path
 from harness.cassettes.format.untrusted import UnreadableRecording
 
 SUFFIXES = (".yaml", ".yml", ".json", ".jsonl", ".ndjson", ".har")
-"""The suffixes of recordings, each also with `.gz` after it."""
+"""The suffixes of recordings, each optionally followed by `.gz`."""
 
 
 def files(paths: Sequence[Path]) -> Iterator[Path]:
     """Yield the recordings at these paths: each file, and in each folder the files with a recording's suffix, sorted.
 
-    UnreadableRecording for a path that does not exist, or a folder that cannot be listed. No folder is entered twice.
+    UnreadableRecording for a path that does not exist, or a folder that cannot be listed. No folder is visited twice.
     """
     for path in paths:
         if path.is_dir():
@@ -29,7 +29,7 @@ def files(paths: Sequence[Path]) -> Iterator[Path]:
 
 
 def _explain_missing(path: Path) -> str:
-    """Say why there is neither file nor folder at a path, with the nearest name beside it, or what to give."""
+    """Explain why no file or folder is at a path, with the most similar name beside it or advice."""
     if os.path.lexists(path):
         return "it is neither a file nor a folder. Give the path of a recording, or of a folder."
     return f"no such file or folder. {_suggest_path(path)}"
@@ -58,11 +58,11 @@ def _below(folder: Path) -> Iterator[Path]:
 
 
 def recording_suffix(name: str) -> str:
-    """Find the suffix of a recording's name without `.gz`; empty for other files."""
+    """Return the suffix of a recording's name, without `.gz`; empty for other files."""
     plain = name.lower().removesuffix(".gz")
     return next((suffix for suffix in SUFFIXES if plain.endswith(suffix)), "")
 
 
 def printable_path(path: Path) -> str:
-    """Write a path as text; bytes that are not text are replaced."""
+    """Return a path as text, with bytes that are not text replaced."""
     return path.as_posix().encode("utf-8", "replace").decode()

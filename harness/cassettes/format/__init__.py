@@ -1,1 +1,1 @@
-"""The shape of a recorded exchange, the format that is written, and those of other recorders; no recording, no replay."""
+"""The form of a recorded exchange, the format that is written, and the formats of other recorders."""

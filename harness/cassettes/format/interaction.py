@@ -13,19 +13,19 @@ from typing import Any
 from harness.core.exchange import EMPTY_MAPPING
 
 CASSETTE_FORMAT = 1
-"""The format of cassettes that this harness writes, and the newest one that it reads."""
+"""The format of cassettes that this harness writes, and the newest that it reads."""
 SCRUBBER_VERSION = 1
-"""The version of the rules by which secrets and ids are masked."""
+"""The version of the rules that mask secrets and ids."""
 
 RECORD_COMMAND = ("harness", "record", "--")
 PYTEST_COMMAND = ("pytest", "--record=all")
-"""How the commands begin that record a cassette; a program, or tests, follow."""
+"""The beginnings of commands that record a cassette, followed by a program or by tests."""
 
 CLIENT, SERVER = "client", "server"
 """The sides that send frames."""
 
 Chunk = tuple[float, bytes]
-"""Seconds since the request was sent, and the data that arrived then."""
+"""Seconds since the request was sent, and the data that arrived at that time."""
 Frame = tuple[float, str, str]
 """Seconds since the connection was requested, the sender (client, server), and the text."""
 
@@ -34,11 +34,11 @@ _USER_AGENT = re.compile(r"(?P<name>.+?)[ /]v?(?P<version>\d[\w.+-]*)")
 
 @dataclass(frozen=True, slots=True)
 class Interaction:
-    """One exchange over HTTP, or a WebSocket if it has `frames`; without a status it is a request alone.
+    """One exchange over HTTP, or over a WebSocket if it has `frames`; without a status it is only a request.
 
-    `uri` is the address with its query; a WebSocket has the status 101. `cut` is true if the answer broke off. `origin` is
-    the source of evidence (`harness.verify.evidence.Origin`), `date` the time of the recording as its recorder wrote it.
-    `notes` are other members that its recorder wrote: its `id`, its `provider`, and flags
+    `uri` is the URL with its query; a WebSocket has the status 101. `cut` is true if the answer broke off. `origin` is
+    the source of evidence (`harness.verify.evidence.Origin`), `date` the time of the recording in its recorder's
+    format. `notes` are other members that its recorder wrote: its `id`, its `provider`, and flags
     (`harness.cassettes.format.other_recorders.FLAG_MEMBERS`).
     """
 
@@ -73,7 +73,7 @@ class CassetteHeader:
 
     `recorded` is a date (YYYY-MM-DD), `dialect` openai, azure or foundry, `sdk` and `sdk_version` the client that sent
     the requests, `evidence` a level of `harness.contract.rule.LEVELS`, `probe` the purpose of the recording, such as a
-    rule's id, `command` the one that recorded it: `pytest --record=all TEST…`, `harness record -- COMMAND`.
+    rule's id, `command` the command that recorded it: `pytest --record=all TEST…`, `harness record -- COMMAND`.
     """
 
     recorded: str = ""
@@ -88,9 +88,9 @@ class CassetteHeader:
 
 
 def find_client(interactions: Sequence[Interaction]) -> tuple[str, str]:
-    """Find name and version of the client in the first `user-agent`: `("OpenAI/Python", "3.54.0")`; else empty.
+    """Return the client's name and version from the first `user-agent`: `("OpenAI/Python", "3.54.0")`; else empty.
 
-    Scrubbed interactions have none.
+    Scrubbed interactions have no such header.
     """
     agents = (_USER_AGENT.match(interaction.headers.get("user-agent", "")) for interaction in interactions)
     return next(((agent["name"], agent["version"]) for agent in agents if agent), ("", ""))

@@ -1,6 +1,6 @@
-"""How a cassette is laid out for readers: YAML with long texts as blocks, no anchors, no broken lines; JSON indented.
+"""The layout of a cassette: YAML with long texts as blocks, without anchors or wrapped lines; JSON indented.
 
-The name of the style in which JSON was sent restores its exact bytes.
+The exact bytes of JSON are restored from the name of the style in which it was sent.
 """
 
 from __future__ import annotations
@@ -13,23 +13,23 @@ from typing import Any
 import yaml
 
 _NEEDS_QUOTES = re.compile(r"[\r\t\x85\u2028\u2029\ufeff]|\A[ \n]|[^\n]\n\Z")
-"""What a block of YAML does not preserve."""
+"""What a YAML block does not preserve."""
 _NUMBERLIKE = re.compile(r"[-+]?[0-9.]+(?:[eE][-+]?[0-9]+)?")
 
 
 class OneLineList(list[Any]):
-    """A list that is written on one line."""
+    """A list that is dumped on one line."""
 
 
 class BlockMapping(dict[str, Any]):
-    """A mapping that is written with one member per line, however short it is."""
+    """A mapping that is dumped with one member per line, however short it is."""
 
 
 class _Dumper(yaml.SafeDumper):
-    """Writes a value again where it occurs again, so that every exchange is complete."""
+    """Dumps a repeated value in full each time, so that every exchange is complete."""
 
     def ignore_aliases(self, data: Any) -> bool:  # noqa: ARG002
-        """Never write an alias."""
+        """Never use an alias."""
         return True
 
 
@@ -54,7 +54,7 @@ _Dumper.add_representer(BlockMapping, _represent_block)
 
 
 def dump_yaml(value: Any) -> str:
-    """Dump a value; the same value gives the same text. Mappings keep their order."""
+    """Dump a value as YAML, always as the same text. Mappings keep their order."""
     return str(
         yaml.dump(value, Dumper=_Dumper, default_flow_style=None, sort_keys=False, allow_unicode=True, width=1 << 20)
     )
@@ -67,26 +67,26 @@ JSON_STYLES: dict[str, Mapping[str, Any]] = {
     "spaced ascii": {},
     "indented ascii": {"indent": 2},
 }
-"""How clients and servers write JSON, by the names in a cassette: options of `json.dumps`."""
+"""How clients and servers format JSON: options of `json.dumps`, by their names in a cassette."""
 _INDENTED: Mapping[str, Any] = {"indent": 2, "ensure_ascii": False}
 
 
 def indent_json(text: str) -> tuple[str, str]:
-    """JSON indented, and its original style; any text that cannot be restored so is unchanged and has none."""
+    """Indent JSON and return it with its original style; any other text is returned unchanged, without a style."""
     if text[:1] not in ("{", "["):
         return text, ""
     try:
         value = json.loads(text)
         style = next((name for name, options in JSON_STYLES.items() if json.dumps(value, **options) == text), "")
         indented = json.dumps(value, **_INDENTED)
-        indented.encode()  # raises for half a pair of surrogates, which only JSON's escape can express
+        indented.encode()  # raises for unpaired surrogates, which only an escape in JSON can express
         return (indented, style) if style else (text, "")
     except (ValueError, RecursionError):
         return text, ""
 
 
 def restore_json(text: str, style: Any) -> str:
-    """JSON in a style, even if it was edited since; other text and unknown styles are unchanged."""
+    """Format JSON in a style, even if it was edited since; other text, or text of unknown style, is unchanged."""
     if style not in JSON_STYLES:
         return text
     try:

@@ -1,4 +1,4 @@
-"""Messages in other recorders' files: members, whose names differ in case, `_` and `-` only; headers; bodies, unwrapped."""
+"""Parses the messages of other recorders: members (names ignore case, `_` and `-`), headers, and wrapped bodies."""
 
 from __future__ import annotations
 
@@ -18,14 +18,14 @@ from harness.core.headers import join_headers
 
 
 def normalize_names(value: Any) -> Any:
-    """Write the names of an object in lower case, without `_` and `-`; any other value unchanged."""
+    """Convert an object's names to lower case without `_` and `-`; return any other value unchanged."""
     if not isinstance(value, dict):
         return value
     return {str(name).lower().replace("_", "").replace("-", ""): member for name, member in value.items()}
 
 
 def first_present(members: Json, *names: str) -> Any:
-    """Find the first of these members that is not null."""
+    """Return the first of these members that is not null."""
     for name in names:
         if (value := members.get(name)) is not None:
             return value
@@ -33,7 +33,7 @@ def first_present(members: Json, *names: str) -> Any:
 
 
 def name_value_pairs(value: Any) -> Iterable[tuple[str, Any]]:
-    """List the pairs of an object, of a list of `{name, value}` or of pairs, or of a flat list of both."""
+    """List the pairs of an object, of a list of `{name, value}` or of pairs, or of a flat list of names and values."""
     if isinstance(value, dict):
         return [(str(name), member) for name, member in value.items()]
     if not isinstance(value, list):
@@ -47,7 +47,7 @@ def name_value_pairs(value: Any) -> Iterable[tuple[str, Any]]:
 
 
 def member_text(value: Any) -> str:
-    """Write a header or parameter as text: several values joined by commas, a matcher's expected value."""
+    """Convert a header or parameter to a string: several values joined by commas, a matcher's expected value."""
     if isinstance(value, list):
         return ", ".join(map(member_text, value))
     if isinstance(value, dict):
@@ -56,7 +56,7 @@ def member_text(value: Any) -> str:
 
 
 def headers_of(value: Any) -> dict[str, str]:
-    """Headers in any form by their names in lower case."""
+    """Return headers in any form by their lower-case names."""
     return join_headers([(name.lower(), member_text(values)) for name, values in name_value_pairs(value)])
 
 
@@ -68,15 +68,15 @@ _BASE64_MEMBERS = ("base64body", "bodyblob", "base64string")
 _JSON_MEMBERS = ("parsedbody", "jsonbody", "bodyjson", "json")
 _HAR_MEMBERS = ("content", "postdata")
 _HAR_SIZES = frozenset({"size", "compression", "comment"})
-"""What HAR's `content` still has when the body was not kept."""
+"""The members that HAR's `content` still has when the body was not kept."""
 _PROXY_BYTES = "b64:"
 _PROXY_TEXT = re.compile(r"text/|json|xml|charset=|form")
-"""What a content type has in it whose bodies Azure's test proxy writes as text."""
+"""Found in the content types whose bodies Azure's test proxy writes as text."""
 _HEX = re.compile(r"(?:[0-9a-f]{2})+")
 
 
 def unwrap_body(message: Json, own_member: str) -> Any:
-    """Unwrap the body of a request or an answer as its recorder wrote it: bytes, a text, a JSON value, or None."""
+    """Unwrap the body of a request or an answer in its recorder's form: bytes, a string, a JSON value, or None."""
     for name in _JSON_MEMBERS:
         if message.get(name) is not None:
             return message[name]
@@ -95,7 +95,7 @@ def unwrap_body(message: Json, own_member: str) -> Any:
 
 
 def decode_proxy_body(body: Any, headers: Mapping[str, str]) -> Any:
-    """Decode a body as Azure's test proxy wrote it: in base64 if it is not text, in the lines of a form with a prefix."""
+    """Decode a body of Azure's test proxy: in base64 if it is not text, in the lines of a form with a prefix."""
     kind = headers.get("content-type", "").lower()
     if isinstance(body, list) and kind.startswith("multipart/"):
         return [decode_base64(line[len(_PROXY_BYTES) :]) if _is_proxy_bytes(line) else line for line in body]
@@ -107,7 +107,7 @@ def _is_proxy_bytes(line: Any) -> bool:
 
 
 def _har_body(content: Json) -> Any:
-    """Read the body in HAR's `content` or `postData`: a text, bytes in base64, or the fields of a form."""
+    """Parse the body in HAR's `content` or `postData`: a string, bytes in base64, or the fields of a form."""
     text = content.get("text")
     if text is None and content.get("params"):
         return urlencode([(name, member_text(value)) for name, value in name_value_pairs(content["params"])])
@@ -117,7 +117,7 @@ def _har_body(content: Json) -> Any:
 
 
 def _polly_pieces(text: str) -> list[str]:
-    """Find the pieces of a compressed body, which Polly.JS writes as a list in the text."""
+    """Return the pieces of a compressed body, which Polly.JS writes as a list in the text."""
     try:
         pieces = parse_json(text.encode()) if text.startswith("[") else [text]
     except Malformed:
@@ -126,7 +126,10 @@ def _polly_pieces(text: str) -> list[str]:
 
 
 def _unwrap_vcr_body(body: Any) -> Any:
-    """Unwrap `{"string": …}`, `{"base64_string": …}`, `{"raw_gzip": …}` and their like; any other body stays as it is."""
+    """Unwrap `{"string": …}`, `{"base64_string": …}`, `{"raw_gzip": …}` and the like.
+
+    Return any other body unchanged.
+    """
     members = normalize_names(body) if isinstance(body, dict) else {}
     # A body of the API may itself have a member `string`; a wrapper has no other members.
     if not members.keys() & _VCR_MEMBERS or members.keys() - _VCR_MEMBERS - {"encoding"}:
@@ -140,7 +143,7 @@ def _unwrap_vcr_body(body: Any) -> Any:
 
 
 def encode_body(body: Any, headers: Mapping[str, str]) -> bytes:
-    """Encode as bytes a body that is bytes, a text, a list of either or of events, or another JSON value."""
+    """Encode a body as bytes: bytes, a string, a list of either or of events, or another JSON value."""
     if body is None or isinstance(body, bytes):
         return body or b""
     if isinstance(body, str):
@@ -162,7 +165,7 @@ def _encode_json(value: Any) -> bytes:
 
 
 def _encode_unusual_json(value: Any) -> bytes:
-    """JSON with half a pair of surrogates as its escape; INVALID_BODY for a value that JSON does not have."""
+    """Encode JSON with unpaired surrogates as escapes; INVALID_BODY for a value that JSON cannot represent."""
     try:
         return json.dumps(value).encode()
     except (TypeError, ValueError, RecursionError):

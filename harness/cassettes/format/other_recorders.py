@@ -1,10 +1,10 @@
 """Parses the plain data of any recorder's file into `Interaction`s.
 
-Known are vcrpy, pytest-recording, ruby's and R's VCR, betamax, go-vcr, php-vcr, ExVCR, ReqCassette, EasyVCR and Scotch
-(`interactions`, or a list of `request` and `response`), HAR 1.2 and Polly.JS, WireMock, nock, httpmock, okreplay,
-talkback, Azure's test proxy, cassettes with `requests` beside `responses`, and flat objects with `method`, `url_path`,
-`request`, `status`, `response` or `events`. They differ in names more than in shape, so names are compared without
-case, `_` and `-`.
+Supported are vcrpy, pytest-recording, ruby's and R's VCR, betamax, go-vcr, php-vcr, ExVCR, ReqCassette, EasyVCR and
+Scotch (`interactions`, or a list of `request` and `response`), HAR 1.2 and Polly.JS, WireMock, nock, httpmock,
+okreplay, talkback, Azure's test proxy, cassettes with `requests` beside `responses`, and flat objects with `method`,
+`url_path`, `request`, `status`, `response` or `events`. They differ in names more than in structure, so names are
+compared without case, `_` and `-`.
 """
 
 from __future__ import annotations
@@ -30,11 +30,11 @@ from harness.core.errors import Malformed
 from harness.core.exchange import EMPTY_MAPPING, Json
 
 FLAG_MEMBERS = ("no_request", "cut", "sanitized", "sequence_gaps", "transcribed", "socket", "inferred")
-"""Members of a flat object that, if true, become flags of the exchange."""
+"""Members of a flat object that become flags of the exchange if true."""
 _NOTED_MEMBERS = ("id", "provider", *FLAG_MEMBERS)
 
 RequestAnswerPair = tuple[Any, Any]
-"""The request and the answer of one exchange, each an object with normalized names."""
+"""The request and the answer of one exchange, as objects with normalized names."""
 PairReader = Callable[[Json], RequestAnswerPair | None]
 
 _CASSETTE_LISTS = ("interactions", "httpinteractions")
@@ -44,12 +44,12 @@ _URL_MEMBERS = ("uri", "url", "urlpath", "urlpattern", "path")
 
 
 def parse_interactions(document: Any) -> Iterator[Interaction | Malformed] | None:
-    """Parse the exchanges of one document, in order; an invalid one is the reason.
+    """Parse the exchanges of one document, in order; an invalid exchange is returned as its Malformed.
 
-    None if the document is no recording; raises Malformed if it is one but has no list of exchanges.
+    None if the document is not a recording; raises Malformed if it is one but has no list of exchanges.
     """
     if isinstance(document, list):
-        # A list may be anything, so at least one entry has to look like an exchange.
+        # A list may be anything, so at least one entry must look like an exchange.
         known = any(isinstance(entry, dict) and _find_pair(normalize_names(entry)) for entry in document)
         return _parse_each("entry ", document) if known else None
     if not isinstance(document, dict):
@@ -61,7 +61,7 @@ def parse_interactions(document: Any) -> Iterator[Interaction | Malformed] | Non
         if name in members and _is_exchange_list(name, members[name]):
             return _parse_each(name, members[name], provider_from_header(document))
     if isinstance(members.get("requests"), list) and isinstance(members.get("responses"), list):
-        # Where one list is longer, its last entries are told as incomplete, and not passed over.
+        # If one list is longer, its last entries are reported as incomplete rather than ignored.
         pairs = zip_longest(members["requests"], members["responses"])
         return _parse_each("requests", [{"request": request, "response": response} for request, response in pairs])
     pair = _find_pair(members)
@@ -69,7 +69,7 @@ def parse_interactions(document: Any) -> Iterator[Interaction | Malformed] | Non
 
 
 def _is_exchange_list(name: str, value: Any) -> bool:
-    """Return whether these are exchanges, not what another kind of file has under the same name."""
+    """Return whether these are exchanges, as other kinds of files use the same member names."""
     if not value:
         return name in _CASSETTE_LISTS and not isinstance(value, dict)
     return isinstance(value, list) and any(
@@ -78,7 +78,7 @@ def _is_exchange_list(name: str, value: Any) -> bool:
 
 
 def provider_from_header(document: Json) -> Json:
-    """Read the provider from the header of a cassette of this harness: `{"provider": "azure"}`, or nothing."""
+    """Return the provider in the header of a cassette of this harness, as `{"provider": "azure"}`, or nothing."""
     header = document.get("harness")
     return {"provider": header["dialect"]} if isinstance(header, dict) and "dialect" in header else {}
 
@@ -98,7 +98,7 @@ def _try_parse(place: str, entry: Any, notes: Mapping[str, Any]) -> Interaction 
 
 
 def parse_interaction(entry: Any) -> Interaction:
-    """Parse one exchange, with bodies in the encodings of the recording; Malformed names what is missing."""
+    """Parse one exchange, with bodies still encoded as recorded; Malformed names what is missing."""
     if not isinstance(entry, dict):
         raise Malformed(f"it is {_describe_type(entry)}, not an exchange")
     members = normalize_names(entry)
@@ -138,19 +138,19 @@ def _parse_origin(origin: Any) -> Mapping[str, Any]:
 
 
 def _reason_phrase(status: Any) -> str:
-    """Find the text beside the number of a status; empty without one."""
+    """Return the reason phrase beside the number of a status, or an empty string."""
     text = status.get("message") if isinstance(status, dict) else None
     return text if isinstance(text, str) else ""
 
 
 def _find_pair(members: Json) -> RequestAnswerPair | None:
-    """Request and answer of an exchange of any form; None without a request."""
+    """Return the request and the answer of an exchange of any form; None without a request."""
     _, pair = _read_pair(members)
     return pair if pair and _is_request(pair[0]) else None
 
 
 def _read_pair(members: Json) -> tuple[PairReader | None, RequestAnswerPair | None]:
-    """Read the form of an exchange, and its request and answer in it."""
+    """Return the reader that recognizes the form of an exchange, and the pair it read."""
     return next(((reader, pair) for reader in _PAIR_READERS if (pair := reader(members))), (None, None))
 
 
@@ -180,7 +180,7 @@ def _nested_pair(members: Json) -> RequestAnswerPair | None:
 
 
 def _strip_name_prefixes(message: Any) -> Any:
-    """Strip a message of the prefix that some recorders put before names: `RequestHeaders`, `request_body`."""
+    """Remove the prefix that some recorders put before a message's names: `RequestHeaders`, `request_body`."""
     if not isinstance(message, dict):
         return message
     return {name.removeprefix("request").removeprefix("response"): value for name, value in message.items()} | message
@@ -230,7 +230,7 @@ def _url_with_query(request: Json) -> str:
 
 
 def _parse_status(status: Any) -> int:
-    """Parse the number of `200`, `"200 OK"` or `{"code": 200}`; 0 for anything else."""
+    """Parse the number in `200`, `"200 OK"` or `{"code": 200}`; 0 for anything else."""
     if isinstance(status, dict):
         status = first_present(normalize_names(status), "code", "statuscode")
     digits = str(status).split(" ")[0]

@@ -1,6 +1,6 @@
 """Parses an interaction of any recorder: request and answer as JSON, provider, date, and flags for what is unusual.
 
-What a recording hides or leaves out is inferred from the answer, and flagged.
+Facts that a recording hides or omits are inferred from the answer, and flagged.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ from harness.cassettes.format.other_recorders import FLAG_MEMBERS
 from harness.core.exchange import Finding, Json
 
 UNREAD_MEMBER = "_raw"
-"""The only member of an answer that was no JSON, in flat exchanges."""
+"""The only member of an answer that was not JSON, in flat exchanges."""
 _NON_JSON_TYPES = (
     *("multipart/", "application/x-www-form-urlencoded", "application/octet-stream"),
     *("application/zip", "application/gzip"),
@@ -46,24 +46,24 @@ _PATH_PLACEHOLDER = re.compile(r"/[{<][^/]*[}>]")
 _ISO_DATE = re.compile(r"\d{4}-\d\d-\d\d")
 _DAY_LENGTH = len("YYYY-MM-DD")
 _EARLIEST_TIMESTAMP = 1_577_836_800
-"""2020: the API is younger, so that an earlier time is not that of a recording."""
+"""2020: the API is younger, so an earlier time cannot be that of a recording."""
 
 
 class Recorded(NamedTuple):
     """One recorded exchange, parsed.
 
-    `id` is unique in its file and the same in every reading: `<path>#<n>`, n from 1, or the record's own. `file` names
-    the conversation with the API that it is part of. `path` is the complete path, as recorded, `host` empty if the
-    recording has none; `headers` and `answer_headers` have names in lower case. `request` is the JSON sent, `raw` the
-    bytes sent if they are no JSON. `answer` is the JSON received, `events` the data of a stream, in order.
-    `provider` is openai, azure, foundry or empty, `date` ISO 8601 or empty, `status` 0 where none was recorded. `misframed`
-    says what the lines around the events of a stream have wrong, `times` how many seconds after its first data each arrived.
+    `id` is unique in its file and stable between readings: `<path>#<n>`, n from 1, or the record's own. `file` names
+    the conversation with the API that it is part of. `path` is the complete path, as recorded; `host` is empty if the
+    recording has none; `headers` and `answer_headers` have lower-case names. `request` is the JSON sent, `raw` the
+    bytes sent if they are not JSON. `answer` is the JSON received, `events` the data of a stream, in order. `provider`
+    is openai, azure, foundry or empty, `date` ISO 8601 or empty, `status` 0 if none was recorded. `misframed` describes
+    mistakes in the lines around the events of a stream, `times` the seconds from its first data to each event.
 
     Flags: `no_request` (the request is not known), `cut` (the stream or long values are cut), `inferred` (some of
     method, path, status and provider were), `sanitized`, `sequence_gaps`, `transcribed`, `done-marker` (`[DONE]` was
-    sent), `unread-answer` (neither JSON nor events), `encoded-answer` (its encoding could not be undone), `broken-off`
-    (the last event of the stream is not whole, or it has none), `no-status`, `socket`
-    (over a WebSocket; `harness.verify.judging.websockets.exchanges`).
+    sent), `unread-answer` (neither JSON nor events), `encoded-answer` (its encoding could not be decoded), `broken-off`
+    (the last event of the stream is incomplete, or it has none), `no-status`, `socket` (over a WebSocket;
+    `harness.verify.judging.websockets.exchanges`).
     """
 
     id: str
@@ -87,12 +87,12 @@ class Recorded(NamedTuple):
 
 
 def parse_recorded(interaction: Interaction, name: str, number: int) -> Recorded:
-    """Parse an interaction, the one with this number (from 1) in the file of this name."""
+    """Parse an interaction, which has this number (from 1) in the file of this name."""
     host, path, query = split_url(interaction.uri)
     request, raw = decoding.decode_request(interaction.body, interaction.headers)
     answer = decoding.decode_answer(interaction.answer, interaction.answer_headers)
     flags = answer.flags | _find_flags(interaction)
-    # Some recorders mask the whole address; what a POST was answered tells the path then.
+    # Some recorders mask the whole URL; the answer to a POST then reveals the path.
     if is_host_hidden(host) and path in ("", "/") and _is_response_object(interaction.method, answer):
         path, flags = "/v1/responses", flags | {"inferred"}
     provider, guessed = _find_provider(interaction, host, path, request, answer)
@@ -131,7 +131,7 @@ def _has_masked_id(data: bytes) -> bool:
 
 
 def _find_flags(interaction: Interaction) -> set[str]:
-    """Find the flags that the recorder wrote; an exchange whose `origin` is a publication is `transcribed`."""
+    """Return the flags that the recorder wrote; an exchange whose `origin` is a publication is `transcribed`."""
     flags = {flag for flag in FLAG_MEMBERS if interaction.notes.get(flag)}
     if interaction.cut:
         flags.add("cut")
@@ -141,12 +141,12 @@ def _find_flags(interaction: Interaction) -> set[str]:
 
 
 def _is_response_object(method: str, answer: decoding.DecodedAnswer) -> bool:
-    """Return whether an answer is that of `POST /responses`, for recordings without an address."""
+    """Return whether an answer looks like that of `POST /responses`, for recordings without a URL."""
     return method == "POST" and (_answered_object(answer) or {}).get("object") == "response"
 
 
 def _answered_object(answer: decoding.DecodedAnswer) -> Json | None:
-    """Find the object in the answer; of a stream the first response."""
+    """Return the object in the answer, or the first response in a stream."""
     within = (event["response"] for event in answer.events or () if isinstance(event.get("response"), dict))
     return answer.body if isinstance(answer.body, dict) else next(within, None)
 
@@ -154,7 +154,7 @@ def _answered_object(answer: decoding.DecodedAnswer) -> Json | None:
 def _find_provider(
     interaction: Interaction, host: str, path: str, request: Any, answer: decoding.DecodedAnswer
 ) -> tuple[str, bool]:
-    """Find the provider, and whether it was guessed."""
+    """Return the provider, and whether it was guessed."""
     noted = interaction.notes.get("provider")
     known = noted if noted in PROVIDERS else provider_of_host(host, path)
     if not known and is_host_hidden(host):
@@ -166,7 +166,7 @@ def _find_provider(
 
 
 def _is_request_unknown(interaction: Interaction, path: str, request: Any, raw: bytes | None) -> bool:
-    """Return whether the recorder left out or replaced the body of a request that the API accepted."""
+    """Return whether the recorder omitted or replaced the body of a request that the API accepted."""
     if not 200 <= interaction.status < 300 or interaction.method != "POST":
         return False
     if raw is not None:
@@ -175,7 +175,10 @@ def _is_request_unknown(interaction: Interaction, path: str, request: Any, raw: 
 
 
 def _find_date(interaction: Interaction, answer: decoding.DecodedAnswer) -> str:
-    """Find the time of the recording by the recorder, its source, the answer's headers or the created object; else empty."""
+    """Return the time of the recording, from its recorder, its source, a header or a created object.
+
+    Empty if unknown.
+    """
     published = str(interaction.origin.get("date") or "")
     for text in (
         interaction.date,
@@ -184,7 +187,7 @@ def _find_date(interaction: Interaction, answer: decoding.DecodedAnswer) -> str:
     ):
         if date := _parse_date(text):
             return date
-    # A GET shows objects of any age; what a POST creates is as old as the recording.
+    # A GET may return objects of any age; what a POST creates is as old as the recording.
     created = (_answered_object(answer) or {}).get("created_at") if interaction.method == "POST" else None
     if not isinstance(created, int) or not _EARLIEST_TIMESTAMP < created < 2 * _EARLIEST_TIMESTAMP:
         return ""
@@ -205,7 +208,10 @@ _DATA = re.compile(rb"(?:^|[\r\n])data:")
 
 
 def find_event_times(chunks: Sequence[Chunk]) -> tuple[float, ...]:
-    """Find how many seconds after the first data each event of a stream was whole; empty where no times were recorded."""
+    """Return the seconds from the first data until each event of a stream was complete.
+
+    Empty if no times were recorded.
+    """
     # Recorders without a clock give all chunks the same time.
     if len(chunks) < 2 or chunks[0][0] == chunks[-1][0]:
         return ()

@@ -43,7 +43,7 @@ class CassetteContent(NamedTuple):
 
 
 def dump_cassette(header: CassetteHeader, interactions: Sequence[Interaction]) -> str:
-    """Dump a cassette as text; the same interactions give the same text."""
+    """Dump a cassette as text; the same interactions produce the same text."""
     content: Json = {
         "version": 1,
         "harness": BlockMapping({name: value for name, value in asdict(header).items() if value != ""}),
@@ -58,7 +58,7 @@ def _dump_interaction(interaction: Interaction) -> Json:
     body, request_style = _dump_body(interaction.body)
     answer, answer_style = _dump_body(interaction.answer)
     chunks = interaction.chunks
-    # What came at once needs no list of arrivals.
+    # An answer that arrived at once needs no list of arrivals.
     is_timeless = len(chunks) == 1 and not chunks[0][0]
     arrivals = [] if is_timeless else [OneLineList((round(seconds, 6), len(data))) for seconds, data in chunks]
     wire = {"request": request_style, "answer": answer_style, "arrivals": arrivals, "cut": interaction.cut}
@@ -108,7 +108,7 @@ def _dump_frame_text(text: str) -> Json:
 
 
 def _dump_body(raw: bytes) -> tuple[str | bytes, str]:
-    """Dump a body as it is written, and the style of its JSON; bytes that are not text stay bytes."""
+    """Dump a body in its written form, with the style of its JSON; bytes that are not text stay bytes."""
     try:
         return indent_json(raw.decode())
     except UnicodeDecodeError:
@@ -116,10 +116,10 @@ def _dump_body(raw: bytes) -> tuple[str | bytes, str]:
 
 
 def parse_cassette(text: str, name: str) -> CassetteContent:
-    """Parse the content of a cassette of this harness or another recorder; `name` is its name in errors.
+    """Parse a cassette of this harness or another recorder; `name` is its name in errors.
 
-    NotARecording for another file; UnreadableRecording for a newer format or an invalid part, which for cassettes
-    of this harness means: by `schemas/cassette.json`.
+    NotARecording for another file; UnreadableRecording for a newer format or an invalid part, which cassettes of this
+    harness are checked for with `schemas/cassette.json`.
     """
     try:
         document = next(iter([*parse_yaml_documents(text, max_nodes=max_yaml_nodes())]), None)
@@ -154,7 +154,7 @@ def refuse_newer_format(document: Any) -> None:
 
 
 def _parse_header(document: Any) -> CassetteHeader | None:
-    """Parse the header of a cassette of this harness, once all of it is valid; None for other recorders."""
+    """Parse and validate the header of a cassette of this harness; None for other recorders."""
     if not isinstance(document, dict) or "harness" not in document:
         return None
     refuse_newer_format(document)
@@ -166,7 +166,7 @@ def _parse_header(document: Any) -> CassetteHeader | None:
 
 
 def _decode_bodies(parsed: Interaction, wire: Any) -> Interaction:
-    """Decode the bodies of an interaction, in the styles and the chunks that `wire` gives."""
+    """Decode the bodies of an interaction, with the styles and chunks that `wire` describes."""
     wire = wire if isinstance(wire, dict) else {}
     body = _decode_body(parsed.body, parsed.headers, wire.get("request"))
     answer = _decode_body(parsed.answer, parsed.answer_headers, wire.get("answer"))
@@ -176,7 +176,7 @@ def _decode_bodies(parsed: Interaction, wire: Any) -> Interaction:
 
 
 def _decode_body(body: bytes, headers: Mapping[str, str], style: Any) -> bytes:
-    """Decode the content encodings of a body, and write its JSON in a style."""
+    """Decode a body's content encodings, after restoring the style of its JSON."""
     if style:
         body = restore_json(body.decode("utf-8", "replace"), style).encode("utf-8", "replace")
     plain = undo_encodings(body, headers)
@@ -184,7 +184,7 @@ def _decode_body(body: bytes, headers: Mapping[str, str], style: Any) -> bytes:
 
 
 def _split_into_chunks(answer: bytes, arrivals: Iterable[tuple[float, int]]) -> tuple[Chunk, ...]:
-    """Split an answer into chunks of these seconds and sizes; what an edit has added is part of the last one."""
+    """Split an answer into chunks of these seconds and sizes; bytes added by an edit go into the last one."""
     if not answer:
         return ()
     chunks, start, last = list[Chunk](), 0, 0.0
@@ -193,14 +193,14 @@ def _split_into_chunks(answer: bytes, arrivals: Iterable[tuple[float, int]]) -> 
         start += size
         if data:
             chunks.append((last, data))
-    # A body edited by hand may be longer than the sizes say: nothing of it is lost.
+    # A body that was edited by hand may be longer than the sizes say; no part of it is dropped.
     if start < len(answer) and chunks:
         chunks[-1] = (last, chunks[-1][1] + answer[start:])
     return tuple(chunks) or ((last, answer),)
 
 
 def parse_websockets(document: Any) -> Iterator[Interaction]:
-    """Parse the WebSockets of a cassette of this harness; Malformed names the place that is invalid."""
+    """Parse the WebSockets of a cassette of this harness; Malformed names the first invalid place."""
     if not isinstance(document, dict) or "sockets" not in document:
         return
     validate_cassette(document)

@@ -1,6 +1,6 @@
-"""Decodes untrusted bytes: text, JSON, and YAML, whose keys and dates are texts and whose unknown tags are ignored.
+"""Decodes untrusted bytes: text, JSON, and YAML, whose keys and dates are strings and whose unknown tags are ignored.
 
-PyYAML reads the events but constructs no objects. Nesting and the size of expanded aliases are limited.
+PyYAML only parses events and constructs no objects. Nesting and the size of expanded aliases are limited.
 """
 
 from __future__ import annotations
@@ -24,13 +24,13 @@ _BOMS = ((codecs.BOM_UTF8, "utf-8-sig"), (codecs.BOM_UTF16_LE, "utf-16"), (codec
 
 
 class UnreadableRecording(HarnessError):
-    """A recording that is invalid or incomplete; the text names the file, the place and what to do."""
+    """Raised for a recording that is invalid or incomplete; the text names the file, the place and what to do."""
 
     section = "recordings"
 
 
 class NotARecording(UnreadableRecording):
-    """A file that holds no recorded exchanges at all."""
+    """Raised for a file without any recorded exchanges."""
 
 
 def decode_text(raw: bytes) -> str:
@@ -43,9 +43,9 @@ def decode_text(raw: bytes) -> str:
 
 
 def parse_json(raw: bytes) -> Any:
-    """Parse bytes as JSON; Malformed for anything else, NaN included.
+    """Parse bytes as JSON; Malformed for anything else, including NaN.
 
-    Half a pair of surrogates, which programs write when they cut a text, becomes a question mark.
+    An unpaired surrogate, which programs write when they cut a string, becomes a question mark.
     """
     try:
         return orjson.loads(raw)
@@ -65,16 +65,16 @@ def _json_error_reason(problem: Exception) -> str:
 
 
 MAX_NESTING = 400
-"""The depth of nesting beyond which a YAML file is refused."""
+"""The nesting depth beyond which a YAML file is refused."""
 MOST_CUTS = 3
-"""How often a text is cut before an invalid entry: an entry that does not end is noticed in the next one."""
+"""How often a text is cut before an invalid entry: an unterminated entry is only noticed in the next one."""
 TOO_DEEP = "exceeded maximum nesting depth"
-"""What PyYAML says since 6.0.4 of a file that is nested even deeper."""
+"""What PyYAML since 6.0.4 reports for a file that is nested even deeper."""
 
 _CONSTANTS = {"": None, "~": None, "null": None, "true": True, "false": False}
 _CONSTANT_CASE = re.compile(r"[a-z]+|[A-Z][a-z]+|[A-Z]+|~?")
 _CONSTANT_STARTS = frozenset(("", *"-+.0123456789nNtTfF~"))
-"""What a plain scalar begins with that may be no text."""
+"""First characters of plain scalars that may be something other than text."""
 _INTEGER = re.compile(r"[-+]?[0-9]{1,18}")
 _FLOAT = re.compile(r"[-+]?[0-9]*\.[0-9]+(?:[eE][-+]?[0-9]{1,3})?|[-+]?[0-9]+\.")
 _PLAIN_TAGS = frozenset(f"tag:yaml.org,2002:{name}" for name in ("null", "bool", "int", "float"))
@@ -84,7 +84,7 @@ _Loader = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
 
 
 class _InvalidYaml(Exception):
-    """An invalid YAML text; `line` is counted from 0."""
+    """Raised for invalid YAML; `line` counts from 0."""
 
     def __init__(self, mark: Any, problem: str, *, show_line: bool = True) -> None:
         self.line: int = mark.line if mark else 0
@@ -92,9 +92,9 @@ class _InvalidYaml(Exception):
 
 
 def parse_yaml_documents(text: str, max_nodes: int | None = None) -> Iterator[Any]:
-    """Every document of a YAML text as plain data; a text with more than `max_nodes` values is invalid.
+    """Yield every document of a YAML text as plain data; a text with more than `max_nodes` values is invalid.
 
-    An invalid document is cut before the invalid entry of its list; then Malformed is raised.
+    An invalid document is yielded up to the invalid entry of its list; then Malformed is raised.
     """
     valid, problems = 0, list[_InvalidYaml]()
     while len(problems) < MOST_CUTS:
@@ -132,9 +132,9 @@ def _parse_documents(text: str, max_nodes: int | None) -> Iterator[Any]:
 
 @dataclass(slots=True)
 class _Collection:
-    """What follows the start of a mapping or sequence: scalars as events, all else as data, and how many values these hold.
+    """What follows the start of a mapping or sequence: scalars as events, the rest as data, and the number of values.
 
-    In a mapping names and values alternate. A document is a sequence of one without a start.
+    In a mapping, names and values alternate. A document is a sequence of one element, without a start.
     """
 
     start: Any = None
@@ -143,12 +143,12 @@ class _Collection:
 
 
 class _EventReader:
-    """Makes plain data of the events of a text.
+    """Builds plain data from the events of a text.
 
-    a start   -> its collection is open, and the innermost
-    a scalar  -> part of the innermost
-    an alias  -> what has its anchor is part of the innermost, too, as far as aliases do not multiply
-    an end    -> the innermost is data, and part of what is then the innermost
+    a start   -> its collection is opened and becomes the innermost one
+    a scalar  -> becomes part of the innermost collection
+    an alias  -> what has its anchor becomes part of it, too, unless aliases multiply
+    an end    -> the innermost collection becomes data, and part of the one around it
     """
 
     def __init__(self, text: str, max_nodes: int) -> None:
@@ -157,7 +157,7 @@ class _EventReader:
         self._nodes_left = max_nodes
 
     def read_documents(self) -> Iterator[Any]:
-        """Read one document after the other."""
+        """Yield one document after another."""
         while event := self._next_event():
             if isinstance(event, yaml.DocumentStartEvent):
                 yield self._read_document()
@@ -171,7 +171,7 @@ class _EventReader:
                 if event.anchor not in anchored:
                     raise _InvalidYaml(event.start_mark, "an alias of nothing, or of what it stands in")
                 value, size = anchored[event.anchor]
-                # Aliases of aliases double with each line: they are counted by what they stand for.
+                # Aliases of aliases double with each line, so they count by the size of what they stand for.
                 anchor, repeated = None, repeated + size
                 if repeated > self._largest:
                     raise _InvalidYaml(event.start_mark, "its aliases multiply")
@@ -227,7 +227,7 @@ def _scalar_value(event: yaml.ScalarEvent) -> Any:
 
 
 def _resolve_plain(text: str) -> Any:
-    """Resolve a plain scalar as in JSON: what only YAML 1.1 takes for numbers, dates and booleans stays a text."""
+    """Resolve a plain scalar as JSON would: numbers, dates and booleans of YAML 1.1 alone remain strings."""
     if _INTEGER.fullmatch(text):
         return int(text)
     if _FLOAT.fullmatch(text):
@@ -236,7 +236,7 @@ def _resolve_plain(text: str) -> Any:
 
 
 def _unwrap_tagged(tag: str, value: Any) -> Any:
-    """Unwrap objects that older recorders wrote with Python's own tags: a buffer, an iterator of pieces."""
+    """Unwrap objects that older recorders wrote with Python-specific tags: a buffer, an iterator of pieces."""
     if tag.endswith("BytesIO") and isinstance(value, dict):
         return next(iter(value.get("state") or [b""]))
     if tag.endswith("builtins.iter"):

@@ -1,4 +1,4 @@
-"""Validates a cassette of this harness, which may have been edited, by `schemas/cassette.json`."""
+"""Validates a cassette of this harness, which may have been edited, against `schemas/cassette.json`."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from harness.core.exchange import Json
 
 
 def validate_cassette(document: Any) -> None:
-    """Malformed names the invalid place of a cassette and what is expected there; it quotes no value."""
+    """Raise Malformed, naming the first invalid place and what is expected there, without quoting any value."""
     schema, validator = _schema_and_validator()
     faults = list(validator.iter_errors(_replace_bytes(document)))
     for first in faults[:1]:
@@ -27,7 +27,7 @@ def validate_cassette(document: Any) -> None:
 
 @cache
 def _schema_and_validator() -> tuple[Json, Any]:
-    """Load the schema and its validator; late, because many recordings are by other recorders."""
+    """Load the schema and its validator; late, because many recordings come from other recorders."""
     from harness.contract.compile_schema import compile_schema
     from harness.contract.schema import schemas_directory
 
@@ -36,7 +36,7 @@ def _schema_and_validator() -> tuple[Json, Any]:
 
 
 def _describe_expected(schema: Any, path: Sequence[str | int]) -> str:
-    """Find the innermost description that the schema has for a place."""
+    """Return the innermost description in the schema for a place."""
     description: str = schema["description"]
     for step in path:
         schema = schema[step]
@@ -45,14 +45,14 @@ def _describe_expected(schema: Any, path: Sequence[str | int]) -> str:
 
 
 def _describe_wrong_members(kind: Any) -> str:
-    """Name the member that is missing or unexpected."""
+    """Name the members that are missing or unexpected."""
     if kind.name == "required":
         return f"without `{kind.property}`; "
     return f"with `{'`, `'.join(kind.unexpected)}`; " if kind.name == "additionalProperties" else ""
 
 
 def _replace_bytes(value: Any) -> Any:
-    """Replace bytes by empty texts, as JSON has none."""
+    """Replace bytes by empty strings, as JSON has none."""
     if isinstance(value, dict):
         return {name: _replace_bytes(inner) for name, inner in value.items()}
     if isinstance(value, list):

@@ -1,4 +1,4 @@
-"""Converts recorded responses into turns of a script, as plain data that a script file may hold, too."""
+"""Converts recorded responses into turns of a script, as plain data that a script file can hold, too."""
 
 from __future__ import annotations
 
@@ -22,13 +22,13 @@ from harness.world.route import Turn
 from harness.world.scripting.lines import NULL_ON_WIRE, parse_lines
 
 _OWN_MEMBERS = ("id", "status")
-"""Members that the mock gives an item itself."""
+"""Members that the mock itself sets on an item."""
 
 
 def turns_from_recording(interactions: Sequence[Interaction], name: str) -> list[Turn]:
-    """Make the turns of a recording, one per response; ScriptError for no response, or one that no turn can express.
+    """Return the turns of a recording, one per response; ScriptError if there is none, or one that no turn can express.
 
-    Refused requests are left out: the contract refuses them again. `name` is the recording's name in errors.
+    Refused requests are omitted, as the contract refuses them again. `name` is the recording's name in errors.
     """
     recorded = [
         lines for response in filter(None, map(recorded_response, interactions)) if (lines := lines_of(response))
@@ -40,13 +40,13 @@ def turns_from_recording(interactions: Sequence[Interaction], name: str) -> list
 
 
 def parse_recorded_turn(lines: Sequence[Json | str], name: str, number: int) -> list[TurnLine]:
-    """Parse the lines of a recorded turn, which may call what the request does not declare; errors name the recording."""
+    """Parse the lines of a recorded turn, which may call undeclared tools; errors name the recording."""
     try:
         parsed = [line for part in lines for line in parse_lines(part)]
     except HarnessError as problem:
         raise ScriptError(f"{name}: the answer of response {number} cannot be a turn: {problem}") from problem
     items = [line for line in parsed if isinstance(line, Item)]
-    # A recorded turn may call what its request does not declare: the model did.
+    # The recorded model did call tools that the request does not declare, so a recorded turn may, too.
     if items and not any(isinstance(line, Ending) for line in parsed):
         parsed.insert(len(items), RECORDED_ENDING)
     return parsed
@@ -58,7 +58,7 @@ def is_model_request(interaction: Interaction) -> bool:
 
 
 def recorded_response(interaction: Interaction) -> Json | None:
-    """Find the response that an interaction created, as its last event has it; None without any."""
+    """Return the response that an interaction created, from its last event if it is a stream, or None."""
     if not is_model_request(interaction) or interaction.status != 200:
         return None
     answer = decoding.decode_answer(interaction.answer, interaction.answer_headers)
@@ -69,7 +69,7 @@ def recorded_response(interaction: Interaction) -> Json | None:
 
 
 def lines_of(response: Json) -> list[Json | str]:
-    """Make the lines of a turn: the output of a response, and how it ended."""
+    """Return the lines of a turn: the output of a response, and how it ended."""
     lines = [line_of(item) for item in response.get("output") or []]
     if response.get("status") == "incomplete":
         reason = as_object(response.get("incomplete_details")).get("reason", "max_output_tokens")
@@ -81,9 +81,9 @@ def lines_of(response: Json) -> list[Json | str]:
 
 
 def lines_of_broken_stream(interaction: Interaction) -> list[Json | str] | None:
-    """Make the lines of a stream without an end: what was said so far, and how it broke off; None for anything else.
+    """Return the lines of a stream without an end: its output so far, and how it broke off; None for anything else.
 
-    A text that was under way has its exact deltas, so that the stream of the mock breaks off at the same place.
+    An unfinished text keeps its exact deltas, so that the mock's stream breaks off at the same place.
     """
     events = decoding.decode_answer(interaction.answer, interaction.answer_headers).events
     if interaction.status != 200 or not events:
@@ -99,7 +99,7 @@ def lines_of_broken_stream(interaction: Interaction) -> list[Json | str] | None:
                 deltas = []
             case "response.output_text.delta":
                 deltas.append(str(event.get("delta")))
-    # A stream that said nothing needs an item all the same, to break off in it.
+    # Even a stream without output needs an item in which it can break off.
     lines = [*items, *([{"message": deltas}] if deltas or not items else [])]
     if not error:
         return [*lines, {"cut" if interaction.cut else "end_stream": {"after": len(sent)}}]
@@ -110,7 +110,7 @@ def lines_of_broken_stream(interaction: Interaction) -> list[Json | str] | None:
 
 
 def line_of(item: Any) -> Json | str:
-    """Write an item as a line: by the name of its builder where that is enough, else in its wire form."""
+    """Convert an item to a line: the name and arguments of its builder if they suffice, else its wire form."""
     wire = _drop_nulls(item)
     match wire:
         case {"type": "message", "content": [{"type": "output_text", "text": str(text), **rest}], **others} if not any(
@@ -129,13 +129,13 @@ def line_of(item: Any) -> Json | str:
 
 
 def _streamed_output(events: Sequence[Json], response: Json) -> list[Any]:
-    """Collect the output of a streamed response; some servers send it in the events of the items only."""
+    """Collect the output of a streamed response, which some servers send only in the events of its items."""
     done = [event["item"] for event in events if event.get("type") == "response.output_item.done"]
     return response.get("output") or done
 
 
 def _drop_nulls(item: Any) -> Json:
-    """Drop what the mock gives an item itself, and null members, but for those that the wire has."""
+    """Drop members that the mock itself sets, and null members except those that the API sends."""
     if not isinstance(item, dict):
         raise ScriptError(f"{item!r} is no item.")
     kept = ("call_id", *NULL_ON_WIRE)
@@ -147,7 +147,7 @@ def _drop_nulls(item: Any) -> Json:
 
 
 def shortest_arguments(text: str) -> Any:
-    """Parse arguments that the mock writes in the very same way again; others stay a text."""
+    """Parse arguments if the mock encodes them in exactly the same way; otherwise return the string."""
     try:
         parsed = orjson.loads(text)
     except orjson.JSONDecodeError:

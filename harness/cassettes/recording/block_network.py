@@ -1,7 +1,8 @@
-"""Refuses connections to other machines or some of them, and WebSockets to any, with a reason that the caller notes.
+"""Blocks connections to other machines, or some of them, and all WebSockets, with a message from the caller.
 
-WebSockets are refused on this machine too: neither vcrpy nor a cassette would notice them. pytest-socket (0.8) does less:
-it guards `connect` alone, so names are still resolved and `connect_ex` succeeds, and it cannot note a refusal.
+WebSockets are blocked on this machine, too, as neither vcrpy nor a cassette would notice them. pytest-socket (0.8) does
+less: it only guards `connect`, so names are still resolved and `connect_ex` succeeds, and it cannot report a blocked
+connection.
 """
 
 from __future__ import annotations
@@ -27,20 +28,20 @@ WEBSOCKET_OPENERS = (
     ("aiohttp.client", "ClientSession", "_ws_connect"),
     ("websocket", "WebSocket", "connect"),
 )
-"""What opens a WebSocket in each library: module, class (empty for a function), method."""
+"""The functions that open a WebSocket in each library: module, class (empty for a function), method."""
 
 RefusalText = Callable[[str], str]
-"""Returns the error's text for a connection to an address (`api.openai.com:443`)."""
+"""Returns the error message for a connection to an address (`api.openai.com:443`)."""
 
 
 class NetworkBlocked(HarnessError):
-    """A connection that a test must not make."""
+    """Raised for a connection that a test must not make."""
 
     section = "the-live-api"
 
 
 class _Entrance(NamedTuple):
-    """A function through which connections are made, and where its arguments name the host: at `place`, or by `name`."""
+    """A function that makes connections, and its argument that names the host: at `place`, or called `name`."""
 
     owner: Any
     function: str
@@ -49,9 +50,9 @@ class _Entrance(NamedTuple):
 
 
 def _entrances() -> Iterator[_Entrance]:
-    """Every way out in Python: names, addresses, and TLS, whose peer is known even behind a proxy or another resolver.
+    """Yield every way out in Python: names, addresses, and TLS, whose peer is known even behind a proxy or resolver.
 
-    Event loops are guarded themselves: they resolve in other threads, where the caller is unknown, or in C.
+    Event loops are guarded separately, as they resolve names in other threads, where the caller is unknown, or in C.
     """
     yield _Entrance(socket.socket, "connect", 1, "address")
     yield _Entrance(socket.socket, "connect_ex", 1, "address")
@@ -66,7 +67,7 @@ def _entrances() -> Iterator[_Entrance]:
 
 @contextmanager
 def block_network(refuse: RefusalText, is_blocked: Callable[[str], bool] | None = None) -> Iterator[None]:
-    """In the block no connection is made to the hosts that are blocked, all but this machine's own names and addresses."""
+    """Block connections to hosts for which `is_blocked` is true, by default all but this machine, during a block."""
     is_blocked = is_blocked or (lambda host: not is_this_machine(host))
 
     def guard(entrance: _Entrance) -> Callable[..., Any]:
@@ -88,7 +89,10 @@ def block_network(refuse: RefusalText, is_blocked: Callable[[str], bool] | None 
 
 
 def _address_in(entrance: _Entrance, args: Sequence[Any], options: Mapping[str, Any]) -> tuple[str, Any] | None:
-    """Host and port that a call is about; None when it names no host, say a path in the file system."""
+    """Return the host and port that a call names.
+
+    None if it names no host but, for example, a path in the file system.
+    """
     found = args[entrance.place] if len(args) > entrance.place else options.get(entrance.name)
     if entrance.name == "address":
         return (_host_text(found[0]), found[1]) if isinstance(found, tuple) else None
@@ -102,7 +106,7 @@ def _address_in(entrance: _Entrance, args: Sequence[Any], options: Mapping[str, 
 
 @contextmanager
 def _patched(owner: Any, name: str, replacement: Any) -> Iterator[None]:
-    """Replace an attribute of a class or module for the time of a block; an inherited one is inherited again."""
+    """Replace an attribute of a class or module during a block; an inherited one is inherited again afterwards."""
     before = vars(owner).get(name, _patched)
     setattr(owner, name, replacement)
     try:
@@ -119,7 +123,7 @@ def _host_text(host: Any) -> str:
 
 
 def is_this_machine(host: Any) -> bool:
-    """Return whether a name or address is this machine's own."""
+    """Return whether a name or address belongs to this machine."""
     name = _host_text(host).partition("%")[0]
     try:
         address = ipaddress.ip_address(name)
@@ -130,7 +134,7 @@ def is_this_machine(host: Any) -> bool:
 
 @contextmanager
 def block_websockets(refuse: RefusalText) -> Iterator[None]:
-    """In the block no WebSocket is opened by any of the usual libraries that are installed."""
+    """Block WebSockets of all common libraries that are installed during a `with` block."""
 
     def refused(*_: Any, **__: Any) -> Any:
         raise NetworkBlocked(refuse("a WebSocket"))
@@ -144,10 +148,10 @@ def block_websockets(refuse: RefusalText) -> Iterator[None]:
 
 
 def _import_if_installed(module: str) -> Any:
-    """Import a module of an installed library; a legacy one, whose import warns, only if it is imported already."""
+    """Import a module of an installed library; a legacy one, whose import warns, only if it is loaded already."""
     if ".legacy." in module or find_spec(module.partition(".")[0]) is None:
         return sys.modules.get(module)
     try:
         return import_module(module)
-    except ImportError:  # another release of the library
+    except ImportError:  # a different release of the library
         return None

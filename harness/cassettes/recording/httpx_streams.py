@@ -1,7 +1,7 @@
 """Records streams of httpx and httpx2 while the client reads them, and replays them chunk by chunk.
 
-vcrpy reads an answer to its end before the client gets any of it. These two methods of each library replace those that
-vcrpy patches: `vcr.VCR(custom_patches=tuple(transport_patches(backend)))`.
+vcrpy reads an answer to its end before the client gets any of it. These two methods of each library replace the ones
+that vcrpy patches: `vcr.VCR(custom_patches=tuple(transport_patches(backend)))`.
 """
 
 from __future__ import annotations
@@ -31,17 +31,17 @@ class CassetteBackend(Protocol):
     pace: bool
 
     def find_answer(self, sent: Interaction) -> Interaction | None:
-        """Find the interaction that answers a request; None if the API is to answer."""
+        """Return the interaction that answers a request; None if the API should answer it."""
 
     def record(self, interaction: Interaction) -> None:
         """Record an interaction."""
 
     def note_unanswered(self, sent: Interaction, why: str) -> None:
-        """Note that a request was not answered."""
+        """Record that a request was not answered."""
 
 
 def transport_patches(backend: CassetteBackend) -> Iterator[tuple[Any, str, Any]]:
-    """Yield the patches that replace vcrpy's own: class, name of the method, the method."""
+    """Yield the patches that replace vcrpy's own: class, method name, method."""
     for name in LIBRARIES:
         if find_spec(name) is not None:
             library = import_module(name)
@@ -81,7 +81,7 @@ def _async_handler(library: Any, backend: CassetteBackend) -> Callable[[Any, Any
 
 @contextmanager
 def _explain_failure(library: Any, backend: CassetteBackend, sent: Interaction) -> Iterator[None]:
-    """Add the address and advice to the error of a request that was not answered."""
+    """Add the URL and advice to the error of a request that was not answered."""
     try:
         yield
     except library.TransportError as problem:
@@ -98,7 +98,7 @@ def _request_from(request: Any, body: bytes) -> Interaction:
 
 
 def _replay_response(library: Any, interaction: Interaction, pace: bool) -> Any:
-    """Replay a recorded response, in the chunks in which it arrived."""
+    """Build a recorded response that is replayed in the chunks in which it arrived."""
     return library.Response(
         interaction.status,
         headers=dict(interaction.answer_headers),
@@ -108,7 +108,7 @@ def _replay_response(library: Any, interaction: Interaction, pace: bool) -> Any:
 
 
 def _record_response(library: Any, response: Any, began: float, backend: CassetteBackend, sent: Interaction) -> Any:
-    """Make a response whose body is recorded while the client reads it."""
+    """Make a response record its body while the client reads it."""
     answered = replace(
         sent,
         status=response.status_code,
@@ -125,7 +125,7 @@ def _record_response(library: Any, response: Any, began: float, backend: Cassett
 
 def _replay_stream_class(library: Any) -> Any:
     class ReplayStream(library.SyncByteStream, library.AsyncByteStream):  # type: ignore[misc]
-        """The chunks of an interaction, with `pace` as slowly as recorded; it breaks off where the answer was cut."""
+        """The chunks of an interaction, with `pace` as slowly as recorded; breaks off where the answer was cut."""
 
         def __init__(self, interaction: Interaction, pace: bool) -> None:
             self._interaction = interaction
@@ -158,7 +158,7 @@ def _replay_stream_class(library: Any) -> Any:
 
 def _recording_stream_class(library: Any) -> Any:
     class RecordingStream(library.SyncByteStream, library.AsyncByteStream):  # type: ignore[misc]
-        """A body whose chunks and times are recorded once: at its end, or where it breaks off."""
+        """A body that is recorded once, with the times of its chunks: at its end, or where it breaks off."""
 
         def __init__(self, stream: Any, began: float, record: Callable[[Sequence[Chunk], bool], None]) -> None:
             self._stream = stream
@@ -186,12 +186,12 @@ def _recording_stream_class(library: Any) -> Any:
             self._end(False)
 
         def close(self) -> None:
-            """Record the body as it is: the client closes it at its end, or earlier."""
+            """Record the body so far: clients close it at its end, or earlier."""
             self._stream.close()
             self._end(not self._is_complete())
 
         async def aclose(self) -> None:
-            """Close the stream, and end the recording of it."""
+            """Close the stream, and record the body so far."""
             await self._stream.aclose()
             self._end(not self._is_complete())
 
@@ -200,7 +200,7 @@ def _recording_stream_class(library: Any) -> Any:
             return data
 
         def _is_complete(self) -> bool:
-            """Return whether a client that stopped reading has read a whole event: only the end may be missing."""
+            """Return whether the last event was read in full: a client may stop there, before the end of the stream."""
             return b"".join(data for _, data in self._chunks[-2:]).endswith((b"\n\n", b"\r\n\r\n"))
 
         def _end(self, cut: bool) -> None:

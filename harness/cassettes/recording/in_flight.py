@@ -1,4 +1,4 @@
-"""The exchanges that a proxy records: under way, and ended."""
+"""The exchanges that a proxy records, finished or still in progress."""
 
 from __future__ import annotations
 
@@ -15,14 +15,14 @@ from harness.server.answering import teapot_answer
 
 
 def non_retryable_answer(problem: str) -> Answer:
-    """Make the answer for a problem that only the user can solve: no SDK retries it."""
+    """Build the answer for a problem that only the user can fix, so that no SDK retries it."""
     answer = teapot_answer(HarnessError(problem))
     return answer._replace(headers={"content-type": "application/json", **answer.headers})
 
 
 @dataclass(slots=True)
 class InFlightInteraction:
-    """Builds an interaction while it is under way; it is `cut` until its end has come."""
+    """Builds an interaction while it is in progress; it counts as `cut` until its end."""
 
     number: int
     request: Interaction
@@ -45,26 +45,26 @@ class InFlightInteraction:
 
     @property
     def interaction(self) -> Interaction | None:
-        """The interaction so far; None while nothing was answered."""
+        """The interaction so far; None until there is an answer."""
         if not self.request.status:
             return None
         return replace(self.request, chunks=tuple(self.chunks), frames=tuple(self.frames), cut=self.cut)
 
 
 class InteractionObserver(Protocol):
-    """Observes each exchange while it is recorded."""
+    """Observes exchanges while they are recorded."""
 
     async def before_send(self, number: int, request: Interaction) -> None:
-        """Hear of a request, or a message of a WebSocket, that is about to be sent."""
+        """Handle a request, or a WebSocket message, that is about to be sent."""
 
     def after_interaction(self, number: int, interaction: Interaction | None) -> None:
-        """Hear of an exchange that has ended; None if nothing was answered."""
+        """Handle the end of an exchange; None if there was no answer."""
 
 
 class Recording:
-    """The `interactions` in the order of their requests, and the `problems` of reaching the API with their number.
+    """The `interactions` in the order of their requests, and the `problems` of reaching the API with their counts.
 
-    After an interruption only exchanges that are not cut are added.
+    After an interruption, only exchanges that are not cut are added.
     """
 
     def __init__(self, observer: InteractionObserver | None = None) -> None:
@@ -82,7 +82,7 @@ class Recording:
 
     @property
     def interactions_so_far(self) -> list[Interaction]:
-        """The exchanges that have ended, and those under way as cut."""
+        """The exchanges that have ended, and those in progress, marked as cut."""
         open_ones = {number: exchange.interaction for number, exchange in [*self._open.items()]}
         known = {
             **{number: interaction for number, interaction in open_ones.items() if interaction},
@@ -100,7 +100,7 @@ class Recording:
         return exchange
 
     async def add_client_message(self, exchange: InFlightInteraction, text: str) -> None:
-        """Add a message that is about to be sent over a WebSocket."""
+        """Add a WebSocket message that is about to be sent."""
         exchange.add_frame(CLIENT, text)
         if self._observer:
             message = replace(exchange.request, frames=(exchange.frames[-1],))
@@ -123,5 +123,5 @@ class Recording:
             self.problems[problem] += 1
 
     def interrupt(self) -> None:
-        """Drop every exchange that is cut from now on, as the API does not cut it."""
+        """From now on drop every exchange that is cut, as the interruption cut it, not the API."""
         self._interrupted = True

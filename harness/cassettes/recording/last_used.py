@@ -1,7 +1,7 @@
-"""Remembers which exchanges of a cassette were last replayed on this machine, and by which test.
+"""Keeps notes of which exchanges of a cassette were last replayed on this machine, and by which test.
 
-Each cassette has a folder among the user's caches, never in the project, with a file for each test. The time of a file is
-that of the replay.
+Each cassette has a folder in the user's cache directory, never in the project, with one file per test. The modification
+time of a file is the time of the replay.
 """
 
 from __future__ import annotations
@@ -20,9 +20,9 @@ from harness.cassettes.format.interaction import Interaction
 
 
 class ReplayNote(NamedTuple):
-    """The last replay by one test (its absolute path and name; empty for a server): when, in seconds since 1970, and what.
+    """The last replay by one test (its absolute path and name; empty for a server), in seconds since 1970.
 
-    `digests` are those of the exchanges that were replayed; None if any may have been.
+    `digests` identify the exchanges that were replayed; None if any may have been.
     """
 
     test: str
@@ -31,7 +31,7 @@ class ReplayNote(NamedTuple):
 
 
 def note_replay(cassette: Path, test: str = "", exchanges: Iterable[Interaction] | None = None) -> None:
-    """Note that a test replays these exchanges of a cassette now, by default any; errors are ignored."""
+    """Record that a test replays these exchanges of a cassette now, by default any; errors are ignored."""
     digests = None if exchanges is None else [digest_exchange(exchange) for exchange in exchanges]
     with suppress(OSError):
         folder = _notes_folder(cassette)
@@ -40,7 +40,7 @@ def note_replay(cassette: Path, test: str = "", exchanges: Iterable[Interaction]
 
 
 def replay_notes(cassette: Path) -> Sequence[ReplayNote]:
-    """Read the last replay by each test; unreadable notes are left out."""
+    """Read the last replay by each test; unreadable notes are skipped."""
     notes = list[ReplayNote]()
     with suppress(OSError):
         for file in sorted(_notes_folder(cassette).iterdir()):
@@ -52,13 +52,13 @@ def replay_notes(cassette: Path) -> Sequence[ReplayNote]:
 
 
 def last_replay_date(cassette: Path) -> str:
-    """Read the day of the last replay (YYYY-MM-DD), empty if none is known."""
+    """Return the day of the last replay (YYYY-MM-DD), or an empty string if none is known."""
     last = max((note.at for note in replay_notes(cassette)), default=None)
     return "" if last is None else datetime.fromtimestamp(last, UTC).date().isoformat()
 
 
 def digest_exchange(exchange: Interaction) -> str:
-    """Make a digest of an exchange in its cassette, wherever it stands."""
+    """Return a digest of an exchange that does not depend on its position in the cassette."""
     parts = (exchange.method.encode(), exchange.uri.encode(), exchange.body, exchange.answer)
     return _digest(orjson.dumps([part.hex() for part in parts]))
 

@@ -1,7 +1,7 @@
-"""Finds the recorded answer to a request, or explains with a diff why it is not recorded.
+"""Finds the recorded answer to a request, or explains with a diff why there is none.
 
-Requests are compared by method, path, query and JSON, both sides scrubbed. Ids that a recorded answer created must be the
-same; ids that the client made up are compared by their order only, since they differ in every run.
+Requests are compared by method, path, query and JSON, both sides scrubbed. Ids that a recorded answer created must
+match; ids that the client made up are compared only by their order, since they differ in every run.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from harness.cassettes.format.interaction import Interaction
 from harness.cassettes.scrubbing.mask_interactions import scrub_interactions
 
 MAX_DIFF_LINES = 40
-"""The number of lines of a diff that are shown."""
+"""How many lines of a diff are shown."""
 
 _ID = re.compile(
     r"(?<![A-Za-z0-9])(?:[a-z]{2,16}[_-](?=[A-Za-z]*[0-9])[A-Za-z0-9]{12,}|[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12})"
@@ -34,7 +34,7 @@ _BOUNDARY = re.compile(r'boundary="?([^";,\s]+)')
 
 
 class NoMatch(NamedTuple):
-    """Why a request has no recorded answer, and the difference from the closest recording if there is one."""
+    """Why a request has no recorded answer, with the diff from the closest recording if there is one."""
 
     why: str
     diff: Sequence[str] = ()
@@ -44,7 +44,7 @@ class NoMatch(NamedTuple):
 
 
 class ComparableRequest(NamedTuple):
-    """The parts of a request that are compared, independent of how it was written."""
+    """The parts of a request that are compared, independent of its spelling."""
 
     method: str
     path: str
@@ -53,7 +53,7 @@ class ComparableRequest(NamedTuple):
 
 
 class Replay:
-    """The interactions of a cassette, each replayed once, in order; with `repeat_last` the last match again."""
+    """The interactions of a cassette, each replayed once, in order; with `repeat_last` the last match is repeated."""
 
     def __init__(self, interactions: Sequence[Interaction], *, repeat_last: bool = False) -> None:
         self.interactions = tuple(
@@ -66,7 +66,10 @@ class Replay:
         self._requests = [comparable_request(interaction, self._answer_ids) for interaction in self.interactions]
 
     def play(self, request: Interaction) -> Interaction | NoMatch:
-        """Find the recorded interaction with this request, and count it as played; the answer of `request` is ignored."""
+        """Return the recorded interaction for this request, and mark it as played.
+
+        The answer of `request` is ignored.
+        """
         wanted = self.comparable(request)
         matches = [number for number, recorded in enumerate(self._requests) if recorded == wanted]
         fresh = next((number for number in matches if number not in self._played), None)
@@ -78,16 +81,16 @@ class Replay:
         return self.explain_no_match(wanted, len(matches))
 
     def comparable(self, request: Interaction) -> ComparableRequest:
-        """Make a request comparable, scrubbed as the recordings are."""
+        """Scrub a request as recordings are, and make it comparable."""
         return comparable_request(scrub_interactions([request])[0], self._answer_ids)
 
     def recorded_id_in(self, request: Interaction) -> str:
-        """Find an id in a request that an answer of the cassette created; else empty."""
+        """Return an id in a request that an answer of the cassette created, or an empty string."""
         sent = f"{request.uri}\n{request.body.decode('utf-8', 'replace')}"
         return next((id for id in _ID.findall(sent) if id in self._answer_ids), "")
 
     def explain_no_match(self, wanted: ComparableRequest, played: int = 0) -> NoMatch:
-        """Why a request has no match: the difference from the closest one, or that all `played` matches were replayed."""
+        """Explain why a request has no match: the diff from the closest, or that all `played` matches were replayed."""
         name = f"{wanted.method} {wanted.path}"
         if played:
             times = "once" if played == 1 else f"{played} times"
@@ -101,19 +104,19 @@ class Replay:
 
 
 def api_root(interactions: Sequence[Interaction]) -> str:
-    """Where the API begins in the addresses of recordings: `/v1`, behind a gateway perhaps `/llm/v1`."""
+    """Return the API's root in the URLs of recordings: `/v1`, or behind a gateway perhaps `/llm/v1`."""
     paths = [urlsplit(interaction.uri).path for interaction in interactions]
     gateways = (match[0] for match in map(_GATEWAY_ROOT.match, paths) if match)
     return next(chain(filter(None, map(root_of, paths)), gateways), API_ROOTS[OPENAI])
 
 
 def describe_request(interaction: Interaction) -> str:
-    """Method and path of a request: `POST /v1/responses`."""
+    """Return the method and path of a request: `POST /v1/responses`."""
     return f"{interaction.method} {urlsplit(interaction.uri).path}"
 
 
 def comparable_request(interaction: Interaction, known_ids: frozenset[str] = frozenset()) -> ComparableRequest:
-    """Make the request of an interaction comparable: numbers replace ids, except for `known_ids`."""
+    """Return the request of an interaction with numbers in place of ids, except for `known_ids`."""
     parts = urlsplit(interaction.uri)
     ids = _IdNumbering(known_ids)
     query = tuple(
@@ -164,7 +167,7 @@ class _IdNumbering:
 
 
 def ids_from_answers(interactions: Sequence[Interaction]) -> frozenset[str]:
-    """Find the ids that the answers created: those that no request had before."""
+    """Return the ids that the answers created, that is, those that no earlier request had."""
     sent_before, created = set[str](), set[str]()
     for interaction in interactions:
         sent = f"{interaction.uri}\n{interaction.body.decode('utf-8', 'replace')}"
@@ -180,7 +183,7 @@ def _similarity(wanted: ComparableRequest, recorded: ComparableRequest) -> tuple
 
 
 def diff_requests(recorded: ComparableRequest, wanted: ComparableRequest) -> list[str]:
-    """Compare a recorded request with another one, as a diff of at most `MAX_DIFF_LINES` lines."""
+    """Return a diff between a recorded request and another one, of at most `MAX_DIFF_LINES` lines."""
     lines = list(unified_diff(_request_lines(recorded), _request_lines(wanted), "recorded", "asked", lineterm="", n=2))
     more = [f"… {len(lines) - MAX_DIFF_LINES} more lines"] if len(lines) > MAX_DIFF_LINES else []
     return [*lines[:MAX_DIFF_LINES], *more]

@@ -1,7 +1,7 @@
 """A proxy in front of the live API that records every exchange; `websocket_proxy` does the same for WebSockets.
 
-An answer is forwarded chunk by chunk, as it arrives. Requests ask for no content encoding, so that the recording can be
-read. A connection that breaks upstream breaks here at the same place.
+Answers are forwarded chunk by chunk, as they arrive. Requests ask for no content encoding, so that the recording is
+readable. A connection that breaks upstream breaks at the same place here.
 """
 
 from __future__ import annotations
@@ -32,13 +32,13 @@ REQUEST_HOP_HEADERS = frozenset(
         *("transfer-encoding", "upgrade", "host", "content-length", "accept-encoding", "expect"),
     }
 )
-"""Headers of a request that belong to one connection, and are not forwarded."""
+"""Hop-by-hop request headers, which are not forwarded."""
 ANSWER_HOP_HEADERS = frozenset(
     {b"connection", b"keep-alive", b"proxy-connection", b"transfer-encoding", b"trailer", b"upgrade"}
 )
-"""The same for an answer."""
+"""Hop-by-hop answer headers, which are not forwarded."""
 CLIENT_GONE_TIMEOUT = 0.25
-"""Seconds that an answer may still take after its client has left."""
+"""Seconds that an answer may still take after its client has disconnected."""
 UNREACHABLE_ERRORS = (
     httpx2.ConnectError,
     httpx2.ConnectTimeout,
@@ -49,7 +49,7 @@ UNREACHABLE_ERRORS = (
 
 
 class Proxy:
-    """The ASGI app: forwards every request to the API, to the same path."""
+    """The ASGI app: forwards every request to the same path of the API."""
 
     def __init__(self, upstream: Upstream, recording: Recording, client: httpx2.AsyncClient) -> None:
         self._upstream = upstream
@@ -79,7 +79,7 @@ class Proxy:
         return await self._recording.begin_interaction(Interaction(method, uri, headers, body))
 
     async def _forward(self, exchange: InFlightInteraction, send: Send) -> None:
-        """Send the request, and forward the answer."""
+        """Send the request and forward the answer."""
         recorded = exchange.request
         try:
             headers = {**recorded.headers, "accept-encoding": "identity"}
@@ -108,7 +108,7 @@ class Proxy:
 
 
 async def _forward_answer(exchange: InFlightInteraction, response: httpx2.Response, send: Send) -> None:
-    """Forward an answer as it arrives; a connection that breaks upstream breaks here."""
+    """Forward an answer as it arrives; a connection that breaks upstream is broken here."""
     headers = [(name.lower(), value) for name, value in response.headers.raw if name.lower() not in ANSWER_HOP_HEADERS]
     exchange.start_answer(response.status_code, header_pairs(headers), response.reason_phrase)
     try:
@@ -125,7 +125,7 @@ async def _forward_answer(exchange: InFlightInteraction, response: httpx2.Respon
 
 
 async def _run_until_client_leaves(forward: Coroutine[Any, Any, None], receive: Receive) -> None:
-    """Run `forward` until it ends, or shortly after the client has left: many leave between the last event and the end."""
+    """Run `forward` until it ends, or shortly after the client disconnects, as many do after the last event."""
     forwarding, leaving = asyncio.ensure_future(forward), asyncio.ensure_future(receive())
     await asyncio.wait((forwarding, leaving), return_when=asyncio.FIRST_COMPLETED)
     leaving.cancel()
@@ -145,13 +145,13 @@ def _error_text(problem: Exception) -> str:
 
 @contextmanager
 def run_proxy(upstream: Upstream, recording: Recording, listening: socket.socket) -> Iterator[Callable[[], None]]:
-    """Record the requests to a listening socket during a `with` block, at whose end the socket is closed.
+    """Record the requests to a listening socket during a `with` block, and close the socket at its end.
 
-    Answers under way have a few seconds then, or none once the function that is yielded was called.
+    Unfinished answers then get a few seconds, or none once the yielded function has been called.
     """
     client = httpx2.AsyncClient(timeout=httpx2.Timeout(None, connect=OPEN_TIMEOUT), limits=httpx2.Limits())
     settings = uvicorn_config(Proxy(upstream, recording, client))
-    settings.date_header = False  # the API's own is forwarded
+    settings.date_header = False  # the API's own header is forwarded
     server = StoppableServer(settings)
 
     async def serve() -> None:

@@ -1,7 +1,9 @@
-"""Serves recorded answers to any client, at once or at their own pace; a request that was not recorded gets a diff.
+"""Serves recorded answers to any client, at once or at the recorded pace.
 
-Each API key has all recordings for itself, as it has a World of its own in the mock. Several answers to the same request
-are replayed in order, the last one any number of times.
+An unrecorded request is answered with a diff.
+
+Each API key replays all recordings separately, just as it has its own World in the mock. Several answers to the same
+request are replayed in order, the last one repeatedly.
 """
 
 from __future__ import annotations
@@ -29,16 +31,19 @@ from harness.server.transport.deliver import disconnect, send_answer
 from harness.server.websocket.protocol import CLOSE_NORMAL, refuse_upgrade
 
 API_KEY_HEADERS = ("authorization", "api-key")
-"""Headers with the key of a client."""
+"""Headers that may contain a client's key."""
 CONNECTION_HEADERS = frozenset(
     {"connection", "keep-alive", "transfer-encoding", "content-length", "content-encoding", "date"}
 )
-"""Headers of a recorded answer that belong to its connection, and are not replayed."""
+"""Headers of a recorded answer that belong to its connection and are not replayed."""
 HOW_TO_RECORD = "Record it with `harness record`, or change the request."
 
 
 def load_recordings(path: Path) -> tuple[Interaction, ...]:
-    """Load the interactions of a cassette, or of the cassettes in a folder, sorted by name; ConfigError without any."""
+    """Load the interactions of a cassette, or of all cassettes in a folder, sorted by name.
+
+    ConfigError if there are none.
+    """
     interactions: list[Interaction] = []
     for file in files([path]):
         try:
@@ -54,7 +59,7 @@ def load_recordings(path: Path) -> tuple[Interaction, ...]:
 
 
 class ReplayApp:
-    """The ASGI app that replays recordings, with `paced` as slowly as recorded; `misses` are requests without a match."""
+    """The ASGI app that replays recordings, at their pace if `paced`; `misses` are requests without a match."""
 
     def __init__(self, interactions: Sequence[Interaction], paced: bool = False) -> None:
         self.misses: list[str] = []
@@ -67,13 +72,13 @@ class ReplayApp:
         """Answer one request or one WebSocket."""
         headers = normalize_headers(scope["headers"])
         key = next((headers[name] for name in API_KEY_HEADERS if name in headers), "")
-        # Each key replays from the beginning, so that tests in parallel take nothing from each other.
+        # Each key replays from the beginning, so that parallel tests do not consume each other's answers.
         if key not in self._replays:
             self._replays[key] = Replay(self._interactions, repeat_last=True)
         query = scope["query_string"].decode("latin-1")
         uri = f"http://replay{scope['raw_path'].decode('latin-1')}{f'?{query}' if query else ''}"
         if scope["type"] == "websocket":
-            # ASGI begins a WebSocket with a message of its own, before any of the client.
+            # ASGI starts a WebSocket with a message of its own, before any from the client.
             await receive()
             await self._play_websocket(key, Interaction("GET", uri, headers), receive, send)
         elif (body := await read_body(receive)) is not None:
@@ -84,14 +89,14 @@ class ReplayApp:
                 await self._send_answer(found, send)
 
     def _not_recorded_answer(self, miss: object) -> Answer:
-        """Note the miss of a request that was not recorded, and return the answer."""
+        """Record the miss of a request that was not recorded, and build the answer."""
         self.misses.append(str(miss))
         return non_retryable_answer(f"not recorded: {miss}\n{HOW_TO_RECORD}")
 
     async def _send_answer(self, interaction: Interaction, send: Send) -> None:
         headers = replayed_headers(interaction)
         if not interaction.is_stream:
-            # One byte more than is sent, so that a client notices that the answer was cut.
+            # One byte more than is sent if the answer was cut, so that the client notices.
             headers["content-length"] = str(len(interaction.answer) + interaction.cut)
         await send(
             {"type": "http.response.start", "status": interaction.status, "headers": encode_headers(headers.items())}
@@ -131,7 +136,7 @@ class ReplayApp:
         before = 0.0
         for seconds, by, text in interaction.frames:
             if by == SERVER:
-                # Without a pace, too, other connections have their turn between two messages.
+                # Even without a pace, other connections get a turn between two messages.
                 await asyncio.sleep(seconds - before if self._paced else 0)
                 await send({"type": "websocket.send", "text": text})
             elif (message := message or await _next_message(receive)) is None:
@@ -146,7 +151,7 @@ class ReplayApp:
             else:
                 message = None
             before = seconds
-        # Of a connection that was cut it is not known what its client would have said.
+        # What the client of a cut connection would have sent next is unknown.
         if not interaction.cut and await _next_message(receive) is not None:
             await self._close_with_error("the client says more than was recorded", send)
 
@@ -158,12 +163,12 @@ class ReplayApp:
 
 
 def replayed_headers(interaction: Interaction) -> dict[str, str]:
-    """Select the headers of a recorded answer, without those of its connection."""
+    """Return the headers of a recorded answer, without those of its connection."""
     return {name: value for name, value in interaction.answer_headers.items() if name not in CONNECTION_HEADERS}
 
 
 def _pick_websocket(replay: Replay, opening: Interaction, first: str, played: set[int]) -> int:
-    """Pick the first connection with this first message that was not replayed; else the last one."""
+    """Return the first connection with this first message that was not replayed, or else the last one."""
     here = [
         number
         for number, interaction in enumerate(replay.sockets)
@@ -181,7 +186,7 @@ def _begins_with(replay: Replay, interaction: Interaction, first: str) -> bool:
 
 
 def _comparable_message(replay: Replay, interaction: Interaction, text: str) -> ComparableRequest:
-    """Write a message in the form in which recordings are compared."""
+    """Convert a message to the form in which recordings are compared."""
     return replay.comparable(Interaction("WS", interaction.uri, body=text.encode()))
 
 

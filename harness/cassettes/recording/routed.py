@@ -1,4 +1,4 @@
-"""Answers of a cassette for `mock.route`: `mock.route("POST", "/embeddings", recorded("embeddings.yaml"))`."""
+"""Answers from a cassette for `mock.route`: `mock.route("POST", "/embeddings", recorded("embeddings.yaml"))`."""
 
 from __future__ import annotations
 
@@ -18,10 +18,10 @@ from harness.explain.unanswered import changed_lines
 
 
 def recorded(path: str | Path) -> Callable[[Request], Answer]:
-    """Return a function that answers as a cassette does: requests with the same method, path below the root, and body.
+    """Return a function that answers requests from a cassette, matched by method, path below the root, and body.
 
-    If several match, each answers once, in order, and the last one from then on. Raises UnreadableRecording if the file is
-    no cassette. A request that was not recorded is a ScriptError, which fails the test.
+    If several recordings match, each answers once, in order, and the last one from then on. Raises UnreadableRecording
+    if the file is not a cassette. An unrecorded request raises ScriptError, which fails the test.
     """
     interactions = read_cassette(Path(path)).interactions
     root = api_root(interactions)
@@ -39,6 +39,6 @@ def recorded(path: str | Path) -> Callable[[Request], Answer]:
 
 
 def _below_root(interaction: Interaction, root: str) -> Interaction:
-    """Cut the address of an interaction to the path below the API's root, without a deployment and a query."""
+    """Reduce an interaction's URL to the path below the API's root, without deployment and query."""
     path = urlsplit(interaction.uri).path
     return replace(interaction, uri=path.removeprefix(root_of(path) or root))

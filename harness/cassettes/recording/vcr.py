@@ -1,7 +1,7 @@
-"""vcrpy with cassettes of this harness: serializer, persister and matcher, and streams that arrive while recorded.
+"""vcrpy with cassettes of this harness: serializer, persister and matcher, and streams recorded as they arrive.
 
-Streams are handled by `httpx_streams`, everything else by vcrpy. A request that a cassette does not hold is answered with
-a 418 that no SDK retries, and noted among the `problems`.
+`httpx_streams` handles streams, vcrpy everything else. A request that is not in the cassette is answered with a 418
+that no SDK retries, and recorded in `problems`.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ from harness.core.errors import HarnessError, Problem
 from harness.core.headers import normalize_headers
 
 CassetteMode = Literal["replay", "new", "all"]
-"""`replay` sends no request, `new` records what the cassette does not hold, `all` records everything again."""
+"""`replay` sends no request, `new` records what is not in the cassette, `all` records everything again."""
 _VCR_MODES: Mapping[CassetteMode, Any] = {
     "replay": vcr.record_mode.RecordMode.NONE,
     "new": vcr.record_mode.RecordMode.NEW_EPISODES,
@@ -40,7 +40,7 @@ _VCR_MODES: Mapping[CassetteMode, Any] = {
 
 
 class VcrAdapter:
-    """A serializer and a persister of vcrpy: `vcr.VCR().register_serializer("harness", VcrAdapter(CassetteHeader()))`."""
+    """vcrpy's serializer and persister: `vcr.VCR().register_serializer("harness", VcrAdapter(CassetteHeader()))`."""
 
     def __init__(self, header: CassetteHeader, secrets: Iterable[str] = (), mode: CassetteMode = "new") -> None:
         self._header = header
@@ -48,7 +48,7 @@ class VcrAdapter:
         self._mode = mode
 
     def deserialize(self, text: str) -> dict[str, Any]:
-        """Read a cassette in the form of vcrpy."""
+        """Parse a cassette into vcrpy's form."""
         interactions = parse_cassette(text, "the cassette").interactions
         return {
             "interactions": [
@@ -58,7 +58,7 @@ class VcrAdapter:
         }
 
     def serialize(self, content: Mapping[str, Any]) -> str:
-        """Write a cassette as text, scrubbed."""
+        """Dump a cassette as text, scrubbed."""
         pairs = (
             (vcr.request.Request(**recorded["request"]), recorded["response"]) for recorded in content["interactions"]
         )
@@ -67,7 +67,7 @@ class VcrAdapter:
         )
 
     def load_cassette(self, path: str, serializer: Any = None) -> tuple[list[Any], list[dict[str, Any]]]:  # noqa: ARG002
-        """Requests and responses of a file; it counts as missing if everything is recorded again."""
+        """Return the requests and responses of a file; it counts as missing if everything is recorded again."""
         file = Path(path)
         if self._mode == "all" or (self._mode == "new" and not file.exists()):
             raise vcr.persisters.filesystem.CassetteNotFoundError
@@ -77,7 +77,7 @@ class VcrAdapter:
         ]
 
     def save_cassette(self, path: str, content: Mapping[str, Any], serializer: Any = None) -> None:  # noqa: ARG002
-        """Write a file as a whole, unless it would hold a secret."""
+        """Write a file atomically, unless it would contain a secret."""
         recorder = Recorder(Path(path), self._header, secrets=self._secrets)
         for pair in zip(content["requests"], content["responses"], strict=True):
             recorder.add(interaction_from_vcr(*pair))
@@ -85,7 +85,7 @@ class VcrAdapter:
 
 
 class _DeferredPersister:
-    """A persister that writes after vcrpy has removed its patches, which would stay if writing failed before."""
+    """A persister that writes only after vcrpy has removed its patches, which would remain if writing failed before."""
 
     def __init__(self, adapter: VcrAdapter) -> None:
         self.load_cassette = adapter.load_cassette
@@ -97,19 +97,19 @@ class _DeferredPersister:
         self._pending = (path, content)
 
     def save_pending(self) -> None:
-        """Write it, if there is anything."""
+        """Write the remembered content, if any."""
         if self._pending:
             self._write(*self._pending)
 
 
 def to_vcr_request(interaction: Interaction) -> dict[str, Any]:
-    """Convert the request of an interaction to the form of vcrpy."""
+    """Convert the request of an interaction to vcrpy's form."""
     headers = {name: [value] for name, value in interaction.headers.items()}
     return {"method": interaction.method, "uri": interaction.uri, "body": interaction.body or None, "headers": headers}
 
 
 def to_vcr_response(interaction: Interaction) -> dict[str, Any]:
-    """Convert the response of an interaction to the form of vcrpy, with `wire` added."""
+    """Convert the response of an interaction to vcrpy's form, with `wire` added."""
     return {
         "status": {"code": interaction.status, "message": interaction.reason},
         "headers": {name: [value] for name, value in interaction.answer_headers.items()},
@@ -137,7 +137,7 @@ def interaction_from_vcr(request: Any, response: Mapping[str, Any]) -> Interacti
 
 
 def body_bytes(body: Any) -> bytes:
-    """Read vcrpy's request body as bytes: bytes, a text, a file, pieces, fields that its client turns into JSON, or None."""
+    """Convert vcrpy's request body to bytes: from bytes, a string, a file, pieces, fields to send as JSON, or None."""
     if body is None or isinstance(body, bytes):
         return body or b""
     if isinstance(body, str):
@@ -150,7 +150,7 @@ def body_bytes(body: Any) -> bytes:
 
 
 class CassetteSession:
-    """A cassette in use by vcrpy: answers, records, and the `problems` on the way."""
+    """A cassette in use by vcrpy: it answers, records, and collects `problems`."""
 
     def __init__(self, path: Path, mode: CassetteMode, *, secrets: Iterable[str] = (), pace: bool = False) -> None:
         readable = mode == "replay" or (mode == "new" and path.exists())
@@ -167,7 +167,7 @@ class CassetteSession:
         self._comparables: dict[tuple[str, str, bytes], ComparableRequest] = {}
 
     def match_request(self, live: Any, recorded: Any) -> None:
-        """Match requests for vcrpy: an AssertionError with the difference if a request is not the recorded one."""
+        """Match requests for vcrpy: AssertionError with the diff if a request is not the recorded one."""
         wanted, known = self._comparable(live), self._comparable(recorded)
         assert wanted == known, "\n".join(diff_requests(known, wanted))
 
@@ -180,9 +180,9 @@ class CassetteSession:
         return self._comparables[key]
 
     def find_answer(self, sent: Interaction) -> Interaction | None:
-        """Find the interaction that answers a request; None if the API is to answer."""
+        """Return the interaction that answers a request; None if the API should answer it."""
         request = vcr.request.Request(**to_vcr_request(sent))
-        # An upgrade passes through the HTTP library only until its 101.
+        # The HTTP library handles an upgrade only up to its 101.
         if sent.headers.get("upgrade", "").lower() == "websocket":
             why = f"{sent.uri}: a WebSocket is not recorded in process; `harness record -- COMMAND` can"
             return self.refuse(sent, why)
@@ -195,13 +195,13 @@ class CassetteSession:
             )
             miss = self.replay.explain_no_match(self._comparable(request), played)
             return self.refuse(sent, f"not recorded: {miss.why}", miss.diff)
-        # Ids of the cassette are scrubbed: sent to the API they would only be a confusing 404.
+        # Ids in the cassette are scrubbed: the API would only answer them with a confusing 404.
         if id := self.replay.recorded_id_in(sent):
             return self.refuse(sent, f"the request names {id}, which the cassette gave and the API does not know")
         return None
 
     def refuse(self, request: Interaction, why: str, diff: Sequence[str] = ()) -> Interaction:
-        """Refuse a request that cannot be answered: 418 with the reason, which is noted."""
+        """Refuse a request that cannot be answered: a 418 with the reason, which is added to `problems`."""
         from harness.server.answering import teapot_answer
 
         problem = HarnessError(f"{self.path.as_posix()}: {why}", diff)
@@ -219,7 +219,7 @@ class CassetteSession:
 
     @property
     def interactions(self) -> Sequence[Interaction]:
-        """The replayed and the recorded exchanges, in this order, then the missing ones; empty if scrubbing fails."""
+        """The replayed, then the recorded, then the missing exchanges; empty if scrubbing fails."""
         interactions = [*self.replayed, *self._refused]
         if self.mode == "replay":
             return interactions
@@ -229,7 +229,7 @@ class CassetteSession:
 
     @property
     def used_numbers(self) -> Sequence[int]:
-        """The numbers, from 0, of the exchanges of the cassette that were replayed or recorded."""
+        """The numbers, from 0, of the cassette's exchanges that were replayed or recorded."""
         played = self.vcr_cassette.play_counts
         return [
             index for index in range(len(self.vcr_cassette.requests)) if index >= self._loaded_count or played[index]
@@ -237,16 +237,16 @@ class CassetteSession:
 
     @property
     def replayed(self) -> Iterator[Interaction]:
-        """The exchanges of the cassette that were replayed, then those that were recorded."""
+        """The cassette's exchanges that were replayed, then those that were recorded."""
         return map(self._exchange, self.used_numbers)
 
     @property
     def exchange_count(self) -> int:
-        """How many exchanges the cassette has."""
+        """The number of exchanges in the cassette."""
         return len(self.vcr_cassette.requests)
 
     def find_unplayed(self, most: int) -> Sequence[Interaction]:
-        """Find the exchanges of the cassette that were neither replayed nor recorded, `most` of them."""
+        """Return up to `most` exchanges of the cassette that were neither replayed nor recorded."""
         used = set(self.used_numbers)
         unplayed = (number for number in range(self.exchange_count) if number not in used)
         return [self._exchange(number) for number in islice(unplayed, most)]
@@ -259,7 +259,7 @@ class CassetteSession:
         self.vcr_cassette, self._loaded_count = cassette, len(cassette)
 
     def note_unanswered(self, request: Interaction, why: str) -> None:
-        """Note that a request was not answered; it may be sent again."""
+        """Record that a request was not answered; it may be sent again."""
         self._unanswered[request.method, request.uri, request.body] = Problem(why)
 
     def record(self, interaction: Interaction) -> None:
@@ -277,10 +277,10 @@ def use_cassette(
     secrets: Iterable[str] = (),
     pace: bool = False,
 ) -> Iterator[CassetteSession]:
-    """Answer requests of the `with` block from a cassette, with `pace` as slowly as recorded, or record them into it.
+    """Answer the requests in a `with` block from a cassette, or record them into it; with `pace` as slowly as recorded.
 
-    What is recorded is written if the block ends without an exception. UnreadableRecording for a cassette that cannot be
-    read, RecordError for one that cannot be written.
+    New recordings are written if the block ends without an exception. UnreadableRecording if the cassette cannot be
+    read, RecordError if it cannot be written.
     """
     with ExitStack() as stack:
         if mode != "replay":

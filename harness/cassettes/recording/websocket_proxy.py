@@ -1,4 +1,4 @@
-"""Forwards a WebSocket to the live API: messages both ways, and the close of one side to the other."""
+"""Forwards a WebSocket to the live API: messages in both directions, and the close of either side to the other."""
 
 from __future__ import annotations
 
@@ -21,11 +21,11 @@ from harness.server.websocket.protocol import CLOSE_NORMAL, refuse_upgrade
 
 SWITCHING_PROTOCOLS = 101
 CONNECTION_LOST = 1006
-"""The close code of a connection that was lost."""
+"""The close code of a lost connection."""
 UNSENDABLE_CODES = frozenset({1004, 1005, CONNECTION_LOST, 1015})
 """Close codes that are never sent."""
 OPEN_TIMEOUT = 30.0
-"""Seconds in which a connection to the API must open; an answer may take as long as the client waits."""
+"""Seconds in which a connection to the API must open; for an answer there is no limit but the client's."""
 UPGRADE_HOP_HEADERS = ("connection", "upgrade", "transfer-encoding")
 WEBSOCKET_HEADER_PREFIX = "sec-websocket-"
 """The prefix of headers that belong to one connection."""
@@ -73,7 +73,7 @@ async def _open_upstream(exchange: InFlightInteraction, subprotocols: Sequence[s
 
 
 def _upgrade_answer_headers(response: Response) -> HeaderPairs:
-    """Select the headers of an answer to an upgrade, without those of the connection."""
+    """Return the headers of an answer to an upgrade, without those of the connection."""
     return [
         pair
         for pair in header_pairs(response.headers.raw_items())
@@ -115,18 +115,18 @@ async def _relay_messages(
 async def _relay_from_client(
     exchange: InFlightInteraction, recording: Recording, upstream: ClientConnection, receive: Receive
 ) -> int:
-    """Forward the messages of the client; returns its close code."""
+    """Forward the client's messages and return its close code."""
     while (message := await receive())["type"] == "websocket.receive":
         text = message.get("text")
         data = message["bytes"] if text is None else text
         await recording.add_client_message(exchange, data if isinstance(data, str) else data.decode("utf-8", "replace"))
-        with suppress(ConnectionClosed):  # then the other direction ends, too
+        with suppress(ConnectionClosed):  # the other direction then ends, too
             await upstream.send(data)
     return int(message.get("code") or CLOSE_NORMAL)
 
 
 async def _relay_from_upstream(exchange: InFlightInteraction, upstream: ClientConnection, send: Send) -> None:
-    """Forward the messages of the API until it closes the connection."""
+    """Forward the API's messages until it closes the connection."""
     with suppress(ConnectionClosed):
         while True:
             message = await upstream.recv()

@@ -1,6 +1,9 @@
-"""Writes cassettes, one recorder at a time: no file with a secret, no partial file. Reads and locks them, too.
+"""Writes cassettes, one recorder at a time: never a file with a secret, never a partial file.
 
-A recorder keeps interactions as they came and scrubs them when it writes the whole file, which replaces the old one.
+Also reads and locks them.
+
+A recorder keeps interactions as they were received, and scrubs them when it writes the file, which it replaces
+atomically.
 """
 
 from __future__ import annotations
@@ -29,32 +32,32 @@ from harness.core.text.shorten import pluralize
 from harness.report.replace_file import WRITE_ERROR_FIXES, describe_write_error, open_replacement
 
 MAX_PLACES_LISTED = 5
-"""Places of secrets that an error lists."""
+"""How many places of secrets an error lists."""
 LOCK_TIMEOUT = 0.1
-"""Seconds in which a recorder that is just ending may release its lock."""
+"""Seconds to wait for a recorder that is just ending to release its lock."""
 SAVE_INTERVAL = 0.2
-"""Seconds between two writes of a growing cassette, so that a recorder that is killed loses no more."""
+"""Seconds between two writes of a growing cassette; a killed recorder loses no more than that."""
 SAVING_SWITCH_INTERVAL = 0.0005
-"""Seconds after which threads that forward bytes run while a growing cassette is written."""
+"""The interpreter's switch interval, in seconds, during a write, so that threads forwarding bytes keep running."""
 SAVE_PAUSE_FACTOR = 20
-"""The next write is this many times later than the last one took, if that is more than `SAVE_INTERVAL`."""
+"""The pause before the next write is this many times the duration of the last one, but at least `SAVE_INTERVAL`."""
 
 
 class RecordError(HarnessError):
-    """A cassette that cannot be written."""
+    """Raised for a cassette that cannot be written."""
 
     section = "recordings"
 
 
 class SecretFound(RecordError):
-    """A recording that holds a secret and so is not written; the text names the places."""
+    """Raised for a recording that contains a secret and is not written; the text names the places."""
 
 
 class Recorder:
     """Records a cassette: `add` interactions, then `save`, or leave the `with` block of `open_recorder`.
 
-    `existing` are interactions of the file that stay before the new ones, `secrets` values that must not be written. The
-    header's date, dialect and client are filled in if they are empty.
+    `existing` are interactions of the file that are kept before the new ones, `secrets` values that must not be
+    written. The header's date, dialect and client are filled in if empty.
     """
 
     def __init__(
@@ -74,9 +77,9 @@ class Recorder:
         self.interactions.append(interaction)
 
     def save_if_due(self, so_far: Callable[[], Sequence[Interaction]]) -> None:
-        """Write all interactions so far if there are more of them and a write is due; to be called often.
+        """Write all interactions so far if there is anything new and a write is due; to be called often.
 
-        A write that fails is tried again; the last one, by `save`, raises.
+        A failed write is retried later; the last one, by `save`, raises its error.
         """
         began = time.monotonic()
         if began < self._due:
@@ -99,14 +102,16 @@ class Recorder:
         self._due = ended + max(SAVE_INTERVAL, SAVE_PAUSE_FACTOR * (ended - began))
 
     def save(self) -> None:
-        """Write the cassette, unless there is no new interaction.
+        """Write the cassette, unless it has no new interactions.
 
-        SecretFound if it would hold a secret, RecordError if the file cannot be written; the old file is then unchanged.
+        SecretFound if it would contain a secret, RecordError if the file cannot be written; the old file is then
+        unchanged.
         """
         if not self.interactions:
             return
         clean = scrub_interactions(self.interactions, self._secrets)
         header, secrets = self._complete_header(), known_secrets(self.interactions, self._secrets)
+        # A command line that contains a secret is dropped: it only informs readers.
         if header.command and secrets_in(dump_cassette(header, ()), secrets):
             header = replace(header, command="")
         text = dump_cassette(header, (*self._existing, *clean))
@@ -130,7 +135,10 @@ class Recorder:
 def open_recorder(
     path: Path, header: CassetteHeader, *, existing: Sequence[Interaction] = (), secrets: Iterable[str] = ()
 ) -> Iterator[Recorder]:
-    """Open a recorder under the lock of its cassette, which is written at the end of the block, with or without an error."""
+    """Open a recorder under its cassette's lock.
+
+    The cassette is written at the end of the block, even after an error.
+    """
     with lock_cassette(path):
         recorder = Recorder(path, header, existing=existing, secrets=secrets)
         try:
@@ -140,7 +148,7 @@ def open_recorder(
 
 
 def read_cassette(path: Path) -> CassetteContent:
-    """Read the cassette of a file; UnreadableRecording if it is missing or invalid."""
+    """Read a cassette file; UnreadableRecording if it is missing or invalid."""
     name = path.as_posix()
     try:
         return _check_addresses(parse_cassette(decode_text(read_bounded(path)), name), name)
@@ -155,7 +163,7 @@ def read_cassette(path: Path) -> CassetteContent:
 
 
 def _check_addresses(content: CassetteContent, name: str) -> CassetteContent:
-    """Check all addresses, and return the content."""
+    """Raise UnreadableRecording for an invalid URL, or return the content."""
     for number, interaction in enumerate(content.interactions, 1):
         try:
             urlsplit(interaction.uri)
@@ -167,9 +175,9 @@ def _check_addresses(content: CassetteContent, name: str) -> CassetteContent:
 
 @contextmanager
 def lock_cassette(path: Path) -> Iterator[None]:
-    """Holds the right to record a cassette, at most until the process ends; RecordError if another recorder has it."""
+    """Hold the right to record a cassette, at most until the process ends; RecordError if another recorder holds it."""
     require_extra("recording", "filelock", "record")
-    import filelock  # late: it takes longer to import than all that only reads cassettes
+    import filelock  # late: it takes longer to import than everything needed to read cassettes
 
     lock = filelock.FileLock(_lock_path(path), timeout=LOCK_TIMEOUT)
     with _explain_write_errors(path):
@@ -184,7 +192,7 @@ def lock_cassette(path: Path) -> Iterator[None]:
     try:
         yield
     finally:
-        with suppress(OSError):  # first, so that nobody locks a file that is about to be removed
+        with suppress(OSError):  # first, so that no other recorder locks a file about to be removed
             os.unlink(lock.lock_file)
         lock.release()
 
@@ -217,7 +225,7 @@ def _lock_path(path: Path) -> Path:
 
 
 def replace_file(path: Path, text: str) -> None:
-    """Replace a file as a whole; RecordError if that fails, and the file is unchanged."""
+    """Replace a file atomically; RecordError if that fails, leaving the file unchanged."""
     with _explain_write_errors(path):
         path.parent.mkdir(parents=True, exist_ok=True)
         with open_replacement(path) as out:
@@ -246,13 +254,13 @@ def _secret_found_text(path: Path, places: Sequence[str], written: int) -> str:
 
 
 def count_unused(path: Path, used: Collection[int]) -> int:
-    """How many exchanges over HTTP have none of these numbers, from 0."""
+    """Return how many HTTP exchanges are not among these numbers, which count from 0."""
     plain = [interaction for interaction in read_cassette(path).interactions if not interaction.frames]
     return sum(number not in used for number in range(len(plain)))
 
 
 def prune_cassette(path: Path, used: Collection[int]) -> int:
-    """Remove all exchanges over HTTP but those with these numbers, from 0, and return how many; WebSockets stay."""
+    """Remove the HTTP exchanges that are not among these numbers (from 0), and return how many; WebSockets are kept."""
     with lock_cassette(path):
         content = read_cassette(path)
         plain = [interaction for interaction in content.interactions if not interaction.frames]
@@ -264,7 +272,7 @@ def prune_cassette(path: Path, used: Collection[int]) -> int:
 
 
 def recording_header(path: Path, mode: str, test: str) -> CassetteHeader:
-    """Make the header of a cassette that a test (its id in pytest) records, with the command of all such tests."""
+    """Return the header of a cassette that a test (its pytest id) records, with the command of all its tests."""
     known = read_cassette(path).header if mode == "new" and path.exists() else None
     words = shlex.split(known.command) if known else []
     before = words[len(PYTEST_COMMAND) :] if tuple(words[: len(PYTEST_COMMAND)]) == PYTEST_COMMAND else []

@@ -1,4 +1,4 @@
-"""Masks what stands beside the name of a secret in a text: in code, shells, configuration, XML, headers and tables."""
+"""Masks values beside the name of a secret in a text: in code, shells, configuration, XML, headers and tables."""
 
 from __future__ import annotations
 
@@ -9,11 +9,11 @@ from harness.cassettes.scrubbing.secret_names import ends_as_secret, is_assigned
 
 _WORD_START = r"(?:(?<![\w.\-])|(?<=\\[nrt]))"
 _S = r"(?:[ \t\r\n]|\\{1,4}[nrt])"
-"""Space, also an escaped line break."""
+"""White space, including an escaped line break."""
 _Q = r"(?:\\{0,7}[\"'`])"
 _NAME = r"[A-Za-z_.\-][\w.\-]{2,200}+"
 _WHOLE_NAME = r"(?<![\w.\-])[\w.\-]{3,}+"
-"""A name where nothing tells that one begins: looked for once a word, however long the word is."""
+"""A name whose start is not marked; matched once per word, however long the word is."""
 _VALUE = r"[^\s\"'`<>,;&\\]{4,4096}"
 _OPENED = {")": "(", "]": "[", "}": "{"}
 
@@ -24,7 +24,7 @@ _TYPE = (
 """The type of a variable, and the sign after it."""
 _TYPE_AFTER_SPACE = r"(?<=\w)[ \t]++(?:As[ \t]+)?[*\[\]]{0,3}[A-Za-z][\w.]{1,40}[ \t]*:?="  # apiKey string
 _SIGN = (
-    rf"{_Q}?[ \t]*+(?:\[\])?[\])]{{0,2}}[ \t]*+"  # a space is taken once: a row of them could be divided in many ways
+    rf"{_Q}?[ \t]*+(?:\[\])?[\])]{{0,2}}[ \t]*+"  # possessive: a row of spaces could otherwise be divided in many ways
     rf"(?:{_TYPE}|=>|:=|<-|(?:\?\?|\|\|)=|[?+!]?={{1,3}}|::?=?|(?<=[A-Za-z])>|\|(?!\|)"
     rf"|(?:\|\||\?\?|or)(?=[ \t]*{_Q})|[({{](?={_Q}))"
 )
@@ -32,26 +32,26 @@ _BEFORE_VALUE = (
     r"(?:(?:!!\w+|&\w+)[ \t]+|[|>][+\-]?[ \t]*(?:\r?\n|\\{1,4}n)[ \t]+|<!\[CDATA\[|\[\[|(?:@|[bru]|rb|br)(?=\\{0,7}[\"'])"
     r"|[A-Za-z_][\w.:]{0,60}\((?=\\{0,7}[\"'`])|(?:Bearer|Basic|Token|ApiKey)[ \t]+)"
 )
-"""What may stand between the sign and the value, or its quote: a tag, a block, a call, a scheme."""
+"""What may come between the sign and the value or its quote: a tag, a block, a call, a scheme."""
 _ASSIGNMENT = re.compile(
     rf"({_WHOLE_NAME})(?:{_SIGN}|{_TYPE_AFTER_SPACE})[ \t]*{_BEFORE_VALUE}?{_Q}?(?:(?<=[\"'`])(?:Bearer|Basic|Token) )?"
 )
 """A name and the sign after it, as in environments, headers, code, YAML, XML, tables and connection strings."""
 _ASSIGNED_VALUE = re.compile(_VALUE)
 _READER = re.compile(r"(?:^|[._])(?:get|find|fetch|lookup|read|load|parse|decode|verify|validate|delete|has)", re.I)
-"""A function that takes the name of a secret, not a secret."""
+"""A function that takes the name of a secret, not the secret itself."""
 
 
 def mask_named(text: str) -> str:
-    """Mask the values that stand beside the name of a secret in a text."""
+    """Mask the values beside the name of a secret in a text."""
     return _mask_secret_objects(_mask_pairs(_mask_assigned(text)))
 
 
 def _mask_assigned(text: str) -> str:
-    """Mask the values that follow the name of a secret and a sign in a text."""
+    """Mask the values that follow the name of a secret and a sign."""
     parts, at, start = list[str](), 0, 0
     while name := _ASSIGNMENT.search(text, start):
-        start = name.end(1)  # the sign may be that of the next name: in `String API_KEY = "…"`
+        start = name.end(1)  # the sign may belong to the next name, as in `String API_KEY = "…"`
         if ends_as_secret(name[1]) and (value := _find_assigned(text, name)):
             parts += [text[at : name.end()], mask(value)]
             at = start = name.end() + len(value)
@@ -59,7 +59,7 @@ def _mask_assigned(text: str) -> str:
 
 
 def _find_assigned(text: str, name: re.Match[str]) -> str:
-    """Return the secret after a name and a sign; empty without one."""
+    """Return the secret after a name and a sign, or an empty string."""
     found = _ASSIGNED_VALUE.match(text, name.end())
     value = _without_end(found[0]) if found else ""
     takes_name = "(" in name[0] and _READER.search(name[1])
@@ -67,7 +67,7 @@ def _find_assigned(text: str, name: re.Match[str]) -> str:
 
 
 def _without_end(value: str) -> str:
-    """Cut from a value the end of a sentence, and brackets that were not opened in it."""
+    """Cut punctuation of a sentence, and brackets that were not opened, from the end of a value."""
     while value and (value[-1] in ".:!?" or value.count(_OPENED.get(value[-1], "")) < value.count(value[-1])):
         value = value[:-1]
     return value
@@ -118,11 +118,11 @@ _PAIRS: tuple[tuple[tuple[str, ...], str], ...] = (
     ),
 )
 _NAMED_PAIRS = tuple((marks, re.compile(pattern, re.I)) for marks, pattern in _PAIRS)
-"""Texts in lower case of which each contains one, and how a name and its value stand beside each other."""
+"""Marks, one of which is in every such text in lower case, and how a name and its value stand beside each other."""
 
 
 def _mask_pairs(text: str) -> str:
-    """Mask the values that stand beside the name of a secret with something other than a sign between them."""
+    """Mask values that are separated from the name of a secret by something other than a sign."""
     lowered = text.lower()
     for marks, pattern in _NAMED_PAIRS:
         if any(mark in lowered for mark in marks):
@@ -138,7 +138,7 @@ def _mask_values(pattern: re.Pattern[str], text: str) -> str:
             start = found.start("value") + len(value)
             parts += [text[at : found.start("value")], mask(value)]
             at = start
-        else:  # what follows the first of both may be another pair
+        else:  # the text after the first of the two may be another pair
             start = min(found.end("name"), found.end("value"))
     return "".join([*parts, text[at:]])
 
@@ -149,7 +149,7 @@ _DATUM = re.compile(rf"([ \t]+[\w.\-]+:[ \t]*[\"']?)({_VALUE})")
 
 
 def _mask_secret_objects(text: str) -> str:
-    """Mask the values of the Secrets of Kubernetes in a text of YAML."""
+    """Mask the values of Kubernetes Secrets in YAML."""
     if not _SECRET_OBJECT.search(text):
         return text
     return _DATA.sub(lambda found: _DATUM.sub(lambda datum: datum[1] + mask(datum[2]), found[0]), text)

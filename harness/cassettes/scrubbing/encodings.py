@@ -1,4 +1,4 @@
-"""Decodes texts, and encodes them in the same way again: JSON and its escapes, base64 of either alphabet."""
+"""Decodes texts, and encodes them again in the same way: JSON and its escapes, base64 in either alphabet."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from functools import cache
 from typing import Any
 
 JsonPath = tuple[str | int, ...]
-"""The place of a string in a JSON text: names and indices."""
+"""The position of a string in a JSON text: names and indices."""
 
 _TOKEN = re.compile(r'"[^"\\]*(?:\\.[^"\\]*)*"|[{}\[\],]', re.S)
 _COLON = re.compile(r"\s*:")
@@ -20,7 +20,7 @@ _LENIENT = json.JSONDecoder(strict=False)
 
 
 def find_strings(text: str) -> Iterator[tuple[int, int, JsonPath, bool]]:
-    """Yield each string of a JSON text: start, end, path, and whether it names a member."""
+    """Yield each string of a JSON text: start, end, path, and whether it is the name of a member."""
     open_containers: list[list[Any]] = []  # [is it an object, the current name or index]
     for token in _TOKEN.finditer(text):
         first, top = token[0][0], open_containers[-1] if open_containers else None
@@ -56,7 +56,7 @@ def is_json(text: str) -> bool:
 
 @cache
 def json_escapes(value: str) -> tuple[str, ...]:
-    """List the spellings of a value: as it is, and as JSON escapes it in a string, and in a string in a string."""
+    """List the spellings of a value: as it is, as escaped in a JSON string, and in a JSON string inside another."""
     once = [json.dumps(value, ensure_ascii=narrow)[1:-1] for narrow in (False, True)]
     return tuple(dict.fromkeys([value, *once, *(json.dumps(spelling)[1:-1] for spelling in once)]))
 
@@ -72,7 +72,7 @@ def decode_any_base64(text: str) -> bytes | None:
 
 
 def encode_base64_like(data: bytes, like: str) -> str:
-    """Bytes in base64, in the alphabet and with the padding of the text `like`."""
+    """Encode bytes in base64, with the alphabet and padding of the text `like`."""
     encoded = base64.b64encode(data).decode()
     encoded = encoded if like.endswith("=") or len(like) % 4 == 0 else encoded.rstrip("=")
     return encoded.translate(_TO_URL_SAFE) if {"-", "_"} & set(like) else encoded
@@ -83,17 +83,17 @@ _TO_URL_SAFE = str.maketrans("+/", "-_")
 
 
 LINE_BREAK = r"(?:\r?\n[ \t]*|\\r\\n|\\n)"
-"""The end of a line within an encoded text; also one that was escaped and left so."""
+"""The end of a line within an encoded text, including an escaped one."""
 _LINE_BREAK = re.compile(f"({LINE_BREAK})")
 
 
 def join_lines(text: str) -> str:
-    """Join the lines of a text, with escaped line breaks too."""
+    """Join the lines of a text, including those with escaped line breaks."""
     return _LINE_BREAK.sub("", text)
 
 
 def rewrap_lines(text: str, like: str) -> str:
-    """Break a text into lines where the text `like` is broken."""
+    """Break a text into lines at the positions where the text `like` is broken."""
     parts, at = list[str](), 0
     for number, piece in enumerate(_LINE_BREAK.split(like)):
         parts.append(piece if number % 2 else text[at : at + len(piece)])
@@ -111,7 +111,7 @@ def decode_base32(text: str) -> bytes | None:
 
 
 def encode_base32_like(data: bytes, like: str) -> str:
-    """Bytes in base32, padded if the text `like` is."""
+    """Encode bytes in base32, padded if the text `like` is."""
     encoded = base64.b32encode(data).decode()
     return encoded if like.endswith("=") or len(like) % 8 == 0 else encoded.rstrip("=")
 
@@ -120,7 +120,7 @@ _ENTITY = re.compile(r"(&(?:#[0-9]{1,7}|#[xX][0-9A-Fa-f]{1,6}|[A-Za-z]{2,8});)")
 
 
 def unescape_entities(text: str) -> tuple[str, list[str]]:
-    """Unescape the entities of HTML in a text, and tell what stood for each of its characters."""
+    """Unescape the HTML entities in a text, and return the original spelling of each of its characters."""
     spellings = list[str]()
     for number, piece in enumerate(_ENTITY.split(text)):
         spellings += [piece] if number % 2 and len(html.unescape(piece)) == 1 else piece

@@ -1,4 +1,4 @@
-"""Searches the text of a cassette for secrets before it is written, in other ways than scrubbing does.
+"""Searches the text of a cassette for secrets before it is written, by other means than scrubbing.
 
 A cassette with a finding is not written.
 """
@@ -23,9 +23,9 @@ SEEMS_SECRET = "a secret, an address or the id of an account"
 
 
 def secrets_in(text: str, known: Iterable[str] = ()) -> tuple[str, ...]:
-    """List the places in the text of a cassette that seem to hold a secret, with their kinds, never with their values.
+    """List the places in the text of a cassette that seem to hold a secret, with its kind but never its value.
 
-    `known` are secret values, searched for in every encoding. A text that cannot be searched is a finding, too.
+    `known` are secret values, searched for in every encoding. A text that cannot be searched also counts as a finding.
     """
     values = tuple(sorted({value for value in known if len(value) >= SHORTEST_SECRET}, key=len, reverse=True))
     places = dict.fromkeys(
@@ -35,7 +35,7 @@ def secrets_in(text: str, known: Iterable[str] = ()) -> tuple[str, ...]:
 
 
 def _find_known_values(text: str, known: Sequence[str]) -> Iterator[str]:
-    """Find the lines with a known value, plain or encoded, at any offset of the encoded text."""
+    """Yield the lines with a known value, plain or encoded, at any offset of the encoded text."""
     wanted = {encoding for value in known for encoding in _encodings_of(value)}
     for number, line in enumerate(text.splitlines(), 1):
         if any(spelling in line for spelling in wanted):
@@ -45,6 +45,7 @@ def _find_known_values(text: str, known: Sequence[str]) -> Iterator[str]:
 def _encodings_of(value: str) -> Iterator[str]:
     raw = value.encode()
     yield from (*json_escapes(value), quote(value, safe=""), quote_plus(value), raw.hex(), raw.hex().upper())
+    # Base64 encodes three bytes at a time, so a value looks different at each of the three offsets.
     for lead in range(3):
         encoded = base64.b64encode(b"\0" * lead + raw).decode().rstrip("=")
         core = encoded[(0, 2, 3)[lead] : len(encoded) - (len(encoded) % 4 != 0)]
@@ -69,7 +70,7 @@ def _find_unmasked_places(text: str, known: Sequence[str]) -> Iterator[str]:
 
 
 def _find_split_keys(document: Any) -> Iterator[str]:
-    """Find the exchanges with a key that is spread over several texts."""
+    """Yield the exchanges with a key that is spread over several texts."""
     exchanges = document.get("interactions") if isinstance(document, dict) else None
     for number, exchange in enumerate(exchanges if isinstance(exchanges, list) else [document], 1):
         sides = exchange.values() if isinstance(exchange, dict) else [exchange]
@@ -78,7 +79,7 @@ def _find_split_keys(document: Any) -> Iterator[str]:
 
 
 def _find_leaks(value: Any, place: str, masker: Masker, header: str = "") -> Iterator[str]:
-    """Find the texts in a value that seem secret; `header` is the name beside it, in HAR that of a pair."""
+    """Yield the places of texts that seem secret; `header` is the name beside the value, in HAR that of a pair."""
     if isinstance(value, dict):
         pair = "cookie" if header == "cookies" else str(value.get("name"))
         for name, member in value.items():
@@ -91,7 +92,7 @@ def _find_leaks(value: Any, place: str, masker: Masker, header: str = "") -> Ite
             if text != clean:
                 yield f"{place.lstrip('.')}[{index}].text: {SEEMS_SECRET}"
         for index, entry in enumerate(value):
-            # The texts of frames are looked at together above, as a key may be spread over them.
+            # The texts of frames are checked together above, as a key may be spread over them.
             rest = {**entry, "text": ""} if texts else entry
             yield from _find_leaks(rest, f"{place}[{index}]", masker, header)
     elif _is_leak(value, header, masker):
@@ -99,7 +100,7 @@ def _find_leaks(value: Any, place: str, masker: Masker, header: str = "") -> Ite
 
 
 def _is_leak(value: Any, header: str, masker: Masker) -> bool:
-    """Return whether a text seems secret, by its form or in its header: a key of Azure has no form of its own."""
+    """Return whether a value seems secret by its form, or by its header: Azure's keys have no form of their own."""
     if isinstance(value, bytes):
         return masker.mask_bytes(value, inner=False) != value
     if not isinstance(value, str):
@@ -109,6 +110,6 @@ def _is_leak(value: Any, header: str, masker: Masker) -> bool:
 
 
 def _frame_texts(frames: list[Any]) -> list[str]:
-    """List the texts of the frames of a WebSocket, over which a text may be spread; empty for anything else."""
+    """List the texts of a WebSocket's frames, over which a secret may be spread; empty for anything else."""
     texts = [frame.get("text") if isinstance(frame, dict) else None for frame in frames]
     return [text for text in texts if isinstance(text, str)] if all(isinstance(text, str) for text in texts) else []

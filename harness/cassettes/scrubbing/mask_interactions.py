@@ -1,4 +1,4 @@
-"""Scrubs interactions: only headers on a list stay, secrets in everything else are masked (`mask_text`)."""
+"""Scrubs interactions: drops headers that are not on a list, and masks secrets in everything else (`mask_text`)."""
 
 from __future__ import annotations
 
@@ -24,11 +24,11 @@ ALLOWED_HEADERS = frozenset(
         *("retry-after", "retry-after-ms", "x-should-retry", "apim-request-id", "x-ms-region"),
     }
 )
-"""Headers that stay in a cassette, in lower case."""
+"""Headers that are kept in a cassette, in lower case."""
 ALLOWED_HEADER_PREFIX = "x-ratelimit-"
-"""The prefix of other headers that stay."""
+"""The prefix of further headers that are kept."""
 SHORTEST_SECRET = 8
-"""A shorter value may occur anywhere by chance, and is masked only where it is known to be a secret."""
+"""The minimum length of a secret that is masked everywhere; a shorter value may occur by chance."""
 CONTENT_ENCODINGS = frozenset({"identity", "gzip", "x-gzip", "deflate", "br", "zstd"})
 """Content encodings that can be decoded, one at a time."""
 
@@ -41,9 +41,9 @@ _ID = re.compile(r"(?:[a-z]{2,16}[_-])?(?=[A-Za-z]*[0-9])[A-Za-z0-9]{16,}|[0-9a-
 
 
 def scrub_interactions(interactions: Iterable[Interaction], secrets: Iterable[str] = ()) -> tuple[Interaction, ...]:
-    """Interactions without secrets, their bodies decoded; `secrets` are known values, such as keys.
+    """Return the interactions without secrets and with decoded bodies; `secrets` are known values, such as keys.
 
-    Scrubbing a second time changes nothing. Unsearchable for a body whose encoding cannot be decoded.
+    Scrubbing is idempotent. Raises Unsearchable for a body whose encoding cannot be decoded.
     """
     plain = tuple(_decode_bodies(interaction, number) for number, interaction in enumerate(interactions, 1))
     masker = Masker(tuple(known_secrets(plain, secrets)), frozenset(_find_ids(plain)))
@@ -51,13 +51,13 @@ def scrub_interactions(interactions: Iterable[Interaction], secrets: Iterable[st
 
 
 def _add_pieces(masker: Masker, interaction: Interaction) -> Masker:
-    """Make a masker that also knows the pieces of keys spread over several texts of this interaction."""
+    """Return a masker that also knows the pieces of keys spread over several texts of this interaction."""
     pieces = find_pieces(interaction)
     return Masker((*masker.secrets, *sorted(pieces, key=len, reverse=True)), masker.ids) if pieces else masker
 
 
 def known_secrets(interactions: Iterable[Interaction], secrets: Iterable[str] = ()) -> list[str]:
-    """List the values that are secrets wherever they occur, longest first: `secrets`, and those of headers and queries."""
+    """List the values that are secret wherever they occur, longest first: `secrets`, those of headers and queries."""
     found = {secret for secret in secrets if len(secret) >= SHORTEST_SECRET}
     for interaction in interactions:
         for headers in (interaction.headers, interaction.answer_headers):
@@ -67,7 +67,7 @@ def known_secrets(interactions: Iterable[Interaction], secrets: Iterable[str] = 
 
 
 def _header_secrets(name: str, value: str) -> Iterator[str]:
-    """Yield the values of a header that are secrets; of cookies each value without its attributes."""
+    """Yield the secret values of a header; for cookies, each value without its attributes."""
     if name == "sec-websocket-protocol":  # how browsers send a key: `openai-insecure-api-key.sk-…`
         protocols = (protocol.strip().partition(".") for protocol in value.split(","))
         yield from (
@@ -102,7 +102,7 @@ def _is_allowed_header(name: str) -> bool:
 
 
 def _decode_bodies(interaction: Interaction, number: int) -> Interaction:
-    """Decode the content encodings of an interaction's bodies; the times of the chunks stay."""
+    """Decode the content encodings of an interaction's bodies; the times of the chunks are kept."""
     body = _decode_content(interaction.body, interaction.headers)
     chunks = _decode_chunks(interaction)
     if body is None or chunks is None:
@@ -121,7 +121,7 @@ def _decode_chunks(interaction: Interaction) -> tuple[Chunk, ...] | None:
     body, coding = interaction.answer, interaction.answer_headers.get("content-encoding", "")
     if coding in ("", "identity") and body[:2] != b"\x1f\x8b":
         return interaction.chunks
-    # A stream is inflated chunk by chunk, so that the times of its events stay.
+    # A stream is inflated chunk by chunk, so that the times of its events are kept.
     if coding in ("gzip", "x-gzip") and interaction.is_stream:
         return _inflate_chunks(interaction.chunks)
     plain = _decode_content(body, interaction.answer_headers)
@@ -217,7 +217,7 @@ def _scrub_frames(interaction: Interaction, masker: Masker) -> tuple[Frame, ...]
 
 
 def _scrub_chunks(chunks: Sequence[Chunk], masker: Masker) -> tuple[Chunk, ...]:
-    """Mask an answer as a whole, since a secret may span two chunks, and split it where the chunks were."""
+    """Mask an answer as a whole, since a secret may span two chunks, and split it at the old boundaries."""
     body = b"".join(data for _, data in chunks)
     old, new = _mask_pieces(body, masker)
     if old == new:
@@ -229,7 +229,7 @@ def _scrub_chunks(chunks: Sequence[Chunk], masker: Masker) -> tuple[Chunk, ...]:
 
 
 def _mask_pieces(body: bytes, masker: Masker) -> tuple[list[bytes], list[bytes]]:
-    """Mask the lines of a stream, or all of another answer, and return them before and after."""
+    """Mask the lines of a stream, or any other answer in one piece; return the pieces before and after."""
     try:
         lines = body.decode().splitlines(keepends=True)
     except UnicodeDecodeError:
@@ -240,7 +240,7 @@ def _mask_pieces(body: bytes, masker: Masker) -> tuple[list[bytes], list[bytes]]
 
 
 def _move_chunk_ends(ends: Sequence[int], old: Sequence[bytes], new: Sequence[bytes]) -> list[int]:
-    """Move the ends of the chunks into the masked pieces: in the same piece, at the same distance from its start."""
+    """Move the ends of chunks to the masked pieces: within the same piece, at the same distance from its start."""
     starts = list(zip(accumulate(map(len, old), initial=0), accumulate(map(len, new), initial=0), strict=True))
     moved, piece = list[int](), 0
     for end in ends:

@@ -1,7 +1,7 @@
-"""Masks secrets and ids in a text, in whatever encodings they are nested, by replacements of the same length.
+"""Masks secrets and ids in a text, through all nested encodings, by replacements of the same length.
 
-A text may be JSON, JSON in a string, percent-encoded, base64, hexadecimal, gzip, or the lines of a stream, each inside
-the other. Secrets become rows of `x` after their prefix; ids become pseudonyms.
+A text may be JSON, JSON in a string, percent-encoded, base64, hexadecimal, gzip, or the lines of a stream, nested in
+any order. Secrets become rows of `x` after their prefix; ids become pseudonyms.
 """
 
 from __future__ import annotations
@@ -48,11 +48,11 @@ from harness.core.errors import HarnessError
 from harness.core.exchange import EMPTY_MAPPING
 
 MAX_ENCODINGS = 16
-"""The number of nested encodings beyond which a text is refused."""
+"""How many encodings may be nested; a text with more is refused."""
 _SHORTEST_MASKED = 6
 """Characters of the shortest e-mail address; no other secret is shorter."""
 _LONGEST_CACHED = 80
-"""Characters of the longest text whose result is cached."""
+"""Characters of the longest text whose masked form is cached."""
 _ID = re.compile(
     r"(?<![A-Za-z0-9])(?:[a-z]{2,16}[_-][A-Za-z0-9]{12,}|[A-Za-z0-9]{20,}"
     r"|[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12})(?![A-Za-z0-9])"
@@ -69,7 +69,7 @@ _UTF8_TEXT = re.compile(
 """Text in UTF-8 within other bytes."""
 _UTF16_MARKS = {b"\xff\xfe": "utf-16-le", b"\xfe\xff": "utf-16-be"}
 _CIPHERTEXT = re.compile(r"gAAAA[A-Za-z0-9_\-=]{60,}")
-"""Encrypted content of the API, in which a key's form is a coincidence."""
+"""Encrypted content of the API, in which the form of a key is a coincidence."""
 _PERCENT = re.compile(r"(?<![^\s\"'<>&=/?#;,])[^\s\"'<>&=/?#;,%]*(?:%[0-9A-Fa-f]{2}[^\s\"'<>&=/?#;,%]*)+")
 _FORM_VALUE = re.compile(r"((?:^|(?<=[?&]))[\w\[\].\-]{1,60}=)([^\s&+\"'<>%]+(?:\+[^\s&+\"'<>%]*)+)")
 _ESCAPED = re.compile(r"(?<![^\s\"\\])[^\s\"\\]*(?:\\+u[0-9A-Fa-f]{4}[^\s\"\\]*)+")
@@ -88,21 +88,24 @@ _HEX = re.compile(
 
 
 class Unsearchable(HarnessError):
-    """A recording that cannot be searched for secrets."""
+    """Raised for a recording that cannot be searched for secrets."""
 
     section = "recordings"
 
 
 @dataclass(frozen=True, slots=True)
 class Masker:
-    """Masks `secrets` by their value, `ids` by pseudonyms, and everything that has the form of a secret."""
+    """Masks `secrets` by value, `ids` by pseudonyms, and everything that has the form of a secret."""
 
     secrets: tuple[str, ...] = ()
     ids: frozenset[str] = field(default_factory=frozenset)
     _cache: dict[str, str] = field(default_factory=dict, init=False, repr=False, compare=False)
 
     def mask_text(self, text: str, depth: int = 0, *, inner: bool = True) -> str:
-        """Mask the secrets in a text; `inner` for content of a model, a tool or a user, which is no object of the API."""
+        """Mask the secrets in a text.
+
+        `inner` marks content of a model, tool or user, as opposed to objects of the API.
+        """
         if depth > MAX_ENCODINGS:
             raise Unsearchable(f"a text is wrapped in more than {MAX_ENCODINGS} encodings; record without it.")
         if is_json(text):
@@ -111,17 +114,17 @@ class Masker:
         if any(line.startswith("data:") for line in lines):
             return "".join(self.mask_stream_lines(lines, depth, inner=inner))
         text = self._mask_plain_text(text, depth)
-        # JSON lines are masked one by one, after the text as a whole: a key may span two of them.
+        # The whole text is masked before its JSON lines, as a key may span two lines.
         if len(lines) > 1 and any(map(is_json, lines)):
             return "".join(self.mask_text(line, depth, inner=inner) for line in text.splitlines(keepends=True))
         return text
 
     def mask_bytes(self, data: bytes, depth: int = 0, *, inner: bool = True) -> bytes:
-        """Bytes without secrets: text, compressed data, a multipart form, and the texts in any other bytes."""
+        """Mask the secrets in bytes: in text, compressed data, a multipart form, or texts embedded in other bytes."""
         for mark, coding, pack in _COMPRESSIONS:
             if data.startswith(mark) and (plain := undo_encodings(data, coding)) not in (None, data):
                 clean = self.mask_bytes(plain or b"", depth + 1, inner=inner)
-                # Compressing again changes the bytes, so what has no secret stays as it was.
+                # Compressing again changes the bytes, so data without a secret is returned as it was.
                 return data if clean == plain else pack(clean)
         try:
             return self.mask_text(data.decode(), depth, inner=inner).encode()
@@ -142,7 +145,7 @@ class Masker:
         )
 
     def _mask_wide_text(self, text: str, depth: int) -> str:
-        """Mask a text in which every second character is zero, since it is UTF-16 that was read as ASCII."""
+        """Mask UTF-16 that was read as ASCII, so that every second character is zero."""
         start = int(text[0] == "\0")
         clean = self.mask_text(text[start::2], depth + 1)
         return "".join(f"\0{part}" if start else f"{part}\0" for part in clean)
@@ -154,7 +157,10 @@ class Masker:
     def mask_json(
         self, text: str, replacements: Mapping[JsonPath, str] | None = None, depth: int = 0, *, inner: bool = False
     ) -> str:
-        """Mask the secrets in a JSON text, otherwise unchanged; `replacements` are strings that are already masked."""
+        """Mask the secrets in a JSON text and change nothing else.
+
+        `replacements` are strings that are masked already.
+        """
         parts, at = list[str](), 0
         strings = list(find_strings(text))
         labels = find_labels(text, strings)
@@ -174,7 +180,7 @@ class Masker:
         return "".join([*parts, text[at:]])
 
     def mask_stream_lines(self, lines: Sequence[str], depth: int = 0, *, inner: bool = False) -> list[str]:
-        """Mask the lines of a stream of events, with their ends; a text that is spread over deltas is masked as a whole."""
+        """Mask the lines of a stream of events, including line ends; a text spread over deltas is masked as a whole."""
         events = [line[5:].strip() if line.startswith("data:") else "" for line in lines]
         clean = self.mask_events(events, depth, inner=inner)
         return [
@@ -186,7 +192,7 @@ class Masker:
         return self.mask_text(line, depth) if is_json(line) else self._mask_plain_text(line, depth)
 
     def mask_events(self, events: Sequence[str], depth: int = 0, *, inner: bool = False) -> list[str]:
-        """Mask the JSON texts of events, in order; a text that is spread over deltas is masked as a whole."""
+        """Mask the JSON texts of consecutive events; a text spread over deltas is masked as a whole."""
         deltas: dict[Any, list[tuple[int, JsonPath, str]]] = {}
         for number, event in enumerate(events):
             for owner, path, delta in find_deltas(event):
@@ -212,7 +218,7 @@ class Masker:
         return self.mask_text(text, depth + 1)
 
     def _mask_plain_text(self, text: str, depth: int) -> str:
-        """Mask the secrets in a text that is not JSON; encrypted content is left alone but for known ones."""
+        """Mask the secrets in a text that is not JSON; in encrypted content only known ones."""
         parts, at = list[str](), 0
         for opaque in _CIPHERTEXT.finditer(text):
             parts += [self._mask_cached(text[at : opaque.start()], depth), self._mask_known_secrets(opaque[0])]
@@ -224,7 +230,7 @@ class Masker:
             return text
         if len(text) > _LONGEST_CACHED:
             return self._mask_uncached(text, depth)
-        if text not in self._cache:  # names and ids stand in every event of a stream
+        if text not in self._cache:  # names and ids occur in every event of a stream
             self._cache[text] = self._mask_uncached(text, depth)
         return self._cache[text]
 
@@ -265,7 +271,7 @@ class Masker:
         return text
 
     def _mask_form_value(self, text: str, depth: int) -> str:
-        """Mask the value of a form, in which `+` stands for a space and nothing is percent-encoded."""
+        """Mask a form value in which `+` stands for a space and nothing is percent-encoded."""
         return self.mask_text(text.replace("+", " "), depth + 1).replace(" ", "+")
 
     def _mask_escaped(self, text: str, depth: int) -> str:
@@ -278,7 +284,7 @@ class Masker:
         return text if clean == plain else json.dumps(clean)[1:-1]
 
     def _mask_entities(self, text: str, depth: int) -> str:
-        """Mask a text with entities of HTML; those that stay are spelt as they were."""
+        """Mask a text with HTML entities, keeping the spelling of those that are unchanged."""
         plain, spellings = unescape_entities(text)
         clean = text if plain == text else self.mask_text(plain, depth + 1)
         if clean in (plain, text):
@@ -301,7 +307,7 @@ class Masker:
 
     def _mask_base64(self, text: str, depth: int) -> str:
         *_, last = (len(text), *(match.start() for match in _BREAK.finditer(text)))
-        for end in dict.fromkeys((len(text), last)):  # perhaps a short line follows that is none of it
+        for end in dict.fromkeys((len(text), last)):  # the last line may be a short one that is not part of it
             bare = join_lines(text[:end])
             plain = decode_any_base64(bare)
             clean = plain and self.mask_bytes(plain, depth + 1)

@@ -1,4 +1,4 @@
-"""The masks of secrets, rows of `x` of the same length, and the pseudonyms of ids: the same for the same id."""
+"""Masks for secrets, rows of `x` of the same length, and pseudonyms for ids, the same each time for the same id."""
 
 from __future__ import annotations
 
@@ -8,9 +8,9 @@ from hashlib import shake_256
 _VISIBLE_PREFIX = re.compile(
     r"Bearer\s+|-----BEGIN [A-Z0-9 ]*PRIVATE KEY(?: BLOCK)?-----|github_pat_|[A-Za-z]{2,5}[-_]|AKIA|ASIA|AIza|eyJ"
 )
-"""The prefix of a key that stays, to show its kind."""
+"""The prefix of a key that is kept, to show its kind."""
 _IN_PEM = re.compile(r"(\\+[nrt])|[^\s*]")
-"""An escaped line break within a key in PEM, which stays, or a character of it."""
+"""An escaped line break within a key in PEM, which is kept, or one character of the key."""
 
 
 def mask(text: str, visible: int = 0) -> str:
@@ -35,7 +35,7 @@ _ALPHABETS = (
 
 
 def pseudonym(id: str) -> str:
-    """Make the pseudonym of an id, with its prefix, length and alphabet; a pseudonym is its own."""
+    """Return the pseudonym of an id, with its prefix, length and alphabet; the pseudonym of a pseudonym is itself."""
     if id.count("-") == 4:
         hexes = pseudonym(id.replace("-", ""))
         return re.sub(r"(.{8})(.{4})(.{4})(.{4})(.{12})", r"\1-\2-\3-\4-\5", hexes)

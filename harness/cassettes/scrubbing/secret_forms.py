@@ -1,4 +1,4 @@
-"""How secrets look in a text: the patterns of keys, assignments, headers, addresses and accounts, and their masks."""
+"""The forms of secrets in a text: patterns of keys, assignments, headers, addresses and accounts, and their masks."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ _SIGNATURE = re.compile(
     rf"|(?:v1|sha(?:1|256|512))=(?=[0-9a-f]{{20}})){_Q}?)([A-Za-z0-9+/=_.~%\-]{{16,}})",
     re.I,
 )
-"""What proves that a request is from who sent it: signatures of clouds, Digest, Hawk, OAuth 1, webhooks."""
+"""Proofs of who sent a request: signatures of clouds, Digest, Hawk, OAuth 1, webhooks."""
 _COMMANDS = re.compile(
     rf"(curl\b[^\n]{{0,500}}?\s(?:-u|--user|--proxy-user)[= ]*{_Q}?[^\s:\"']+:"
     r"|(?:(?<!\w)|(?<=\\[nrt]))(?:(?:mysql|mysqldump|mysqladmin|mariadb)\b[^\n]{0,200}?\s-p(?=\S)"
@@ -60,7 +60,7 @@ _COMMANDS = re.compile(
     rf"|ConvertTo-SecureString\s+(?:-String\s+)?{_Q}|IDENTIFIED\s+(?:WITH\s+\w+\s+)?BY\s+{_Q}))([^\s\"'\\]{{3,}})",
     re.I,
 )
-"""The passwords in the arguments of commands and in files that give them no name."""
+"""Passwords in the arguments of commands, and in files that do not name them."""
 _PASSWORD_LINE = re.compile(
     r"((?:^|(?<=[\n>\"'])|(?<=\\n))[\w.*\-]{1,200}:(?:[0-9]{2,5}|\*):[\w.*\-]{1,60}:[\w.*\-]{1,60}:)"
     r"((?=[^\s\\<]*[0-9])(?=[^\s\\<]*[A-Za-z])[^\s\\:<\"']{8,})(?=[\s\\<\"']|$)"
@@ -88,7 +88,7 @@ def _mask_jwk(text: str) -> str:
 
 
 def _mask_issued(text: str) -> str:
-    """Mask the keys of issuers in a text."""
+    """Mask keys whose form is that of a known issuer."""
     parts, at = list[str](), 0
     for start, end in find_keys(text):
         parts += [text[at:start], mask_key(text[start:end])]
@@ -101,7 +101,7 @@ def _mask_second(found: re.Match[str]) -> str:
 
 
 _NAMED = ("key", "token", "secret", "pass", "pwd", "auth", "credential", "cookie", "connection", "dsn", "jwt", "sas")
-"""One of these is in each name of a secret."""
+"""Every name of a secret contains one of these."""
 _Form = tuple[tuple[str, ...], Callable[[str], str]]
 _KEY_FORMS: tuple[_Form, ...] = (
     (("",), partial(TOKEN_PATTERN.sub, lambda found: mask_key(found[0]))),
@@ -120,23 +120,23 @@ _KEY_FORMS: tuple[_Form, ...] = (
     ((":",), partial(_PASSWORD_LINE.sub, _mask_second)),
     (("",), _mask_issued),
 )
-"""The forms of keys: texts in lower case of which each contains one, and the function that masks it."""
+"""The forms of keys: lower-case marks, one of which every text with such a key contains, and its mask function."""
 _ACCOUNT_FORMS: tuple[_Form, ...] = (
     (("@",), partial(_EMAIL.sub, _mask_email)),
     ((".azure",), partial(_AZURE_RESOURCE.sub, lambda found: mask(found[0]))),
     (("/api/projects/", "/subscriptions/", "/resourcegroups/", "/providers/"), partial(_AZURE_PATH.sub, _mask_second)),
     (("org", "user", "proj", "acct"), partial(_ACCOUNT_ID.sub, lambda found: pseudonym(found[0]))),
 )
-"""The forms of what names a person or an account."""
+"""The forms of what identifies a person or an account."""
 
 
 def mask_keys(text: str) -> str:
-    """Mask what has the form of a key, a token or a password; the text keeps its length."""
+    """Mask everything with the form of a key, a token or a password; the text keeps its length."""
     return _replace_forms(text, _KEY_FORMS)
 
 
 def mask_forms(text: str) -> str:
-    """Mask what has the form of a secret, an address or an account; the text keeps its length."""
+    """Mask everything with the form of a secret, an address or an account; the text keeps its length."""
     return _replace_forms(text, (*_KEY_FORMS, *_ACCOUNT_FORMS))
 
 

@@ -1,4 +1,4 @@
-"""Names that reveal a secret: of members of JSON, of headers, variables and parameters; and whether a value is one."""
+"""Names that reveal a secret, of JSON members, headers, variables and parameters, and checks of their values."""
 
 from __future__ import annotations
 
@@ -13,11 +13,14 @@ ACCOUNT_ID_MEMBERS = frozenset(
         *("user_id", "safety_identifier", "email"),
     }
 )
-"""Members of the API's own objects that name an account; in output of models and tools they may mean anything."""
+"""Members of the API's own objects that identify an account.
+
+In the output of models and tools they may mean anything.
+"""
 _ACCOUNT_HEADERS = frozenset({"chatgpt_account_id", "openai_organization", "openai_project"})
-"""Members of any object that name an account."""
+"""Members of any object that identify an account."""
 _PUBLIC_HEADERS = frozenset({"content-type", "accept", "user-agent", "content-length"})
-"""Headers for a remote tool that are no secrets."""
+"""Headers for a remote tool that are not secret."""
 
 _KEY_OWNERS = (
     r"api|access|account|admin|app|application|auth|client|consumer|crypto|database|db|deploy|encryption|function|host|hmac"
@@ -56,17 +59,17 @@ _PLACEHOLDER = re.compile(
     r"|change[-_]?me|todo|your[-_ ].*|dummy|secret|password|token|key)",
     re.S,
 )
-"""A value that stands for a secret and is none."""
+"""A value that stands in for a secret."""
 _CODE = re.compile(
     r"[A-Za-z_]+[0-9]?(?:\.[A-Za-z_]+[0-9]?)+|[\w.:!]+[(\[{].*|[a-z]+(?:_[a-z]+)+[0-9]?|[A-Z]+(?:_[A-Z]+)+[0-9]?"
     r"|[a-z]+(?:[A-Z][a-z]+)+[0-9]?|(?:[.~]{0,2}/[a-z0-9._-]+)+/?|[a-z][a-z0-9+.-]*://.*",
     re.S,
 )
-"""What stands in a program or a configuration for a value: a name, a path of names, a call, a file, an address."""
+"""A value that is code or configuration: a name, a dotted path, a call, a file, an address."""
 
 
 def split_name(name: str) -> str:
-    """Split a name of any style into lower-case words with `_` between: `SecretAccessKey`, `X-Api-Key` and `API_KEY`."""
+    """Split a name in any style into lower-case words joined by `_`: `SecretAccessKey`, `X-Api-Key` and `API_KEY`."""
     return _NO_WORD.sub("_", _HUMP.sub("_", name).lower()).strip("_")
 
 
@@ -90,12 +93,12 @@ def is_secret_member(name: str, above: str, value: str, inner: bool) -> bool:
 
 
 def labels_secret(label: str, value: str) -> bool:
-    """Return whether a value beside its name is a secret: in `{"name": "DB_PASSWORD", "value": "…"}`."""
+    """Return whether a value beside its name is a secret, as in `{"name": "DB_PASSWORD", "value": "…"}`."""
     return names_secret(label, value) and is_assigned_secret(label, value)
 
 
 def ends_as_secret(name: str) -> bool:
-    """Return whether a name in a text, of any style, ends with the words for a secret."""
+    """Return whether a name in a text, in any style, ends with words that name a secret."""
     return _is_secret_end(name[-_LONGEST_TAIL:])
 
 
@@ -105,7 +108,7 @@ def _is_secret_end(tail: str) -> bool:
 
 
 def is_assigned_secret(name: str, value: str) -> bool:
-    """Return whether a value in a text that follows a revealing name is a secret and no code, prose or placeholder."""
+    """Return whether the value after a revealing name in a text is a secret, and not code, prose or a placeholder."""
     if _PLACEHOLDER.fullmatch(value) or _CODE.fullmatch(value):
         return False
     if "pass" in name.lower() or "pwd" in name.lower():
@@ -118,7 +121,7 @@ def _shortest(name: str) -> int:
 
 
 def _looks_random(value: str, shortest: int) -> bool:
-    """Return whether a value may be a key or a password: one word, of letters and digits, or long and of both cases."""
+    """Return whether a value may be a key or password: one word of letters and digits, or a long one in mixed case."""
     if len(value) < shortest or _SPACE.search(value) or _PLACEHOLDER.fullmatch(value):
         return False
     lower, upper = value.upper() != value, value.lower() != value

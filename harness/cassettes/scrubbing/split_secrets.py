@@ -13,16 +13,16 @@ from harness.cassettes.scrubbing.encodings import decode_string, find_strings, i
 from harness.cassettes.scrubbing.secret_forms import mask_keys
 
 _SHORTEST_PIECE = 6
-"""Characters of the shortest piece that is searched for: a shorter one stands in ordinary words."""
+"""Characters of the shortest piece that is searched for: shorter ones occur in ordinary words."""
 _LONGEST_EDGE = 2048
-"""Characters at each end of a text that are looked at."""
+"""Characters at each end of a text that are searched."""
 _MASKED = re.compile("x+")
 _RANDOM = re.compile(r"[0-9]|[a-z][A-Z]")
 _TEXT_MEMBERS = frozenset({"text", "output", "content", "arguments", "input", "delta", "stdout", "result", "value"})
 
 
 def find_pieces(interaction: Interaction) -> tuple[str, ...]:
-    """Find the pieces of keys in an interaction that are spread over two texts or more."""
+    """Find the pieces of keys that are spread over two or more texts of an interaction."""
     events = [text for _, _, text in interaction.frames]
     for data in (interaction.body, interaction.answer):
         text = data.decode("utf-8", "replace")
@@ -39,7 +39,7 @@ def pieces_in(groups: Mapping[str, Sequence[str]]) -> tuple[str, ...]:
 
 
 def collect_texts(value: Any, name: str = "", found: dict[str, list[str]] | None = None) -> dict[str, list[str]]:
-    """Collect the texts within a value of JSON or YAML by the name of their member, in order."""
+    """Collect the texts inside a JSON or YAML value by the name of their member, in order."""
     found = {} if found is None else found
     if isinstance(value, dict):
         for key, member in value.items():
@@ -59,7 +59,7 @@ def collect_texts(value: Any, name: str = "", found: dict[str, list[str]] | None
 
 
 def _read_texts(documents: Iterable[str]) -> dict[str, list[str]]:
-    """Read the strings of JSON texts that hold content, by the name of their member, in order."""
+    """Collect the strings of JSON documents that hold content, by the name of their member, in order."""
     found: dict[str, list[str]] = {}
     for text in documents:
         if not is_json(text):
@@ -72,7 +72,7 @@ def _read_texts(documents: Iterable[str]) -> dict[str, list[str]]:
 
 
 def _cross_boundaries(texts: Sequence[str]) -> Iterator[str]:
-    """Yield the secrets in the joined texts that stand in no text alone."""
+    """Yield the secrets in the joined texts that no single text contains."""
     edges = [_keep_edges(text) for text in texts]
     joined = "".join(edges)
     clean = mask_keys(joined)
@@ -88,7 +88,10 @@ def _cross_boundaries(texts: Sequence[str]) -> Iterator[str]:
 
 
 def _cut_row(row: tuple[int, int], joined: str, starts: Sequence[int]) -> Iterator[str]:
-    """Cut a secret by the boundaries of the texts; nothing if a word follows, which may not belong to it."""
+    """Cut a secret at the boundaries of the texts.
+
+    Yield nothing if ordinary words follow, which may not be part of it.
+    """
     inner = starts[bisect_right(starts, row[0]) : bisect_left(starts, row[1])]
     pieces = [joined[start:end] for start, end in pairwise([row[0], *inner, row[1]])]
     if not all(_is_random(piece) for piece in pieces[1:]):

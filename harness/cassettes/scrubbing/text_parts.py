@@ -14,7 +14,7 @@ _PRIVATE_MEMBERS = {(name,) for name in ("d", "p", "q", "dp", "dq", "qi", "k", "
 
 
 def find_labels(text: str, strings: Iterable[tuple[int, int, JsonPath, bool]]) -> dict[JsonPath, str]:
-    """Find the names beside values of a JSON text, by the path of what holds both; of JSON Web Keys an empty one."""
+    """Find the names beside values in a JSON text, by the path of their object; a JSON Web Key gets an empty one."""
     labels: dict[JsonPath, str] = {}
     for start, end, path, named in strings if _LABELS.search(text) else ():
         last = path[-1] if path and not named else None
@@ -26,13 +26,13 @@ def find_labels(text: str, strings: Iterable[tuple[int, int, JsonPath, bool]]) -
 
 
 def find_label(path: JsonPath, labels: dict[JsonPath, str]) -> str:
-    """Find the name beside a value: in `{"name": "DB_PASSWORD", "value": "…"}`, and in a list of headers or cookies."""
+    """Find the name beside a value, as in `{"name": "DB_PASSWORD", "value": "…"}` or in lists of headers or cookies."""
     *above, last = path or ("",)
     return labels.get(tuple(above), "") if last in ("value", "Value", 1) else ""
 
 
 def is_private_member(path: JsonPath, labels: dict[JsonPath, str]) -> bool:
-    """Return whether this is a member of a JSON Web Key that only its owner may know."""
+    """Return whether this is a private member of a JSON Web Key."""
     return path[-1:] in _PRIVATE_MEMBERS and labels.get(path[:-1]) == ""
 
 
@@ -42,7 +42,7 @@ def _is_list_of_pairs(path: Sequence[str | int]) -> bool:
 
 
 def split_form(data: bytes) -> list[bytes]:
-    """Split the pieces of a form (`multipart/form-data`), its values apart from the rest; empty for other bytes."""
+    """Split a form (`multipart/form-data`) into pieces, with its values separate; empty for other bytes."""
     boundary = data[: data.find(b"\r\n") + 1].rstrip()
     if not boundary.startswith(b"--") or not data.rstrip().endswith(boundary + b"--"):
         return []
@@ -53,7 +53,7 @@ _DELTA_KEYS = ("type", "event", "item_id", "output_index", "content_index", "sum
 
 
 def find_deltas(event: str) -> Iterator[tuple[Any, JsonPath, str]]:
-    """Find the deltas of an event: their owner, path, and text."""
+    """Yield the deltas of an event: owner, path, and text."""
     if '"delta"' not in event or not is_json(event):
         return
     value = json.loads(event, strict=False)
@@ -65,7 +65,7 @@ def find_deltas(event: str) -> Iterator[tuple[Any, JsonPath, str]]:
 
 
 def split_by_lengths(text: str, lengths: Sequence[int]) -> Iterator[str]:
-    """Split a text into pieces of these lengths; if its length has changed, all of it is in the first."""
+    """Split a text into pieces of these lengths; if its length has changed, the first piece holds all of it."""
     fits = len(text) == sum(lengths)
     at = 0
     for number, length in enumerate(lengths):

@@ -1,1 +1,1 @@
-"""The forms of keys that issuers give out, by the rules of a list that others keep: gitleaks."""
+"""The forms of keys by issuer, from the rules that the project gitleaks maintains."""

@@ -1,4 +1,4 @@
-"""Finds the keys of issuers in a text, and beside the name of a member, by the rules in `rules.json`."""
+"""Finds the keys of known issuers in a text, or in the value of a member, by the rules in `rules.json`."""
 
 from __future__ import annotations
 
@@ -15,33 +15,33 @@ from typing import Any
 
 RULES_FILE = Path(__file__).with_name("rules.json")
 _WORD = re.compile(r"[^\s\"'`<>,;&(){}\[\]\\]{14,}")
-"""A word that is long enough for a key."""
+"""A word that is long enough to be a key."""
 _LEAD = 120
-"""Characters before such a word in which the name of the issuer may stand."""
+"""Characters before such a word in which the name of the issuer may occur."""
 _TAIL = 4
-"""Characters after it that decide whether it ends there."""
+"""Characters after it that decide whether the key ends there."""
 _LONGEST_KEY = 1200
-"""Characters of the longest key: a longer word is looked at from both ends."""
+"""Characters of the longest key; a longer word is searched from both ends."""
 _WINDOW = 2000
-"""Characters of a part of a text that is searched at once: in more of it too many keywords stand by chance."""
+"""Characters of a text that are searched together: in more of them too many keywords occur by chance."""
 _GRAM = 3
 
 
 @dataclass(frozen=True, slots=True)
 class IssuerRule:
-    """The form of a key: a pattern for `re`, and words in lower case of which a text with such a key has one."""
+    """The form of a key: a pattern for `re`, and lower-case keywords, one of which is in every text with such a key."""
 
     id: str
     pattern: str
     keywords: tuple[str, ...]
     beside: bool = False
-    """Whether the key is told by the name of the issuer before it."""
+    """Whether the key is only recognized by the name of the issuer before it."""
     group: int = 0
-    """The number of the group that is the key; the first that is not empty if 0, all of it without groups."""
+    """The number of the group that is the key; with 0 the first non-empty one, or the whole match without groups."""
     entropy: float = 0.0
-    """Bits of a character, above which a text of this form is a key."""
+    """Bits per character that a match must exceed to be a key."""
     allowed: tuple[str, ...] = ()
-    """Patterns of texts of this form that are none."""
+    """Patterns of matches that are no keys."""
 
     def spans(self, text: str, start: int, end: int) -> Iterator[tuple[int, int]]:
         """Yield the start and end of each key in a part of a text."""
@@ -55,7 +55,7 @@ class IssuerRule:
 
 
 def find_keys(text: str) -> list[tuple[int, int]]:
-    """Find the start and end of each key in a text, in order, without those that begin within another."""
+    """Return the start and end of each key in a text, in order, without those that begin inside another."""
     spans = set[tuple[int, int]]()
     for start, end in _find_windows(text):
         for rule in _candidates(text[start:end].lower()):
@@ -69,7 +69,7 @@ def find_keys(text: str) -> list[tuple[int, int]]:
 
 
 def is_key_of(name: str, value: str) -> bool:
-    """Return whether the value of a member is a key of the issuer whose name is in the member's."""
+    """Return whether the value of a member is a key of the issuer that the member's name contains."""
     rules = _rules_beside(name) if len(name) <= _LEAD else ()
     text = f'{name}="{value}"' if rules else ""
     span = (len(text) - 1 - len(value), len(text) - 1)
@@ -82,7 +82,7 @@ def _rules_beside(name: str) -> tuple[IssuerRule, ...]:
 
 
 def _find_windows(text: str) -> Iterator[tuple[int, int]]:
-    """Find the parts of a text in which a key may stand: long words, and what is before them."""
+    """Yield the parts of a text that may contain a key: long words, and the text before them."""
     start = end = 0
     for word in _WORD.finditer(text):
         for first, last in _both_ends(*word.span()):
@@ -102,7 +102,7 @@ def _both_ends(start: int, end: int) -> Iterable[tuple[int, int]]:
 
 
 def _candidates(lowered: str) -> Collection[IssuerRule]:
-    """Find the rules with a keyword in a text in lower case."""
+    """Return the rules that have a keyword in a lower-case text."""
     short, by_gram = _index()
     grams = {lowered[start : start + _GRAM] for start in range(len(lowered) - _GRAM + 1)}
     near = chain(short, *(by_gram[gram] for gram in by_gram.keys() & grams))
@@ -114,7 +114,7 @@ _Keywords = list[tuple[str, IssuerRule]]
 
 @cache
 def _index() -> tuple[_Keywords, Mapping[str, _Keywords]]:
-    """Index the keywords with their rules: those of two characters, and the others by their first three."""
+    """Index rules by keyword: keywords of two characters in a list, the others by their first three characters."""
     short, by_gram = _Keywords(), dict[str, _Keywords]()
     for rule in issuer_rules():
         for keyword in rule.keywords:
@@ -142,5 +142,5 @@ def _compile(pattern: str) -> re.Pattern[str]:
 
 
 def _entropy(text: str) -> float:
-    """Shannon's entropy of a text, in bits a character."""
+    """Return the Shannon entropy of a text in bits per character."""
     return -sum(count / len(text) * math.log2(count / len(text)) for count in Counter(text).values())
