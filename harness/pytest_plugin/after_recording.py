@@ -1,9 +1,9 @@
-"""Finishes the cassettes of a `pytest --record` run when it ends.
+"""Finishes the cassettes of a `pytest --record` run at its end.
 
-It leaves no exchange in a cassette that no test replays: a cassette is pruned if all tests that name it have run and passed;
-else it is said why it is not. It offers to learn where the live API did otherwise than the mock.
+Exchanges that no test replays are removed: a cassette is pruned if all tests that name it have run and passed;
+otherwise the reason why it was kept is printed. Also offers to learn where the live API and the mock disagree.
 
-Each test's last report carries which exchanges of its cassette it used, so that it works in the same way with pytest-xdist.
+Each test's last report carries which exchanges of its cassette it used, so that it works the same with pytest-xdist.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ class _Recorded:
         self._said: list[str] = []
 
     def pytest_deselected(self, items: list[pytest.Item]) -> None:
-        """Note the cassettes of tests that will not run."""
+        """Record the cassettes of tests that will not run."""
         self._config.stash[_DESELECTED_STASH_KEY].update(filter(None, map(_cassette_of, items)))
 
     @pytest.hookimpl(wrapper=True, tryfirst=True)
@@ -50,7 +50,7 @@ class _Recorded:
         session = item.stash.get(CASSETTE_STASH_KEY, None)
         report = yield
         if report.when == "call" and session and session.mode != "replay":
-            # An expected failure passes, but has not sent all that a working test sends.
+            # An expected failure passes, but has not sent everything that a working test sends.
             item.stash[_PASSED_STASH_KEY] = report.passed and not hasattr(report, "wasxfail")
         if report.when == "teardown" and session and session.mode != "replay":
             siblings = [test for test in item.session.items if _cassette_of(test) == str(session.path)]
@@ -67,13 +67,13 @@ class _Recorded:
 
     @pytest.hookimpl(tryfirst=True)
     def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
-        """Collect the uses, where all reports arrive."""
+        """Collect the uses in the process that receives all reports."""
         if not hasattr(self._config, "workerinput") and (use := report.__dict__.pop(_USE_ATTRIBUTE, None)):
             self._uses[use["cassette"]][report.nodeid] = use
 
     @pytest.hookimpl(trylast=True)
     def pytest_sessionfinish(self) -> None:
-        """Prune, once all tests have ended."""
+        """Prune the cassettes after all tests."""
         for cassette, uses in self._uses.items():
             try:
                 self._said.extend(self._prune(Path(cassette), uses))
@@ -94,7 +94,7 @@ class _Recorded:
         used = {number for use in uses.values() if use["passed"] for number in use["used"]}
         if not path.exists() or not (unused := count_unused(path, used)):
             return
-        # The folder of cassettes may be anywhere.
+        # The folder of cassettes may be outside the project.
         exchanges, name = pluralize(unused, "exchange"), Path(os.path.relpath(path, self._config.rootpath)).as_posix()
         if why := self._explain_kept(path, uses, used):
             yield f"{name}: {exchanges} that this run did not use {'stays' if unused == 1 else 'stay'} there: {why}"
@@ -103,13 +103,13 @@ class _Recorded:
             yield f"{name}: {exchanges} removed that no test replays any more"
 
     def _explain_kept(self, path: Path, uses: dict[str, dict[str, Any]], used: set[int]) -> str:
-        """Why unused exchanges may still be needed; empty if they are dead."""
+        """Return why unused exchanges may still be needed; empty if they are dead."""
         from harness.live.inventory import ProjectSources
 
         passed = {nodeid for nodeid, use in uses.items() if use["passed"]}
         known = {nodeid for use in uses.values() for nodeid in use["tests"]} | uses.keys()
         marks = {nodeid for use in uses.values() for nodeid in use["marks"]}
-        # A test chosen by its id alone may leave out others that share the cassette.
+        # A test selected by its id may leave out others that share the cassette.
         chosen = any("::" in test and test.partition("[")[0] not in marks for test in self._config.args)
         if missing := sorted(known - passed):
             return f"{missing[0]} did not pass"
@@ -124,16 +124,16 @@ class _Recorded:
 
 
 def _marked_place(item: pytest.Item) -> str:
-    """Name the function, class or module that has the mark of a test."""
+    """Return the id of the function, class or module that carries the marker of a test."""
     return next(node.nodeid.partition("[")[0] for node, _ in item.iter_markers_with_node("cassette"))
 
 
 def _cassette_of(item: pytest.Item) -> str:
-    """Find the file of the cassette that the mark of a test names; empty without a mark."""
+    """Return the file of the cassette that a test's marker names; empty without a marker."""
     marker = item.get_closest_marker("cassette")
     if marker is None or not marker.args:
         return ""
     try:
         return str(cassette_path(item.config, marker.args[0]))
-    except (HarnessError, TypeError, AttributeError):  # an invalid mark fails its test
+    except (HarnessError, TypeError, AttributeError):  # an invalid marker fails its test
         return ""

@@ -1,7 +1,7 @@
-"""Cassettes that are played as scripts: `@pytest.mark.cassette("weather", as_script=True)`.
+"""Cassettes played as scripts: `@pytest.mark.cassette("weather", as_script=True)`.
 
-The answers of the recording are turns of the test's mock, which judges the requests by the rules. What the requests have
-changed against the recording is told at the end of the run and in the report of a failed test, and fails none.
+The answers of the recording become turns of the test's mock, which judges the requests by the rules. How the requests
+differ from the recording is reported at the end of the run and in the report of a failed test, but fails no test.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ _PLAYED_STASH_KEY = pytest.StashKey[_Played]()
 
 @pytest.fixture
 def _cassette_script(request: pytest.FixtureRequest, openai_mock: Mock) -> Iterator[None]:
-    """The mock of a test, scripted with a recording."""
+    """Scripts the mock of a test with a recording."""
     from harness.cassettes.recording.last_used import note_replay
     from harness.cassettes.recording.writer import read_cassette
     from harness.verify.recorded_script import read_script
@@ -71,7 +71,7 @@ def pytest_runtest_makereport(item: pytest.Item) -> Generator[None, pytest.TestR
 
 
 class ChangesTold:
-    """Reports at the end of a run what has changed since the recordings: a line a test, with `-v` everything."""
+    """Reports at the end of a run what has changed since the recordings: a line per test, everything with `-v`."""
 
     def __init__(self) -> None:
         self._by_test: dict[str, list[str]] = {}
@@ -82,7 +82,7 @@ class ChangesTold:
             self._by_test[report.nodeid] = lines
 
     def pytest_terminal_summary(self, terminalreporter: Any, config: pytest.Config) -> None:
-        """Write them."""
+        """Print the changes."""
         if not self._by_test:
             return
         terminalreporter.section(TITLE)
@@ -97,6 +97,6 @@ class ChangesTold:
 
 
 def pytest_configure(config: pytest.Config) -> None:
-    """Register what tells of changes, in the process that prints."""
+    """Register the reporter of changes, in the process that prints."""
     if not hasattr(config, "workerinput"):
         config.pluginmanager.register(ChangesTold(), "harness-changes-told")

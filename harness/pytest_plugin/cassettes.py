@@ -1,7 +1,7 @@
 """Cassettes in pytest: tests replay recordings without a network, or record them from the live API with `--record`.
 
-`@pytest.mark.cassette("weather")` answers a test's requests from `cassettes/weather.yaml`; the fixture `cassette` returns
-the answers of a recording as turns of a script. Nothing but pytest is imported before a test uses a cassette.
+`@pytest.mark.cassette("weather")` answers a test's requests from `cassettes/weather.yaml`; the fixture `cassette`
+returns the answers of a recording as turns of a script. Nothing but pytest is imported before a test uses a cassette.
 """
 
 from __future__ import annotations
@@ -38,9 +38,9 @@ KEY_VARIABLES = (
     "AZURE_AI_API_KEY",
     "FOUNDRY_API_KEY",
 )
-"""Variables that may hold the key for recording."""
+"""Variables that may hold the API key for recording."""
 ENDPOINT_VARIABLES = (AZURE_VARIABLE, *PROJECT_VARIABLES)
-"""Variables that are set when a client signs in with a credential instead of a key."""
+"""Variables that are set if a client signs in with a credential instead of a key."""
 REPLAY_KEY = "sk-replayed-not-a-key"
 """The key of a client whose requests are answered from a cassette."""
 DEFAULT_FOLDER = "cassettes"
@@ -48,13 +48,13 @@ PROXY_HINT = "Record through `harness record -- COMMAND`, and replay with `harne
 
 _SECRET_VARIABLE = re.compile(r"_(?:KEY|TOKEN|SECRET|PASSWORD)$|^OPENAI_(?:ORG_ID|PROJECT|PROJECT_ID)$")
 CASSETTE_STASH_KEY = pytest.StashKey["CassetteSession"]()
-"""The key of a running test's cassette in the stash of its item."""
+"""The stash key of a running test's cassette."""
 _PASSED_STASH_KEY = pytest.StashKey[bool]()
 _STARTED_STASH_KEY = pytest.StashKey[float]()
 
 
 _FIXTURES = frozenset({"_cassette_session", "_cassette_script"})
-"""The fixtures that play or record the cassette of a test."""
+"""The fixtures that replay or record a test's cassette."""
 
 
 class CassetteMarker(NamedTuple):
@@ -89,14 +89,14 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 
 @pytest.hookimpl(tryfirst=True)
 def pytest_load_initial_conftests(args: list[str]) -> None:
-    """Read `--record tests/` as `--record=new tests/`: what follows is no mode."""
+    """Read `--record tests/` as `--record=new tests/`: the argument after it is not a mode."""
     for place, arg in enumerate(args):
         if arg == "--record" and args[place + 1 : place + 2] and args[place + 1] not in RECORD_MODES:
             args[place] = "--record=new"
 
 
 def pytest_configure(config: pytest.Config) -> None:
-    """Declare the marker `cassette`, and check `--record`."""
+    """Declare the marker `cassette`, and validate `--record`."""
     config.addinivalue_line(
         "markers",
         "cassette(name, pace=False, as_script=False): requests of the test are answered from the cassette of this name, say "
@@ -118,20 +118,20 @@ def pytest_itemcollected(item: pytest.Item) -> None:
 
 
 def is_played_as_script(item: pytest.Item) -> bool:
-    """Return whether the answers of a test's cassette are the script of its mock; not when it is recorded."""
+    """Return whether the answers of a test's cassette are the script of its mock; False while recording."""
     marker = item.get_closest_marker("cassette")
     if not marker or marker.kwargs.get("as_script") is not True:
         return False
-    with suppress(HarnessError):  # a marker that is wrong fails its test later
+    with suppress(HarnessError):  # an invalid marker fails its test later
         return _record_mode(item.config, cassette_path(item.config, read_cassette_marker(item).name)) == "replay"
     return False
 
 
 @pytest.hookimpl(wrapper=True, trylast=True)
 def pytest_runtest_call(item: pytest.Item) -> Generator[None, Any, Any]:
-    """Fail a test, even if it skips then, for requests without an answer in its cassette, whatever the client did.
+    """Fail a test, even one that is skipped, for requests without an answer in its cassette, whatever the client did.
 
-    One that passes is failed for what it has left of its cassette, too.
+    A passing test also fails for exchanges of its cassette that it left unplayed.
     """
     try:
         result = yield
@@ -145,9 +145,9 @@ def pytest_runtest_call(item: pytest.Item) -> Generator[None, Any, Any]:
 
 
 def _describe_unanswered(item: pytest.Item) -> str:
-    """Describe the first request that the cassette of a test could not answer, with the fix; the others in a line each.
+    """Describe the first request that the cassette could not answer, with the fix, and all others in a line each.
 
-    Empty when every request was answered.
+    Empty if every request was answered.
     """
     session = item.stash.get(CASSETTE_STASH_KEY, None)
     if not session or not session.failures:
@@ -164,7 +164,7 @@ def _describe_unanswered(item: pytest.Item) -> str:
 
 
 def _describe_unplayed(item: pytest.Item) -> str:
-    """Describe what a test has left of its cassette; empty when that is nothing, or of no matter."""
+    """Describe what a test left unplayed of its cassette; empty if nothing, or if it does not matter."""
     if not (session := item.stash.get(CASSETTE_STASH_KEY, None)):
         return ""
     from harness.core.text.vocabulary import PYTHON
@@ -177,15 +177,15 @@ def _describe_unplayed(item: pytest.Item) -> str:
 
 @pytest.hookimpl(wrapper=True)
 def pytest_runtest_makereport(item: pytest.Item) -> Generator[None, pytest.TestReport, pytest.TestReport]:
-    """Note that a test has passed: the recording of a failed or interrupted one is not written.
+    """Remember whether a test has passed, as the recording of a failed or interrupted one is not written.
 
-    The report of a test that failed by itself gets a section about unanswered requests.
+    The report of a test that failed on its own gets a section about unanswered requests.
     """
     report = yield
     if report.when == "call" and CASSETTE_STASH_KEY in item.stash:
         item.stash[_PASSED_STASH_KEY] = not report.failed
         message = _describe_unanswered(item)
-        # The error may be the unanswered request itself, which then is told already.
+        # The error may be the unanswered request itself, which the report then already contains.
         if report.failed and message and message not in report.longreprtext:
             from harness.explain.render import SECTION_TITLE
 
@@ -213,7 +213,7 @@ def cassette(request: pytest.FixtureRequest) -> Callable[[str], list[Turn]]:
 
 
 def cassette_path(config: pytest.Config, name: str) -> Path:
-    """Find the file of a cassette; ConfigError for a name that leads out of the folder."""
+    """Return the file of a cassette; ConfigError for a name that leads out of the folder."""
     folder = Path(config.rootpath, config.getini("harness_cassettes"))
     path = folder / (name if name.endswith((".yaml", ".yml")) else f"{name}.yaml")
     if not isinstance(name, str) or not name or not path.resolve().is_relative_to(folder.resolve()):
@@ -252,7 +252,7 @@ def _cassette_session(request: pytest.FixtureRequest, monkeypatch: pytest.Monkey
         if mode == "replay":
             _set_environment(session.replay.interactions, monkeypatch)
         yield session
-        # A recording of a failed test holds half a conversation.
+        # A failed test has recorded only part of a conversation.
         if not node.stash[_PASSED_STASH_KEY]:
             raise _DiscardRecording
         if mode == "replay":
@@ -260,7 +260,7 @@ def _cassette_session(request: pytest.FixtureRequest, monkeypatch: pytest.Monkey
 
 
 def _block_network(stack: ExitStack, session: CassetteSession, node: pytest.Item) -> None:
-    """Block requests that bypass the cassette of a test."""
+    """Block connections that bypass the cassette of a test."""
     from harness.cassettes.recording.block_network import block_network, block_websockets
 
     def refusing(why: str, fix: str = "") -> Callable[[str], str]:
@@ -277,7 +277,7 @@ def _block_network(stack: ExitStack, session: CassetteSession, node: pytest.Item
 
 
 def _record_hint(node: pytest.Item, mode: str) -> str:
-    """How to record what the cassette of a test lacks; empty while recording."""
+    """Return how to record what the cassette of a test lacks; empty while recording."""
     return f"Record it: pytest --record {shlex.quote(node.nodeid)}" if mode == "replay" else ""
 
 
@@ -291,7 +291,7 @@ def fail_with_hint(hint: str) -> Iterator[None]:
 
 
 def read_cassette_marker(node: pytest.Item) -> CassetteMarker:
-    """Read the marker of a test; ConfigError for one that makes no sense, or a mock beside a cassette."""
+    """Read the marker of a test; ConfigError if it is invalid, or if the test has both a mock and a cassette."""
     marker = node.get_closest_marker("cassette")
     args, options = (marker.args, marker.kwargs) if marker else ((), {})
     read = CassetteMarker("", **{name: options[name] for name in _MARKER_OPTIONS if name in options})
@@ -333,15 +333,15 @@ def _is_recorded_in_run(path: Path, config: pytest.Config) -> bool:
 
 
 def _secret_values() -> list[str]:
-    """Secrets in the environment, which must not be written into a recording."""
+    """Return the secrets in the environment, which must not be written into a recording."""
     return [value for name, value in os.environ.items() if _SECRET_VARIABLE.search(name)]
 
 
 def _set_environment(interactions: Sequence[Interaction], monkeypatch: pytest.MonkeyPatch) -> None:
-    """Set the environment of a replay: the recorded address, and a placeholder key."""
+    """Set the environment of a replay: the recorded URL, and a placeholder key."""
     from harness.cassettes.recording.matching import api_root
 
-    # A replay must not depend on, nor leak, a key of whoever runs it.
+    # A replay must neither depend on nor leak the key of whoever runs it.
     for name in [*KEY_VARIABLES, *(name for name in os.environ if _SECRET_VARIABLE.search(name) and "OPENAI" in name)]:
         monkeypatch.delenv(name, raising=False)
     parts = urlsplit(interactions[0].uri if interactions else "https://api.openai.com/v1/responses")

@@ -1,7 +1,8 @@
-"""Which errors of clients a test has caught itself, with `pytest.raises`, `pytest.RaisesGroup` or `assertRaises`.
+"""Notes the client errors that a test catches itself, with `pytest.raises`, `pytest.RaisesGroup` or `assertRaises`.
 
-The test expects the refusal behind such an error: one that carries the answer (`error.response.headers` as in openai, httpx
-and requests, or `error.headers`), or has one that does as its cause, its context or a member of its group.
+The test thereby expects the refusal behind such an error: one that carries the answer (`error.response.headers` as in
+openai, httpx and requests, or `error.headers`), or has one that does as its cause, its context or a member of its
+group.
 """
 
 from __future__ import annotations
@@ -23,7 +24,7 @@ def note_caught_errors(refusals: RefusalLedger) -> Iterator[None]:
 
     def note(error: BaseException | None) -> None:
         for related in _related_errors(error):
-            with suppress(Exception):  # any class may be an error, with any `response`
+            with suppress(Exception):  # any class may be raised, with anything as its `response`
                 refusals.note_caught(_answer_headers(related))
 
     case = getattr(sys.modules.get("unittest.case"), "_AssertRaisesContext", None)
@@ -35,7 +36,7 @@ def note_caught_errors(refusals: RefusalLedger) -> Iterator[None]:
 
 
 def _noting_fill(fill: Callable[..., Any], note: Callable[[BaseException | None], None]) -> Callable[..., Any]:
-    """`ExceptionInfo.fill_unfilled`, by which `pytest.raises` takes the error that it expects."""
+    """Wrap `ExceptionInfo.fill_unfilled`, through which `pytest.raises` receives the expected error."""
 
     def fill_unfilled(self: Any, exc_info: Any) -> Any:
         note(exc_info[1])
@@ -45,7 +46,7 @@ def _noting_fill(fill: Callable[..., Any], note: Callable[[BaseException | None]
 
 
 def _noting_exit(leave: Callable[..., Any], note: Callable[[BaseException | None], None]) -> Callable[..., Any]:
-    """Note the error at the exit of `assertRaises`, which is true when it takes the error."""
+    """Wrap the `__exit__` of `assertRaises`, which returns True if it takes the error."""
 
     def leave_block(self: Any, kind: Any, error: BaseException | None, traceback: Any) -> Any:
         if taken := leave(self, kind, error, traceback):

@@ -1,7 +1,7 @@
-"""Where a client of the SDK was made, and which line of the project asks now.
+"""Finds where an SDK client was made, and which line of the project is sending a request.
 
-A client does not record it, so it is looked for: what is on the stack, what a module of the project or one of its objects,
-a fixture or a local variable holds, and the line that assigns that name. A client that is held elsewhere has no such line.
+Clients do not record it, so it is searched for: on the stack, in modules of the project and their objects, in fixtures
+and in local variables, and then for the line that assigns the name. A client held anywhere else has no such line.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ import harness
 AT_IMPORT = "at import"
 _FOREIGN = tuple({*sysconfig.get_paths().values(), str(Path(harness.__file__).parent)})
 _HTTP_MODULES = ("http.client", "httpcore", "urllib3", "socket")
-"""How the names of modules begin in which a thread waits for an answer."""
+"""The beginnings of the names of modules in which a thread waits for an answer."""
 
 
 class Line(NamedTuple):
@@ -36,40 +36,45 @@ class Line(NamedTuple):
 
     @property
     def source(self) -> str:
-        """The text of the line."""
+        """The source code of the line."""
         return linecache.getline(self.file, self.number).strip()
 
     def show(self, root: str) -> str:
-        """Show the line in words, its file relative to `root`: `app.py:3, at import: client = openai.OpenAI()`."""
+        """Describe the line, its file relative to `root`: `app.py:3, at import: client = openai.OpenAI()`."""
         return f"{self.file.removeprefix(f'{root}{os.sep}')}:{self.number}, {self.where}: {self.source}"
 
 
 def asking_frames() -> list[FrameType]:
-    """List the frames of the project's code on the stack of this thread, the innermost first; none in a resolver's."""
+    """List the frames of the project's code on the stack of this thread, innermost first.
+
+    A resolver's thread has none.
+    """
     return [frame for frame in _stack() if is_of_project(frame.f_code.co_filename)]
 
 
 def is_of_project(file: str | None) -> bool:
-    """Return whether a file is neither of Python, nor of an installed package, nor of the harness."""
+    """Return whether a file belongs neither to Python, nor to an installed package, nor to the harness."""
     return bool(file) and not str(file).startswith(("<", *_FOREIGN))
 
 
 def asking_client() -> Any:
-    """Find the SDK's client on the stack of this thread, if there is one."""
+    """Return the SDK client on the stack of this thread, if there is one."""
     return client_in(_stack())
 
 
 def client_in(stack: Iterable[FrameType]) -> Any:
-    """Find the SDK's client in the frames of a stack, if there is one."""
+    """Return the SDK client in the frames of a stack, if there is one."""
     kinds = _client_kinds()
     owners = (frame.f_locals.get("self") for frame in stack) if kinds else ()
     return next((owner for owner in owners if issubclass(type(owner), kinds)), None)
 
 
 def trace_key(key: str, root: str) -> tuple[list[str], list[str]]:
-    """Where in this process clients with a key ask now, and where they were made; both empty for another process.
+    """Return where clients with a key send requests in this process, and where they were made.
 
-    Each is a line in words, with its file relative to the folder `root`.
+    Empty for other processes.
+
+    Each is a description of a line, with its file relative to the folder `root`.
     """
     asked, made = [], []
     for innermost in sys._current_frames().values():
@@ -81,7 +86,7 @@ def trace_key(key: str, root: str) -> tuple[list[str], list[str]]:
             asked += own[:1]
         elif client is None and _is_in_http(stack):
             asked += own[:1]
-    # A client that asks no longer, as in another thread, may still be held by a module.
+    # A client that is no longer sending, for example in another thread, may still be held by a module.
     made = made or [find_origin(client, {}, ()) for client in _held_clients() if getattr(client, "api_key", "") == key]
     return (
         [show_line(frame, root) for frame in asked],
@@ -90,13 +95,13 @@ def trace_key(key: str, root: str) -> tuple[list[str], list[str]]:
 
 
 def _is_in_http(stack: Sequence[FrameType]) -> bool:
-    """Return whether a thread waits for an answer in a library for HTTP."""
+    """Return whether a thread is waiting for an answer in an HTTP library."""
     waiting = itertools.takewhile(lambda frame: not is_of_project(frame.f_code.co_filename), stack)
     return any(str(frame.f_globals.get("__name__")).startswith(_HTTP_MODULES) for frame in waiting)
 
 
 def show_line(frame: FrameType, root: str) -> str:
-    """Show the line of a frame in words: `app.py:3, in answer: client.responses.create()`."""
+    """Describe the line of a frame: `app.py:3, in answer: client.responses.create()`."""
     return Line(frame.f_code.co_filename, frame.f_lineno, f"in {frame.f_code.co_name}").show(root)
 
 
@@ -106,7 +111,7 @@ def _client_kinds() -> tuple[type, ...]:
 
 
 def find_clients(host: str) -> list[Any]:
-    """Find the SDK's client on the stack that asks a host; else those of the project with that address."""
+    """Return the SDK client on the stack that connects to a host, or else those of the project with that host."""
     if (asking := asking_client()) is not None:
         return [asking]
     return [client for client in _held_clients() if urlsplit(str(getattr(client, "base_url", ""))).hostname == host]
@@ -122,9 +127,9 @@ def _held_clients() -> list[Any]:
 def find_origin(
     client: Any, fixtures: Mapping[str, tuple[Any, CodeType]], frames: Sequence[FrameType] | None = None
 ) -> Line | None:
-    """Find the line that made a client; `fixtures` are the values that a test has been given, each with its function's code.
+    """Return the line that made a client; `fixtures` are the fixture values of a test, each with its function's code.
 
-    `frames` are those that may hold it, if not those of this thread.
+    `frames` may hold the client; by default they are those of this thread.
     """
     for name, (value, code) in fixtures.items():
         if value is client and is_of_project(code.co_filename):
@@ -135,7 +140,7 @@ def find_origin(
     for frame in asking_frames() if frames is None else frames:
         code = frame.f_code
         for name, value in frame.f_locals.items():
-            # What is assigned further down has not been run yet.
+            # Assignments further down have not been executed yet.
             within = range(code.co_firstlineno, frame.f_lineno + 1)
             if value is client and (number := _assigning_line(code.co_filename, name, within)):
                 return Line(code.co_filename, number, f"in {code.co_name}")
@@ -147,7 +152,7 @@ def _stack() -> list[FrameType]:
 
 
 def frames_of(innermost: FrameType) -> list[FrameType]:
-    """List the frames of a stack, the innermost first."""
+    """List the frames of a stack, innermost first."""
     frame: FrameType | None = innermost
     frames = []
     while frame:
@@ -157,14 +162,14 @@ def frames_of(innermost: FrameType) -> list[FrameType]:
 
 
 def _names(client: Any) -> Iterator[tuple[str, str]]:
-    """Find the file and the name by which modules of the project hold a client, direct holders first."""
+    """Yield the file and name under which modules of the project hold a client, direct holders first."""
     held = list(_held_by_project())
     yield from ((file, name) for file, name, value in held if value is client)
     yield from ((file, name) for file, name, value in held if any(part is client for part in _parts(value)))
 
 
 def _held_by_project() -> Iterator[tuple[str, str, Any]]:
-    """List what the modules of the project hold, each with the file of its module and its name."""
+    """Yield everything that modules of the project hold, with the module's file and the name."""
     for module in list(sys.modules.values()):
         file = getattr(module, "__file__", None)
         if isinstance(module, ModuleType) and is_of_project(file):
@@ -181,7 +186,7 @@ def _parts(value: Any) -> list[Any]:
 
 
 def _definition_line(code: CodeType) -> int:
-    """Find the line of a function's `def`, which may stand below its decorators."""
+    """Return the line of a function's `def`, which may be below its decorators."""
     lines = linecache.getlines(code.co_filename)
     numbers = range(code.co_firstlineno, len(lines) + 1)
     starts = ("def ", "async def ")
@@ -189,7 +194,7 @@ def _definition_line(code: CodeType) -> int:
 
 
 def _assigning_line(file: str, name: str, within: range | None) -> int:
-    """Find the last line that assigns a name in a range of lines, or the first outside of functions; else 0."""
+    """Return the last line that assigns a name in a range of lines, or the first one outside functions; 0 if none."""
     try:
         tree = ast.parse("".join(linecache.getlines(file)))
     except SyntaxError:
@@ -205,7 +210,7 @@ def _assigning_line(file: str, name: str, within: range | None) -> int:
 
 
 def _function_at(file: str, number: int) -> str:
-    """Name the function in which a line stands, in words; empty at import."""
+    """Return the name of the function that contains a line, as `in NAME`; empty at import."""
     tree = ast.parse("".join(linecache.getlines(file)))
     functions = (node for node in ast.walk(tree) if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef))
     inside = [function for function in functions if function.lineno < number <= (function.end_lineno or 0)]
@@ -213,12 +218,15 @@ def _function_at(file: str, number: int) -> str:
 
 
 def _is_placeholder(node: ast.AST) -> bool:
-    """Return whether a statement only prepares a name: `client = None`."""
+    """Return whether a statement only initializes a name: `client = None`."""
     return isinstance(node, ast.Assign) and isinstance(node.value, ast.Constant)
 
 
 def _outside_functions(node: ast.AST) -> Iterator[ast.AST]:
-    """Yield the nodes that run at import, and functions themselves; in functions only those that assign a global name."""
+    """Yield the nodes that run at import, including function definitions.
+
+    Inside functions only those binding globals.
+    """
     for child in ast.iter_child_nodes(node):
         yield child
         if not isinstance(child, ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda):

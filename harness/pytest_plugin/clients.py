@@ -1,4 +1,4 @@
-"""The fixtures `openai_client` and `async_openai_client`: the SDK's clients on the World of a test, or on its cassette."""
+"""The fixtures `openai_client` and `async_openai_client`: SDK clients for the World of a test, or for its cassette."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 @pytest.fixture
 def openai_client(request: pytest.FixtureRequest) -> Iterator[OpenAI]:
-    """An `openai.OpenAI` on the mock, or on the test's cassette; it never retries, so that each call is one exchange."""
+    """An `openai.OpenAI` for the mock, or for the test's cassette; it never retries, so each call is one exchange."""
     openai = _import_openai()
     base_url, api_key, verify = _client_target(request)
     options = {} if base_url is None or verify else _direct_options(request, openai, base_url)
@@ -34,7 +34,7 @@ def openai_client(request: pytest.FixtureRequest) -> Iterator[OpenAI]:
 def async_openai_client(request: pytest.FixtureRequest) -> Iterator[AsyncOpenAI]:
     """An `openai.AsyncOpenAI` like `openai_client`, for any event loop; it never retries and keeps no connection open.
 
-    A connection that outlives its test's event loop cannot be closed any more.
+    A connection that outlives its test's event loop can no longer be closed.
     """
     import asyncio
 
@@ -51,18 +51,18 @@ def async_openai_client(request: pytest.FixtureRequest) -> Iterator[AsyncOpenAI]
 
 @pytest.fixture
 def client(openai_client: OpenAI) -> OpenAI:
-    """`openai_client` by a shorter name, which other plugins may have too."""
+    """The same as `openai_client`, under a shorter name that other plugins may use, too."""
     return openai_client
 
 
 @pytest.fixture
 def async_client(async_openai_client: AsyncOpenAI) -> AsyncOpenAI:
-    """`async_openai_client` by a shorter name, which other plugins may have too."""
+    """The same as `async_openai_client`, under a shorter name that other plugins may use, too."""
     return async_openai_client
 
 
 def _client_target(request: pytest.FixtureRequest) -> tuple[str | None, str, Any]:
-    """Base URL and key for the client of a test, and whom it trusts: of the mock or the cassette."""
+    """Return the base URL, the key and the `verify` argument for the client of a test: of the mock or the cassette."""
     if request.node.get_closest_marker("cassette") and not is_played_as_script(request.node):
         return os.environ.get("OPENAI_BASE_URL"), os.environ.get("OPENAI_API_KEY", ""), True
     mock = request.getfixturevalue("openai_mock")
@@ -70,7 +70,7 @@ def _client_target(request: pytest.FixtureRequest) -> tuple[str | None, str, Any
 
 
 def _direct_options(request: pytest.FixtureRequest, openai: Any, base_url: str) -> dict[str, Any]:
-    """Let the client of a mock ask without a connection where that makes no difference."""
+    """Return options that let the client of a mock bypass the network where that makes no difference."""
     server = request.getfixturevalue("mock_server")
     return transport_options(openai.DefaultHttpxClient, server, base_url) if base_url == server.base_url else {}
 

@@ -1,7 +1,7 @@
-"""The transport of the fixture `client`: it asks the mock without a connection where the answer is the same.
+"""The transport of the fixture `client`, which asks the mock without a connection where the answer is the same.
 
-That is a request for JSON whose answer is sent at once. Streams, faults, functions of a test, forms and what only a
-connection can refuse go over HTTP, as everything does with HARNESS_FAST_PATH=0.
+That applies to JSON requests whose answer is sent at once. Streams, faults, functions of a test, forms and whatever
+only a connection can refuse go over HTTP, and so does everything with HARNESS_FAST_PATH=0.
 """
 
 from __future__ import annotations
@@ -17,18 +17,21 @@ if TYPE_CHECKING:
     from harness.server.asgi import Server
 
 LARGEST = 1 << 20
-"""Bytes of a body beyond which it goes over HTTP."""
+"""Bytes of a body beyond which a request goes over HTTP."""
 _PLAIN_PATH = re.compile(r"/v1/[\w/.-]+")
 _PLAIN_VALUE = re.compile(rb"[\x20-\x7e]*")
 _BYTES = "/content"
-"""How the path of a file's bytes ends, which come piece by piece."""
+"""The path suffix of a file's bytes, which are sent piece by piece."""
 _METHODS = ("POST", "GET", "DELETE")
 _NEEDED = ("BaseTransport", "ByteStream", "HTTPTransport", "Response")
-"""What the package of a client has to have."""
+"""The names that a client's HTTP package must have."""
 
 
 def transport_options(client_type: Any, server: Server, base_url: str) -> dict[str, Any]:
-    """Give the options for a client of httpx, or of its successor, that asks directly; none where that cannot be."""
+    """Return the options for a client of httpx, or of its successor, that asks directly.
+
+    Empty if that is impossible.
+    """
     from harness.fast_path import is_enabled
 
     library = _library_of(client_type)
@@ -38,7 +41,7 @@ def transport_options(client_type: Any, server: Server, base_url: str) -> dict[s
 
 
 def _library_of(client_type: Any) -> Any:
-    """Find the package of a client: httpx, or what the SDK has in its place."""
+    """Return the HTTP package of a client: httpx, or the one that the SDK uses in its place."""
     packages = (kind.__module__.partition(".")[0] for kind in getattr(client_type, "__mro__", ()))
     name = next((package for package in packages if package.startswith("httpx")), "")
     library = sys.modules.get(name)
@@ -47,7 +50,7 @@ def _library_of(client_type: Any) -> Any:
 
 @cache
 def _transport_type(library: Any) -> Any:
-    """Make the class of the transport, once for a package of clients."""
+    """Create the class of the transport, once per HTTP package."""
     from harness.answers.encode import encode_body, encode_events
     from harness.core.headers import encode_headers
     from harness.server.transport.framing import STATUS_LINES
@@ -88,7 +91,7 @@ def _transport_type(library: Any) -> Any:
 
 
 def _ask(server: Server, request: Any, origin: str) -> Answer | None:
-    """Answer a request without a connection; None for one that goes over HTTP."""
+    """Answer a request without a connection; None for a request that must go over HTTP."""
     raw = request.url.raw_path.decode("ascii", "replace")
     if request.method not in _METHODS or not _PLAIN_PATH.fullmatch(raw) or raw.endswith(_BYTES):
         return None
@@ -113,7 +116,7 @@ def _ask(server: Server, request: Any, origin: str) -> Answer | None:
 
 
 def _is_plain_world(server: Server, headers: dict[str, str]) -> bool:
-    """Return whether the World of a request answers at once, and runs no function of the test meanwhile."""
+    """Return whether the World of a request answers at once, without running a function of the test."""
     world = server.api.world_of(headers)
     if world is None or world.routed or world.mcp_servers or world.webhooks:
         return False

@@ -1,7 +1,7 @@
-"""The environment: the variables that lead the clients of the code under test to the mock, and no others.
+"""The environment variables that point the clients of the code under test at the mock, and only there.
 
-They are set while a test uses `mock`; with `harness_env = session` they are also set before anything is collected, so that
-a client made at import finds the mock. Then one key leads to the World of whichever test is running.
+They are set while a test uses `mock`; with `harness_env = session` they are also set before collection, so that a
+client made at import finds the mock. One key then leads to the World of whichever test is running.
 """
 
 from __future__ import annotations
@@ -26,9 +26,9 @@ if TYPE_CHECKING:
 ENV_INI = "harness_env"
 ENV_VALUES = ("test", "session")
 SESSION_ENV = f"{ENV_INI} = session"
-"""The line of an ini file that leads clients made at import to the mock."""
+"""The line of an ini file that points clients made at import at the mock."""
 SESSION_KEY = "sk-harness-session"
-"""The API key of the environment of a whole run."""
+"""The API key in the environment of a whole run."""
 
 _SERVER_STASH_KEY = pytest.StashKey["OnDemandServer"]()
 _NO_WORLD = (
@@ -55,7 +55,7 @@ def pytest_load_initial_conftests(early_config: pytest.Config) -> None:
 
 @pytest.hookimpl(tryfirst=True)
 def pytest_configure(config: pytest.Config) -> None:
-    """Set the environment where a conftest has loaded this plugin, too late for the hook before."""
+    """Set the environment if a conftest has loaded this plugin, too late for the earlier hook."""
     _set_session_environment(config)
 
 
@@ -77,7 +77,10 @@ def _set_session_environment(config: pytest.Config) -> None:
 
 
 def session_server(config: pytest.Config) -> OnDemandServer | None:
-    """Find the server that has its address before collection; None unless the environment is that of the session."""
+    """Return the server whose address is known before collection.
+
+    None unless the environment is set for the session.
+    """
     return config.stash.get(_SERVER_STASH_KEY, None)
 
 
@@ -90,9 +93,9 @@ def _make_session_api(config: pytest.Config) -> MockApi:
 def set_environment(
     mock: Mock, config: pytest.Config, monkeypatch: pytest.MonkeyPatch, trusting: Mapping[str, str]
 ) -> None:
-    """Lead every OpenAI client made while the test runs to its World, which the variables `trusting` let it trust.
+    """Point OpenAI clients made while the test runs at its World; the variables `trusting` make them trust it.
 
-    With the environment of the session its key remains: a client that is made in one test may be used in the next.
+    With a session environment the session's key is kept: a client made in one test may be used in the next.
     """
     key = SESSION_KEY if session_server(config) else mock.api_key
     _set_variables({**client_variables(mock, key), SECRET_VARIABLE: DEFAULT_SECRET, **trusting}, monkeypatch)

@@ -1,4 +1,4 @@
-"""`mock.explore`: each variation has a World of its own, to which the key of the test leads meanwhile."""
+"""`mock.explore`: each variation has a World of its own, to which the test's key leads in the meantime."""
 
 from __future__ import annotations
 

@@ -1,8 +1,8 @@
-"""No test that uses the harness reaches the live API: connections to a provider's hosts are refused, and fail the test.
+"""Keeps tests that use the harness off the live API: connections to a provider's hosts are refused, and fail the test.
 
-The error names the test, the line that made the client and what to do. It covers all threads of the process; programs that
-a test starts inherit the environment only. What a library does by itself in the background (openai-agents uploads traces) is
-refused as by a network that is down, and fails no test: it may belong to any.
+The error names the test, the line that made the client and what to do. All threads of the process are covered; programs
+that a test starts only inherit the environment. Requests that a library makes by itself in the background
+(openai-agents uploads traces) are refused as if the network were down, and fail no test, since they may belong to any.
 """
 
 from __future__ import annotations
@@ -24,11 +24,11 @@ HARNESS_FIXTURES = frozenset(
 
 
 class LiveApiUnreachable(ConnectionRefusedError):
-    """A connection to the live API that no line of the project has asked for."""
+    """Raised for a connection to the live API that no line of the project has asked for."""
 
 
 _REFUSED_STASH_KEY = pytest.StashKey[dict[str, str]]()
-"""The key of the refused connections of a test in the stash of its item: by address the text that explains one."""
+"""The stash key of a test's refused connections: the explanation of one, by its address."""
 _TOLD_STASH_KEY = pytest.StashKey[bool]()
 _MAX_CHAIN = 20
 
@@ -53,7 +53,7 @@ def pytest_itemcollected(item: pytest.Item) -> None:
 
 @pytest.fixture
 def _live_api_guard(request: pytest.FixtureRequest) -> Iterator[None]:
-    """No connection to a provider while the test runs."""
+    """Blocks connections to providers while the test runs."""
     from harness.api.http.providers import provider_of_host
     from harness.cassettes.recording.block_network import block_network
 
@@ -75,7 +75,7 @@ def _live_api_guard(request: pytest.FixtureRequest) -> Iterator[None]:
 
 @pytest.hookimpl(wrapper=True, trylast=True)
 def pytest_runtest_setup(item: pytest.Item) -> Generator[None, Any, Any]:
-    """Put a refused connection in the place of the error that it caused in a fixture."""
+    """Replace an error in a fixture by the refused connection that caused it."""
     return (yield from _fail_for_refused(item, swallowed=False))
 
 
@@ -92,7 +92,7 @@ def pytest_runtest_teardown(item: pytest.Item) -> Generator[None, Any, Any]:
 
 
 def _fail_for_refused(item: pytest.Item, *, swallowed: bool) -> Generator[None, Any, Any]:
-    """Run a phase of a test; fails with the refused connections, unless another error has nothing to do with them."""
+    """Run a phase of a test and fail with the refused connections, unless an unrelated error was raised."""
     try:
         result = yield
     except Exception as error:
@@ -102,7 +102,7 @@ def _fail_for_refused(item: pytest.Item, *, swallowed: bool) -> Generator[None, 
         if not swallowed:
             return result
     refused = item.stash.get(_REFUSED_STASH_KEY, {})
-    # Setup, call and teardown of one test tell of it once.
+    # Setup, call and teardown of a test report it only once.
     if refused and not item.stash.get(_TOLD_STASH_KEY, False):
         item.stash[_TOLD_STASH_KEY] = True
         pytest.fail(add_section("\n".join(refused.values()), "the-live-api"), pytrace=False)
@@ -110,12 +110,12 @@ def _fail_for_refused(item: pytest.Item, *, swallowed: bool) -> Generator[None, 
 
 
 def is_live_api_refused(item: pytest.Item) -> bool:
-    """Return whether a test has asked the live API."""
+    """Return whether a test has tried to reach the live API."""
     return bool(item.stash.get(_REFUSED_STASH_KEY, None))
 
 
 def error_chain(error: BaseException) -> Iterator[BaseException]:
-    """Yield an error, its causes, and the members of a group."""
+    """Yield an error, its causes, and the members of exception groups."""
     following: list[BaseException | None] = [error]
     for _ in range(_MAX_CHAIN):
         if not following:
@@ -134,7 +134,7 @@ def _is_caused_by_refusal(error: BaseException) -> bool:
 
 @pytest.hookimpl(wrapper=True)
 def pytest_runtest_makereport(item: pytest.Item) -> Generator[None, pytest.TestReport, pytest.TestReport]:
-    """Explain refused connections to a test that has failed by itself."""
+    """Explain refused connections in the report of a test that has failed by itself."""
     report = yield
     refused = item.stash.get(_REFUSED_STASH_KEY, {})
     if report.failed and refused and not item.stash.get(_TOLD_STASH_KEY, False):
@@ -144,7 +144,7 @@ def pytest_runtest_makereport(item: pytest.Item) -> Generator[None, pytest.TestR
 
 
 def _explain(item: pytest.Item, address: str) -> str:
-    """Explain who asked the live API: the test, the line of the client, the line of the request, and what to do."""
+    """Explain a connection to the live API: the test, the line of the client, the line of the request, and the fix."""
     from harness.pytest_plugin.client_origin import Line, asking_frames, find_clients, find_origin
 
     host, root = address.partition(":")[0], str(item.config.rootpath)
@@ -167,9 +167,9 @@ def _explain(item: pytest.Item, address: str) -> str:
 
 
 def _fixes(item: pytest.Item, host: str, made: Sequence[Line], *, is_early: bool) -> tuple[str, ...]:
-    """Explain what to do about a client with an address of its own, or made too early."""
+    """Return the fixes for a client with an address of its own, or one made too early."""
     early = any(line.where == "at import" or line.where.startswith("in the fixture") for line in made) or is_early
-    # An address in the code wins over the environment, however late the client is made.
+    # An address in the code takes precedence over the environment, however late the client is made.
     if not early or any("base_url" in line.source or "://" in line.source for line in made):
         return (_ADDRESS_FIX,)
     if not host.endswith("openai.com"):
@@ -178,7 +178,7 @@ def _fixes(item: pytest.Item, host: str, made: Sequence[Line], *, is_early: bool
 
 
 def _fixture_values(item: pytest.Item) -> dict[str, Any]:
-    """Find the fixtures of a test, with their values and the code of their functions."""
+    """Return the values of a test's fixtures, by name, each with the code of its function."""
     definitions = getattr(getattr(item, "_fixtureinfo", None), "name2fixturedefs", {})
     values = getattr(item, "funcargs", {})
     return {

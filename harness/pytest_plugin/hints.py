@@ -1,6 +1,6 @@
-"""Hints at errors that are Python's or the SDK's, but whose cause is how the test was set up.
+"""Hints for errors of Python or the SDK whose cause is how the test was set up.
 
-A client made at import without any key, a fixture `client` that another plugin has defined, a token over plain http.
+Examples are a client made at import without a key, a fixture `client` of another plugin, and a token over plain HTTP.
 """
 
 from __future__ import annotations
@@ -19,12 +19,12 @@ from harness.pytest_plugin.environment import SESSION_ENV, session_server
 from harness.pytest_plugin.guard import error_chain
 
 _KEY_IS_MISSING = re.compile(r"\b(AZURE_)?OPENAI_(?:API_KEY|ENDPOINT)\b")
-"""What the error of a client without a key names, whichever library words it."""
+"""Matches the variables in the error of a client without a key, whichever library raises it."""
 _CLIENT_MEMBERS = frozenset({"responses", "conversations", "chat", "files", "vector_stores", "beta", "with_options"})
 _OWN_NAMES = {"client": "openai_client", "async_client": "async_openai_client", "mock": "openai_mock"}
-"""Names of fixtures that other plugins have too, and those that only the harness has."""
+"""Names of fixtures that other plugins have, too, and the names that only the harness has."""
 _TOKEN_OVER_HTTP = re.compile("Bearer token .* (?:non-TLS|non-https)")
-"""What azure-core says of a token over plain http."""
+"""Matches azure-core's error for a token over plain HTTP."""
 _TLS_HINT = (
     "The mock speaks TLS to a test with the fixture `foundry_credential`, whose token is the key of the test, or with\n"
     "@pytest.mark.harness(tls=True)."
@@ -35,9 +35,9 @@ _LIBRARIES = frozenset(
         *("pydantic_ai", "requests", "socket", "ssl", "urllib", "urllib3"),
     }
 )
-"""Whose errors may come of a client that has asked somewhere else."""
+"""Libraries whose errors may be due to a client that connected somewhere else."""
 _HIDDEN = frozenset({"anyio", "harness", "httpcore", "httpx", "openai"})
-"""Libraries whose frames say nothing of a test that has failed."""
+"""Libraries whose frames do not help with a failed test."""
 _ASYNC_UNSUPPORTED = "async def functions are not natively supported"
 _BLOCKERS = {
     name: f"{name.replace('_', '-')} blocks the mock's address, too. Let loopback through: pytest {option}"
@@ -46,13 +46,13 @@ _BLOCKERS = {
         ("pytest_recording", "--allowed-hosts=127.0.0.1"),
     )
 }
-"""What lets loopback through, by the module of the plugin that blocks sockets."""
+"""How to let loopback through, by the module of the plugin that blocks sockets."""
 _SECTION_TITLE = "responses-harness"
 
 
 @pytest.hookimpl(wrapper=True, tryfirst=True)
 def pytest_load_initial_conftests(early_config: pytest.Config) -> Generator[None, Any, Any]:
-    """Say what a client without a key in a conftest needs."""
+    """Explain what a client without a key in a conftest needs."""
     try:
         return (yield)
     except Exception as error:
@@ -64,7 +64,7 @@ def pytest_load_initial_conftests(early_config: pytest.Config) -> Generator[None
 def pytest_make_collect_report(
     collector: pytest.Collector,
 ) -> Generator[None, pytest.CollectReport, pytest.CollectReport]:
-    """Say what a client without a key in a module needs."""
+    """Explain what a client without a key in a module needs."""
     report = yield
     call = getattr(report, "call", None)
     if (
@@ -79,7 +79,7 @@ def pytest_make_collect_report(
 
 @pytest.hookimpl(wrapper=True)
 def pytest_runtest_setup(item: pytest.Item) -> Generator[None, Any, Any]:
-    """Say what a client without a key in a fixture needs."""
+    """Explain what a client without a key in a fixture needs."""
     try:
         return (yield)
     except Exception as error:
@@ -92,7 +92,7 @@ def pytest_runtest_setup(item: pytest.Item) -> Generator[None, Any, Any]:
 
 @pytest.hookimpl(wrapper=True)
 def pytest_runtest_call(item: pytest.Item) -> Generator[None, Any, Any]:
-    """Say whose fixture `client` is, when a test takes it for the SDK's, and how a token of Azure can be sent."""
+    """Explain whose fixture `client` is, if a test takes it for the SDK's, and how a token of Azure can be sent."""
     try:
         return (yield)
     except Exception as error:
@@ -108,13 +108,13 @@ def pytest_runtest_call(item: pytest.Item) -> Generator[None, Any, Any]:
 
 
 def _add_section_hint(error: BaseException) -> None:
-    """Name the section of the manual that helps with a mistake in the use of the harness."""
+    """Name the section of the manual about a mistake in the use of the harness."""
     if isinstance(error, HarnessError):
         error.add_note(f"manual: {name_section(error.section)}")
 
 
 def may_come_of_silence(call: pytest.CallInfo[None]) -> bool:
-    """Return whether a client that sent no request may have caused a failure: an assertion's, or an HTTP library's."""
+    """Return whether a client that sent no request may have caused a failure: an assertion's or an HTTP library's."""
     error = call.excinfo.value if call.excinfo else None
     if error is None or isinstance(error, AssertionError):
         return True
@@ -127,13 +127,13 @@ def may_come_of_silence(call: pytest.CallInfo[None]) -> bool:
 
 
 def _blocker_of(error: BaseException) -> str:
-    """Name the module of the plugin that has blocked the socket of a client; empty for any other error."""
+    """Return the module of the plugin that blocked a client's socket; empty for any other error."""
     for failed in error_chain(error):
         entry = failed.__traceback__
         while entry and entry.tb_next:
             entry = entry.tb_next
         raised_in = entry.tb_frame.f_globals.get("__name__", "") if entry else ""
-        # Blockers raise errors of their own, or a plain one from their module.
+        # Blockers raise their own errors, or a built-in one from their module.
         for name in (type(failed).__module__, raised_in):
             if (root := str(name).partition(".")[0]) in _BLOCKERS:
                 return root
@@ -151,7 +151,7 @@ def _add_key_hint(config: pytest.Config, error: BaseException) -> None:
 
 
 def _name_hint(error: BaseException) -> str:
-    """Say whose `harness` was imported, for an error that something is missing in it; empty for any other."""
+    """Explain which `harness` was imported, for an error that something is missing in it; empty for any other error."""
     failed = next((cause for cause in error_chain(error) if isinstance(cause, ImportError)), None)
     if failed is None or str(failed.name).partition(".")[0] != "harness":
         return ""
@@ -162,7 +162,7 @@ def _name_hint(error: BaseException) -> str:
 
 
 def _key_hint(config: pytest.Config, error: BaseException) -> str:
-    """How a client finds the mock, for an error that a key or an endpoint is missing; empty for any other."""
+    """Explain how a client finds the mock, for an error about a missing key or endpoint; empty for any other error."""
     found = next(filter(None, (_KEY_IS_MISSING.search(str(cause)) for cause in error_chain(error))), None)
     if found is None or session_server(config):
         return ""
@@ -181,7 +181,7 @@ def _fixture_hint(item: pytest.Item, error: AttributeError) -> str:
     """Explain whose fixture lacks a member of the SDK's client; empty for any other error."""
     values = getattr(item, "funcargs", {})
     name = next((name for name in _OWN_NAMES if name in values and values[name] is error.obj), "")
-    # A member that ours lacks as well is a mistake in the test, not of the fixture.
+    # A member that the harness's own fixture also lacks is a mistake in the test.
     if not name or error.name not in (_mock_members() if name == "mock" else _CLIENT_MEMBERS):
         return ""
     definitions = getattr(getattr(item, "_fixtureinfo", None), "name2fixturedefs", {}).get(name)
@@ -193,16 +193,16 @@ def _fixture_hint(item: pytest.Item, error: AttributeError) -> str:
 
 
 def _mock_members() -> list[str]:
-    """List the members that a test calls on the handle of the mock."""
+    """List the members of the mock's handle that a test can call."""
     from harness.world.mock import Mock
 
     return [member for member in vars(Mock) if not member.startswith("_")]
 
 
 def hide_library_frames(error: BaseException) -> None:
-    """Leave the frames of libraries for HTTP and of the harness out of the tracebacks of an error and its causes.
+    """Remove the frames of HTTP libraries and of the harness from the tracebacks of an error and its causes.
 
-    Of a traceback that has no others the last one stays.
+    The last frame of a traceback is kept if it has no others.
     """
     for failed in error_chain(error):
         entries = []

@@ -1,4 +1,4 @@
-"""A test as a case of a report, with its place in the checkout."""
+"""Makes a report's case for a test, with its position in the checkout."""
 
 from __future__ import annotations
 
@@ -15,9 +15,9 @@ if TYPE_CHECKING:
 
 
 def new_case(item: pytest.Item | pytest.Session, outcome: str, seconds: float = 0, **others: Any) -> ReportCase:
-    """Make the case of a test, which took so many `seconds`; `others` are further members of it.
+    """Make the case of a test that took `seconds` seconds; `others` are further members of the case.
 
-    That of a run stands where its configuration does, which is there even if no test was collected.
+    The case of a run is placed at its configuration file, which exists even if no test was collected.
     """
     from harness.report.report import ReportCase
 
@@ -32,7 +32,7 @@ def new_case(item: pytest.Item | pytest.Session, outcome: str, seconds: float = 
 
 
 def _checkout_prefix(root: Path) -> str:
-    """Find the path from the checkout to the root of the run: empty, or ending with a slash."""
+    """Return the path from the checkout to the root of the run: empty, or ending with a slash."""
     checkout = os.environ.get(CHECKOUT_VARIABLE)
     inside = root.relative_to(checkout).as_posix() if checkout and root.is_relative_to(checkout) else "."
     return "" if inside == "." else f"{inside}/"

@@ -1,4 +1,4 @@
-"""The options of the marker `harness`, and of the ini file: what a test allows, and which provider its mock is."""
+"""The options of the marker `harness` and of the ini file: what a test allows, and which provider its mock is."""
 
 from __future__ import annotations
 
@@ -36,10 +36,10 @@ MARKER_VALUES: dict[str, tuple[str, ...]] = {
 }
 """The options of the marker `harness` with their values; without a dialect the mock has the paths of all of them.
 
-`losses`, `webhooks`, `client` and `refusals` may also be a list of what to allow: ids of losses, of mistakes of receivers
-and of clients, rules and areas. `patience` are the seconds that a client may wait. `key` is any text: one more API key of
-the test; `as_of` is a day or a month, `contract` a file that `harness learn` wrote, below the root of the project; with
-`tls` (True or False) the mock speaks TLS.
+`losses`, `webhooks`, `client` and `refusals` also take a list of what to allow: ids of losses, of mistakes of receivers
+and of clients, rules and areas. `patience` is how many seconds a client may wait. `key` is any string: one more API key
+of the test. `as_of` is a day or a month, `contract` a file that `harness learn` wrote, below the root of the project.
+With `tls` (True or False) the mock speaks TLS.
 """
 REFUSALS_INI = "harness_refusals"
 CONTRACT_INI = "harness_contract"
@@ -48,7 +48,7 @@ _CONTRACTS_STASH_KEY = pytest.StashKey[dict[Path, "Overrides"]]()
 
 
 def add_ini_options(parser: pytest.Parser) -> None:
-    """Declare the ini options that have the defaults of the marker."""
+    """Declare the ini options that set the marker's defaults."""
     parser.addini(
         REFUSALS_INI,
         "what a refusal does that no test expects: fail (the default), allow, or rules and areas to allow",
@@ -65,7 +65,10 @@ def add_ini_options(parser: pytest.Parser) -> None:
 
 
 def overrides_of(node: pytest.Item) -> Overrides | None:
-    """Find the overrides of a test: of its marker, else of the command line, else of the project; read once a run."""
+    """Return the overrides of a test: of its marker, else of the command line, else of the project.
+
+    Read once per run.
+    """
     from harness.overrides.project_file import find_project_file, read_overrides
 
     config, marked = node.config, read_marker_options(node).get("contract")
@@ -86,7 +89,7 @@ def overrides_of(node: pytest.Item) -> Overrides | None:
 
 
 def read_marker_options(node: pytest.Item) -> dict[str, Any]:
-    """Read the options of the `harness` markers of a test, the closest first; ConfigError for an invalid one."""
+    """Read the options of a test's `harness` markers, of which the closest takes precedence; ConfigError if invalid."""
     chosen: dict[str, Any] = {
         "unused": UNUSED_VALUES[0],
         "losses": LOSSES_VALUES[0],
@@ -108,18 +111,18 @@ def read_marker_options(node: pytest.Item) -> dict[str, Any]:
 
 
 def allowed_refusals(node: pytest.Item) -> Sequence[str]:
-    """List the rules and areas by which the requests of a test may be refused."""
+    """Return the rules and areas by which requests of a test may be refused."""
     return _allowed_names(read_marker_options(node)["refusals"])
 
 
 def allowed_mistakes(node: pytest.Item) -> Sequence[str]:
-    """List the mistakes that receivers of webhooks may make in a test, or `allow` for all."""
+    """Return the mistakes that webhook receivers may make in a test, or `allow` for all of them."""
     option = read_marker_options(node).get("webhooks", WEBHOOKS_VALUES[0])
     return option if isinstance(option, list) else [option] if option != WEBHOOKS_VALUES[0] else []
 
 
 def judge_client(world: World, options: Mapping[str, Any]) -> None:
-    """Let a World judge its client as the options of its test say."""
+    """Make a World judge its client as the options of its test say."""
     from harness.core.client_judgement import FAIL, PATIENCE, AllowedMistakes, ClientJudgement
 
     option = options.get("client", FAIL)
@@ -132,7 +135,7 @@ def judge_client(world: World, options: Mapping[str, Any]) -> None:
 
 
 def project_refusals(config: pytest.Config) -> Sequence[str]:
-    """List the rules and areas by which requests that belong to no test may be refused."""
+    """Return the rules and areas by which requests that belong to no test may be refused."""
     return _allowed_names(_read_refusals_ini(config))
 
 
@@ -143,7 +146,7 @@ def _allowed_names(option: Any) -> Sequence[str]:
 
 
 def _read_refusals_ini(config: pytest.Config) -> Any:
-    """Read the ini option: one of `REFUSALS_VALUES`, or a list; ConfigError for any other."""
+    """Read the ini option: one of `REFUSALS_VALUES`, or a list; ConfigError for anything else."""
     words: list[str] = config.getini(REFUSALS_INI)
     value = words[0] if len(words) == 1 and words[0] in REFUSALS_VALUES else words
     if problem := _describe_misfit("refusals", value):
@@ -152,7 +155,7 @@ def _read_refusals_ini(config: pytest.Config) -> Any:
 
 
 def _describe_misfit(name: str, value: Any) -> str:
-    """Describe what is wrong with the value of an option; empty when nothing is."""
+    """Describe what is wrong with the value of an option; empty if it is valid."""
     if name == "key":
         is_text = isinstance(value, str) and value.strip()
         return "" if is_text else "give the API key that the program sends, as in key='sk-test'."
@@ -169,7 +172,7 @@ def _describe_misfit(name: str, value: Any) -> str:
         from harness.world.refusals import describe_unknown_rule
 
         return describe_unknown_rule(value)
-    # These options take one word, or a list of ids.
+    # These options take a single word or a list of ids.
     ids = _ids_of(name) if name in ("losses", "webhooks", "client") and isinstance(value, list) else ()
     if all(id in ids for id in value) if ids else value in MARKER_VALUES[name]:
         return ""
@@ -182,7 +185,7 @@ def _describe_misfit(name: str, value: Any) -> str:
 
 
 def _suggest(name: object, known: Iterable[str]) -> str:
-    """Suggest the nearest of the known names, as a sentence after another; empty when none is near."""
+    """Suggest the nearest of the known names, as a sentence to append; empty if none is near."""
     from harness.core.registry import suggest_name
 
     suggestion = suggest_name(name, known)
@@ -198,7 +201,7 @@ def _describe_misfit_date(value: object) -> str:
 
 
 def _ids_of(option: str) -> tuple[str, ...]:
-    """List what an option allows by id: losses, or mistakes of receivers of webhooks or of clients."""
+    """Return the ids that an option may list: losses, or mistakes of webhook receivers or of clients."""
     if option == "webhooks":
         from harness.analysis.receivers import RECEIVER_MISTAKES
 

@@ -1,4 +1,4 @@
-"""The path under a failed comparison of `mock.calls`, `mock.agents` or `mock.approvals`."""
+"""Shows the path of agents and calls below a failed comparison of `mock.calls`, `mock.agents` or `mock.approvals`."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ import pytest
 def pytest_assertrepr_compare(
     left: object, right: object
 ) -> Generator[None, list[list[str] | None], list[list[str] | None]]:
-    """Add the path to what pytest says of the difference."""
+    """Append the path to pytest's explanation of the difference."""
     explained = yield
     path = _path_of(left) or _path_of(right)
     if path is None:
@@ -22,6 +22,6 @@ def pytest_assertrepr_compare(
 
 
 def _path_of(value: object) -> Any:
-    """Find the path of a list of what happened; nothing is imported for other comparisons."""
+    """Return the path behind a list from `mock`; nothing is imported for other comparisons."""
     module = sys.modules.get("harness.analysis.path_lists")
     return value.path if module and isinstance(value, module.OnPath) else None

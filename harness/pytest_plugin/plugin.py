@@ -1,4 +1,4 @@
-"""The fixture `mock`: one server for a test run, one World for each test.
+"""The fixture `mock`: one server per test run, one World per test.
 
 A test fails for unanswered requests, unexpected refusals, unused turns and losses, with a report section that explains
 them. Nothing but pytest is imported before the first test uses the mock.
@@ -41,9 +41,9 @@ if TYPE_CHECKING:
     from harness.world.world import World
 
 WORLD_STASH_KEY = pytest.StashKey["World"]()
-"""The key of a running test's World in the stash of its item."""
+"""The stash key of a running test's World."""
 CAUSES_STASH_KEY = pytest.StashKey["Sequence[Cause]"]()
-"""The key of the causes of a failure, as its section tells them."""
+"""The stash key of a failure's causes, as its report section explains them."""
 _LOSSES_STASH_KEY = pytest.StashKey[tuple[tuple[int, ...], list["Lost"]]]()
 _JUDGED_STASH_KEY = pytest.StashKey[int]()
 
@@ -61,13 +61,15 @@ PARTS = (
     "reports",
     "late",
 )
-"""The other modules of the plugin, each a plugin of its own."""
+"""The other modules of the plugin, each registered as a plugin of its own."""
 
 
 def pytest_addhooks(pluginmanager: pytest.PytestPluginManager) -> None:
-    """Register the parts of the plugin; named in `pytest_plugins`, pytest would search all installed packages for each.
+    """Register the parts of the plugin.
 
-    `import_plugin` would warn of those that are imported already: their assertions cannot be rewritten any more.
+    If named in `pytest_plugins`, pytest would search all installed packages for each.
+
+    `import_plugin` would warn of parts that are imported already, as their assertions can no longer be rewritten.
     """
     for part in PARTS:
         name = f"harness.pytest_plugin.{part}"
@@ -103,7 +105,10 @@ def pytest_configure(config: pytest.Config) -> None:
 
 @pytest.fixture(scope="session")
 def mock_server(pytestconfig: pytest.Config) -> Server:
-    """The server of this process, from the first test that uses it to the end of the run, with keys of running tests."""
+    """The server of this process, from the first test that uses it to the end of the run.
+
+    Only running tests have keys.
+    """
     with paused_collection():
         from harness.server.asgi import serve_in_thread
         from harness.server.mock_api import MockApi
@@ -117,11 +122,11 @@ def mock_server(pytestconfig: pytest.Config) -> Server:
 def openai_mock(
     request: pytest.FixtureRequest, _live_api_guard: None, mock_server: Server, monkeypatch: pytest.MonkeyPatch
 ) -> Iterator[Mock]:
-    """A World of this test's own, under a key of its own; the environment leads every OpenAI client to it.
+    """A World for this test alone, under its own key; the environment points every OpenAI client at it.
 
-    The test fails when a request has no turn or is refused although nobody asked for it (unless marked
+    The test fails if a request has no turn or is refused unexpectedly (unless marked
     `@pytest.mark.harness(refusals="allow")`), a turn is unused (unless `unused="allow"`), or the client lost something
-    (unless `losses="allow"`). Ids, times and key of a test are the same in every run.
+    (unless `losses="allow"`). The ids, times and key of a test are the same in every run.
     """
     from harness.api.http.dialects import API_ROOTS
     from harness.drive.counted import record_runs
@@ -160,20 +165,20 @@ def openai_mock(
 
 @pytest.fixture
 def mock(openai_mock: Mock) -> Mock:
-    """`openai_mock` by a shorter name, which a project may have of its own."""
+    """The same as `openai_mock`, under a shorter name that a project may already use."""
     return openai_mock
 
 
 @pytest.hookimpl(wrapper=True, trylast=True)
 def pytest_runtest_call(item: pytest.Item) -> Generator[None, Any, Any]:
-    """Check script and client after the body has passed, so that the test fails and not its teardown."""
+    """Check script and client after the test body has passed, so that the test fails and not its teardown."""
     try:
         result = yield
     finally:
         if (world := item.stash.get(WORLD_STASH_KEY, None)) and (forgotten := _list_never_awaited()):
             world.not_awaited = forgotten
     if world:
-        if world.webhooks and world.courier:  # what is due at webhooks is judged, too
+        if world.webhooks and world.courier:  # what is due at webhooks must be delivered before it is judged
             world.courier.deliver(world)
         item.stash[_JUDGED_STASH_KEY] = _count_problems(world)
         losses = _disallowed_losses(item, world, accepted_only=True)
@@ -185,7 +190,7 @@ def pytest_runtest_call(item: pytest.Item) -> Generator[None, Any, Any]:
 def pytest_runtest_makereport(
     item: pytest.Item, call: pytest.CallInfo[None]
 ) -> Generator[None, pytest.TestReport, pytest.TestReport]:
-    """Add sections about the World to the report of a failure, and leave out the frames of libraries that ask."""
+    """Add sections about the World to the report of a failure, and hide frames of HTTP libraries."""
     world = item.stash.get(WORLD_STASH_KEY, None)
     if world and call.excinfo and not item.config.getoption("fulltrace") and not item.config.getoption("usepdb"):
         hide_library_frames(call.excinfo.value)
@@ -195,14 +200,17 @@ def pytest_runtest_makereport(
         is_own = is_own or (not world.exchanges and not world.strays and not may_come_of_silence(call))
         report.sections += _report_sections(item, world, report, is_own=is_own)
     if world and report.skipped and not hasattr(report, "wasxfail"):
-        item.stash[_JUDGED_STASH_KEY] = 0  # a skip hides no refusal: what came before it fails the teardown
+        item.stash[_JUDGED_STASH_KEY] = 0  # a skip hides no refusal: earlier ones fail the teardown
     if world and report.when == "teardown":
         del item.stash[WORLD_STASH_KEY]
     return report
 
 
 def _list_never_awaited() -> tuple[str, ...]:
-    """List the coroutines that Python has warned of in this test; none where pytest does not hold its warnings in a list."""
+    """List the coroutines that Python has warned about in this test.
+
+    Empty if pytest does not collect warnings in a list.
+    """
     held = getattr(getattr(warnings, "_showwarnmsg_impl", None), "__self__", None)
     told = (str(getattr(warning, "message", "")) for warning in held) if isinstance(held, list) else ()
     return tuple(text for text in told if text.endswith("was never awaited"))
@@ -211,7 +219,10 @@ def _list_never_awaited() -> tuple[str, ...]:
 def _report_sections(
     item: pytest.Item, world: World, report: pytest.TestReport, *, is_own: bool
 ) -> Iterator[tuple[str, str]]:
-    """Yield the sections of a failure: cause and flow, with `-v` all details; the error is the cause when it `is_own`."""
+    """Yield the sections of a failure: cause and flow, all details with `-v`.
+
+    If it `is_own`, the error itself is the cause.
+    """
     from harness.explain import render
     from harness.explain.stray import stray_cause
     from harness.explain.verdict import find_suspects, find_verdict
@@ -234,7 +245,7 @@ def _report_sections(
 
 
 def _disallowed_losses(node: pytest.Item, world: World, *, accepted_only: bool) -> list[Lost]:
-    """List the losses that a test does not allow: all, or with `accepted_only` the losses that fail a test."""
+    """List the losses that a test does not allow: all of them, or with `accepted_only` those that fail a test."""
     losses_option = read_marker_options(node)["losses"]
     if losses_option == "allow":
         return []
@@ -243,7 +254,10 @@ def _disallowed_losses(node: pytest.Item, world: World, *, accepted_only: bool) 
 
 
 def find_losses(node: pytest.Item, world: World, strict: bool, *, accepted_only: bool = False) -> list[Lost]:
-    """Find the losses in the journal of a test, or only those of accepted requests; once while nothing is added to it."""
+    """Find the losses in a test's journal, or only those of accepted requests.
+
+    Cached while the journal is unchanged.
+    """
     from harness.analysis.loss import losses_in_accepted, losses_of
 
     if accepted_only and any(exchange.status >= 400 for exchange in world.exchanges):
@@ -266,12 +280,12 @@ def _is_unused_fatal(node: pytest.Item) -> bool:
 
 
 def _is_showing_judged(node: pytest.Item) -> bool:
-    """Return whether a difference between what a client shows and what was said fails a test."""
+    """Return whether a difference between what a client shows and what the model said fails a test."""
     return bool(read_marker_options(node)["losses"] != "allow")
 
 
 def api_key_for(name: str) -> str:
-    """Find the API key of a test."""
+    """Return the API key of a test, derived from its name."""
     return f"sk-harness-{blake2b(name.encode('utf-8', 'surrogatepass'), digest_size=8).hexdigest()}"
 
 

@@ -1,7 +1,7 @@
 """Reports of a pytest run: `--harness-report=FILE`, `--harness-fail-under=PCT`, and the last line of a run.
 
-Each test is summarized in the process that ran it; the summary is attached to the test's last report, so that it works in
-the same way with pytest-xdist. Without the options a summary holds no exchanges.
+Each test is summarized in the process that ran it; the summary is attached to the test's last report, so that it works
+the same with pytest-xdist. Without the options a summary holds no exchanges.
 """
 
 from __future__ import annotations
@@ -85,7 +85,7 @@ def pytest_configure(config: pytest.Config) -> None:
 
 
 class _Reporter:
-    """The summaries of a run's tests by their ids; of a test that was run again, the last one."""
+    """The summaries of a run's tests by id; for a test that was run again, the last one."""
 
     def __init__(self, config: pytest.Config) -> None:
         self.files = [config.invocation_params.dir / file for file in config.getoption("--harness-report")]
@@ -148,7 +148,7 @@ class _Reporter:
 
     @pytest.hookimpl(trylast=True)
     def pytest_sessionfinish(self, session: pytest.Session) -> None:
-        """Write the reports, and fail a run that covers too few rules; the late requests are known by now."""
+        """Write the reports, and fail a run that covers too few rules; late requests are known by now."""
         if self.is_worker:
             return
         self.summaries |= {f"late {number}": _summarize_late(case) for number, case in enumerate(self.late.cases)}
@@ -223,7 +223,10 @@ class _Reporter:
         return Report(cases, hit=hit, unknown_models=self._sum_unknown_models(), facts=facts)
 
     def _count_outcomes(self) -> Counter[str]:
-        """Count what pytest has run by outcome, as its last line does, and the late requests; empty without that line."""
+        """Count tests by outcome as pytest's last line does, plus late requests.
+
+        Empty if there is no terminal reporter.
+        """
         terminal = self.plugins.get_plugin("terminalreporter")
         if terminal is None:
             return Counter()
@@ -232,7 +235,7 @@ class _Reporter:
 
 
 def _add_phase(progress: _TestProgress, report: pytest.TestReport, call: pytest.CallInfo[None]) -> _TestProgress:
-    """Add one more phase to the progress of a test."""
+    """Add a phase to the progress of a test."""
     expected = hasattr(report, "wasxfail")
     outcome: str = report.outcome
     if report.when != "call" and report.failed:
@@ -248,7 +251,7 @@ def _add_phase(progress: _TestProgress, report: pytest.TestReport, call: pytest.
 
 
 def _cassette_journal(cassette: CassetteSession | None) -> World:
-    """Make a World's journal of the exchanges of a test with its cassette."""
+    """Build a World's journal from the exchanges of a test with its cassette."""
     from harness.verify.judging.to_journal import build_journal
 
     return build_journal(cassette.interactions if cassette else ())
@@ -257,7 +260,9 @@ def _cassette_journal(cassette: CassetteSession | None) -> World:
 def _summarize_test(
     item: pytest.Item, progress: _TestProgress, world: World, with_exchanges: bool, judged: bool
 ) -> tuple[dict[str, Any], ReportCase | None]:
-    """Summarize a test as plain values that pytest-xdist can send, totals and coverage; and its case `with_exchanges`.
+    """Summarize a test as plain values that pytest-xdist can send, with totals and coverage.
+
+    Its case if `with_exchanges`.
 
     `judged` says whether losses fail the test.
     """
@@ -290,7 +295,7 @@ def _summarize_test(
 
 
 def _stray_findings(world: World) -> list[ReportFinding]:
-    """Make the finding of requests with keys of no test that came while a test ran; none without any."""
+    """Return the finding for requests that came with keys of no test while a test ran; empty if there were none."""
     from harness.explain.stray import stray_cause, stray_finding
     from harness.report.sanitize import sanitize_finding
 
@@ -300,14 +305,14 @@ def _stray_findings(world: World) -> list[ReportFinding]:
 
 
 def _summarize_late(case: Json) -> dict[str, Any]:
-    """Summarize a case of late requests, as a test is summarized."""
+    """Summarize a case of late requests in the form of a test's summary."""
     from harness.report.report import ReportCase, count_totals
 
     return {"totals": count_totals(0, ReportCase.from_json(case).found), "hits": {}, "unknown_models": {}, "case": case}
 
 
 def _allowed_ids(options: dict[str, Any], losses: list[Lost]) -> set[str]:
-    """List what the markers of a test allow: ids of losses, and `unused`."""
+    """Return what the markers of a test allow: ids of losses, and `unused`."""
     losses_option = options["losses"]
     allowed = (
         {lost.loss for lost in losses}

@@ -1,6 +1,6 @@
-"""Traces of tests: `--harness-trace=failed|all|off` writes a file a test, which `harness view` opens.
+"""Traces of tests: `--harness-trace=failed|all|off` writes one file per test, which `harness view` opens.
 
-A test that passes removes the trace of an earlier run, so that the folder holds those of the newest results.
+A test that passes removes its trace of an earlier run, so the folder holds only the newest results.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ MODES = ("failed", "all", "off")
 FAILED = ("failed", "error")
 DEFAULT_FOLDER = "harness-traces"
 TRACE, PROBLEM = "trace", "trace_problem"
-"""What a summary has of a trace: its file, or why it could not be written."""
+"""The members of a summary about a trace: its file, or why it could not be written."""
 _NO_CI = ("", "0", "false")
 
 
@@ -59,11 +59,11 @@ class TraceWriter:
         self._began = time.time()
 
     def wants(self, outcome: str) -> bool:
-        """Return whether a test that ended so gets a trace."""
+        """Return whether a test with this outcome gets a trace."""
         return self.mode == "all" or (self.mode == "failed" and outcome in FAILED)
 
     def write(self, item: pytest.Item, case: ReportCase, world: World) -> dict[str, Any]:
-        """Write the trace of a test; returns what its summary has of it."""
+        """Write the trace of a test, and return the members for its summary."""
         from harness.viewer.run_facts import collect_facts
         from harness.viewer.trace import write_trace
 
@@ -84,7 +84,7 @@ class TraceWriter:
                 trace_file(self.folder, item.nodeid).unlink()
 
     def list_lines(self, summaries: list[dict[str, Any]]) -> list[str]:
-        """List what a run says of its traces at its end."""
+        """Return the lines about traces at the end of a run."""
         from harness.core.text.shorten import pluralize
 
         written = [summary[TRACE] for summary in summaries if TRACE in summary]
@@ -93,7 +93,7 @@ class TraceWriter:
 
 
 def show_test(item: pytest.Item, case: ReportCase, world: World) -> ShownCase:
-    """Show a test that has just ended; its findings are in its case."""
+    """Build the view of a test that has just ended; its findings are in its case."""
     from harness.viewer.build_run import show_world
 
     causes = item.stash.get(CAUSES_STASH_KEY, [])

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from harness.live.inventory import ProjectSources
 
 MAX_UNPLAYED = 6
-"""How many exchanges are listed, the first ones."""
+"""How many exchanges are listed at most."""
 _SOURCES_STASH_KEY = pytest.StashKey["ProjectSources"]()
 NO_REQUEST_FIX = (
     "The code under test must use the fixture `client`, or make its client while the test runs; or remove the marker."
@@ -27,10 +27,12 @@ NO_REQUEST_FIX = (
 
 
 def find_unplayed(item: pytest.Item, session: CassetteSession) -> Cause | None:
-    """Explain which exchanges a test left unplayed: all of its cassette, or a part that no other test replays; else None.
+    """Explain which exchanges a test left unplayed: all of its cassette, or a part that no other test replays.
 
-    A cassette of several tests may hold more than one of them asks for, and a mark of a module or a class is that of tests
-    that ask for nothing, too.
+    Else None.
+
+    A cassette shared by several tests may hold more than one of them requests, and the marker of a module or class also
+    applies to tests that send no requests.
     """
     total, used = session.exchange_count, len(session.used_numbers)
     if session.mode != "replay" or used == total or not _is_marked_itself(item):
@@ -53,12 +55,12 @@ def find_unplayed(item: pytest.Item, session: CassetteSession) -> Cause | None:
 
 
 def _is_marked_itself(item: pytest.Item) -> bool:
-    """Return whether the mark stands on this very function."""
+    """Return whether the marker is on the test function itself."""
     return next(node for node, _ in item.iter_markers_with_node("cassette")) is item
 
 
 def _is_of_this_test_alone(item: pytest.Item, path: Path) -> bool:
-    """Return whether the function runs once, and no other source names the cassette."""
+    """Return whether the function runs only once, and no other source file names the cassette."""
     from harness.live import inventory
 
     if hasattr(item, "callspec"):
@@ -70,6 +72,6 @@ def _is_of_this_test_alone(item: pytest.Item, path: Path) -> bool:
 
 
 def _list(exchanges: Sequence[Interaction], count: int) -> str:
-    """List the first of so many exchanges, a line each."""
+    """List exchanges, a line each, and how many of `count` are not listed."""
     lines = [f"{exchange.method} {exchange.uri}: {exchange.status}" for exchange in exchanges]
     return "\n".join([*lines, *([f"… {count - len(lines)} more"] if count > len(lines) else [])])
