@@ -1,7 +1,8 @@
-"""Requests that come when their test has ended, or while no test uses the mock: they fail the run, not a later test.
+"""Requests that arrive after their test has ended, or while no test uses the mock: they fail the run, not a later test.
 
-A thread, an executor, a program or the teardown of a session's fixture asks when the World of its test is closed. The mock
-is served until the end of the run; what it had to refuse is told then, and a run that would have ended with 0 ends with 1.
+A thread, an executor, a program or the teardown of a session fixture may send requests when the World of its test is
+closed. The mock is served until the end of the run; it then reports what it had to refuse, and a run that would have
+ended with 0 ends with 1.
 """
 
 from __future__ import annotations
@@ -26,14 +27,14 @@ if TYPE_CHECKING:
 
 _TITLE = "responses-harness: after the tests"
 _OUTPUT_KEY = "harness_late"
-"""The key of what a worker of pytest-xdist tells, in its output."""
+"""The key in a pytest-xdist worker's output of what it reports."""
 _MAX_KEPT = 20
-"""How many late requests are kept, the first ones that no test has caught; so many are traced to their clients."""
+"""How many late requests are kept, the first that no test has caught; as many are traced to their clients."""
 _STASH_KEY = pytest.StashKey["_LateRequests"]()
 
 
 class _Late(NamedTuple):
-    """A late request: the World that was open, the lines that asked and that made the client, in words."""
+    """A late request: the World that was open, and descriptions of the lines that sent it and that made the client."""
 
     stray: Stray
     world: World | None
@@ -42,19 +43,19 @@ class _Late(NamedTuple):
 
 
 class _StrayObserver(ApiObserver):
-    """Notes each request without a World, and the World that is open then."""
+    """Records each request without a World, and the World that is open at that time."""
 
     def __init__(self, api: MockApi, note: Callable[[Stray, World | None], None]) -> None:
         self._api = api
         self._note = note
 
     def on_stray(self, stray: Stray) -> None:
-        """Note a request."""
+        """Record a request."""
         self._note(stray, next(iter(self._api.worlds.values()), None))
 
 
 class _LateRequests:
-    """The late requests of a process, and what serves the mock until its end."""
+    """The late requests of a process, and the resources that serve the mock until its end."""
 
     def __init__(self, config: pytest.Config) -> None:
         self.until_end = ExitStack()
@@ -69,28 +70,28 @@ class _LateRequests:
         self._texts: list[str] = []
         self._notes: list[str] = []
         self.cases: list[Json] = []
-        """What a report says of them: the JSON of a `ReportCase` for each test and key."""
+        """The late requests for a report: the JSON of a `ReportCase` for each test and key."""
 
     def watch(self, api: MockApi) -> MockApi:
-        """Hear of requests without a World that a mock gets."""
+        """Observe a mock for requests without a World."""
         api.observers.add(_StrayObserver(api, self.note))
         return api
 
     def begin(self, item: pytest.Item, name: str, address: str) -> None:
-        """Note a test that uses the mock."""
+        """Record a test that uses the mock."""
         if not self._address:
             self._address, self._known = address, threading.enumerate()
         self._items[name] = item
 
     def note_told(self, world: World) -> None:
-        """Note that the test of a World has failed and told which requests came with other keys."""
+        """Record that the test of a World failed and reported the requests with other keys."""
         self._told.append(world)
 
     def note(self, stray: Stray, running: World | None) -> None:
-        """Keep a request that nobody allows, unless the running test judges it: its key belongs to no ended test."""
+        """Keep a request that is not allowed, unless the running test judges it: its key belongs to no ended test."""
         if (running is not None and not stray.owner) or self._is_allowed(stray):
             return
-        # Those that were allowed, caught or told meanwhile make room.
+        # Requests that were allowed, caught or reported meanwhile make room.
         if len(self._found) == _MAX_KEPT:
             self._found = list(filter(self._is_unasked, self._found))
         if len(self._found) == _MAX_KEPT:
@@ -100,15 +101,15 @@ class _LateRequests:
         if self._count < _MAX_KEPT:
             from harness.pytest_plugin.client_origin import trace_key
 
-            with suppress(Exception):  # other threads run on while they are looked at
+            with suppress(Exception):  # other threads keep running while their frames are read
                 asked, made = trace_key(stray.key, self._root)
         self._count += 1
         self._found.append(_Late(stray, running, asked, made))
 
     @pytest.hookimpl(trylast=True)
     def pytest_sessionfinish(self, session: pytest.Session) -> None:
-        """Wait for what tests have left, unless the run was interrupted, and fail the run for what it asked."""
-        # Whoever interrupts a run does not want to wait for it.
+        """Wait for what tests have left running, unless the run was interrupted, and fail the run for late requests."""
+        # A user who interrupts a run does not want to wait for it.
         if self._address and session.exitstatus != pytest.ExitCode.INTERRUPTED:
             from harness.pytest_plugin.left_behind import WAIT_SECONDS, wait_until_quiet
 
@@ -121,20 +122,20 @@ class _LateRequests:
         self._explain(session)
         if (output := getattr(self._config, "workeroutput", None)) is not None:
             output[_OUTPUT_KEY] = (self._texts, self._notes, self.cases)
-        # With xdist the controller decides, from what all workers found.
+        # With xdist the controller decides, from the findings of all workers.
         elif self._texts and session.exitstatus == pytest.ExitCode.OK:
             session.exitstatus = pytest.ExitCode.TESTS_FAILED
 
     @pytest.hookimpl(optionalhook=True)
     def pytest_testnodedown(self, node: Any) -> None:
-        """Take what a worker of pytest-xdist tells."""
+        """Collect what a pytest-xdist worker reports."""
         texts, notes, cases = (getattr(node, "workeroutput", None) or {}).get(_OUTPUT_KEY, ((), (), ()))
         self._texts += texts
         self._notes += notes
         self.cases += cases
 
     def pytest_terminal_summary(self, terminalreporter: pytest.TerminalReporter) -> None:
-        """Say which requests came late, and what still runs."""
+        """Print which requests came late, and what is still running."""
         if not self._texts and not self._notes:
             return
         terminalreporter.write_sep("=", _TITLE, red=bool(self._texts))
@@ -146,7 +147,7 @@ class _LateRequests:
             terminalreporter.write_line("The run fails for it, with exit code 1.", red=True)
 
     def _explain(self, session: pytest.Session) -> None:
-        """Tell the late requests that nobody has allowed, caught or been told of, each test's in a block and a case."""
+        """Explain the late requests that were not allowed, caught or reported, in one block and case per test."""
         from harness.core.text.printable import escape_controls
         from harness.explain.render import render_cause
         from harness.explain.stray import late_cause, stray_finding
@@ -184,7 +185,7 @@ class _LateRequests:
         return any(is_refused_by(exchange, text) for text in allowed)
 
     def _is_unasked(self, late: _Late) -> bool:
-        """Return whether neither a test has caught a request, nor the failure of one has told it."""
+        """Return whether a request was neither caught by a test nor reported with a failure."""
         world = late.world
         return world is None or not (
             any(world is told for told in self._told) or world.refusals.is_asked(late.stray.answer)
@@ -192,12 +193,12 @@ class _LateRequests:
 
 
 def pytest_configure(config: pytest.Config) -> None:
-    """Listen to late requests."""
+    """Start recording late requests."""
     late_requests(config)
 
 
 def late_requests(config: pytest.Config) -> _LateRequests:
-    """Get the late requests of this process, which are listened to from the first call on."""
+    """Return the late requests of this process, which are recorded from the first call on."""
     if _STASH_KEY not in config.stash:
         config.stash[_STASH_KEY] = _LateRequests(config)
         config.pluginmanager.register(config.stash[_STASH_KEY], "harness-late")

@@ -1,6 +1,6 @@
-"""TLS in tests: a second server in front of the same Worlds, what makes clients trust it, and a credential of Azure.
+"""TLS in tests: a second server for the same Worlds, what makes clients trust it, and a credential for Azure.
 
-It is started by the first test that wants it. Its certificate is made for the run.
+The server is started by the first test that needs it, with a certificate made for the run.
 """
 
 from __future__ import annotations
@@ -25,18 +25,18 @@ if TYPE_CHECKING:
     from harness.world.mock import Mock
 
 CREDENTIAL = "foundry_credential"
-"""The fixture whose tests speak TLS: Azure's clients send no token over plain http."""
+"""The fixture whose tests need TLS: Azure's clients send no token over plain HTTP."""
 _SECTION = "responses-harness: TLS"
 _REJECTED = "CERTIFICATE_VERIFY_FAILED"
 _ALERT_SECONDS = 0.5
-"""How long the alert of a client may take that has failed already."""
+"""Seconds to wait for the TLS alert of a client that has already failed."""
 _STASH_KEY = pytest.StashKey["TlsServer"]()
 
 
 class TlsServer(NamedTuple):
-    """The server that speaks TLS: its authority (PEM), variables by which clients trust it, clients that refused.
+    """The server that speaks TLS: its authority (PEM), variables that make clients trust it, clients that rejected it.
 
-    `reported` are the reasons that are not reported again.
+    `reported` holds the reasons that are not reported again.
     """
 
     server: Server
@@ -48,7 +48,7 @@ class TlsServer(NamedTuple):
 
 @pytest.fixture(scope="session")
 def _tls_server(mock_server: Server, pytestconfig: pytest.Config) -> TlsServer:
-    """The TLS of this process, in front of the Worlds of `mock_server`; ConfigError without cryptography."""
+    """The TLS server of this process, for the Worlds of `mock_server`; ConfigError without cryptography."""
     from harness.server.asgi import serve_in_thread
     from harness.server.tls.certificate import make_certificate, require_cryptography
     from harness.server.tls.trust import write_trust
@@ -67,7 +67,7 @@ def _tls_server(mock_server: Server, pytestconfig: pytest.Config) -> TlsServer:
 
 
 def tls_server(request: pytest.FixtureRequest) -> TlsServer | None:
-    """Find the server of a test that speaks TLS: by its mark, or with a credential of Azure; None for all others."""
+    """Return the TLS server for a test that needs it, by its marker or an Azure credential; None for all others."""
     wanted = read_marker_options(request.node).get("tls", CREDENTIAL in request.fixturenames)
     if not wanted:
         return None
@@ -79,7 +79,7 @@ def tls_server(request: pytest.FixtureRequest) -> TlsServer | None:
 
 
 def client_verification(request: pytest.FixtureRequest) -> Any:
-    """Find what a client of a test's mock takes as `verify`: a context that trusts it, or False over plain http."""
+    """Return the `verify` argument for a client of a test's mock: a context that trusts it, False over plain HTTP."""
     if not request.getfixturevalue("openai_mock").base_url.startswith("https:"):
         return False  # loading certificates would take 20 ms
     from harness.server.tls.trust import trusting_context
@@ -88,7 +88,7 @@ def client_verification(request: pytest.FixtureRequest) -> Any:
 
 
 def _trust_in_aiohttp(authority: str) -> None:
-    """Let aiohttp trust an authority: it reads the variables at its import only, which is before the test."""
+    """Make aiohttp trust an authority: it only reads the variables when it is imported, before the test."""
     module: Any = sys.modules.get("aiohttp.connector")
     if context := getattr(module, "_SSL_CONTEXT_VERIFIED", None):
         context.load_verify_locations(cadata=authority)
@@ -96,9 +96,9 @@ def _trust_in_aiohttp(authority: str) -> None:
 
 @pytest.fixture
 def foundry_credential(openai_mock: Mock) -> FoundryCredential:
-    """A credential for `AIProjectClient(mock.project_endpoint, foundry_credential)`, synchronous or not.
+    """A credential for `AIProjectClient(mock.project_endpoint, foundry_credential)`, synchronous or asynchronous.
 
-    The mock of its test speaks TLS, since Azure's clients send no token over plain http.
+    The mock of the test speaks TLS, since Azure's clients send no token over plain HTTP.
     """
     from harness.drive.foundry_credential import FoundryCredential
 
@@ -112,7 +112,7 @@ def foundry_credential(openai_mock: Mock) -> FoundryCredential:
 
 @pytest.hookimpl(wrapper=True)
 def pytest_runtest_makereport(item: pytest.Item) -> Generator[None, pytest.TestReport, pytest.TestReport]:
-    """Say of a test that failed which clients have turned the certificate down."""
+    """Report for a failed test which clients rejected the certificate."""
     report = yield
     if report.failed and (own := item.config.stash.get(_STASH_KEY, None)):
         end = time.monotonic() + (_ALERT_SECONDS if _REJECTED in report.longreprtext else 0)
