@@ -1,8 +1,8 @@
 """The `harness` command: one module for each of its commands, `COMMANDS`.
 
-A module parses options and prints; what the commands do lives in the packages above. Exit codes: 0 done, 1
+A module parses options and prints; what the commands do is implemented in other packages. Exit codes: 0 done, 1
 something was found or a check failed, 2 the command line is wrong, explained in one message on stderr; `record` and
-`serve` with a command exit as it does.
+`serve` with a command exit with the code of that command.
 """
 
 from __future__ import annotations
@@ -20,11 +20,11 @@ COMMANDS = (
     *("serve", "record", "rules", "losses", "models", "examine"),
     *("verify", "check", "learn", "report", "view", "drift", "cassettes", "import", "demo"),
 )
-"""The commands in the order of the help: each is the function of that name in the module of that name, see `MODULES`."""
+"""The commands in the order of the help, each a function in a module, both of its name; exceptions are in `MODULES`."""
 MODULES = {"import": "import_fixtures"}
-"""Functions and modules of another name, which no keyword of Python may be."""
+"""Modules and functions whose names differ, as those of their commands are Python keywords."""
 STARTUP_THRESHOLD = 50_000
-"""New objects before garbage is collected: what is imported is none."""
+"""New objects before garbage is collected; imported modules contain none."""
 
 
 def __getattr__(name: str) -> Any:

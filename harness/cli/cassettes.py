@@ -1,4 +1,4 @@
-"""`harness cassettes`: lists cassettes, their age, and what recording them again costs."""
+"""`harness cassettes`: lists cassettes, their age, and the cost of recording them again."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from harness.verify.script_code import ScriptForm
 
 MAX_UNUSED = 3
-"""Unused exchanges of a cassette that are named; the JSON has all."""
+"""How many unused exchanges of a cassette are named; the JSON lists all."""
 
 
 def cassettes(
@@ -101,7 +101,7 @@ def _print_inventory(listed: Sequence[CassetteStatus]) -> None:
 
 
 def _use_notes(cassette: CassetteStatus) -> Iterator[str]:
-    """Yield what of a cassette is unused."""
+    """Yield notes about unused parts of a cassette."""
     if cassette.orphan:
         yield "nothing names it"
     if cassette.unused:

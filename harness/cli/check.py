@@ -1,4 +1,4 @@
-"""`harness check`: looks at script files and recordings before they are committed."""
+"""`harness check`: checks script files and recordings before they are committed."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ import typer
 from harness.cli.support.app import ExitCode, print_text
 
 _IS_RECORDING = re.compile(r'^\s*\{?\s*"?(?:interactions|log|request)"?\s*:|^interactions:', re.M)
-"""The members of recordings, at the beginning of a line: of a cassette, of HAR, of a line of JSON."""
+"""Members that recordings have at the beginning of a line: of a cassette, of HAR, of a JSON line."""
 
 
 def check(
@@ -32,7 +32,7 @@ def check(
 
 
 def _find_problems(file: Path) -> Iterator[str]:
-    """Find what is wrong with a file, a line each; ConfigError for one that cannot be read."""
+    """Yield what is wrong with a file, a line each; ConfigError if it cannot be read."""
     from harness.core.errors import ScriptError
 
     if file.suffix != ".py" and _is_recording(text := _read_text(file)):
@@ -47,7 +47,7 @@ def _find_problems(file: Path) -> Iterator[str]:
 
 
 def _is_recording(text: str) -> bool:
-    """Return whether a text is a recording, by its first members, or as `harness verify` reads the JSON of any recorder."""
+    """Return whether a text is a recording, by its first members or by the parser for the JSON of any recorder."""
     if _IS_RECORDING.search(text):
         return True
     from harness.cassettes.format.other_recorders import parse_interactions
@@ -71,7 +71,7 @@ def _read_text(file: Path) -> str:
 
 
 def _find_secrets(file: Path, text: str) -> Iterator[str]:
-    """Find the places of a recording that seem to hold a secret; a file of JSON lines is searched line by line."""
+    """Yield the places of a recording that seem to hold a secret; JSON lines are searched one by one."""
     from harness.cassettes.scrubbing.leak_check import secrets_in
 
     if file.suffix not in (".jsonl", ".ndjson"):

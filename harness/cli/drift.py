@@ -1,4 +1,4 @@
-"""`harness drift`: sends recorded requests to the live API again, and compares then, now and the mock."""
+"""`harness drift`: sends recorded requests to the live API again, and compares old, new and mock's answers."""
 
 from __future__ import annotations
 
@@ -57,7 +57,7 @@ def drift(
     try:
         for conversation in with_progress(planned.conversations, "sending"):
             resent.extend(resend(conversation, sender))
-    finally:  # also print what was found before a failure
+    finally:  # prints what was found even after a failure
         if as_json:
             exchanges = [
                 {**exchange._asdict(), "found": [difference._asdict() for difference in exchange.found]}

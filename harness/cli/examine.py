@@ -110,7 +110,7 @@ def _examine_client(options: ExamineOptions, cases: Sequence[ClientCase]) -> NoR
 
 
 def _print_starter(folder: Path, language: str) -> None:
-    """Write an adapter to begin with; the last line is the command that runs it."""
+    """Write an adapter to start with; the last line printed is the command that runs it."""
     from harness.examine.starters import STARTERS, starter_command, write_starter
 
     file = write_starter(folder, require_known("language", language, STARTERS))
@@ -198,7 +198,7 @@ def _merge(files: Sequence[str], reports: Sequence[Path], as_json: bool) -> None
 def _write_tests(
     file: Path, results: ExaminationResults, cases: Sequence[ClientCase], adapter: str, command: str, *, every: bool
 ) -> None:
-    """Write the cells that are no pass, or every one, as tests."""
+    """Write the cells that did not pass, or all of them, as tests."""
     from harness.examine.own_tests.pytest_file import render_tests
     from harness.report.replace_file import open_replacement
 
@@ -222,7 +222,7 @@ def _print_results(results: ExaminationResults) -> None:
 def _print_verdict(
     results: ExaminationResults, earlier: ExaminationResults | None, *, detailed: bool, verbose: bool, as_json: bool
 ) -> ExitCode:
-    """Print what was found of one client; how the command ends."""
+    """Print the results for one client, and return the exit code."""
     from harness.cli.support.examination import print_cells, print_comparison, print_summary
     from harness.examine.report.results import compare_with_baseline
 

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from harness.verify.script_code import ScriptForm
 
 FORMS_BY_SUFFIX = {".yaml": "yaml", ".yml": "yaml", ".py": "python"}
-"""What a script file has to be, by the end of its name."""
+"""The form of a script file by its suffix."""
 
 
 def import_fixtures(
@@ -57,7 +57,7 @@ def import_fixtures(
 
 
 def _find_form(to: str, output: Path | None) -> ScriptForm:
-    """Find the form of a script by its name, and by that of its file; ConfigError where the two contradict each other."""
+    """Return the form of a script by its option and its file name; ConfigError if they contradict each other."""
     from harness.verify.script_code import SCRIPT_FORMS
 
     by_name = FORMS_BY_SUFFIX.get(output.suffix) if output else None

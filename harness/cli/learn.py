@@ -1,4 +1,4 @@
-"""`harness learn`: a user's recordings overrule the mock."""
+"""`harness learn`: makes a user's recordings overrule the mock."""
 
 from __future__ import annotations
 

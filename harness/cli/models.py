@@ -48,7 +48,7 @@ def models(
 
 
 def print_coverage(met: Mapping[str, Sequence[int]] | None, as_json: bool) -> None:
-    """Print a row for each fact, with `met` how often recordings met it, and how much is known in all."""
+    """Print a row for each fact, with `met` how often recordings met it, and the totals of what is known."""
     from harness.report.model_catalogue import coverage_rows
 
     rows = coverage_rows(met)

@@ -34,7 +34,7 @@ if TYPE_CHECKING:
 OPENAI_URL = "https://api.openai.com/v1"
 CASSETTE_SUFFIXES = (".yaml", ".yml")
 MAX_COMMAND_LENGTH = 400
-"""Characters of a command that a cassette holds; a longer one is a program, not a command."""
+"""Characters of a command that a cassette holds; anything longer is a program rather than a command."""
 DEFAULT_LISTEN = "127.0.0.1:0"
 NOTHING_RECORDED = "nothing was recorded."
 NO_REQUEST_HINT = "Does the command read OPENAI_BASE_URL?"
@@ -46,7 +46,7 @@ ADDRESS_HINTS = {
     ),
     404: "is the path of --upstream right?",
 }
-"""Hints for statuses that all answers share."""
+"""Hints for statuses, shown if all answers have the same one."""
 
 
 @dataclass(frozen=True)
@@ -80,7 +80,7 @@ def record(_context: typer.Context, options: RecordOptions) -> None:
     command, api = options.command or [], parse_upstream(options.upstream or OPENAI_URL)
     address, file = _parse_address(options.listen), _cassette_file(options.into, command)
     made_by = shlex.join([*RECORD_COMMAND, *command]) if command else ""
-    # The header of a cassette is for people: what does not fit into a line there is left out.
+    # The header of a cassette is for people: a command that does not fit into a line is omitted.
     made_by = made_by if len(made_by) <= MAX_COMMAND_LENGTH and made_by.isprintable() else ""
     with _open_watch(file, api, options.check or options.strict) as judge:
         recording = Recording(judge)
@@ -106,7 +106,7 @@ def _run_behind_proxy(
     cassette: Recorder,
     until_saved: ExitStack,
 ) -> int:
-    """Run the command, or wait for a signal, while a proxy stands between its clients and the API; returns the exit code.
+    """Run the command behind a recording proxy, or wait for a signal; return the exit code.
 
     Until the cassette is saved, a signal ends only the recording.
     """
@@ -128,7 +128,7 @@ def _run_behind_proxy(
 
 
 def _exit_code(recording: Recording, judge: RecordingJudge | None) -> ExitCode:
-    """How it ends when the command succeeded; the judge if its findings count."""
+    """Return the exit code if the command succeeded; with a judge its findings count."""
     from harness.verify.nothing_judged import explain_nothing_judged
 
     if not recording.interactions:
@@ -139,7 +139,7 @@ def _exit_code(recording: Recording, judge: RecordingJudge | None) -> ExitCode:
 
 
 def _parse_address(listen: str) -> tuple[str, int]:
-    """Host and port of `127.0.0.1:8765`, `[::1]:0` or a port alone."""
+    """Parse host and port from `127.0.0.1:8765`, `[::1]:0` or a port alone."""
     host, _, port = listen.rpartition(":")
     if not port.isdecimal() or int(port) > 65535:
         raise ConfigError(f"--listen {listen}: give HOST:PORT, say {DEFAULT_LISTEN}; port 0 takes a free one.")
@@ -152,7 +152,7 @@ def _api_keys() -> list[str]:
 
 
 def _cassette_file(into: Path, command: Sequence[str]) -> Path:
-    """Choose the file to write: `into` itself, or a new one in that folder, named after the command without its options."""
+    """Return the file to write: `into` itself, or a new one in that folder, named after the command without options."""
     from harness.cassettes.recording.writer import is_free
 
     if into.suffix in CASSETTE_SUFFIXES:
@@ -193,7 +193,7 @@ def _record_until_signal(environment: Mapping[str, str], recording: Recording, m
 
 
 def _print_result(recording: Recording, file: Path, watch: RecordingJudge | None) -> None:
-    """Print what was recorded, problems, and findings."""
+    """Print what was recorded, and the problems and findings."""
     from harness.core.text.shorten import pluralize
     from harness.verify import output
     from harness.verify.nothing_judged import explain_nothing_judged
@@ -221,7 +221,7 @@ def _print_result(recording: Recording, file: Path, watch: RecordingJudge | None
 
 
 def _offer_learning(file: Path, api: Upstream) -> None:
-    """Print what could be learned of a recording in which API and mock disagree."""
+    """Print what could be learned from a recording in which API and mock disagree."""
     from harness.overrides.offer import offer_learning
 
     for line in offer_learning([file], Path(), [urlsplit(api.origin).hostname or ""]):

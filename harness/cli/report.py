@@ -23,11 +23,11 @@ if TYPE_CHECKING:
 MERGE = "merge"
 STDOUT = Path("-")
 MAX_FINDINGS = 20
-"""How many findings are printed, the first ones."""
+"""How many findings are printed at most."""
 
 
 def with_format_options(command: Callable[..., None]) -> Callable[..., None]:
-    """Add an option for each registered format to a command, as in `--html FILE`; JSON has the short one too."""
+    """Add an option for each registered format to a command, such as `--html FILE`; JSON also gets a short one."""
 
     @functools.wraps(command)
     def with_options(**arguments: Any) -> None:
@@ -91,7 +91,7 @@ def report(
 
 
 def _check_arguments(merging: bool, files: list[str], on_stdout: int) -> None:
-    """Refuse contradictory arguments with a ConfigError."""
+    """Raise ConfigError for contradictory arguments."""
     if merging and not files[1:]:
         raise ConfigError("merge: say of which files: harness report merge A.json B.json -o C.json.")
     if on_stdout > 1:

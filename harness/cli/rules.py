@@ -1,4 +1,4 @@
-"""`harness rules`: lists why the API refuses requests, and how that is known."""
+"""`harness rules`: lists why the API refuses requests, and what shows it."""
 
 from __future__ import annotations
 
@@ -73,7 +73,7 @@ def rules(
 
 
 def _find_rules(known: Mapping[str, Rule], words: list[str]) -> list[Rule]:
-    """Find the rules with these words; ConfigError, with the nearest rule or words, if no rule has them."""
+    """Return the rules with these words; ConfigError, with the nearest rule or words, if no rule has them."""
     from harness.report.catalogue import find_rules, suggest_words
 
     if found := find_rules(known.values(), words):
@@ -84,7 +84,7 @@ def _find_rules(known: Mapping[str, Rule], words: list[str]) -> list[Rule]:
 
 
 def print_coverage(records: RuleRecords, as_json: bool) -> None:
-    """Print the rules by area, how each did on recordings, then those that claim evidence no cassette shows, and why."""
+    """Print the rules by area, their results on recordings, and those whose evidence no cassette shows, and why."""
     from dataclasses import asdict
 
     from harness.contract.rule import RULES

@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from harness.world.world import World
 
 MAX_LOSSES = 5
-"""How many losses are listed at the end, the first ones."""
+"""How many losses are listed at the end at most."""
 
 
 NO_VIEW = (
@@ -56,7 +56,7 @@ def serve(context: typer.Context, options: ServeOptions) -> None:
         raise typer.Exit(run_with_mock(options, mock, access, secured))
     if mock.courier:
         mock.courier.takes_real_time = True
-    app = options.cluster.make_app(mock, access)  # what is wrong with the store is told before a worker starts
+    app = options.cluster.make_app(mock, access)  # a problem with the store is reported before a worker starts
     watch = partial(watch_app, log=options.log, metrics=options.metrics, otel=options.otel)
     entrance = _entrance(options, access)
     if options.workers > 1:
@@ -100,7 +100,7 @@ def _entrance(options: ServeOptions, access: ControlAccess) -> Entrance:
 def _serve_with_workers(
     options: ServeOptions, app: App, watch: Callable[[App], App], entrance: Entrance, secured: Secured | None
 ) -> None:
-    """Serve with several processes until a signal; each prints its report when it ends."""
+    """Serve with several processes until a signal arrives; each prints its own summary when it ends."""
 
     def report(line: str) -> None:
         print_text(f"harness: {line}", err=True)
@@ -146,7 +146,7 @@ def _make_mock(options: ServeOptions) -> MockApi:
 
 
 def _make_prepare(options: ServeOptions) -> Callable[[Mock], None]:
-    """Make the function that prepares a new World: it scripts the World and expects the refusals that are no failure."""
+    """Create the function that prepares a new World: it scripts the World and expects the permitted refusals."""
     from harness.world.scripting.document import parse_sent_script
     from harness.world.scripting.load import load_script_file
 
@@ -164,14 +164,14 @@ def _make_prepare(options: ServeOptions) -> Callable[[Mock], None]:
 
 
 def _summarize_worlds(mock: MockApi) -> Iterator[str]:
-    """Summarize what the Worlds of a server had: a line for each that had problems, and how many were dropped."""
+    """Yield a line for each World that had problems, and one about how many were dropped."""
     yield from filter(None, map(_summarize_world, mock.worlds.values()))
     if count := mock.dropped_count:
         yield f"dropped and not judged: {pluralize(count, 'World')}, to keep no more than --worlds"
 
 
 def _summarize_world(world: World) -> str:
-    """Summarize the problems of a World in one line; empty when there were none."""
+    """Summarize the problems of a World in one line; empty if it had none."""
     from harness.analysis.flow_steps import is_unanswered
     from harness.analysis.loss import losses_of
 

@@ -1,4 +1,4 @@
-"""`harness serve -- COMMAND`: a command with the mock behind its clients, and the judgement of what they did."""
+"""`harness serve -- COMMAND`: runs a command with the mock behind its clients, and judges what they did."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from harness.server.mock_api import MockApi
 
 URL_VARIABLE = "HARNESS_URL"
-"""The variable with the origin of the server, below which its control plane is."""
+"""The variable with the origin of the server, under which the control plane is."""
 NO_REQUEST = (
     "no request came from the command, so nothing was tested. Its clients must read {variables}, or be given what is in "
     "{them}.{more}"
@@ -30,7 +30,8 @@ PLAIN_PROJECT = " Azure's clients send no token over plain http: serve with --tl
 def run_with_mock(options: ServeOptions, api: MockApi, access: ControlAccess, secured: Secured | None = None) -> int:
     """Run a command against the mock, print the report of each World on stderr, and return the exit code.
 
-    It is the command's own; if that is 0, 1 when a verdict on a World is not null, and 2 when there is nothing to judge.
+    That is the command's own exit code; if it is 0, then 1 if any World has a verdict, or 2 if there is nothing to
+    judge.
     """
     from harness.api.http.dialects import OPENAI
     from harness.core.text.shorten import pluralize
@@ -64,7 +65,7 @@ def run_with_mock(options: ServeOptions, api: MockApi, access: ControlAccess, se
 
 
 def _command_environment(origin: str, dialect: str, key: str, environment: Mapping[str, str]) -> dict[str, str]:
-    """Make the environment of a command whose clients are to reach the World of a key."""
+    """Build the environment of a command whose clients should reach the World of a key."""
     from harness.server.client_environment import environment_changes, server_variables
 
     changes = environment_changes(server_variables(origin, dialect, key), environment)
@@ -74,7 +75,7 @@ def _command_environment(origin: str, dialect: str, key: str, environment: Mappi
 
 
 def _describe_silence(dialect: str, *, is_plain: bool) -> str:
-    """Why no request may have come."""
+    """Explain why no request may have come."""
     from harness.api.http.dialects import FOUNDRY
     from harness.server.client_environment import READ_BY_CLIENTS
 
@@ -88,7 +89,7 @@ def _describe_silence(dialect: str, *, is_plain: bool) -> str:
 
 
 def _problems(api: MockApi, permitted: Permitted) -> Iterator[str]:
-    """Explain why a run fails whose command passed, one text for each World and for requests that reached none."""
+    """Yield why a run fails although its command passed, for each World and for requests that reached none."""
     from harness.explain.stray import unknown_key_cause
     from harness.server.judgement import judge_world
     from harness.world.mock import Mock

@@ -1,4 +1,4 @@
-"""The options of `harness serve`, and which of them go together."""
+"""The options of `harness serve`, and the checks of their combinations."""
 
 from __future__ import annotations
 
@@ -23,16 +23,16 @@ if TYPE_CHECKING:
 DEFAULT_PORT = 8765
 ANY_KEY = "sk-anything"
 TOKEN_VARIABLE = "HARNESS_CONTROL_TOKEN"
-"""The variable with the token of the control plane, if it needs one; the server reads it, and so do its clients."""
+"""The variable with the token of the control plane, if it needs one; read by the server and by its clients."""
 ALLOW = "allow"
 REPLAY_OPTIONS = frozenset({"replay", "paced", "host", "port", "tls", "certificate", "key_file"})
-"""The options that a replay takes."""
+"""The options that can be combined with a replay."""
 COMMAND_OPTIONS = frozenset({"unused", "losses", "reports", "trace"})
-"""The options that are about what a COMMAND did."""
+"""The options that concern what a COMMAND did."""
 
 
 def _limit(what: str, default: int | None) -> Any:
-    """Declare an option that bounds what is kept."""
+    """Declare an option that limits how much is kept."""
     return option(None, f"How many {what}.", metavar="N", min=1, show_default=f"{default:,}, with a COMMAND all")
 
 
@@ -106,7 +106,7 @@ class ServeOptions:
 
     @property
     def key_names(self) -> list[str]:
-        """The only API keys that are known; none for all."""
+        """The only known API keys; empty if all are."""
         return split_names(self.keys)
 
     @property
@@ -121,7 +121,7 @@ class ServeOptions:
 
     @property
     def cluster(self) -> Cluster:
-        """How many processes answer, and where their Worlds are."""
+        """The number of processes, and the place of their Worlds."""
         prefix, seconds = self.store_prefix, self.store_seconds
         return Cluster(self.workers, self.store, prefix, seconds, self.decisive, self.limits.worlds)
 
@@ -132,7 +132,7 @@ class ServeOptions:
 
     @property
     def permitted(self) -> Permitted:
-        """The findings that do not fail a COMMAND; a ConfigError for a value that --losses has not."""
+        """The findings that do not fail a COMMAND; ConfigError for an invalid value of --losses."""
         from harness.analysis.loss_policy import FAIL, read_loss_policy
         from harness.server.judgement import Permitted
 
@@ -140,7 +140,7 @@ class ServeOptions:
 
     @property
     def limits(self) -> Limits:
-        """How much is kept: a bounded number of each object for a server, everything for a COMMAND."""
+        """How much is kept: a limited number of each object for a server, everything for a COMMAND."""
         default = UNLIMITED if self.command else SERVER_LIMITS
         return Limits(self.journal or default.exchanges, self.keep or default.responses, self.worlds or default.worlds)
 
@@ -153,31 +153,31 @@ class ServeOptions:
         account = Organization(models=models, zdr=self.zdr, assistants=self.assistants)
         return (
             DEFAULT_ORGANIZATION if account == DEFAULT_ORGANIZATION else account
-        )  # one that is told apart by identity
+        )  # the default account is recognized by identity
 
     @property
     def allowed_refusals(self) -> str | list[str]:
-        """The refusals that every World expects, as a script document says them."""
+        """The refusals that every World expects, in the form of a script document."""
         return ALLOW if self.refusals == ALLOW else split_names(self.refusals)
 
     @property
     def client_judgement(self) -> str | list[str]:
-        """How the client of every World is judged, as a script document says it."""
+        """How the client of every World is judged, in the form of a script document."""
         return self.client if self.client in CLIENT_VALUES else split_names(self.client)
 
     @property
     def webhook_variables(self) -> dict[str, str]:
-        """The variable in which receivers find what verifies deliveries; none without a webhook."""
+        """The variable with the secret that verifies deliveries, for receivers; empty without a webhook."""
         return {SECRET_VARIABLE: self.webhook_secret or DEFAULT_SECRET} if self.webhook else {}
 
     @property
     def webhooks(self) -> list[dict[str, str]]:
-        """The webhooks of every World, as a script document says them."""
+        """The webhooks of every World, in the form of a script document."""
         return [{"url": url, "secret": self.webhook_secret or DEFAULT_SECRET} for url in self.webhook or ()]
 
     @property
     def decisive(self) -> dict[str, object]:
-        """The options that decide about answers, on which servers that share a store must agree."""
+        """The options that affect answers, on which servers that share a store must agree."""
         names = ("script", "keys", "models", "scripted", "zdr", "pace", "dialect", "assistants")
         given = {name: getattr(self, name) for name in names}
         given |= {"as-of": self.as_of, "contract": self.contract}
@@ -187,7 +187,7 @@ class ServeOptions:
 
 
 def check_options(options: ServeOptions, context: typer.Context) -> None:
-    """BadParameter or ConfigError for options that do not go together, and for values that they have not."""
+    """Raise BadParameter or ConfigError for invalid values, and for options that do not go together."""
     given = given_options(context)
     if options.unused not in ("", ALLOW):
         raise typer.BadParameter(f"--unused {options.unused}: it is {ALLOW}.")
@@ -250,5 +250,5 @@ def _check_webhooks(webhooks: list[dict[str, str]]) -> None:
 
 
 def split_names(listed: str) -> list[str]:
-    """Split a list of names at its commas."""
+    """Split a comma-separated list of names."""
     return [name for part in listed.split(",") if (name := part.strip())]

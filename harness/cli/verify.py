@@ -136,7 +136,7 @@ def _merge_parts(options: VerifyOptions) -> None:
 
 
 def _explain_gaps(tally: Tally, gateways: list[str]) -> str:
-    """Why nothing was judged, or nothing of what was named; empty if all is well."""
+    """Explain why nothing was judged, or nothing of what was named; empty if something was."""
     from harness.verify.nothing_judged import explain_bare_paths, explain_missing_hosts, explain_nothing_judged
 
     nothing = explain_nothing_judged(tally) if tally.is_clean else ""
@@ -153,7 +153,10 @@ def _exit_by(tally: Tally, why: str) -> NoReturn:
 
 
 def _case_collector(reports: list[Path]) -> Callable[[Path, Path], JudgeObserver] | None:
-    """Make the observer that collects the cases of the reports, if there are any; ConfigError for an unwritable file."""
+    """Create the observer that collects the cases for reports, if any are wanted.
+
+    ConfigError for an unwritable file.
+    """
     if not reports:
         return None
     from harness.report.formats import check_writable, is_page

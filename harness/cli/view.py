@@ -1,4 +1,4 @@
-"""`harness view`: looks at what a run has left."""
+"""`harness view`: shows the results of a run."""
 
 from __future__ import annotations
 
@@ -91,7 +91,7 @@ def _only(viewed: Viewed, name: str) -> Viewed:
 
 
 def _find(viewed: Viewed, name: str) -> ShownCase:
-    """Find the case of a name, or the only case with a part of it; without a name the first that failed."""
+    """Return the case with this name, or the only one whose name contains it; without a name the first that failed."""
     ids = [row.id for row in viewed.run.cases]
     if not name:
         wrong = [id for group in viewed.run.causes for id, _ in group.cases] or ids

@@ -26,18 +26,18 @@ if TYPE_CHECKING:
     from rich.console import Console
 
 REDRAW_SECONDS = 0.1
-"""The shortest time between two updates of a progress bar, in seconds."""
+"""The minimum time between two updates of a progress bar, in seconds."""
 PIPED_WIDTH = 1 << 30
-"""Columns when the output is no terminal: no line is ever wrapped."""
+"""Columns if the output is not a terminal, so that no line is ever wrapped."""
 WHOLE_SENTENCE = 1 << 10
-"""Characters of a command's summary: all of its first sentence."""
+"""Characters of a command's summary in the help: enough for its whole first sentence."""
 _TRAILING_BLANKS = re.compile(r"[ \t]+$", re.M)
 
 
 class ExitCode(IntEnum):
-    """How a command ends; the page "The command line" says when each ends with which.
+    """The exit codes of commands; the page "The command line" says when each command uses which.
 
-    `harness record -- COMMAND` and other runners end as their command, unless that ended with 0.
+    `harness record -- COMMAND` and other runners exit with the code of their command, unless it is 0.
     """
 
     OK = 0
@@ -45,14 +45,14 @@ class ExitCode(IntEnum):
     FOUND = 1
     """Something was found, or a check failed."""
     NOTHING_JUDGED = 2
-    """The command line or a file is wrong, or there was nothing to look at; one message on stderr says which."""
+    """The command line or a file is wrong, or there was nothing to judge; one message on stderr says which."""
     INTERRUPTED = 130
-    """Ctrl-C; of `serve` and `record`, which run until then, it is no error."""
+    """Ctrl-C; not an error for `serve` and `record`, which run until then."""
 
 
 @contextmanager
 def exit_with_problem() -> Iterator[None]:
-    """End the command with one message and ExitCode.NOTHING_JUDGED when a HarnessError is raised, or a disk is full."""
+    """End the command with one message and ExitCode.NOTHING_JUDGED for a HarnessError or a full disk."""
     try:
         yield
     except HarnessError as problem:
@@ -75,7 +75,7 @@ class _CommandGroup(TyperGroup):
             return super().invoke(ctx)
 
     def format_commands(self, ctx: Any, formatter: Any) -> None:
-        """List the commands with whole sentences; the inherited one cuts them at the width of the terminal."""
+        """List the commands with whole sentences; the inherited method cuts them at the width of the terminal."""
         commands = ((name, self.get_command(ctx, name)) for name in self.list_commands(ctx))
         rows = [
             (name, command.get_short_help_str(WHOLE_SENTENCE))
@@ -90,9 +90,9 @@ class Command(TyperCommand):
     """A command of `harness`."""
 
     def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
-        """Parse the command line; an option without its value does not take the next option for it.
+        """Parse the command line, without taking the next option for the value of one that lacks its own.
 
-        A `--` that nothing follows comes of a variable that is not set: `serve -- $COMMAND` would run for ever.
+        A trailing `--` comes from a variable that is not set: `serve -- $COMMAND` would run forever.
         """
         if args[-1:] == ["--"]:
             raise typer.BadParameter("no COMMAND stands after --. Give one, or leave the -- out.", ctx=ctx)
@@ -138,7 +138,10 @@ def schemas() -> None:
 
 
 def require_known(what: str, name: str, all_known: Iterable[str], listing: str = "") -> str:
-    """Return the name if it is known; else a ConfigError with the nearest one, and with the command `listing` them all."""
+    """Return a known name.
+
+    Otherwise raise ConfigError with the nearest one, and with the command `listing` them all.
+    """
     names = list(dict.fromkeys(all_known))
     if name not in names:
         nearest = suggest_name(name, names)
@@ -148,12 +151,12 @@ def require_known(what: str, name: str, all_known: Iterable[str], listing: str =
 
 
 def print_text(text: str, *, err: bool = False, newline: bool = True) -> None:
-    """Print a text, control characters as escapes: all that commands print goes through here or `make_console`."""
+    """Print text with control characters escaped; all output of commands goes through here or `make_console`."""
     typer.echo(escape_controls(text), err=err, nl=newline)
 
 
 def print_note(text: str) -> None:
-    """Print a line on stderr, ignoring a closed one: what stands beside a command, to which stdout belongs."""
+    """Print a line on stderr beside a command that owns stdout; a closed stderr is ignored."""
     with suppress(OSError):
         print_text(f"harness: {text}", err=True)
 
@@ -164,7 +167,7 @@ def print_json(value: Any) -> None:
 
 
 class _TrimmedStream:
-    """A stream for a file or a pipe: lines are written without trailing blanks, with which rich fills tables."""
+    """A stream for a file or pipe that drops trailing blanks, with which rich pads tables."""
 
     def __init__(self, stream: IO[str]) -> None:
         self._stream = stream
@@ -178,15 +181,15 @@ class _TrimmedStream:
 
 
 def make_console(stderr: bool = False) -> Console:
-    """Make a console for stdout or stderr that prints texts without markup, control characters as escapes.
+    """Make a console for stdout or stderr that prints text without markup, with control characters escaped.
 
-    For a file or a pipe it neither pads nor wraps.
+    For a file or pipe it neither pads nor wraps.
     """
     from rich.console import Console
     from rich.text import Text
 
     class SafeConsole(Console):
-        """A console that escapes every text before it is measured, wrapped and styled."""
+        """A console that escapes all text before it is measured, wrapped and styled."""
 
         def render_str(self, text: str, **how: Any) -> Text:
             return super().render_str(escape_controls(text), **how)
@@ -199,7 +202,7 @@ def make_console(stderr: bool = False) -> Console:
 
 
 def print_rows(rows: Sequence[Mapping[str, str]], as_json: bool) -> None:
-    """Print rows of the same members as a table, or as JSON."""
+    """Print rows with the same members as a table, or as JSON."""
     from rich.table import Table
 
     if as_json:
@@ -248,10 +251,10 @@ def progress(what: str) -> Iterator[Callable[[int, int], None]]:
 
 @contextmanager
 def call_on_signals(handle: Callable[[int], object]) -> Iterator[None]:
-    """Call `handle` with the number of a SIGINT, SIGTERM or SIGHUP, also while no server handles them."""
+    """Call `handle` with the number of a SIGINT, SIGTERM or SIGHUP during a `with` block."""
     signals = [signal.SIGINT, signal.SIGTERM]
     hung_up = getattr(signal, "SIGHUP", None)
-    if hung_up and signal.getsignal(hung_up) is not signal.SIG_IGN:  # ignored below nohup
+    if hung_up and signal.getsignal(hung_up) is not signal.SIG_IGN:  # ignored under nohup
         signals.append(hung_up)
     before = [signal.signal(caught, lambda number, _: handle(number)) for caught in signals]
     try:

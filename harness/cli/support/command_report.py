@@ -1,6 +1,7 @@
-"""What a command exchanged with its mock, as a report.
+"""A report of what a command exchanged with its mock.
 
-It has a case for each World, also for those that the command has ended, and one for requests whose keys lead to no World.
+It has a case for each World, including those that the command has ended, and one for requests whose keys lead to no
+World.
 """
 
 from __future__ import annotations
@@ -25,14 +26,15 @@ if TYPE_CHECKING:
     from harness.world.world import World
 
 UNUSED = "unused"
-"""The name of unused turns among what a run permits."""
+"""The name of unused turns in the list of what a run permits."""
 STRAYS = "requests with an unknown key"
 
 
 class CommandReport(ApiObserver):
-    """The cases of a run; `permitted` is what it permits, unless a World was judged over HTTP otherwise.
+    """The cases of a run; `permitted` applies unless a World was judged over HTTP with other settings.
 
-    For a page they are whole, `with_views`. A World with a verdict leaves a trace in the folder `traces`, if there is one.
+    `with_views` adds complete views of the cases for a page. A World with a verdict leaves a trace in the folder
+    `traces`, if given.
     """
 
     def __init__(
@@ -57,7 +59,7 @@ class CommandReport(ApiObserver):
         api.observers.add(self)
 
     def write(self, files: Sequence[Path]) -> None:
-        """Write the report with the Worlds that are left; ConfigError when that cannot be done."""
+        """Write the report, including the remaining Worlds; ConfigError if that fails."""
         from harness.report.api_coverage import merge_coverage
         from harness.report.formats import write_report
         from harness.report.report import Report
@@ -73,7 +75,7 @@ class CommandReport(ApiObserver):
             write_report(report, file, file.suffix)
 
     def on_judged(self, mock: Mock, permitted: Permitted) -> None:
-        """Note what the command permits in a World."""
+        """Record what the command permits in a World."""
         self._permitted_by_name[mock.world.name] = permitted
 
     def on_closed(self, world: World) -> None:
@@ -81,7 +83,7 @@ class CommandReport(ApiObserver):
         self._add(world)
 
     def _add_strays(self) -> None:
-        """Add the case of the requests without a World, if any came: the exchanges of a World that refuses them all."""
+        """Add a case for the requests without a World, if there were any, as if one World had refused them all."""
         from harness.explain.stray import unknown_key_cause
         from harness.report.fill_case import fill_case
         from harness.report.report import ReportCase
@@ -113,7 +115,7 @@ class CommandReport(ApiObserver):
         return collect_facts(source, Path(), self._began, time.time() - self._began, self._command)
 
     def _add(self, world: World) -> None:
-        """Add the case of a World in which anything was asked or scripted."""
+        """Add the case of a World that received requests or has a script."""
         from harness.contract.rules.http.access import mask_key
         from harness.report.api_coverage import measure_coverage
         from harness.report.fill_case import fill_case

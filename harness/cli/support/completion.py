@@ -1,4 +1,4 @@
-"""What a shell completes: ids of rules, losses and cases, areas, models, adapters. Imported only when a shell asks."""
+"""Shell completion: ids of rules, losses and cases, areas, models, adapters. Imported only when a shell asks."""
 
 from __future__ import annotations
 
@@ -6,17 +6,17 @@ from collections.abc import Iterable
 
 
 def complete_rule(incomplete: str) -> list[str]:
-    """List the ids of rules that begin so."""
+    """List the ids of rules with this prefix."""
     return _starting_with(incomplete, _rules())
 
 
 def complete_area(incomplete: str) -> list[str]:
-    """List the areas of rules that begin so."""
+    """List the areas of rules with this prefix."""
     return _starting_with(incomplete, dict.fromkeys(_rules().values()))
 
 
 def complete_loss(incomplete: str) -> list[str]:
-    """List the ids of losses that begin so."""
+    """List the ids of losses with this prefix."""
     import harness.analysis.losses  # noqa: F401  (registers every loss)
     from harness.analysis.loss import LOSSES
 
@@ -24,21 +24,21 @@ def complete_loss(incomplete: str) -> list[str]:
 
 
 def complete_model(incomplete: str) -> list[str]:
-    """List the names of models that begin so."""
+    """List the names of models with this prefix."""
     from harness.api.models import MODELS
 
     return _starting_with(incomplete, dict.fromkeys(alias for family in MODELS.values() for alias in family.names))
 
 
 def complete_adapter(incomplete: str) -> list[str]:
-    """List the names of ready adapters that begin so."""
+    """List the names of ready-made adapters with this prefix."""
     from harness.examine.adapters import ADAPTERS
 
     return _starting_with(incomplete, ADAPTERS)
 
 
 def complete_case(incomplete: str) -> list[str]:
-    """List the ids of cases that begin so."""
+    """List the ids of cases with this prefix."""
     import harness.examine.cases  # noqa: F401  (registers every case)
     from harness.examine.case import CASES
 
@@ -46,7 +46,7 @@ def complete_case(incomplete: str) -> list[str]:
 
 
 def _rules() -> dict[str, str]:
-    """Find the area of each rule."""
+    """Return the area of each rule."""
     import harness.contract.rules  # noqa: F401  (registers every rule)
     from harness.contract.rule import RULES
 

@@ -1,4 +1,4 @@
-"""How the results of an examination are printed."""
+"""Prints the results of an examination."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ MAX_REASON = 300
 
 
 def print_summary(result: ClientResult, areas: Sequence[str], failures: Sequence[Cell]) -> None:
-    """Print a table by area, each reason of failed cells with its fix, and how to see more of one."""
+    """Print a table by area, each reason for failures with its fix, and how to see more of one."""
     from rich.table import Table
 
     from harness.examine.cell import VERDICTS
@@ -50,7 +50,7 @@ def print_summary(result: ClientResult, areas: Sequence[str], failures: Sequence
 
 
 def print_cells(result: ClientResult, verbose: bool) -> None:
-    """Each cell with its reasons and its flow, with `verbose` the diagram too."""
+    """Print each cell with its reasons and flow, with `verbose` also the diagram."""
     console = make_console()
     for cell in result.cells:
         console.print(f"{cell.case}  [{cell.mode}]  {cell.verdict}  {cell.seconds:.2f} s")
@@ -64,7 +64,7 @@ def print_cells(result: ClientResult, verbose: bool) -> None:
 
 
 def print_comparison(compared: BaselineComparison, *, to_stderr: bool) -> None:
-    """Print what differs from the baseline."""
+    """Print the differences from the baseline."""
     console = make_console(stderr=to_stderr)
     new, known, fixed = map(len, compared)
     console.print(f"against the baseline: {new} new, {known} known, {fixed} fixed")

@@ -1,4 +1,4 @@
-"""Runs a server in the foreground: prints its address for clients, and ends it at signals."""
+"""Runs a server in the foreground: prints its address for clients, and stops it on signals."""
 
 from __future__ import annotations
 
@@ -20,16 +20,16 @@ if TYPE_CHECKING:
     from harness.server.transport.stoppable_server import StoppableServer
 
 LAST_RESORT_SECONDS = 1.0
-"""Seconds after a second signal, after which the process ends as it is."""
+"""Seconds after a second signal until the process is ended without cleaning up."""
 
 COLLECTION_THRESHOLDS = (50_000, 5, 500)
-"""New objects before a collection of the youngest generation, and how many of these before one of the next, and the next."""
+"""New objects before a collection of the youngest generation, then how many of these before one of the next two."""
 
 
 class Entrance(NamedTuple):
-    """The root of a server's API, the variables of its clients by origin, and the path of the viewer.
+    """The root of a server's API, the variables of its clients as a function of its origin, and the path of its viewer.
 
-    The viewer is opened in a browser when `opens` says so. `no_view` says why a server has no viewer.
+    With `opens`, the viewer is opened in a browser. `no_view` says why a server has no viewer.
     """
 
     root: str
@@ -47,10 +47,10 @@ def serve_foreground(
     summarize: Callable[[], Iterable[str]],
     secured: Secured | None = None,
 ) -> None:
-    """Serve an app in the foreground; it prints the environment of a client as shell commands first, at the end a summary.
+    """Serve an app in the foreground: print a client's environment as shell commands first, and a summary at the end.
 
-    A signal stops the server, which gives answers under way a few seconds, and is ended after these if it hangs; a second
-    one ends it at once.
+    A signal stops the server, which gives unfinished answers a few seconds, after which a hanging server is killed; a
+    second signal stops it at once.
     """
     from harness.server.asgi import App, uvicorn_config
     from harness.server.transport.stoppable_server import StoppableServer
@@ -65,7 +65,7 @@ def serve_foreground(
 
 
 def print_summary(cut_off: int, lines: Iterable[str]) -> None:
-    """Print at the end of a server how many requests had no whole answer, and what its Worlds had."""
+    """Print how many requests had no complete answer when the server ended, and a summary of its Worlds."""
     from harness.core.text.shorten import pluralize
 
     if cut_off:
@@ -75,14 +75,14 @@ def print_summary(cut_off: int, lines: Iterable[str]) -> None:
 
 
 def listen(host: str, port: int, entrance: Entrance, secured: Secured | None) -> tuple[Listening, Callable[[], None]]:
-    """Open a listening socket, and make the function that prints the environment of a client as shell commands."""
+    """Open a listening socket; return it with a function that prints a client's environment as shell commands."""
     from harness.server.asgi import bind
 
     listening = bind(host, port)
     origin = origin_for_clients(secured, host, listening.getsockname()[1])
 
     def announce() -> None:
-        with suppress(OSError):  # nobody reads it, and clients may know the port
+        with suppress(OSError):  # stdout may be closed, and clients may know the port
             variables = {**entrance.variables(origin), **(secured.variables if secured else {})}
             exports = (f"export {name}={shlex.quote(value)}" for name, value in variables.items())
             shown = f"{origin}{entrance.view}" if entrance.view else entrance.no_view
@@ -96,10 +96,10 @@ def listen(host: str, port: int, entrance: Entrance, secured: Secured | None) ->
 
 @contextmanager
 def rare_collections() -> Iterator[None]:
-    """Collect garbage seldom for the time of a `with` block, and what exists already not at all.
+    """Collect garbage rarely during a `with` block, and existing objects not at all.
 
-    What a World stores only grows, and is no garbage: the whole of it is looked at seldom, and a part of it is small, as no
-    client is served meanwhile.
+    What a World stores only grows and is not garbage: a collection of all of it is rare and one of a part is small,
+    since no client is served meanwhile.
     """
     before = gc.get_threshold()
     gc.freeze()
@@ -113,12 +113,13 @@ def rare_collections() -> Iterator[None]:
 
 @contextmanager
 def _stopped_by_signals(server: StoppableServer, secured: Secured | None) -> Iterator[None]:
-    """Stop a server at the first signal, at once at the second, even when a script keeps it from noticing.
+    """Stop a server at the first signal, at once at the second, even if a script keeps it from noticing.
 
         serving -- a signal --> stopping -- another one --> forced
         stopping -- STOP_SECONDS + LAST_RESORT_SECONDS without a turn of its loop --> the process ends as it is
         forced -- LAST_RESORT_SECONDS --> the process ends as it is
-    A server that ends by itself meanwhile has nothing of this.
+
+    None of this affects a server that ends by itself meanwhile.
     """
     from harness.server.transport.stoppable_server import STOP_SECONDS
 

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from harness.live.client.paced import Sender
 
 LONG_WAIT = 2.0
-"""Waits of at least so many seconds are announced."""
+"""Waits of at least this many seconds are announced."""
 KEY_BY_DIALECT: Mapping[str, str] = {
     "openai": "OPENAI_API_KEY",
     "azure": "AZURE_OPENAI_API_KEY",
@@ -33,7 +33,7 @@ UpstreamOption = Annotated[str, typer.Option(envvar="OPENAI_BASE_URL", metavar="
 
 
 def make_sender(upstream: str, key_env: str) -> Sender:
-    """Make the client of the live API with the key from the environment; ConfigError without a key."""
+    """Create the client of the live API with the key from the environment; ConfigError without a key."""
     import harness.contract.rules  # noqa: F401  (registers every rule)
     from harness.api.http.upstream import parse_upstream
     from harness.live.client.paced import LiveApi, Sender
@@ -46,7 +46,7 @@ def make_sender(upstream: str, key_env: str) -> Sender:
 
 
 def _wait_with_notice(seconds: float) -> None:
-    """Wait, and announce a long wait."""
+    """Sleep, after announcing a long wait."""
     if seconds >= LONG_WAIT:
         print_text(f"waiting {seconds:.0f} s: the API has had enough requests for now", err=True)
     time.sleep(seconds)
@@ -61,7 +61,7 @@ def print_left_out(fresh: int, left_out: Mapping[str, int]) -> None:
 
 
 def confirm_cost(cost: Budget, sender: Sender, yes: bool) -> None:
-    """Show the cost and ask for confirmation; ConfigError when there is no terminal and no --yes."""
+    """Show the cost and ask for confirmation; ConfigError without a terminal and without --yes."""
     print_text(f"{sender.live.upstream.origin}: {cost}", err=True)
     if yes:
         return

@@ -1,4 +1,4 @@
-"""Reports the requests of `harness serve`: `--log json|text`, `--metrics`, `--otel`."""
+"""Observers of the requests to `harness serve`: `--log json|text`, `--metrics`, `--otel`."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ STDERR = 2
 
 
 def check_observers(log: str, *, metrics: bool, otel: bool) -> None:
-    """BadParameter for a log of no known format, ConfigError when packages are missing."""
+    """Raise BadParameter for an unknown log format, ConfigError for missing packages."""
     if log and log not in LOG_FORMATS:
         raise typer.BadParameter(f"--log {log}: it is {' or '.join(LOG_FORMATS)}.")
     if metrics:
@@ -33,7 +33,7 @@ def check_observers(log: str, *, metrics: bool, otel: bool) -> None:
 
 
 def watch_app(app: App, log: str, *, metrics: bool, otel: bool) -> App:
-    """Observe the requests to an app, and let it answer what Prometheus asks."""
+    """Observe the requests to an app, and make it answer Prometheus."""
     observers: list[Observer] = []
     if metrics:
         from harness.server.observe.metrics import Metrics
@@ -48,9 +48,9 @@ def watch_app(app: App, log: str, *, metrics: bool, otel: bool) -> App:
 def add_observers(
     api: MockApi, log: str, *, otel: bool, more: Sequence[Observer] = (), tells_refusals: bool = False
 ) -> Callable[[], object]:
-    """Let the requests to a mock be logged and traced as the options say; returns what exports the last spans.
+    """Log and trace the requests to a mock as the options say; return the function that exports the last spans.
 
-    Without a log the requests that are refused are told if `tells_refusals`.
+    Without a log, refused requests are still reported if `tells_refusals`.
     """
     observers = [*more]
     flush: Callable[[], object] = lambda: None  # noqa: E731

@@ -1,4 +1,4 @@
-"""Commands that take their options as one object: each field of a dataclass is an option, or an argument."""
+"""Commands that take their options as one object: each field of a dataclass is an option or an argument."""
 
 from __future__ import annotations
 
@@ -15,20 +15,20 @@ CommandT = Callable[[typer.Context, T], None]
 
 
 def option(default: Any, told: str, *names: str, **settings: Any) -> Any:
-    """Declare a field as an option; without names it is called as the field."""
+    """Declare a field as an option, named after the field unless names are given."""
     return field(default=default, metadata={"names": names, "make": partial(typer.Option, help=told, **settings)})
 
 
 def argument(default: Any, told: str, **settings: Any) -> Any:
-    """Declare a field as an argument, which must be given if its default is `...`."""
+    """Declare a field as an argument, which is required if its default is `...`."""
     given = {} if default is ... else {"default": default}
     return field(**given, metadata={"names": (), "make": partial(typer.Argument, help=told, **settings)})
 
 
 def takes_options(made: type[T]) -> Callable[[CommandT[T]], Callable[..., None]]:
-    """Make a typer command of a function of a context and an object of the dataclass `made`.
+    """Turn a function of a context and an object of the dataclass `made` into a typer command.
 
-    Its fields are declared by `option` and `argument`. A flag has no opposite: there is no `--no-json`.
+    The fields of `made` are declared by `option` and `argument`. Flags have no opposite: there is no `--no-json`.
     """
 
     def decorate(command: CommandT[T]) -> Callable[..., None]:
@@ -56,13 +56,13 @@ def takes_options(made: type[T]) -> Callable[[CommandT[T]], Callable[..., None]]
 
 
 def refuse_others(context: typer.Context, taken: Collection[str], why: str) -> None:
-    """BadParameter, with what these fields are about, for any other option that stands on the command line."""
+    """Raise BadParameter, with the reason `why`, if any option but the `taken` ones is on the command line."""
     if others := [written for field, written in given_options(context).items() if field not in taken]:
         raise typer.BadParameter(f"{why}, without {', '.join(others)}.")
 
 
 def given_options(context: typer.Context) -> dict[str, str]:
-    """List the options on the command line by field, as they are written."""
+    """Return the options on the command line by field, as they were written."""
     written = {parameter.name: parameter for parameter in context.command.params if parameter.name}
     sources = {name: context.get_parameter_source(name) for name in written}
     return {

@@ -1,4 +1,4 @@
-"""Runs a command in an environment of its own: passes signals on, and ends all processes of it."""
+"""Runs a command in an environment of its own, passes signals on to it, and ends all of its processes."""
 
 from __future__ import annotations
 
@@ -14,10 +14,10 @@ import typer
 from harness.cli.support.app import call_on_signals, print_text
 
 GRACE_SECONDS = 3.0
-"""Seconds that an interrupted command has to end by itself, and again after SIGTERM."""
+"""Seconds that an interrupted command gets to end by itself, and again after SIGTERM."""
 POLL_SECONDS = 0.1
 CANNOT_RUN, NOT_FOUND = 126, 127
-"""The exit codes of a shell for a command that is no program, and for one that is not there."""
+"""A shell's exit codes for a command that is not executable, and for one that does not exist."""
 _POSIX = os.name == "posix"
 
 
@@ -28,12 +28,12 @@ def run_command(
     interrupt: Callable[[], object] = lambda: None,
     meanwhile: Callable[[], object] = lambda: None,
 ) -> int:
-    """Run a command to its end and return its exit code, 128 + n when signal n ended it.
+    """Run a command to its end and return its exit code, 128 + n if signal n ended it.
 
-    `environment` is all of its variables; `meanwhile` is called about every tenth of a second, `interrupt` once a signal
-    to this process has been passed on. The command leads a process group, of which nothing outlives it; on a terminal
-    it stays in the group of this process, so that it can read keys and the terminal interrupts both. A command that
-    cannot be run ends the program as it ends a shell.
+    `environment` contains all of its variables; `meanwhile` is called about every tenth of a second, `interrupt` once a
+    signal to this process has been passed on. The command leads a process group, none of which outlives it; on a
+    terminal it stays in the group of this process, so that it can read keys and the terminal interrupts both. A command
+    that cannot be run exits with the code that a shell would return.
     """
     grouped, signals = _POSIX and not os.isatty(0), list[int]()
     with call_on_signals(signals.append):
@@ -60,12 +60,12 @@ def _start(command: Sequence[str], environment: Mapping[str, str], grouped: bool
 
 
 def _to_pass_on(signals: Sequence[int], grouped: bool) -> bool:
-    """Return whether a signal is news for the command: a terminal interrupts all of a group itself."""
+    """Return whether a signal must be passed on: a terminal interrupts the whole group by itself."""
     return any(grouped or number != signal.SIGINT for number in signals)
 
 
 def _stop(child: subprocess.Popen[bytes], grouped: bool) -> None:
-    """End a command that has been sent a signal, harder each time that it does not end."""
+    """End a command that has been sent a signal, by stronger signals each time that it does not end."""
     for number in (signal.SIGTERM, getattr(signal, "SIGKILL", signal.SIGTERM)):
         if _has_ended_within(child, GRACE_SECONDS):
             return
@@ -74,7 +74,7 @@ def _stop(child: subprocess.Popen[bytes], grouped: bool) -> None:
 
 
 def _stop_group(leader: int) -> None:
-    """End what the command has started and left behind."""
+    """End the processes that the command has started and left behind."""
     end = monotonic() + GRACE_SECONDS
     with suppress(ProcessLookupError, PermissionError):
         os.killpg(leader, signal.SIGTERM)
@@ -93,7 +93,7 @@ def _send(child: subprocess.Popen[bytes], number: int, grouped: bool) -> None:
 
 
 def _has_ended_within(child: subprocess.Popen[bytes], seconds: float) -> bool:
-    """Return whether the command ends within the time."""
+    """Return whether the command ends within `seconds` seconds."""
     with suppress(subprocess.TimeoutExpired):
         child.wait(seconds)
     return child.returncode is not None

@@ -20,12 +20,12 @@ if TYPE_CHECKING:
     from harness.server.tls.context import ServerContext
 
 EVERY_ADDRESS = {"0.0.0.0": "127.0.0.1", "::": "::1"}
-"""Addresses to listen on that no client can connect to everywhere, and one that it can."""
+"""Wildcard addresses to listen on, which clients cannot always connect to, each with one that they can."""
 
 
 @dataclass(frozen=True)
 class Secured:
-    """How a server speaks TLS: its certificate, the variables by which clients trust it, the removal of the files."""
+    """The TLS setup of a server: its certificate, variables that make clients trust it, removal of its files."""
 
     certificate: ServerCertificate
     variables: Mapping[str, str]
@@ -35,7 +35,7 @@ class Secured:
 def secure(
     command: typer.Context, wanted: bool, file: Path | None, key: Path | None, host: str, names: Sequence[str]
 ) -> Secured | None:
-    """Find the certificate of a server, made or in files; None when it speaks plain http, ConfigError for a bad file.
+    """Load or make the certificate of a server; None for plain HTTP, ConfigError for an invalid file.
 
     The files that make clients trust it are removed when the command ends.
     """
@@ -58,7 +58,7 @@ def secure(
 
 
 def origin_for_clients(secured: Secured | None, host: str, port: int) -> str:
-    """Write the beginning of a server's URLs, with a name that is in its certificate."""
+    """Return the origin of a server's URLs, with a host name that is in its certificate."""
     from harness.server.asgi import origin_of
 
     if secured is None:
@@ -67,5 +67,5 @@ def origin_for_clients(secured: Secured | None, host: str, port: int) -> str:
 
 
 def context_of(secured: Secured | None) -> ServerContext | None:
-    """Make the context of a server that speaks TLS."""
+    """Return the TLS context of a server, or None."""
     return secured.certificate.context if secured else None

@@ -1,4 +1,4 @@
-"""Reads what `harness view` is given: traces, pages, reports, results of examinations, recordings."""
+"""Reads the arguments of `harness view`: traces, pages, reports, results of examinations, recordings."""
 
 from __future__ import annotations
 
@@ -23,24 +23,24 @@ from harness.viewer.model import Documentation, Run
 
 _SCRIPT = re.compile(r'<script type="text/plain" id="(run|case-\d+)">([^<]*)</script>')
 _HEAD = 1 << 16
-"""Bytes at the beginning of a JSON file that tell a report from results and from a recording."""
+"""Bytes at the beginning of a JSON file that distinguish reports, results and recordings."""
 
 
 @dataclass(frozen=True, slots=True)
 class Viewed:
-    """A run, and its cases as a page holds them."""
+    """A run, and its cases in the form in which a page holds them."""
 
     run: Run
     texts: Sequence[str]
 
     def cases(self) -> Iterator[ShownCase]:
-        """Read the cases, one after the other."""
+        """Parse the cases one after the other."""
         from harness.viewer.case_model import ShownCase
 
         return (read_text(text, ShownCase) for text in self.texts)
 
     def open(self, id: str) -> ShownCase | None:
-        """Read the case with an id; None if the page does not hold it."""
+        """Parse the case with an id; None if the page does not contain it."""
         from harness.viewer.case_model import ShownCase
 
         ids = [row.id for row in self.run.cases]
@@ -49,7 +49,7 @@ class Viewed:
 
 
 def read_viewed(paths: Sequence[Path]) -> Viewed:
-    """Read a run, or everything at these paths as one run; ConfigError for a path that holds neither."""
+    """Read a run, or everything at these paths as one run; ConfigError for a path that contains neither."""
     for path in paths:
         if not path.exists():
             raise ConfigError(
@@ -70,7 +70,10 @@ def read_viewed(paths: Sequence[Path]) -> Viewed:
 
 
 def read_compared(paths: Sequence[Path], against: Path) -> Viewed:
-    """Read a run with what differs from an earlier one; ConfigError as `read_viewed`, and for two that do not compare."""
+    """Read a run and its differences from an earlier one.
+
+    ConfigError like `read_viewed`, or if they cannot be compared.
+    """
     from harness.viewer.compare import compare_runs
 
     viewed, earlier = read_viewed(paths), read_viewed([against])
@@ -130,7 +133,7 @@ def _read_examination(path: Path) -> Viewed:
 
 
 def _read_recordings(paths: Sequence[Path]) -> Viewed:
-    """Read recordings as a page of `harness verify` shows them: judged by the contract."""
+    """Read recordings as `harness verify` would show them in a page: judged by the contract."""
     from tempfile import TemporaryDirectory
 
     from harness.report.report import Report
@@ -154,5 +157,5 @@ def _read_recordings(paths: Sequence[Path]) -> Viewed:
 
 
 def plain_json(viewed: Viewed) -> bytes:
-    """Write a run with its cases as plain JSON."""
+    """Encode a run with its cases as plain JSON."""
     return orjson.dumps({"run": viewed.run, "cases": list(viewed.cases())}, option=orjson.OPT_APPEND_NEWLINE)
