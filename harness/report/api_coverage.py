@@ -1,6 +1,6 @@
 """Measures how much of the API a journal covers: rules, item types, events, endpoints, dialects.
 
-A rule is covered when it was applied to a request that has what the rule is about, whether the request broke it or not. A
+A rule is covered if it was applied to a request that has what the rule is about, whether or not the request broke it. A
 suite that never sends a tool covers no rule about tools; a suite of valid requests alone can cover every rule.
 """
 
@@ -47,7 +47,7 @@ _SIZE_KEYWORDS = ("minLength", "minItems")
 
 @cache
 def api_surface() -> Coverage:
-    """List all names of each dimension; of the rules those that can be applied to a request."""
+    """Return all names of each dimension; only rules that can be applied to a request count."""
     rules = frozenset(rule.id for rule in RULES.values() if rule.check or rule.keyword not in (None, "unexplained"))
     root = schema.load("CreateResponse")
     items = next(branch["items"] for branch in root["properties"]["input"]["anyOf"] if "items" in branch)
@@ -64,7 +64,7 @@ def api_surface() -> Coverage:
 
 
 def measure_coverage(exchanges: Sequence[Exchange], world: Any) -> Coverage:
-    """Collect what the exchanges of a World cover of each dimension."""
+    """Collect what the exchanges of a World cover in each dimension."""
     requests = [exchange.request for exchange in exchanges]
     answers = [exchange.answer for exchange in exchanges]
     found: dict[str, Iterable[str]] = {
@@ -97,7 +97,7 @@ def merge_coverage(many: Iterable[Coverage]) -> Coverage:
 
 
 def percent_covered(hit: frozenset[str], of: frozenset[str]) -> int:
-    """Compute the covered share in whole per cent, rounded down."""
+    """Return the covered share in whole per cent, rounded down."""
     return 100 * len(hit & of) // len(of) if of else 0
 
 
@@ -124,7 +124,7 @@ def _checked_rules(exchange: Exchange, world: Any) -> Iterator[str]:
 
 
 def _requests_to_check(request: Request) -> Iterator[Request]:
-    """Yield a request as the contract checks it; an event of a WebSocket is checked again as the request in it."""
+    """Yield a request as the contract checks it; a WebSocket event is checked again as the request that it carries."""
     yield request
     body = as_object(request.body)
     if request.operation == SOCKET and body.get("type") == CREATE_EVENT:
@@ -187,7 +187,7 @@ class _SchemaNode:
 def _matching_branches(
     root: _SchemaNode, union: _SchemaNode, key: str, kind: str, discriminator: str | None
 ) -> tuple[Json, ...]:
-    """Select the branches of a union that apply to a value: by its JSON type, for an object also by its discriminator."""
+    """Select the branches of a union that apply to a value by its JSON type, and for an object by its discriminator."""
     types = {kind, "number"} if kind == "integer" else {kind}
     branches = (branch for branch in union.node["anyOf"] if types & allowed_types(root.node, branch))
     named = ((branch, discriminator_values(root.node, branch, key)) for branch in branches)

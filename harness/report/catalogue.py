@@ -20,7 +20,7 @@ from harness.items.kind import Item
 
 
 def rule_row(rule: Rule) -> dict[str, str]:
-    """Sum up a rule in one line: id, area, evidence level, summary."""
+    """Summarize a rule in one row: id, area, evidence level, summary."""
     return {"id": rule.id, "area": rule.area, "level": rule.level, "summary": rule.summary}
 
 
@@ -43,13 +43,13 @@ def rule_sections(rule: Rule) -> Iterator[tuple[str, list[str]]]:
 
 
 def find_rules(rules: Iterable[Rule], words: Sequence[str]) -> list[Rule]:
-    """Find the rules in whose text, refusals, sources or advice all of these words are, in upper or lower case."""
+    """Return the rules whose text, refusals, sources or advice contain all of these words, ignoring case."""
     texts = ((rule, _searched_text(rule)) for rule in rules)
     return [rule for rule, text in texts if all(word.lower() in text for word in words)]
 
 
 def suggest_words(rules: Iterable[Rule], words: Sequence[str]) -> str:
-    """Say which of the words no rule has, each with the nearest word of some rule."""
+    """Report which of the words no rule has, each with the nearest word of some rule."""
     texts = [_searched_text(rule) for rule in rules]
     known = sorted({word for text in texts for word in _WORD.findall(text)})
     missing = [word for word in words if not any(word.lower() in text for text in texts)]
@@ -68,7 +68,7 @@ def _searched_text(rule: Rule) -> str:
 
 
 def loss_row(loss: Loss) -> dict[str, str]:
-    """Sum up a loss in one line: id, area, `when` it is searched for (always, or only when strict), summary."""
+    """Summarize a loss in one row: id, area, `when` it is searched for (always, or only if strict), summary."""
     return {"id": loss.id, "area": loss.area, "when": "strict" if loss.strict else "always", "summary": loss.summary}
 
 
@@ -81,7 +81,7 @@ def loss_sections(loss: Loss) -> Iterator[tuple[str, list[str]]]:
 
 
 def loss_json(loss: Loss) -> Json:
-    """Write a loss as JSON."""
+    """Convert a loss to JSON."""
     examples = {
         "loses": [_example_json(case) for case in loss.loses],
         "keeps": [_example_json(case) for case in loss.keeps],
@@ -94,7 +94,7 @@ def _example_text(case: Case) -> str:
 
 
 def rule_json(rule: Rule) -> Json:
-    """Write a rule as JSON."""
+    """Convert a rule to JSON."""
     error = rule.error
     return {
         **rule_row(rule),
@@ -112,14 +112,14 @@ def rule_json(rule: Rule) -> Json:
 
 
 def _operation_ids(rule: Rule) -> Iterator[str]:
-    """Yield the operations that a rule is asked of, patterns resolved; `*` alone stays."""
+    """Yield the operations that a rule applies to, with patterns resolved except `*`."""
     for on in rule.on:
         known = [] if on == "*" else [operation for operation in OPERATIONS if matches_operation([on], operation)]
         yield from known or [on]
 
 
 def _example_json(case: Case) -> Any:
-    """Write an example as JSON: its body if it has nothing else, or all members that are set."""
+    """Convert an example to JSON: its body if it has nothing else, or else all members that are set."""
     special = {_JSON_NAMES.get(field.name, field.name): getattr(case, field.name) for field in fields(case)}
     special = {name: _to_json(value) for name, value in special.items() if value not in (None, (), "")}
     return special["body"] if set(special) == {"body"} else special
@@ -130,7 +130,7 @@ _JSON_NAMES = {"account": "given"}
 
 
 def _to_json(value: Any) -> Any:
-    """Write any part of an example as JSON; of dataclasses only the members that differ from their defaults."""
+    """Convert any part of an example to JSON; for dataclasses only members that differ from their defaults."""
     if isinstance(value, Mapping):
         return {name: _to_json(member) for name, member in value.items()}
     if isinstance(value, list | tuple | set | frozenset):

@@ -1,4 +1,4 @@
-"""The case of a report that is filled from a World: its exchanges, shortened and masked, their findings and flow."""
+"""Fills the case of a report from a World: its exchanges, shortened and masked, their findings and flow."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The table of models as documentation: a row, a page, JSON, how much of it is known."""
+"""The table of models as documentation: rows, a page per family, JSON, and how much of it is known."""
 
 from __future__ import annotations
 
@@ -11,17 +11,17 @@ from harness.core.exchange import Json
 
 LEVELS = ("recorded", "reported", "documented", "typed", "assumed")
 _NOT_OF_RESPONSES = frozenset({"served", "found"})
-"""Facts of models that the Responses API does not have: then nothing else is asked."""
+"""Facts of models that the Responses API does not serve; no other facts matter for them."""
 _EXCLUSIVE = frozenset(
     {"served", "found", "gone", "removed", "shutdown", "needs_tools", "only_tools", "web_search.filters"}
 )
-"""Facts that only some families have: without them nothing is open."""
+"""Facts that only some families have; a family without them is not incomplete."""
 _OF_REASONING = frozenset({"effort", "efforts", "mode", "modes", "context", "contexts", "summaries"})
 _WIDTH = max(map(len, FACTS))
 
 
 def model_row(family: str) -> dict[str, str]:
-    """Sum up a family in one line: names, kind, tokens in and out, how many facts are known and open."""
+    """Summarize a family in one row: names, kind, tokens in and out, how many facts are known and open."""
     facts = load_model_facts().families[family]
     return {
         "family": family,
@@ -35,7 +35,7 @@ def model_row(family: str) -> dict[str, str]:
 
 
 def open_facts(facts: Mapping[str, Fact]) -> list[str]:
-    """List the facts that could be known of a family but are not, in order."""
+    """List the facts that could be known about a family but are not, in order."""
     reasons = facts.get("reasons")
     without = _OF_REASONING if reasons and reasons.value is False else frozenset()
     if not _NOT_OF_RESPONSES.isdisjoint(facts) or (reasons is None and "gone" in facts):
@@ -55,7 +55,7 @@ def model_sections(family: str) -> Iterator[tuple[str, list[str]]]:
 
 
 def model_json(family: str) -> Json:
-    """Write a family as JSON: its facts with their sources, and the names of the open ones."""
+    """Convert a family to JSON: its facts with their sources, and the names of the open ones."""
     facts = load_model_facts().families[family]
     known: Json = {}
     for name, fact in facts.items():
@@ -65,14 +65,14 @@ def model_json(family: str) -> Json:
 
 
 def describe_model(family: str) -> str:
-    """Say above a family's facts which other names it has."""
+    """Describe a family by its other names."""
     facts = load_model_facts().families[family]
     others = [name for name in facts["names"].value if name != family]
     return f"Also {', '.join(others)}." if others else "It has no other name."
 
 
 def coverage_rows(met: Mapping[str, Sequence[int]] | None = None) -> list[dict[str, str]]:
-    """For each fact: in how many families it is known, by level, and open; with `met` how often recordings met it."""
+    """Return a row for each fact: in how many families it is known, by level, and open; with `met`, its recordings."""
     families = load_model_facts().families.values()
     rows = []
     for name in FACTS:
@@ -87,7 +87,7 @@ def coverage_rows(met: Mapping[str, Sequence[int]] | None = None) -> list[dict[s
 
 
 def format_value(value: Any) -> str:
-    """Put the value of a fact into words."""
+    """Format the value of a fact."""
     if isinstance(value, bool):
         return "yes" if value else "no"
     if isinstance(value, list):

@@ -1,4 +1,4 @@
-"""Replaces files as a whole, so that a full disk or an interruption never leaves half of one."""
+"""Replaces files atomically, so that a full disk or an interruption never leaves a partial file."""
 
 from __future__ import annotations
 
@@ -17,16 +17,16 @@ WRITE_ERROR_FIXES = {
     errno.EDQUOT: "Free some space",
     errno.EFBIG: "Raise the limit on the size of a file (`ulimit -f`)",
 }
-"""What to do when the system refuses to write more."""
+"""What to do if the system refuses to write more."""
 _LONGEST_PREFIX = 100
-"""Characters of a name that the name of the file beside it begins with."""
+"""Characters of a file's name that the name of its temporary neighbour begins with."""
 
 
 @contextmanager
 def open_replacement(path: Path) -> Iterator[IO[bytes]]:
     """Open a file that replaces the one at `path` when the block ends; if that fails (OSError), the old file stays.
 
-    Anything but an ordinary file, say a pipe, is written directly. A link stays; its target is replaced.
+    Anything but a regular file, for example a pipe, is written directly. A link is kept and its target replaced.
     """
     target = Path(os.path.realpath(path))
     if target.exists() and not target.is_file():
@@ -38,6 +38,7 @@ def open_replacement(path: Path) -> Iterator[IO[bytes]]:
         with os.fdopen(number, "wb") as out:
             yield out
             out.flush()
+            # The data must be on disk before the rename, or a crash could leave an empty file.
             os.fsync(out.fileno())
         os.chmod(beside, _file_mode(target))
         os.replace(beside, target)
@@ -49,7 +50,7 @@ def open_replacement(path: Path) -> Iterator[IO[bytes]]:
 
 @contextmanager
 def explain_write_errors(name: str, fix: str) -> Iterator[None]:
-    """Raise a ConfigError that says why a file cannot be written, for an OSError of the block."""
+    """Raise ConfigError, saying why a file cannot be written, for an OSError in the block."""
     try:
         yield
     except OSError as problem:
@@ -58,12 +59,12 @@ def explain_write_errors(name: str, fix: str) -> Iterator[None]:
 
 
 def describe_write_error(problem: OSError) -> str:
-    """Why a file could not be written."""
+    """Describe why a file could not be written."""
     return "the disk is full" if problem.errno == errno.ENOSPC else problem.strerror or str(problem)
 
 
 def _file_mode(path: Path) -> int:
-    """Return the permissions of the file that is replaced, or those of a new one."""
+    """Return the permissions of the file that is replaced, or the default ones of a new file."""
     try:
         return path.stat().st_mode & 0o777
     except FileNotFoundError:

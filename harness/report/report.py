@@ -1,7 +1,7 @@
 """The data of a report on a test run or on recordings, from which every format is rendered.
 
-A `ReportCase` is one test or recording with its exchanges and the findings in them; a `Report` holds many cases, and how
-much of the API they cover. Texts are shortened and secrets masked when a case is made, so that no format can show them.
+A `ReportCase` is one test or recording with its exchanges and the findings in them; a `Report` holds many cases and
+their coverage of the API. Texts are shortened and secrets masked when a case is made, so that no format can show them.
 """
 
 from __future__ import annotations
@@ -32,9 +32,9 @@ PASSED_OUTCOMES = ("passed", "xfailed", "xpassed")
 class ReportCase:
     """One test or recording: its place (`file` relative to the root, `line` from 1), outcome and exchanges.
 
-    `exchanges` are JSON of the schema `schemas/report.json`, `diagram` is their flow as a Mermaid diagram, `sequence` the
-    same as data, `why` the text of a failure. `view` is the case as the page shows it, whole: `row` and, compressed, `case`;
-    without it a page is made of what is here. Only pages hold it.
+    `exchanges` are JSON as in `schemas/report.json`, `diagram` is their flow as a Mermaid diagram, `sequence` the same
+    as data, `why` the text of a failure. `view` is the complete case as the page shows it: its `row` and, compressed,
+    its `case`; only reports for pages have it, and without it a page is built from the other members.
     """
 
     id: str
@@ -51,14 +51,14 @@ class ReportCase:
 
     @classmethod
     def from_json(cls, members: Json) -> ReportCase:
-        """Read a case from its JSON."""
+        """Build a case from its JSON."""
         found = [ReportFinding(**finding) for finding in members["found"]]
-        drawn = members.get("sequence")  # reports of before have none
+        drawn = members.get("sequence")  # older reports have none
         sequence = SequenceDiagram.from_json(drawn) if drawn else NO_MESSAGES
         return cls(**{**members, "found": found, "sequence": sequence})
 
     def to_json(self) -> Json:
-        """Write the case as JSON."""
+        """Convert the case to JSON."""
         members = {field.name: getattr(self, field.name) for field in fields(self) if field.name != "view" or self.view}
         return {**members, "found": list(map(asdict, self.found)), "sequence": asdict(self.sequence)}
 
@@ -73,14 +73,14 @@ class ReportCase:
         return sum(exchange["operation"] == ROUTED for exchange in self.exchanges)
 
     def location_of(self, finding: ReportFinding) -> tuple[str, int]:
-        """Locate a finding of this case: its file and its line."""
+        """Return the file and line of a finding of this case."""
         return self.file, finding.line or self.line
 
 
 class Totals(NamedTuple):
-    """Counts: `expected` and `unexpected` refusals, all losses; of the other kinds the findings that were not expected.
+    """Counts: `expected` and `unexpected` refusals, all losses, and the unexpected findings of other kinds.
 
-    `routed` are the exchanges that a test has answered itself, which nobody judges.
+    `routed` are exchanges that a test has answered itself, which are not judged.
     """
 
     tests: int = 0
@@ -97,16 +97,16 @@ class Totals(NamedTuple):
     client: int = 0
 
     def plus(self, other: Totals) -> Totals:
-        """Add other totals to these."""
+        """Return the sum of these totals and others."""
         return Totals(*(ours + theirs for ours, theirs in zip(self, other, strict=True)))
 
 
 @dataclass(frozen=True, slots=True)
 class RunFacts:
-    """Facts about a run: the `source`, the `command`, when it `began` (unix seconds, 0: not known), how long it took.
+    """Facts about a run: its `source`, its `command`, when it `began` (unix seconds, 0: unknown), how long it took.
 
-    `commit` is the branch with the beginning of the commit, `versions` are those of packages by their names. `outcomes`
-    count all that was run by how it ended, cases or not; they are empty when only the cases are known.
+    `commit` is the branch with the beginning of the commit, `versions` are those of packages by name. `outcomes` count
+    everything that was run by outcome, cases or not; they are empty if only the cases are known.
     """
 
     source: str = "report"
@@ -125,7 +125,8 @@ NO_FACTS = RunFacts()
 class Report:
     """The cases of a run; by dimension of the API, the `known` names and those that were `hit`.
 
-    `unknown_models` are names of models that no table knows, with the number of their requests. Only pages tell the `facts`.
+    `unknown_models` are names of models that are not in the table, with the number of their requests. Only pages show
+    the `facts`.
     """
 
     cases: Sequence[ReportCase] = ()
@@ -144,15 +145,15 @@ class Report:
 
     @property
     def unexpected(self) -> list[tuple[ReportCase, ReportFinding]]:
-        """Every finding that was not expected, with its case."""
+        """Every unexpected finding, with its case."""
         return [(case, finding) for case in self.cases for finding in case.unexpected]
 
     def percent_covered(self, dimension: str) -> int:
-        """Compute the covered share of a dimension, in whole per cent."""
+        """Return the covered share of a dimension, in whole per cent."""
         return percent_covered(self.hit[dimension], self.known[dimension])
 
     def summary_json(self) -> Json:
-        """Write the members of `schemas/report.json` without the tests."""
+        """Return the members of `schemas/report.json` except the tests."""
         surface = {name: {"known": sorted(self.known[name]), "hit": sorted(self.hit[name])} for name in DIMENSIONS}
         unknown = {"unknown_models": dict(sorted(self.unknown_models.items()))}
         return {"version": REPORT_VERSION, "totals": self.totals._asdict(), "surface": surface, **unknown}
@@ -168,7 +169,7 @@ def count_totals(exchanges: int, findings: Sequence[ReportFinding], routed: int 
 
 
 def summary_line(totals: Totals, rules: int) -> str:
-    """Sum up a run in one line; `rules` is the covered share of the rules, in per cent."""
+    """Summarize a run in one line; `rules` is the covered share of the rules, in per cent."""
     refusals = f"{pluralize(totals.expected, 'refusal')} expected"
     parts = [
         f"{pluralize(totals.exchanges, 'exchange')}{f' ({totals.routed} routed, not judged)' if totals.routed else ''}",
@@ -186,7 +187,7 @@ def summary_line(totals: Totals, rules: int) -> str:
 
 
 def documentation_of(id: str) -> Json:
-    """Look up the documentation of a rule or a loss by its id: summary, text, best source, fix; `{}` for an unknown id."""
+    """Return the documentation of a rule or a loss: summary, text, best source, fix; `{}` for an unknown id."""
     if rule := RULES.get(id):
         best = min(rule.sources, key=lambda source: source.level != rule.level)
         source = " ".join(filter(None, (best.level, best.where, best.date)))

@@ -10,17 +10,17 @@ from harness.core.text.redact import redact
 from harness.explain.model import ReportFinding
 
 MAX_TEXT_LENGTH = 4000
-"""The longest text in a report, in characters."""
+"""Maximum length of a text in a report, in characters."""
 MAX_LIST_LENGTH = 500
-"""The longest list in a report, also of the events of a stream."""
+"""Maximum length of a list in a report, including the events of a stream."""
 MAX_DEPTH = 40
-"""The deepest nesting of a value in a report."""
+"""Maximum nesting of a value in a report."""
 MAX_SAFE_NUMBER = 1 << 53
-"""Numbers from here on are written as strings: many JSON parsers would round them."""
+"""Numbers from here on are written as strings, as many JSON parsers would round them."""
 
 
 def sanitize_value(value: Any, secrets: frozenset[str] = frozenset(), depth: int = MAX_DEPTH) -> Any:
-    """Make plain JSON of bounded size, without secrets, of a value."""
+    """Convert a value to plain JSON of bounded size, without secrets."""
     if isinstance(value, str):
         return _sanitize_text(value, secrets)
     if value is None or isinstance(value, bool | int | float):
@@ -39,7 +39,7 @@ def sanitize_value(value: Any, secrets: frozenset[str] = frozenset(), depth: int
 
 
 def sanitize_finding(finding: ReportFinding, secrets: frozenset[str] = frozenset()) -> ReportFinding:
-    """Bound the size of a finding's texts and remove secrets from them."""
+    """Limit the size of a finding's texts and remove secrets from them."""
     return ReportFinding(**sanitize_value(asdict(finding), secrets))
 
 

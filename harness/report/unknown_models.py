@@ -1,4 +1,4 @@
-"""Names of models that were taken though no table knows them: another model than was meant may answer to the test."""
+"""Names of models that no table knows but that were accepted: another model than intended may answer the test."""
 
 from __future__ import annotations
 
@@ -12,14 +12,14 @@ from harness.report.sanitize import sanitize_value
 from harness.world.world import World
 
 MAX_NAMES = 10
-"""How many names have a line, those with the most requests."""
+"""How many names get a line, those with the most requests."""
 
 UnknownModels = Mapping[str, int]
-"""The number of requests by the name of a model."""
+"""The number of requests by model name."""
 
 
 def count_unknown_models(world: World) -> Counter[str]:
-    """Count the answered requests to OpenAI by the name of a model that neither the table knows nor the test has named."""
+    """Count the answered OpenAI requests by model name, for names that neither the table nor the test knows."""
     told = world.account.models or ()
     names = (
         as_object(exchange.request.body).get("model")
@@ -41,7 +41,7 @@ def merge_unknown_models(counts: Iterable[UnknownModels]) -> Counter[str]:
 
 
 def unknown_model_lines(counts: UnknownModels) -> list[str]:
-    """Word a line for each name, those with the most requests first, and one for the rest."""
+    """Return a line for each name, those with the most requests first, and one for the rest."""
     ranked = sorted(counts.items(), key=lambda entry: (-entry[1], entry[0]))
     lines = [
         f"model {quote(name)}: no table knows it, {pluralize(number, 'request')} under it" for name, number in ranked

@@ -1,1 +1,1 @@
-"""The viewer: what happened in a run, as the data of one page, of text for terminals, and of trace files."""
+"""The viewer: what happened in a run, as the data of a page, as text for terminals, and as trace files."""

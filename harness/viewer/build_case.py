@@ -1,4 +1,4 @@
-"""Builds a case of a World: for every exchange what its request added, the model's view, the mistakes."""
+"""Builds a case from a World: for every exchange what its request added, the model's view, the mistakes."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ from harness.world.world import World
 DIAGRAM_STEPS = 200
 """How many exchanges a diagram shows, the newest ones."""
 SEARCH_WIDTH = 300
-"""How much of an exchange the search of a run looks through, in characters."""
+"""Characters of an exchange that the search of a run covers."""
 
 
 Cleaned = TypeVar("Cleaned", ReportFinding, ShownCause, ShownHandOff)
@@ -41,9 +41,9 @@ Cleaned = TypeVar("Cleaned", ReportFinding, ShownCause, ShownHandOff)
 
 @dataclass(frozen=True, slots=True)
 class CaseHead:
-    """The head of a case: its id and place, how it ended after how many seconds, and `why`, the error of the test.
+    """The head of a case: its id and place, its outcome and duration in seconds, and `why`, the error of the test.
 
-    Places of turns are told from the folder `root`.
+    Places of turns are shown relative to the folder `root`.
     """
 
     id: str
@@ -67,7 +67,7 @@ class JudgedCase:
 
 
 def build_case(head: CaseHead, world: World, judged: JudgedCase = JudgedCase(), after: int = 0) -> ShownCase:
-    """Build the case of a World; of its exchanges only those with a number above `after`."""
+    """Build the case of a World, with only those exchanges whose number is above `after`."""
     pool = Pool(cleaner_of(world.exchanges, judged.secrets))
     lane_exchanges = assign_lanes(world.exchanges, world.script.agent_hints)
     steps = list(build_steps(lane_exchanges))
@@ -148,7 +148,7 @@ def _show_exchanges(
 
 
 def _marked_by_exchange(world: World, findings: Sequence[ReportFinding]) -> Mapping[int, Sequence[Marked]]:
-    """Group the findings by their exchange, each with the exchange that said what was lost."""
+    """Group the findings by exchange, each with the exchange that said what was lost."""
     has_losses = any(finding.kind == "loss" for finding in findings)
     losses = losses_of(world.exchanges, strict=True, tool_runs=world.tool_runs) if has_losses else ()
     said = {(lost.exchange, lost.loss, lost.at): lost.said or 0 for lost in losses}
@@ -161,7 +161,7 @@ def _marked_by_exchange(world: World, findings: Sequence[ReportFinding]) -> Mapp
 
 
 def _causes_and_consequences(head: CaseHead, judged: JudgedCase, pool: Pool) -> tuple[list[ShownCause], list[str]]:
-    """Return why a case failed, then the consequences: the test's own error, turns that no request took."""
+    """Return why a case failed, and the consequences: the test's own error, turns that no request took."""
     if head.outcome in PASSED_OUTCOMES or head.outcome == "skipped":
         return [], []
     unexpected = [finding for finding in judged.findings if not finding.expected]
@@ -177,7 +177,7 @@ def _causes_and_consequences(head: CaseHead, judged: JudgedCase, pool: Pool) -> 
         causes = [show_exception(why)]
     elif why and not any(
         " ".join(cause.what.split()) in " ".join(why.split()) for cause in causes
-    ):  # wrapped elsewhere
+    ):  # line breaks may differ
         consequences.insert(0, shorten(why.splitlines()[0], SEARCH_WIDTH))
     return causes, [pool.label(text) for text in consequences]
 
@@ -194,7 +194,7 @@ def _clean_cause(cause: ShownCause, pool: Pool) -> ShownCause:
 
 
 def _show_waiting(root: str, route: Route | RoutedPath, turn: Any, pool: Pool) -> WaitingTurn:
-    """Show a turn that no request took, with the line where it was scripted."""
+    """Convert a turn that no request took, with the line where it was scripted."""
     scripted = zip(route.turns, route.places, strict=False) if isinstance(route, Route) else ()
     place = next((places[0] for waiting, places in scripted if waiting is turn), None)
     where = (pool.label(relative_path(place.file, root)), place.line) if place else ()

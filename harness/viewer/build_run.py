@@ -1,4 +1,4 @@
-"""Builds a run of a report, or of cases: counts, the causes that cases share, coverage, and what rules are about."""
+"""Builds a run from a report or from cases: counts, shared causes, coverage, and documentation of rules."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from harness.world.world import World
 
 
 def view_of_case(shown: ShownCase) -> Json:
-    """Write a case as a report carries it to the page: the row, and the whole case compressed."""
+    """Convert a case to the form in which a report carries it: its row, and the complete case compressed."""
     return {
         "row": asdict(shown.row),
         "case": to_text(shown),
@@ -33,16 +33,16 @@ def view_of_case(shown: ShownCase) -> Json:
 def show_world(
     case: ReportCase, world: World, causes: Sequence[Cause] = (), began: float | None = None, root: str = ""
 ) -> ShownCase:
-    """Show the World of a case of a report; `causes` are why it failed, as far as they are explained.
+    """Build the view of a report's case from its World; `causes` are why it failed, as far as they are explained.
 
-    Places of turns are told from the folder `root`.
+    Places of turns are shown relative to the folder `root`.
     """
     judged = JudgedCase(causes, [*case.found], [world.api_key] if world.api_key else [])
     return build_case(replace(head_of(case, began), root=root), world, judged)
 
 
 def build_run(report: Report) -> tuple[Run, list[str]]:
-    """Build the run of a report; returns its cases, too, each as the text that a page holds."""
+    """Build the run of a report, and its cases, each as the text that a page holds."""
     views = [case.view or view_of_case(show_report_case(case)) for case in report.cases]
     rows = [from_json(view["row"], CaseRow) for view in views]
     covered = {
@@ -62,7 +62,7 @@ def build_run(report: Report) -> tuple[Run, list[str]]:
 
 
 def assemble_run(rows: Sequence[CaseRow], facts: RunFacts, **members: Any) -> Run:
-    """Assemble a run of the rows of its cases; `members` are further members of `Run`."""
+    """Assemble a run from the rows of its cases; `members` are further members of `Run`."""
     own: dict[str, Any] = {
         "documented": document(rows),
         "totals": {"exchanges": sum(row.exchanges for row in rows)},
@@ -83,7 +83,7 @@ def assemble_run(rows: Sequence[CaseRow], facts: RunFacts, **members: Any) -> Ru
 
 
 def show_report_case(case: ReportCase) -> ShownCase:
-    """Show a case of a report, of which only shortened exchanges are known."""
+    """Build the view of a report's case, of which only shortened exchanges are known."""
     world = World(case.id)
     for exchange in _exchanges(case.exchanges):
         world.exchanges.append(exchange)
@@ -92,7 +92,7 @@ def show_report_case(case: ReportCase) -> ShownCase:
 
 
 def head_of(case: ReportCase, began: float | None = None) -> CaseHead:
-    """Make the head of a case of a report."""
+    """Build the head of a report's case."""
     return CaseHead(case.id, case.file, case.line, cast("Any", case.outcome), case.seconds, began, case.why)
 
 

@@ -1,4 +1,4 @@
-"""The calls that a client had to make, and the approvals that a remote server's calls needed, as the viewer shows them."""
+"""The calls that a client had to make, and the approvals that calls of remote servers needed, in the viewer."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from harness.world.world import World
 
 
 def show_calls(world: World, steps: Sequence[FlowStep], pool: Pool) -> list[ShownCall]:
-    """Show every call of a World and every approval, in the order in which the model asked for them."""
+    """Convert every call and approval of a World, in the order in which the model asked for them."""
     calls = [_show_call(call, world.tool_runs, pool) for call in collect_calls(world.exchanges)]
     approvals = [_show_approval(approval, pool) for approval in _approvals(world, steps)]
     return sorted([*calls, *approvals], key=lambda call: call.said)
@@ -62,7 +62,7 @@ def _show_approval(approval: Approval, pool: Pool) -> ShownCall:
 
 
 def _approvals(world: World, steps: Sequence[FlowStep]) -> Iterable[Approval]:
-    """List the approvals of a World; those of a World that is only a journal are read from it."""
+    """Return the approvals of a World; if the World is only a journal, they are read from it."""
     if len(world.approval_ledger) or not any(
         concerns_approvals([*step.new_items, *step.output_items]) for step in steps
     ):
@@ -77,7 +77,7 @@ def _approvals(world: World, steps: Sequence[FlowStep]) -> Iterable[Approval]:
             if concerns_approvals([*added, *output]):
                 try:
                     ledger.add_exchange(exchange.number, request.previous_items, added, output)
-                except KeyError:  # a recording may have items that lack members
+                except KeyError:  # items of a recording may lack members
                     continue
         history.add_exchange(exchange, request)
     return ledger

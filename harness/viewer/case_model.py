@@ -1,6 +1,6 @@
-"""The data of one case, as the viewer shows it: a `ShownCase` has exchanges, with what happened around each.
+"""The data of one case in the viewer: a `ShownCase` with its exchanges, and what happened around each.
 
-Plain JSON like the run (`harness.viewer.model`), and made into types for the page with it.
+Plain JSON like the run (`harness.viewer.model`), and converted with it to types for the page.
 """
 
 from __future__ import annotations
@@ -15,7 +15,8 @@ from harness.viewer.model import VIEW_VERSION, CaseRow, Pooled
 class Edge:
     """What was seen at the edge of the server, in milliseconds since the case began; None is unknown.
 
-    `events` of a stream and `bytes` were handed over; `cut` says where it broke off, `left` is when the client was gone.
+    `events` of a stream and `bytes` were handed to the socket; `cut` says where the answer broke off, `left` is when
+    the client disconnected.
     """
 
     arrived: float | None = None
@@ -27,12 +28,12 @@ class Edge:
     left: float | None = None
     connection: int | None = None
     measured: bool = False
-    """Whether the times of its events were measured, not planned or recorded."""
+    """Whether the times of its events were measured, as opposed to planned or recorded."""
 
 
 @dataclass(frozen=True, slots=True)
 class Tried:
-    """A route that was tried: its conditions, and the first that failed; empty if none did."""
+    """A route that was tried: its conditions, and the first one that failed; empty if none did."""
 
     route: str
     failed: str
@@ -52,8 +53,8 @@ class AnsweredBy:
 class TranscriptItem:
     """An item as the model saw it, oldest first.
 
-    `origin` says from where: `instructions`, `input` (this request sent it as new), `resent` (an earlier one had it),
-    `chain` (previous_response_id), `conversation`. `said` is the exchange in which it was said first, 0 for this one. A
+    `origin` says where it came from: `instructions`, `input` (new in this request), `resent` (an earlier one had it),
+    `chain` (previous_response_id), `conversation`. `said` is the exchange in which it first occurred, 0 for this one. A
     `mark` is `lost`, `doubled`, `edited` or `refused`, with the index of the `finding` in the case; `was` is the item
     before it was edited or lost.
     """
@@ -62,7 +63,7 @@ class TranscriptItem:
     origin: str
     said: int = 0
     at: str = ""
-    """Its place in the body as sent: `input[3]`; empty for what was not sent."""
+    """Its position in the body as sent: `input[3]`; empty if it was not sent."""
     mark: str = ""
     finding: int | None = None
     was: Pooled = None
@@ -70,11 +71,11 @@ class TranscriptItem:
 
 @dataclass(frozen=True, slots=True)
 class StreamEvent:
-    """An event of a stream: `at`, in milliseconds since the first byte, it had gone out to its last byte.
+    """An event of a stream: `at` is when it had been sent in full, in milliseconds since the first byte.
 
-    That is measured where a server sent it, else as planned by its turn or as recorded; None is unknown.
-    `chunks` are the sizes in bytes of the pieces in which it went out, where a turn says how; of one that was broken off, of
-    what went out of it.
+    That time is measured if a server sent the event, otherwise planned by its turn or recorded; None is unknown.
+    `chunks` are the sizes in bytes of the pieces in which it was sent, if a turn specifies them; for an event that
+    broke off, of what was sent of it.
     """
 
     event: Pooled
@@ -87,9 +88,9 @@ class StreamEvent:
 class ShownExchange:
     """A request and its answer.
 
-    `gist` and `said` sum up request and answer in a line. `added` are the items that this request added to what its lane
-    had sent before, `output` those that were answered, `before` is how many items are as before. `instructions`, `tools`
-    and `settings` are those of the request, or of what it continues.
+    `gist` and `said` summarize request and answer in a line. `added` are the items that this request added to what its
+    lane had sent before, `output` those in the answer, `before` is the number of items that were there before.
+    `instructions`, `tools` and `settings` are those of the request, or of what it continues.
     """
 
     number: int
@@ -104,9 +105,9 @@ class ShownExchange:
     gist: str = ""
     said: str = ""
     error: str = ""
-    """The message of the error that was answered."""
+    """The message of the error in the answer."""
     at: str = ""
-    """The place in the request at which it was refused: `input[2].content`."""
+    """The position in the request at which it was refused: `input[2].content`."""
     asked: bool = False
     """Whether the test has asked for the refusal."""
     routed: bool = False
@@ -133,9 +134,9 @@ class ShownExchange:
 
 @dataclass(frozen=True, slots=True)
 class ShownCall:
-    """A call that a client has to make: said in exchange `said`, answered in these exchanges, executed so often.
+    """A call that a client has to make: the exchange that `said` it, those that `answered` it, how often it ran.
 
-    `approval` is what was decided about it: `approved`, `denied`, `waiting`, empty when none was asked.
+    `approval` is the decision about it: `approved`, `denied`, `waiting`, or empty if none was requested.
     """
 
     call_id: str
@@ -185,7 +186,7 @@ class WaitingTurn:
 
 @dataclass(frozen=True, slots=True)
 class ShownCase:
-    """A test, a recording or a World, with all that happened; `row` is its row in the list."""
+    """A test, a recording or a World, with everything that happened; `row` is its row in the list."""
 
     row: CaseRow
     lanes: Sequence[str]

@@ -1,4 +1,4 @@
-"""Causes and findings as the viewer shows them, and the causes that several cases share."""
+"""Causes and findings in the viewer, and the causes that several cases share."""
 
 from __future__ import annotations
 
@@ -14,20 +14,20 @@ from harness.viewer.model import CaseRow, CauseGroup, Documentation, ShownCause
 
 _INDEX = re.compile(r"\[\d+\]")
 MAX_EXCEPTION = 200
-"""How much of an exception's first line counts when two are compared, in characters."""
+"""Characters of an exception's first line that are compared."""
 EXCEPTION = "exception"
 """The kind of a cause that is only an exception of the test."""
 
 
 def show_cause(cause: Cause) -> ShownCause:
-    """Show a cause that the harness has explained."""
+    """Convert a cause that the harness has explained."""
     group = _group_id(cause.kind, cause.id or ("" if cause.kind != "other" else cause.what), cause.at)
     told = (cause.what, cause.exchange, cause.at, cause.kind, cause.id, cause.rows, group)
     return ShownCause(*told, general=cause.general)
 
 
 def show_finding_as_cause(finding: ReportFinding) -> ShownCause:
-    """Show a finding as the cause that failed its case, where nothing else is known."""
+    """Convert a finding to the cause that failed its case, if nothing else is known."""
     is_documented = bool(documentation_of(finding.id))
     verdict = "" if is_documented else finding.id
     texts = (("where", finding.place), ("why", finding.why), ("verdict", verdict), ("fix", finding.fix))
@@ -39,20 +39,20 @@ def show_finding_as_cause(finding: ReportFinding) -> ShownCause:
 
 
 def show_exception(why: str) -> ShownCause:
-    """Show what a test has raised, as far as nothing explains it."""
+    """Convert an exception of the test to a cause, if nothing explains it."""
     first = why.strip().splitlines()[0]
     rows = [("raised", why)] if why.strip() != first else []
     return ShownCause(first, kind=EXCEPTION, rows=rows, group=_group_id(EXCEPTION, shorten(first, MAX_EXCEPTION), ""))
 
 
 def show_finding(finding: ReportFinding) -> ShownFinding:
-    """Show a finding."""
+    """Convert a finding."""
     members = {name: value for name, value in asdict(finding).items() if name not in ("id", "line")}
     return ShownFinding(**members, rule=finding.id)
 
 
 def group_causes(rows: Sequence[CaseRow]) -> list[CauseGroup]:
-    """Group the first cause of each case: the causes that fail most cases come first, then in the order of the cases."""
+    """Group the first causes of cases: those that fail the most cases first, then in the order of the cases."""
     groups: dict[str, list[tuple[CaseRow, ShownCause]]] = {}
     for row in rows:
         if row.causes:

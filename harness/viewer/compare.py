@@ -1,4 +1,4 @@
-"""Compares a run with an earlier one: the causes that are new or gone, the cases that broke or were mended."""
+"""Compares a run with an earlier one: causes that are new or gone, cases that broke or were mended."""
 
 from __future__ import annotations
 
@@ -11,28 +11,28 @@ from harness.viewer.model import CaseRow, Comparison, Run, ShownCell, ShownExami
 
 _WRONG_OUTCOMES = frozenset({"failed", "error"})
 _NOT_TRIED = frozenset({"skipped", "not applicable"})
-"""Outcomes and verdicts that say neither that a case does well nor that it does not."""
+"""Outcomes and verdicts that do not show whether a case passes."""
 
 
 _Verdict = Literal["wrong", "right", "unknown"]
 
 
 class _Stand(NamedTuple):
-    """A case of a run, and how it did there."""
+    """A case of a run, and its result there."""
 
     id: str
     verdict: _Verdict
 
 
 _Stands = Mapping[tuple[str, ...], _Stand]
-"""The cases of a run, by what names them in both."""
+"""The cases of a run, by a name that is the same in both runs."""
 
 
 def compare_runs(run: Run, earlier: Run, label: str, paths: tuple[str, str] = ("", "")) -> Run:
-    """Return the run with what differs from an earlier one, which `label` names.
+    """Return the run with its differences from an earlier one, which `label` names.
 
-    `paths` are those that the two were read from: recordings of the same name below them are the same case. An examination
-    has the cells of both afterwards. ConfigError when only one of the two is an examination.
+    `paths` are the paths that the two were read from: recordings of the same name below them are the same case. An
+    examination then has the cells of both. ConfigError if only one of the two is an examination.
     """
     if run.examination and earlier.examination:
         return _compare_examinations(run, run.examination, earlier, earlier.examination, label)
@@ -59,7 +59,7 @@ def _compare(run: Run, earlier: Run, label: str, now: _Stands, before: _Stands) 
 
 
 def _cause_ids(run: Run) -> set[str]:
-    """Return the ids of all causes of a run, also of those that are not the first of their case."""
+    """Return the ids of all causes of a run, including those that are not the first of their case."""
     cells = run.examination.cells if run.examination else ()
     return {cause.group for row in run.cases for cause in row.causes} | {cell.group for cell in cells}
 
@@ -76,7 +76,7 @@ def _stands_of_rows(rows: Iterable[CaseRow], path: str) -> _Stands:
 def _compare_examinations(
     run: Run, examined: ShownExamination, earlier: Run, before: ShownExamination, label: str
 ) -> Run:
-    """Compare the clients of the same name, and put the earlier cells beside those of now, without what was exchanged."""
+    """Compare clients of the same name, and put the earlier cells beside the new ones, without their exchanges."""
     pairs = [(old, new) for new in examined.clients if (old := _find_earlier(new, before.clients))]
     renamed = {name: f"{name} (earlier)" if name in examined.clients else name for name in before.clients}
     stands_now = _stands_of_cells(examined.cells, {new: new for _, new in pairs})
@@ -93,14 +93,14 @@ def _compare_examinations(
 
 
 def _find_earlier(client: str, earlier: Sequence[str]) -> str | None:
-    """Find the same client in an earlier examination: of the same release, else the only one of another."""
+    """Return the same client in an earlier examination: of the same release, or else the only other release."""
     name = client.partition(" ")[0]
     same = [client] if client in earlier else [release for release in earlier if release.partition(" ")[0] == name]
     return same[0] if len(same) == 1 else None
 
 
 def _stands_of_cells(cells: Iterable[ShownCell], clients: Mapping[str, str]) -> _Stands:
-    """Return how the cells of some clients stand, by the name of the client in the later run, the case and the mode."""
+    """Return the results of some clients' cells, by the name of the client in the later run, the case and the mode."""
     stands: dict[tuple[str, ...], _Stand] = {}
     for cell in cells:
         if cell.client in clients:

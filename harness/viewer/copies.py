@@ -1,6 +1,6 @@
 """Forms in which an exchange can be copied: as curl, as a pytest test, as a turn of a script, as an expected refusal.
 
-A body is not repeated: in its place stands `⟦request⟧`, for which the page puts the request's JSON.
+A body is not repeated but represented by `⟦request⟧`, which the page replaces by the request's JSON.
 """
 
 from __future__ import annotations
@@ -16,11 +16,11 @@ from harness.core.loose_json import as_object, as_string, objects_in
 from harness.items.kind import ITEMS
 
 REQUEST_MARK = "⟦request⟧"
-"""Stands for the JSON of the request. Neither a here-document nor a raw text in three quotes ends in any JSON."""
+"""Stands for the JSON of the request. JSON can end neither a here-document nor a raw string in triple quotes."""
 
 
 def copies_of(exchange: Exchange, rule: str, error: str) -> dict[str, str]:
-    """Write everything that can be copied of an exchange, by its name."""
+    """Return everything that can be copied of an exchange, by name."""
     request, answer = exchange.request, exchange.answer
     output = objects_in(as_object(answer.body).get("output")) if answer.status < 400 else []
     is_writable = request.method != "WS" and isinstance(request.body, dict | list | None)
@@ -36,7 +36,7 @@ def copies_of(exchange: Exchange, rule: str, error: str) -> dict[str, str]:
 
 
 def fill_copy(text: str, request: Any) -> str:
-    """Put the JSON of a request where its mark stands."""
+    """Replace the mark by the JSON of a request."""
     return text.replace(REQUEST_MARK, json.dumps(request, indent=2, ensure_ascii=False))
 
 
@@ -89,7 +89,7 @@ def _python_item(item: Json) -> str:
 
 
 def _as_scripted(item: Json) -> Json:
-    """Leave out what the mock makes of an item by itself."""
+    """Drop the members that the mock sets by itself."""
     return {
         name: value
         for name, value in item.items()
@@ -110,7 +110,7 @@ def _yaml_turn(output: Sequence[Json]) -> str:
 
 
 def _yaml_item(item: Json) -> str:
-    """Write an item as a line of a script in YAML, of which JSON is a part."""
+    """Write an item as a line of a YAML script; JSON is a subset of YAML."""
     if (text := _plain_text(item)) is not None:
         return f"message: {_json(text)}"
     if call := _plain_call(item):
@@ -119,7 +119,7 @@ def _yaml_item(item: Json) -> str:
 
 
 def _plain_text(item: Json) -> str | None:
-    """Return the text of a message that is nothing but a text."""
+    """Return the text of a message that consists only of text; None for any other."""
     parts = objects_in(item.get("content"))
     if item.get("type") != "message" or len(parts) != 1 or parts[0].get("type") != "output_text":
         return None
@@ -128,7 +128,7 @@ def _plain_text(item: Json) -> str | None:
 
 
 def _plain_call(item: Json) -> Mapping[str, Any] | None:
-    """Return the arguments of a function call that has no others."""
+    """Return the arguments of a function call without unusual members; None for any other."""
     known = {"type", "id", "name", "arguments", "call_id", "status"}
     if item.get("type") != "function_call" or "function_call" not in ITEMS or not set(item) <= known:
         return None

@@ -1,4 +1,4 @@
-"""Runs and cases as JSON, compressed for a page or a file, and read again."""
+"""Encodes runs and cases as JSON, compressed for a page or a file, and decodes them."""
 
 from __future__ import annotations
 
@@ -23,17 +23,17 @@ _COMPRESSED = b"\x1f\x8b"
 
 
 def to_bytes(value: Any) -> bytes:
-    """Write a run or a case as compressed JSON, the same bytes for the same value."""
+    """Encode a run or a case as compressed JSON; the same value always produces the same bytes."""
     return gzip.compress(orjson.dumps(value), 6, mtime=0)
 
 
 def to_text(value: Any) -> str:
-    """Write a run or a case as a page holds it: compressed JSON in base64."""
+    """Encode a run or a case for a page: compressed JSON in base64."""
     return b64encode(to_bytes(value)).decode()
 
 
 def read_bytes(raw: bytes, kind: type[_Made]) -> _Made:
-    """Read a run or a case from its JSON, compressed or not; ConfigError for anything else."""
+    """Decode a run or a case from its JSON, compressed or not; ConfigError for anything else."""
     try:
         if raw.startswith(_COMPRESSED):
             raw = _decompress(raw)
@@ -43,12 +43,12 @@ def read_bytes(raw: bytes, kind: type[_Made]) -> _Made:
 
 
 def read_text(text: str, kind: type[_Made]) -> _Made:
-    """Read what `to_text` wrote."""
+    """Decode the output of `to_text`."""
     return read_bytes(b64decode(text), kind)
 
 
 def from_json(value: Any, kind: type[_Made]) -> _Made:
-    """Make a dataclass of the JSON of one; members that it does not know are left out."""
+    """Convert JSON to a dataclass; unknown members are ignored."""
     return typing.cast("_Made", _read(value, kind))
 
 
@@ -75,7 +75,7 @@ def _hints(kind: type) -> Mapping[str, Any]:
 
 
 def _decompress(raw: bytes) -> bytes:
-    """Decompress as much as a file may hold; ValueError for more."""
+    """Decompress up to the size limit of files; ValueError for more."""
     limit = size_limit()
     reader = zlib.decompressobj(wbits=31)
     text = reader.decompress(raw, limit + 1)

@@ -1,11 +1,11 @@
-"""The data that the viewer shows: a `Run` has cases. All is plain JSON; the page knows no rule.
+"""The data that the viewer shows: a `Run` with its cases. All of it is plain JSON; the page knows no rules.
 
-What one case holds is in `harness.viewer.case_model`. `python -m tools.viewer_types` writes both as types for the page
-(`viewer/src/model.ts`).
+The data of a single case is in `harness.viewer.case_model`. `python -m tools.viewer_types` writes both as types for the
+page (`viewer/src/model.ts`).
 
-What repeats is told once: a value may stand in the `pool` of its case, and `{"$": 17}` stands for the one at index 17
-there. A list that begins like one before is `{"$list": 17, "keep": 40, "then": […]}`: the first 40 elements of that
-list, then others. An object that would be read as either is `{"$literal": {…}}`. See `harness.viewer.pool`.
+Repeated values are stored once: a value may be in the `pool` of its case, and `{"$": 17}` stands for the value at index
+17 there. A list that begins like an earlier one is `{"$list": 17, "keep": 40, "then": […]}`: the first 40 elements of
+that list, then others. An object that could be read as either is `{"$literal": {…}}`. See `harness.viewer.pool`.
 """
 
 from __future__ import annotations
@@ -18,15 +18,15 @@ VIEW_VERSION = 1
 
 Source = Literal["pytest", "vitest", "serve", "verify", "examine", "recordings", "report", "trace"]
 Outcome = Literal["passed", "failed", "error", "skipped", "xfailed", "xpassed", "open"]
-"""How a test ended; `open` is a World that lives."""
+"""How a test ended; `open` is a World that is still in use."""
 Pooled = Any
-"""A JSON value of which parts may stand in the pool."""
+"""A JSON value, parts of which may be in the pool."""
 Json = Mapping[str, Any]
 
 
 @dataclass(frozen=True, slots=True)
 class Documentation:
-    """What a rule or a loss is about: summary, text, area, the best evidence with its level and date, how to fix it."""
+    """What a rule or a loss is about: summary, text, area, the best evidence with its level and date, the fix."""
 
     summary: str
     doc: str = ""
@@ -37,10 +37,11 @@ class Documentation:
 
 @dataclass(frozen=True, slots=True)
 class ShownCause:
-    """A reason for a failure in a case: `what` went wrong, in `exchange` (0 for none), at a place `at` of its request.
+    """A reason for a failure in a case: `what` went wrong, in `exchange` (0 for none), at position `at` of its request.
 
-    `rows` are the labelled texts of a cause (`where`, `sent`, `fix`, …). `rule` is the id of the rule or loss. Causes of one
-    `group` are the same in several cases, and `general` words them for all, where `what` names the number of a request.
+    `rows` are the labelled texts of a cause (`where`, `sent`, `fix`, …). `rule` is the id of the rule or loss. Causes
+    with the same `group` are the same cause in several cases; if `what` contains the number of a request, `general`
+    words the cause for all of them.
     """
 
     what: str
@@ -67,9 +68,10 @@ class CauseGroup:
 
 @dataclass(frozen=True, slots=True)
 class CaseRow:
-    """A case in the list of a run: what can be told without opening it.
+    """A case in the list of a run, with everything that is shown without opening it.
 
-    `texts` are what search looks through at once: a line for each exchange. `causes` come explained; the first failed it.
+    `texts` are searched without opening it: one line per exchange. `causes` are already explained; the first one failed
+    the case.
     """
 
     id: str
@@ -84,7 +86,7 @@ class CaseRow:
     lanes: Sequence[str] = ()
     causes: Sequence[ShownCause] = ()
     consequences: Sequence[str] = ()
-    """What followed from the causes: the exception of the test, turns that nobody took."""
+    """Consequences of the causes: the exception of the test, turns that no request took."""
     texts: Sequence[str] = ()
     began: float | None = None
     """Unix seconds."""
@@ -101,7 +103,10 @@ class Covered:
 
 @dataclass(frozen=True, slots=True)
 class ShownCell:
-    """How a client did in a case of the catalogue: `verdict` is pass, fail, warn …; `flow` names the case that shows it."""
+    """The result of a client in a case of the catalogue: `verdict` is pass, fail, warn ….
+
+    `flow` names the case that shows it.
+    """
 
     case: str
     client: str
@@ -110,7 +115,7 @@ class ShownCell:
     severity: str
     reason: str
     group: str = ""
-    """What cells of the same cause share; empty for one that passed."""
+    """Shared by cells with the same cause; empty if the cell passed."""
     details: Sequence[tuple[str, str]] = ()
     flow: str = ""
     reproduce: str = ""
@@ -127,10 +132,10 @@ class ShownExamination:
 
 @dataclass(frozen=True, slots=True)
 class Comparison:
-    """What differs from an `earlier` run: ids of `new` causes, the causes that are `gone`, the cases that went otherwise.
+    """The differences from an `earlier` run: ids of `new` causes, causes that are `gone`, cases with another outcome.
 
-    `broken` cases did well before, `mended` ones do now; `added` ones fail and are not in the earlier run, `missing` ones
-    failed in it and are not in this one. `clients` are pairs of a client examined before and now.
+    `broken` cases passed before, `mended` ones pass now; `added` ones fail and are not in the earlier run, `missing`
+    ones failed in it and are not in this one. `clients` are pairs of a client examined before and now.
     """
 
     earlier: str
@@ -147,14 +152,15 @@ class Comparison:
 class Run:
     """A run: what was run when, its verdict, its causes, and a row for each case.
 
-    `counts` are tests by outcome; those that did not use the mock are no cases. `totals` are counts of exchanges, refusals
-    and findings; `line` says them in one line. `documented` explains the rules and losses that the run mentions, by id.
+    `counts` are tests by outcome, including tests without the mock, which are no cases. `totals` are counts of
+    exchanges, refusals and findings, which `line` words in one line. `documented` explains the rules and losses that
+    the run mentions, by id.
     """
 
     source: Source
     command: str = ""
     began: float = 0.0
-    """Unix seconds; 0 when unknown."""
+    """Unix seconds; 0 if unknown."""
     seconds: float = 0.0
     commit: str = ""
     """The branch and the beginning of the commit: `main@aa138ea`."""
@@ -163,7 +169,7 @@ class Run:
     totals: Mapping[str, int] = field(default_factory=dict)
     line: str = ""
     notes: Sequence[str] = ()
-    """What is worth a line of its own: models that no table knows, files that could not be read."""
+    """Notes that deserve a line of their own: unknown models, unreadable files."""
     causes: Sequence[CauseGroup] = ()
     cases: Sequence[CaseRow] = ()
     coverage: Mapping[str, Covered] = field(default_factory=dict)

@@ -1,4 +1,4 @@
-"""The page: `page.html`, built of `viewer/`, with the data of a run in it. It needs no network and no other file."""
+"""The page: `page.html`, built from `viewer/`, with the data of a run in it. It needs no network and no other file."""
 
 from __future__ import annotations
 
@@ -16,12 +16,12 @@ DATA_MARK = "<!-- data -->"
 
 @cache
 def empty_page() -> str:
-    """Read the page without data, which asks its server for them."""
+    """Return the page without data, which requests it from its server."""
     return (Path(__file__).parent / "page.html").read_text(encoding="utf-8")
 
 
 def fill_page(run: Run, cases: Iterable[str]) -> str:
-    """Put a run and its cases into the page; the cases are texts of `to_text`, in the order of the run."""
+    """Insert a run and its cases into the page; the cases are texts from `to_text`, in the order of the run."""
     scripts = [_script("run", to_text(run)), *(_script(f"case-{number}", text) for number, text in enumerate(cases))]
     head, mark, tail = empty_page().rpartition(DATA_MARK)
     assert mark, "the page has lost the mark for its data"

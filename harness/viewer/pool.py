@@ -18,26 +18,26 @@ import orjson
 from harness.core.text.printable import escape_controls
 
 MIN_TEXT = 48
-"""The shortest text that is stored once, in characters."""
+"""Minimum length, in characters, of a text that is stored once."""
 MIN_SIZE = 24
-"""The smallest object or list that is stored once, in bytes of JSON."""
+"""Minimum size, in bytes of JSON, of an object or list that is stored once."""
 MIN_LIST = 4
-"""The shortest list that shares its beginning with others."""
+"""Minimum length of a list that shares its beginning with others."""
 MAX_THEN = 32
-"""How many elements a list may have of its own behind those that it shares; one with more is stored as a whole."""
+"""How many elements of its own a list may have after the shared ones; with more, it is stored as a whole."""
 MAX_BASES = 4
-"""With how many lists that begin with the same element a list is compared, the newest ones."""
+"""How many lists with the same first element a list is compared with, the newest ones."""
 MAX_DEPTH = 200
-"""The deepest nesting; what lies deeper is shown as `…`."""
+"""The maximum nesting; deeper values are shown as `…`."""
 MAX_SAFE_NUMBER = 1 << 53
-"""Numbers from here on are texts: a browser would round them."""
+"""Numbers from here on are stored as text, as a browser would round them."""
 _MARKS = ("$", "$list", "$literal")
 
 
 class Pool:
-    """Stores values once; `entries` are what is stored. Every text goes through `clean`, which hides secrets.
+    """Stores values once, in `entries`. Every text goes through `clean`, which hides secrets.
 
-    Nobody may change a value that was stored.
+    A stored value must not be changed.
     """
 
     def __init__(self, clean: Callable[[str], str] = str) -> None:
@@ -48,7 +48,7 @@ class Pool:
         self._bases: dict[bytes, deque[int]] = {}
 
     def put(self, value: Any) -> Any:
-        """Store a value once unless it is small; returns what stands for it."""
+        """Store a value once unless it is small, and return its reference."""
         if isinstance(value, str):
             return self._put_text(value)
         if not isinstance(value, dict | list | tuple):
@@ -60,13 +60,13 @@ class Pool:
         return shown
 
     def inside(self, value: Any) -> Any:
-        """Store the parts of a value once, but not the value itself: it occurs once."""
+        """Store the parts of a value once, but not the value itself, which occurs only once."""
         return self._encode(value, MAX_DEPTH)
 
     def put_list(self, elements: Sequence[Any], tail: Sequence[Any] = ()) -> Any:
-        """Store a list of this pool's references, which may share its beginning with lists before.
+        """Store a list of references into this pool, which may share its beginning with earlier lists.
 
-        The `tail` is only in this list: what follows later continues the `elements`.
+        The `tail` belongs only to this list: later lists continue the `elements`.
         """
         if len(elements) < MIN_LIST:
             return [*elements, *tail]
@@ -74,7 +74,7 @@ class Pool:
         return {**shared, "then": [*shared["then"], *tail]} if tail else shared
 
     def label(self, text: str) -> str:
-        """Return a text that is no wire data: without secrets, its control characters as escapes."""
+        """Clean a text that is not wire data: secrets hidden, control characters escaped."""
         return escape_controls(self.clean(text))
 
     def _put(self, value: Any, depth: int) -> Any:
@@ -96,7 +96,7 @@ class Pool:
         return shown
 
     def put_shown(self, shown: Any) -> Any:
-        """Store what is already made of parts of the pool, unless it is small."""
+        """Store a value that consists of references already, unless it is small."""
         text = orjson.dumps(shown)
         if len(text) < MIN_SIZE:
             return shown
@@ -136,7 +136,7 @@ class Pool:
         return self._put_text(value.decode("latin-1") if isinstance(value, bytes) else str(value))
 
     def _share(self, shown: list[Any]) -> Any:
-        """Store a list of references to its elements, by the list that it continues, if any."""
+        """Store a list of references, as the continuation of an earlier list if possible."""
         if len(shown) < MIN_LIST:
             return shown
         bases = self._bases.setdefault(orjson.dumps(shown[0]), deque(maxlen=MAX_BASES))
@@ -144,6 +144,7 @@ class Pool:
         if index >= 0:
             base = self.entries[index]
             if common == len(base):
+                # Extending the base in place costs nothing: earlier references keep only its first elements.
                 base += shown[common:]
                 return _beginning(index, len(shown))
             if len(shown) - common <= MAX_THEN and common:
@@ -154,14 +155,14 @@ class Pool:
 
 
 class PoolReader:
-    """Reads what a pool stores; a value that several refer to is one object."""
+    """Resolves the references into a pool; a value with several references becomes one object."""
 
     def __init__(self, entries: Sequence[Any]) -> None:
         self._entries = entries
         self._read: dict[int, Any] = {}
 
     def value(self, shown: Any) -> Any:
-        """Return the value that something stands for."""
+        """Return the value that a reference, or a structure of references, stands for."""
         if isinstance(shown, list):
             return [self.value(element) for element in shown]
         if not isinstance(shown, dict):
@@ -181,7 +182,7 @@ def _beginning(index: int, keep: int, then: Sequence[Any] = ()) -> Any:
 
 
 def _count_common(base: list[Any], shown: list[Any]) -> int:
-    """Count the elements with which both lists begin."""
+    """Count the elements that two lists have in common at the beginning."""
     length = min(len(base), len(shown))
     if base[:length] == shown[:length]:
         return length
@@ -189,7 +190,7 @@ def _count_common(base: list[Any], shown: list[Any]) -> int:
 
 
 def _digest(value: Any) -> bytes | None:
-    """Hash a value by its JSON; None for one that has none: too deep, too large a number, half a character."""
+    """Hash a value by its JSON; None if it has none: nested too deeply, too large a number, an unpaired surrogate."""
     try:
         return blake2b(orjson.dumps(value), digest_size=16).digest()
     except (orjson.JSONEncodeError, RecursionError):

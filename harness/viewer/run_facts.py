@@ -15,23 +15,23 @@ PACKAGES = (
     *("responses-harness", "openai", "openai-agents", "pytest", "agent-framework", "langchain-openai", "pydantic-ai"),
     *("litellm", "llama-index", "azure-ai-projects", "semantic-kernel"),
 )
-"""The packages whose versions are told, as far as they are installed."""
+"""Packages whose versions are reported if they are installed."""
 _COMMIT_LENGTH = 8
 
 
 def collect_facts(source: str, root: Path, began: float, seconds: float, command: Sequence[str] = ()) -> RunFacts:
-    """Collect the facts of a run that began at a time, in unix seconds; `root` is a folder in its checkout."""
+    """Collect the facts of a run that began at `began` (unix seconds); `root` is a folder in its checkout."""
     words = command or [Path(sys.argv[0]).name.replace("__main__.py", "harness"), *sys.argv[1:]]
     return RunFacts(source, shlex.join(words), began, round(seconds, 3), find_commit(root), _versions())
 
 
 def find_commit(folder: Path) -> str:
-    """Find the branch and the commit of a checkout, as `main@aa138ea0`; empty outside of one."""
+    """Return the branch and the commit of a checkout, as `main@aa138ea0`; empty outside of one."""
     try:
         git = next(
             parent / ".git" for parent in (folder.resolve(), *folder.resolve().parents) if (parent / ".git").exists()
         )
-        if git.is_file():  # a worktree names the folder
+        if git.is_file():  # a worktree's `.git` is a file that names the folder
             git = (git.parent / git.read_text(encoding="utf-8").removeprefix("gitdir:").strip()).resolve()
         head = (git / "HEAD").read_text(encoding="utf-8").strip()
         if not head.startswith("ref:"):
@@ -43,7 +43,7 @@ def find_commit(folder: Path) -> str:
 
 
 def relative_path(file: str, root: str) -> str:
-    """Write the path of a file from a folder if it is below it; others as they are."""
+    """Return a file's path relative to a folder if it is below it, otherwise unchanged."""
     is_below = bool(file and root) and Path(file).is_relative_to(root)
     return Path(file).relative_to(root).as_posix() if is_below else file
 

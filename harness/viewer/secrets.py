@@ -1,4 +1,4 @@
-"""Hides secrets in what the viewer shows: the keys of a journal by their values, others by their form."""
+"""Hides secrets in what the viewer shows: keys in a journal by value, others by their form."""
 
 from __future__ import annotations
 
@@ -10,11 +10,11 @@ from harness.core.text.redact import HIDDEN, SECRET_HEADERS, redact, secrets_in_
 
 SHORT_TEXT = 64
 SHORT_TEXTS = 4_096
-"""How many texts of less than SHORT_TEXT characters are kept with what the page shows of them."""
+"""How many texts shorter than SHORT_TEXT characters are cached in cleaned form."""
 
 
 def cleaner_of(exchanges: Iterable[Exchange], more: Iterable[str] = ()) -> Callable[[str], str]:
-    """Make the function that hides the secrets in the headers of exchanges, and writes half characters as escapes."""
+    """Create the function that hides the secrets in the headers of exchanges, and escapes unpaired surrogates."""
     headers = {id(exchange.request.headers): exchange.request.headers for exchange in exchanges}
     secrets = frozenset(more).union(*map(secrets_in_headers, headers.values()))
 
@@ -23,12 +23,12 @@ def cleaner_of(exchanges: Iterable[Exchange], more: Iterable[str] = ()) -> Calla
         cleaned: str = redact(shown, secrets)
         return cleaned
 
-    clean_again = lru_cache(SHORT_TEXTS)(clean)  # names and types come again in every body
+    clean_again = lru_cache(SHORT_TEXTS)(clean)  # names and types recur in every body
     return lambda text: clean_again(text) if len(text) < SHORT_TEXT else clean(text)
 
 
 def show_headers(headers: Mapping[str, str], clean: Callable[[str], str]) -> list[tuple[str, str]]:
-    """Show headers in their order; of a secret one only its scheme."""
+    """List headers in their order; of a secret one only the scheme is shown."""
     shown = []
     for name, value in headers.items():
         scheme, space, _ = value.strip().partition(" ")

@@ -1,4 +1,4 @@
-"""How the viewer shows the delivery of an answer: times in milliseconds since the case began, and each event."""
+"""The delivery of an answer in the viewer: times in milliseconds since the case began, and each event."""
 
 from __future__ import annotations
 
@@ -17,13 +17,13 @@ from harness.world.world import World
 
 
 def began_at(world: World) -> float | None:
-    """When the first request of a World that is still in its journal came, in unix seconds; None where nobody knows."""
+    """Return when the first request in a World's journal arrived, in unix seconds; None if unknown."""
     first = next((seen for exchange in world.exchanges if (seen := world.edge.get(exchange.number))), None)
     return first.arrived if first else None
 
 
 def show_edge(exchange: Exchange, world: World, began: float | None) -> Edge:
-    """Show what the edge saw of an exchange; of a recording only whether it broke off is known."""
+    """Convert the edge record of an exchange; for a recording only whether it broke off is known."""
     seen = world.edge.get(exchange.number)
     if seen is None or began is None:
         return Edge(cut=exchange.answer.disconnection)
@@ -41,7 +41,7 @@ def show_edge(exchange: Exchange, world: World, began: float | None) -> Edge:
 
 
 def _describe_cut(exchange: Exchange, seen: EdgeTimes) -> str:
-    """Word where an answer broke off; empty for one that is whole, or still on its way."""
+    """Describe where an answer broke off; empty if it is complete, or still being sent."""
     if not exchange.answer.disconnection and (seen.whole or not seen.ended):
         return ""
     if exchange.answer.disconnection == "no answer":
@@ -54,10 +54,10 @@ def _milliseconds(at: float | None, began: float) -> float | None:
 
 
 def show_events(exchange: Exchange, world: World, pool: Pool) -> Iterator[StreamEvent]:
-    """Show the events of a stream: when each went out, or was to go, whether it did, and the one that was broken off."""
+    """Yield the events of a stream: when each was or should be sent, whether it was, and the one that broke off."""
     events, seen = exchange.answer.events or (), world.edge.get(exchange.number)
     delivery = exchange.answer.delivery or Delivery()
-    # An answer that is not broken off has gone out whole, also where nothing counted its events.
+    # An answer that did not break off was sent in full, even if nothing counted its events.
     went_out = seen.events or 0 if seen and seen.ended and not seen.whole else len(events)
     times = measured_times(seen, len(events)) if is_measured(seen) else plan_times(delivery, len(events))
     is_socket = exchange.request.operation == SOCKET
@@ -72,20 +72,23 @@ def show_events(exchange: Exchange, world: World, pool: Pool) -> Iterator[Stream
 
 
 def is_measured(seen: EdgeTimes | None) -> TypeGuard[EdgeTimes]:
-    """Return whether an answer went to a socket, so that each of its events has a time; a recording has its own times."""
+    """Return whether an answer was sent over a socket, so that its events have times.
+
+    A recording has times of its own.
+    """
     return seen is not None and seen.connection > 0
 
 
 def measured_times(seen: EdgeTimes, count: int) -> list[float | None]:
-    """List when each event had gone out to its last byte, in milliseconds since the first byte; None if it did not."""
+    """Return when each event was sent in full, in milliseconds since the first byte; None if it was not."""
     begun = seen.first_byte or seen.arrived
     return [_milliseconds(seen.event_time(index), begun) for index in range(count)]
 
 
 def plan_times(delivery: Delivery, count: int) -> list[float | None]:
-    """Plan when each event goes out, in milliseconds since the first byte.
+    """Plan when each event is sent, in milliseconds since the first byte.
 
-    None where nothing is planned, and from a gate on, as nobody knows when it is opened.
+    None if nothing is planned, and after a gate, since the time at which it opens is unknown.
     """
     times: list[float | None] = []
     paused = at = 0.0
@@ -101,7 +104,7 @@ def plan_times(delivery: Delivery, count: int) -> list[float | None]:
 
 
 def _piece_sizes(events: Sequence[Json], delivery: Delivery) -> Iterator[Sequence[int]]:
-    """Yield the sizes of the pieces of each event, where a fault says how it is cut or framed."""
+    """Yield the sizes of the pieces of each event, if a fault cuts or frames them."""
     if delivery.chunk_size is None and delivery.frames == Delivery().frames:
         return
     for frame in encode_frames(events, delivery.frames):

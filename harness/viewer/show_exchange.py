@@ -1,4 +1,4 @@
-"""An exchange as the viewer shows it, but for its transcript."""
+"""An exchange in the viewer, apart from its transcript."""
 
 from __future__ import annotations
 
@@ -18,15 +18,15 @@ from harness.viewer.show_delivery import began_at, show_edge, show_events
 from harness.world.world import World
 
 GIST_WIDTH = 200
-"""The longest line about a request or an answer, in characters."""
+"""Maximum length, in characters, of the line about a request or an answer."""
 GIST_ITEMS = 3
 """How many items such a line names, the last ones."""
 NO_SETTINGS = ("input", "instructions", "tools", "items", "messages")
-"""The members of a request that are shown by themselves."""
+"""The members of a request that are shown separately."""
 
 
 class ExchangeShower:
-    """Shows the exchanges of a World."""
+    """Converts the exchanges of a World."""
 
     def __init__(self, world: World, pool: Pool, root: str = "") -> None:
         self._pool = pool
@@ -36,7 +36,7 @@ class ExchangeShower:
         self._unasked = {exchange.number for exchange in world.refusals.unasked}
 
     def show(self, exchange: Exchange, lane: int, step: FlowStep) -> ShownExchange:
-        """Show an exchange of a lane."""
+        """Convert an exchange of a lane."""
         pool, label, world = self._pool, self._pool.label, self._world
         request, answer = exchange.request, exchange.answer
         is_refused = exchange.status >= 400 and not exchange.is_routed
@@ -79,7 +79,7 @@ class ExchangeShower:
         )
 
     def _show_origin(self, number: int) -> AnsweredBy | None:
-        """Show which turn answered, and where it was scripted."""
+        """Return which turn answered, and where it was scripted."""
         if (origin := self._world.answered_by.get(number)) is None:
             return None
         label = self._pool.label
@@ -87,7 +87,7 @@ class ExchangeShower:
 
 
 def summarize_step(step: FlowStep) -> str:
-    """Summarize a step in a line, for search."""
+    """Summarize a step in one line, for search."""
     return " ".join(filter(None, [step.lane, step.endpoint, _gist(step), _said(step)]))
 
 

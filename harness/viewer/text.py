@@ -1,4 +1,4 @@
-"""A run as text for terminals and coding agents: the verdict, the causes, then what was said, within a budget of tokens."""
+"""A run as text for terminals and coding agents: the verdict, the causes, then the exchanges, within a token budget."""
 
 from __future__ import annotations
 
@@ -16,34 +16,37 @@ from harness.viewer.model import CauseGroup, Comparison, Run, ShownCause
 from harness.viewer.pool import PoolReader
 
 BYTES_PER_TOKEN = 4
-"""How many characters of such a text a token has, about."""
+"""Approximate characters per token of such a text."""
 MAX_CASES = 5
 """How many cases of a cause are named, the first ones."""
 LINE = 160
-"""The longest line of a card."""
+"""Maximum length of a line in a card."""
 MAX_HEADS = 20
-"""How many causes are named at the beginning, those of most cases."""
+"""How many causes are named at the beginning, those with the most cases."""
 LEAST_MILLISECONDS = 10
-"""From how many milliseconds on a stream is said to have taken time."""
+"""Minimum duration, in milliseconds, for a stream's timing to be mentioned."""
 ITEM = 600
-"""How much of a marked item is shown."""
+"""Characters of a marked item that are shown."""
 OpenCase = Callable[[str], ShownCase | None]
 """Opens a case by its id."""
 
 
 def render_run(run: Run, open_case: OpenCase, tokens: int) -> str:
-    """Render a run in at most so many tokens: what comes first matters most, and the end says what was left out."""
+    """Render a run in at most `tokens` tokens, the most important first; the end says what was left out."""
     return _within(_parts(run, open_case), tokens)
 
 
 def render_case(run: Run, case: ShownCase, tokens: int) -> str:
-    """Render one case in at most so many tokens."""
+    """Render one case in at most `tokens` tokens."""
     parts = [_head_of_case(case), *(_render_cause(cause, run) for cause in case.row.causes), *_cards(case)]
     return _within(parts, tokens)
 
 
 def _within(parts: Iterable[str], tokens: int) -> str:
-    """Join the parts that so many tokens hold; the first is cut rather than left out, the end says that there is more."""
+    """Join the parts that fit into `tokens`.
+
+    The first is cut rather than dropped, and the end says that there is more.
+    """
     budget, written = tokens * BYTES_PER_TOKEN, list[str]()
     for part in parts:
         if len(part) > budget:
@@ -95,7 +98,7 @@ def _name_group(group: CauseGroup, run: Run) -> str:
 
 
 def _compared(comparison: Comparison) -> Iterator[str]:
-    """Yield what differs from the earlier run: counts, then what is meant by each."""
+    """Yield the differences from the earlier run: counts, then the names behind each."""
     named = {
         "broken": comparison.broken,
         "mended": comparison.mended,
@@ -139,7 +142,7 @@ def _head_of_case(case: ShownCase) -> str:
 
 
 def _cards(case: ShownCase, wrong: int = 0) -> Iterator[str]:
-    """Yield a card for each exchange, the wrong one with the items that are marked and what was answered."""
+    """Yield a card for each exchange; the wrong one also shows its marked items and its answer."""
     pool = PoolReader(case.pool)
     for shown in case.exchanges:
         yield _card(case, shown, pool, is_wrong=shown.number == wrong or bool(shown.error))
@@ -168,7 +171,7 @@ def _card(case: ShownCase, shown: ShownExchange, pool: PoolReader, *, is_wrong: 
 
 
 def _sending(shown: ShownExchange) -> str:
-    """Say how long a stream took and where it paused longest, as measured; empty for one that went out at once."""
+    """Describe how long a stream took and its longest pause, as measured; empty if it was sent at once."""
     times = [event.at for event in shown.events or () if event.at is not None] if shown.edge.measured else []
     if not times or times[-1] < LEAST_MILLISECONDS:
         return ""
@@ -179,7 +182,7 @@ def _sending(shown: ShownExchange) -> str:
 
 
 def _marked(shown: ShownExchange, pool: PoolReader) -> Iterator[str]:
-    """Yield the items of a request that are refused, lost, doubled or edited, with what they were."""
+    """Yield the items of a request that were refused, lost, doubled or edited, with their former content."""
     items: list[Any] = pool.value(shown.transcript) or []
     for item in (from_json(item, TranscriptItem) for item in items):
         if item.mark:

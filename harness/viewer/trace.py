@@ -1,4 +1,4 @@
-"""Traces: a file a test, with all that it exchanged and why it failed, to be looked at elsewhere and later."""
+"""Traces: one file per test, with everything that it exchanged and why it failed, to be viewed elsewhere and later."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ class Trace:
 
 
 def trace_file(folder: Path, id: str) -> Path:
-    """Name the file of a test in a folder of traces: the same in every run, whatever the id has in it."""
+    """Return the file of a test in a folder of traces, the same in every run, whatever characters the id contains."""
     readable = _UNSAFE.sub("-", id.rpartition("/")[2]).strip("-.")[:_LONGEST]
     return (
         folder
@@ -43,7 +43,7 @@ def trace_file(folder: Path, id: str) -> Path:
 
 
 def write_trace(folder: Path, facts: RunFacts, case: ShownCase) -> Path:
-    """Write the trace of a case into a folder, which is made, and which git ignores; OSError when that cannot be done."""
+    """Write the trace of a case into a folder, which is created and ignored by git; OSError if that fails."""
     if not folder.is_dir():
         folder.mkdir(parents=True, exist_ok=True)
         (folder / ".gitignore").write_text(_IGNORE, encoding="utf-8")
@@ -73,7 +73,7 @@ def read_trace(file: Path) -> Trace:
 
 
 def list_traces(paths: Sequence[Path]) -> Iterator[Path]:
-    """Yield the traces at these paths: each file with the name of a trace, and those below each folder, sorted."""
+    """Yield the traces at these paths: each file named like a trace, and those below each folder, sorted."""
     for path in paths:
         if path.is_dir():
             yield from sorted(path.rglob(f"*{SUFFIX}"))

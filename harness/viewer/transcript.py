@@ -1,4 +1,4 @@
-"""The transcript before each answer, as the model saw it: where each item came from, and what the client did to it."""
+"""The transcript before each answer, as the model saw it: where each item came from, and what the client changed."""
 
 from __future__ import annotations
 
@@ -39,9 +39,9 @@ class _Element:
 
 
 class TranscriptReader:
-    """Reads the requests of a journal in order, and shows the transcript of each.
+    """Reads the requests of a journal in order, and builds the transcript of each.
 
-    An exchange is first read, then shown if it shall be, then recorded.
+    Each exchange is first read, then shown if wanted, then recorded.
     """
 
     def __init__(self, pool: Pool) -> None:
@@ -53,18 +53,18 @@ class TranscriptReader:
         self._stored: dict[tuple[Any, ...], Any] = {}
 
     def read(self, exchange: Exchange) -> HistoryRequest | None:
-        """Read what a request asks of a model; None for other requests."""
+        """Read what a request sends to a model; None for other requests."""
         return self._history.read_request(exchange)
 
     def show(
         self, exchange: Exchange, request: HistoryRequest, new: Sequence[Json], marked: Sequence[Marked]
     ) -> tuple[Any, int]:
-        """Show the transcript of a request, of which `new` items are; returns how many are as before, too."""
+        """Build the transcript of a request with the items that are `new`; also return how many items are not new."""
         elements = [*self._elements(request, new)]
         before = sum(element.origin != "input" for element in elements)
         for number, finding, origin in marked:
             elements = self._mark(elements, exchange, number, finding, origin)
-        # What is new or marked is shown so in this request alone: a later one shows it as sent again.
+        # New and marked items look like this in one request only: a later request shows them as resent.
         own = (index for index, element in enumerate(elements) if element.origin == "input" or element.mark)
         stable = next(own, len(elements))
         shown = [self._store(element) for element in elements]
@@ -96,7 +96,7 @@ class TranscriptReader:
             yield _Element(item, *(("input", 0) if is_new else ("resent", self._said_in(item))), at=place)
 
     def _said_in(self, item: Json) -> int:
-        """Find the exchange that said an item first, also if the client has changed it."""
+        """Return the exchange that said an item first, even if the client has changed the item since."""
         identity = self._identity(item)
         if (known := self._said.get(identity)) is None:
             originals = self._history.find_originals(item)
@@ -104,7 +104,7 @@ class TranscriptReader:
         return known
 
     def _identity(self, value: Any) -> bytes:
-        """Hash the JSON of a value, which must not change: once for each object."""
+        """Hash the JSON of a value, once per object; the value must not change."""
         if known := self._identities.get(id(value)):
             return known[1]
         try:
@@ -153,7 +153,7 @@ class TranscriptReader:
     def _lost_items(
         self, elements: list[_Element], candidates: Sequence[Json], number: int, finding: ReportFinding
     ) -> list[_Element]:
-        """List the missing items of an exchange; if the finding names items, only these."""
+        """List the missing items of an exchange; if the finding names some, only those."""
         there = {item_key(element.item) or self._identity(element.item) for element in elements}
         missing = [item for item in candidates if (item_key(item) or self._identity(item)) not in there]
         named = [item for item in missing if _is_named(item, finding)]
@@ -172,7 +172,7 @@ class TranscriptReader:
 
 
 def _replace(elements: list[_Element], index: int, mark: str, number: int, was: Any = None) -> list[_Element]:
-    """Mark an element; a refused one stays refused, with what it was before."""
+    """Mark an element; a refused one stays refused, but gets its former content."""
     known = elements[index]
     if known.mark == "refused":
         mark, number = known.mark, known.finding if known.finding is not None else number
@@ -187,7 +187,7 @@ def _is_named(item: Json, finding: ReportFinding) -> bool:
 
 
 def _may_be_the_same(original: Mapping[str, Any], item: Json) -> bool:
-    """Return whether an item may be an original that a client has changed."""
+    """Return whether an item may be a changed copy of an original."""
     original = dict(original)
     if item_type(original) != item_type(item) or original.get("role") != item.get("role"):
         return False

@@ -1,7 +1,7 @@
-"""Writes a pytest test of a case, which fails as the case did: the answers as a script, the requests sent again.
+"""Writes a pytest test of a case that fails as the case did: the answers as a script, the requests sent again.
 
-It sends what the client sent, so it shows what the mock says to that. Whoever mends the client puts its call in place of
-`send`, and keeps the script.
+The test sends what the client sent, so it shows how the mock responds. To fix the client, replace `send` by a call of
+it, and keep the script.
 """
 
 from __future__ import annotations
@@ -99,7 +99,7 @@ def write_test(case: ShownCase) -> str:
 
 
 def _turn(shown: ShownExchange, pool: PoolReader) -> str:
-    """Write the model's answer as a turn, and a response that did not complete as that response."""
+    """Write the model's answer as a turn; a response that did not complete is kept as it was."""
     answer = as_object(pool.value(shown.answer))
     if shown.status >= 400 and shown.asked and not shown.rule and _asks_model(shown):
         return f"http_error({shown.status}, {shown.error!r})"
@@ -125,7 +125,7 @@ def _request(shown: ShownExchange, pool: PoolReader) -> dict[str, Any]:
 
 
 def _ids_of(value: dict[str, Any]) -> Iterator[tuple[str, Any]]:
-    """Yield the members of an answer that are ids or hold some."""
+    """Yield the members of an answer that are ids or contain some."""
     for name, member in value.items():
         if name.endswith("id") and isinstance(member, str):
             yield name, member
@@ -149,7 +149,7 @@ def _one_line(text: str) -> str:
 
 
 def unwritable(case: ShownCase) -> Sequence[str]:
-    """Say what of a case its test does not have."""
+    """List what the test of a case lacks."""
     found = []
     if any(shown.method == "WS" for shown in case.exchanges):
         found.append("requests over a WebSocket")

@@ -11,7 +11,7 @@ export type Source = "pytest" | "vitest" | "serve" | "verify" | "examine" | "rec
 
 export type Outcome = "passed" | "failed" | "error" | "skipped" | "xfailed" | "xpassed" | "open";
 
-/** What a rule or a loss is about: summary, text, area, the best evidence with its level and date, how to fix it. */
+/** What a rule or a loss is about: summary, text, area, the best evidence with its level and date, the fix. */
 export interface Documentation {
   readonly summary: string;
   readonly doc: string;
@@ -21,10 +21,11 @@ export interface Documentation {
 }
 
 /**
- * A reason for a failure in a case: `what` went wrong, in `exchange` (0 for none), at a place `at` of its request.
+ * A reason for a failure in a case: `what` went wrong, in `exchange` (0 for none), at position `at` of its request.
  *
- * `rows` are the labelled texts of a cause (`where`, `sent`, `fix`, …). `rule` is the id of the rule or loss. Causes of one
- * `group` are the same in several cases, and `general` words them for all, where `what` names the number of a request.
+ * `rows` are the labelled texts of a cause (`where`, `sent`, `fix`, …). `rule` is the id of the rule or loss. Causes
+ * with the same `group` are the same cause in several cases; if `what` contains the number of a request, `general`
+ * words the cause for all of them.
  */
 export interface ShownCause {
   readonly what: string;
@@ -48,9 +49,10 @@ export interface CauseGroup {
 }
 
 /**
- * A case in the list of a run: what can be told without opening it.
+ * A case in the list of a run, with everything that is shown without opening it.
  *
- * `texts` are what search looks through at once: a line for each exchange. `causes` come explained; the first failed it.
+ * `texts` are searched without opening it: one line per exchange. `causes` are already explained; the first one failed
+ * the case.
  */
 export interface CaseRow {
   readonly id: string;
@@ -64,7 +66,7 @@ export interface CaseRow {
   readonly losses: number;
   readonly lanes: readonly string[];
   readonly causes: readonly ShownCause[];
-  /** What followed from the causes: the exception of the test, turns that nobody took. */
+  /** Consequences of the causes: the exception of the test, turns that no request took. */
   readonly consequences: readonly string[];
   readonly texts: readonly string[];
   /** Unix seconds. */
@@ -78,7 +80,11 @@ export interface Covered {
   readonly hit: readonly string[];
 }
 
-/** How a client did in a case of the catalogue: `verdict` is pass, fail, warn …; `flow` names the case that shows it. */
+/**
+ * The result of a client in a case of the catalogue: `verdict` is pass, fail, warn ….
+ *
+ * `flow` names the case that shows it.
+ */
 export interface ShownCell {
   readonly case: string;
   readonly client: string;
@@ -86,7 +92,7 @@ export interface ShownCell {
   readonly verdict: string;
   readonly severity: string;
   readonly reason: string;
-  /** What cells of the same cause share; empty for one that passed. */
+  /** Shared by cells with the same cause; empty if the cell passed. */
   readonly group: string;
   readonly details: readonly (readonly [string, string])[];
   readonly flow: string;
@@ -101,10 +107,10 @@ export interface ShownExamination {
 }
 
 /**
- * What differs from an `earlier` run: ids of `new` causes, the causes that are `gone`, the cases that went otherwise.
+ * The differences from an `earlier` run: ids of `new` causes, causes that are `gone`, cases with another outcome.
  *
- * `broken` cases did well before, `mended` ones do now; `added` ones fail and are not in the earlier run, `missing` ones
- * failed in it and are not in this one. `clients` are pairs of a client examined before and now.
+ * `broken` cases passed before, `mended` ones pass now; `added` ones fail and are not in the earlier run, `missing`
+ * ones failed in it and are not in this one. `clients` are pairs of a client examined before and now.
  */
 export interface Comparison {
   readonly earlier: string;
@@ -120,13 +126,14 @@ export interface Comparison {
 /**
  * A run: what was run when, its verdict, its causes, and a row for each case.
  *
- * `counts` are tests by outcome; those that did not use the mock are no cases. `totals` are counts of exchanges, refusals
- * and findings; `line` says them in one line. `documented` explains the rules and losses that the run mentions, by id.
+ * `counts` are tests by outcome, including tests without the mock, which are no cases. `totals` are counts of
+ * exchanges, refusals and findings, which `line` words in one line. `documented` explains the rules and losses that
+ * the run mentions, by id.
  */
 export interface Run {
   readonly source: "pytest" | "vitest" | "serve" | "verify" | "examine" | "recordings" | "report" | "trace";
   readonly command: string;
-  /** Unix seconds; 0 when unknown. */
+  /** Unix seconds; 0 if unknown. */
   readonly began: number;
   readonly seconds: number;
   /** The branch and the beginning of the commit: `main@aa138ea`. */
@@ -135,7 +142,7 @@ export interface Run {
   readonly counts: { readonly [name: string]: number };
   readonly totals: { readonly [name: string]: number };
   readonly line: string;
-  /** What is worth a line of its own: models that no table knows, files that could not be read. */
+  /** Notes that deserve a line of their own: unknown models, unreadable files. */
   readonly notes: readonly string[];
   readonly causes: readonly CauseGroup[];
   readonly cases: readonly CaseRow[];
@@ -150,7 +157,8 @@ export interface Run {
 /**
  * What was seen at the edge of the server, in milliseconds since the case began; None is unknown.
  *
- * `events` of a stream and `bytes` were handed over; `cut` says where it broke off, `left` is when the client was gone.
+ * `events` of a stream and `bytes` were handed to the socket; `cut` says where the answer broke off, `left` is when
+ * the client disconnected.
  */
 export interface Edge {
   readonly arrived: number | null;
@@ -161,11 +169,11 @@ export interface Edge {
   readonly cut: string;
   readonly left: number | null;
   readonly connection: number | null;
-  /** Whether the times of its events were measured, not planned or recorded. */
+  /** Whether the times of its events were measured, as opposed to planned or recorded. */
   readonly measured: boolean;
 }
 
-/** A route that was tried: its conditions, and the first that failed; empty if none did. */
+/** A route that was tried: its conditions, and the first one that failed; empty if none did. */
 export interface Tried {
   readonly route: string;
   readonly failed: string;
@@ -182,8 +190,8 @@ export interface AnsweredBy {
 /**
  * An item as the model saw it, oldest first.
  *
- * `origin` says from where: `instructions`, `input` (this request sent it as new), `resent` (an earlier one had it),
- * `chain` (previous_response_id), `conversation`. `said` is the exchange in which it was said first, 0 for this one. A
+ * `origin` says where it came from: `instructions`, `input` (new in this request), `resent` (an earlier one had it),
+ * `chain` (previous_response_id), `conversation`. `said` is the exchange in which it first occurred, 0 for this one. A
  * `mark` is `lost`, `doubled`, `edited` or `refused`, with the index of the `finding` in the case; `was` is the item
  * before it was edited or lost.
  */
@@ -191,7 +199,7 @@ export interface TranscriptItem {
   readonly item: Json;
   readonly origin: string;
   readonly said: number;
-  /** Its place in the body as sent: `input[3]`; empty for what was not sent. */
+  /** Its position in the body as sent: `input[3]`; empty if it was not sent. */
   readonly at: string;
   readonly mark: string;
   readonly finding: number | null;
@@ -199,11 +207,11 @@ export interface TranscriptItem {
 }
 
 /**
- * An event of a stream: `at`, in milliseconds since the first byte, it had gone out to its last byte.
+ * An event of a stream: `at` is when it had been sent in full, in milliseconds since the first byte.
  *
- * That is measured where a server sent it, else as planned by its turn or as recorded; None is unknown.
- * `chunks` are the sizes in bytes of the pieces in which it went out, where a turn says how; of one that was broken off, of
- * what went out of it.
+ * That time is measured if a server sent the event, otherwise planned by its turn or recorded; None is unknown.
+ * `chunks` are the sizes in bytes of the pieces in which it was sent, if a turn specifies them; for an event that
+ * broke off, of what was sent of it.
  */
 export interface StreamEvent {
   readonly event: Json;
@@ -215,9 +223,9 @@ export interface StreamEvent {
 /**
  * A request and its answer.
  *
- * `gist` and `said` sum up request and answer in a line. `added` are the items that this request added to what its lane
- * had sent before, `output` those that were answered, `before` is how many items are as before. `instructions`, `tools`
- * and `settings` are those of the request, or of what it continues.
+ * `gist` and `said` summarize request and answer in a line. `added` are the items that this request added to what its
+ * lane had sent before, `output` those in the answer, `before` is the number of items that were there before.
+ * `instructions`, `tools` and `settings` are those of the request, or of what it continues.
  */
 export interface ShownExchange {
   readonly number: number;
@@ -231,9 +239,9 @@ export interface ShownExchange {
   readonly rule: string;
   readonly gist: string;
   readonly said: string;
-  /** The message of the error that was answered. */
+  /** The message of the error in the answer. */
   readonly error: string;
-  /** The place in the request at which it was refused: `input[2].content`. */
+  /** The position in the request at which it was refused: `input[2].content`. */
   readonly at: string;
   /** Whether the test has asked for the refusal. */
   readonly asked: boolean;
@@ -260,9 +268,9 @@ export interface ShownExchange {
 }
 
 /**
- * A call that a client has to make: said in exchange `said`, answered in these exchanges, executed so often.
+ * A call that a client has to make: the exchange that `said` it, those that `answered` it, how often it ran.
  *
- * `approval` is what was decided about it: `approved`, `denied`, `waiting`, empty when none was asked.
+ * `approval` is the decision about it: `approved`, `denied`, `waiting`, or empty if none was requested.
  */
 export interface ShownCall {
   readonly call_id: string;
@@ -304,7 +312,7 @@ export interface WaitingTurn {
   readonly line: number;
 }
 
-/** A test, a recording or a World, with all that happened; `row` is its row in the list. */
+/** A test, a recording or a World, with everything that happened; `row` is its row in the list. */
 export interface ShownCase {
   readonly row: CaseRow;
   readonly lanes: readonly string[];

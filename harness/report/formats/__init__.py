@@ -1,4 +1,7 @@
-"""The formats of a report, one module and one entry in `FORMATS` each; `github` writes no file, its lines are printed."""
+"""The formats of a report, one module and one entry in `FORMATS` each.
+
+The lines of `github` are printed, not written.
+"""
 
 from __future__ import annotations
 
@@ -13,15 +16,15 @@ from harness.core.text.printable import escape_controls
 from harness.report.replace_file import explain_write_errors, open_replacement
 
 ACTIONS_VARIABLE = "GITHUB_ACTIONS"
-"""The environment variable that says whether annotations are read."""
+"""The environment variable that says whether GitHub Actions reads annotations."""
 CHECKOUT_VARIABLE = "GITHUB_WORKSPACE"
-"""The environment variable of the folder to which code hosts relate the names of files."""
+"""The environment variable with the folder to which code hosts relate file names."""
 
 
 class ReportFormat(NamedTuple):
-    """How reports are written: `render(report)` of `module` returns the text; `option` and `help` are for the command line.
+    """A format of reports: `render(report)` of `module` returns the text; `option` and `help` are for the command line.
 
-    The module is imported when a report is rendered, so that the plugin can list the suffixes without the cost.
+    The module is imported only when a report is rendered, so that listing the suffixes is cheap.
     """
 
     module: str
@@ -36,7 +39,7 @@ class ReportFormat(NamedTuple):
 
 
 FORMATS: Registry[ReportFormat] = Registry("report format")
-"""Every format by the suffix of its files."""
+"""Every format by its file suffix."""
 
 FORMATS.add(".json", ReportFormat("json_file", "json", "Write JSON; - is stdout."))
 FORMATS.add(".html", ReportFormat("page", "html", "Write one page that needs no network.", "harness.viewer"))
@@ -45,18 +48,18 @@ FORMATS.add(".sarif", ReportFormat("sarif", "sarif", "Write SARIF, for code host
 FORMATS.add(".md", ReportFormat("markdown", "markdown", "Write Markdown, for the summary of a job."))
 
 PAGE = ".html"
-"""The format that shows cases whole: who makes one gives each case its `view`."""
+"""The format with complete cases: to write it, each case needs its `view`."""
 APPENDED = ".md"
-"""The format of a file without a suffix, which is appended: the summary of a job in GitHub Actions is such a file."""
+"""The format of a file without a suffix, to which reports are appended, like a job's summary in GitHub Actions."""
 
 
 def render_report(report: Any, suffix: str, formats: Mapping[str, ReportFormat] = FORMATS) -> str:
-    """Render a report in the format of a suffix, control characters as escapes: who shows the file may be a terminal."""
+    """Render a report in the format of a suffix, with control characters escaped, as it may be shown in a terminal."""
     return escape_controls(formats[suffix or APPENDED].render(report))
 
 
 def why_unwritable(file: Path, formats: Mapping[str, ReportFormat] = FORMATS) -> str:
-    """Say why no report can be written to a file; empty when one can."""
+    """Return why no report can be written to a file; empty if one can."""
     if not file.suffix and file.is_dir():
         return "it is a folder. Name a file; a variable that is not set names none."
     if file.suffix and file.suffix not in formats:
@@ -65,21 +68,21 @@ def why_unwritable(file: Path, formats: Mapping[str, ReportFormat] = FORMATS) ->
 
 
 def is_page(file: Path) -> bool:
-    """Return whether a report in this file shows its cases whole."""
+    """Return whether the format of this file shows complete cases."""
     return file.suffix == PAGE
 
 
 def check_writable(files: Iterable[Path]) -> None:
-    """Raise a ConfigError for a file of `--report` that no report can be written to."""
+    """Raise ConfigError for a `--report` file that no report can be written to."""
     for file in files:
         if why := why_unwritable(file):
             raise ConfigError(f"--report {file}: {why}")
 
 
 def write_report(report: Any, file: Path, suffix: str, formats: Mapping[str, ReportFormat] = FORMATS) -> None:
-    """Write a report to a file in the format of a suffix; ConfigError when it cannot be written: the old one stays.
+    """Write a report in the format of a suffix; ConfigError if that fails, and an existing file stays unchanged.
 
-    Without a suffix it is appended.
+    Without a suffix the report is appended.
     """
     content = render_report(report, suffix, formats).encode()
     with (

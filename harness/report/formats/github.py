@@ -8,11 +8,11 @@ from harness.core.text.printable import escape_controls
 from harness.report.report import Report
 
 MAX_ANNOTATIONS = 10
-"""The most annotations that GitHub shows for a step."""
+"""The maximum number of annotations that GitHub shows per step."""
 
 
 def annotation_commands(report: Report) -> Iterator[str]:
-    """Yield a line for each of the first unexpected findings."""
+    """Yield a command for each of the first unexpected findings."""
     pairs = report.unexpected
     for case, finding in pairs[:MAX_ANNOTATIONS]:
         file, line = case.location_of(finding)

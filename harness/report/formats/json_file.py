@@ -1,4 +1,4 @@
-"""Reports as JSON of the schema `schemas/report.json`: written, read, merged."""
+"""Reports as JSON by the schema `schemas/report.json`: written, read, merged."""
 
 from __future__ import annotations
 
@@ -21,14 +21,14 @@ from harness.report.unknown_models import merge_unknown_models
 
 
 def render(report: Report) -> str:
-    """Render a report as JSON with one line for each test, so that reports can be compared line by line."""
+    """Render a report as JSON with one line per test, so that reports can be compared line by line."""
     head = orjson.dumps(report.summary_json(), option=orjson.OPT_INDENT_2).decode().removesuffix("\n}")
     tests = ",".join(f"\n    {orjson.dumps(replace(case, view={}).to_json()).decode()}" for case in report.cases)
     return f'{head},\n  "tests": [{tests}\n  ]\n}}\n'
 
 
 def read_report(file: Path) -> Report:
-    """Read the report in a file; ConfigError when the file holds no report."""
+    """Read the report in a file; ConfigError if it is not a report."""
     try:
         raw = read_bounded(file, RAISE_ADVICE)
         refuse_many_values(raw, size_limit(), RAISE_ADVICE)
@@ -62,14 +62,14 @@ def _parse_report(document: Json) -> Report:
         {name: frozenset(dimension[member]) for name, dimension in document["surface"].items()}
         for member in ("known", "hit")
     )
-    unknown_models = document.get("unknown_models", {})  # reports of before have none
+    unknown_models = document.get("unknown_models", {})  # older reports have none
     return Report(list(map(ReportCase.from_json, document["tests"])), known, hit, unknown_models)
 
 
 def merge_reports(reports: Sequence[Report]) -> Report:
     """Merge the reports of a run's shards or jobs.
 
-    A test in several of them is kept once, unless they differ in more than its duration.
+    A test in several reports is kept once, unless they differ in more than its duration.
     """
     cases: dict[str, ReportCase] = {}
     for case in (case for report in reports for case in report.cases):

@@ -40,7 +40,7 @@ def render(report: Report) -> str:
 
 
 def render_xml(suites: Xml.Element) -> str:
-    """Write a document as text, a line for each element."""
+    """Serialize a document with each element on its own line."""
     Xml.indent(suites)
     return Xml.tostring(suites, encoding="unicode", xml_declaration=False, short_empty_elements=True).join(
         ('<?xml version="1.0" encoding="utf-8"?>\n', "\n")
@@ -63,5 +63,5 @@ def _add_case(suite: Xml.Element, case: ReportCase) -> None:
 
 
 def replace_invalid(text: str) -> str:
-    """Escape the control characters of a text, and replace the others that XML cannot hold."""
+    """Escape control characters, and replace other characters that XML cannot hold."""
     return _INVALID_XML.sub("\ufffd", escape_controls(text))

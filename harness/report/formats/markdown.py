@@ -13,9 +13,9 @@ from harness.report.report import Report, ReportCase, summary_line
 from harness.report.unknown_models import unknown_model_lines
 
 MAX_FINDINGS = 50
-"""How many findings are listed, the first ones: code hosts limit the length of a summary."""
+"""How many findings are listed, the first ones, as code hosts limit the length of a summary."""
 MAX_DIAGRAMS = 5
-"""How many flows are drawn, of the first tests with an unexpected finding."""
+"""How many flows are drawn: those of the first tests with an unexpected finding."""
 _MARKUP = re.compile(r"([\\`*_{}\[\]<>|#~$])")
 
 
@@ -52,17 +52,17 @@ def _findings_table(pairs: Sequence[tuple[ReportCase, ReportFinding]]) -> Iterat
 
 
 def _escape_html(text: str) -> str:
-    """Put a text in one line, for an element of HTML: there Markdown's escapes mean nothing."""
+    """Put a text on one line for an HTML element, in which Markdown escapes have no effect."""
     return html.escape(" ".join(shorten(text, 300).split()))
 
 
 def _fence(diagram: str) -> str:
-    """Put a diagram into a block of code, between fences that do not occur in it."""
+    """Put a diagram into a code block, with fences that do not occur in it."""
     longest = max(map(len, re.findall("`+", diagram)), default=0)
     fence = "`" * max(3, longest + 1)
     return f"{fence}mermaid\n{diagram}\n{fence}"
 
 
 def escape_cell(text: str) -> str:
-    """Put a text in one line, with the characters of Markdown's markup escaped."""
+    """Put a text on one line, with Markdown characters escaped."""
     return _MARKUP.sub(r"\\\1", " ".join(shorten(text, 300).split()))

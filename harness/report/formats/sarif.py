@@ -1,4 +1,4 @@
-"""A report as SARIF 2.1.0: the unexpected findings, each at the file and line of its test, for code hosts."""
+"""A report as SARIF 2.1.0 for code hosts: each unexpected finding at the file and line of its test."""
 
 from __future__ import annotations
 
