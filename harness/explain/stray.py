@@ -1,4 +1,4 @@
-"""Requests without a World: with the key of no test, or with that of a test that has ended."""
+"""Explains requests without a World: their key belongs to no test, or to a test that has ended."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from harness.world.world import World
 
 
 def stray_cause(world: World) -> Cause:
-    """Explain requests with another key, or without a key, that came while this World waited for requests."""
+    """Explain requests with another key, or without one, that came while this World waited for requests."""
     words = world.vocabulary
     _, last = world.strays[-1]
     shown = mask_key(last.key)
@@ -39,9 +39,10 @@ def stray_cause(world: World) -> Cause:
 
 
 def late_cause(strays: Sequence[Stray], during: Sequence[str], asked: Iterable[str], made: Iterable[str]) -> Cause:
-    """Explain requests with the key of a test that had ended, or of none while no test had a World, and how to wait.
+    """Explain requests with the key of an ended test, or with any key while no test had a World, and how to wait.
 
-    `during` are the tests that ran then, empty for none; `asked` and `made` the lines that asked and that made clients.
+    `during` are the tests that ran meanwhile, empty strings for none; `asked` and `made` the lines of code that sent
+    the requests and created the clients.
     """
     first, owner = strays[0], strays[0].owner
     test = owner.rpartition("::")[2]
@@ -72,7 +73,7 @@ def late_cause(strays: Sequence[Stray], during: Sequence[str], asked: Iterable[s
 
 
 def unknown_key_cause(strays: StrayLog) -> Cause | None:
-    """Explain requests of a whole run whose keys lead to no World; None when none came."""
+    """Explain the requests of a whole run whose keys lead to no World; None without any."""
     if not strays.kept:
         return None
     _, (request, answer, *_) = strays.kept[-1]
@@ -85,7 +86,7 @@ def unknown_key_cause(strays: StrayLog) -> Cause | None:
 
 
 def stray_finding(cause: Cause, stray: Stray) -> ReportFinding:
-    """Make a finding of the cause of requests without a World; the answer to one of them names the rule."""
+    """Build the finding for requests without a World; the answer to one of them names the rule."""
     why = "\n".join(f"{label} {text}" for label, text in cause.rows if label in ("where", "asked", "made"))
     fix = f"{cause.fix} Or allow it: {cause.allow}" if cause.allow else cause.fix
     return ReportFinding("refusal", False, cause.what, stray.answer.rule or "", why=why, fix=fix)

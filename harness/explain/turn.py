@@ -1,4 +1,4 @@
-"""Turns of a script that no request took, and tests in which no request came at all."""
+"""Explains turns of a script that no request took, and tests in which no request came at all."""
 
 from __future__ import annotations
 
@@ -20,12 +20,12 @@ from harness.world.routed import RoutedPath
 from harness.world.world import World
 
 MAX_UNUSED = 6
-"""How many unused turns are listed, the first ones."""
+"""The maximum number of unused turns that are listed."""
 UNUSED_FIX = "Remove the turn"
 
 
 def unused_cause(world: World) -> Cause:
-    """Explain turns and answers that no request took: their routes and items, how to allow them."""
+    """Explain turns and answers that no request took: their routes and items, and how to allow them."""
     turns = len(world.script.unused)
     answers = len(world.unused) - turns
     counted = [pluralize(turns, "turn") + " of the script"] if turns else []
@@ -44,7 +44,7 @@ def unused_cause(world: World) -> Cause:
 
 
 def empty_route_cause(route: Route) -> Cause:
-    """Explain a route that answers nothing, as `when` was given no turn."""
+    """Explain a route that answers nothing, because `when` was given no turn."""
     return Cause(
         f"{route} has no turn, and so answers no request.",
         kind="unused",
@@ -56,7 +56,7 @@ def empty_route_cause(route: Route) -> Cause:
 
 
 def no_request_cause(world: World) -> Cause:
-    """Explain that no request came at all: how clients find the mock, and the turns that wait."""
+    """Explain that no request came at all: how clients find the mock, and the turns that are waiting."""
     words = world.vocabulary
     if world.not_awaited:
         return Cause(
@@ -76,21 +76,21 @@ def no_request_cause(world: World) -> Cause:
 
 
 def unused_findings(world: World, expected: bool) -> list[ReportFinding]:
-    """Make a finding of each turn and answer that no request took."""
+    """Build a finding for each turn and answer that no request took."""
     allow = world.vocabulary.allow_unused
     fix = f"{UNUSED_FIX}, or allow it: {allow}." if allow else f"{UNUSED_FIX}."
     return [ReportFinding("unused", expected, summarize_unused(route, turn), fix=fix) for route, turn in world.unused]
 
 
 def list_unused(world: World) -> str:
-    """Summarize the first unused turns and answers, a line each."""
+    """Summarize the first unused turns and answers, one line each."""
     lines = [summarize_unused(route, turn) for route, turn in world.unused[:MAX_UNUSED]]
     hidden = len(world.unused) - len(lines)
     return "\n".join([*lines, *([f"… {hidden} more"] if hidden else [])])
 
 
 def summarize_unused(route: Route | RoutedPath, turn: Any) -> str:
-    """Summarize an unused turn, or one answer of a list, in a line that names the route."""
+    """Summarize an unused turn, or one answer of a list, in one line that names the route."""
     if not isinstance(route, RoutedPath):
         return f"{route}: {summarize_turn(turn)}"
     if isinstance(turn, Fault) or (callable(turn) and not is_model(turn)):
@@ -107,7 +107,7 @@ def summarize_turn(turn: Any) -> str:
 
 
 def _summarize_line(line: Any) -> str:
-    """Summarize an item, ending or fault of a turn, a text as the message that it is; or name a function."""
+    """Summarize an item, ending or fault of a turn (a string is a message), or name a function."""
     if isinstance(line, str):
         line = message(line)
     if isinstance(line, Item):

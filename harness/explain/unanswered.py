@@ -1,4 +1,4 @@
-"""Requests without an answer: no turn for them, none in a cassette, or a client that did not wait for it."""
+"""Explains requests without an answer: no turn or recording for them, or a client that did not wait."""
 
 from __future__ import annotations
 
@@ -18,11 +18,11 @@ HANG_UP_FIX = (
     "to the end, or script a turn for the second request."
 )
 MAX_DIFFERING = 4
-"""How many lines of a diff are shown of each side, the first ones."""
+"""The maximum number of lines of a diff that are shown for each side."""
 
 
 def unanswered_cause(world: World, request: Request, problem: Problem) -> Cause:
-    """Explain a request without an answer: why, what differed from the nearest route, what it sent, the fix."""
+    """Explain a request without an answer: the reason, how it differs from the nearest route, what was sent, the fix."""
     number = next((exchange.number for exchange in world.exchanges if is_same_request(exchange, request)), 0)
     what, *advice = problem.what.splitlines() or [""]
     asked, sent = f"{request.method} {request.path}", _sent_gist(request)

@@ -106,7 +106,7 @@ def _builder_of(line: Json | str) -> list[str]:
 
 
 def _turn(turn: Lines) -> str:
-    """Write a turn: its lines, inside the faults of its delivery."""
+    """Render a turn: its lines, wrapped in the faults of its delivery."""
     faults = [line for line in turn if isinstance(line, dict) and _WRAPPERS.intersection(_builder_of(line))]
     lines = [_line(line) for line in turn if line not in faults]
     text = lines[0] if len(lines) == 1 else _bracket("[", lines, "]")
@@ -117,7 +117,7 @@ def _turn(turn: Lines) -> str:
 
 
 def _line(line: Json | str) -> str:
-    """Write an item, an ending or an error: as a call of its builder, or as the dict that it is."""
+    """Render an item, an ending or an error as a call of its builder, or as a dict."""
     if not isinstance(line, dict) or not _builder_of(line):
         return _value(line)
     ((name, arguments),) = line.items()
@@ -134,13 +134,13 @@ _POSITIONAL = {
     "http_error": ("status", "message"),
     "failed": ("code", "message"),
 }
-"""Arguments that are written without their names."""
+"""Arguments that are passed by position."""
 _WRAPPERS = frozenset({"cut", "delay", "end_stream", "pace", "pause", "response", "stream_error", "usage"})
-"""Faults and members of a response that are functions of a turn."""
+"""Faults and response members that are functions wrapping a turn."""
 
 
 def _routed(answer: Json) -> str:
-    """Write an answer of a route: its body, with a status or headers an `Answer`."""
+    """Render an answer of a route as its body, or as an `Answer` if it has a status or headers."""
     body: Any = answer.get("json", answer.get("text", ""))
     shown = _value(base64.b64decode(answer["base64"]) if "base64" in answer else body)
     if "status" not in answer and "headers" not in answer:
@@ -157,7 +157,7 @@ def _call(name: str, arguments: Sequence[str]) -> str:
 
 
 def _bracket(opening: str, parts: Sequence[str], closing: str) -> str:
-    """Write parts in brackets: on a single line if they fit, else each on a line of its own."""
+    """Render parts in brackets: on a single line if they fit, else each on a line of its own."""
     line = f"{opening}{', '.join(parts)}{closing}"
     if (len(line) <= _WIDTH and "\n" not in line) or not parts:
         return line
@@ -167,7 +167,7 @@ def _bracket(opening: str, parts: Sequence[str], closing: str) -> str:
 
 
 def _value(value: Any) -> str:
-    """Write a value of JSON as Python does."""
+    """Render a JSON value as Python code."""
     if isinstance(value, dict):
         return _bracket("{", [f"{_quote(name)}: {_value(member)}" for name, member in value.items()], "}")
     if isinstance(value, list):
@@ -176,7 +176,7 @@ def _value(value: Any) -> str:
 
 
 def _quote(text: str) -> str:
-    """Quote a text with double quotes, unless that takes more escapes."""
+    """Quote a string with double quotes, unless that needs more escapes."""
     single = repr(text)
     if not single.startswith("'") or '"' in text:
         return single
@@ -184,5 +184,6 @@ def _quote(text: str) -> str:
 
 
 def _indent(text: str) -> str:
-    """Indent code, but no line inside a text: none has any, as texts are quoted in a line."""
+    """Indent every line of code."""
+    # Strings are quoted in one line, so no line is part of a string.
     return "\n".join(f"    {line}" for line in text.split("\n"))

@@ -1,7 +1,7 @@
-"""Recordings judged on several machines: each judges a shard of the files and writes a part; merged, they are one report.
+"""Judges recordings on several machines: each judges a shard of the files and writes a part; the parts are merged.
 
-A shard is a run of files of about the same size as the others; a part is JSON lines: what the shard is, its counts, its
-entries, and how many of these there are.
+Shards are consecutive files of about the same total size; a part is JSON lines: a head that identifies the shard and
+has its counts, the entries, and the number of entries.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ _FIX = "Judge that shard again"
 
 @dataclass(frozen=True, slots=True)
 class Shard:
-    """Shard `number`, from 1, of `count`."""
+    """Shard `number` (from 1) of `count`."""
 
     number: int
     count: int
@@ -40,7 +40,7 @@ class Shard:
         return f"{self.number}/{self.count}"
 
     def choose(self, files: Sequence[Path]) -> Sequence[Path]:
-        """Choose the files of this shard, in order; those of all shards are all files."""
+        """Choose the files of this shard, in order; every file belongs to exactly one shard."""
         sizes = [file.stat().st_size + 1 for file in files]
         total = sum(sizes)
         return [
@@ -51,7 +51,7 @@ class Shard:
 
 
 def parse_shard(text: str) -> Shard:
-    """Parse a shard, say `2/8`; ConfigError for anything else."""
+    """Parse a shard such as `2/8`; ConfigError for anything else."""
     found = _SHARD.fullmatch(text)
     shard = Shard(int(found[1]), int(found[2])) if found else None
     if shard is None or not 1 <= shard.number <= shard.count <= MAX_SHARDS:
@@ -60,11 +60,11 @@ def parse_shard(text: str) -> Shard:
 
 
 class ShardWriter:
-    """Chooses the files of a shard, and writes what was found."""
+    """Chooses the files of a shard and writes its part."""
 
     def __init__(self, shard: Shard, options: JudgeOptions) -> None:
         self._shard = shard
-        # What all parts of one report have in common.
+        # All parts of one report must agree in these.
         self._run: Json = {
             "harness": f"{version('responses-harness')}, contract of {CONTRACT_DATE}",
             "hosts": list(options.hosts),
@@ -73,13 +73,13 @@ class ShardWriter:
         }
 
     def choose(self, files: Sequence[Path]) -> Sequence[Path]:
-        """Choose the files of the shard; all are known from then on by their names and sizes."""
+        """Choose the files of the shard, and remember a digest of the names and sizes of all files."""
         named = (f"{file.as_posix()} {file.stat().st_size}" for file in files)
         self._run["recordings"] = f"{len(files)} files, {_digest(named)}"
         return self._shard.choose(files)
 
     def write(self, tally: Tally, paths: Sequence[Path], out: IO[bytes]) -> None:
-        """Write the part of the shard; `paths` are those given."""
+        """Write the part of the shard; `paths` are the given ones."""
         write_part(tally, self._shard, self._run, paths, out)
 
 
@@ -91,7 +91,7 @@ def _digest(texts: Iterable[str]) -> str:
 
 
 def write_part(tally: Tally, shard: Shard, run: Json, paths: Sequence[Path], out: IO[bytes]) -> None:
-    """Write the outcome of a shard; `run` is what all parts of one report have in common, `paths` are those given."""
+    """Write the part of a shard; `run` is what all parts of one report have in common, `paths` are the given ones."""
     head = {
         "harness_verify_part": PART_FORMAT,
         "shard": shard.number,
@@ -116,9 +116,9 @@ def write_part(tally: Tally, shard: Shard, run: Json, paths: Sequence[Path], out
 
 
 def merge_parts(files: Sequence[Path]) -> tuple[Tally, Json]:
-    """Merge the outcome of all shards, as of one run, and what they have in common.
+    """Merge the parts of all shards into one tally, and return it with what the parts have in common.
 
-    ConfigError when one is missing, there twice, broken off, or of another run.
+    ConfigError if a part is missing, duplicate, truncated, or from another run.
     """
     heads = {file: _read_head(file) for file in files}
     first, of = next(iter(heads.items()))
@@ -149,7 +149,7 @@ def merge_parts(files: Sequence[Path]) -> tuple[Tally, Json]:
 
 
 def _read_head(file: Path) -> Json:
-    """Read the first line of a part, once the last one has shown that it is whole."""
+    """Read the first line of a part, after checking by the last line that the part is complete."""
     try:
         with file.open("rb") as lines:
             head = orjson.loads(next(lines, b""))

@@ -1,6 +1,6 @@
-"""Judges exchanges while they are recorded: a request before it is sent, an answer when it is complete.
+"""Judges exchanges while they are recorded: requests before they are sent, answers when they are complete.
 
-One thread judges, in the order of the requests, as `harness verify` would judge the cassette.
+A single thread judges in the order of the requests, as `harness verify` would judge the cassette.
 """
 
 from __future__ import annotations
@@ -24,7 +24,8 @@ from harness.world.world import World
 class RecordingJudge:
     """Judges the exchanges of a recording: `tally` holds the outcome, `notice` is called for each refused request.
 
-    `name` is the name of the recording, `folder` an empty folder for the findings. `overrides` overrules the mock.
+    `name` is the name of the recording, `folder` an empty folder for the findings. `overrides` takes precedence over
+    the mock's contract.
     """
 
     def __init__(
@@ -56,7 +57,7 @@ class RecordingJudge:
         self._thread.submit(self._judge_in_order, number, interaction)
 
     def close(self) -> None:
-        """Judge the exchanges that wait for one that never ended."""
+        """Judge the exchanges that were still waiting for one that never ended, and stop the thread."""
         self._thread.submit(self._judge_waiting).result()
         self._thread.shutdown()
 
@@ -68,6 +69,7 @@ class RecordingJudge:
                     self._notice(f"{what}: the contract refuses it ({violation.rule.id}): {violation.error.message}")
 
     def _judge_in_order(self, number: int, interaction: Interaction | None) -> None:
+        # Exchanges may end in any order, but the World must see them in the order of the requests.
         self._ended_early[number] = interaction
         while self._next_number in self._ended_early:
             self._judge_interaction(self._ended_early.pop(self._next_number))

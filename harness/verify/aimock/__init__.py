@@ -1,1 +1,1 @@
-"""Fixtures of aimock, `{"fixtures": [{"match": {…}, "response": {…}}]}`, as scripts: for which requests which turns."""
+"""Converts fixtures of aimock, `{"fixtures": [{"match": {…}, "response": {…}}]}`, to scripts: conditions and turns."""

@@ -1,4 +1,4 @@
-"""The matchers of a fixture as the conditions of a route: {"userMessage": "weather"} → {"user": "weather"}."""
+"""Converts the matchers of a fixture to conditions of a route: {"userMessage": "weather"} → {"user": "weather"}."""
 
 from __future__ import annotations
 
@@ -29,15 +29,15 @@ _NO_LIKE = {
     "is text.format, and the mock holds each turn to it. Leave the matcher out",
     "context": "it is a header of aimock. Give each test a mock of its own, by the API key",
 }
-"""Matchers that are no condition, and why."""
+"""Matchers that have no equivalent condition, and the reason."""
 _SYSTEM = ValueForm("a text, or a list of texts", lambda value: TEXT.is_valid(value) or TEXT_LIST.is_valid(value))
 _CHAT = ("chat",)
-"""Endpoints whose fixtures answer `POST /responses`, too."""
+"""Endpoints whose fixtures also answer `POST /responses`."""
 
 
 @dataclass(frozen=True, slots=True)
 class ConvertedMatch:
-    """The conditions that a fixture's request has to meet, and its place among fixtures with the same ones."""
+    """The conditions that a request must meet, and the fixture's place among those with the same conditions."""
 
     conditions: Json
     sequence: int | None = None
@@ -45,7 +45,7 @@ class ConvertedMatch:
 
 
 def convert_match(value: Any) -> ConvertedMatch:
-    """Convert the matchers of a fixture; InvalidData for one that is not known, or that the mock has no like for."""
+    """Convert the matchers of a fixture. InvalidData for one that is unknown or has no equivalent in the mock."""
     with errors_at("match"):
         given = check_members(value, "matcher", MATCHERS)
         match = {name: wanted for name, wanted in given.items() if wanted is not None}
@@ -65,7 +65,7 @@ def _check_place(match: Json, name: str) -> int | None:
 
 
 def _convert_conditions(match: Json) -> Json:
-    """Convert each matcher by itself; a text that occurs in every other is no condition."""
+    """Convert each matcher to a condition; an empty string, which matches everything, is none."""
     conditions: Json = {}
     if user := _text(match, "userMessage"):
         conditions["user"] = user
@@ -87,19 +87,19 @@ def _text(match: Json, name: str) -> str:
 
 
 def escape_pattern(text: str) -> str:
-    """Escape the characters that a pattern would read otherwise, and no others."""
+    """Escape only the characters that have a meaning in a pattern, so that it stays readable."""
     return re.sub(r"\\([- ])", r"\1", re.escape(text))
 
 
 def _all_of(texts: list[str]) -> Any:
-    """Look for several texts in any order."""
+    """Build a condition that matches several strings in any order."""
     if len(texts) == 1:
         return texts[0]
     return {"pattern": f"(?s)^{''.join(f'(?=.*{escape_pattern(text)})' for text in texts)}"}
 
 
 def _convert_outputs(match: Json, has_output: bool) -> str:
-    """Write which calls must have been answered as a pattern of `call_id`; empty when that does not matter."""
+    """Return a pattern of `call_id` for the calls that must have been answered; empty if that does not matter."""
     if call := _text(match, "toolCallId"):
         return rf"(^|\n){escape_pattern(call)}$"
     wanted = BOOLEAN.check("hasToolResult", match.get("hasToolResult", has_output))

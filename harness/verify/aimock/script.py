@@ -1,6 +1,6 @@
-"""Fixtures as a script: each is a route; fixtures that differ by their place alone are the turns of a route.
+"""Converts fixtures to a script: each becomes a route; fixtures that differ only in their place become its turns.
 
-As in aimock, the first fixture that a request meets answers it, and again and again, unless it has a `sequenceIndex`.
+As in aimock, the first fixture that matches a request answers it, every time, unless it has a `sequenceIndex`.
 """
 
 from __future__ import annotations
@@ -23,12 +23,12 @@ from harness.world.scripting.validation import InvalidData, errors_at
 
 _MEMBERS = ("match", "response", "chaos", "metadata", *DELIVERY)
 EVERY_REQUEST = {"model": "*"}
-"""Conditions that every request meets, for turns that are tried before other routes."""
+"""Conditions that every request meets, for a route without conditions that precedes other routes."""
 
 
 @dataclass(frozen=True, slots=True)
 class ImportedRoute:
-    """Turns for requests that meet conditions, with `repeat` again and again."""
+    """Turns for requests that meet conditions; with `repeat` they start over at the end."""
 
     conditions: Json
     turns: Sequence[Sequence[Line]]
@@ -37,9 +37,10 @@ class ImportedRoute:
 
 @dataclass(slots=True)
 class ImportedScript:
-    """Fixtures as a script: `routes` in the order in which they are tried.
+    """The script of some fixtures: `routes` in the order in which they are tried.
 
-    `left_out` are the fixtures that are no route, and `dropped` what the others say besides, each with its place and why.
+    `left_out` are the fixtures that could not be converted, and `dropped` the parts of others that could not, each with
+    its place and the reason.
     """
 
     routes: list[ImportedRoute] = field(default_factory=list)
@@ -48,7 +49,7 @@ class ImportedScript:
 
     @property
     def document(self) -> Json:
-        """The script as a script file holds it."""
+        """The script in the form of a script file."""
         last = self.routes[-1] if self.routes and not self.routes[-1].conditions else None
         repeat = last.repeat if last else all(route.repeat for route in self.routes)
         when = [_write_route(route, repeat) for route in self.routes if route is not last]
@@ -67,7 +68,7 @@ def _write_turns(turns: Sequence[Sequence[Line]]) -> list[Any]:
 
 @dataclass(frozen=True, slots=True)
 class _Converted:
-    """A fixture that was converted, with its place."""
+    """A converted fixture, with its place."""
 
     place: str
     match: ConvertedMatch
@@ -79,7 +80,7 @@ class _Converted:
 
 
 def import_fixtures(paths: Sequence[Path]) -> ImportedScript:
-    """Convert the fixtures of files, and of all JSON files in folders; ConfigError when none can be converted."""
+    """Convert the fixtures in files, and in all JSON files of folders. ConfigError if none can be converted."""
     script, converted = ImportedScript(), list[_Converted]()
     files = [file for path in paths for file in _list_files(path)]
     for file in files:
@@ -103,7 +104,7 @@ def import_fixtures(paths: Sequence[Path]) -> ImportedScript:
 
 
 def _keep_case(routes: Sequence[ImportedRoute]) -> list[ImportedRoute]:
-    """Look for a text as it is written, by a pattern, where regardless of case it would take what is for another route."""
+    """Match strings case-sensitively, by a pattern, where ignoring case could match what another route is meant for."""
     texts: dict[str, list[str]] = {}
     for route in routes:
         for name, wanted in route.conditions.items():
@@ -124,7 +125,7 @@ def _keep_case(routes: Sequence[ImportedRoute]) -> list[ImportedRoute]:
 
 
 def _list_files(path: Path) -> Iterator[Path]:
-    """List the files of a folder as aimock reads them: its own, then the files of the folders in it, by name."""
+    """List the files of a folder in aimock's order: its own by name, then those of its subfolders."""
     if not path.is_dir():
         yield path
         return
@@ -136,7 +137,7 @@ def _list_files(path: Path) -> Iterator[Path]:
 
 
 def _read_fixtures(file: Path) -> list[Any]:
-    """Read the fixtures of a file; Malformed when it has none."""
+    """Read the fixtures of a file. Malformed if it has none."""
     try:
         content = orjson.loads(read_bounded(file))
     except OSError as problem:
@@ -152,7 +153,7 @@ def _read_fixtures(file: Path) -> list[Any]:
 
 
 def _convert(script: ImportedScript, file: str, fixtures: Sequence[Any]) -> Iterator[_Converted]:
-    """Convert each fixture of a file, and note what cannot be, or only in part."""
+    """Convert each fixture of a file, and record those that cannot be converted, or only in part."""
     for index, fixture in enumerate(fixtures):
         place = f"{file}: fixtures[{index}]"
         try:
@@ -171,7 +172,7 @@ def _convert(script: ImportedScript, file: str, fixtures: Sequence[Any]) -> Iter
 
 
 def _try_turn(lines: Sequence[Line]) -> None:
-    """Check that a script takes such a turn; InvalidData at `response` when not."""
+    """Check that a script accepts such a turn. InvalidData at `response` if not."""
     with errors_at("response"):
         try:
             parse_route({"turns": _write_turns([lines])})
@@ -180,11 +181,11 @@ def _try_turn(lines: Sequence[Line]) -> None:
 
 
 def _make_routes(script: ImportedScript, converted: Sequence[_Converted]) -> Iterator[ImportedRoute]:
-    """Make the routes, each where its first fixture stands; fixtures that never answer are noted."""
+    """Build the routes, each in the place of its first fixture; fixtures that can never answer are recorded."""
     open_to_all = ""
     for group in _group(converted):
         first = group[0]
-        # aimock asks its fixtures in order: behind one that matches everything none is ever reached.
+        # aimock tries its fixtures in order: after one that matches everything, no other is reached.
         if open_to_all:
             why = f"it never answers: {open_to_all} before it answers every request"
             script.left_out.extend(f"{member.place}: {why}. Move it up." for member in group)
@@ -199,7 +200,7 @@ def _make_routes(script: ImportedScript, converted: Sequence[_Converted]) -> Ite
 
 
 def _group(converted: Sequence[_Converted]) -> list[list[_Converted]]:
-    """Put fixtures together that differ by their place in a sequence, or in a conversation, alone."""
+    """Group the fixtures that differ only in their place in a sequence or in a conversation."""
     groups: dict[bytes, list[_Converted]] = {}
     for fixture in converted:
         match = fixture.match
@@ -209,7 +210,7 @@ def _group(converted: Sequence[_Converted]) -> list[list[_Converted]]:
 
 
 def _in_order(script: ImportedScript, group: Sequence[_Converted], has_gaps: bool) -> Iterator[_Converted]:
-    """Yield the fixtures of a group by their place, one for each; a sequence ends at its first gap."""
+    """Yield the fixtures of a group in order, one for each place; a sequence ends at its first gap."""
     places: dict[int | None, _Converted] = {}
     for fixture in group:
         if fixture.index in places:

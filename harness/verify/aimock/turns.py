@@ -1,4 +1,4 @@
-"""The response of a fixture as a turn: its items, how it ended, and how it is delivered.
+"""Converts the response of a fixture to a turn: its items, its ending, and its delivery.
 
 {"content": "Hello."} → {"message": "Hello."}; {"toolCalls": [{"name": "f", "arguments": {}}]} → {"function_call": {…}};
 {"error": {"message": "Slow down."}, "status": 429} → {"http_error": {…}}
@@ -20,7 +20,7 @@ from harness.world.scripting.validation import OBJECT, TEXT, TEXT_LIST, InvalidD
 
 Line = Json | str
 DELIVERY = ("latency", "chunkSize", "truncateAfterChunks", "disconnectAfterMs", "streamingProfile")
-"""Members of a fixture, beside `match` and `response`, that say how it is delivered."""
+"""Members of a fixture, beside `match` and `response`, that control its delivery."""
 _OTHER_PARTS = {
     "embedding": 'Answer it in a test: mock.route("POST", "/embeddings", {…}).',
     "image": 'Answer it in a test: mock.route("POST", "/images/generations", {…}).',
@@ -31,7 +31,7 @@ _OTHER_PARTS = {
     "json": "Answer it in a test: mock.route(method, path, {…}).",
     "live": "The mock has no live sessions. Leave it with aimock.",
 }
-"""Responses of other parts of the API, and what to do about them."""
+"""Responses of other parts of the API, and what to do instead."""
 _READ = ("content", "toolCalls", "blocks", "reasoning", "webSearches", "finishReason", "usage", "model")
 _ENDINGS: Mapping[str, Line | None] = {
     "stop": None,
@@ -39,7 +39,7 @@ _ENDINGS: Mapping[str, Line | None] = {
     "length": {"incomplete": "max_output_tokens"},
     "content_filter": {"incomplete": "content_filter"},
 }
-"""How a response ends, by its finish reason; with None as ever."""
+"""How a response ends, by its finish reason; None for a normal end."""
 _MADE_BY_THE_MOCK = ("id", "created", "role", "systemFingerprint", "provider", "nativeFinishReason")
 _OF_OTHER_PROVIDERS = ("reasoningSignature", "redactedThinking", "retryAfter", "fallthrough")
 _NUMBER = ValueForm("a number from 0 on", lambda value: type(value) in (int, float) and value >= 0)
@@ -48,14 +48,14 @@ _POSITIVE = ValueForm("a whole number from 1 on", lambda value: type(value) is i
 
 @dataclass(slots=True)
 class ConvertedTurn:
-    """The lines of a turn, and what of the fixture they do not say."""
+    """The lines of a turn, and the parts of the fixture that they leave out."""
 
     lines: list[Line] = field(default_factory=list)
     dropped: list[str] = field(default_factory=list)
 
 
 def convert_turn(fixture: Json) -> ConvertedTurn:
-    """Convert the response of a fixture and its delivery; InvalidData when the mock has no like for it."""
+    """Convert the response of a fixture and its delivery. InvalidData if it has no equivalent in the mock."""
     turn = ConvertedTurn()
     with errors_at("response"):
         answer = OBJECT.check("response", fixture.get("response"))
@@ -98,7 +98,7 @@ def _convert_items(answer: Json, size: int | None) -> Iterator[Line]:
     content, calls = answer.get("content"), answer.get("toolCalls")
     if content is None and calls is None:
         raise InvalidData(f"it says nothing: {render_json(answer)}. Give content, toolCalls, blocks, or an error.")
-    # An empty text beside calls says nothing; alone it is an empty message.
+    # An empty string beside calls means no message; alone it is an empty message.
     if content is not None and (content or not calls):
         yield _message(content, size)
     if calls is not None:
@@ -118,7 +118,7 @@ def _convert_block(block: Any, size: int | None) -> Line:
 
 
 def _message(content: Any, size: int | None) -> Line:
-    """Write a message; content that is no text is its JSON, as aimock sends it."""
+    """Build a message; content that is not a string becomes its JSON, as aimock sends it."""
     text = content if isinstance(content, str) else orjson.dumps(content).decode()
     return {"message": _split(text, size)}
 
@@ -127,7 +127,7 @@ def _call(call: Any, size: int | None) -> Line:
     name = TEXT.check("name", OBJECT.check("call", call).get("name"))
     given = call.get("arguments")
     if isinstance(given, str):
-        # Without a size the script holds an object, which is easier to read, if the mock writes it as the same text.
+        # Without a size the script has an object, which is easier to read, if the mock renders it to the same string.
         given = shortest_arguments(given) if size is None else _split(given, size)
     elif not isinstance(given, dict | list):
         raise InvalidData(f"arguments is {render_json(given)}. Give an object, or its JSON as a text.")
@@ -138,14 +138,14 @@ def _call(call: Any, size: int | None) -> Line:
 
 
 def _split(text: str, size: int | None) -> str | list[str]:
-    """Cut a text into the deltas of its stream, or leave it as it is without a size."""
+    """Split a text into the deltas of its stream; unchanged without a size."""
     if size is None or len(text) <= size:
         return text
     return [text[start : start + size] for start in range(0, len(text), size)]
 
 
 def _convert_ending(answer: Json) -> Iterator[Line]:
-    """Yield how the response ends, then its usage and its model."""
+    """Yield the ending of the response, then its usage and its model."""
     if (reason := answer.get("finishReason")) is not None:
         if not isinstance(reason, str) or reason not in _ENDINGS:
             raise InvalidData(f"finishReason is {render_json(reason)}. Give one of: {', '.join(_ENDINGS)}.")
@@ -171,7 +171,7 @@ def _explain_dropped(answer: Json) -> Iterator[str]:
 
 
 def _add_delivery(turn: ConvertedTurn, fixture: Json) -> None:
-    """Add the faults that stand for the delivery of a fixture: waits, and where it breaks off."""
+    """Add the faults that reproduce the delivery of a fixture: delays and disconnects."""
     wait = _NUMBER.check("latency", fixture.get("latency") or 0) / 1000
     with errors_at("streamingProfile"):
         pace = _convert_profile(fixture.get("streamingProfile") or {})
@@ -195,7 +195,7 @@ def _add_delivery(turn: ConvertedTurn, fixture: Json) -> None:
 
 
 def _add_disconnect(turn: ConvertedTurn, limit: float, wait: float) -> None:
-    """Cut a stream after the events that fit into a time, which is known only if each event has a delay."""
+    """Cut a stream after the events that fit into a time limit, whose number is known only if each has a delay."""
     if wait:
         turn.lines.append({"cut": {"after": int(limit / wait)}})
     else:

@@ -1,1 +1,1 @@
-"""Judges one recorded exchange by the contract and by the mock; files and counts are above, in `harness.verify`."""
+"""Judges single recorded exchanges by the contract and by the mock; `harness.verify` handles files and counts."""

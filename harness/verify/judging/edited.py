@@ -1,7 +1,7 @@
-"""Signs that a recording is not as the API sent it: its answer was written, or edited, by hand.
+"""Detects answers that are not as the API sent them, because they were written or edited by hand.
 
-Each is a contradiction inside the recording. What such an answer has wrong is held neither against the mock nor against the
-API. An answer of a gateway is its own, whatever ids and times it has: what is wrong with it stays a finding.
+Each sign is a contradiction within the recording. Errors in such an answer count neither against the mock nor against
+the API. A gateway may use any ids and times, so errors in its answers remain findings.
 """
 
 from __future__ import annotations
@@ -18,21 +18,21 @@ from harness.core.exchange import Json
 MADE_UP = "the ids or times of the answer are made up"
 
 MAX_DELAY = 600
-"""Seconds by which the time in the id of a response and its `created_at` differ at most; recorded: 34."""
+"""The maximum difference in seconds between the time in the id of a response and its `created_at`; recorded: 34."""
 MAX_AGE = 2 * 86_400
-"""Seconds by which the day of the recorder and the `created_at` of a new response differ at most."""
+"""The maximum difference in seconds between the recorder's day and the `created_at` of a new response."""
 _DAY_LENGTH = len("YYYY-MM-DD")
 _CLOCK_TIME = re.compile(r".{10}[T ](?!00:00:00)\d")
-"""A date with a time of the day: a day alone, or its midnight, was not read from a clock."""
+"""Matches a date with a time of day: a date alone, or midnight, was not read from a clock."""
 _STAMPED_ID = re.compile(r"resp_(?:[0-9a-f]{18}([0-9a-f]{8})[0-9a-f]{24}|([0-9a-f]{8})[0-9a-f]{40})")
-"""An id of a response: the second of its creation stands after 18 digits; until 2025-10 it stood first."""
+"""Matches a response id: the second of its creation follows 18 digits; until 2025-10 it came first."""
 _ITEM_ID = re.compile(r"[a-z]+_[0-9A-Za-z]{16,}")
 _MASK = re.compile(r"REDACTED|SANITIZED", re.IGNORECASE)
 _ID_PREFIXES = {"response": RESPONSE_PREFIXES, "conversation": ("conv_",)}
 
 
 def explain_edited(recorded: Recorded) -> str:
-    """Explain why the answer of an exchange is not the API's own; empty if nothing shows that."""
+    """Explain why the answer of an exchange is not the API's own; empty without any sign of that."""
     answered = _answered_object(recorded)
     by_gateway = not is_host_hidden(recorded.host) and not provider_of_host(recorded.host, recorded.path)
     if not answered or by_gateway or "transcribed" in recorded.flags:
@@ -41,7 +41,7 @@ def explain_edited(recorded: Recorded) -> str:
 
 
 def _answered_object(recorded: Recorded) -> Json | None:
-    """Find the object in the answer; of a stream the first response."""
+    """Return the object in the answer; for a stream, the first response."""
     if recorded.events is None:
         return recorded.answer if isinstance(recorded.answer, dict) else None
     within = (event.get("response") for event in recorded.events if isinstance(event, dict))
@@ -49,7 +49,7 @@ def _answered_object(recorded: Recorded) -> Json | None:
 
 
 def _has_made_up_ids(answered: Json) -> bool:
-    """Return whether an id has another form than the API gives it, and none that a recorder puts in its place."""
+    """Return whether an id has neither the API's form nor that of a recorder's mask."""
     kind = str(answered.get("object"))
     items = answered.get("data" if kind == "list" else "output")
     own = answered.get("id", "") if kind in _ID_PREFIXES else ""
@@ -57,7 +57,7 @@ def _has_made_up_ids(answered: Json) -> bool:
     wrong = [id for id in within if not _ITEM_ID.fullmatch(id)]
     if own and not str(own).startswith(_ID_PREFIXES[kind]):
         wrong.append(str(own))
-    # Recorders mask ids on purpose; a hand that edits a cassette makes them up.
+    # Recorders mask ids on purpose; people who edit a cassette make them up.
     return any(not _MASK.search(id) for id in wrong)
 
 
@@ -66,7 +66,7 @@ def _is_item(one: Any) -> bool:
 
 
 def _has_made_up_time(recorded: Recorded, answered: Json) -> bool:
-    """Return whether a response says that it was created at another time than its id and the recorder do."""
+    """Return whether the `created_at` of a response contradicts its id or the recorder's date."""
     created = answered.get("created_at")
     if answered.get("object") != "response" or not isinstance(created, int | float):
         return False

@@ -1,6 +1,6 @@
-"""Exchanges with a gateway: a host of one's own that speaks the API, perhaps below a path of its own.
+"""Recognizes exchanges with a gateway: a user's own host that implements the API, perhaps below a path of its own.
 
-No recording shows whether an unknown host is one, so the user names it.
+A recording does not show whether an unknown host is a gateway, so the user must name it.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ _SURE_PREFIX = "/responses"
 
 
 def parse_host(text: str) -> str:
-    """Parse `gateway.example`, `gateway.example:4000` or an address as a host; ConfigError for other texts."""
+    """Parse `gateway.example`, `gateway.example:4000` or a URL as a host. ConfigError for anything else."""
     try:
         host = urlsplit(text if "//" in text else f"//{text}").hostname
     except ValueError:
@@ -30,7 +30,7 @@ def parse_host(text: str) -> str:
 
 
 def adopt_gateway(recorded: Recorded, hosts: Collection[str]) -> Recorded:
-    """Give the exchange a provider, if its host is named or below a named one, and its path is of the API."""
+    """Set the provider of an exchange if its host is a named one or a subdomain of it, and its path is the API's."""
     if recorded.provider or not any(is_host_of(recorded.host, host) for host in hosts):
         return recorded
     # A gateway that keeps Azure's paths speaks Azure's dialect.
@@ -52,7 +52,7 @@ def looks_like_gateway(recorded: Recorded) -> bool:
 
 
 def _path_below_gateway(recorded: Recorded) -> str:
-    """Find the longest part of a path that is an operation of the API; else empty."""
+    """Find the longest suffix of a path that is an operation of the API; else empty."""
     parts = recorded.path.strip("/").split("/")
     below = ("/" + "/".join(parts[index:]) for index in range(len(parts)))
     return next((path for path in below if find_operation(recorded.method, path)[0]), "")

@@ -1,6 +1,6 @@
-"""One recorded exchange judged by the contract: is the request accepted or refused as recorded, does the answer conform?
+"""Judges a recorded exchange by the contract: is the request accepted or refused as recorded, does the answer conform?
 
-A request whose outcome depends on something that no recording shows is `unverifiable`, never wrong.
+A request whose outcome depends on something that is not recorded is `unverifiable`, never wrong.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ _READ_HEADERS: Mapping[str, re.Pattern[str]] = {
     "foundry-features": re.compile(r"\w+=\w"),
     "x-ms-user-identity": re.compile("."),
 }
-"""The headers that are read of a recording, each with what it begins with; anything else stands for a mask."""
+"""The recorded headers that are read, each with how it must begin; any other value is a recorder's mask."""
 
 
 def judge(recorded: Recorded, world: World) -> Iterator[Verdict]:
@@ -58,7 +58,7 @@ def judge(recorded: Recorded, world: World) -> Iterator[Verdict]:
 
 
 def predict_violation(recorded: Recorded, world: World) -> Violation | None:
-    """Predict why the mock would refuse a request before its answer is known; None if it would not or cannot tell."""
+    """Predict why the mock will refuse a request, before its answer is known; None if it will not, or may not."""
     enter_day(world, recorded)
     operation, request = rebuild_request(recorded)
     if operation is None or (operation.is_form and not request.body):
@@ -113,13 +113,13 @@ def _judge_parts(recorded: Recorded, world: World, operation: Operation, request
 
 
 def _check(request: Request, world: World) -> tuple[Violation | None, tuple[Entry, ...]]:
-    """Find the violation of a request, and which of the user's overrides have acted."""
+    """Return the violation of a request, and the user's overrides that took effect."""
     checked = check_request(request, world)
     return checked.violation, checked.acted
 
 
 def rebuild_request(recorded: Recorded) -> tuple[Operation | None, Request]:
-    """Rebuild the operation and the request as the mock would receive it; no operation for exchanges that are not judged."""
+    """Rebuild the request as the mock would receive it, with its operation; None for exchanges that are not judged."""
     place = locate(recorded) if recorded.provider else None
     operation, params, _ = (
         find_operation(recorded.method, place.endpoint_path, place.root) if place else (None, EMPTY_MAPPING, False)
@@ -129,16 +129,16 @@ def rebuild_request(recorded: Recorded) -> tuple[Operation | None, Request]:
     known = {name: recorded.headers.get(name, "") for name in _READ_HEADERS}
     headers = DEFAULT_HEADERS | {name: value for name, value in known.items() if _READ_HEADERS[name].match(value)}
     request = request_from(operation, params, place, headers, recorded.query, recorded.raw, recorded.request)
-    # Some recorders keep only the parsed body; the rules read the bytes of one that is no object.
+    # Some recorders keep only the parsed body, but rules read the bytes of a body that is not an object.
     if operation.body_schema and not request.raw and not isinstance(request.body, dict):
         request = request._replace(raw=json.dumps(request.body).encode())
     return operation, request
 
 
 def locate(recorded: Recorded) -> ApiPath | None:
-    """Locate an exchange: its dialect, the root of its path and the rest; None for a path of an unknown form.
+    """Split the path of an exchange into dialect, root and the rest; None for an unknown form.
 
-    The dialects of Azure differ by the root, where it is recorded.
+    The dialects of Azure are distinguished by the root, if it is recorded.
     """
     dialect, root, below = parse_api_path(recorded.path)
     below = below.rstrip("/")
@@ -164,7 +164,7 @@ def _judge_accepted(
 
 
 def recorded_error(recorded: Recorded) -> Json:
-    """Read the members of a recorded error object; empty when the answer is not one."""
+    """Return the members of a recorded error object; empty if the answer is not one."""
     return select_error_members(recorded.answer.get("error") if isinstance(recorded.answer, dict) else None)
 
 
@@ -181,7 +181,7 @@ def _judge_refused(
     different = differing_error_members(entry["recorded"], entry["mock"]) if violation else ["all"]
     if not different:
         yield Verdict(VerdictKind.REFUSAL_SAME, None, request, violation)
-    # The same refusal, though the API knows other values by now: right, and worth a look.
+    # It is the same refusal, but the list of supported values has changed, which is drift.
     elif different == ["list"]:
         yield Verdict(VerdictKind.REFUSAL_SAME, None, request, violation)
         yield Verdict(VerdictKind.REFUSAL_DRIFT, entry, request, violation)
@@ -193,14 +193,14 @@ def _judge_refused(
 
 
 def answer_root(recorded: Recorded, answer_schema: str | None) -> str | None:
-    """Name the schema of a recorded answer: `Error` for a refusal, else that of its operation."""
+    """Return the schema of a recorded answer: `Error` for a refusal, else the one of its operation."""
     answer = recorded.answer
     failed = recorded.status >= 300 or (not recorded.status and isinstance(answer, dict) and "object" not in answer)
     return "Error" if failed else answer_schema
 
 
 def _judge_member(kind: VerdictKind, finding: Finding, world: World, root: str, at: str) -> Verdict:
-    """Judge a member that no schema has: drift, unless the user's overrides have it."""
+    """Judge a member that no schema has: it is drift, unless the user's overrides declare it."""
     member = world.overrides.find_member(root, at) if world.overrides else None
     return Verdict(VerdictKind.OVERRULED, acted=(member,)) if member else Verdict(kind, _finding_json(finding))
 
@@ -216,7 +216,7 @@ def _judge_answer(recorded: Recorded, operation: Operation, world: World) -> Ite
         return
     finding = check_answer(root, recorded.answer, world.as_of, recorded.provider)
     yield from _finding_verdicts(_ANSWER_KINDS, recorded, [finding] if finding else [])
-    # Of an edited answer unknown members say nothing about the API.
+    # Unknown members of an edited answer prove nothing about the API.
     if finding and explain_edited(recorded):
         return
     for finding in find_unknown_members(root, recorded.answer, world.as_of):
@@ -224,7 +224,7 @@ def _judge_answer(recorded: Recorded, operation: Operation, world: World) -> Ite
 
 
 def _judge_unread(recorded: Recorded) -> Iterator[Verdict]:
-    """Judge an answer of which the recording has no JSON: the API answers what it has accepted with an object."""
+    """Judge an answer that is not recorded as JSON, although the API answers accepted requests with an object."""
     if not 200 <= recorded.status < 300:
         return
     if "encoded-answer" in recorded.flags:
@@ -262,7 +262,7 @@ def _judge_stream(recorded: Recorded, world: World, request: Request) -> Iterato
         stored = world.store.responses.get(request.params.get("response_id", ""))
         judgment = judge_response_stream(recorded, stored.events if stored else None, world.as_of)
     yield Verdict(VerdictKind.STREAM_EVENTS, {"times": len(recorded.events or ())})
-    # Up to where it broke off a stream can be wrong, but it cannot be right.
+    # A stream that broke off can be proven wrong, but not right.
     if judgment.findings or "broken-off" not in recorded.flags:
         yield from _finding_verdicts(_STREAM_KINDS, recorded, judgment.findings)
     else:
@@ -274,7 +274,7 @@ def _judge_stream(recorded: Recorded, world: World, request: Request) -> Iterato
 
 
 def answer_object(recorded: Recorded) -> Any:
-    """Find the object of a recorded answer; of a stream the one in the last event that carries one."""
+    """Return the object in a recorded answer; for a stream, the one in the last event that has one."""
     if recorded.events is None:
         return recorded.answer
     objects = (_event_object(event) for event in reversed(recorded.events) if isinstance(event, dict))
@@ -282,7 +282,7 @@ def answer_object(recorded: Recorded) -> Any:
 
 
 def _event_object(event: Json) -> Any:
-    """Find the response or the run that an event carries."""
+    """Return the response or the run in an event."""
     data = event.get("data")
     run = isinstance(data, dict) and data.get("object") == "thread.run"
     return data if run else event.get("response")

@@ -1,4 +1,4 @@
-"""The mock's own answer to a recorded request: its model puts out the recorded items, everything else is the mock's."""
+"""Renders the mock's own answer to a recorded request: its model returns the recorded items, the mock adds the rest."""
 
 from __future__ import annotations
 
@@ -31,9 +31,9 @@ from harness.world.world import World
 
 RESPONSES_PATH = "/responses"
 PLACEHOLDER_MESSAGE = message("…")
-"""The output of the model for a response that was recorded before it had any."""
+"""The model's output for a response that was recorded before it had any."""
 TEXT_INDEX_MEMBERS = ("content_index", "summary_index", "command_index")
-"""Members of an event by which a delta belongs to one of the texts of an item."""
+"""Members of an event that assign a delta to one of the texts of an item."""
 
 
 def is_response_request(recorded: Recorded) -> bool:
@@ -42,7 +42,7 @@ def is_response_request(recorded: Recorded) -> bool:
 
 
 def renderable_response(answer: Any) -> Json | None:
-    """Find the response that the mock can render: all items of known types, at least one if completed; else None."""
+    """Return the answer if it is a response that the mock can render: its items are of known types; else None."""
     if not isinstance(answer, dict) or answer.get("object") != "response" or not isinstance(answer.get("id"), str):
         return None
     output, status = answer.get("output"), answer.get("status")
@@ -57,12 +57,12 @@ def renderable_response(answer: Any) -> Json | None:
 def render_mock_answer(recorded: Recorded, final: Json, world: World) -> Answer:
     """Render the mock's answer to `recorded.request`, as JSON or as a stream; `final` is the recorded response.
 
-    `world` remembers the exchanges before; it is not changed. A request that is not known is derived from the
-    response. HarnessError when the request does not allow the recorded output.
+    `world` remembers the earlier exchanges and is not changed. An unknown request is derived from the response.
+    HarnessError if the request does not allow the recorded output.
     """
     _, request = rebuild_request(recorded)
     request = request._replace(body=_request_body(recorded, final), operation=CREATE_RESPONSE)
-    # Elsewhere than at Foundry members are compared by their own days.
+    # Except for Foundry, the comparison itself knows the day of each member.
     day = world.as_of if request.dialect == FOUNDRY else CONTRACT_DATE
     copy = _copy_world(world, recorded.request, day)
     presume_agent(copy, final)
@@ -73,7 +73,7 @@ def render_mock_answer(recorded: Recorded, final: Json, world: World) -> Answer:
 
 
 def build_turn(events: Sequence[Json], final: Json) -> list[TurnLine]:
-    """Build the script turn of a recorded response: its items, of a stream with their exact deltas, and its ending."""
+    """Build the turn for a recorded response: its items, with the exact deltas of a stream, and its ending."""
     deltas_of: list[dict[tuple[str, int], list[str]]] = [defaultdict(list) for _ in final["output"]]
     for event in events:
         stem = event["type"].removeprefix("response.")
@@ -85,7 +85,7 @@ def build_turn(events: Sequence[Json], final: Json) -> list[TurnLine]:
     lines: list[TurnLine] = [
         _build_item(wire, dict(deltas_of[index]), held.get(index, 0)) for index, wire in enumerate(final["output"])
     ]
-    # Its items were still to come: any message stands for them.
+    # The items were still to come: any message can replace them.
     if final["status"] in PENDING_STATUSES:
         return [PLACEHOLDER_MESSAGE, RECORDED_ENDING]
     return [*lines, RECORDED_ENDING if final["status"] == "completed" else _build_ending(final)]
@@ -102,7 +102,7 @@ def _build_ending(final: Json) -> Ending:
 
 
 def _copy_world(world: World, body: Any, day: str) -> World:
-    """Copy the agents, stored responses, items and conversation to a new World, which changes without the original."""
+    """Copy the agents, stored responses, items and the conversation to a new World that may be changed."""
     copy = World(world.name, options=WorldOptions(world.account, as_of=day))
     copy.store.agents.update(world.store.agents)
     copy.store.responses.update(world.store.responses)
@@ -114,7 +114,7 @@ def _copy_world(world: World, body: Any, day: str) -> World:
 
 
 def _request_body(recorded: Recorded, final: Json) -> Mapping[str, Any]:
-    """Return the recorded request, or derive one from the response where it is not known."""
+    """Return the body of the recorded request, or derive one from the response if it is unknown."""
     if isinstance(recorded.request, dict) and "no_request" not in recorded.flags:
         return recorded.request if recorded.events is None else {**recorded.request, "stream": True}
     known = {name: final[name] for name in ("model", "background", "conversation") if final.get(name)}

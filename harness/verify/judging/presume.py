@@ -1,6 +1,6 @@
-"""Adds objects that must have existed before a recording, as the API accepted their ids: files, vector stores, agents.
+"""Adds objects that must have existed before a recording, since the API accepted their ids: files, stores, agents.
 
-No rule depends on the content of files and of most of what a project has, so empty ones are presumed. Of an agent only
+No rule depends on the content of files and of most project resources, so empty ones are presumed. Of an agent, only
 what its responses show is known.
 """
 
@@ -23,9 +23,9 @@ MISSING_FILE_RULES = (
     *("file_not_found", "input_file_not_found", "files_not_found", "vector_store_not_found"),
     *("file_search_store_not_found", "vector_store_file_not_found"),
 )
-"""Rules about missing files and vector stores; their facts hold the `missing` ids, and the `store` of a file in one."""
+"""Rules about missing files and vector stores; their facts have the `missing` ids, and the `store` of a file in one."""
 MISSING_AGENT_RULES = ("agent_unknown", "agent_not_there", "agent_not_found")
-"""Rules about a missing agent; their facts hold its `name` and the `version` that was asked for, or nothing."""
+"""Rules about a missing agent; their facts have its `name` and the requested `version`, if any."""
 RESOURCE_OF_RULE = {
     "connection_not_found": "connection",
     "project_deployment_not_found": "deployment",
@@ -34,14 +34,14 @@ RESOURCE_OF_RULE = {
     "skill_not_found": "skill",
     "asset_not_found": "asset",
 }
-"""The kind of what a rule reports as missing in a project, whose name is in the path."""
+"""The kind of project resource that a rule reports as missing; its name is in the path."""
 _REFUSED_EXTENSION = re.compile(r"extensions \[(\.\w+)\]")
 KINDS = {kind.id_prefix: kind.name for kind in AGENT_KINDS.values() if kind is not PROMPT}
-"""The kind of an agent by how the ids of its responses begin."""
+"""The kind of an agent by the prefix of its response ids."""
 
 
 def presume(world: World, request: Request, violation: Violation) -> bool:
-    """Presume what this violation reports as missing, since the API accepted the request; whether that changes the World."""
+    """Presume what this violation reports as missing, since the API accepted it; return whether the World changed."""
     if violation.rule.id in MISSING_FILE_RULES:
         return _presume_files(world, violation)
     if kind := RESOURCE_OF_RULE.get(violation.rule.id):
@@ -57,7 +57,7 @@ def presume(world: World, request: Request, violation: Violation) -> bool:
 
 
 def presume_agent(world: World, response: Json) -> None:
-    """Presume the agent, in its version, that a response of Foundry says has answered, unless the agent is known."""
+    """Presume the agent and version that answered according to a Foundry response, unless the agent is known."""
     agent = response.get("agent_reference") or response.get("agent")
     if not isinstance(agent, dict) or not isinstance(agent.get("name"), str) or agent["name"] in world.store.agents:
         return
@@ -67,7 +67,7 @@ def presume_agent(world: World, response: Json) -> None:
 
 
 def _presume_resource(world: World, request: Request, kind: str) -> None:
-    """Presume a resource by its name in the path, in the version that the path or the body asks for."""
+    """Presume a resource by its name in the path, in the version that the path or the body requests."""
     name, body = request.params["name"], request.body if isinstance(request.body, dict) else {}
     version = request.params.get("version", body.get("default_version"))
     if kind == "asset":
@@ -78,7 +78,7 @@ def _presume_resource(world: World, request: Request, kind: str) -> None:
     table = versions.get(kind, {})
     if name not in table:
         make_resource(world, kind, name, {})
-    # The recording may have begun at a later version than the first.
+    # The recording may have begun after the first version.
     if name in table and isinstance(version, str):
         known = table[name]
         known.versions.setdefault(version, {**known.latest, "version": version})
@@ -86,7 +86,7 @@ def _presume_resource(world: World, request: Request, kind: str) -> None:
 
 
 def presume_type_of_file(world: World, violation: Violation, error: Mapping[str, Any]) -> bool:
-    """Presume a missing file with the extension for which the API refused it; whether that changes the World."""
+    """Presume a missing file with the extension for which the API refused it; return whether the World changed."""
     found = _REFUSED_EXTENSION.search(str(error.get("message"))) if error.get("code") == "unsupported_file" else None
     if violation.rule.id not in MISSING_FILE_RULES or not found:
         return False
@@ -111,7 +111,7 @@ def _presume_files(world: World, violation: Violation) -> bool:
 
 
 def _presume_version(world: World, name: str, version: str, definition: Json) -> bool:
-    """Presume a version of an agent, older than those that are known; whether that changes the World."""
+    """Presume a version of an agent, older than the known ones; return whether the World changed."""
     known = world.store.agents.get(name, ())
     if any(agent_version["version"] == version for agent_version in known):
         return False

@@ -1,7 +1,7 @@
-"""A recorded answer of a Foundry project compared with the mock's answer to the same request.
+"""Compares a recorded answer of a Foundry project with the mock's answer to the same request.
 
-No schema describes what a project stores, so the mock's own answer is the measure: its status, its members and the kinds of
-their values. What a project has come to before a recording began (versions, times, ids, what lists hold) is not compared.
+No schema describes what a project stores, so the mock's own answer is the reference: its status, its members and the
+types of their values. What depends on the project's past (versions, times, ids, contents of lists) is not compared.
 """
 
 from __future__ import annotations
@@ -32,17 +32,17 @@ from harness.world.store import Store
 from harness.world.world import World
 
 SAID_MEMBERS = frozenset({"object", "type", "kind", "name", "deleted", "protocol"})
-"""Members whose values are compared, not only their kinds."""
+"""Members whose values are compared, not only their types."""
 LIST_MEMBERS = ("data", "value")
-"""The members that hold the objects of a list, of which the first is compared."""
+"""The members that contain the objects of a list; only the first object is compared."""
 FREE_MEMBERS = frozenset(
     {"metadata", "tags", "properties", "environment_variables", "schema", "parameters", "spec", "credentials"}
 )
-"""Members that hold what the user has named, or what only the service knows."""
+"""Members whose names the user chose, or whose content only the service knows."""
 
 
 def find_refusal_differences(recorded: Recorded, request: Request, world: World) -> list[Difference] | None:
-    """Find the differences in the form of an error; None where the mock does not say the same, which the judge reports."""
+    """Find the differences in the form of an error; None if the mock's error is another, which the judge reports."""
     violation = check(request, world)
     if violation is None or not isinstance(recorded.answer, dict):
         return None
@@ -55,7 +55,7 @@ def find_refusal_differences(recorded: Recorded, request: Request, world: World)
 def find_project_differences(
     recorded: Recorded, operation: Operation, request: Request, world: World
 ) -> list[Difference] | None:
-    """Find the differences; None where the mock refuses the request, which the judge reports."""
+    """Find the differences between the answers; None if the mock refuses the request, which the judge reports."""
     copy = _copy_world(world)
     checked = check_request(request, copy)
     if checked.violation is not None:
@@ -65,7 +65,7 @@ def find_project_differences(
 
 
 def _copy_world(world: World) -> World:
-    """Make a World of the same day that has stored the same, and changes without the original."""
+    """Copy a World with all that it stores, on the same day; the copy may be changed."""
     copy = World(world.name, options=WorldOptions(world.account, as_of=world.as_of))
     for table in fields(Store):
         getattr(copy.store, table.name).update(deepcopy(dict(getattr(world.store, table.name))))
@@ -89,9 +89,9 @@ def _compare_answers(recorded: Recorded, mock: Answer) -> Iterator[Difference]:
 
 
 def _without_moved_on(recorded: Json, mock: Json) -> tuple[Json, Json]:
-    """Both answers; what only one of two objects has that have come to different states is left out."""
+    """Return both answers; if their statuses differ, without the members that only one has."""
     states = [answer.get("status") for answer in (recorded, mock)]
-    # An index that is still being built has no counts yet: that is time, not form.
+    # An index that is still being built has no counts yet, which is a matter of time and not of form.
     if states[0] == states[1] or not all(isinstance(state, str) for state in states):
         return recorded, mock
     return {name: recorded[name] for name in recorded if name in mock}, {
@@ -104,7 +104,7 @@ def _lists(answer: Json, name: str) -> bool:
 
 
 def _view_answer(answer: Json, left_out: Collection[str]) -> Any:
-    """View an answer for comparison: of a list the first object, or only its presence if just one side lists any."""
+    """Reduce an answer for comparison: a list to its first object, or to its presence if only one side has objects."""
     lists = {name: answer[name] for name in LIST_MEMBERS if isinstance(answer.get(name), list)}
     firsts = {
         name: "a list" if name in left_out else [_unnamed(listed) for listed in several[:1]]
@@ -114,7 +114,7 @@ def _view_answer(answer: Json, left_out: Collection[str]) -> Any:
 
 
 def _unnamed(one: Any) -> Any:
-    """Hide the name of an object of a list, which may be any that was there."""
+    """Hide the name of an object in a list, since any object may come first."""
     return {**one, "name": "…"} if isinstance(one, dict) and "name" in one else one
 
 
@@ -125,5 +125,5 @@ def _view(value: Any, name: str = "") -> Any:
         return {member: _view(inner, member) for member, inner in value.items()}
     if isinstance(value, list):
         return [_view(inner, name) for inner in value]
-    # Ids, times and words of the model differ in each run; their kinds do not.
+    # Ids, times and the model's texts differ in each run; their types do not.
     return value if name in SAID_MEMBERS else describe_kind(value)

@@ -1,4 +1,4 @@
-"""Finds the day on which a recording is judged: the recorded day, or else the day that an answer shows."""
+"""Finds the day for which a recording is judged: the recorded day, else the day that an answer reveals."""
 
 from __future__ import annotations
 
@@ -9,14 +9,14 @@ from harness.core.dates import day_of_recording
 from harness.world.world import World
 
 _NOT_THERE = ("Model not found ", "does not exist.")
-"""The beginning and the end of what the API says of a model that is no longer there."""
+"""The beginning and the end of the API's messages about a model that no longer exists."""
 
 
 def enter_day(world: World, recorded: Recorded) -> None:
-    """Have a World live on the day of a recording.
+    """Set the World's day to that of a recorded exchange.
 
-    One without a date was made on the day of the exchange before it; one that a model answered that is gone by then, on the
-    last day of that model.
+    Without a date, the day of the previous exchange is kept; but if a model answered that no longer existed then, the
+    day is the last one of that model.
     """
     if recorded.date:
         world.as_of = day_of_recording(recorded.date)
@@ -25,11 +25,11 @@ def enter_day(world: World, recorded: Recorded) -> None:
 
 
 def _end_of_model(world: World, recorded: Recorded) -> str:
-    """Find the day on which the model of a request ended before the World's day, although it still answers; else empty."""
+    """Return the day on which a model that still answers had ended, if before the World's day; else empty."""
     name = recorded.request.get("model") if isinstance(recorded.request, dict) else None
     family = world.models.find(name) if isinstance(name, str) else None
     ends = [day for day in family.ends if "" < day <= world.as_of] if family else []
-    # An undated recording with a model that has ended since was made before that, as it was answered.
+    # The model answered, so an undated recording was made before the end of the model.
     return "" if not ends or _says_it_is_gone(recorded) else min(ends)
 
 

@@ -1,8 +1,8 @@
-"""A recorded answer compared with the mock's answer to the same request, whose model puts out the same items.
+"""Compares a recorded answer with the mock's answer to the same request, with the same output items of the model.
 
-Of a stream the events and their order are compared as well: consecutive deltas of a text count as one event, ids are matched
-by their place. `rerender_profile` says what of a response is compared. Members that no schema knows are drift, which the
-judge reports.
+In a stream, the events and their order are compared as well: consecutive deltas of a text count as one event, ids are
+matched by their place. `rerender_profile` selects what is compared in a response. Members that no schema has are drift,
+which the judge reports.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ from harness.verify.judging.verdict import Verdict, VerdictKind
 from harness.world.world import World
 
 UNORDERED_EVENTS = frozenset({"keepalive", "response.rate_limits.updated"})
-"""Events that may come at any place of a stream."""
+"""Events that may come anywhere in a stream."""
 ITEM_ADDED = "response.output_item.added"
 ANNOTATION_ADDED = "response.output_text.annotation.added"
 LISTED = "response.mcp_list_tools.completed"
@@ -42,16 +42,16 @@ TEXT_DONE = "response.output_text.done"
 IGNORED_EVENT_MEMBERS = frozenset({"sequence_number", "obfuscation"})
 """Members that depend on how a text was split into deltas."""
 VARYING_ITEM_MEMBERS: Mapping[str, Collection[str]] = {"tool_search_call": {"status", "call_id"}}
-"""Members of an added item that vary, by its type; of others its status. Recorded: a message of one delta, every item of
-o3-pro and, until 2026-02, the output of a shell are added as completed."""
+"""Members of an added item that vary, by its type; by default its status. Recorded: a message of one delta, every item
+of o3-pro and, until 2026-02, the output of a shell are added as completed."""
 REASONING_SUMMARY = "response.reasoning_summary"
-"""Events of a summary, which the API repeats or leaves unfinished in an incomplete response. Recorded in 2025 and 2026."""
+"""Prefix of summary events, which the API repeats or omits in an incomplete response. Recorded in 2025 and 2026."""
 ResponseView = Callable[[Json], Json]
-"""Reduces a response to what is compared of it."""
+"""Reduces a response to what is compared."""
 
 
 class ComparedEvent(NamedTuple):
-    """An event, or a run of deltas: its place among the events, its type, and what is compared."""
+    """An event, or several deltas merged: its place among the events, its type, and the members to compare."""
 
     place: int
     type: str
@@ -61,7 +61,7 @@ class ComparedEvent(NamedTuple):
 def judge_rerendering(recorded: Recorded, world: World | None = None) -> Iterator[Verdict]:
     """Judge one rerendering: `respelled.same`, `.unverifiable`, or a `respelled.different` for each difference.
 
-    `world` remembers the exchanges before; it is not changed. Nothing is judged unless the recording holds a complete
+    `world` remembers the earlier exchanges and is not changed. Nothing is judged unless the recording has a complete
     answer to `POST /responses` with items of known types only.
     """
     world = world or World(recorded.file)
@@ -81,7 +81,7 @@ def judge_rerendering(recorded: Recorded, world: World | None = None) -> Iterato
 
 
 def _find_rendering_differences(recorded: Recorded, world: World) -> list[Difference] | None:
-    """Find the differences; None where the answers cannot be compared."""
+    """Find the differences between the answers; None if they cannot be compared."""
     if "transcribed" in recorded.flags:
         return None
     operation, request = rebuild_request(recorded)
@@ -98,11 +98,11 @@ def _find_rendering_differences(recorded: Recorded, world: World) -> list[Differ
     except Exception:
         if _is_well_formed(recorded, world):
             raise
-        return None  # the mock handles conforming exchanges only; the judge reports why this one does not conform
+        return None  # the mock only handles conforming exchanges; the judge reports why this one is not
 
 
 def _is_well_formed(recorded: Recorded, world: World) -> bool:
-    """Return whether the request, where it is known, and the answer of an exchange with `POST /responses` conform."""
+    """Return whether the answer, and the request if it is known, of a `POST /responses` conform."""
     _, request = rebuild_request(recorded)
     if "no_request" not in recorded.flags and not conforms_to_schema(request, world, check(request, world)):
         return False
@@ -112,7 +112,7 @@ def _is_well_formed(recorded: Recorded, world: World) -> bool:
 
 
 def _recorded_response(recorded: Recorded) -> Json | None:
-    """Find the recorded response; None where it is incomplete or of a kind that the mock cannot render."""
+    """Return the recorded response; None if it is incomplete or the mock cannot render it."""
     if recorded.events is None:
         return renderable_response(recorded.answer)
     try:
@@ -123,7 +123,7 @@ def _recorded_response(recorded: Recorded) -> Json | None:
 
 
 def _compare_with_mock(recorded: Recorded, final: Json, world: World) -> list[Difference] | None:
-    """Compare with the mock; None where the answer itself does not conform, which the judge reports."""
+    """Compare with the mock's answer; None if the recorded one does not conform, which the judge reports."""
     try:
         mock = render_mock_answer(recorded, final, world)
     except HarnessError as problem:
@@ -147,14 +147,14 @@ def _compare_answers(recorded: Recorded, mock: Answer, profile: Profile) -> Iter
 
 
 def _drop_unknown_members(found: Iterator[Difference], root: str, body: Any) -> Iterator[Difference]:
-    """Drop the differences in members that no schema has."""
+    """Drop the differences in members that no schema has: these are drift."""
     if differences := list(found):
         unknown = {member.at for member in find_unknown_members(root, body)}
         yield from (difference for difference in differences if difference.at not in unknown)
 
 
 def _compare_streams(recorded: Sequence[Json], mock: Sequence[Json], profile: Profile) -> Iterator[Difference]:
-    """Find the first difference among the events that carry a response, and the first among the others."""
+    """Find the first difference among the events with a response, and the first among the others."""
     reported: set[bool] = set()
     selected = (_select_events(events, profile.view) for events in (recorded, mock))
     viewed = profile._replace(view=Profile().view)  # _select_events has applied it
@@ -183,7 +183,7 @@ def _select_events(events: Sequence[Json], view: ResponseView) -> list[ComparedE
     ids, cut = _label_ids(events), events[-1]["type"] == "response.incomplete"
     for index, event in enumerate(events):
         step = ComparedEvent(index, event["type"], _mask_event(event, ids, view))
-        # The API sends these whenever they are ready, and of a cut response not all.
+        # The API sends these whenever they are ready, and not all of them in an incomplete response.
         if step.type in UNORDERED_EVENTS or (cut and step.type.startswith(REASONING_SUMMARY)):
             continue
         if step.type == ANNOTATION_ADDED:
@@ -192,7 +192,7 @@ def _select_events(events: Sequence[Json], view: ResponseView) -> list[ComparedE
         if step.type == TEXT_DONE:
             steps += notes
             notes = []
-        # Where a text is cut into deltas differs from day to day; what they add up to does not.
+        # The API splits texts into deltas differently each time; only the whole text is stable.
         if not (step.type.endswith(".delta") and steps and _merge_delta(steps[-1], step)):
             steps.insert(_place_among_listings(steps, step), step)
         if step.type in END_EVENTS:
@@ -201,7 +201,7 @@ def _select_events(events: Sequence[Json], view: ResponseView) -> list[ComparedE
 
 
 def _place_among_listings(steps: Sequence[ComparedEvent], step: ComparedEvent) -> int:
-    """Place a step last, but sort lists of several MCP servers, which are ready in any order."""
+    """Return the place of a step: last, but the tool lists of several MCP servers, ready in any order, are sorted."""
     place = len(steps)
     while (
         step.type == LISTED
@@ -213,7 +213,7 @@ def _place_among_listings(steps: Sequence[ComparedEvent], step: ComparedEvent) -
 
 
 def _merge_delta(before: ComparedEvent, step: ComparedEvent) -> bool:
-    """Return whether a delta continues the event before it, which then holds both."""
+    """Merge a delta into the event before it, if it continues that; return whether it did."""
     old, new = before.members, step.members
     if before.type != step.type or {**old, "delta": ""} != {**new, "delta": ""}:
         return False
@@ -228,7 +228,7 @@ def _join_deltas(old: Any, new: Any) -> Any:
 
 
 def _label_ids(events: Sequence[Json]) -> dict[str, str]:
-    """Label each id in a stream: that of the response, which items may repeat, and `item` with its index."""
+    """Label each id in a stream: the response's, which items may repeat, and items' with their index."""
     own = (event["response"].get("id") for event in events if isinstance(event.get("response"), dict))
     items = ((event.get("output_index"), event.get("item")) for event in events)
     labels = {item["id"]: f"item {index}" for index, item in items if isinstance(item, dict) and "id" in item}

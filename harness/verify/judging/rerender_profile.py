@@ -1,7 +1,7 @@
-"""Which parts of a recorded response and the mock's are compared: those that request and model output determine.
+"""Selects the parts of a recorded response that are compared with the mock's: those that request and output determine.
 
-What the API chooses anew each time is compared by its kind; what the account, an unknown model or a template decides, by
-its presence. A recording may lack members that the API got later.
+What the API chooses anew each time is compared by its type; what the account, an unknown model or a template decides,
+by its presence. A recording may lack members that the API introduced later.
 """
 
 from __future__ import annotations
@@ -33,24 +33,24 @@ MEMBER_SINCE: Mapping[str, str] = {
     **{f"response.{name}": day for name, day in RESULT_SINCE.items()},
     **{f"response.{parameter.name}": parameter.since for parameter in PARAMETERS.values()},
 }
-"""The day from which every recording has a member; the holder of the member is named by its `type`, else by its name.
+"""The day since which every recording has a member; the key is the `type` or name of its object, and its name.
 
-Older recordings may lack it, and those of Azure at any time, since members reach it region by region.
+Older recordings may lack it, and those of Azure at any time, since members reach Azure region by region.
 """
 COMPARABLE_SINCE: Mapping[str, str] = {OPENAI: "2026-04-01", **dict.fromkeys(AZURE_DIALECTS, "2026-08-01")}
-"""The day from which a dialect echoes requests as the mock does; of older recordings only the names are compared."""
+"""The day since which a dialect echoes requests as the mock does; of older recordings only the names are compared."""
 VOLATILE_MEMBERS = frozenset({"id", "created_at", "completed_at", "usage", "model", "tool_usage", "moderation"})
-"""Members of a response that differ each time: only the kinds of their values are compared."""
+"""Members of a response that differ each time: only the types of their values are compared."""
 BILLING_MEMBERS = frozenset({"billing", "content_filters"})
-"""Members that depend on the account and are no request parameters."""
+"""Members that depend on the account and are not request parameters."""
 IGNORED_VALUE = "…"
 """Stands for a value that is not compared."""
 THIS_RESPONSE = "this response"
-"""Stands for the id of the response itself, which its items may repeat."""
+"""Replaces the id of the response itself, which its items may repeat."""
 
 
 def make_profile(recorded: Recorded, request: Request, world: World) -> Profile:
-    """Make the profile for the recorded answer to this request; `world` remembers the exchanges before it."""
+    """Build the profile for the recorded answer to this request; `world` remembers the earlier exchanges."""
     day = recorded.date[:10]
     known = "no_request" not in recorded.flags and isinstance(request.body, dict)
     ignored = ignored_members(request, world, day) if known else None
@@ -62,7 +62,7 @@ def make_profile(recorded: Recorded, request: Request, world: World) -> Profile:
 
 
 def ignored_members(request: Request, world: World, day: str) -> Collection[str] | None:
-    """List the members of a response whose values are not compared; None means all, of a recording that is too old."""
+    """List the members of a response whose values are not compared; None, for recordings that are too old, means all."""
     if day < COMPARABLE_SINCE[request.dialect]:
         return None
     body = request.body
@@ -79,7 +79,7 @@ def ignored_members(request: Request, world: World, day: str) -> Collection[str]
 
 
 def mask_ignored(response: Json, ignored: Collection[str] | None) -> Json:
-    """Mask a response for comparison: ids replaced by what they name, ignored values by IGNORED_VALUE."""
+    """Mask a response for comparison: replace ids with what they refer to, ignored values with IGNORED_VALUE."""
     if ignored is None:
         return dict.fromkeys(response, IGNORED_VALUE)
     ids = {item["id"]: f"item {index}" for index, item in enumerate(response.get("output") or ()) if item.get("id")}

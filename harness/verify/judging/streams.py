@@ -1,4 +1,4 @@
-"""A recorded stream judged: each event by its schema, then all of them as the stream of one response, or of a run."""
+"""Judges a recorded stream: each event by its schema, then all of them as the stream of one response or run."""
 
 from __future__ import annotations
 
@@ -18,13 +18,13 @@ from harness.core.dates import CONTRACT_DATE
 from harness.core.exchange import Finding, Json
 
 INCOMPLETE_FLAGS = frozenset({"cut", "sequence_gaps", "unread-answer"})
-"""Flags of recordings whose stream is not complete."""
+"""Flags of recordings whose stream is incomplete."""
 NUMBERED_SINCE = "2025-05-31"
 """The day of the first recorded stream with a `sequence_number` in its events; older ones have none."""
 
 
 class StreamJudgment(NamedTuple):
-    """The findings about a stream, and the members in it that no schema knows; places begin with `events[n]`."""
+    """The findings about a stream, and the members in it that no schema has; places begin with `events[n]`."""
 
     findings: list[Finding]
     drift: list[Finding]
@@ -33,7 +33,7 @@ class StreamJudgment(NamedTuple):
 def judge_response_stream(
     recorded: Recorded, before: Sequence[Json] | None = None, as_of: str = CONTRACT_DATE
 ) -> StreamJudgment:
-    """Judge the stream of an exchange by the contract of a day; `before` are the events of the one that it resumes."""
+    """Judge the stream of an exchange by the contract of a day; `before` are the events of the stream it resumes."""
     events, judgment = recorded.events or [], judge_events(recorded, RESPONSE_EVENT_SCHEMA, as_of)
     if judgment.findings or not is_complete_stream(recorded):
         return judgment
@@ -44,7 +44,7 @@ def judge_response_stream(
 
 
 def judge_events(recorded: Recorded, root: str, as_of: str) -> StreamJudgment:
-    """Judge each event by the schema `root` of a day, and the lines that it came in."""
+    """Judge each event by the schema `root` of a day, and the lines around the events."""
     read = (read_answer_by_schema(event, recorded.provider) for event in recorded.events or ())
     events = [(index, event) for index, event in enumerate(read) if not has_only_known(root, event, as_of)]
     findings, drift = list(_find_misframed(recorded)), list[Finding]()
@@ -56,13 +56,14 @@ def judge_events(recorded: Recorded, root: str, as_of: str) -> StreamJudgment:
 
 
 def _find_misframed(recorded: Recorded) -> Iterator[Finding]:
-    """Find what is wrong with the lines around the events; a transcript for other readers may leave out the names."""
+    """Find what is wrong with the lines around the events."""
+    # A transcript, made for other readers, may leave out the names of events.
     named = "transcribed" not in recorded.flags
     yield from (finding for finding in recorded.misframed if named or finding.message != NO_EVENT_LINE)
 
 
 def is_complete_stream(recorded: Recorded) -> bool:
-    """Return whether a recording holds all events of a stream."""
+    """Return whether a recording has all events of a stream."""
     return bool(recorded.events) and INCOMPLETE_FLAGS.isdisjoint(recorded.flags)
 
 
@@ -71,7 +72,7 @@ def _prefix_event_index(index: int, found: Finding) -> Finding:
 
 
 def _find_missed_events(recorded: Recorded, before: Sequence[Json]) -> list[Json] | None:
-    """Find the events that a resumed stream omits; None when the recording is incomplete."""
+    """Find the events that a resumed stream omits; None if the recording does not have them."""
     last = recorded.query.get("starting_after")
     if not isinstance(last, str) or not last.isdecimal():
         return []
@@ -81,7 +82,7 @@ def _find_missed_events(recorded: Recorded, before: Sequence[Json]) -> list[Json
 
 
 def _find_misnumbered(events: Sequence[Json]) -> list[Finding]:
-    """Find the events of a resumed stream whose `sequence_number` does not follow that of the event before."""
+    """Find the events of a resumed stream whose `sequence_number` is not the previous one plus 1."""
     numbers = [event.get("sequence_number") for event in events]
     first = numbers[0] if isinstance(numbers[0], int) else 0
     return [
@@ -105,12 +106,12 @@ def _judge_as_response(
 
 RUN_EVENT_SCHEMA = "AssistantStreamEvent"
 FIRST_EVENTS = ("thread.created", "thread.run.created", "error")
-"""Events with which the stream of a new run may begin; that of a continued run begins with its calls."""
+"""Events with which the stream of a new run may begin; a continued run begins with its calls."""
 LAST_EVENTS = tuple(
     f"thread.run.{status}"
     for status in ("completed", "incomplete", "failed", "cancelling", "cancelled", "expired", "requires_action")
 )
-"""Events with which a stream may end, besides an error."""
+"""Events with which the stream of a run may end, besides an error."""
 
 
 def judge_run_stream(recorded: Recorded, as_of: str = CONTRACT_DATE) -> StreamJudgment:
@@ -124,7 +125,7 @@ def judge_run_stream(recorded: Recorded, as_of: str = CONTRACT_DATE) -> StreamJu
 
 
 def _check_ends(events: Sequence[Json], continues: bool, done: bool) -> Iterator[Finding]:
-    """Return whether a stream begins and ends as it may, and concerns one run."""
+    """Check that a stream begins and ends with valid events and concerns a single run."""
     first, last = events[0]["event"], events[-1]["event"]
     if not continues and first not in FIRST_EVENTS:
         yield Finding("events[0]", f"a stream does not begin with {first}")
@@ -138,7 +139,7 @@ def _check_ends(events: Sequence[Json], continues: bool, done: bool) -> Iterator
 
 
 def _check_deltas(events: Sequence[Json]) -> Iterator[Finding]:
-    """Return whether the deltas of messages and steps add up to the completed objects."""
+    """Check that the deltas of messages and steps add up to the completed objects."""
     known: dict[str, Json] = {}
     for index, event in enumerate(events):
         data, kind = event["data"], event["event"].rpartition(".")[2]
@@ -154,7 +155,7 @@ def _check_deltas(events: Sequence[Json]) -> Iterator[Finding]:
 
 
 def _find_differing_texts(accumulated: Json, completed: Json) -> Iterator[str]:
-    """Find the places where accumulated deltas differ from the completed object."""
+    """Yield the places where accumulated deltas differ from the completed object."""
     for number, (joined, whole) in enumerate(zip(_content_texts(accumulated), _content_texts(completed), strict=False)):
         if joined != whole:
             yield f"content[{number}]"

@@ -1,4 +1,4 @@
-"""Recorded exchanges as a journal of a World: requests, answers, and the rules that refused them."""
+"""Converts recorded exchanges to the journal of a World: requests, answers, and the rules of refusals."""
 
 from __future__ import annotations
 
@@ -37,7 +37,8 @@ def build_journal(interactions: Iterable[Interaction], name: str = "") -> World:
 def rebuild_exchange(recorded: Recorded, world: World) -> tuple[Request, Answer] | None:
     """Rebuild a recorded request and its answer; None for exchanges with other services.
 
-    The rule of a refusal is the one by which the mock refuses the request in `world` with this error, else any rule with it.
+    The rule of a refusal is the one by which the mock refuses the request in `world` with the same error, else any rule
+    with that error.
     """
     operation, request = rebuild_request(recorded)
     if operation is None:
@@ -54,9 +55,10 @@ def rebuild_exchange(recorded: Recorded, world: World) -> tuple[Request, Answer]
 
 
 def _is_broken_off(recorded: Recorded) -> bool:
-    """Return whether the answer is incomplete; in some recordings only long values are cut."""
+    """Return whether the answer is incomplete."""
     if recorded.events is None:
         return answer_object(recorded) is None and (not recorded.status or "cut" in recorded.flags)
+    # The flag may also mean that only long values are cut.
     return "cut" in recorded.flags and not any(event.get("type") in END_EVENTS for event in recorded.events)
 
 

@@ -1,4 +1,4 @@
-"""Models of recordings that the table of models does not have: nothing is known of what they can do."""
+"""Finds models in recordings that are missing in the table of models, so that their abilities are unknown."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ _MAX_LENGTH = 80
 
 
 def unlisted_model(recorded: Recorded) -> str:
-    """Name a model that answered on OpenAI and is not in the table, cut if the name is long; else empty."""
+    """Return the name, shortened if long, of a model that answered at OpenAI and is not in the table; else empty."""
     body = recorded.request
     if recorded.provider != OPENAI or not recorded.path.endswith("/responses") or recorded.status != 200:
         return ""

@@ -1,6 +1,6 @@
-"""Reasons why a disagreement between a recording and the mock cannot be verified.
+"""Explains why a disagreement between a recording and the mock cannot be verified.
 
-The request depends on what existed before the recording began, on what ended unobserved, on what was cut from it, on the
+The request may depend on what existed before the recording, on what ended unobserved, on what was cut from it or on the
 account, or the API has changed since. A reason is a short text; an empty one means that the disagreement is a finding.
 """
 
@@ -45,7 +45,7 @@ def is_accepted_now(request: Request, error: Mapping[str, Any]) -> bool:
 
 
 def _replace_value(value: Any, path: list[str | int], refused: str) -> Any:
-    """Copy a body with an unknown value for `refused`: at the path, or as the `type` of the object there."""
+    """Copy a body, replacing `refused` with an unknown value: at the path, or in the `type` of the object there."""
     if value == refused and not path:
         return _UNKNOWN_VALUE
     if isinstance(value, Mapping) and (name := path[0] if path else "type") in value:
@@ -75,7 +75,7 @@ _PLACEHOLDER = re.compile(r"<[A-Z][A-Z0-9_]+>")
 ACCOUNT_STATUSES = (401, 402, 403, 408, 409, 424, 429)
 """Statuses that depend on the account, the time or another server rather than on the request."""
 MODEL_AREAS = ("research", "sampling", "effort", "capability", "hosted", "tools", "text")
-"""Areas of rules about the abilities of a model, which is not known behind a deployment or an agent."""
+"""Areas of rules about the abilities of a model; behind a deployment or an agent, the model is unknown."""
 LONG_VALUE_AREAS = ("limits", "media", "references")
 """Areas of rules about long values, which recorders shorten."""
 PAIRING_AREAS = ("pairing", "reasoning", "references")
@@ -95,13 +95,13 @@ ID_AREAS = ("ids", "state")
 
 
 def explain_unverifiable_violation(violation: Violation, recorded: Recorded, request: Request, world: World) -> str:
-    """Why this violation cannot be held against a request that the API accepted, or refused for another reason."""
+    """Explain why this violation does not count, although the API accepted the request or gave another reason."""
     rule, body = violation.rule, _body(request)
     if _is_about_missing_object(rule) or (rule.area in PAIRING_AREAS and has_unrecorded_history(body, world)):
         return BEGAN_BEFORE
     if rule.area in BACKGROUND_AREAS and _is_pending(request, world):
         return ENDED_UNSEEN
-    # The day is that of the first recording or report; the API may have begun before.
+    # The day is that of the first recording or report; the API may have changed earlier.
     if rule.since and (not recorded.date or is_uncertain_on(recorded.date[:10], rule.since, "")):
         return f"the API refuses this since {rule.since}"
     if rule.id in (*UPLOAD_RULES, *VERSION_RULES) or (rule.area in LONG_VALUE_AREAS and _is_cut(recorded)):
@@ -112,7 +112,7 @@ def explain_unverifiable_violation(violation: Violation, recorded: Recorded, req
         return why
     if is_assistants_operation(request.operation) and request.dialect in AZURE_DIALECTS and rule.keyword:
         return AZURE_ACCEPTS_MORE
-    # On Azure `model` names a deployment, which may be of any model.
+    # On Azure, `model` names a deployment, which may have any model.
     if rule.area in MODEL_AREAS and request.dialect in AZURE_DIALECTS:
         return AGENT_HIDES_MODEL if _hides_definition(request, world) else DEPLOYMENT_HIDES_MODEL
     return ""
@@ -121,7 +121,7 @@ def explain_unverifiable_violation(violation: Violation, recorded: Recorded, req
 def explain_unverifiable_error(
     error: Json, violation: Violation | None, recorded: Recorded, request: Request, world: World
 ) -> str:
-    """Why the recorded error cannot be expected of the mock, which found `violation` or none."""
+    """Explain why the mock, which found `violation` or none, cannot be expected to return the recorded error."""
     if recorded.status in ACCOUNT_STATUSES:
         return DEPENDS_ON_ACCOUNT
     if "socket" in recorded.flags and _is_about_connection(recorded.status, error):
@@ -142,7 +142,7 @@ def explain_unverifiable_error(
     if is_accepted_now(request, error):
         return ACCEPTED_NOW
     if violation and recorded.status == violation.error.status == 404 and OPERATIONS[request.operation].is_project:
-        return ""  # both say that it is missing, in other words
+        return ""  # both report a missing object, with different messages
     if violation:
         return explain_unverifiable_violation(violation, recorded, request, world)
     unknown = has_unrecorded_history(_body(request), world) or _lists_unknown_items(request, world)
@@ -150,7 +150,7 @@ def explain_unverifiable_error(
 
 
 def _hides_definition(request: Request, world: World) -> bool:
-    """Return whether a request names an agent whose definition the recording does not hold."""
+    """Return whether a request names an agent whose definition is not recorded."""
     agent = agent_of(request)
     known = answering_version(world, agent, is_at_agent_endpoint(request)) if agent else None
     return bool(agent) and not (known and known["definition"])
@@ -174,7 +174,7 @@ def match_rules(status: int, error: Mapping[str, Any]) -> Iterator[Rule]:
 def _message_pattern(id: str) -> re.Pattern[str]:
     parts = list(Formatter().parse(RULES[id].error.message))
     if not any(text for text, *_ in parts):
-        return re.compile("(?!)")  # the words of a rule that has none of its own tell nothing
+        return re.compile("(?!)")  # a message without any fixed text identifies no rule
     return re.compile("".join(re.escape(text) + (".*" if field is not None else "") for text, field, *_ in parts), re.S)
 
 
@@ -194,7 +194,8 @@ def has_unrecorded_history(body: Json, world: World) -> bool:
 
 
 def _lists_unknown_items(request: Request, world: Any) -> bool:
-    """Return whether a cursor may name an item with an unrecorded id: only lists show the ids of input items."""
+    """Return whether a cursor may name an item whose id is not recorded."""
+    # Only lists show the ids of input items.
     operation = OPERATIONS.get(request.operation) if {"after", "before"} & request.query.keys() else None
     listed = operation.cursors if operation else None
     return listed is not None and listed.group == ITEM_LIST and None in listed.ids(request, world)
@@ -213,7 +214,7 @@ def _is_cut(recorded: Recorded) -> bool:
 
 
 def _holds_placeholder(value: Any) -> bool:
-    """Return whether a value holds a placeholder of the recorder, such as `<MASSIVE_TEXT>`."""
+    """Return whether a value contains a placeholder of the recorder, such as `<MASSIVE_TEXT>`."""
     if isinstance(value, str):
         return _PLACEHOLDER.fullmatch(value) is not None
     inner = value.values() if isinstance(value, dict) else value if isinstance(value, list) else ()

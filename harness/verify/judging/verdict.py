@@ -11,12 +11,12 @@ from harness.core.exchange import Json, Request
 
 
 class VerdictKind(StrEnum):
-    """The kinds of verdicts; the value is the place in the report (`schemas/verify.json`): a section and its member."""
+    """The kinds of verdicts; the value is the place in the report (`schemas/verify.json`): section and member."""
 
     EXCHANGE = "exchanges"
     """Only counts: it precedes the other verdicts on an exchange."""
     OVERRULED = "overruled"
-    """Does not count: it says which of the user's overrides have acted."""
+    """Not counted: it lists the user's overrides that took effect."""
     SKIPPED = "skipped"
     HOST = "hosts"
     GATEWAY = "gateways"
@@ -53,9 +53,9 @@ class VerdictKind(StrEnum):
 
 
 AGREEMENTS = (VerdictKind.REQUEST_ACCEPTED, VerdictKind.REFUSAL_SAME)
-"""The mock decides on the request as the API did."""
+"""The mock accepts or refuses the request as the API did."""
 DISAGREEMENTS = (VerdictKind.REQUEST_REFUSED, VerdictKind.REFUSAL_DIFFERENT, VerdictKind.REFUSAL_MISSED)
-"""The mock decides on the request otherwise than the API did."""
+"""The mock treats the request differently than the API did."""
 FINDINGS = (
     *DISAGREEMENTS,
     VerdictKind.ANSWER_FINDING,
@@ -65,7 +65,7 @@ FINDINGS = (
 )
 """Findings against the mock or the recording."""
 DRIFTS = (VerdictKind.ANSWER_DRIFT, VerdictKind.STREAM_DRIFT)
-"""Members that no schema knows. Equal entries, whatever their indices, are listed once, with `times`."""
+"""Members that no schema has. Entries that are equal except for indexes are listed once, with `times`."""
 UNVERIFIABLE = (
     VerdictKind.REQUEST_UNVERIFIABLE,
     VerdictKind.REFUSAL_UNVERIFIABLE,
@@ -73,7 +73,7 @@ UNVERIFIABLE = (
     VerdictKind.STREAM_UNVERIFIABLE,
     VerdictKind.RESPELLED_UNVERIFIABLE,
 )
-"""What a recording does not show."""
+"""Verdicts that depend on something that is not recorded."""
 COUNTED_BY_REASON = (
     *UNVERIFIABLE,
     VerdictKind.SKIPPED,
@@ -81,16 +81,16 @@ COUNTED_BY_REASON = (
     VerdictKind.GATEWAY,
     VerdictKind.MODEL,
 )
-"""Verdicts that are counted by their reason and not listed: hosts and gateways by host, models by name."""
+"""Verdicts that are counted by reason and not listed: hosts and gateways by host, models by name."""
 
 
 @dataclass(frozen=True, slots=True)
 class Verdict:
     """One verdict on an exchange, or on a file.
 
-    `entry` is what the report lists of it, secrets masked; None when it only counts. A verdict on a request has the
-    `request` as the mock would receive it, and the `violation` for which the mock refuses it, None if it does not. `acted`
-    are entries of the user's overrides.
+    `entry` is its entry in the report, with secrets masked; None if it is only counted. A verdict on a request has the
+    `request` as the mock would receive it, and the `violation` for which the mock refuses it, if any. `acted` are the
+    user's overrides that took effect.
     """
 
     kind: VerdictKind

@@ -1,6 +1,6 @@
-"""Puts into a World what the API stored in recorded exchanges, as far as its answers show it.
+"""Adds to a World what the API stored in recorded exchanges, as far as its answers show it.
 
-Whether an answer is right is judged in `judging`.
+`judging` decides whether an answer is right.
 """
 
 from __future__ import annotations
@@ -21,16 +21,16 @@ from harness.world.world import World
 __all__ = ["MIN_REMEMBERED", "PRESUMED", "REMEMBERED", "remember"]
 
 MIN_REMEMBERED = 1000
-"""Responses, conversations and items, the newest, that a World remembers at least: memory is bounded for any recording."""
+"""The minimum number of newest objects per table that a World remembers; older ones are dropped to bound memory."""
 _SMALL_OBJECTS = ("items", "reasoning_of", "follower_of", "files", "vector_stores")
-"""Tables of which eight times as many objects are remembered."""
+"""Tables that remember eight times as many objects."""
 import_modules(__name__, ("responses", "threads", "project"))
 
 
 def remember(world: World, request: Request, answer: Any, events: Sequence[Json] | None = None) -> None:
-    """Note in `world` what an answered request has stored or deleted.
+    """Record in `world` what an answered request stored or deleted.
 
-    `answer` is the object of the answer, `events` are those of its stream.
+    `answer` is the object in the answer, `events` are the events of its stream.
     """
     operation = OPERATIONS.get(request.operation)
     if note := REMEMBERED.get(request.operation):
@@ -45,14 +45,14 @@ def remember(world: World, request: Request, answer: Any, events: Sequence[Json]
 
 
 def _note_owner(world: World, user: str, answer: Any) -> None:
-    """Note on behalf of whom a response or a conversation of Foundry was made."""
+    """Record the user on whose behalf a response or a conversation of Foundry was created."""
     id = answer.get("id") if isinstance(answer, dict) else None
     if isinstance(id, str) and (id in world.store.responses or id in world.store.conversations):
         world.store.owners.setdefault(id, user)
 
 
 def _forget_oldest(world: World) -> None:
-    """Drop the oldest objects of a table once it holds twice as many as are to be remembered."""
+    """Drop the oldest objects of each table that has twice as many as it must remember."""
     for table in fields(Store):
         count = 8 * MIN_REMEMBERED if table.name in _SMALL_OBJECTS else MIN_REMEMBERED
         remembered: MutableMapping[str, Any] = getattr(world.store, table.name)

@@ -1,6 +1,6 @@
-"""Remembers what a Foundry project has: agents, which are kept in versions, their sessions, and other resources.
+"""Remembers what a Foundry project stores: agents with their versions and sessions, and other resources.
 
-Of most resources a request says all that is stored; here are those of which the answer is needed.
+For most resources the request contains all that is stored; this module has those that need the answer.
 """
 
 from __future__ import annotations
@@ -19,9 +19,9 @@ VERSIONS_PATH = "/agents/{agent_name}/versions"
 
 
 def _put_version(world: World, version: object) -> None:
-    """Store a version as an answer shows it, in place of one with the same number.
+    """Store a version as an answer shows it, replacing one with the same number.
 
-    One without a number is ignored: recorders mask some.
+    A version without a number, which a recorder may have masked, is ignored.
     """
     if not isinstance(version, dict) or not isinstance(version.get("definition"), dict):
         return
@@ -64,7 +64,7 @@ def _remember_version_deleted(world: World, request: Request, answer: Json, even
 
 @remembers("POST /agents/{agent_name}/endpoint/sessions")
 def _remember_session(world: World, request: Request, answer: Json, events: Sequence[Json]) -> None:
-    """Store a session under the id that the service gave it."""
+    """Store a session under the id that the service assigned."""
     id, indicator, name = answer.get("agent_session_id"), answer.get("version_indicator"), request.params["agent_name"]
     if isinstance(id, str) and isinstance(indicator, dict):
         session = new_session(id, str(indicator.get("agent_version")), world.now, user_of(request))
@@ -76,7 +76,7 @@ STORE = "/memory_stores/{name}"
 
 
 def _listed(answer: Json) -> Iterable[Json]:
-    """List the objects of a list, or the object that an answer is, if they have names."""
+    """Return the named objects in an answer that is a list, or the answer itself if it has a name."""
     listed = answer.get("value")
     objects = listed if isinstance(listed, list) else [answer]
     return [shown for shown in objects if isinstance(shown, dict) and isinstance(shown.get("name"), str)]
@@ -98,7 +98,7 @@ def _remember_deployments(world: World, request: Request, answer: Json, events: 
 
 @remembers("POST /memory_stores", f"GET {STORE}", f"POST {STORE}")
 def _remember_memory_store(world: World, request: Request, answer: Json, events: Sequence[Json]) -> None:
-    """Store a memory store with the id that it was given."""
+    """Store a memory store with the id that the service assigned."""
     texts = all(isinstance(answer.get(name), str) for name in ("name", "id"))
     if texts and isinstance(answer.get("definition"), dict) and isinstance(answer.get("created_at"), int):
         put_memory_store(world, answer).object = answer

@@ -1,4 +1,4 @@
-"""The functions that note in a World what an exchange changed, by operation."""
+"""Registers, by operation, the functions that record in a World what an exchange changed."""
 
 from __future__ import annotations
 
@@ -13,15 +13,15 @@ from harness.world.api_call import ApiCall
 from harness.world.world import World
 
 Remember = Callable[[World, Request, Json, Sequence[Json]], None]
-"""Takes the object of the answer (`{}` where there is none) and the events of its stream."""
+"""Receives the object of the answer (`{}` without one) and the events of its stream."""
 REMEMBERED: Registry[Remember] = Registry("memory of")
-"""By the id of the operation."""
+"""The functions by id of the operation."""
 PRESUMED: Json = {}
 """The object of a conversation that the recording continues but never created."""
 
 
 def remembers(*operations: str) -> Callable[[Remember], Remember]:
-    """Register the function that notes what these operations stored or deleted."""
+    """Register the function that records what these operations stored or deleted."""
 
     def register(note: Remember) -> Remember:
         for operation in operations:
@@ -55,6 +55,6 @@ for _deleted, _tables, _parameter in (
 
 
 def play(world: World, request: Request) -> None:
-    """Have the mock itself answer a request to a Foundry project, unless it refuses it."""
+    """Let the mock itself handle a request to a Foundry project, unless it would refuse it."""
     if check(request, world) is None:
         OPERATIONS[request.operation].handler(ApiCall(request, world))

@@ -1,4 +1,4 @@
-"""Remembers responses, conversations with their items, and files and vector stores, these without their content."""
+"""Remembers responses, conversations with their items, and files and vector stores without their content."""
 
 from __future__ import annotations
 
@@ -32,13 +32,14 @@ def _remember_created(world: World, request: Request, answer: Json, events: Sequ
 
 
 def _mark_output_unknown(world: World, body: Json) -> None:
-    """Note that the items of a conversation are no longer known, after an answer without output."""
+    """Mark the items of a conversation as unknown, after an answer without output."""
     if conversation := world.store.conversations.get(conversation_id(body) or ""):
         conversation.object = PRESUMED
 
 
 def _store_response(world: World, response: Json, sent: Sequence[Json], previous: ItemChain) -> None:
-    """Store a response in its present state; a pending one may end unobserved, one without a status has ended."""
+    """Store a response in its current state; a pending one may end unobserved."""
+    # A response that was recorded without a status has ended.
     if not isinstance(response.get("status"), str):
         response = {**response, "status": "completed"}
     world.store.put_response(response, sent, previous)
@@ -49,7 +50,7 @@ def _store_response(world: World, response: Json, sent: Sequence[Json], previous
 
 
 def _presume_named_objects(world: World, body: Json) -> None:
-    """Presume the prompt and the conversation of an accepted request, the latter with unknown items."""
+    """Presume the prompt and the conversation that an accepted request names, the latter with unknown items."""
     if (prompt := body.get("prompt")) and prompt["id"] not in world.account.prompts:
         world.organization(prompts=world.account.prompts | {prompt["id"]})
     if id := conversation_id(body):
@@ -58,7 +59,8 @@ def _presume_named_objects(world: World, body: Json) -> None:
 
 @remembers("GET /responses/{response_id}", "POST /responses/{response_id}/cancel")
 def _remember_retrieved(world: World, request: Request, answer: Json, events: Sequence[Json]) -> None:
-    """Store a background response in its present state, unless the recording did not create it: its input is unknown."""
+    """Store a background response in its current state, if its creation was recorded."""
+    # Otherwise its input is unknown.
     stored, output = world.store.responses.get(request.params["response_id"]), answer.get("output")
     if stored is None or not isinstance(output, list):
         return

@@ -1,6 +1,6 @@
 """Remembers assistants, threads, messages, runs and steps.
 
-Objects that the recording uses but never created are presumed from then on, a thread with a message in it.
+Objects that the recording uses but never created are presumed from then on; a presumed thread has one message.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ def _thread_of_request(world: World, request: Request) -> Thread:
 
 
 def _listed_objects(answer: Json) -> list[Json]:
-    """List the objects in an answer: the elements of a list, else the answer itself."""
+    """Return the objects in an answer: the elements of a list, else the answer itself."""
     data = answer.get("data") if answer.get("object") == "list" else [answer]
     objects = data if isinstance(data, list) else ()
     return [shown for shown in objects if isinstance(shown, dict) and isinstance(shown.get("id"), str)]
@@ -46,7 +46,7 @@ def _remember_thread_created(world: World, request: Request, answer: Json, event
 
 
 def _messages_without_ids(messages: Any) -> dict[str, Json]:
-    """Make the messages that a thread is created with, by their index, as the answer does not show their ids."""
+    """Build the messages that a thread is created with, keyed by index, as the answer does not show their ids."""
     return {str(number): {"id": str(number)} for number, _ in enumerate(messages or ())}
 
 
@@ -80,7 +80,7 @@ def _remember_message_deleted(world: World, request: Request, answer: Json, even
     f"POST {RUN_PATH}/submit_tool_outputs",
 )
 def _remember_runs(world: World, request: Request, answer: Json, events: Sequence[Json]) -> None:
-    """Store a run in its present state, and the objects in its stream; a run that does not conform is ignored."""
+    """Store a run in its current state, and the objects in its stream; a run that does not conform is ignored."""
     body = request.body or {}
     if isinstance(assistant := body.get("assistant_id"), str):
         world.store.assistants.setdefault(assistant, UNSEEN_ASSISTANT)

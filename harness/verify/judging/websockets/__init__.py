@@ -1,1 +1,1 @@
-"""A recorded WebSocket as exchanges: an event of the client with the events that answer it."""
+"""Splits a recorded WebSocket into exchanges: a client event with the server events that answer it."""

@@ -1,7 +1,7 @@
-"""An interaction as the exchanges that are judged: over HTTP itself, over a WebSocket one for each response.
+"""Converts an interaction to the exchanges that are judged: HTTP is one exchange, a WebSocket one for each response.
 
-A `response.create` and the events of its stream are an exchange with `POST /responses`. A response to no such event (to a
-warm-up, to steering) is an exchange without a known request. Events about steering belong to no response.
+A `response.create` and the events of its stream are an exchange with `POST /responses`. A response without such an
+event (to a warm-up, to steering) is an exchange without a known request. Events about steering belong to no response.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ _RESPONSE_CREATED = "response.created"
 
 
 def to_recorded(interaction: Interaction, name: str, upstream: Upstream) -> Iterator[Recorded]:
-    """Yield the exchanges of an interaction, in order; `name` is its id (`file#1`), over a WebSocket `file#1.1`, …"""
+    """Yield the exchanges of an interaction in order; `name` is its id (`file#1`; in a WebSocket `file#1.1`, …)."""
     file, _, _ = name.rpartition("#")
     numbers = (
         (f"{name}.{number}" for number in range(1, 1 + len(interaction.frames))) if interaction.frames else (name,)
@@ -41,7 +41,7 @@ def to_recorded(interaction: Interaction, name: str, upstream: Upstream) -> Iter
 
 
 def to_http_interactions(interaction: Interaction) -> Iterator[Interaction]:
-    """Yield an interaction as exchanges over HTTP, in order: itself, or a WebSocket's responses with the note `socket`."""
+    """Yield an interaction as HTTP exchanges, in order: itself, or a WebSocket's responses with the note `socket`."""
     if not interaction.frames:
         yield interaction
         return
@@ -60,13 +60,13 @@ def to_http_interactions(interaction: Interaction) -> Iterator[Interaction]:
 
 
 def to_http_request(event: Json) -> Json:
-    """Make the body of the HTTP request that is equivalent to a `response.create`."""
+    """Build the body of the HTTP request that is equivalent to a `response.create`."""
     members = {name: value for name, value in event.items() if name not in ENVELOPE_MEMBERS}
     return members if is_invalid_stream(members.get("stream")) else {**members, "stream": True}
 
 
 def split_by_client_event(interaction: Interaction) -> list[tuple[SocketExchange, list[Interaction]]]:
-    """Each client event of a WebSocket with the frames up to the next one, as a SocketExchange and as HTTP exchanges."""
+    """Split a WebSocket before each client event; return each part as a SocketExchange and as HTTP exchanges."""
     starts = [place for place, (_, side, _) in enumerate(interaction.frames) if side == CLIENT]
     spans = zip(starts, [*starts[1:], len(interaction.frames)], strict=True)
     turns = [replace(interaction, frames=interaction.frames[start:end]) for start, end in spans]
@@ -74,7 +74,7 @@ def split_by_client_event(interaction: Interaction) -> list[tuple[SocketExchange
 
 
 def _http_answer(events: list[Json]) -> tuple[int, Any]:
-    """Make the status and the body, or events, of the equivalent HTTP answer."""
+    """Build the status and the body, or events, of the equivalent HTTP answer."""
     first = next((event for event in events if str(event.get("type")) not in UNORDERED_EVENTS), {})
     if first.get("type") == "error" and isinstance(first.get("error"), dict):
         return refusal_status(first), {"error": first["error"]}
@@ -82,13 +82,13 @@ def _http_answer(events: list[Json]) -> tuple[int, Any]:
 
 
 def _group_by_response(interaction: Interaction) -> list[SocketExchange]:
-    """Group the events of a connection by response, in the order in which these began, each to the end of its stream."""
+    """Group the events of a connection by response, in the order in which the responses began."""
     begun: list[SocketExchange] = []
     open_in: dict[str | None, SocketExchange] = {}
     for _, side, text in interaction.frames:
         event = parse_event(text)
         lane, kind = stream_id(event), str(event.get("type"))
-        # A new request ends what was open in its lane, also where its end was not recorded.
+        # A new request ends the open response in its lane, even if that end was not recorded.
         if side == CLIENT and kind == CREATE_EVENT:
             open_in.pop(lane, None)
         open_exchange, exchange = open_in.get(lane), SocketExchange(text, event) if side == CLIENT else SocketExchange()

@@ -1,7 +1,7 @@
-"""The frames of a WebSocket as pairs: each client event with the server events that answer it.
+"""Pairs the frames of a WebSocket: each client event with the server events that answer it.
 
-The events of a stream (`stream_id`) answer the client event whose response is in progress there; events after its end answer
-the last client event. Events about steering answer a `response.steer`.
+The events of a stream (`stream_id`) answer the client event whose response is in progress there; events after its end
+answer the last client event. Events about steering answer a `response.steer`.
 """
 
 from __future__ import annotations
@@ -20,16 +20,16 @@ from harness.core.headers import normalize_headers
 from harness.verify.compare import select_error_members
 
 DEFAULT_REFUSAL_STATUS = 400
-"""The status of an error event that has none: those about steering never have one."""
+"""The status of an error event without one; errors about steering never have one."""
 _STEERING_FAILED = f"{STEER_EVENT}.failed"
 
 
 @dataclass(slots=True)
 class SocketExchange:
-    """A client event and the server events that answer it; `event` is empty when `text` is not a JSON object.
+    """A client event and the server events that answer it; `event` is empty if `text` is not a JSON object.
 
-    It grows while frames arrive, which an Exchange or a Recorded cannot: those are made from it when it is settled.
-    `is_settled` says whether the outcome is known: the response has ended, the event was refused, or steering was answered.
+    Unlike an Exchange or a Recorded, which are built from it once it is settled, it grows while frames arrive.
+    `is_settled` is True once the outcome is known: the response ended, the event was refused, or steering was answered.
     """
 
     text: str = ""
@@ -49,7 +49,7 @@ class SocketExchange:
 
     @property
     def http_events(self) -> list[Json]:
-        """The server events as a stream over HTTP, which has no `stream_id`."""
+        """The server events as in an HTTP stream, without `stream_id`."""
         return [{name: value for name, value in event.items() if name != "stream_id"} for event in self.events]
 
     @property
@@ -59,7 +59,7 @@ class SocketExchange:
 
     @property
     def answer(self) -> Answer:
-        """The equivalent HTTP answer: the error, else the response in its last state; status 0 without any event."""
+        """The equivalent HTTP answer: the error, else the last state of the response; status 0 without any event."""
         for event in self.events:
             if event.get("type") in ("error", _STEERING_FAILED):
                 return _build_refusal(event)
@@ -82,13 +82,13 @@ def _build_refusal(event: Json) -> Answer:
 
 
 def refusal_status(event: Json) -> int:
-    """Find the HTTP status of an error event."""
+    """Return the HTTP status of an error event."""
     status = event.get("status")
     return status if isinstance(status, int) else DEFAULT_REFUSAL_STATUS
 
 
 class SocketLog:
-    """The pairs of a connection, which may still be open; `parts` are those of its client events, in order."""
+    """The pairs of a connection, which may still be open; `parts` has one per client event, in order."""
 
     def __init__(self, frames: Iterable[Frame] = ()) -> None:
         self.parts: list[SocketExchange] = []
@@ -97,7 +97,7 @@ class SocketLog:
             (self.add_client_event if side == CLIENT else self.add_server_event)(text)
 
     def add_client_event(self, text: str) -> SocketExchange:
-        """Add an event that the client has sent."""
+        """Add an event that the client sent."""
         event = parse_event(text)
         self.parts.append(SocketExchange(text, event))
         if event.get("type", CREATE_EVENT) != STEER_EVENT:
@@ -105,7 +105,7 @@ class SocketLog:
         return self.parts[-1]
 
     def add_server_event(self, text: str) -> None:
-        """Add an event that the server has sent; before the first client event it is dropped."""
+        """Add an event that the server sent; it is dropped before the first client event."""
         if self.parts:
             event = parse_event(text)
             self._find_exchange(event).add_event(event)
@@ -119,13 +119,13 @@ class SocketLog:
 
 
 def stream_id(event: Json) -> str | None:
-    """Find the `stream_id` of an event; None is the default stream."""
+    """Return the `stream_id` of an event; None is the default stream."""
     lane = event.get("stream_id")
     return lane if isinstance(lane, str) else None
 
 
 def parse_event(text: str) -> Json:
-    """Parse the event in a message; empty when the message is not a JSON object."""
+    """Parse the event in a message; empty if the message is not a JSON object."""
     try:
         found = orjson.loads(text)
     except orjson.JSONDecodeError:
