@@ -22,7 +22,7 @@ MAX_DIFFERING = 4
 
 
 def unanswered_cause(world: World, request: Request, problem: Problem) -> Cause:
-    """Explain a request without an answer: the reason, how it differs from the nearest route, what was sent, the fix."""
+    """Explain a request without an answer: why, how it differs from the nearest route, what was sent, the fix."""
     number = next((exchange.number for exchange in world.exchanges if is_same_request(exchange, request)), 0)
     what, *advice = problem.what.splitlines() or [""]
     asked, sent = f"{request.method} {request.path}", _sent_gist(request)

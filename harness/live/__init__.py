@@ -1,1 +1,1 @@
-"""Everything that asks a server at a URL, and the inventory of what was recorded so. No server runs here."""
+"""Everything that sends requests to a server at a URL, and the inventory of what was recorded. No server runs here."""

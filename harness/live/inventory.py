@@ -1,6 +1,6 @@
-"""Lists cassettes: age, origin and users, which are stale, and what recording again costs.
+"""Lists cassettes: their age, origin and users, which are stale, and the cost of recording them again.
 
-Users are found in the source files of a project, which are read for the names of cassettes.
+Users are found by searching the source files of a project for the names of cassettes.
 """
 
 from __future__ import annotations
@@ -31,20 +31,20 @@ from harness.live.rerecording import TEST_NAME, cassette_name, dialect_of_rules,
 from harness.verify.read_files import NotARecording, read_recording
 
 PYPI_PACKAGES: Mapping[str, str] = {"openai/python": "openai", "asyncopenai/python": "openai"}
-"""The Python package behind the name with which a client calls itself."""
+"""The Python package for the name in a client's `user-agent`."""
 NPM_PACKAGES: Mapping[str, str] = {"openai/js": "openai"}
-"""The same for npm."""
+"""The npm package for the name in a client's `user-agent`."""
 
 
 @dataclass(frozen=True, slots=True)
 class CassetteStatus:
-    """One cassette: `recorded` is the day of its newest exchange, `age` in days (None if that is not known).
+    """One cassette: `recorded` is the day of its newest exchange, `age` is in days (None if unknown).
 
-    `sdk` is the client that sent its requests, `now` the version that is installed; `stale` are the reasons to record it
-    again; an `orphan` is named by no source file and was never replayed here; `replayed` is the day of the last replay.
-    `again` is the command that records it again, empty if no command does, and `cost` what that costs at most. A file
-    `is_broken` that cannot be read to its end. `unused` are the exchanges that no test has replayed since it was recorded,
-    once as many tests have replayed it here as marks name it.
+    `sdk` is the client that sent its requests, `now` the installed version of it; `stale` are the reasons to record it
+    again; an `orphan` is named in no source file and was never replayed here; `replayed` is the day of the last replay.
+    `again` is the command that records it again, empty if there is none, and `cost` the maximum cost of that. A file
+    that cannot be read to its end `is_broken`. `unused` are the exchanges that no test has replayed since it was
+    recorded; they are known once as many tests have replayed it here as marks name it.
     """
 
     file: Path
@@ -63,7 +63,7 @@ class CassetteStatus:
 
 
 def list_cassettes(paths: Sequence[Path], today: date, stale_after: int = STALE_DAYS) -> Iterator[CassetteStatus]:
-    """List the cassettes at these paths, in order, without other files; UnreadableRecording for a missing path."""
+    """List the cassettes at these paths, in order, ignoring other files. UnreadableRecording for a missing path."""
     sources = cache(ProjectSources)
     for file in files(paths):
         exchanges, problem = list[Recorded](), ""
@@ -77,7 +77,7 @@ def list_cassettes(paths: Sequence[Path], today: date, stale_after: int = STALE_
 
 
 def plan_rerecording(listed: Iterable[CassetteStatus]) -> Mapping[str, Budget]:
-    """List the commands that record again what is stale and in use, each with its cost at most."""
+    """List the commands that record again the stale cassettes in use, each with its maximum cost."""
     costs: dict[str, list[Budget]] = {}
     for cassette in listed:
         if cassette.stale and not cassette.orphan and cassette.again:
@@ -115,7 +115,7 @@ def _cassette_status(
 
 
 def _read_content(file: Path) -> CassetteContent:
-    """Read the cassette as the harness wrote it; empty for a recording by another recorder."""
+    """Read a cassette of the harness; empty for a recording by another recorder."""
     try:
         return read_cassette(file)
     except HarnessError:
@@ -123,7 +123,7 @@ def _read_content(file: Path) -> CassetteContent:
 
 
 def _recording_days(content: CassetteContent, exchanges: Sequence[Recorded]) -> Iterator[str]:
-    """When each exchange was recorded or published."""
+    """Yield the day on which each exchange was recorded or published."""
     yield from (str(interaction.origin.get("date", "")) for interaction in content.interactions)
     if not any(interaction.origin for interaction in content.interactions):
         yield from (exchange.date[:10] for exchange in exchanges)
@@ -141,7 +141,7 @@ def _find_client(exchanges: Iterable[Recorded]) -> tuple[str, str]:
 
 
 def installed_version(client: str, near: Path) -> str:
-    """Find the installed version of a client, empty without one; `near` is a file of the project."""
+    """Return the installed version of a client, empty if it is not installed; `near` is a file of the project."""
     if package := PYPI_PACKAGES.get(client.lower()):
         try:
             return version(package)
@@ -175,7 +175,7 @@ def _change_reasons(sdk_version: str, now: str, header: CassetteHeader) -> Itera
 
 
 def _is_named(file: Path, sources: ProjectSources) -> bool:
-    """Return whether a cassette is a rule's, or a source file of the project names it."""
+    """Return whether a cassette belongs to a rule, or is named in a source file of the project."""
     name = cassette_name(file)
     if dialect_of_rules(file):
         return name in RULES
@@ -184,9 +184,9 @@ def _is_named(file: Path, sources: ProjectSources) -> bool:
 
 
 def _unused_exchanges(file: Path, content: CassetteContent, sources: ProjectSources) -> tuple[str, ...]:
-    """List the exchanges over HTTP that no test has replayed since the file was written: `#2 POST /v1/responses`.
+    """List the HTTP exchanges that no test has replayed since the file was written: `#2 POST /v1/responses`.
 
-    Empty while that is not known: more marks name the cassette than tests have replayed it, or something else uses it.
+    Empty if that is unknown: more marks name the cassette than tests have replayed it, or something else uses it.
     """
     notes = [note for note in replay_notes(file) if note.at >= file.stat().st_mtime]
     tests = {note.test.partition("[")[0] for note in notes}
@@ -209,24 +209,25 @@ _MAX_SOURCE_SIZE = 1 << 20
 
 @dataclass(frozen=True)
 class ProjectSources:
-    """The sources below `root`, which are read once."""
+    """The source files below `root`, which are read only once."""
 
     root: Path
 
     def has_word(self, word: str) -> bool:
-        """Return whether a source file has this word."""
+        """Return whether any source file contains this word."""
         return bool(word) and self._count(word, rf"(?<![\w-]){re.escape(word)}(?![\w-])") > 0
 
     def count_marks(self, cassette: Path) -> int:
-        """Count the marks that give a test this cassette, or a cassette of the same name in another folder."""
+        """Count the marks that name this cassette, or a cassette with the same name in another folder."""
         return self._count(cassette.stem, rf"mark\.cassette\(\s*{_quoted(cassette)}")
 
     def is_named_elsewhere(self, cassette: Path) -> bool:
-        """Return whether the sources quote the name of a cassette outside of marks, too."""
+        """Return whether the sources also quote the name of a cassette outside of marks."""
         return self._count(cassette.stem, _quoted(cassette)) > self.count_marks(cassette)
 
     def _count(self, word: str, pattern: str) -> int:
-        """Count the matches of a pattern in the sources that have its word: few do, and that is found quickly."""
+        """Count the matches of a pattern in the sources that contain `word`, which is a part of it."""
+        # Searching for the word first is fast, and few files contain it.
         return sum(len(re.findall(pattern, text)) for text in self._texts if word in text)
 
     @cached_property
@@ -235,12 +236,12 @@ class ProjectSources:
 
 
 def _quoted(cassette: Path) -> str:
-    """Make a pattern of a cassette's name in quotes."""
+    """Build a pattern for the quoted name of a cassette."""
     return rf"[\"'](?:[^\"'\n]*/)?{re.escape(cassette.stem)}(?:\.ya?ml)?[\"']"
 
 
 def find_project_root(near: Path) -> Path:
-    """Find the folder of the project that a file belongs to."""
+    """Find the root folder of the project that a file belongs to."""
     parents = near.resolve().parents
     return next((folder for folder in parents if any((folder / name).exists() for name in _ROOT_MARKERS)), parents[0])
 

@@ -16,25 +16,25 @@ from harness.cassettes.format.serializer import CassetteContent
 from harness.contract.rule import RULES
 
 RULE_FOLDERS = ("rules", "accepts")
-"""The folders of what the API was asked about the rules: `<folder>/<dialect>/rules/<rule>.yaml`."""
+"""The folders with the API's answers to questions about rules: `<folder>/<dialect>/rules/<rule>.yaml`."""
 TEST_NAME = re.compile(r"(?:(?P<group>\w+)\.)?(?P<test>test\w*)(?:\[.*)?")
-"""How pytest plugins name the cassette of a test."""
+"""Matches the names that pytest plugins give to the cassette of a test."""
 _FOLDER = "cassettes"
 
 
 def cassette_name(file: Path) -> str:
-    """Cut the suffixes from the name of a file."""
+    """Return the name of a file without its suffixes."""
     return file.name.removesuffix(".gz").rpartition(".")[0]
 
 
 def dialect_of_rules(file: Path) -> str:
-    """Find the dialect of the API that was asked about a rule; empty for any other cassette."""
+    """Return the dialect of the API that was asked about a rule; empty for other cassettes."""
     kind, dialect, *_ = (*(folder.name for folder in file.resolve().parents), "")
     return dialect if kind in RULE_FOLDERS and dialect in PROVIDERS else ""
 
 
 def record_command(file: Path, content: CassetteContent, root: Path, stale_after: int) -> str:
-    """Find the command that records a cassette of the project at `root` again, empty if no command does."""
+    """Return the command that records a cassette of the project at `root` again; empty if there is none."""
     if dialect := dialect_of_rules(file):
         return _rules_command(file, dialect, stale_after)
     if content.header is None:
@@ -48,7 +48,7 @@ def record_command(file: Path, content: CassetteContent, root: Path, stale_after
 
 
 def _rules_command(file: Path, dialect: str, stale_after: int) -> str:
-    """Find the command that asks about the stale rules of an area; empty for a rule that cannot be asked about."""
+    """Return the command that asks about the stale rules of an area; empty for a rule that cannot be asked about."""
     from harness.live.rule_questions import examples_of, explain_left_out  # late: it needs an extra
 
     rule = RULES.get(cassette_name(file))
@@ -60,7 +60,7 @@ def _rules_command(file: Path, dialect: str, stale_after: int) -> str:
 
 
 def _upstream_option(content: CassetteContent) -> str:
-    """Where a cassette was recorded, as an option; empty if that is the default."""
+    """Return the option for the server that a cassette was recorded from; empty if it is the default."""
     url = urlsplit(content.interactions[0].uri if content.interactions else "")
     host = url.hostname or ""
     provider = provider_of_host(host, url.path)
@@ -70,12 +70,12 @@ def _upstream_option(content: CassetteContent) -> str:
 
 
 def _dialect_option(dialect: str) -> str:
-    """Write the option for an API whose address names the account, and so is in no cassette."""
+    """Return the option for an API whose URL names the account and is therefore in no cassette."""
     return "" if dialect == OPENAI else f' --upstream "${AZURE_VARIABLE if dialect == AZURE else PROJECT_VARIABLES[0]}"'
 
 
 def _pytest_command(file: Path) -> str:
-    """How pytest's plugins for vcrpy record a test again; empty for other recorders."""
+    """Return the command by which pytest's vcrpy plugins record a test again; empty for other recorders."""
     test = TEST_NAME.fullmatch(cassette_name(file))
     if test is None or file.suffix not in (".yaml", ".yml"):
         return ""

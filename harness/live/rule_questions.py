@@ -1,6 +1,6 @@
-"""The examples of the rules as questions to a server: what is sent, which answer is due, which examples are left out.
+"""Turns the examples of rules into questions to a server: what to send, what to expect, which examples to leave out.
 
-`conformance` asks any server whether it obeys the rules; maintainers ask the live API whether a rule is true.
+`conformance` asks any server whether it follows the rules; maintainers ask the live API whether a rule is true.
 """
 
 from __future__ import annotations
@@ -23,10 +23,10 @@ OTHER_PROVIDER = "it is another provider's"
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class Question:
-    """A request to a server, the requests that it needs before, and the answer that is due.
+    """A request to a server, the setup requests before it, and the expected answer.
 
-    `expected_message` is the message of the error that is due, with placeholders for what earlier answers hold; None
-    where the request must be accepted. `root` is the root of the API in the mock that shows the answer.
+    `expected_message` is the message of the expected error, with placeholders for values from earlier answers; None if
+    the request must be accepted. `root` is the API root in the mock that computes the expected answer.
     """
 
     case: Case
@@ -40,45 +40,45 @@ class Question:
 
     @cached_property
     def steps(self) -> tuple[Case, ...]:
-        """The requests, in order; the last one is the one in question."""
+        """The requests, in order; the last one is the actual question."""
         return (*self.case.before, self.case)
 
     @property
     def socket_step_count(self) -> int:
-        """How many of the steps, always the last ones, are events sent over one WebSocket."""
+        """How many of the steps, always the last ones, are events of one WebSocket."""
         return sum(map(is_socket_event, self.steps))
 
     @cached_property
     def played(self) -> PlayedCase:
-        """The answers of the mock."""
+        """The mock's answers."""
         return play_case(self.case, self.root)
 
     @property
     def setup_statuses(self) -> tuple[int, ...]:
-        """The statuses that the requests before it must have."""
+        """The expected statuses of the setup requests."""
         return tuple(answer.status for answer in self.played.before)
 
     @property
     def error_body(self) -> Json:
-        """The JSON of the refusal that is due."""
+        """The JSON of the expected refusal."""
         body: Json = self.played.answer.body
         return body
 
     def expected_error(self, before: Sequence[Answer] | Sequence[ServerReply]) -> Json:
-        """Find the error that is due after these answers: the status, and the members of this form."""
+        """Return the expected error after these answers: its status and its members."""
         body = self.error_body
         error = {"status": self.played.answer.status, **body.get("error", body)}
         return {**error, "message": fill_placeholders(self.expected_message, before)} if "message" in error else error
 
 
 def examples_of(rule: Rule) -> Iterator[tuple[str | None, Case]]:
-    """Yield the examples of a rule: the refused ones with their message, then the accepted ones with None."""
+    """Yield the examples of a rule: the refused ones with their messages, then the accepted ones with None."""
     yield from rule.rejects.items()
     yield from ((None, case) for case in rule.accepts)
 
 
 def explain_left_out(rule: Rule, case: Case, dialect: str) -> str:
-    """Why no API of this dialect can be asked an example, whatever the account; empty when it can."""
+    """Explain why no API of this dialect can be asked an example, whatever the account; empty if it can."""
     steps = (*case.before, case)
     if not is_valid_on(CONTRACT_DATE, rule.since, rule.until):
         return "the API no longer says it"

@@ -1,1 +1,1 @@
-"""Clients of a server at a URL: HTTP, WebSockets, pacing, budget. They decide how a request is sent, never which."""
+"""Clients for a server at a URL: HTTP, WebSockets, pacing, budget. They decide how requests are sent, never which."""

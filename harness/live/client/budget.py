@@ -1,4 +1,4 @@
-"""Estimates what requests to an API will cost before they are sent: calls, and tokens at most."""
+"""Estimates the cost of requests to an API before they are sent: calls, and the maximum of tokens."""
 
 from __future__ import annotations
 
@@ -10,25 +10,25 @@ import orjson
 from harness.api.tokens import CHARACTERS_PER_TOKEN
 
 DEFAULT_OUTPUT_TOKENS = 500
-"""Tokens of an answer to a short request without a limit."""
+"""The assumed tokens of the answer to a short request without a limit."""
 LIMIT_MEMBERS = ("max_output_tokens", "max_completion_tokens")
 MODEL_PATHS = ("/responses", "/runs", "/submit_tool_outputs", "/compact")
-"""How the paths end that a model answers; nothing else is billed by the token."""
+"""Suffixes of the paths that a model answers; nothing else is billed by token."""
 
 
 class Budget(NamedTuple):
-    """The number of calls, and an estimate of the tokens that they cost at most."""
+    """The number of calls, and an estimate of the maximum number of tokens."""
 
     calls: int = 0
     input_tokens: int = 0
     output_tokens: int = 0
 
     def plus(self, other: Budget) -> Budget:
-        """Add both."""
+        """Return the sum of both budgets."""
         return Budget(*(mine + theirs for mine, theirs in zip(self, other, strict=True)))
 
     def at_least(self, used: Mapping[str, Any]) -> Budget:
-        """Raise it to the `usage` of an answer."""
+        """Return the budget, raised to the `usage` of an answer where that is higher."""
         counts = (used.get(name) for name in ("input_tokens", "output_tokens"))
         input, output = (count if isinstance(count, int) else 0 for count in counts)
         return Budget(self.calls, max(self.input_tokens, input), max(self.output_tokens, output))
@@ -56,7 +56,7 @@ def _output_limit(body: bytes) -> int:
 
 
 def sum_budgets(budgets: Iterable[Budget]) -> Budget:
-    """Sum all."""
+    """Return the sum of all budgets."""
     total = Budget()
     for budget in budgets:
         total = total.plus(budget)

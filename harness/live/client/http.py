@@ -1,4 +1,4 @@
-"""Requests to a server at a URL over HTTP: one request, one complete answer, or the reason why it is missing."""
+"""Sends requests to a server over HTTP: one request, one complete answer, or the reason why it is missing."""
 
 from __future__ import annotations
 
@@ -28,28 +28,28 @@ except ImportError as problem:
     raise missing_extra("asking a server", "httpx2", "record") from problem
 
 MAX_ANSWER_BYTES = 1 << 26
-"""Bytes after which an answer is no longer read."""
+"""The maximum number of bytes of an answer that are read."""
 FILE_CONTENT_PATH = re.compile(r".*/content(?:\?.*)?")
-"""The paths that are answered by the bytes of a file."""
+"""Matches the paths whose answer is the content of a file."""
 READ_HEADERS = ("content-type", "openai-beta")
-"""The headers of a request that the API reads, besides the key."""
+"""The request headers that the API reads, besides the key."""
 SAFE_CHARACTERS = "/?=&%[]:,+@!$'()*;~"
 TOO_MANY_REQUESTS = 429
 MAX_ATTEMPTS = 3
-"""How often a request is sent at most while the server answers 429."""
+"""The maximum number of attempts while the server answers 429."""
 MAX_WAIT_SECONDS = 20.0
-"""The longest `retry-after` that is waited for, in seconds."""
+"""The longest `retry-after`, in seconds, that is obeyed."""
 CONNECTED_EVENTS = {"http": "connection.connect_tcp.complete", "https": "connection.start_tls.complete"}
-"""The trace event of the HTTP library after which a connection can carry a request, by the scheme of the URL."""
+"""The trace event of the HTTP library that reports a usable connection, by URL scheme."""
 
 
 def select_headers(headers: Mapping[str, str]) -> dict[str, str]:
-    """Select the headers that the API reads: these are sent again, and stand in a cassette of evidence."""
+    """Select the headers that the API reads: only these are sent again and stored in evidence."""
     return {name: headers[name] for name in READ_HEADERS if name in headers}
 
 
 class ServerReply(NamedTuple):
-    """A Recorded, which is judged, with the Interaction it was parsed from, which is stored. Status 0: no answer came."""
+    """A reply as a Recorded, to be judged, and as the Interaction that it was parsed from. Status 0 means no answer."""
 
     recorded: Recorded
     interaction: Interaction
@@ -61,12 +61,12 @@ class ServerReply(NamedTuple):
 
     @property
     def fault(self) -> str:
-        """Why the answer is missing, incomplete or unreadable; empty for a good one."""
+        """The reason why the answer is missing, incomplete or unreadable; empty for a good one."""
         return self.interaction.reason
 
     @property
     def body(self) -> Any:
-        """The JSON of the answer; of a stream the object that its last event carries."""
+        """The JSON of the answer; for a stream, the object in its last event that has one."""
         return answer_object(self.recorded)
 
     @property
@@ -76,7 +76,7 @@ class ServerReply(NamedTuple):
 
 
 def parse_reply(interaction: Interaction, path: str) -> ServerReply:
-    """Parse the reply to a request for `path` below the base URL; an unreadable body is a fault."""
+    """Parse the reply to a request for `path`, relative to the base URL; an unreadable body is a fault."""
     below, _, query = path.partition("?")
     raw, fault = interaction.answer, interaction.reason
     decoded = decode_answer(raw or None, interaction.answer_headers)
@@ -106,10 +106,10 @@ def parse_reply(interaction: Interaction, path: str) -> ServerReply:
 
 
 class HttpClient:
-    """A server that speaks the API at `url`, the base URL; `timeout` is the seconds that one answer may take.
+    """A client for the API at the base URL `url`; `timeout` is the maximum duration of an answer in seconds.
 
-    `max_attempts` is how often a request is sent while the server answers 429. Neither proxies nor redirects are
-    followed, and each request has a connection of its own. ConfigError for an invalid `url` or key.
+    `max_attempts` limits the attempts while the server answers 429. Proxies and redirects are not followed, and each
+    request uses a new connection. ConfigError for an invalid `url` or key.
     """
 
     def __init__(self, url: str, key: str, timeout: float, max_attempts: int = MAX_ATTEMPTS) -> None:
@@ -133,7 +133,7 @@ class HttpClient:
         )
 
     def send(self, method: str, path: str, headers: Mapping[str, str], body: bytes | None) -> ServerReply:
-        """Send a request for `path` below the base URL, again after a 429, and return the reply. Never raises."""
+        """Send a request for `path`, relative to the base URL, retrying after a 429; return the reply. Never raises."""
         for attempt in range(1, self._max_attempts + 1):
             interaction = self._send_once(method, path, headers, body)
             wait = _retry_after(interaction.answer_headers) if interaction.status == TOO_MANY_REQUESTS else None
@@ -199,7 +199,7 @@ class HttpClient:
 
 
 class _Deadline:
-    """Shuts a connection down some seconds after it was made, even if the server goes on sending byte by byte."""
+    """Shuts a connection down `seconds` after it was made, even if the server keeps sending byte by byte."""
 
     def __init__(self, seconds: float, connected_event: str) -> None:
         self.has_passed = False
@@ -208,7 +208,7 @@ class _Deadline:
         self._timer: Timer | None = None
 
     def trace(self, event: str, info: Mapping[str, Any]) -> None:
-        """Make the `trace` extension of a request."""
+        """Start the timer once connected; this is the `trace` extension of a request."""
         if event == self._connected_event:
             connection = info["return_value"].get_extra_info("socket")
             self._timer = Timer(self._seconds, self._shut_down, (connection,))
@@ -216,24 +216,24 @@ class _Deadline:
             self._timer.start()
 
     def cancel(self) -> None:
-        """Leave the connection alone."""
+        """Stop the timer."""
         if self._timer:
             self._timer.cancel()
 
     def _shut_down(self, connection: socket.socket) -> None:
         self.has_passed = True
         with suppress(OSError):
-            # The method of the plain socket: that of a TLS socket must not be called from another thread.
+            # Call the method of the plain socket, since that of a TLS socket is not safe in another thread.
             socket.socket.shutdown(connection, socket.SHUT_RDWR)
 
 
 def _encode_headers(headers: Mapping[str, str]) -> dict[bytes, bytes]:
-    """Encode headers, without the white space around values, which the HTTP library refuses."""
+    """Encode headers, stripping white space around values, which the HTTP library refuses."""
     return {name.encode(): value.strip(" \t").encode() for name, value in headers.items()}
 
 
 def _system_error(problem: BaseException | None) -> OSError | None:
-    """Find the error of the operating system or of TLS behind an error of the HTTP library."""
+    """Find the operating system or TLS error behind an error of the HTTP library."""
     while problem:
         if isinstance(problem, OSError):
             return problem
@@ -242,7 +242,7 @@ def _system_error(problem: BaseException | None) -> OSError | None:
 
 
 def _retry_after(headers: Mapping[str, str]) -> float | None:
-    """Read the seconds that a server asks to wait; None for more than MAX_WAIT_SECONDS, or without the header."""
+    """Return the seconds in `retry-after`; None if they exceed MAX_WAIT_SECONDS, or without the header."""
     try:
         seconds = float(headers.get("retry-after", ""))
     except ValueError:

@@ -1,6 +1,6 @@
-"""Sends requests to the live API at its pace, limited or failed ones again when the API asks for it.
+"""Sends requests to the live API at the pace it allows, and retries limited and failed ones.
 
-UpstreamError where no further request can succeed: no server, an invalid key, no credit. Everything else is an answer.
+Raises UpstreamError if no further request can succeed: no server, an invalid key, no credit. All else is an answer.
 """
 
 from __future__ import annotations
@@ -25,11 +25,11 @@ from harness.verify.judging.websockets.pairs import SocketExchange
 
 T = TypeVar("T")
 MAX_TRIES = 6
-"""How often a limited or failed request is sent at most."""
+"""The maximum number of attempts for a limited or failed request."""
 MAX_LIMIT_SECONDS = 300.0
 """The longest wait in seconds; a longer limit, such as a daily quota, is not waited for."""
 MAX_UNANSWERED = 3
-"""Requests in a row without an answer after which no more are sent."""
+"""The number of consecutive unanswered requests after which no more are sent."""
 _DURATION = re.compile(r"(?:(\d+)h)?(?:(\d+)m(?!s))?(?:([\d.]+)s)?(?:(\d+)ms)?")
 _PROJECT = re.compile(r"/api/projects/[^/]+")
 
@@ -42,20 +42,20 @@ class UpstreamError(HarnessError):
 
 @dataclass(frozen=True, slots=True)
 class LiveApi:
-    """The API behind an address, and the key to it."""
+    """A live API: its address, and the key for it."""
 
     upstream: Upstream
     key: str
 
     @property
     def public_name(self) -> str:
-        """Its name in a recording: the origin, or the provider where the origin reveals the account."""
+        """The name of the API in recordings: its origin, or the provider if the origin reveals the account."""
         scheme, _, host = self.upstream.origin.partition("://")
         known = provider_of_host(host.partition(":")[0], self.upstream.root)
         return self.upstream.origin if known in ("", OPENAI) else f"{scheme}://{known}"
 
     def path(self, public: str) -> str:
-        """Find the path behind this address for a public path of the API (`/v1/responses`)."""
+        """Translate a public path of the API (`/v1/responses`) to the path at this address."""
         root = f"{API_ROOTS[OPENAI]}/"
         if public.startswith(root):
             return f"{self.upstream.root}/{public[len(root) :]}"
@@ -63,7 +63,7 @@ class LiveApi:
         return _PROJECT.sub(project[0], public, count=1) if project else public
 
     def headers(self, headers: Mapping[str, str], with_key: bool = True) -> dict[str, str]:
-        """Make the headers to send; `with_key` replaces any key in them by this one."""
+        """Return the headers to send; `with_key` replaces any key in them with this API's."""
         if not with_key:
             return dict(headers)
         rest = {name: value for name, value in headers.items() if name not in ("authorization", "api-key")}
@@ -73,7 +73,7 @@ class LiveApi:
 
 
 class Sender:
-    """Sends to a live API; `timeout` is in seconds, `sleep` waits for some seconds."""
+    """Sends requests to a live API; `timeout` is in seconds, `sleep` is called with seconds to wait."""
 
     def __init__(self, live: LiveApi, timeout: float = 120.0, sleep: Callable[[float], None] = time.sleep) -> None:
         self.live = live
@@ -89,12 +89,12 @@ class Sender:
     def send(
         self, method: str, path: str, headers: Mapping[str, str], body: bytes | None, with_key: bool = True
     ) -> ServerReply:
-        """Send a request for a public path of the API and return the reply; UpstreamError if no request can succeed."""
+        """Send a request for a public path of the API and return the reply. UpstreamError if no request can succeed."""
         own, path = self.live.headers(headers, with_key), self.live.path(path)
         return self._send_paced(lambda: self._client.send(method, path, own, body), _facts_of_reply, with_key)
 
     def open_socket(self, path: str, headers: Mapping[str, str] = EMPTY_MAPPING) -> tuple[WebSocketClient, Interaction]:
-        """Open a WebSocket at a public path of the API, with its handshake; UpstreamError as for `send`."""
+        """Open a WebSocket at a public path of the API; return it and its handshake. UpstreamError as for `send`."""
         url = f"ws{self.live.upstream.origin.removeprefix('http')}{self.live.path(path)}"
         client = WebSocketClient(url, self._timeout)
         return client, self._send_paced(lambda: client.open(self.live.headers(headers)), _facts_of_handshake)
@@ -102,7 +102,7 @@ class Sender:
     def send_event(
         self, client: WebSocketClient, text: str, is_enough: Callable[[SocketExchange], bool]
     ) -> SocketExchange:
-        """Send an event of the client and return its answer, read until that `is_enough`; UpstreamError as for `send`."""
+        """Send a client event and return its answer, read until it `is_enough`. UpstreamError as for `send`."""
         frame_count = len(client.frames)
 
         def send() -> SocketExchange:
@@ -112,7 +112,7 @@ class Sender:
         return self._send_paced(send, lambda exchange: _facts_of_exchange(exchange, client.fault))
 
     def _send_paced(self, send: Callable[[], T], read: Callable[[T], _PacingFacts], with_key: bool = True) -> T:
-        """Send, as often and as late as the API asks for, and return the final answer."""
+        """Send, retrying and waiting as the API demands, and return the final answer."""
         for attempt in range(MAX_TRIES):
             answer = send()
             facts = read(answer)
@@ -134,10 +134,10 @@ class Sender:
         where, status, fault = self.live.upstream.origin, facts.status, facts.fault
         failed = not status or (status >= 500 and bool(fault))
         self._unanswered = self._unanswered + 1 if failed else 0
-        # One failure of a server that has answered before may pass; that of an address that never has will not.
+        # A server that has answered before may recover from a failure; an address that never has will not.
         if failed and (not (self._answered or status) or self._unanswered >= MAX_UNANSWERED):
             raise UpstreamError(f"{where}: {f'{status}, ' * bool(status)}{fault}. Is it up, and is the address right?")
-        # Something answers there, but not the API: a login page, another path.
+        # Something else than the API answers there: a login page, another path.
         if fault and not self._answered and not failed:
             raise UpstreamError(f"{where}: {status}, {fault}. Give the root of the API, say {where}/v1.")
         if status == 401 and with_key:
@@ -177,11 +177,11 @@ def _error_object(body: Json) -> Json:
 
 
 def _retry_delay(facts: _PacingFacts, attempt: int) -> float | None:
-    """Find the seconds after which to send the same again; None if this is the final answer."""
+    """Return the seconds to wait before a retry; None if this is the final answer."""
     if facts.status not in (408, 429, 500, 502, 503, 504):
         return None
     if facts.status == 500 and attempt >= 1:
-        return None  # it may be the answer to this very request
+        return None  # this request may always be answered so
     requested = _requested_delay(facts.headers)
     delay = float(2**attempt) if requested is None else requested
     return delay if delay <= MAX_LIMIT_SECONDS else None
@@ -197,7 +197,7 @@ def _requested_delay(headers: Mapping[str, str]) -> float | None:
 
 
 def _delay_before_next(headers: Mapping[str, str]) -> float:
-    """Find the seconds until an exhausted limit is reset."""
+    """Return the seconds until an exhausted rate limit is reset."""
     exhausted = (kind for kind in ("requests", "tokens") if headers.get(f"x-ratelimit-remaining-{kind}") == "0")
     return min(
         MAX_LIMIT_SECONDS,
@@ -206,7 +206,7 @@ def _delay_before_next(headers: Mapping[str, str]) -> float:
 
 
 def _parse_duration(duration: str) -> float:
-    """Parse `6m0s`, `1.5s`, `120ms` as seconds; 0 if it is invalid."""
+    """Parse a duration such as `6m0s`, `1.5s` or `120ms` as seconds; 0 if it is invalid."""
     match = _DURATION.fullmatch(duration)
     if match is None:
         return 0.0

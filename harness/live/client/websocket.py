@@ -1,4 +1,4 @@
-"""Clients of the API's WebSockets: one records all frames, one answers each event by a reply as HTTP would have given it."""
+"""Clients for the API's WebSockets: one records all frames, one returns a reply to each event as HTTP would have."""
 
 from __future__ import annotations
 
@@ -21,18 +21,18 @@ from harness.verify.judging.websockets.pairs import SocketExchange, SocketLog
 
 SWITCHING_PROTOCOLS = 101
 MAX_MESSAGE_BYTES = 1 << 26
-"""The largest message in bytes; a larger one ends the connection."""
+"""The maximum size of a message in bytes; a larger one ends the connection."""
 
 
 MAX_QUEUED_MESSAGES = 4096
-"""Messages that may wait to be read: behind a full queue the close handshake waits for its timeout."""
+"""The maximum number of unread messages: with a full queue, the close handshake would run into its timeout."""
 
 
 class WebSocketClient:
-    """A connection, made by `open`; `timeout` is the seconds that one answer may take.
+    """A connection, made by `open`; `timeout` is the maximum duration of an answer in seconds.
 
-    Neither proxies nor redirects are followed. `frames` are those sent and received so far, `fault` says why the
-    connection broke, empty while it holds.
+    Proxies and redirects are not followed. `frames` are those sent and received so far; `fault` is the reason why the
+    connection broke, empty while it works.
     """
 
     def __init__(self, url: str, timeout: float) -> None:
@@ -46,11 +46,11 @@ class WebSocketClient:
 
     @property
     def is_open(self) -> bool:
-        """Whether it was opened."""
+        """Whether the connection was opened."""
         return self._socket is not None
 
     def open(self, headers: Mapping[str, str]) -> Interaction:
-        """Open the connection and return the handshake; its `reason` says why there is no answer. Never raises."""
+        """Open the connection and return the handshake, with the `reason` if there is no answer. Never raises."""
         sent = Interaction("GET", self.url, headers)
         self._started = time.perf_counter()
         try:
@@ -72,7 +72,7 @@ class WebSocketClient:
         return _with_answer(sent, self._socket.response)
 
     def send_event(self, text: str, is_enough: Callable[[SocketExchange], bool]) -> SocketExchange:
-        """Send an event and read its answer until that `is_enough`, or `fault` says why it ends. Never raises."""
+        """Send an event and read its answer until it `is_enough`, or until a `fault` ends it. Never raises."""
         exchange = self._log.add_client_event(text)
         deadline = time.monotonic() + self._timeout
         try:
@@ -88,12 +88,12 @@ class WebSocketClient:
         return exchange
 
     def discard_frames(self, count: int) -> None:
-        """Keep only the first `count` frames, to send the last event again."""
+        """Drop all but the first `count` frames, so that the last event can be sent again."""
         del self.frames[count:]
         self._log = SocketLog(self.frames)
 
     def close(self) -> None:
-        """End the connection, if there is one."""
+        """Close the connection, if it is open."""
         if self._socket:
             with suppress(OSError, WebSocketException):
                 self._socket.close()
@@ -109,19 +109,19 @@ def _with_answer(sent: Interaction, response: Response) -> Interaction:
 
 
 def handshake_error(opened: Interaction) -> Json:
-    """Find the error in the body of a refused upgrade, if there is one."""
+    """Return the error in the body of a refused upgrade; empty without one."""
     with suppress(orjson.JSONDecodeError, KeyError, TypeError, ValueError):
         return dict(orjson.loads(opened.answer)["error"])
     return {}
 
 
 def handshake_problem(opened: Interaction) -> str:
-    """Why there is no connection, shortly and without secrets."""
+    """Explain briefly why there is no connection, without secrets."""
     return str(redact(f"{opened.status or ''} {handshake_error(opened).get('message') or opened.reason}".strip()))
 
 
 def _describe_problem(problem: Exception) -> str:
-    """Why there is no answer."""
+    """Explain why there is no answer."""
     if isinstance(problem, TimeoutError):
         return "no whole answer in time"
     if isinstance(problem, ConnectionRefusedError):
@@ -131,11 +131,11 @@ def _describe_problem(problem: Exception) -> str:
 
 RESPONSES_PATH = "/responses"
 MAX_EVENTS = 100_000
-"""Events after which an answer is no longer read."""
+"""The maximum number of events of an answer that are read."""
 
 
 class ConformanceSocket:
-    """One connection, opened by the first event; `url` is the base URL, `timeout` the seconds an answer may take."""
+    """A connection that the first event opens; `url` is the base URL, `timeout` the seconds that an answer may take."""
 
     def __init__(self, url: str, headers: Mapping[str, str], timeout: float) -> None:
         self._headers = headers
@@ -147,7 +147,7 @@ class ConformanceSocket:
         return self._client.is_open
 
     def send_event(self, event: bytes) -> ServerReply:
-        """Send an event and return the reply; a refused upgrade is one, too. Never raises."""
+        """Send an event and return the reply, which may be a refused upgrade. Never raises."""
         if not self._client.is_open:
             opened = self._client.open(self._headers)
             if opened.status != SWITCHING_PROTOCOLS:
@@ -157,7 +157,7 @@ class ConformanceSocket:
         return self._reply_to_event(exchange, self._client.fault or too_long)
 
     def close(self) -> None:
-        """End the connection, if there is one."""
+        """Close the connection, if it is open."""
         self._client.close()
 
     def _reply_to_event(self, exchange: SocketExchange, fault: str) -> ServerReply:

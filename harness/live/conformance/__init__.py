@@ -1,4 +1,5 @@
-"""Examination of any server that claims to speak the API: what it refuses, accepts, answers and stores.
+"""Examines any server that claims to implement the API: what it refuses, accepts, answers and stores.
 
-`questions` and `scenario` say what is asked, `run` asks it, `grade` and `score` rate the answers; no rule is defined here.
+`questions` and `scenario` define what is asked, `examine_server` asks it, `grade` and `score` rate the answers. No
+rules are defined here.
 """

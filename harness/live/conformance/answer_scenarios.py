@@ -64,13 +64,13 @@ def text(server: ServerUnderTest) -> ScenarioClaims:
 
 @scenario
 def stream(server: ServerUnderTest) -> ScenarioClaims:
-    """A stream: its deltas are the text of the response in its last event."""
+    """The deltas of a stream add up to the text of the response in its last event."""
     yield from _claim_streamed(server, {"input": QUESTION}, "response.output_text.delta", text_of)
 
 
 @scenario
 def tools_streamed(server: ServerUnderTest) -> ScenarioClaims:
-    """The stream of a function call: its deltas are the arguments."""
+    """The deltas of a streamed function call add up to its arguments."""
     yield from _claim_streamed(
         server, WEATHER_REQUEST, "response.function_call_arguments.delta", _call_text_reader("function", "arguments")
     )
@@ -78,7 +78,7 @@ def tools_streamed(server: ServerUnderTest) -> ScenarioClaims:
 
 @scenario
 def custom_tool_streamed(server: ServerUnderTest) -> ScenarioClaims:
-    """The stream of a custom tool call: its deltas are the input."""
+    """The deltas of a streamed custom tool call add up to its input."""
     yield from _claim_streamed(
         server, RUN_REQUEST, "response.custom_tool_call_input.delta", _call_text_reader("custom_tool", "input")
     )
@@ -107,7 +107,7 @@ def _claim_deltas(reply: ServerReply, delta: str, text_in: Callable[[Json], str]
 
 @scenario
 def tools(server: ServerUnderTest) -> ScenarioClaims:
-    """A required function call, its output sent by chain and by replay; a chain without the output is refused."""
+    """A required function call is made, its output accepted by chain and by replay, and a chain without it refused."""
     response, calls = yield from _require_calls(server, WEATHER_REQUEST, "function_call", WEATHER_TOOL["name"])
     for call in calls[:1]:
         yield _claim_matches_schema("the arguments keep to the schema of the tool", call.get("arguments"))
@@ -116,7 +116,7 @@ def tools(server: ServerUnderTest) -> ScenarioClaims:
 
 @scenario
 def custom_tool(server: ServerUnderTest) -> ScenarioClaims:
-    """The same with a custom tool."""
+    """A required custom tool call is made, and its output accepted by chain and by replay."""
     response, calls = yield from _require_calls(server, RUN_REQUEST, "custom_tool_call", RUN_TOOL["name"])
     for call in calls[:1]:
         yield Claim(
@@ -126,7 +126,7 @@ def custom_tool(server: ServerUnderTest) -> ScenarioClaims:
 
 
 def _require_calls(server: ServerUnderTest, request: Json, kind: str, name: str) -> ScenarioStep:
-    """Require calls: yield the claims about the response to such a request, and return the calls in it."""
+    """Send a request that requires calls; yield the claims about the response, and return it with its calls."""
     response = yield from require_response(server, request)
     calls = items_of(response, kind)
     output_types = [item.get("type") for item in response["output"]]

@@ -1,4 +1,4 @@
-"""Examines a server: its presence, the endpoints that are missing, then every question and every scenario."""
+"""Examines a server: whether it is there, which endpoints it lacks, then every question and every scenario."""
 
 from __future__ import annotations
 
@@ -39,17 +39,17 @@ from harness.verify.judging.streams import judge_response_stream, judge_run_stre
 
 Task = Callable[[], None]
 MAX_FAULTS = 5
-"""Requests in a row without a complete answer after which no more are sent."""
+"""The number of consecutive requests without a complete answer after which no more are sent."""
 NO_URL_STATUSES = (404, 405, 501)
 NO_KEY_STATUSES = (401, 403)
 
 
 class _ServerGone(Exception):
-    """The server no longer answers."""
+    """Raised when the server no longer answers."""
 
 
 class Examination:
-    """One server under examination and its score so far; several threads may send questions at a time."""
+    """A server under examination and its score so far; several threads may send questions concurrently."""
 
     def __init__(self, client: HttpClient, model: str, timeout: float) -> None:
         self.score = Score(client.url, model)
@@ -61,25 +61,25 @@ class Examination:
         self._faults = 0
 
     def lacks(self, endpoint: str) -> bool:
-        """Return whether the server has no such optional endpoint."""
+        """Return whether the server lacks an optional endpoint."""
         return bool(self.score.surfaces.get(endpoint))
 
     def send(self, on: str, body: Json | None = None) -> ServerReply:
-        """Send a request of a scenario and return the reply; the request for a response gets the model."""
+        """Send a request of a scenario and return the reply; requests for a response get the model."""
         if body is not None and on == CREATE_RESPONSE:
             body = {"model": self._model, **body}
         return self._send_request(on, EXAMPLE_HEADERS, None if body is None else orjson.dumps(body))
 
     @contextmanager
     def connected(self) -> Iterator[Callable[[Json], ServerReply]]:
-        """Open one WebSocket, and yield a function that sends requests for responses over it."""
+        """Open a WebSocket and yield a function that sends requests for responses over it."""
         with closing(self._new_socket()) as socket:
             yield lambda body: self._send_event(
                 socket, orjson.dumps({"type": CREATE_EVENT, "model": self._model, **body})
             )
 
     def check_server(self) -> None:
-        """Send the smallest request, find the optional endpoints; ConfigError if the server does not speak the API."""
+        """Send a minimal request and look for the optional endpoints. ConfigError if the server lacks the API."""
         first = self.send(CREATE_RESPONSE, {"input": "hi"})
         if problem := _explain_unusable(first, self._client.url):
             raise ConfigError(problem)
@@ -92,10 +92,10 @@ class Examination:
         self.score.surfaces = {name: self._explain_absent(case) for name, case in OPTIONAL_ENDPOINTS.items()}
 
     def _explain_absent(self, case: Case) -> str:
-        """Why an optional endpoint counts as absent; empty if it is there."""
+        """Explain why an optional endpoint counts as absent; empty if it exists."""
         with closing(self._new_socket()) as socket:
             reply = self._send_step(with_model(case, self._model), [], socket, judged=False)
-            # A server that lists responses answers the GET that asks for a WebSocket, and opens none.
+            # A server that lists responses accepts the GET of the handshake, but opens no WebSocket.
             is_there = reply.is_accepted and (case.on != SOCKET or socket.is_open)
         return "" if is_there else f"{case.on} is answered by {reply.status}" if reply.status else reply.fault
 
@@ -115,7 +115,7 @@ class Examination:
             return
         before: list[ServerReply] = []
         reply = None
-        # The answers before may lack what the question refers to, above all an id.
+        # Earlier answers may lack what the question refers to, such as an id.
         headers = question.case.headers if question.case.on == SOCKET else None
         with suppress(LookupError, TypeError), closing(self._new_socket(headers)) as socket:
             reply = self._send_case(question, before, socket)
@@ -124,7 +124,7 @@ class Examination:
     def _send_case(
         self, question: ServerQuestion, before: list[ServerReply], socket: ConformanceSocket
     ) -> ServerReply | None:
-        """Send the question and return the reply; None if an earlier request, noted in `before`, got a wrong answer."""
+        """Send a question and return the reply; None if a setup request, the last in `before`, got a wrong answer."""
         for step, status in zip(question.case.before, question.setup_statuses, strict=True):
             before.append(self._send_step(step, before, socket))
             if not _is_as_expected(before[-1], status):
@@ -132,7 +132,7 @@ class Examination:
         return self._send_step(question.case, before, socket)
 
     def play_scenario(self, name: str) -> None:
-        """Play one scenario."""
+        """Play a scenario and record its claims."""
         for claim, problem in run_scenario(SCENARIOS[name], self):
             with self._lock:
                 self.score.add_claim(name, claim, problem)
@@ -160,7 +160,7 @@ class Examination:
         return self._judge_reply(on, lambda: self._client.send(method, path, self._with_key(headers), body), judged)
 
     def _with_key(self, headers: Mapping[str, str]) -> Mapping[str, str]:
-        """Add the key for the server to the headers of an example."""
+        """Replace the key in the headers of an example with the server's."""
         headers = {name: value.replace(EXAMPLE_KEY, self._client.key) for name, value in headers.items()}
         if self._dialect == AZURE and headers.get("authorization") == f"Bearer {self._client.key}":
             headers["api-key"] = headers.pop("authorization").removeprefix("Bearer ")
@@ -177,7 +177,7 @@ class Examination:
         return reply
 
     def _judge_form(self, on: str, reply: ServerReply) -> None:
-        """Check the form of an answer, whatever its content."""
+        """Check whether an answer conforms to its schema, whatever its content."""
         method, _, path = (CREATE_RESPONSE if on == SOCKET else on).partition(" ")
         operation, _, _ = find_operation(method, path.partition("?")[0])
         recorded = reply.recorded
@@ -229,7 +229,7 @@ def _format_error(error: Json) -> str:
 
 
 def _explain_unusable(reply: ServerReply, url: str) -> str:
-    """Why a server cannot be examined, and what to do; empty if it can."""
+    """Explain why a server cannot be examined, and what to do; empty if it can."""
     if not reply.status:
         return f"{url} cannot be examined: {reply.fault}. Start the server, or give another URL to --server."
     if reply.status in NO_KEY_STATUSES:
@@ -253,9 +253,9 @@ def examine_server(
     jobs: int = 1,
     progress: Callable[[int, int], None] = lambda done, total: None,
 ) -> Score:
-    """Examine the server with the base URL `url`, `jobs` questions at a time; `timeout` is the seconds for one answer.
+    """Examine the server at the base URL `url`, `jobs` questions at a time; `timeout` is the seconds for one answer.
 
-    `progress` is called with the number of tasks done and of all. ConfigError if no server there speaks the API.
+    `progress` is called with the number of finished tasks and of all tasks. ConfigError if no server there has the API.
     """
     client = HttpClient(url, key, timeout)
     examination = Examination(client, model, timeout)

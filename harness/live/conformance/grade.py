@@ -1,4 +1,4 @@
-"""Grades the reply of a server by the answer that the API gives."""
+"""Grades the reply of a server by comparing it with the API's answer."""
 
 from __future__ import annotations
 
@@ -10,10 +10,10 @@ from harness.live.rule_questions import Question
 from harness.verify.compare import differing_error_members, select_error_members
 
 GRADES = ("words", "code", "status")
-"""Grades of a refusal, best first: the same message; the same status, code and param; the same status."""
+"""Grades of a refusal, best first: same message; same status, code and param; same status."""
 GRADE_POINTS = {"words": 3, "code": 2, "status": 1}
 UNGRADED = ("blocked", "limited")
-"""Outcomes that say nothing about the request itself: one before it failed, or the server limits the rate of requests."""
+"""Outcomes that prove nothing about a request: an earlier request failed, or the server limits the request rate."""
 
 
 def is_refused(reply: ServerReply) -> bool:
@@ -22,10 +22,10 @@ def is_refused(reply: ServerReply) -> bool:
 
 
 def grade_reply(question: Question, before: list[ServerReply], reply: ServerReply | None) -> str:
-    """Grade the reply to a question; None when an earlier request was not answered as expected.
+    """Grade the reply to a question; None means that an earlier request was not answered as expected.
 
-    Of a refusal: one of GRADES, else `other` (another refusal), `taken` or `failed` (no answer, 5xx). Of an accept: `taken`,
-    `refused` or `failed`. Of both: one of UNGRADED.
+    For a refusal: one of GRADES, else `other` (another refusal), `taken` or `failed` (no answer, 5xx). For an accept:
+    `taken`, `refused` or `failed`. For both: one of UNGRADED.
     """
     if reply is None:
         return "blocked"
@@ -51,7 +51,7 @@ def _grade_refusal(expected: Json, reply: ServerReply) -> str:
 
 
 def reply_error(reply: ServerReply) -> Json:
-    """Read the error of a reply, with its status; an error in another form is the message."""
+    """Return the error of a reply with its status; an error in another form becomes the message."""
     body = reply.body if reply.recorded.events is None else _find_error_event(reply)
     error = body.get("error") if isinstance(body, dict) else None
     if isinstance(error, dict):

@@ -1,6 +1,6 @@
-"""The questions to a server: each rule's examples and the minimal requests, with the answers that the API would give.
+"""Builds the questions to a server: the examples of each rule and minimal requests, with the API's answers.
 
-Examples whose answer depends on the account, the time or the model are left out and counted with the reason.
+Examples whose answer depends on the account, the time or the model are left out, and counted with the reason.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ TOOLS: Mapping[str, Json] = {
     "code_interpreter": typed("code_interpreter", container=typed("auto")),
     "image_generation": typed("image_generation"),
 }
-"""Tools that need nothing else. Some servers have none of the hosted ones, but the API has them."""
+"""Tools that need no setup. Some servers lack the hosted ones, but the API has them."""
 
 CHOICES: Mapping[str, Any] = {
     "none": "none",
@@ -49,7 +49,7 @@ CHOICES: Mapping[str, Any] = {
     "a function": typed("function", name="deploy"),
     "allowed_tools": typed("allowed_tools", mode="auto", tools=[typed("function", name="deploy")]),
 }
-"""Values of `tool_choice` with the first of TOOLS."""
+"""Values of `tool_choice` for the first of TOOLS."""
 
 FIRST_CASE = Case({"input": "Ship v2."})
 STORED_ITEMS: Mapping[str, Case] = {
@@ -62,11 +62,11 @@ STORED_ITEMS: Mapping[str, Case] = {
         before=(Case(MINIMAL_REQUEST, on="POST /responses/compact"),),
     ),
 }
-"""Requests that refer to items of the server."""
+"""Requests that refer to items that the server created."""
 
 
 def minimal_requests() -> Iterator[tuple[str, str, Case]]:
-    """Yield the area, the name and the request of each."""
+    """Yield each minimal request, with its area and name."""
     for declared in item_types().values():
         yield from (("items", name, Case({"input": items})) for name, items in declared.examples.items())
     yield from (("items", name, case) for name, case in STORED_ITEMS.items())
@@ -86,7 +86,7 @@ def minimal_requests() -> Iterator[tuple[str, str, Case]]:
 
 
 DEFAULT_MODEL: str = MINIMAL_REQUEST["model"]
-"""The model of the examples, which stands for any."""
+"""The model in the examples, which can be replaced by any other."""
 ONE_MODEL = "/models/"
 OPTIONAL_ENDPOINTS: Mapping[str, Case] = {
     **{
@@ -98,12 +98,12 @@ OPTIONAL_ENDPOINTS: Mapping[str, Case] = {
     "/files": ANY_FILE,
     SOCKET: Case({}, on=SOCKET),
 }
-"""Endpoints that a server may lack, each with the request that finds it; without one, questions about it are left out."""
+"""Endpoints that a server may lack, each with a request that finds it; questions about missing ones are left out."""
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class ServerQuestion(Question):
-    """A question to the server under examination; `reason` says why it is left out, empty when it is asked."""
+    """A question to the server under examination; `reason` is why it is left out, empty if it is asked."""
 
     area: str
     name: str
@@ -113,10 +113,10 @@ class ServerQuestion(Question):
 def build_questions(
     model: str, listed: Collection[str], absent: Collection[str], root: str
 ) -> Iterator[ServerQuestion]:
-    """Every question to a server with this `model`.
+    """Yield every question to a server with this `model`.
 
-    `listed` are other models that it has, `absent` those of OPTIONAL_ENDPOINTS that it lacks, `root` is the path of its
-    base URL, which determines the dialect.
+    `listed` are its other models, `absent` the OPTIONAL_ENDPOINTS that it lacks, `root` is the path of its base URL,
+    which determines the dialect.
     """
     dialect = dialect_of(root)
     for question, rule in (*_rule_questions(model, listed, absent, root), *_minimal_questions(model, absent, root)):
@@ -162,7 +162,7 @@ def _minimal_questions(model: str, absent: Collection[str], root: str) -> Iterat
 
 
 def _is_answered_by_mock(question: ServerQuestion, rule: Rule | None) -> bool:
-    """Return whether the mock in the server's place gives the answer that is due."""
+    """Return whether the mock itself gives the expected answer to a question."""
     answer = question.played.answer
     if rule is None or question.kind == "accept":
         return answer.status == 200
@@ -170,14 +170,14 @@ def _is_answered_by_mock(question: ServerQuestion, rule: Rule | None) -> bool:
 
 
 def _adapt_message(message: str, rule: Rule, model: str, root: str) -> str:
-    """Adapt the due message to a server with this model and root; messages about transport name them."""
+    """Adapt the expected message to a server with this model and root, which messages about transport name."""
     if rule.area != "transport":
         return message
     return message.replace(DEFAULT_MODEL, model).replace(" /v1/", f" {root}/")
 
 
 def dialect_of(root: str) -> str:
-    """Find the dialect of a server, by the path of its base URL: OpenAI's unless it is Azure's or Foundry's."""
+    """Return the dialect of a server by the path of its base URL: OpenAI's unless it is Azure's or Foundry's."""
     return parse_api_path(f"{root}/responses").dialect
 
 
@@ -188,7 +188,7 @@ def _explain_rule_left_out(rule: Rule) -> str:
 
 
 def _names_response(step: Case) -> bool:
-    """Return whether an event other than `response.create` refers to an earlier response, or brings outputs for one."""
+    """Return whether an event other than `response.create` refers to an earlier response, or adds outputs to one."""
     body = step.body or {}
     if body.get("type") == INJECT_EVENT:
         return True
@@ -200,7 +200,7 @@ ANOTHER_MODEL = "it is about another model"
 INVENTED_VALUES = re.compile(
     r'"encrypted_content":"|//[\w.]*example\.org|"(?:vs|file|pmpt|cntr|cfile|msg)_\w+"|data:image/'
 )
-"""Invented values in accepted examples that a real server refuses: ciphertexts, addresses, ids, incomplete images."""
+"""Matches invented values in accepted examples that a real server refuses: ciphertexts, URLs, ids, broken images."""
 
 
 def _explain_accept_left_out(case: Case, listed: Collection[str]) -> str:
@@ -224,7 +224,7 @@ def _explain_case_left_out(case: Case, allowed: Collection[str], absent: Collect
 
 
 def _needed_endpoints(step: Case) -> Iterator[str]:
-    """Yield the optional endpoints that a request needs: its own, and conversations where a conversation continues."""
+    """Yield the optional endpoints that a request needs: its own, and conversations if it continues one."""
     on = step.on or CREATE_RESPONSE
     path = on.partition(" ")[2].partition("?")[0]
     yield from (endpoint for endpoint in OPTIONAL_ENDPOINTS if endpoint == on or f"{path}/".startswith(f"{endpoint}/"))
@@ -233,7 +233,7 @@ def _needed_endpoints(step: Case) -> Iterator[str]:
 
 
 def with_model(case: Case, model: str) -> Case:
-    """Replace DEFAULT_MODEL in an example by this model."""
+    """Replace DEFAULT_MODEL in an example with this model."""
     if model == DEFAULT_MODEL:
         return case
     before = tuple(with_model(step, model) for step in case.before)

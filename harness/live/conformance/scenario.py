@@ -1,4 +1,4 @@
-"""Scenarios: requests to a server, and claims about the answers, each of them true or false."""
+"""Scenarios: requests to a server, and claims about its answers that are true or false."""
 
 from __future__ import annotations
 
@@ -15,35 +15,35 @@ QUESTION = "What is the capital of France? Answer in one word."
 
 
 class Claim(NamedTuple):
-    """A claim of a scenario, and the evidence against it; empty if it is true."""
+    """A claim of a scenario, and the evidence against it, empty if it is true."""
 
     text: str
     problem: str = ""
 
 
 class ServerUnderTest(Protocol):
-    """The server as a scenario sees it."""
+    """What a scenario can do with the server under test."""
 
     timeout: float
 
     def lacks(self, endpoint: str) -> bool:
-        """Return whether the server has no such optional endpoint."""
+        """Return whether the server lacks an optional endpoint."""
 
     def send(self, on: str, body: Json | None = None) -> ServerReply:
         """Send `POST /responses` with the model and this body, or another operation, and return the reply."""
 
     def connected(self) -> AbstractContextManager[Callable[[Json], ServerReply]]:
-        """Open one WebSocket, and return a function that sends requests for responses over it."""
+        """Open a WebSocket and return a function that sends requests for responses over it."""
 
 
 class Unanswered(Exception):
-    """The server's answer is missing what the rest of the scenario needs."""
+    """Raised when an answer lacks what the rest of the scenario needs."""
 
 
 ScenarioClaims = Generator[Claim, None, None]
 ScenarioStep = Generator[Claim, None, Any]
 SCENARIOS: dict[str, Callable[[ServerUnderTest], Iterator[Claim]]] = {}
-"""Every scenario by name."""
+"""All scenarios by name."""
 
 
 def scenario(function: Callable[[ServerUnderTest], ScenarioClaims]) -> Callable[[ServerUnderTest], ScenarioClaims]:
@@ -53,7 +53,7 @@ def scenario(function: Callable[[ServerUnderTest], ScenarioClaims]) -> Callable[
 
 
 def run_scenario(function: Callable[[ServerUnderTest], Iterator[Claim]], server: ServerUnderTest) -> Iterator[Claim]:
-    """Yield the claims of a scenario, up to the one after which it cannot go on."""
+    """Yield the claims of a scenario, until it ends or cannot continue."""
     try:
         yield from function(server)
     except Unanswered:
@@ -63,12 +63,12 @@ def run_scenario(function: Callable[[ServerUnderTest], Iterator[Claim]], server:
 
 
 def require_response(server: ServerUnderTest, body: Json, claim: str = "the request is answered") -> ScenarioStep:
-    """Require a response to a request; without one the scenario ends."""
+    """Send a request for a response and return it; without a response the scenario ends."""
     return (yield from require_answer(server, "POST /responses", body, claim))
 
 
 def require_answer(server: ServerUnderTest, on: str, body: Json | None = None, claim: str = "") -> ScenarioStep:
-    """Require an answer to an operation; without one the scenario ends."""
+    """Send a request to an operation and return the answer; without an answer the scenario ends."""
     reply = server.send(on, body)
     is_answered = reply.is_accepted and isinstance(reply.body, dict)
     yield Claim(claim or f"{on.partition(' ')[0]} is answered", "" if is_answered else explain_failure(reply))
@@ -78,7 +78,7 @@ def require_answer(server: ServerUnderTest, on: str, body: Json | None = None, c
 
 
 def explain_failure(reply: ServerReply) -> str:
-    """Explain what came instead of an answer."""
+    """Describe what came instead of the expected answer."""
     return reply.fault or f"{reply.status}: {shorten(json.dumps(reply.body, ensure_ascii=False), 200)}"
 
 
@@ -88,12 +88,12 @@ def claim_equal(claim: str, found: Any, expected: Any) -> Claim:
 
 
 def shorten_json(value: Any) -> str:
-    """Write the beginning of a value as JSON."""
+    """Return the beginning of a value's JSON."""
     return shorten(json.dumps(value, ensure_ascii=False), 120)
 
 
 def items_of(response: Json, type: str) -> list[Json]:
-    """List the output items of a response of this type."""
+    """List the output items of this type in a response."""
     output = response.get("output")
     items = output if isinstance(output, list) else []
     return [item for item in items if isinstance(item, dict) and item.get("type") == type]
@@ -108,12 +108,12 @@ def text_of(response: Json) -> str:
 
 
 def id_of(response: Json) -> str:
-    """Find the id of a response or another object."""
+    """Return the id of a response or another object."""
     return str(response.get("id"))
 
 
 def user_message(text: str) -> Json:
-    """Make a message of the user."""
+    """Build a user message."""
     return {"type": "message", "role": "user", "content": [{"type": "input_text", "text": text}]}
 
 
@@ -124,6 +124,6 @@ def claim_completed_text(response: Json) -> Iterator[Claim]:
 
 
 def claim_refused(claim: str, reply: ServerReply) -> Claim:
-    """Claim that a request is refused, with any message: messages are graded by the rules' questions."""
+    """Claim that a request is refused, whatever the message: the questions about rules grade messages."""
     is_refused = 400 <= reply.status < 500
     return Claim(claim, "" if is_refused else f"it is answered by {reply.status or reply.fault}")

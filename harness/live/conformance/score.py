@@ -1,4 +1,4 @@
-"""The score of a server by area and its findings, as a table for people and JSON for programs (`schemas/server.json`)."""
+"""The score of a server by area and its findings, as a table for people and as JSON (`schemas/server.json`)."""
 
 from __future__ import annotations
 
@@ -19,11 +19,11 @@ from harness.live.conformance.grade import GRADE_POINTS, GRADES, UNGRADED
 
 VERSION = 1
 MAX_SHOWN = 20
-"""Findings that are shown on a terminal; the JSON has all."""
+"""The maximum number of findings shown on a terminal; the JSON has all."""
 MAX_TEXT_LENGTH = 301
-"""Characters of a text that are shown on a terminal."""
+"""The maximum number of characters of a text shown on a terminal."""
 MAX_GROUPED = 2000
-"""Findings about answers that are listed; further ones are only counted."""
+"""The maximum number of findings about answers that are listed; further ones are only counted."""
 FORMS = ("answers", "streams", "errors")
 KINDS = ("refusal", "accept", "scenario", *FORMS)
 """The kinds of findings, in the order of the report."""
@@ -35,8 +35,8 @@ _INDEX = re.compile(r"\[\d+\]")
 class Score:
     """The outcomes: `refusals` and `accepts` by area, `forms` of answers by kind, `claims` by scenario.
 
-    `left_out` counts the questions that were not sent, by the reason; `surfaces` says why an optional endpoint is absent.
-    `stopped` says why the examination was stopped; empty if it was not.
+    `left_out` counts the questions that were not sent, by reason; `surfaces` explains why optional endpoints are
+    absent. `stopped` is the reason why the examination was stopped; empty if it was not.
     """
 
     server: str
@@ -59,7 +59,7 @@ class Score:
             self.findings.append({"kind": kind, "area": area, "outcome": outcome, **finding})
 
     def add_form(self, kind: str, on: str, found: Iterable[Finding]) -> None:
-        """Count an answer; equal violations, whatever their index, are one finding with the number of `times`."""
+        """Count an answer; violations that are equal except for indexes become one finding with a count, `times`."""
         findings = list(found)
         self.forms[kind]["findings" if findings else "conform"] += 1
         for finding in findings:
@@ -78,7 +78,7 @@ class Score:
             self.findings.append({"kind": "scenario", "area": scenario, "claim": claim, "message": problem})
 
     def sort(self) -> None:
-        """Sort everything, so that the order of the questions does not matter."""
+        """Sort everything, so that the report does not depend on the order of the questions."""
         for counts in (self.refusals, self.accepts, self.claims):
             ordered = sorted(counts.items())
             counts.clear()
@@ -87,7 +87,7 @@ class Score:
 
     @property
     def sections(self) -> dict[str, tuple[int, int]]:
-        """Points and possible points by section: three for a refusal, one for everything else."""
+        """The points and possible points by section: three for a refusal, one for everything else."""
         refused, accepted = _sum_counts(self.refusals), _sum_counts(self.accepts)
         claims = _sum_counts(self.claims)
         return {
@@ -108,7 +108,7 @@ class Score:
 
     @property
     def is_clean(self) -> bool:
-        """Whether nothing was found."""
+        """Whether there are no findings and the examination was not stopped."""
         return not self.findings and not self.stopped
 
 
@@ -121,7 +121,7 @@ def _count_judged(counts: Counter[str]) -> int:
 
 
 def explain_nothing_asked(score: Score) -> str:
-    """Why no question was answered for good or ill, so that no findings mean nothing; empty if one was."""
+    """Explain why no question got a conclusive answer, so that having no findings means nothing; empty if one did."""
     refused, accepted = _sum_counts(score.refusals), _sum_counts(score.accepts)
     if score.stopped or _count_judged(refused) or _count_judged(accepted):
         return ""
@@ -131,12 +131,12 @@ def explain_nothing_asked(score: Score) -> str:
 
 
 def format_percent(points: int, of: int) -> str:
-    """Format a share in percent, rounded down; a dash if `of` is 0."""
+    """Format a ratio in percent, rounded down; a dash if `of` is 0."""
     return f"{100 * points // of} %" if of else "-"
 
 
 def score_json(score: Score, key: str) -> Json:
-    """Write the report as JSON, without the key."""
+    """Return the report as JSON, with the key redacted."""
     made = {
         "version": VERSION,
         "server": score.server,
@@ -157,7 +157,7 @@ def score_json(score: Score, key: str) -> Json:
 
 
 def score_table(score: Score) -> Table:
-    """Make a table of the score: a row for each area, scenario and form of answers, then the sections."""
+    """Build a table of the score: a row for each area and scenario, then the sections."""
     made = Table("", "asked", "good", "status", "code", "words", "taken", "other", "failed", box=None, pad_edge=False)
     for area, counts in score.refusals.items():
         made.add_row(f"refuses  {area}", *_refusal_cells(counts))
@@ -180,7 +180,7 @@ def score_table(score: Score) -> Table:
 
 
 def _refusal_cells(counts: Counter[str]) -> Iterator[str]:
-    """Yield the cells of a row of refusals; the right words count as the right code and status, too."""
+    """Yield the cells of a row of refusals; the right message counts as the right code and status, too."""
     judged, points = _count_judged(counts), sum(GRADE_POINTS.get(reached, 0) * n for reached, n in counts.items())
     yield str(judged)
     yield format_percent(points, 3 * judged)
@@ -194,7 +194,7 @@ def _cell(value: object) -> str:
 
 
 def summary_lines(score: Score, key: str) -> Iterator[str]:
-    """Yield the lines below the table: the first findings, the questions left out and why, the score."""
+    """Yield the lines below the table: the first findings, the reasons why questions were left out, the score."""
     found = redact(score.findings, [key])
     for finding in islice(found, MAX_SHOWN):
         yield from (_shorten(text) for text in _finding_lines(finding))

@@ -34,9 +34,9 @@ HISTORY_TURNS = (
     "Which word was first? One word.",
 )
 DUPLICATE_RATIO = 1.4
-"""A chained history with more than so many times the input tokens of the replayed one contains parts twice."""
+"""A chained history that costs more than this multiple of the replayed one's tokens contains parts twice."""
 MISSING_RATIO = 0.6
-"""One with less than this share of the tokens lacks parts."""
+"""A chained history that costs less than this share of the replayed one's tokens lacks parts."""
 POLL_SECONDS = 0.2
 """Seconds between two polls of a background response."""
 AFTER_CANCEL = ("cancelled", "completed")
@@ -56,7 +56,7 @@ def chain(server: ServerUnderTest) -> ScenarioClaims:
 
 @scenario
 def history(server: ServerUnderTest) -> ScenarioClaims:
-    """The third turn costs the same by chain as by replay: no part of the history is duplicated or missing."""
+    """The third turn costs as much by chain as by replay, so no part of the history is duplicated or missing."""
     alone = yield from require_response(server, {"input": "hi"})
     replayed, items, previous, chained = {}, list[Json](), None, {}
     for turn in HISTORY_TURNS:
@@ -75,14 +75,14 @@ def history(server: ServerUnderTest) -> ScenarioClaims:
 
 
 def _claim_listed_once(reply: ServerReply) -> Iterator[Claim]:
-    """Claim that the input items of a chain are listed once; nothing if the server lists no items."""
+    """Claim that the input items of a chain are listed once; no claim if the server lists no items."""
     if reply.is_accepted and isinstance(reply.body, dict):
         turns = [text for text in _message_texts(reply.body, "user") if text in HISTORY_TURNS]
         yield claim_equal("no part of it is listed twice", turns, list(dict.fromkeys(turns)))
 
 
 def _claim_token_costs(alone: Any, chained: Any, replayed: Any) -> Iterator[Claim]:
-    """Claim what three responses cost in input tokens; nothing if the server counts no tokens."""
+    """Compare the input tokens of three responses; no claim if the server counts no tokens."""
     if not all(isinstance(cost, int) for cost in (alone, chained, replayed)) or replayed <= alone:
         return
     times = (chained - alone) / (replayed - alone)
@@ -138,7 +138,7 @@ def _message_texts(page: Json, *roles: str) -> list[str]:
 
 @scenario
 def conversation(server: ServerUnderTest) -> ScenarioClaims:
-    """Conversations, if the server has them: each holds all messages once and in order, until it is deleted."""
+    """A conversation, if the server has them, contains all messages once and in order, until it is deleted."""
     if server.lacks("/conversations"):
         return
     made = yield from require_answer(server, "POST /conversations", {}, "a conversation is made")
@@ -155,7 +155,7 @@ def conversation(server: ServerUnderTest) -> ScenarioClaims:
 
 @scenario
 def background(server: ServerUnderTest) -> ScenarioClaims:
-    """A background response exists at once and is completed later."""
+    """A background response exists immediately and is completed later."""
     made = yield from require_response(server, {"input": QUESTION, "background": True})
     yield claim_equal("it says so", made.get("background"), True)
     until = time.monotonic() + server.timeout

@@ -1,1 +1,1 @@
-"""Drift: recorded requests sent to the live API again and the answers compared. Recordings are never changed."""
+"""Detects drift: sends recorded requests to the live API again and compares the answers; recordings never change."""

@@ -1,8 +1,8 @@
-"""Three answers to one request compared: the recorded one, that of the live API now, and the mock's.
+"""Compares three answers to one request: the recorded one, the live API's current one, and the mock's.
 
-Errors are compared by their members, other answers by their summaries: what two valid answers to one request
-have in common. Ids, times, texts, the model's output and its cost differ from answer to answer; names of members, kinds of
-values, and values that the API chooses itself are in the summary.
+Errors are compared by their members, other answers by their summaries, which have what two valid answers to one request
+have in common: names of members, types of values, and values that the API itself chooses. Ids, times, texts, the
+model's output and its cost differ from answer to answer.
 """
 
 from __future__ import annotations
@@ -27,14 +27,14 @@ from harness.world.world import World
 COMPARED_MEMBERS = frozenset({"type", "object", "status", "role"})
 """Members whose values are in the summary wherever they are."""
 IGNORED_MEMBERS = re.compile(r"(?:.*_)?(?:id|at)|usage|output_text|metadata")
-"""Members of the answer itself whose values differ each time; the values of its other members are in the summary."""
+"""Top-level members of an answer whose values differ each time; the values of the others are in the summary."""
 ANSWER, EVENTS = "answer", "events"
 Summary = Mapping[str, frozenset[str]]
-"""The kinds or values at each place; a place has types for indices: `answer.output[message].content`."""
+"""The types or values at each place; places have types instead of indexes: `answer.output[message].content`."""
 
 
 def render_values(values: frozenset[str]) -> str:
-    """Render the kinds or values at a place, as a difference shows them."""
+    """Render the types or values at a place for a difference."""
     return ", ".join(sorted(values))
 
 
@@ -74,20 +74,20 @@ def _add_member(found: dict[str, set[str]], at: str, name: str, value: Any, oute
 
 
 MODEL_OUTPUT_PLACES = re.compile(r"answer\.output\[|events\[[^]]*\]\.(?:item|part|annotation|response\.output\[)")
-"""Places of the model's output, which the mock copies from the live answer."""
+"""Matches places in the model's output, which the mock copies from the live answer."""
 MODEL_GONE_CODES = ("model_not_found", "DeploymentNotFound")
 """Codes of errors about a missing model."""
 TRANSIENT_CODES = ("server_error", "rate_limit_exceeded", "vector_store_timeout", "websocket_connection_limit_reached")
-"""Codes of errors that do not concern the request; the last one ends a WebSocket after an hour."""
+"""Codes of errors that have nothing to do with the request; the last one ends a WebSocket after an hour."""
 
 Verdicts = Mapping[VerdictKind, Sequence[Json | None]]
-"""The verdicts on an exchange: the entries of each kind."""
+"""The verdicts on an exchange: the entries by kind."""
 
 
 class DriftDifference(NamedTuple):
     """A place where the live answer differs from the recorded one.
 
-    `mock` says with which of them the mock agrees: live, recording, neither or both; empty when that is not known.
+    `mock` is the side that the mock agrees with: live, recording, neither or both; empty if unknown.
     """
 
     at: str
@@ -97,7 +97,7 @@ class DriftDifference(NamedTuple):
 
 
 def find_transient(recorded: Recorded) -> str:
-    """Find the status or error code of an answer that depends on the account or the time; empty for other answers."""
+    """Return the status or error code of an answer that depends on the account or the time; empty for other answers."""
     if recorded.status in ACCOUNT_STATUSES or recorded.status >= 500:
         return str(recorded.status)
     answer = answer_object(recorded)
@@ -110,9 +110,9 @@ def find_transient(recorded: Recorded) -> str:
 def compare_answers(
     recorded: Recorded, live: Recorded, verdicts: tuple[Verdicts, Verdicts], mock: Recorded | None
 ) -> list[DriftDifference]:
-    """Compare two answers: the differences, each with the side of the mock.
+    """Compare two answers; return the differences, each with the side that the mock agrees with.
 
-    `verdicts` are those on the recorded and the live answer, `mock` is the mock's answer to the same request, if it has one.
+    `verdicts` are those on the recorded and the live answer, `mock` is the mock's answer to the same request, if any.
     """
     side = _side_of_mock(*verdicts)
     error = _error_object(live.answer)
@@ -129,7 +129,7 @@ def compare_answers(
 
 
 def _new_findings(then: Verdicts, now: Verdicts) -> Iterator[DriftDifference]:
-    """Find the findings about the live answer that the verdicts on the recorded one do not have."""
+    """Yield the findings about the live answer whose kind the recorded one does not have."""
     for kind in sorted(now.keys() & set(FINDINGS) - then.keys()):
         for entry in (entry or {} for entry in now[kind]):
             yield DriftDifference(
@@ -138,7 +138,7 @@ def _new_findings(then: Verdicts, now: Verdicts) -> Iterator[DriftDifference]:
 
 
 def _side_of_mock(then: Verdicts, now: Verdicts) -> str:
-    """Find the answers with which the mock agrees, by the verdicts on them."""
+    """Return the answers that the mock agrees with, according to their verdicts."""
     agrees = any(kind in then for kind in AGREEMENTS), any(kind in now for kind in AGREEMENTS)
     return {(True, True): "both", (True, False): "recording", (False, True): "live"}.get(agrees, "neither")
 
@@ -149,7 +149,7 @@ def _status_line(recorded: Recorded) -> str:
 
 
 def _error_object(value: Any) -> Json:
-    """Find the error object of an answer or an event; the value itself where it has no `error`."""
+    """Return the error object of an answer or an event; the value itself if it has no `error`."""
     error = (value.get("error") or value) if isinstance(value, dict) else {}
     return error if isinstance(error, dict) else {}
 
@@ -170,7 +170,7 @@ def _compare_summaries(
 
 
 def _side_by_form(at: str, then: Verdicts, now: Verdicts) -> str:
-    """Find the side of the mock where it has no answer of its own: the conforming side, if only one conforms."""
+    """Return the side of the mock if it has no answer of its own: the conforming side, if only one conforms."""
     name = at.rpartition(".")[2].partition("[")[0]
     return {(True, False): "live", (False, True): "recording"}.get(
         (_has_fault_at(then, name), _has_fault_at(now, name)), ""
@@ -178,7 +178,7 @@ def _side_by_form(at: str, then: Verdicts, now: Verdicts) -> str:
 
 
 def _has_fault_at(verdicts: Verdicts, name: str) -> bool:
-    """Return whether a finding concerns a member of this name, or no schema knows it."""
+    """Return whether a finding or drift concerns a member with this name."""
     kinds = (VerdictKind.ANSWER_FINDING, VerdictKind.STREAM_FINDING, *DRIFTS, VerdictKind.REFUSAL_DRIFT)
     entries = (entry for kind in kinds for entry in verdicts.get(kind, ()))
     return any(name in re.split(r"[.\[\]]", entry["at"]) for entry in entries if entry)
@@ -191,7 +191,7 @@ def _output_types(recorded: Recorded) -> set[str]:
 
 
 def _is_compared(at: str, then: Summary, now: Summary, same_items: bool) -> bool:
-    """Return whether a difference at a place matters: not where the object around it is in one of the answers alone."""
+    """Return whether a difference at a place matters; it does not if only one answer has the object around it."""
     if at in then and at in now:
         return True
     parent = at.rpartition("[" if at.endswith("]") else ".")[0]
@@ -201,9 +201,9 @@ def _is_compared(at: str, then: Summary, now: Summary, same_items: bool) -> bool
 
 
 def render_by_mock(live: Recorded, world: World) -> Recorded | None:
-    """Render the mock's answer to the same request with the same items; None where the mock cannot render one.
+    """Render the mock's answer to the same request with the same items; None if the mock cannot.
 
-    `world` has learned from the live answers before.
+    `world` remembers the earlier live answers.
     """
     final = renderable_response(answer_object(live))
     if final is None or not is_response_request(live) or final["status"] != "completed":

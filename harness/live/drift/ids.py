@@ -1,4 +1,4 @@
-"""Pairs recorded ids with those of the live API, so that later requests name what exists now."""
+"""Pairs recorded ids with those of the live API, so that later requests refer to objects that exist now."""
 
 from __future__ import annotations
 
@@ -10,11 +10,11 @@ from typing import Any
 from harness.verify.compare import map_strings
 
 ID_MEMBERS = re.compile(r"(?:.*_)?id|encrypted_content")
-"""Members whose value a later request may repeat."""
+"""Matches members whose values later requests may repeat."""
 
 
 def translate_ids(value: Any, live_ids: Mapping[str, str]) -> Any:
-    """Replace the recorded ids in a JSON value by live ones, also within texts."""
+    """Replace the recorded ids in a JSON value with live ones, also within longer strings."""
     return map_strings(value, lambda text: live_ids[text] if text in live_ids else _translate_text(text, live_ids))
 
 
@@ -25,7 +25,7 @@ def _translate_text(text: str, live_ids: Mapping[str, str]) -> str:
 
 
 def pair_ids(recorded: Any, live: Any) -> Iterator[tuple[str, str]]:
-    """Each id of a recorded answer with the id at the same place of the live one; items are paired by type."""
+    """Yield each id in a recorded answer with the id in the same place of the live one; items are paired by type."""
     if isinstance(recorded, dict) and isinstance(live, dict):
         for name in recorded.keys() & live.keys():
             before, after = recorded[name], live[name]
@@ -44,7 +44,7 @@ def ids_in(answer: Any) -> set[str]:
 
 
 def type_of(value: Any) -> str:
-    """Name the type of an item or event; of an event of a run its name."""
+    """Return the type of an item or event; for an event of a run, its name."""
     return str(value.get("type", value.get("event", ""))) if isinstance(value, dict) else ""
 
 

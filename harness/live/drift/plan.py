@@ -1,6 +1,6 @@
-"""Which recorded requests can be sent to the live API again, by conversation, and what that costs at most.
+"""Plans which recorded requests can be sent to the live API again, by conversation, and the maximum cost.
 
-The events of a WebSocket are sent one after the other, so that those which overlap or steer are left out.
+The events of a WebSocket are sent one after the other, so overlapping and steering events are left out.
 """
 
 from __future__ import annotations
@@ -33,25 +33,25 @@ SOCKET_STEERED = "it was said over a WebSocket on which responses are steered"
 SOCKET_WITHOUT_RESPONSE = "it was said over a WebSocket and began no response"
 SOCKET_BREAKS_OFF = "what was said to it over a WebSocket breaks off in the recording"
 UNSENDABLE_FLAGS = ("no_request", "cut", "sanitized")
-"""Flags of recordings that do not hold the request as it was sent."""
+"""Flags of recordings that lack the request as it was sent."""
 
 
 class SocketEvent(NamedTuple):
-    """An event of the client over a WebSocket, and its exchange as recorded."""
+    """A client event of a WebSocket, and its recorded exchange."""
 
     sent: Json
     recorded: Recorded
 
 
 class RecordedConversation(NamedTuple):
-    """One conversation with the API: the requests over HTTP, then the events of each WebSocket, all in order."""
+    """One conversation with the API: the HTTP requests, then the events of each WebSocket, all in order."""
 
     requests: list[Recorded]
     sockets: list[list[SocketEvent]]
 
 
 class ResendPlan(NamedTuple):
-    """The conversations to send again, why some exchanges are left out, and the cost at most."""
+    """The conversations to send again, the reasons why exchanges are left out, and the maximum cost."""
 
     conversations: list[RecordedConversation]
     left_out: Counter[str]
@@ -59,7 +59,7 @@ class ResendPlan(NamedTuple):
 
 
 def plan_resending(paths: Sequence[Path], dialect: str) -> ResendPlan:
-    """Plan to send these recordings to an API of this dialect; UnreadableRecording for a missing path."""
+    """Plan to send these recordings to an API of this dialect. UnreadableRecording for a missing path."""
     conversations = defaultdict[str, RecordedConversation](lambda: RecordedConversation([], []))
     left_out = Counter[str]()
     for file in files(paths):
@@ -76,7 +76,7 @@ def plan_resending(paths: Sequence[Path], dialect: str) -> ResendPlan:
 
 
 def estimate_resending(recorded: Recorded) -> Budget:
-    """Estimate the cost of a recorded request: at least the recorded usage, which counts the history behind it."""
+    """Estimate the cost of a recorded request: at least the recorded usage, which includes its history."""
     body = request_body(recorded) or b""
     cost = estimate_request(recorded.method, recorded.path, body, recorded.status < 400)
     answer = answer_object(recorded)
@@ -85,7 +85,7 @@ def estimate_resending(recorded: Recorded) -> Budget:
 
 
 def request_body(recorded: Recorded) -> bytes | None:
-    """Find the bytes of a recorded request; None if it has no body."""
+    """Return the body of a recorded request as bytes; None if it has none."""
     if recorded.raw is not None:
         return recorded.raw
     return None if recorded.request is None else orjson.dumps(recorded.request)
@@ -94,7 +94,7 @@ def request_body(recorded: Recorded) -> bytes | None:
 def _sort_exchanges(
     file: Path, dialect: str, conversations: defaultdict[str, RecordedConversation], left_out: Counter[str]
 ) -> None:
-    """Add the exchanges of a file to the conversations, or to what is left out."""
+    """Add the exchanges of a file to the conversations, or to those left out."""
     over_sockets: list[Recorded] = []
     for recorded in read_recording(file):
         if "socket" in recorded.flags:
@@ -114,7 +114,7 @@ def _sort_exchanges(
 def _sendable_events(
     interaction: Interaction, exchanges: Sequence[Recorded], dialect: str, left_out: Counter[str]
 ) -> Iterator[SocketEvent]:
-    """Yield the events of a WebSocket that can be sent again; `exchanges` belong to the events that began a response."""
+    """Yield the events of a WebSocket that can be sent again; `exchanges` are those of events that began a response."""
     events, remaining = split_by_client_event(interaction), iter(exchanges)
     if why := _explain_entangled([event for event, _ in events]):
         left_out[why] += len(events)
@@ -129,14 +129,14 @@ def _sendable_events(
 
 
 def _explain_entangled(events: Sequence[SocketExchange]) -> str:
-    """Why the events of a WebSocket cannot be sent one after the other; empty if they can."""
+    """Explain why the events of a WebSocket cannot be sent one after the other; empty if they can."""
     if any(event.is_steering for event in events):
         return SOCKET_STEERED
     return "" if all(event.is_settled for event in events[:-1]) else SOCKET_OVERLAPS
 
 
 def _with_request(recorded: Recorded, event: SocketExchange) -> Recorded:
-    """Give the exchange of a warm-up its request, which the judge reads as one with an empty input."""
+    """Add its request to the exchange of a warm-up; the judge reads it as a request with an empty input."""
     if event.is_request:
         return recorded
     request = {"input": [], **to_http_request(event.event)}
@@ -144,7 +144,7 @@ def _with_request(recorded: Recorded, event: SocketExchange) -> Recorded:
 
 
 def _explain_left_out(recorded: Recorded, dialect: str) -> str:
-    """Why an exchange cannot be sent again; empty if it can."""
+    """Explain why an exchange cannot be sent again; empty if it can."""
     path = path_below_root(recorded.path) if recorded.provider else None
     operation = find_operation(recorded.method, path)[0] if path else None
     if operation is None:

@@ -1,7 +1,7 @@
-"""Sends recorded conversations to the live API again and compares its answers with the recording and the mock.
+"""Sends recorded conversations to the live API again, and compares its answers with the recording and the mock.
 
-Recorded ids are replaced by those that the API gives now. A request that refers to something which the model did not
-output this time cannot be sent. A WebSocket is opened anew, and its requests are sent one after the other.
+Recorded ids are replaced with those that the API assigns now. A request that refers to output which the model did not
+produce this time cannot be sent. A new WebSocket is opened, and its requests are sent one after the other.
 """
 
 from __future__ import annotations
@@ -47,14 +47,14 @@ from harness.world.world import World
 CONTINUES_LOST_ANSWER = "it goes on with what the model did not say this time"
 FOLLOWS_DIFFERENCE = "something before it was answered otherwise"
 EXTERNAL_REASONS = (DEPENDS_ON_ACCOUNT, BEGAN_BEFORE, ENDED_UNSEEN, AGENT_HIDES_MODEL, DEPLOYMENT_HIDES_MODEL)
-"""Why an answer depends on more than the request."""
+"""The reasons why an answer depends on more than the request."""
 
 SendRequest = Callable[[Recorded], tuple[Recorded, str]]
-"""Sends a request; returns it with the live answer, and why that cannot be compared (empty if it can)."""
+"""Sends a request; returns it with the live answer, and the reason why that cannot be compared (empty if it can)."""
 
 
 class ResentExchange(NamedTuple):
-    """One exchange sent again: `why` it was not compared, or the differences found; neither if they agree."""
+    """An exchange that was sent again: `why` it was not compared, or the differences `found`; neither if equal."""
 
     id: str
     why: str = ""
@@ -62,7 +62,7 @@ class ResentExchange(NamedTuple):
 
 
 def resend(conversation: RecordedConversation, sender: Sender) -> Iterator[ResentExchange]:
-    """Send the exchanges of one conversation again, in order; UpstreamError when the API cannot be reached any more."""
+    """Send the exchanges of one conversation again, in order. UpstreamError if the API can no longer be reached."""
     resender = _Resender(sender)
     yield from map(resender.send_request, conversation.requests)
     for events in conversation.sockets:
@@ -70,7 +70,7 @@ def resend(conversation: RecordedConversation, sender: Sender) -> Iterator[Resen
 
 
 class _Resender:
-    """One conversation sent again: the live id of each recorded one, which objects differ, a World for then and now."""
+    """Sends one conversation again; tracks live ids, objects that differ, and a World for each side."""
 
     def __init__(self, sender: Sender) -> None:
         self._sender = sender
@@ -80,11 +80,11 @@ class _Resender:
         self._then, self._now = World("then"), World("now")
 
     def send_request(self, recorded: Recorded) -> ResentExchange:
-        """Send a request over HTTP."""
+        """Send an HTTP request again."""
         return self._resend_exchange(recorded, self._send_over_http)
 
     def send_socket(self, events: Sequence[SocketEvent]) -> Iterator[ResentExchange]:
-        """Send the events of a WebSocket over a new one, as long as it is open."""
+        """Send the events of a WebSocket again over a new one, as long as that is open."""
         first = events[0].recorded
         client, opened = self._sender.open_socket(_target_path(first), select_headers(first.headers))
         closed = "" if client.is_open else f"no WebSocket could be opened: {handshake_problem(opened)}"
@@ -126,7 +126,7 @@ class _Resender:
     def _send_over_socket(
         self, client: WebSocketClient, closed: str, event: Json, request: Recorded
     ) -> tuple[Recorded, str]:
-        """Send an event; `closed` says why there is no connection, empty if there is one."""
+        """Send an event; `closed` is the reason why there is no connection, empty if there is one."""
         if why := closed or client.fault:
             return request._replace(status=0, answer=None, events=None), why
         known, text = len(client.frames), orjson.dumps(translate_ids(event, self._live_ids)).decode()
@@ -144,7 +144,7 @@ class _Resender:
 
 
 def _affected_ids(request: Recorded) -> set[str]:
-    """List the ids of what a request may change: the ids in its path, and its conversation."""
+    """Collect the ids of objects that a request may change: the ids in its path, and its conversation."""
     body = request.request if isinstance(request.request, dict) else {}
     return {*request.path.split("/"), conversation_id(body) or ""}
 
@@ -153,7 +153,7 @@ def _compare_exchange(recorded: Recorded, live: Recorded, then: Verdicts, world:
     mock = render_by_mock(live, world) if live.status < 300 else None
     now = _collect_verdicts(live, world)
     if "transcribed" in recorded.flags and recorded.status < 300:
-        return ResentExchange(recorded.id)  # people wrote this answer, no API gave it
+        return ResentExchange(recorded.id)  # people wrote this answer, so a difference is no drift
     found = compare_answers(recorded, live, (then, now), mock)
     if not found or found[0].at == "model":
         return ResentExchange(recorded.id, "", found)
@@ -163,7 +163,8 @@ def _compare_exchange(recorded: Recorded, live: Recorded, then: Verdicts, world:
 
 
 def _external_reason(verdicts: Verdicts, is_refused: bool) -> str:
-    """Why an answer may differ although API and mock are right; a refused unknown id is as unknown today."""
+    """Explain why an answer may differ although the API and the mock are right; empty if there is no reason."""
+    # An unknown id that was refused then is still unknown today.
     entries = [entry for kind in UNVERIFIABLE for entry in verdicts.get(kind, ()) if entry]
     reasons = [entry["why"] for entry in entries if not (is_refused and entry["why"] == BEGAN_BEFORE)]
     return next((why for why in reasons if why in EXTERNAL_REASONS), "")
@@ -177,7 +178,7 @@ def _collect_verdicts(recorded: Recorded, world: World) -> Verdicts:
 
 
 def _has_lost_id(request: Recorded, lost: set[str]) -> bool:
-    """Return whether a request repeats an id of the recording that the live API did not give."""
+    """Return whether a request repeats a recorded id that has no live counterpart."""
     sent = orjson.dumps([request.path, request.query, request.request]).decode() if lost else ""
     return any(f'"{id}"' in sent or f"/{id}" in sent for id in lost)
 

@@ -38,7 +38,7 @@ MEMBER_SINCE: Mapping[str, str] = {
 Older recordings may lack it, and those of Azure at any time, since members reach Azure region by region.
 """
 COMPARABLE_SINCE: Mapping[str, str] = {OPENAI: "2026-04-01", **dict.fromkeys(AZURE_DIALECTS, "2026-08-01")}
-"""The day since which a dialect echoes requests as the mock does; of older recordings only the names are compared."""
+"""The day since which a dialect echoes requests as the mock does; for older recordings only names are compared."""
 VOLATILE_MEMBERS = frozenset({"id", "created_at", "completed_at", "usage", "model", "tool_usage", "moderation"})
 """Members of a response that differ each time: only the types of their values are compared."""
 BILLING_MEMBERS = frozenset({"billing", "content_filters"})
