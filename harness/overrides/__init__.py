@@ -1,1 +1,1 @@
-"""Overrides of the contract: derives them from recordings that contradict the mock, reads and writes their file."""
+"""Overrides of the contract: derived from recordings that contradict the mock, read from and written to a file."""

@@ -1,6 +1,6 @@
-"""A bundle of disagreements for the maintainers: exchanges cut to what matters, without secrets, as JSON lines.
+"""Writes a bundle of disagreements for the maintainers: exchanges cut to what matters, without secrets, as JSON lines.
 
-`harness verify` reads it, and shows the disagreements again.
+`harness verify` reads such a bundle and reproduces the disagreements.
 """
 
 from __future__ import annotations
@@ -21,11 +21,11 @@ from harness.overrides.observe import Seen
 from harness.world.world import World
 
 SHORT = 40
-"""Characters of a text that is kept; of a longer one its beginning stays, if the disagreement does."""
+"""Strings longer than this are cut to this many characters, unless that makes the disagreement disappear."""
 
 
 def render_bundle(disagreements: Iterable[Seen]) -> str:
-    """Render the lines of a bundle, one an exchange and each kind of disagreement once."""
+    """Render a bundle, one line per exchange, with each kind of disagreement only once."""
     masker, lines, known = Masker(), dict[str, None](), set[str]()
     for number, seen in enumerate(disagreements, 1):
         entry = _share_exchange(seen, number)
@@ -52,7 +52,7 @@ def _share_exchange(seen: Seen, number: int) -> Json:
 
 
 def cut_body(seen: Seen) -> Any:
-    """Cut from a body what the disagreement does not depend on, as far as the mock can tell."""
+    """Remove from a body what the disagreement does not depend on, as far as the mock can determine."""
     body = seen.request.body
     if not isinstance(body, dict):
         return body
@@ -68,7 +68,7 @@ def cut_body(seen: Seen) -> Any:
         except Exception:
             return False
 
-    if not still(body):  # it depends on what came before it
+    if not still(body):  # the disagreement depends on earlier exchanges
         return _shorten(body, lambda _: True)
     cut = dict(body)
     for name in list(body):
@@ -79,7 +79,7 @@ def cut_body(seen: Seen) -> Any:
 
 
 def _is_named(name: str, seen: Seen) -> bool:
-    """Return whether the error of either side names a member."""
+    """Return whether the API's or the mock's error names a member."""
     texts = [str(seen.error.get("param")), str(seen.error.get("message"))]
     if seen.violation:
         texts += [str(seen.violation.error.param), seen.violation.error.message]
@@ -93,7 +93,7 @@ def _violated(violation: Any) -> str:
 
 
 def _shorten(body: Json, still: Callable[[Any], bool]) -> Json:
-    """Shorten the long texts of a body, one by one, wherever the disagreement stays."""
+    """Shorten the long strings in a body, one by one, wherever the disagreement remains."""
     for path, text in list(_long_texts(body, ())):
         changed = _with_text(body, path, f"{text[:SHORT]}…")
         if still(changed):

@@ -1,6 +1,6 @@
-"""Derives overrides from recordings: proposes entries, judges all recordings with them, narrows and drops.
+"""Derives overrides from recordings: proposes entries, judges all recordings with them, narrows or drops wrong ones.
 
-An entry that turns a right judgement into a wrong one anywhere in the recordings is narrowed until it does not, or dropped.
+An entry that makes a correct judgement wrong anywhere in the recordings is narrowed until it does not, or dropped.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ from harness.overrides.propose import (
 from harness.verify.judging.verdict import DISAGREEMENTS, VerdictKind
 
 MAX_ROUNDS = 8
-"""How often all recordings are judged at most."""
+"""The maximum number of times that all recordings are judged."""
 _BADNESS: Mapping[VerdictKind | None, int] = {
     VerdictKind.REQUEST_REFUSED: 2,
     VerdictKind.REFUSAL_MISSED: 2,
@@ -41,7 +41,7 @@ _BADNESS: Mapping[VerdictKind | None, int] = {
 
 @dataclass
 class Derived:
-    """The overrides; how many exchanges disagreed `before` and disagree `after`; what was not learned, with the reason."""
+    """The overrides, the exchanges that disagree `before` and `after` them, and what was not learned, with reasons."""
 
     overrides: Overrides
     exchanges: int
@@ -56,7 +56,7 @@ class Derived:
 def derive_overrides(
     paths: Sequence[Path], *, hosts: Collection[str] = (), progress: Callable[[str], None] | None = None
 ) -> Derived:
-    """Derive overrides from every recording at `paths`, files or folders; ConfigError when nothing there is judged."""
+    """Derive overrides from every recording at `paths`, files or folders. ConfigError if nothing there is judged."""
     recordings = list(dict.fromkeys(files(paths)))
     first = observe(recordings, None, hosts)
     if not first.seen:
@@ -86,18 +86,18 @@ def derive_overrides(
 
 
 def is_worse(verdict: VerdictKind | None, before: VerdictKind | None) -> bool:
-    """Return whether recording and mock disagree more than before: a refusal in other words is nearer than none."""
+    """Return whether recording and mock disagree more than before; a refusal with another message beats none."""
     return _BADNESS.get(verdict, 0) > _BADNESS.get(before, 0)
 
 
 def _drop(overrides: Overrides, dropped: Collection[int]) -> Overrides:
-    """Drop exemptions and refusals, those with these `id()`; members stay."""
+    """Drop the exemptions and refusals with these `id()`s; added members stay."""
     kept = (entry for entry in overrides.entries if isinstance(entry, AddedMember) or id(entry) not in dropped)
     return with_entries(overrides, kept)
 
 
 def _narrow_wrong(proposals: Sequence[Proposal], worse: Sequence[Seen], derived: Derived) -> list[Proposal]:
-    """Narrow the proposals that made something worse than it was without them."""
+    """Narrow or drop the proposals that made an exchange worse than it was without them."""
     kept: list[Proposal] = []
     for proposal in proposals:
         against = [seen for seen in worse if id(proposal.entry) in seen.acted]
@@ -110,7 +110,7 @@ def _narrow_wrong(proposals: Sequence[Proposal], worse: Sequence[Seen], derived:
 
 
 def _propose_more(seen: Sequence[Seen], proposals: Sequence[Proposal], touched: Collection[str]) -> list[Proposal]:
-    """Propose entries for what the first ones have uncovered: a second reason to refuse the same request."""
+    """Propose entries for what earlier ones have uncovered: a second reason to refuse the same request."""
     errors = {disagreement.key: disagreement.violation.error for disagreement in seen if disagreement.violation}
     made_from = (made for proposal in proposals for made in proposal.made_from if made.violation)
     known = {made.key for made in made_from if made.violation and made.violation.error == errors.get(made.key)}
@@ -148,7 +148,7 @@ def relative_evidence(overrides: Overrides, name: Callable[[str], str]) -> Overr
 
 
 def explain_foreign(place: str, model: str) -> str:
-    """Why an exchange says nothing about the API."""
+    """Explain why an exchange reveals nothing about the API."""
     return f"{place}: {model!r} is a model of another provider; what a gateway takes for it is no contract of the API."
 
 
@@ -164,10 +164,10 @@ def _explain_nothing(paths: Sequence[Path], found: Observed) -> str:
 
 
 def narrow_proposal(proposal: Proposal, against: Sequence[Seen]) -> list[Proposal]:
-    """Propose entries that leave out the requests `against`; none when nothing tells them apart.
+    """Propose narrower entries that exclude the requests `against`; none if nothing distinguishes those.
 
-    The types of the objects that have the member are parted first, then its values, then its models; an entry for one of
-    each gets another condition.
+    A proposal is split by the types of the objects that have the member, else by its values, else by models; one that
+    cannot be split gets another condition.
     """
     for key in (_type_key, _value_key, lambda seen: seen.family):
         parts: dict[Any, list[Seen]] = {}

@@ -1,7 +1,7 @@
-"""Turns disagreements into entries: one for all model families and item types that agree.
+"""Turns disagreements into entries, one for all model families and item types that agree.
 
-An entry for several families has the values that were recorded with each of them; what was recorded for three types of items
-or tools holds for all.
+An entry for several families has the values that were recorded with each of them; what was recorded for three types of
+items or tools is assumed for all types.
 """
 
 from __future__ import annotations
@@ -24,11 +24,11 @@ from harness.overrides.propose import (
 from harness.verify.judging.verdict import VerdictKind
 
 ALL_TYPES = 3
-"""So many types of items of which one and the same is recorded stand for all types."""
+"""The number of item types with the same recorded behaviour that stand for all types."""
 
 
 def propose_entries(disagreements: Iterable[Seen]) -> list[Proposal]:
-    """Propose an entry for each kind of disagreement, that is, for those about the same rule or words together."""
+    """Propose entries for disagreements, grouped by the rule or the message that they are about."""
     groups: dict[tuple[Any, ...], list[Seen]] = {}
     for seen in disagreements:
         key = exemption_key(seen) if seen.verdict is VerdictKind.REQUEST_REFUSED else refusal_key(seen)
@@ -38,7 +38,7 @@ def propose_entries(disagreements: Iterable[Seen]) -> list[Proposal]:
 
 
 def propose_group(group: Sequence[Seen]) -> list[Proposal]:
-    """Entries for what is about the same: one for all families of models of which the same members were recorded."""
+    """Propose entries for a group of disagreements: one for all model families with the same recorded members."""
     propose = propose_exemption if group[0].verdict is VerdictKind.REQUEST_REFUSED else propose_refusal
     whole = propose(group)
     if len(whole.condition.models) < 2:
@@ -53,12 +53,13 @@ def propose_group(group: Sequence[Seen]) -> list[Proposal]:
 
 
 def _compare_by(member: MemberCondition) -> tuple[Any, ...]:
-    """Make a key of a condition without the order of its values; 1 is not true."""
+    """Return a key for a condition that ignores the order of its values."""
+    # The types distinguish 1 from True.
     return member.at, frozenset((type(value), value) for value in member.values), frozenset(member.kinds), member.of
 
 
 def join_types(proposals: Sequence[Proposal]) -> list[Proposal]:
-    """Join entries that differ only in the type of the object with the member, if there are enough of them."""
+    """Join entries that differ only in the type of the object that has the member, if there are enough of them."""
     groups: dict[Any, list[Proposal]] = {}
     for number, proposal in enumerate(proposals):
         groups.setdefault(_key_without_type(proposal) or number, []).append(proposal)
@@ -69,7 +70,7 @@ def join_types(proposals: Sequence[Proposal]) -> list[Proposal]:
 
 
 def _key_without_type(proposal: Proposal) -> Any:
-    """Make a key of what an exemption by a keyword of the schema is about, whatever the type; None for other entries."""
+    """Return a key for an exemption from a schema keyword that ignores the type; None for other entries."""
     entry, condition = proposal.entry, proposal.condition
     if proposal.is_narrowed or not isinstance(entry, Exemption):
         return None

@@ -1,4 +1,4 @@
-"""Judges recordings one exchange at a time, and keeps what overrides are derived from."""
+"""Judges recordings one exchange at a time, and collects what overrides are derived from."""
 
 from __future__ import annotations
 
@@ -28,12 +28,12 @@ _PLACE = re.compile(r"events\[\d+\]\.?")
 
 
 class Seen(NamedTuple):
-    """One exchange as it was judged.
+    """The result of judging one exchange.
 
-    `key` names it in all passes; `verdict` is that on the request, None where nothing was decided. `violation`
-    is why the mock refuses it, `error` the recorded error with its status. `family` is that of the model. `drift` are
-    members of the answer that no schema knows, each with the schema. `acted` are the overrides, by
-    identity, that changed anything.
+    `key` identifies it in all rounds; `verdict` is the one on the request, None if undecided. `violation` is why the
+    mock refuses it, `error` the recorded error with its status. `family` is the model's family. `drift` are members of
+    the answer that no schema has, each with the name of its schema. `acted` are the overrides, by identity, that
+    changed anything.
     """
 
     key: str
@@ -50,9 +50,10 @@ class Seen(NamedTuple):
 
 
 class Observed(NamedTuple):
-    """All exchanges of some recordings that are judged, and the files that could not be read, with the reason.
+    """All judged exchanges of some recordings, and the files that could not be read, with the reason.
 
-    `foreign` are those that are not judged, by file and number, with the model of another provider that took the request.
+    `foreign` are exchanges that are not judged, by file and number, each with the other provider's model that accepted
+    the request.
     """
 
     seen: list[Seen]
@@ -61,7 +62,7 @@ class Observed(NamedTuple):
 
 
 def observe(recordings: Iterable[Path], overrides: Overrides | None = None, hosts: Collection[str] = ()) -> Observed:
-    """Judge recordings by the mock, with overrides or without."""
+    """Judge recordings by the mock, with or without overrides."""
     seen: list[Seen] = []
     unreadable: dict[str, str] = {}
     foreign: dict[str, str] = {}
@@ -78,7 +79,7 @@ def observe(recordings: Iterable[Path], overrides: Overrides | None = None, host
 
 
 def _foreign_model(recorded: Recorded) -> str:
-    """Find the model of another provider that took a request, as behind a gateway: the API has no such model."""
+    """Return the model of another provider that accepted a request, perhaps behind a gateway; else empty."""
     name = recorded.request.get("model") if isinstance(recorded.request, dict) else None
     taken = 200 <= recorded.status < 300
     return name if taken and isinstance(name, str) and is_of_other_vendor(name) else ""
@@ -107,7 +108,7 @@ def _observe_one(recorded: Recorded, world: World, recording: Path, number: int)
 
 
 def _past_day(day: str) -> str:
-    """Read a day; empty for another text, and for one in the future: the clock of the recorder was wrong."""
+    """Return a day; empty if it is none or lies in the future, because then the recorder's clock was wrong."""
     tomorrow = (datetime.now(UTC) + timedelta(days=1)).date().isoformat()
     return day if is_day(day) and day <= tomorrow else ""
 
@@ -115,7 +116,7 @@ def _past_day(day: str) -> str:
 def _read_verdicts(
     recorded: Recorded, world: World, root: str | None
 ) -> tuple[Verdict | None, tuple[tuple[str, str], ...], frozenset[int]]:
-    """Read the verdict on the request, the members of the answer that no schema has, each with the schema, and who acted."""
+    """Return the verdict on the request, the answer's members that no schema has, and the overrides that acted."""
     on_request: Verdict | None = None
     drift: dict[tuple[str, str], None] = {}
     acted: set[int] = set()
@@ -136,7 +137,7 @@ def _is_unknown_member(entry: Json) -> bool:
 
 
 def atoms_of(body: Any) -> Mapping[tuple[str, Any], None]:
-    """List the short values of a body by their place, and the kinds of the others; in the order of the body."""
+    """Collect the short values of a body with their places, and the types of the others, in the order of the body."""
     found: dict[tuple[str, Any], None] = {}
     _collect_atoms(body, "", found)
     return found
@@ -155,7 +156,7 @@ def _collect_atoms(value: Any, path: str, found: dict[tuple[str, Any], None]) ->
 
 
 def is_name(value: Any) -> bool:
-    """Return whether a value is a name, as of a type or an effort: no prose, no id, no number of its own."""
+    """Return whether a value is a name, such as a type or an effort, and not prose, an id or a number."""
     return value is None or isinstance(value, bool) or (isinstance(value, str) and bool(_NAME.fullmatch(value)))
 
 
@@ -163,5 +164,5 @@ _NAME = re.compile(r"[a-z][a-z_./-]{0,39}")
 
 
 def iterate_disagreements(seen: Iterable[Seen]) -> Iterator[Seen]:
-    """Yield the exchanges about which recording and mock disagree."""
+    """Yield the exchanges for which recording and mock disagree."""
     return (exchange for exchange in seen if exchange.verdict in DISAGREEMENTS)

@@ -1,4 +1,4 @@
-"""Offers, at the end of a recording, to learn from recordings that contradict the mock; it never does so by itself."""
+"""Offers, after recording, to learn from recordings that contradict the mock; it never learns without being asked."""
 
 from __future__ import annotations
 
@@ -21,20 +21,20 @@ from harness.overrides.project_file import (
 from harness.verify.judging.verdict import VerdictKind
 
 MAX_SHOWN = 5
-"""How many disagreements, and how many entries, are shown; the first ones."""
+"""The maximum number of disagreements, and of entries, that are shown."""
 
 
 def offer_learning(recordings: Sequence[Path], root: Path, hosts: Collection[str] = ()) -> list[str]:
-    """Describe the disagreements in recordings, what would be learned, and the command, a line each; empty without any.
+    """Describe the disagreements in recordings, what would be learned, and the command, as lines; empty without any.
 
-    The overrides of the project at `root` count: what they hold is not offered again. `hosts` are gateways of the API.
+    What the overrides of the project at `root` already contain is not offered again. `hosts` are gateways to the API.
     """
     try:
         file = find_project_file(root)
         known = read_overrides(file) if file and file.exists() else None
         lines = _offer(recordings, known, file or recordings[0].parent / DEFAULT_NAME, hosts)
         return [line.replace(f"{root.absolute().as_posix()}/", "") for line in lines]
-    except HarnessError:  # nothing there can be judged, or the project's own file has a mistake: others say so
+    except HarnessError:  # nothing can be judged, or the project's file has an error, which is reported elsewhere
         return []
 
 
@@ -59,7 +59,7 @@ def _offer(recordings: Sequence[Path], known: Overrides | None, file: Path, host
 
 
 def describe_disagreement(seen: Seen) -> str:
-    """Describe what differed, and where."""
+    """Describe in which exchange the API and the mock differ, and how."""
     what = f"{seen.file}#{seen.number}, {seen.request.method} {seen.request.path}"
     recorded = f"{seen.error['status']} {seen.error.get('message', '')}"
     mock = f"{seen.violation.error.message} ({seen.violation.rule.id})" if seen.violation else ""

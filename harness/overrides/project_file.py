@@ -1,4 +1,4 @@
-"""The file with a project's overrides, `contract.yaml`: finds, reads, scrubs and writes it."""
+"""Finds, reads, scrubs and writes the file with a project's overrides, `contract.yaml`."""
 
 from __future__ import annotations
 
@@ -23,11 +23,11 @@ AnyEntry = Exemption | AddedRefusal | AddedMember
 DEFAULT_NAME = "contract.yaml"
 MAX_BYTES = 10_000_000
 PROJECT_SETTINGS = ("contract",)
-"""What `[tool.harness]` of pyproject.toml may set."""
+"""The settings allowed in `[tool.harness]` of pyproject.toml."""
 
 
 def read_overrides(file: Path) -> Overrides:
-    """Read the overrides in a file; ConfigError when it cannot be read or has a mistake, with the line."""
+    """Read the overrides in a file. ConfigError, with the line, if it cannot be read or has a mistake."""
     try:
         if file.stat().st_size > MAX_BYTES:
             raise ConfigError(f"{file}: it has more than {MAX_BYTES:,} bytes, and is no contract.")
@@ -36,13 +36,13 @@ def read_overrides(file: Path) -> Overrides:
         raise ConfigError(f"{file}: cannot be read: {problem.strerror}. `harness learn PATH` writes one.") from None
     except UnicodeDecodeError:
         raise ConfigError(f"{file}: not UTF-8, and no contract.") from None
-    # The first place on earth where it is this day: a recording of a machine ahead of this one is none of the future.
+    # The day in the easternmost time zone, so that recordings of a machine ahead of this one are not in the future.
     today = (datetime.now(UTC) + timedelta(hours=14)).date().isoformat()
     return parse_overrides(text, file.as_posix(), today)
 
 
 def find_project_file(root: Path, ini: str = "") -> Path | None:
-    """Find the file that a project names: `[tool.harness] contract` in pyproject.toml, or `ini`; ConfigError for two."""
+    """Find the file named in `[tool.harness] contract` of pyproject.toml or in `ini`. ConfigError for two files."""
     settings = root / "pyproject.toml"
     named = ""
     if settings.is_file():
@@ -50,7 +50,7 @@ def find_project_file(root: Path, ini: str = "") -> Path | None:
             own = tomllib.loads(settings.read_text(encoding="utf-8")).get("tool", {}).get("harness", {})
         except (tomllib.TOMLDecodeError, UnicodeDecodeError) as problem:
             raise ConfigError(f"{settings}: not readable: {problem}") from None
-        # A misspelt setting would switch off what its project relies on.
+        # A misspelt setting would silently disable what the project relies on.
         for name in own:
             if name not in PROJECT_SETTINGS:
                 raise ConfigError(f"{settings}: [tool.harness] has no {name!r}. {suggest_name(name, PROJECT_SETTINGS)}")
@@ -66,13 +66,13 @@ def find_project_file(root: Path, ini: str = "") -> Path | None:
 
 
 def load_overrides(option: Path | None, root: Path) -> Overrides | None:
-    """Load the overrides of the file that an option names, else the one of the project at `root`, else None."""
+    """Load the overrides from the file that an option names, else from the project at `root`; None without either."""
     file = option or find_project_file(root)
     return read_overrides(file) if file else None
 
 
 def with_entries(overrides: Overrides, entries: Iterable[AnyEntry]) -> Overrides:
-    """Replace the entries of overrides; those of each kind keep their order."""
+    """Return overrides with other entries; the entries of each kind keep their order."""
     listed = list(entries)
     return replace(
         overrides,
@@ -83,8 +83,8 @@ def with_entries(overrides: Overrides, entries: Iterable[AnyEntry]) -> Overrides
 
 
 def scrub_overrides(overrides: Overrides) -> tuple[Overrides, list[str]]:
-    """Mask the secrets of overrides, and tell in a line each what was left out because masking would change it."""
-    from harness.cassettes.scrubbing.mask_text import Masker  # most that read a contract write none
+    """Mask the secrets in overrides; also return a line for each entry left out because masking would change it."""
+    from harness.cassettes.scrubbing.mask_text import Masker  # late: most processes read a contract but write none
 
     masker = Masker()
     kept, left_out = list[AnyEntry](), list[str]()
@@ -101,7 +101,7 @@ def scrub_overrides(overrides: Overrides) -> tuple[Overrides, list[str]]:
 
 
 def _texts_of(entry: AnyEntry) -> Iterator[str]:
-    """Yield the texts that an entry has from a recording, except the message of an error, which may be masked."""
+    """Yield the strings in an entry that come from a recording, except the error message, which may be masked."""
     if isinstance(entry, AddedMember):
         yield entry.at
         return
@@ -116,7 +116,7 @@ def _texts_of(entry: AnyEntry) -> Iterator[str]:
 
 
 def write_overrides(overrides: Overrides, file: Path) -> None:
-    """Write overrides to a file; ConfigError when it would hold a secret, or cannot be written."""
+    """Write overrides to a file. ConfigError if it would contain a secret or cannot be written."""
     from harness.cassettes.scrubbing.leak_check import secrets_in
 
     text = render_overrides(overrides)
@@ -130,9 +130,9 @@ def write_overrides(overrides: Overrides, file: Path) -> None:
 
 
 def merge_overrides(old: Overrides, new: Overrides, judged: Iterable[str]) -> tuple[Overrides, list[str]]:
-    """Add to the new overrides the old entries that other recordings justify, or that no recording does.
+    """Add to the new overrides the old entries that are based on other recordings, or on none.
 
-    Also the old entries that these recordings no longer justify, or contradict, a line each.
+    Also return the old entries that these recordings no longer justify or even contradict, one line each.
     """
     files = set(judged)
     fresh = {_identity(entry) for entry in new.entries}
@@ -145,7 +145,7 @@ def merge_overrides(old: Overrides, new: Overrides, judged: Iterable[str]) -> tu
 
 
 def _is_overruled(old: AnyEntry, new: Overrides) -> bool:
-    """Return whether newer recordings contradict or repeat an entry for all requests that it is about."""
+    """Return whether new entries contradict an old one, or repeat it for all requests that it covers."""
     if isinstance(old, Exemption):
         return any(refusal.is_contradicted_by(old) for refusal in new.refusals)
     if isinstance(old, AddedMember):
@@ -159,7 +159,7 @@ def _identity(entry: AnyEntry) -> str:
 
 
 def describe_entry(entry: AnyEntry) -> str:
-    """Describe an entry in a line."""
+    """Describe an entry in one line."""
     if isinstance(entry, Exemption):
         about = f"{entry.rule} does not hold{f' at {entry.at}' if entry.at else ''}"
     elif isinstance(entry, AddedRefusal):
@@ -177,7 +177,7 @@ def describe_entry(entry: AnyEntry) -> str:
 
 
 def exemption_rows(overrides: Overrides) -> list[dict[str, str]]:
-    """List the exemptions as rows of `harness rules`: what of which rule does not hold."""
+    """List the exemptions as rows for `harness rules`: which part of which rule does not hold."""
     return [
         {"id": exemption.rule, "area": AREA, "level": "recorded", "summary": describe_entry(exemption)}
         for exemption in overrides.exemptions
@@ -185,7 +185,7 @@ def exemption_rows(overrides: Overrides) -> list[dict[str, str]]:
 
 
 def find_unused(overrides: Overrides, acted: Iterable[int], judged: Iterable[str]) -> list[str]:
-    """List the entries that changed nothing although their recordings were judged, a line each with the file's line."""
+    """List the entries that changed nothing although their recordings were judged, each with its line in the file."""
     used, files = set(acted), [Path(name).resolve() for name in judged]
     return [
         f"{overrides.file}:{entry.line}: changes nothing any more: {describe_entry(entry)}"
@@ -201,15 +201,15 @@ HEADER = """\
 
 
 class _ContractDumper(getattr(yaml, "CSafeDumper", yaml.SafeDumper)):  # type: ignore[misc]
-    """Writes no aliases."""
+    """Dumps YAML without aliases."""
 
     def ignore_aliases(self, _: Any) -> bool:
-        """Return whether a value is written out again where it stands twice."""
+        """Return True, so that a repeated value is written out each time."""
         return True
 
 
 def render_overrides(overrides: Overrides) -> str:
-    """Render overrides as text."""
+    """Render overrides as YAML, with a comment at the top."""
     parts: list[tuple[str, Sequence[Any], Callable[[Any], Json]]] = [
         ("exemptions", overrides.exemptions, _exemption_json),
         ("refusals", overrides.refusals, _refusal_json),

@@ -1,4 +1,4 @@
-"""From disagreements to entries, each about no more than the members, values and models of its recordings."""
+"""Proposes entries for disagreements, each limited to the members, values and models in its recordings."""
 
 from __future__ import annotations
 
@@ -28,34 +28,34 @@ from harness.verify.judging.unverifiable import MODEL_AREAS
 from harness.verify.judging.verdict import VerdictKind
 
 MAX_EVIDENCE = 3
-"""Exchanges that an entry names, the first ones of different files."""
+"""The maximum number of exchanges, from different files, that an entry names as evidence."""
 MODEL_RULE_AREAS = (*MODEL_AREAS, "reasoning", "model", "limits")
-"""Areas of rules that may hold for one model and not for another."""
+"""Areas of rules that may hold for some models only."""
 VALUE_KEYWORDS = ("enum", "const", "minimum", "maximum", "minLength", "maxLength", "maxItems", "minItems", "pattern")
-"""Keywords of schemas that are about the value of a member rather than its kind."""
+"""Schema keywords that constrain the value of a member rather than its type."""
 SHAPE_CODES = (
     *("unknown_parameter", "invalid_type", "missing_required_parameter", "invalid_value", "empty_string"),
     *("string_above_max_length", "integer_below_min_value", "integer_above_max_value", "array_above_max_length"),
 )
 """Codes of errors about the form of a request, which is the same for all models."""
 KIND_CODES = ("unknown_parameter", "unsupported_parameter", "invalid_type", "missing_required_parameter")
-"""Codes of errors about a member or the kind of its value, whatever it holds."""
+"""Codes of errors about a member or the type of its value, whatever its content."""
 ACCIDENTAL = ("model", "stream", "store")
-"""Members that are not why a request is taken or refused; the model has a condition of its own."""
+"""Members that do not decide whether a request is accepted; the model has a condition of its own."""
 OWN_FACTS = (
     *("path", "param", "value", "values", "hint", "expected", "kind_of", "model", "limit", "name"),
     *("call_id", "id", "ids", "reasoning"),
 )
-"""Facts of violations that are the request's own, or that the condition says already."""
+"""Facts of violations that are specific to the request, or that the condition already contains."""
 EFFORT = "reasoning.effort"
 _QUOTED = re.compile(r"'([^']{1,60})'")
 _SHAPING = ("tools", "tool_choice", "reasoning", "text", "previous_response_id", "conversation", "background", "stream")
-"""Members of which the absence may matter."""
+"""Members whose absence may matter."""
 
 
 @dataclass(frozen=True)
 class Proposal:
-    """An entry and the exchanges that it is made from. It `is_narrowed` if the entry before spoke of more."""
+    """An entry and the exchanges that it is based on. It `is_narrowed` if it replaces a more general one."""
 
     entry: Exemption | AddedRefusal
     made_from: tuple[Seen, ...]
@@ -67,12 +67,12 @@ class Proposal:
         return self.entry.condition
 
     def with_condition(self, condition: Condition) -> Proposal:
-        """Replace the condition."""
+        """Return the proposal with another condition."""
         return replace(self, entry=replace(self.entry, condition=condition))
 
 
 def evidence_of(made_from: Sequence[Seen]) -> tuple[Evidence, ...]:
-    """List the exchanges that an entry names."""
+    """List the exchanges that an entry names as evidence, from different files."""
     by_file = {seen.file: seen for seen in reversed(made_from)}
     return tuple(
         Evidence(exchange.file, exchange.number, exchange.date)
@@ -81,16 +81,16 @@ def evidence_of(made_from: Sequence[Seen]) -> tuple[Evidence, ...]:
 
 
 def place_of(seen: Seen) -> tuple[str, Any, Any]:
-    """Where a violation is: the path, the object that holds the member, and its value."""
+    """Return the place of a violation: the path, the object that has the member, and its value."""
     assert seen.violation is not None
     path = violation_path(seen.violation.facts, seen.violation.error.param)
     return path, *value_at(seen.request.body, path)
 
 
 def exemption_key(seen: Seen) -> tuple[Any, ...] | None:
-    """Make a key of what a wrong refusal is about; one entry covers equal keys. None where nothing can be learned."""
+    """Return a key for what a wrong refusal is about; one entry covers equal keys. None if nothing can be learned."""
     if seen.violation is None or seen.violation.rule.id not in RULES:
-        return None  # an added refusal that refuses too much is narrowed, not excepted from
+        return None  # an added refusal that refuses too much is narrowed instead of exempted from
     path, holder, value = place_of(seen)
     rule, words = seen.violation.rule, _words_of(seen.violation.rule, seen.violation.facts)
     at = normalize_path(path)
@@ -112,7 +112,7 @@ def exemption_key(seen: Seen) -> tuple[Any, ...] | None:
 
 
 def _words_of(rule: Rule, facts: Mapping[str, Any]) -> dict[str, str]:
-    """Find the facts of a violation that are names, without places and what the condition says already."""
+    """Return the facts of a violation that are names, without places and what the condition already contains."""
     named = {name: str(fact) for name, fact in facts.items() if name not in OWN_FACTS and isinstance(fact, str)}
     return {} if rule.keyword else {name: word for name, word in named.items() if re.fullmatch(r"[a-z][a-z_ ]*", word)}
 
@@ -122,7 +122,7 @@ def _is_about_value(rule: Rule) -> bool:
 
 
 def propose_exemption(group: Sequence[Seen]) -> Proposal:
-    """Propose an exemption for requests that the API took and the mock refuses by one rule at one place."""
+    """Propose an exemption for requests that the API accepted, but the mock refuses by one rule at one place."""
     first = group[0]
     assert first.violation is not None
     rule = first.violation.rule
@@ -139,7 +139,7 @@ def propose_exemption(group: Sequence[Seen]) -> Proposal:
 
 
 def is_about_model(violation: Violation) -> bool:
-    """Return whether a violation may concern some models alone."""
+    """Return whether a violation may concern some models only."""
     rule = violation.rule
     if rule.area in ("tools", "text"):
         return "model" in rule.error.message or "model" in violation.facts
@@ -152,7 +152,7 @@ def _is_about_items(at: str, value: Any) -> bool:
 
 
 def _subjects_of(seen: Seen) -> list[Json]:
-    """Find the input items that the violation names by their id."""
+    """Return the input items that the violation names by id."""
     assert seen.violation is not None
     body = body_about(seen.request.body, seen.violation.facts)
     return body["input"] if body is not seen.request.body else []
@@ -163,7 +163,7 @@ def _types_of_subjects(seen: Seen) -> tuple[str, ...]:
 
 
 def _subject_members(group: Sequence[Seen]) -> Iterator[MemberCondition]:
-    """Yield conditions on all named items: their types, and who executes them."""
+    """Yield conditions on all named items: their types, and their `execution`."""
     for kind in _types_of_subjects(group[0]):
         if kind:
             yield MemberCondition("input[].type", (kind,))
@@ -173,7 +173,7 @@ def _subject_members(group: Sequence[Seen]) -> Iterator[MemberCondition]:
 
 
 def _condition_at(path: str, of: str, values: Sequence[Any], exact: bool) -> MemberCondition:
-    """Make a condition on a place: its values, singly if short and decisive, the others by kind."""
+    """Build a condition on a place: its values individually if short and decisive, others by type."""
     listed = [value for value in values if value is None or isinstance(value, bool)]
     if exact:
         listed += [value for value in values if is_name(value) or isinstance(value, int | float)]
@@ -190,19 +190,19 @@ def _unique(values: Iterable[Any]) -> tuple[Any, ...]:
 
 
 def models_of(group: Iterable[Seen]) -> tuple[str, ...]:
-    """List the families of their models, sorted."""
+    """List the model families of these exchanges, sorted."""
     return tuple(sorted({seen.family for seen in group if seen.family}))
 
 
 def refusal_key(seen: Seen) -> tuple[Any, ...] | None:
-    """Make a key of what a recorded refusal is about, as `exemption_key` does."""
+    """Return a key for what a recorded refusal is about, as `exemption_key` does."""
     error, request = seen.error, seen.request
     if not isinstance(error.get("message"), str) or not isinstance(request.body, dict):
         return None
     instead = seen.violation.rule.id if seen.violation else ""
     template, place = _template_of(seen), refused_place(seen)
     if place and kind_of(place[2]) in ("list", "object", "text") and not is_name(place[2]) and not is_about_kind(error):
-        return None  # what it holds is why, and a condition tells no contents
+        return None  # its content is the reason, which a condition cannot express
     return (
         *("refused", request.operation, request.dialect, instead, tuple(template.items())),
         *(normalize_path(place[0]) if place else "", type_of(place[1]) if place else ""),
@@ -210,12 +210,12 @@ def refusal_key(seen: Seen) -> tuple[Any, ...] | None:
 
 
 def is_about_kind(error: Mapping[str, Any]) -> bool:
-    """Return whether a recorded error is about the member or the kind of its value, whatever it holds."""
+    """Return whether a recorded error is about a member or the type of its value, whatever its content."""
     return error.get("code") in KIND_CODES or bool(re.match("(Unknown|Unsupported) parameter", str(error["message"])))
 
 
 def refused_place(seen: Seen) -> tuple[str, Any, Any] | None:
-    """Find the place that the recorded error names, if a member there decides: not the model, nor all of the input."""
+    """Return the place that the recorded error names, if a member there decides: not the model or the whole input."""
     param = seen.error.get("param")
     if not isinstance(param, str) or param in ("", "model", "input"):
         return None
@@ -224,7 +224,7 @@ def refused_place(seen: Seen) -> tuple[str, Any, Any] | None:
 
 
 def _template_of(seen: Seen) -> Json:
-    """Make a template of the recorded error: `{model}`, `{path}` and `{value}` stand for what is the request's own."""
+    """Make a template of the recorded error: `{model}`, `{path}` and `{value}` replace what this request sent."""
     model, place = seen.request.body.get("model"), refused_place(seen)
     facts = {"model": model if isinstance(model, str) else ""}
     if place:
@@ -234,7 +234,7 @@ def _template_of(seen: Seen) -> Json:
         if not isinstance(text, str):
             return text
         text = text.replace("{", "{{").replace("}", "}}")
-        # The longest first: the name of a model may be part of a path or a value.
+        # The longest first, because the name of a model may be part of a path or a value.
         for name, fact in sorted(facts.items(), key=lambda item: -len(item[1])):
             if fact and (name == "model" or (quoted and name == "path" and ("[" in fact or "." in fact))):
                 text = re.sub(rf"(?<![\w.-]){re.escape(fact)}(?![\w-]|\.\w)", f"{{{name}}}", text)
@@ -254,7 +254,7 @@ def _template_of(seen: Seen) -> Json:
 
 
 def propose_refusal(group: Sequence[Seen]) -> Proposal:
-    """Propose a refusal for requests that the API refused in the same words at one place."""
+    """Propose a refusal for requests that the API refused with the same message at one place."""
     first = group[0]
     template = _template_of(first)
     error = ApiError(template["status"], template["message"], template["param"], template["code"], template["type"])
@@ -282,20 +282,20 @@ def _refused_members(group: Sequence[Seen]) -> tuple[MemberCondition, ...]:
 
 
 def may_reason(family: str) -> bool:
-    """Return whether a family of models may reason: it does, or it is not known."""
+    """Return whether a model family may reason, because it does or is unknown."""
     found = MODELS.find(family)
     return found is None or found.reasons is not False
 
 
 def _effort_members(group: Sequence[Seen]) -> Iterator[MemberCondition]:
-    """Yield a condition on the recorded efforts: what a model can do may depend on how much it reasons."""
+    """Yield a condition on the recorded efforts, since the abilities of a model may depend on its effort."""
     if any(may_reason(seen.family) for seen in group) and "reasoning" not in str(group[0].error.get("param")):
         efforts = [value_at(seen.request.body, EFFORT)[1] for seen in group]
         yield _condition_at(EFFORT, "", efforts, exact=True)
 
 
 def _named_members(group: Sequence[Seen], known: set[str]) -> list[MemberCondition]:
-    """Find the values that the message quotes and all requests have."""
+    """Build conditions on values that the message quotes and all requests have."""
     quoted = set(_QUOTED.findall(str(group[0].error["message"])))
     shared = shared_atoms(group)
     named = {
@@ -305,20 +305,20 @@ def _named_members(group: Sequence[Seen], known: set[str]) -> list[MemberConditi
 
 
 def body_of(seen: Seen) -> Any:
-    """Find the body of a request as conditions see it: for a violation about certain items, without the others."""
+    """Return the body that conditions apply to: for a violation about certain items, without the other items."""
     violation = seen.violation if seen.verdict is VerdictKind.REQUEST_REFUSED else None
     about_items = violation and violation_path(violation.facts, violation.error.param) in WHOLE_PLACES
     return body_about(seen.request.body, violation.facts) if violation and about_items else seen.request.body
 
 
 def shared_atoms(group: Sequence[Seen]) -> list[tuple[str, Any]]:
-    """List the places and short values that all these requests have."""
+    """List the places and short values that all these requests have in common."""
     first, *others = (atoms_of(body_of(seen)) for seen in group)
     return [atom for atom in first if is_place(atom[0]) and all(atom in atoms for atoms in others)]
 
 
 def _whole_shape(group: Sequence[Seen]) -> list[MemberCondition]:
-    """Find what all these requests have, and what none has, where neither param nor message names a member."""
+    """Build conditions on what all these requests have and what all lack, for errors that name no member."""
     shared = [
         (place, value)
         for place, value in shared_atoms(group)

@@ -1,4 +1,4 @@
-"""The answers of a mock without a script: each satisfies what its request demands, and says nothing of its own.
+"""The answers of a mock without a script: each satisfies what its request demands, with no content of its own.
 
 Scripted answers are in `world.script`.
 """

@@ -1,17 +1,18 @@
-"""The turn of a model without a script: what the request demands, else a text.
+"""Generates the turn of a model without a script: what the request demands, else a text.
 
-after a tool's output                    a text, so that agent loops end; after a search of tools a call of what it found
+after a tool's output                    a text, so that agent loops end; after a tool search a call of what it found
   but tool_choice is still required      a call of a tool that was not called yet
 tool_choice requires or names a tool     a call of it, of whatever kind; a deferred function is searched for first
 the user names a tool                    a call as well: of `get_weather` for "What is the weather?"
-memories are to be searched              what the store has of the user, who is remembered from then on
-an approval of a server's call           that call
+a tool searches memories                 what the store knows about the user, whose message is added to it
+an approval of an MCP call               that call
 text.format requires JSON                a text that is an instance of the schema
-a compaction is due, or triggered        a compaction after the text, or nothing else
+a compaction threshold is reached        a text, then a compaction
+a compaction is triggered                only a compaction
 agents are enabled, and it calls a tool  over a WebSocket the response stays open for the outputs
 else                                     a text
 
-An effort or a summary that is asked for brings reasoning before all of this.
+If the request asks for an effort or a summary, reasoning comes first.
 """
 
 from __future__ import annotations
@@ -51,16 +52,16 @@ FOUND_IN_PROJECT = f"I looked it up. Nothing is scripted, so this is small talk.
 REMEMBERED = "You told me: {memory} Nothing is scripted, so this is small talk."
 SUMMARY = "**Reading the request**\n\nNothing is scripted for it."
 PHASED_MODEL = re.compile(r"gpt-(5\.3-codex|5\.[4-9]|[6-9])")
-"""The models whose last messages are marked as such: all of those recorded, 2026-02 to 2026-10, and none of any other."""
+"""Matches the models whose last message has `phase: final_answer`; recorded 2026-02 to 2026-10, without exception."""
 CUSTOM_TOOL_INPUT = "ok"
-"""What a custom tool is called with."""
+"""The input of a call of a custom tool."""
 ANY_OBJECT: Json = {"type": "object"}
 COMPACTION = Item("compaction", {"encrypted_content": None})
-"""A compaction, whose ciphertext the World makes."""
+"""A compaction, whose encrypted content the World creates."""
 
 
 def small_talk(call: ApiCall) -> list[TurnLine]:
-    """Answer a call for which nothing is scripted; ScriptError when no instance of a schema is found."""
+    """Generate the answer to a request without a scripted turn. ScriptError if no instance of a schema is found."""
     reading = Reading(call)
     if reading.last.get("type") == "compaction_trigger":
         return [COMPACTION]
@@ -82,12 +83,12 @@ def _answer(reading: Reading) -> list[Item]:
     if kind == "mcp_approval_response":
         return [*call_approved(last, reading), _say(reading, THANKS)]
     if kind == "tool_search_output":
-        # The search was for a tool to call, so that one of those it loaded is called.
+        # The model searched for a tool in order to call it, so one of those loaded is called.
         found = [tool for tool in reading.named_tools if tool.namespace and not tool.search_path]
         picked = pick_tool(found, "required", reading.user_text)
         return [_call_tool(picked, reading)] if picked else [_say(reading, THANKS)]
     if kind.endswith("_output"):
-        # A tool is called once in a turn: agent loops must end, also with `tool_choice: required`.
+        # Each tool is called only once in a turn, so that agent loops end even with `tool_choice: required`.
         picked = pick_tool(_uncalled_tools(reading, choice), choice, reading.user_text)
         return [_call_tool(picked, reading)] if picked else [_say(reading, THANKS)]
     if not reading.tools:
@@ -98,7 +99,7 @@ def _answer(reading: Reading) -> list[Item]:
 
 
 def _uncalled_tools(reading: Reading, choice: str | Json) -> list[CallableTool]:
-    """List the tools that a demand is still about: those not called since the user spoke, if others were."""
+    """List the required tools that were not called yet since the user spoke, if others were."""
     called = reading.names_called
     if not called or required_mode(choice) != "required" or (isinstance(choice, dict) and "mode" not in choice):
         return []
@@ -106,7 +107,7 @@ def _uncalled_tools(reading: Reading, choice: str | Json) -> list[CallableTool]:
 
 
 def _call(picked: CallableTool, choice: str | Json, reading: Reading) -> list[Item]:
-    """Call a tool after the search that it waits for; what the API executes is followed by a message."""
+    """Call a tool, after a search if it is deferred; a message follows a call that the API executes."""
     if picked.tool["type"] in NAMED_TYPES:
         searches = [tool for tool in reading.tools if tool["type"] == "tool_search"] if picked.search_path else []
         if any(map(is_client_search, searches)):
@@ -114,12 +115,12 @@ def _call(picked: CallableTool, choice: str | Json, reading: Reading) -> list[It
             return [tool_search_call(make_instance(schema, reading.user_text), execution="client")]
         return [*(_find_tool(picked.search_path, reading) if searches else ()), _call_tool(picked, reading)]
     turn = call_hosted(picked.tool, choice, reading)
-    # Words behind a call that waits for the client would end the agent's turn.
+    # A message after a call that the client must answer would end the agent's turn.
     return turn if turn and needs_client(turn) else [*turn, _say(reading, GREETING, turn)]
 
 
 def _find_tool(path: str, reading: Reading) -> list[Item]:
-    """Search a deferred tool or namespace as the API does by itself, and find it."""
+    """Search for a deferred tool or namespace and find it, as the API itself does."""
     found = [tool for tool in reading.tools if tool.get("name") == path]
     return [tool_search_call({"paths": [path]}), tool_search_output(echo_tools({"tools": found}, ()))]
 
@@ -133,7 +134,7 @@ def _call_tool(named: CallableTool, reading: Reading) -> Item:
 
 
 def _say(reading: Reading, default: str, turn: Sequence[Item] = ()) -> Item:
-    """Say JSON where the request wants JSON, else small talk, which cites what a search in the turn has found."""
+    """Build a message: JSON if the request wants JSON, else small talk that cites what a search in the turn found."""
     phase = "final_answer" if PHASED_MODEL.match(str(reading.body.get("model"))) else None
     wanted, called = reading.text_format, {item.type for item in turn}
     text, notes = default, list[Json]()
@@ -156,12 +157,12 @@ def _say(reading: Reading, default: str, turn: Sequence[Item] = ()) -> Item:
 
 @cache
 def _say_default(text: str, phase: str | None) -> Item:
-    """Say one of the texts that are said most: the item is the same for each request."""
+    """Build a message with one of the most common texts, the same item for each request."""
     return message(text, phase=phase)
 
 
 def _think(reading: Reading) -> list[Item]:
-    """Reason where the request asks for it: by an effort, or a summary, which shows a text."""
+    """Build reasoning if the request asks for it by an effort or a summary, which has a text."""
     updated = None if reading.stands_alone else reading.transcript.effort
     asked = reading.body.get("reasoning") or ({"effort": updated} if updated else None)
     if not asked:
@@ -172,7 +173,7 @@ def _think(reading: Reading) -> list[Item]:
     if effort in (None, "none", "minimal") or not family.reasons:
         return []
     shown = (SUMMARY,) if summary else ()
-    if family.turns == "all_turns":  # recorded: the newest models show a ciphertext, included or not
+    if family.turns == "all_turns":  # recorded: the newest models return encrypted content, included or not
         return [Item("reasoning", {**reasoning(shown, content=[]).members, "encrypted_content": None})]
     return [reasoning(shown)]
 
@@ -184,6 +185,6 @@ def _is_compaction_due(reading: Reading) -> bool:
     if threshold is None or reading.transcript.tokens < int(threshold):
         return False
     items = reading.transcript.items
-    # What an earlier compaction has replaced is in the transcript still, but not in the context.
+    # What an earlier compaction replaced is still in the transcript, but no longer in the context.
     places = (place for place in range(len(items), 0, -1) if items[place - 1].get("type") == "compaction")
     return estimate_tokens(items[next(places, 0) :]) >= int(threshold)

@@ -1,6 +1,6 @@
-"""Calls of tools without names: those that the API executes, and the shell, patches and screens.
+"""Generates calls of tools without names: those that the API executes, and shell, patch and computer calls.
 
-What the API executes is followed by a message; what the client executes ends the turn.
+A message follows a call that the API executes; a call that the client executes ends the turn.
 """
 
 from __future__ import annotations
@@ -35,25 +35,25 @@ from harness.unscripted.reading import Reading
 from harness.world.mcp_server import needs_approval
 
 PATH, COMMAND, OUTPUT = "hello.txt", "echo ok", "ok"
-"""The file that a patch creates, the command that is run, and what it and a tool of a server return."""
+"""The file that a patch creates, the command that a shell runs, and the output of that and of an MCP tool."""
 EXAMPLE_SITE = "example.com"
-"""Where a search of the web finds something."""
+"""The site that a web search finds."""
 MCP_TOOL = "search"
-"""A tool of a server whose tools nobody names."""
+"""The tool of an MCP server whose tools are unknown."""
 
 _SCREENSHOT = {"type": "screenshot"}
 _CONTAINERS = ("container_auto", "container_reference")
 
 
 def needs_client(turn: Sequence[Item]) -> bool:
-    """Return whether a turn ends here, for the client to act."""
+    """Return whether a turn ends with a call or approval request that the client must answer."""
     last = turn[-1]
     own = last.type in CLIENT_CALL_NAMES and last.members.get("execution") != "server"
     return own or last.type == "mcp_approval_request"
 
 
 def call_hosted(tool: Json, choice: Any, reading: Reading) -> list[Item]:
-    """Call a tool; `choice` is the `tool_choice`, which may name a tool of a server."""
+    """Call a tool; `choice` is the `tool_choice`, which may name a tool of an MCP server."""
     if tool["type"] in SERVER_TYPES:
         server = tool if tool["type"] == "mcp" else label_server(tool)
         return _call_server(server, choice if isinstance(choice, dict) else {}, reading)
@@ -61,7 +61,7 @@ def call_hosted(tool: Json, choice: Any, reading: Reading) -> list[Item]:
 
 
 def call_approved(response: Json, reading: Reading) -> list[Item]:
-    """Make the call that an approval allows; none if it is denied or the server is scripted."""
+    """Build the call that an approval allows; empty if it is denied or the server is scripted."""
     requests = [item for item in reading.items if item.get("type") == "mcp_approval_request"]
     asked = next((item for item in requests if item.get("id") == response.get("approval_request_id")), None)
     if not (asked and response.get("approve")) or reading.world.mcp_servers.tools_of(asked) is not None:
@@ -80,7 +80,7 @@ def _call_server(tool: Json, choice: Json, reading: Reading) -> list[Item]:
     name = choice["name"] if choice.get("name") in names else names[0]
     if scripted is not None:
         return [mcp_call(label, name)]
-    # The API lists the tools of a server once in a conversation.
+    # The API lists the tools of a server only once per conversation.
     listing = [] if listed else [mcp_list_tools(label, tools)]
     if needs_approval(tools[names.index(name)], tool):
         return [*listing, mcp_approval_request(label, name)]
@@ -88,7 +88,7 @@ def _call_server(tool: Json, choice: Json, reading: Reading) -> list[Item]:
 
 
 def _known_tools(tool: Json, choice: Json, listed: Sequence[Json]) -> list[Json]:
-    """List the tools of a server: as listed before, as the request names them, or one example."""
+    """List the tools of a server: as listed before, else as the request names them, else an example."""
     if listed:
         return [listed_tool for item in listed for listed_tool in item.get("tools") or ()]
     allowed = tool.get("allowed_tools") or ()
@@ -128,13 +128,13 @@ def _search_web(tool: Json, reading: Reading) -> list[Item]:
 
 
 def web_site(reading: Reading) -> str:
-    """Find the site for a search of the web: the first that the tool allows, else an example."""
+    """Return the site that a web search finds: the first that the tool allows, else an example."""
     filters = (tool.get("filters") or {} for tool in reading.tools if tool["type"].startswith("web_search"))
     return next((site for tool in filters for site in tool.get("allowed_domains") or () if site), EXAMPLE_SITE)
 
 
 def page_of(site: str) -> str:
-    """Make the address of the page that a search finds on a site."""
+    """Return the URL of the page that a search finds on a site."""
     return f"https://{site}/"
 
 
@@ -159,4 +159,4 @@ _CALLS: Mapping[str, Callable[[Json, Reading], list[Item]]] = {
     **PROJECT_CALLS,
 }
 HOSTED_TYPES = frozenset({*_CALLS, *SERVER_TYPES})
-"""The types of tools without names that the model can call by themselves."""
+"""The types of tools that the model can call without a name."""

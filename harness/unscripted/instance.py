@@ -1,7 +1,7 @@
-"""A value that satisfies a JSON Schema, found in a bounded number of steps.
+"""Finds a value that satisfies a JSON Schema in a bounded number of steps.
 
-It is as small as it may be: required members only, the first value of an enum. Texts and numbers are those that the user
-says, where they fit. What says that all is well is true, so that clients that ask until it is come to an end.
+It is as small as possible: only required members, the first value of an enum. Strings and numbers come from the user's
+message where they fit. Booleans that signal success are true, so that clients which ask until they are will finish.
 """
 
 from __future__ import annotations
@@ -21,21 +21,21 @@ from harness.core.exchange import Json
 from harness.core.text.shorten import shorten
 
 MAX_STEPS = 10_000
-"""How many schemas and values are looked at for one instance."""
+"""The maximum number of schemas and values that are tried for one instance."""
 MAX_DEPTH = 100
-"""How deep a schema may be nested, its references followed."""
+"""The maximum depth of a schema, with its references resolved."""
 MAX_SAID = 10_000
-"""Characters of what the user says that are looked at."""
+"""The maximum number of characters of the user's message that are searched."""
 MAX_PHRASES = 5
-"""Quoted texts, and names, that are tried for each text."""
+"""The maximum number of quoted phrases, and of names, that are tried for each string."""
 EXAMPLE_TEXT = "example"
 QUERY_MEMBERS = frozenset(("input", "message", "prompt", "query", "question", "request", "user_input", "user_query"))
-"""Members that are for all that the user says, as clients name them."""
+"""Common names of members that take the user's whole message."""
 _WELL = re.compile(
     r"(?:^|_|is_)(?:accepted|acceptable|approved|complete|completed|correct|done|finished|good|ok|passed|passes|satisfied|"
     r"success|successful|valid|verified)(?:_|$)"
 )
-"""The names of members that say that all is well."""
+"""Matches the names of members that signal success."""
 _NUMBER = re.compile(r"(?<![\w.])-?\d{1,15}(?:\.\d{1,6})?(?![\w.]*\w)")
 _QUOTED = re.compile(r"(?<!\w)[\"'“`]([^\"'“”`\n]{1,60})[\"'”`](?!\w)")
 _NAME = re.compile(r"(?<=[a-z,;:] )[A-Z][a-zà-ÿ]+(?: [A-Z][a-zà-ÿ]+)*")
@@ -52,7 +52,7 @@ FORMAT_EXAMPLES: Mapping[str, str] = {
     "uri": "https://example.com",
     "uuid": "00000000-0000-4000-8000-000000000000",
 }
-"""A text for each format that structured outputs know."""
+"""An example of each format that structured outputs support."""
 
 SCALAR_TYPES = ("string", "number", "integer", "boolean", "null")
 _SCALAR_KEYWORDS = frozenset(
@@ -64,15 +64,15 @@ _SCALAR_KEYWORDS = frozenset(
 
 
 class _EndlessError(Exception):
-    """A schema whose instance would contain itself; another branch may still end."""
+    """Raised if an instance of a schema would contain itself; another branch may still be finite."""
 
 
 class _TooLargeError(Exception):
-    """A schema whose least instance needs more than the bounds of a search."""
+    """Raised if the smallest instance of a schema exceeds the bounds of the search."""
 
 
 class UserValues:
-    """The texts and numbers that the user says; each number is taken once, in their order."""
+    """The strings and numbers in the user's message; each number is used once, in order."""
 
     def __init__(self, said: str) -> None:
         text = said[:MAX_SAID]
@@ -82,12 +82,12 @@ class UserValues:
         self._quoted, self._names = (pattern.findall(text)[:MAX_PHRASES] for pattern in (_QUOTED, _NAME))
 
     def order(self, values: Sequence[Any]) -> Sequence[Any]:
-        """Put values to choose from in order, first those that the user says."""
+        """Return values to choose from, starting with those in the user's message."""
         said = [value for value in values[:100] if isinstance(value, str) and value and value.casefold() in self._said]
         return [*said, *values] if said else values
 
     def candidates(self, schema: Json, member: str) -> Iterator[Any]:
-        """Yield the values for a scalar, which is a member of this name, the best first; none may fit."""
+        """Yield values for a scalar member with this name, the best first; possibly none of them fits."""
         kind = schema["type"]
         if kind == "boolean" and _WELL.search(member):
             yield True
@@ -96,15 +96,15 @@ class UserValues:
         elif kind in ("integer", "number") and self._numbers:
             number = self._numbers[0]
             if number.is_integer() or kind == "number":
-                # Each number of the user is used once: two members hardly mean the same.
+                # Each number is used once, since two members rarely mean the same.
                 self._numbers.pop(0)
                 yield int(number) if number.is_integer() else number
 
 
 def make_instance(schema: Any, said: str = "", of: str = "the schema") -> Any:
-    """Make a value that satisfies a JSON Schema, with what the user `said`; errors call the schema `of`.
+    """Make a value that satisfies a JSON Schema, using what the user `said`; errors call the schema `of`.
 
-    ScriptError when none is found: the search knows types, enum, const, anyOf, oneOf, allOf, $ref, bounds, formats and
+    ScriptError if none is found: the search supports types, enum, const, anyOf, oneOf, allOf, $ref, bounds, formats and
     simple patterns.
     """
     try:
@@ -123,19 +123,19 @@ def make_instance(schema: Any, said: str = "", of: str = "the schema") -> Any:
 
 
 def _describe_problem(problem: Exception) -> str:
-    """Say what is wrong with a schema, in a line that begins with the place."""
+    """Describe what is wrong with a schema in one line that begins with the place."""
     place = ".".join(map(str, getattr(problem, "instance_path", ())))
     return shorten(f"{place}: {problem}".removeprefix(": ").partition("\n")[0], 200)
 
 
 def compact_json(value: Any) -> str:
-    """Write a value as JSON without blanks."""
+    """Return the JSON of a value without spaces."""
     return json.dumps(value, ensure_ascii=False, separators=(",", ":"))
 
 
 @dataclass(slots=True)
 class _Search:
-    """A search for the least instance of a schema, `root`, which its references point into; `member` is being made."""
+    """Searches for the smallest instance of a schema, `root`, the target of references; `member` is the current one."""
 
     root: Any
     values: UserValues
@@ -144,7 +144,7 @@ class _Search:
     depth: int = 0
 
     def least_value(self, schema: Any, open_refs: tuple[str, ...]) -> Any:
-        """Find the least value for a schema inside `root`; `open_refs` are the references that led there."""
+        """Find the smallest value for a schema within `root`; `open_refs` are the references that led there."""
         self._count_steps(1)
         self.depth += 1
         if self.depth > MAX_DEPTH:
@@ -185,7 +185,7 @@ class _Search:
         return self.least_value(self._merge(beside, resolve_pointer(name, self.root)), (*open_refs, name))
 
     def _least_of_all_of(self, schema: Json, open_refs: tuple[str, ...]) -> Any:
-        """Find the least instance of `allOf` and the keywords beside it."""
+        """Find the smallest instance of `allOf` and the keywords beside it."""
         names = tuple(part["$ref"] for part in schema["allOf"] if "$ref" in part)
         if not set(names).isdisjoint(open_refs):
             raise _EndlessError
@@ -231,7 +231,7 @@ class _Search:
         raise ValueError(f"no value for {shorten(compact_json(schema), 200)} was found")
 
     def _merge(self, one: Json, other: Any) -> Any:
-        """Two schemas that hold together: members and required names are joined, other keywords of `other` win."""
+        """Merge two schemas that must both hold: join members and required names; else the keywords of `other` win."""
         if not isinstance(other, dict) or not one:
             return other
         both = {**one, **other}
@@ -242,7 +242,7 @@ class _Search:
 
 
 def _first_possible(make: Callable[[Any], Any], choices: Sequence[Any]) -> Any:
-    """Make the first choice that has an instance; raise the problem of the last if none has."""
+    """Return the instance of the first choice that has one; raise the error of the last choice if none has."""
     *others, last = choices
     for choice in others:
         with suppress(_EndlessError, ValueError):
@@ -256,7 +256,7 @@ def _implied_type(schema: Json) -> str:
     if "items" in schema or "prefixItems" in schema:
         return "array"
     return (
-        # `minimum` and its kin speak of numbers, without a `type` that says so.
+        # Without a `type`, `minimum` and similar keywords imply a number.
         "number" if _SCALAR_KEYWORDS & {name for name in schema if "imum" in name or name == "multipleOf"} else "string"
     )
 
@@ -287,7 +287,7 @@ def _candidate_numbers(schema: Json) -> Iterator[float]:
     step = schema.get("multipleOf", 1)
     for bound, away in ((low, 1), (high, -1)):
         if bound is not None:
-            # A bound that is excluded, or no multiple, has its neighbour as the next candidate.
+            # The neighbours are candidates, too, in case the bound is exclusive or not a multiple.
             nearest = step * (math.ceil(bound / step) if away > 0 else math.floor(bound / step))
             yield from (bound, nearest, nearest + away * step)
     if low is not None and high is not None:

@@ -1,4 +1,4 @@
-"""The log probabilities of a text that no model has made: of the right shape, each token almost certain."""
+"""Makes up log probabilities of a text in the right form, with each token almost certain."""
 
 from __future__ import annotations
 
@@ -7,20 +7,20 @@ from harness.api.include import LOGPROBS
 from harness.core.exchange import Json
 
 MAX_TOKENS = 2_000
-"""Entries of one text at most; the tokens of a longer one are as much longer."""
+"""The maximum number of entries for a text; longer texts get longer tokens."""
 OTHER_TOKENS = (
     *(" the", " a", " and", " of", " to", " in", " is", " it", " on", " that"),
     *(" for", " with", " as", " at", " be", " by", " or", " an", " if", " so"),
 )
-"""The next most likely tokens: as many as a request can ask for."""
+"""The next most likely tokens, as many as a request can ask for."""
 
 
 def make_logprobs(text: str, body: Json) -> list[Json]:
-    """Make an entry for each token of a text, with as many `top_logprobs` as are asked for; none if not included."""
+    """Build an entry for each token, with as many `top_logprobs` as requested; empty if the request omits logprobs."""
     if LOGPROBS not in (body.get("include") or ()):
         return []
     tokens, number = split_into_tokens(text), int(body.get("top_logprobs") or 0)
-    # A long text has fewer, longer tokens, so that the answer does not grow with it.
+    # A long text gets fewer, longer tokens, so that the answer stays bounded.
     size = -(-len(tokens) // MAX_TOKENS) or 1
     entries = []
     for start in range(0, len(tokens), size):

@@ -1,7 +1,7 @@
-"""Calls of the tools of Foundry projects, with their outputs, as the service makes them.
+"""Generates calls of Foundry project tools with their outputs, as the service does.
 
-What a tool is made of is not checked before, so all of it may be of any form. Arguments and outputs have the forms that were
-recorded 2026-02 to 2026-06; those of a browser and of a function in Azure are assumed.
+Tool definitions are not checked beforehand, so their members may have any form. Arguments and outputs have the forms
+recorded 2026-02 to 2026-06; those of browser automation and Azure functions are assumed.
 """
 
 from __future__ import annotations
@@ -22,25 +22,25 @@ from harness.unscripted.reading import CallableTool, Reading
 from harness.world.project_resources import settle_updates
 
 SOURCE_MARK = "【6:0†source】"
-"""How a text cites the first document that a search has found; recorded 2026-03 of a first search."""
+"""How a text cites the first document that a search found; recorded 2026-03 for a first search."""
 EXAMPLE_PAGE, EXAMPLE_TITLE = "https://example.com/", "Example Domain"
-"""What a search finds."""
+"""The page that a search finds."""
 FINDERS = frozenset(
     (
         *("azure_ai_search_call", "bing_custom_search_preview_call", "bing_grounding_call"),
         *("fabric_dataagent_preview_call", "sharepoint_grounding_preview_call"),
     )
 )
-"""The calls after which a text cites what was found."""
+"""The calls whose findings the following text cites."""
 _APPROVED = ("fabric_iq_preview", "web_iq_preview")
-"""The tools with a server whose calls are to be approved unless they say otherwise; the others cannot say it (typed)."""
+"""The server tools whose calls need approval by default; the others have no such setting (typed)."""
 _METHODS = ("get", "post", "put", "patch", "delete")
 
 ToolCall = Callable[[Json, Reading], list[Item]]
 
 
 def label_server(tool: Json) -> Json:
-    """Write a tool with a server behind it as an `mcp`; without a label, by the last name of its connection."""
+    """Convert a server tool to an `mcp` tool; its default label is the last part of its connection's name."""
     label = as_string(tool.get("server_label"))
     connection = as_string(tool.get("project_connection_id")).rstrip("/").rpartition("/")[2]
     asked = as_string(tool.get("require_approval")) or as_object(tool.get("require_approval"))
@@ -49,7 +49,7 @@ def label_server(tool: Json) -> Json:
 
 
 def _search_with(call: Callable[..., Item], result: Callable[..., Item], output: Any) -> ToolCall:
-    """Make a function that calls a tool with the words of the user as the query, and gives an output."""
+    """Build a function that calls a tool with the user's message as the query and returns this output."""
     return lambda tool, reading: [call({"query": reading.query}), result(output)]
 
 
@@ -68,14 +68,15 @@ def _call_azure_function(tool: Json, reading: Reading) -> list[Item]:
 
 
 def _call_operation(tool: Json, reading: Reading) -> list[Item]:
-    """Recorded: the name of an operation is that of the tool and its own, and the API's answer is a text in the output."""
+    """Call an operation of an `openapi` tool."""
+    # Recorded: its name combines the tool's and its own, and the answer is a string within the output.
     operation = _pick_function(tool, reading)
     arguments, name = _fill(operation["parameters"], reading), operation["name"]
     return [calls.openapi_call(name, arguments), calls.openapi_call_output(name, {"response": "{}"})]
 
 
 def _pick_function(tool: Json, reading: Reading) -> Json:
-    """Pick one of the functions of an `azure_function` or an `openapi`, declared as those of a client are."""
+    """Pick a function of an `azure_function` or an `openapi`, in the form of a function tool."""
     functions = _functions_of(tool)
     picked = pick_tool([CallableTool(function) for function in functions], "required", reading.user_text)
     return picked.tool if picked else functions[0]
@@ -99,7 +100,7 @@ def _function(name: str, parameters: Any) -> Json:
 
 
 def _parameters_of(operation: Json) -> Json:
-    """Write the required parameters of an operation as a schema."""
+    """Convert the required parameters of an operation to a schema."""
     declared = objects_in(operation.get("parameters"))
     properties = {
         as_string(parameter.get("name")): as_object(parameter.get("schema"))
@@ -114,7 +115,7 @@ def _capture(tool: Json, reading: Reading) -> list[Item]:
 
 
 def _search_memories(tool: Json, reading: Reading) -> list[Item]:
-    """Search the memories of the scope, after updates that still wait; the words of the user begin another update."""
+    """Search the memories of the scope, after pending updates; the user's message starts another update."""
     world, scope = reading.world, as_string(tool.get("scope"))
     store = world.store.memory_stores.get(as_string(tool.get("memory_store_name")))
     if not (store and scope):
@@ -128,13 +129,13 @@ def _search_memories(tool: Json, reading: Reading) -> list[Item]:
 
 
 def first_memory(turn: Sequence[Item]) -> str:
-    """Return the first memory that a search in a turn has found; empty without one."""
+    """Return the first memory that a search in a turn found; empty without one."""
     found = (memory for item in turn if item.type == "memory_search_call" for memory in item.members["memories"])
     return next((as_string(as_object(memory.get("memory_item")).get("content")) for memory in found), "")
 
 
 def _fill(schema: Any, reading: Reading) -> Json:
-    """Arguments of a schema that may be none: empty where no instance is found."""
+    """Build arguments for what may be a schema; empty if no instance is found."""
     try:
         return as_object(make_instance(schema, reading.user_text)) if isinstance(schema, dict) else {}
     except ScriptError:
@@ -174,4 +175,4 @@ PROJECT_CALLS: Mapping[str, ToolCall] = {
         calls.sharepoint_grounding_preview_call, calls.sharepoint_grounding_preview_call_output, _DOCUMENTS
     ),
 }
-"""What calls a tool, by its type."""
+"""The function that calls a tool, by tool type."""

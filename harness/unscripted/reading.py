@@ -1,4 +1,4 @@
-"""A request as a model without a script reads it, with earlier items as far as they matter."""
+"""What a model without a script reads of a request, with earlier items as far as they matter."""
 
 from __future__ import annotations
 
@@ -26,11 +26,11 @@ REMEMBERED_TYPES = (
     "tool_search_call",
     "tool_search_output",
 )
-"""The types of earlier items that matter: only where there is one are all earlier items looked at."""
+"""The types of earlier items that matter; all earlier items are read only if one of these is among them."""
 MAX_QUERY = 200
-"""Characters of what the user says that a search looks for."""
+"""The maximum number of characters of a search query."""
 NAMED_TYPES = ("function", "custom")
-"""The types of tools that a client executes under names of its own."""
+"""The types of tools that the client executes and names itself."""
 
 
 class CallableTool(NamedTuple):
@@ -49,28 +49,28 @@ class Reading:
 
     @property
     def world(self) -> World:
-        """The World that answers."""
+        """The World that answers the request."""
         return self.call.world
 
     @cached_property
     def body(self) -> Json:
-        """The body without null members; empty where it is no object."""
+        """The body without null members; empty if it is not an object."""
         body = drop_nulls(self.call.request.body)
         return body if isinstance(body, dict) else {}
 
     @cached_property
     def transcript(self) -> Transcript:
-        """The items of the request after those that it continues."""
+        """The items that the request continues, followed by its own."""
         return self.world.store.transcript(self.body)
 
     @cached_property
     def items(self) -> Sequence[Json]:
-        """The items of the request, or all there are where something earlier matters."""
+        """The items of the request, or of the whole transcript if an earlier item matters."""
         return self.transcript.items_from_first(*REMEMBERED_TYPES)
 
     @cached_property
     def own(self) -> Sequence[Json]:
-        """The items of the request as they were sent; reading them needs no look-up."""
+        """The items of the request as they were sent, which need no lookup in the store."""
         return input_items(self.body)
 
     @property
@@ -103,7 +103,7 @@ class Reading:
 
     @property
     def text_format(self) -> Json:
-        """The `text.format` that holds: from the last `configuration_update` with a format, else from the request."""
+        """The effective `text.format`: from the last `configuration_update` with a format, else from the request."""
         updates = () if self.stands_alone else self.items
         texts = [item.get("text") for item in updates if item.get("type") == "configuration_update"]
         formats = (text["format"] for text in [*reversed(texts), self.body.get("text")] if text and text.get("format"))
@@ -121,13 +121,13 @@ class Reading:
         if not self.body.get("tools") and self.stands_alone:
             return []
         declared = declared_tools(self.body, self.items)
-        # A project takes any value as the name of its own tools.
+        # A Foundry project accepts any value as the name of its own tools.
         names = {as_string(tool.get("name")) for tool in declared}
         return [*declared, *(tool for name, tool in self._loaded.items() if name not in names)]
 
     @cached_property
     def named_tools(self) -> list[CallableTool]:
-        """The functions and custom tools, those of namespaces too."""
+        """The functions and custom tools, including those in namespaces."""
         return list(self._list_named())
 
     @cached_property
@@ -138,7 +138,7 @@ class Reading:
 
     @cached_property
     def _loaded(self) -> dict[str, Json]:
-        """The tools that searches have loaded, by name."""
+        """The tools that searches loaded, by name."""
         searches = [item for item in self.items if item.get("type") == "tool_search_output"]
         waiting = declared_tools(self.body, self.items) if searches else ()
         return {name: tool for item in searches for name, tool in loaded_tools(item, waiting).items()}
@@ -154,14 +154,14 @@ class Reading:
                     yield CallableTool(inner, tool["name"] if has_space else None, path)
 
     def shell_container(self) -> str:
-        """Choose the container of an automatic shell: as in the last such call, or a new one."""
+        """Return the container of an automatic shell: the one of the last such call, or a new one."""
         calls = reversed(self.transcript.items_of("shell_call"))
         used = (id for item in calls if (id := (item.get("environment") or {}).get("container_id")))
         return next(used, None) or self.world.ids.hex(CONTAINER_ID_PREFIX, 48)
 
 
 def user_text(item: Json) -> str:
-    """Return the text of a user's message; empty for other items."""
+    """Return the text of a user message; empty for other items."""
     content = item.get("content") if item.get("role") == "user" else None
     parts = content if isinstance(content, list) else [{"text": content}]
     return " ".join(text for part in parts if isinstance(part, dict) and isinstance(text := part.get("text"), str))
