@@ -1,6 +1,6 @@
-"""Adapters, which drive a client: a Python object with one method, or a command in any language.
+"""Adapters drive a client: a Python object with one method, or a command in any language.
 
-`python -m harness.examine.worker MODULE:ATTRIBUTE` makes a command of the former, so that both run in the same way.
+`python -m harness.examine.worker MODULE:ATTRIBUTE` turns the former into a command, so that both run in the same way.
 """
 
 from __future__ import annotations
@@ -18,12 +18,12 @@ from harness.examine.task import Task
 
 
 class Adapter:
-    """The base of a Python adapter: `package` is the client's distribution, the rest what it supports.
+    """The base class of Python adapters: `package` is the client's distribution, the other members what it supports.
 
-    `part` names the part of the package that it drives, where another adapter drives another one.
+    `part` names the part of the package that it drives, if several adapters drive different parts.
 
-    Write `run`: do the task with the client, return its outcome. An exception of the client that its user would see
-    belongs into the outcome (`describe_error`); one that leaves `run` counts as a crash of the adapter.
+    Implement `run`: do the task with the client and return its outcome. An exception that the client's user would see
+    belongs in the outcome (`describe_error`); one that leaves `run` counts as a crash of the adapter.
     """
 
     package: ClassVar[str]
@@ -37,7 +37,7 @@ class Adapter:
     hosted: ClassVar[Sequence[str] | None] = None
 
     async def run(self, task: Task) -> Outcome:
-        """Do a task; what came of it."""
+        """Do a task and return its outcome."""
         raise NotImplementedError(f"{type(self).__name__} has no `run`: see `Adapter`")
 
     def declare(self) -> Declaration:

@@ -1,4 +1,4 @@
-"""A case: something that the API may do during a task, and what a correct client shows."""
+"""A case: something that the API may do during a task, and what a correct client shows its user."""
 
 from __future__ import annotations
 
@@ -42,10 +42,10 @@ FEATURES = {
     "options": "passes members of the request on as they are",
     "project_agents": "asks an agent that a Foundry project keeps",
 }
-"""What a client may be able to do, beyond saying a prompt; an adapter names those that it supports."""
+"""What a client may be able to do beyond sending a prompt; an adapter names the features that it supports."""
 
 ASKED = Task(prompts=("How is the weather?",))
-"""The task of a case that names no other."""
+"""The default task of a case."""
 ASKED_TWICE = Task(prompts=("How is the weather?", "And tomorrow?"))
 REASONING_MODEL = "gpt-5"
 WEATHER = Tool("get_weather", "The weather of a city.", string_parameters("city"), returns="18 °C")
@@ -62,7 +62,7 @@ class ToolCall(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class ObservedRun:
-    """The result of a case: what the client showed, what the mock saw (`mock`), and the tools that really ran."""
+    """The result of a case: what the client showed, the `mock` with its journal, and the tools that really ran."""
 
     task: Task
     outcome: Outcome
@@ -71,25 +71,25 @@ class ObservedRun:
 
     @property
     def exchanges(self) -> list[Exchange]:
-        """Every request of the client and its answer."""
+        """The client's requests and their answers."""
         return self.mock.exchanges
 
 
 Check = Callable[[ObservedRun], Iterator[str]]
-"""Yields a line for each thing that a correct client would have shown or done otherwise."""
+"""Yields a line for everything that a correct client would have shown or done differently."""
 Script = Callable[[Mock], object]
-"""Scripts the model of a case."""
+"""Scripts the model for a case."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ClientCase:
     """One entry of the catalogue.
 
-    `does` is what the API does, `source` why that is legal and where it is known from, `shows` what a correct client
-    shows. `needs` are the features (`FEATURES`) without which a client cannot meet the case; `states`, `streams` and
-    `dialects` limit the modes it runs in. `fails` says that the task may end in an error, which checks demand where it must;
-    `refused` names the rules whose refusal the case provokes, `losses` those losses that belong to it. With `spare`
-    turns of the script may be left. `seconds` is the time limit of one run.
+    `does` is what the API does, `source` why that is legal and how it is known, `shows` what a correct client shows.
+    `needs` are the features (`FEATURES`) without which a client cannot run the case; `states`, `streams` and `dialects`
+    limit its modes. With `fails` the task may end in an error (if it must, a check requires that); `refused` names the
+    rules whose refusal the case provokes, `losses` the losses that belong to it. With `spare`, turns of the script may
+    be left. `seconds` is the time limit of one run.
     """
 
     id: str
@@ -113,21 +113,21 @@ class ClientCase:
 
     @property
     def area(self) -> str:
-        """The part of the catalogue it belongs to."""
+        """The part of the catalogue that the case belongs to."""
         return self.id.partition("/")[0]
 
 
 CASES: Registry[ClientCase] = Registry("case")
-"""Every case by its id; filled by importing `harness.examine.cases`."""
+"""All cases by id; filled by importing `harness.examine.cases`."""
 
 
 def turns(*each: Turn) -> Script:
-    """Make a script of these turns, whatever is asked."""
+    """Build a script of these turns, for any request."""
     return lambda mock: mock.script(*each)
 
 
 def always(*every: Turn) -> Script:
-    """Make a script of these turns that repeats the last of them for as long as the client asks."""
+    """Build a script of these turns that repeats the last one for as long as the client asks."""
 
     def model(request: Request) -> Iterator[Any]:
         answers = chain(every, repeat(every[-1]))
@@ -161,7 +161,7 @@ _IMPLIED: Mapping[str, Callable[[Task], bool]] = {
     "options": lambda task: bool(task.options),
     "project_agents": lambda task: bool(task.project_agent),
 }
-"""The features that a task needs, by what it says."""
+"""The features that a task implies."""
 
 
 def _problem(made: ClientCase) -> str | None:

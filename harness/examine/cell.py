@@ -1,4 +1,4 @@
-"""How a case came out in a mode: a cell of the matrix."""
+"""The result of a case in one mode: a cell of the matrix."""
 
 from __future__ import annotations
 
@@ -12,16 +12,16 @@ Verdict = Literal["pass", "warn", "fail", "crash", "hang", "not applicable"]
 VERDICTS: tuple[Verdict, ...] = get_args(Verdict)
 RED = ("fail", "crash", "hang")
 FIX = "  fix: "
-"""How the last line of a reason begins, which says what to do."""
+"""The prefix of the last line of a reason, which states what to do."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Cell:
-    """A case in a mode: its verdict, the reasons (the first in one line), the flow as text and drawn, how long it took.
+    """A case in one mode: the verdict, the reasons (the first fits in one line), the flow as text, the duration.
 
-    `ended` is how it ended for the user of the client, such as `the answer` or the name of the error; `asks` of its
-    requests asked a model. `diagram` is Mermaid
-    text, `sequence` the same as data; `view` is all that was exchanged, for a page alone.
+    `ended` is how it ended for the user of the client, such as `the answer` or the name of the error; `asks` is how
+    many of its requests asked a model. `diagram` is Mermaid text, `sequence` the same as data; `view` is all that was
+    exchanged, used only by the page.
     """
 
     case: str
@@ -41,12 +41,12 @@ class Cell:
 
     @property
     def is_failure(self) -> bool:
-        """Whether it makes an examination fail: a case that every client must meet came out red."""
+        """Whether it makes the examination fail: a red verdict on a case that every client must pass."""
         return self.severity == "must" and self.verdict in RED
 
     @property
     def reason(self) -> str:
-        """Why it is no pass, in one line."""
+        """The reason why it is no pass, in one line."""
         return self.reasons[0].splitlines()[0] if self.reasons else ""
 
     @property
@@ -56,14 +56,14 @@ class Cell:
         return next((line.removeprefix(FIX) for line in lines if line.startswith(FIX)), "")
 
     def as_json(self) -> Json:
-        """This cell as JSON."""
+        """Return this cell as JSON, without `view`."""
         return {name: value for name, value in asdict(self).items() if name != "view"}
 
     @classmethod
     def from_json(cls, members: Json) -> Cell:
-        """Make a cell of the JSON that `as_json` made."""
+        """Read a cell from the JSON of `as_json`."""
         lists = {name: tuple(value) for name, value in members.items() if isinstance(value, list)}
-        drawn = members.get("sequence")  # results of before have none
+        drawn = members.get("sequence")  # older results have none
         sequence = SequenceDiagram.from_json(drawn) if drawn else NO_MESSAGES
         texts: dict[str, Any] = {**members, **lists, "sequence": sequence}
         return cls(**texts)

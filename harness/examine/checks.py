@@ -1,4 +1,4 @@
-"""Checks of what a correct client shows and does; what its outcome cannot express is not checked."""
+"""Checks of what a correct client shows and does; members that its outcome cannot express are not checked."""
 
 from __future__ import annotations
 
@@ -13,11 +13,11 @@ from harness.core.text.shorten import quote
 from harness.examine.case import Check, ObservedRun, ToolCall
 
 _REASONS = {"max_output_tokens", "content_filter"}
-"""Why the API cuts an answer; a client may have words of its own for it."""
+"""The API's reasons for cutting an answer; clients may name them differently."""
 
 
 def shows(*texts: str) -> Check:
-    """The final answers, one a prompt; white space at the ends aside."""
+    """Check the final answers, one per prompt, ignoring white space at the ends."""
 
     def check(seen: ObservedRun) -> Iterator[str]:
         wanted, shown = list(texts), [text.strip() for text in seen.outcome.texts]
@@ -28,7 +28,7 @@ def shows(*texts: str) -> Check:
 
 
 def contains(*parts: str) -> Check:
-    """Each part in the last final answer, in this order."""
+    """Check that the last final answer contains each part, in this order."""
 
     def check(seen: ObservedRun) -> Iterator[str]:
         rest = seen.outcome.text
@@ -42,7 +42,7 @@ def contains(*parts: str) -> Check:
 
 
 def streamed(*texts: str) -> Check:
-    """What the stream showed for each prompt; of a task without a stream nothing is checked."""
+    """Check the streamed text for each prompt; passes without a stream."""
 
     def check(seen: ObservedRun) -> Iterator[str]:
         if seen.task.stream and seen.outcome.streamed is not None and list(seen.outcome.streamed) != list(texts):
@@ -52,7 +52,7 @@ def streamed(*texts: str) -> Check:
 
 
 def runs(*calls: tuple[str, Any], ordered: bool = False) -> Check:
-    """The tools that really ran, with their arguments, each exactly so often."""
+    """Check the tools that really ran, with their arguments, and how often."""
     wanted = [ToolCall(name, arguments) for name, arguments in calls]
 
     def check(seen: ObservedRun) -> Iterator[str]:
@@ -65,7 +65,7 @@ def runs(*calls: tuple[str, Any], ordered: bool = False) -> Check:
 
 
 def runs_at_most(count: int) -> Check:
-    """No more than so many executions of tools."""
+    """Check that at most `count` tools were executed."""
 
     def check(seen: ObservedRun) -> Iterator[str]:
         if len(seen.executions) > count:
@@ -75,7 +75,7 @@ def runs_at_most(count: int) -> Check:
 
 
 def outputs(*parts: str) -> Check:
-    """The outputs that the model got for its calls, in order: each contains its part."""
+    """Check the outputs that the model got for its calls, in order: each contains its part."""
 
     def check(seen: ObservedRun) -> Iterator[str]:
         got = [_read_output(value) for call in seen.mock.calls for _, value in call.outputs]
@@ -86,7 +86,7 @@ def outputs(*parts: str) -> Check:
 
 
 def _read_output(value: Any) -> str:
-    """Read the text of an output as it is and, where it is JSON, without its escapes."""
+    """Return the text of an output, followed, if it is JSON, by the same without escapes."""
     text = value if isinstance(value, str) else "".join(str(part.get("text", "")) for part in value)
     try:
         return f"{text} {json.dumps(json.loads(text), ensure_ascii=False)}"
@@ -95,7 +95,7 @@ def _read_output(value: Any) -> str:
 
 
 def answers_calls(count: int) -> Check:
-    """So many calls have an output, or the task ends in an error."""
+    """Check that `count` calls have an output, or that the task ended in an error."""
 
     def check(seen: ObservedRun) -> Iterator[str]:
         answered = sum(bool(call.outputs) for call in seen.mock.calls)
@@ -106,7 +106,7 @@ def answers_calls(count: int) -> Check:
 
 
 def requests(least: int, most: int | None = None) -> Check:
-    """How many requests the client sends to the model; with `most` from `least` up to so many."""
+    """Check that the client sent `least` requests to the model, or from `least` to `most`."""
 
     def check(seen: ObservedRun) -> Iterator[str]:
         sent = sum(asks_model(exchange.request) for exchange in seen.exchanges)
@@ -117,7 +117,7 @@ def requests(least: int, most: int | None = None) -> Check:
 
 
 def fails(*parts: str, status: int | None = None) -> Check:
-    """The task ends in an error for the user, with these parts in its message and an HTTP status."""
+    """Check that the task ended in an error, with these parts in its message and this HTTP status."""
 
     def check(seen: ObservedRun) -> Iterator[str]:
         error = seen.outcome.error
@@ -133,7 +133,7 @@ def fails(*parts: str, status: int | None = None) -> Check:
 
 
 def cites(*annotations: dict[str, Any]) -> Check:
-    """The annotations of the last answer, in this order; of each only the members given here."""
+    """Check the annotations of the last answer, in order, comparing only the members given here."""
 
     def check(seen: ObservedRun) -> Iterator[str]:
         shown = seen.outcome.annotations
@@ -149,7 +149,7 @@ def cites(*annotations: dict[str, Any]) -> Check:
 
 
 def interrupts(*tools: str) -> Check:
-    """The tools for which the user was asked, in any order."""
+    """Check the tools that the user was asked about, in any order."""
 
     def check(seen: ObservedRun) -> Iterator[str]:
         shown = seen.outcome.interruptions
@@ -160,7 +160,7 @@ def interrupts(*tools: str) -> Check:
 
 
 def offers(link: str) -> Check:
-    """The user gets this link: in a question of the client, in an answer or in an error."""
+    """Check that the user gets this link, in a question of the client, an answer or an error."""
 
     def check(seen: ObservedRun) -> Iterator[str]:
         outcome = seen.outcome
@@ -172,7 +172,7 @@ def offers(link: str) -> Check:
 
 
 def declines(text: str) -> Check:
-    """A refusal in these words: as such, as the text, or as an error."""
+    """Check that the user sees this refusal, as a refusal, a text or an error."""
 
     def check(seen: ObservedRun) -> Iterator[str]:
         shown = (seen.outcome.refusal or "", seen.outcome.text, str((seen.outcome.error or {}).get("message")))
@@ -183,17 +183,17 @@ def declines(text: str) -> Check:
 
 
 def shows_or_fails(*texts: str) -> Check:
-    """The final answers, or an error."""
+    """Check the final answers, unless the task ended in an error."""
     return unless_failed(shows(*texts))
 
 
 def unless_failed(*checks: Check) -> Check:
-    """These checks of a task that did not end in an error."""
+    """Apply these checks only if the task did not end in an error."""
     return lambda seen: chain.from_iterable(check(seen) for check in checks if seen.outcome.error is None)
 
 
 def tells_cut(*reasons: str) -> Check:
-    """Of each text why the API cut it, empty where it did not; a task that ends in an error says enough."""
+    """Check that the client reports why each text was cut, empty for a complete one; passes if the task failed."""
 
     def check(seen: ObservedRun) -> Iterator[str]:
         told = list(seen.outcome.incomplete or ())
@@ -202,7 +202,7 @@ def tells_cut(*reasons: str) -> Check:
             said = told[number] if number < len(told) else ""
             if reason and not said:
                 yield f"the user takes {text} for the whole answer, the API cut it: {reason}"
-            # Words of the client's own are let be; only a reason of the API can be a wrong one.
+            # A client may use its own words, but must not report another reason of the API.
             elif said and (not reason or said in _REASONS - {reason}):
                 yield f"the user is told that {text} was cut: {said}, the API said {reason or 'that it is complete'}"
 
@@ -210,7 +210,7 @@ def tells_cut(*reasons: str) -> Check:
 
 
 def reasons(*summaries: str) -> Check:
-    """The summaries of the model's reasoning, in this order."""
+    """Check the summaries of the model's reasoning, in this order."""
 
     def check(seen: ObservedRun) -> Iterator[str]:
         every = list(seen.outcome.reasoning or ())
@@ -225,7 +225,7 @@ def reasons(*summaries: str) -> Check:
 
 
 def hides(text: str) -> Check:
-    """No final answer with this text."""
+    """Check that no final answer contains this text."""
 
     def check(seen: ObservedRun) -> Iterator[str]:
         if any(text in answer for answer in seen.outcome.texts):
@@ -235,7 +235,7 @@ def hides(text: str) -> Check:
 
 
 def mcp_runs(*tools: str) -> Check:
-    """The tools of MCP servers that were called after an approval, each once, in any order."""
+    """Check the MCP tools that ran after an approval, each once, in any order."""
 
     def check(seen: ObservedRun) -> Iterator[str]:
         ran = sorted(approval.name for approval in seen.mock.approvals for _ in range(approval.executed))
@@ -246,7 +246,7 @@ def mcp_runs(*tools: str) -> Check:
 
 
 def uses_tokens() -> Check:
-    """The usage that the client reports is the sum of what the API counted."""
+    """Check that the usage which the client reports is the sum of what the API counted."""
 
     def check(seen: ObservedRun) -> Iterator[str]:
         wanted, shown = seen.mock.said.usage, seen.outcome.usage

@@ -1,4 +1,4 @@
-"""The process of a client under examination: tasks in, outcomes out; ended when it takes too long."""
+"""Runs the process of a client under examination: sends tasks, reads outcomes, ends it if it takes too long."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from harness.examine.outcome import Outcome
 from harness.examine.task import Task
 
 START_SECONDS = 60
-"""How long a client may take until its declaration."""
+"""The time limit for the declaration of a client."""
 ENVIRONMENT: Mapping[str, str] = {
     "DO_NOT_TRACK": "1",
     "LANGSMITH_TRACING": "false",
@@ -29,24 +29,24 @@ ENVIRONMENT: Mapping[str, str] = {
     "OPENAI_AGENTS_DISABLE_TRACING": "1",
     "OTEL_SDK_DISABLED": "true",
 }
-"""What keeps clients from calling home."""
+"""Settings that keep clients from sending telemetry."""
 _WITHOUT = ("OPENAI_", "AZURE_", "HTTP_PROXY", "HTTPS_PROXY", "ALL_PROXY")
 _SHOWN = 300
-"""Characters that are shown of what a process printed."""
+"""The maximum number of characters shown of a line that a process printed."""
 _LINES = 8
-"""The last lines of a process that ended which are shown."""
+"""The number of last lines shown of a process that ended."""
 
 
 class Crashed(Exception):
-    """The process of the client ended, or wrote what is no outcome."""
+    """Raised when the client's process ended or wrote an invalid outcome."""
 
 
 class Hung(Exception):
-    """The client took longer than it may."""
+    """Raised when the client exceeded its time limit."""
 
 
 class Done(NamedTuple):
-    """An outcome, the number of asyncio tasks that the client left behind, and the lines that it printed besides."""
+    """An outcome, the number of asyncio tasks that the client left running, and the other lines that it printed."""
 
     outcome: Outcome
     leaked: int
@@ -54,11 +54,11 @@ class Done(NamedTuple):
 
 
 class ClientProcess:
-    """A running adapter: it does one task after the other, until `Crashed` or `Hung`; then make another one.
+    """A running adapter, which does one task after the other; after `Crashed` or `Hung`, start another one.
 
         starting -- its declaration --> idle -- a task --> busy -- its outcome --> idle
         starting, busy -- the process ends, or its time is over --> ended
-    Whoever holds it may end it at any time.
+    It may be ended at any time.
     """
 
     def __init__(self, command: Sequence[str]) -> None:
@@ -85,7 +85,7 @@ class ClientProcess:
             raise ConfigError(f"{' '.join(command)} does not declare what it is: {problem}") from problem
 
     def do(self, task: Task, seconds: float) -> Done:
-        """Have the client do a task; returns the outcome, Crashed or Hung without one."""
+        """Let the client do a task and return the outcome. Raises Crashed or Hung without one."""
         line = json.dumps({"task": task.as_json()}) + "\n"
         try:
             assert self._process.stdin
@@ -101,12 +101,12 @@ class ClientProcess:
             raise
 
     def kill(self) -> None:
-        """Kill the process and all that it started; whoever waits for an outcome in another thread gets `Crashed`."""
+        """Kill the process and its children; another thread that waits for an outcome gets `Crashed`."""
         with suppress(ProcessLookupError):
             os.killpg(self._process.pid, signal.SIGKILL)
 
     def end(self) -> None:
-        """End the process and all that it started."""
+        """End the process and its children, and close its pipes."""
         self.kill()
         self._process.wait()
         self._errors.close()
@@ -116,7 +116,7 @@ class ClientProcess:
                 pipe.close()
 
     def _read_object(self, member: str, seconds: float) -> tuple[dict[str, Any], list[str]]:
-        """Read the next line that is a JSON object with that member, and the other lines before it."""
+        """Read lines up to a JSON object with this member; return it and the other lines before it."""
         until = time.monotonic() + seconds
         printed: list[str] = []
         while True:

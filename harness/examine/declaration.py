@@ -1,4 +1,4 @@
-"""The declaration of an adapter before its first task: its client and the client's abilities."""
+"""What an adapter declares before its first task: its client and the client's abilities."""
 
 from __future__ import annotations
 
@@ -17,10 +17,10 @@ _KNOWN = {"areas": AREAS, "features": FEATURES, "states": STATES, "dialects": AP
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Declaration:
-    """The client's name with its release, and what it supports: see `AREAS`, `FEATURES`, `STATES`.
+    """The client's name and release, and what it supports: see `AREAS`, `FEATURES`, `STATES`.
 
-    `states_of` narrows the states of a feature that the client does not have in all of them. `hosted` are the types of
-    the API's own tools that it can send, None for any type.
+    `states_of` limits the states of a feature that the client does not support in all of them. `hosted` are the types
+    of hosted tools that it can send, None for any type.
     """
 
     client: str
@@ -33,7 +33,7 @@ class Declaration:
     hosted: tuple[str, ...] | None = None
 
     def as_json(self) -> Json:
-        """This declaration as JSON."""
+        """Return this declaration as JSON."""
         lists = {name: sorted(getattr(self, name)) for name in ("areas", "features")}
         rest = {name: list(getattr(self, name)) for name in ("states", "dialects", "streams")}
         states_of = {feature: list(states) for feature, states in self.states_of.items()}
@@ -42,7 +42,7 @@ class Declaration:
 
     @classmethod
     def from_json(cls, body: object) -> Declaration:
-        """Make a declaration of a JSON value; Malformed says which member is wrong."""
+        """Read a declaration from JSON. Malformed names the wrong member."""
         if not isinstance(body, dict) or not isinstance(body.get("client"), str):
             raise Malformed('a declaration is an object with the name of the client: {"client": "openai 3.0.0", …}')
         known = [member.name for member in fields(cls)]

@@ -1,4 +1,4 @@
-"""The modes a case runs in: streamed or not, how the session is kept, through which provider."""
+"""The modes in which a case runs: streamed or not, how the session is kept, and the dialect."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from harness.examine.task import Task
 
 @dataclass(frozen=True, slots=True, order=True)
 class Mode:
-    """One way to run a case; its text is like `stream,chain` or `plain,replay,azure`."""
+    """One way to run a case, written as `stream,chain` or `plain,replay,azure`."""
 
     stream: bool
     state: str
@@ -27,13 +27,13 @@ class Mode:
         return ",".join(own if self.dialect == "openai" else (*own, self.dialect))
 
     def lead(self, task: Task, base_url: str, api_key: str) -> Task:
-        """Lead a task to the API at an address, in this mode."""
+        """Return a task for the API at `base_url`, in this mode."""
         own = replace(task, stream=self.stream, state=self.state, dialect=self.dialect)
         return replace(own, base_url=base_url, api_key=api_key)
 
 
 def parse_mode(text: str) -> Mode:
-    """Parse a mode like `stream,chain` or `plain,replay,azure`; ConfigError for another text."""
+    """Parse a mode such as `stream,chain` or `plain,replay,azure`. ConfigError for anything else."""
     for stream, state, dialect in product((False, True), STATES, API_ROOTS):
         if str(made := Mode(stream, state, dialect)) == text:
             return made
@@ -41,9 +41,9 @@ def parse_mode(text: str) -> Mode:
 
 
 def parse_modes(texts: Iterable[str]) -> Callable[[Mode], bool]:
-    """Select the modes that are meant by texts like `stream`, `plain,chain` or `azure`; all without one.
+    """Return a filter for the modes meant by texts such as `stream`, `plain,chain` or `azure`; without any, for all.
 
-    A mode is meant by each text whose words it has; one with both a way and a state is a whole mode, of that dialect.
+    A text means all modes that have its words; one with both a way and a state means exactly that mode.
     """
     wanted = [frozenset(word.strip() for word in text.split(",")) for text in texts]
     for words in wanted:
@@ -62,7 +62,7 @@ def _is_meant(mode: Mode, words: frozenset[str]) -> bool:
 
 
 def modes_of(case: ClientCase, declared: Declaration) -> Iterator[Mode]:
-    """Yield the modes in which a client can run a case; none when it supports too little."""
+    """Yield the modes in which a client can run a case; nothing if it does not support the case."""
     if case.area not in declared.areas or not case.needs <= declared.features:
         return
     if declared.hosted is not None and not {tool["type"] for tool in case.task.hosted_tools} <= set(declared.hosted):

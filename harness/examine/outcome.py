@@ -1,4 +1,4 @@
-"""The outcome of a task as an adapter reports it: one line of JSON."""
+"""The outcome of a task, which an adapter reports as one line of JSON."""
 
 from __future__ import annotations
 
@@ -26,15 +26,15 @@ _KINDS: Mapping[str, type | tuple[type, ...]] = {
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Outcome:
-    """The result as the client's user sees it; None stands for what the client cannot express.
+    """The result as the client's user sees it; members that the client cannot express are None.
 
-    `texts` are its final answers, one a prompt that was answered; `streamed` the text that its stream showed for each.
-    `annotations` are the citations of the last answer, `{"type", "url" or "file_id" …}`; `calls` the tools that it ran,
-    `{"name", "arguments"}`; `refusal` is the model's refusal, where the client tells it from a text. `incomplete` says of
-    each text why it was cut, in the API's word for it or the client's, empty where it is whole. `reasoning` has the
-    summaries; `usage` has `input_tokens`, `output_tokens`, `total_tokens` of all requests; `interruptions` are the names
-    of the tools for which it asked its user, and the links at which it asked for consent. `error` is the error that ended
-    the task: `{"type", "message", "status"}`.
+    `texts` are its final answers, one per answered prompt; `streamed` is the streamed text of each. `annotations` are
+    the citations of the last answer, `{"type", "url" or "file_id" …}`; `calls` the tools that it ran, `{"name",
+    "arguments"}`; `refusal` is the model's refusal, if the client distinguishes it from a text. `incomplete` has the
+    reason why each text was cut, in the API's or the client's words, empty for a complete text. `reasoning` has the
+    summaries; `usage` has `input_tokens`, `output_tokens`, `total_tokens` of all requests; `interruptions` are the
+    names of the tools that the user was asked about, and the links for consent. `error` is the error that ended the
+    task: `{"type", "message", "status"}`.
     """
 
     texts: Sequence[str] = ()
@@ -50,16 +50,16 @@ class Outcome:
 
     @property
     def text(self) -> str:
-        """The last final answer, empty without any."""
+        """The last final answer; empty without any."""
         return self.texts[-1] if self.texts else ""
 
     def as_json(self) -> Json:
-        """This outcome as JSON."""
+        """Return this outcome as JSON."""
         return asdict(self)
 
     @classmethod
     def from_json(cls, body: object) -> Outcome:
-        """Make an outcome of a JSON value; Malformed says which member is wrong."""
+        """Read an outcome from JSON. Malformed names the wrong member."""
         if not isinstance(body, dict):
             raise Malformed(f"an outcome is an object, not {type(body).__name__}")
         known = [member.name for member in fields(cls)]
@@ -76,13 +76,14 @@ class Outcome:
 
 
 def describe_error(error: Exception) -> Json:
-    """Describe an exception as the `error` of an outcome; `status` is that of the HTTP answer, if it was one."""
+    """Describe an exception as the `error` of an outcome; `status` is the HTTP status, if there was an answer."""
     statuses = (status for cause in _causes(error) if (status := getattr(cause, "status_code", None)) is not None)
     return {"type": type(error).__name__, "message": str(error), "status": next(statuses, None)}
 
 
 def _causes(error: BaseException) -> Iterator[BaseException]:
-    """Yield an exception and what led to it, each once: clients make circles of them."""
+    """Yield an exception and its causes, each once."""
+    # Some clients create cycles of causes.
     met: set[int] = set()
     cause: BaseException | None = error
     while cause is not None and id(cause) not in met:

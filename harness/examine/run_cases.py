@@ -1,4 +1,4 @@
-"""Run cases against a client: each in the modes that it supports, several at a time."""
+"""Runs cases against a client, each in the modes that the client supports, several concurrently."""
 
 from __future__ import annotations
 
@@ -30,14 +30,14 @@ from harness.viewer.build_case import CaseHead, build_case
 from harness.viewer.build_run import view_of_case
 
 DoTask = Callable[[ClientCase, Task], Done]
-"""Has a client do a task; Crashed or Hung when it does not."""
+"""Lets a client do a task; raises Crashed or Hung if it fails to."""
 
 
 @dataclass(frozen=True, slots=True)
 class ClientExamination:
-    """The result of examining a client: what it declared, and a cell for each case and mode.
+    """The result of examining a client: its declaration, and a cell for each case and mode.
 
-    It is not `complete` when it was interrupted: then cells are missing.
+    It is not `complete`, and lacks cells, if it was interrupted.
     """
 
     declared: Declaration
@@ -47,7 +47,7 @@ class ClientExamination:
 
 
 def select_cases(pattern: str = "*") -> list[ClientCase]:
-    """Select the cases whose ids match a pattern like `streams/*`, several separated by commas; else ConfigError."""
+    """Select the cases whose ids match patterns such as `streams/*`, separated by commas. ConfigError for no match."""
     wanted = [glob.strip() for glob in pattern.split(",")]
     for glob in wanted:
         if not any(fnmatchcase(id, glob) for id in CASES):
@@ -63,10 +63,10 @@ def examine(
     done: Callable[[Cell], None] = lambda cell: None,
     planned: Callable[[int], None] = lambda runs: None,
 ) -> ClientExamination:
-    """Run cases against the client behind a command, in all modes that both can and that `modes` wants.
+    """Run cases against the client behind a command, in all modes that both support and that `modes` accepts.
 
-    `planned` is called with the number of runs, `done` with each cell as it is ready, in any thread. A case that the
-    client does not support has one cell, not applicable. A KeyboardInterrupt ends it early, with the cells so far.
+    `planned` is called with the number of runs, `done` with each finished cell, in any thread. A case that the client
+    does not support gets one cell, `not applicable`. A KeyboardInterrupt ends it early, with the cells so far.
     """
     began = time.monotonic()
     with ExitStack() as open_until_end:
@@ -93,7 +93,7 @@ def examine(
 
 
 def _run_all(run_one: Callable[[int], None], count: int, jobs: int, clients: _Clients) -> bool:
-    """Run all; False when interrupted: what is under way then is given up."""
+    """Run all cases; return False if interrupted, which aborts the running ones."""
     pool = ThreadPoolExecutor(jobs)
     try:
         for ended in [pool.submit(run_one, number) for number in range(count)]:
@@ -108,7 +108,7 @@ def _run_all(run_one: Callable[[int], None], count: int, jobs: int, clients: _Cl
 
 
 class _Clients:
-    """Processes of the client: each does one task at a time; one that was ended is replaced."""
+    """A pool of the client's processes; each does one task at a time, and those that ended are replaced."""
 
     def __init__(self, command: Sequence[str]) -> None:
         self._command = command
@@ -117,7 +117,7 @@ class _Clients:
         self.killed = False
 
     def first(self) -> Declaration:
-        """Start a client, and read its declaration."""
+        """Start a client and return its declaration."""
         client = self._start()
         self._idle.put(client)
         return client.declared
@@ -128,7 +128,7 @@ class _Clients:
         return client
 
     def do(self, case: ClientCase, task: Task) -> Done:
-        """Have a client do a task, and return the outcome."""
+        """Let an idle or new client do a task, and return the outcome."""
         try:
             client = self._idle.get_nowait()
         except Empty:
@@ -140,26 +140,26 @@ class _Clients:
         return done
 
     def kill(self) -> None:
-        """Kill every process: whoever waits for one gets `Crashed`."""
+        """Kill all processes; threads that wait for one get `Crashed`."""
         self.killed = True
         for client in list(self._every):
             client.kill()
 
     def end(self) -> None:
-        """End every process."""
+        """End all processes."""
         for client in self._every:
             client.end()
 
 
 def run_case(case: ClientCase, mode: Mode, do: DoTask, server: Server, tools: ToolServer) -> Cell:
-    """Run one case in one mode; `do` has the client do its task."""
+    """Run one case in one mode; `do` lets the client do the task."""
     name = f"{case.id}[{mode}]"
     run = blake2b(name.encode(), digest_size=8).hexdigest()
     base_url = server.base_url.removesuffix(API_ROOTS["openai"]) + API_ROOTS[mode.dialect]
     mock = server.api.open(f"sk-examine-{run}", name, base_url)
     mock.world.dialect = mode.dialect
     case.script(mock)
-    # A client may well avoid the refusal that the case is about: `required` would fail it for being right.
+    # A correct client may avoid the refusal that the case is about, so it is not required.
     for rule in case.refused:
         mock.world.refusals.expect(rule, required=False)
     task = mode.lead(tools.offer(run, case.task), base_url, mock.api_key)

@@ -1,4 +1,4 @@
-"""A session of a client for adapters in Python: sends one prompt after the other, and notes the answers."""
+"""A client's session, for Python adapters: sends one prompt after the other and collects the answers."""
 
 from __future__ import annotations
 
@@ -15,25 +15,25 @@ from harness.examine.outcome import Outcome, describe_error
 from harness.examine.task import Agent, Task, Tool
 
 SEALED = "reasoning.encrypted_content"
-"""What a client includes that keeps the reasoning itself."""
+"""The `include` value of a client that stores the reasoning itself."""
 BASIC = ("tools", "hosted_tools", "options", "timeout")
 """Features that most clients have."""
 OTHER_TOOLS = ("custom_tools", "deferred_tools")
-"""Features of clients that send tools and items as they are."""
+"""Features of clients that send tools and items unchanged."""
 APPROVALS = ("tool_approvals", "mcp_approvals")
-"""Features of clients that ask their user before a tool runs, theirs or a remote one."""
+"""Features of clients that ask their user before a local or remote tool runs."""
 READ = ("reasoning", "incomplete")
-"""Features of clients whose users read the response itself."""
+"""Features of clients whose users get the API's response."""
 Client = TypeVar("Client")
 _COUNTS = ("input_tokens", "output_tokens", "total_tokens")
 
 
 class ClientSession:
-    """A task under way. Write `say`; it adds to the members what the client shows, see `Outcome`.
+    """A running task. Implement `say`, which stores in the members what the client shows; see `Outcome`.
 
-    `functions` are the tools by name; `streamed`, `annotations`, `interruptions` and `usage` stay None when the client
-    cannot show them. `error` is one that the client returns instead of raising it. `cut` says why the answer to a prompt
-    is no whole one, of clients with the feature `incomplete`.
+    `functions` are the tools by name; `streamed`, `annotations`, `interruptions` and `usage` stay None if the client
+    cannot show them. `error` is an error that the client returns instead of raising it. `cut` is the reason why an
+    answer is incomplete, for clients with the feature `incomplete`.
     """
 
     def __init__(self, task: Task) -> None:
@@ -53,40 +53,40 @@ class ClientSession:
         self._open: list[Any] = []
 
     async def say(self, prompt: str) -> str:
-        """Say a prompt; the final answer to it."""
+        """Send a prompt and return the final answer."""
         raise NotImplementedError(f"{type(self).__name__} has no `say`: see `ClientSession`")
 
     def closing(self, client: Client) -> Client:
-        """Close a client after the last prompt: its `close` is awaited."""
+        """Register a client to be closed after the last prompt by awaiting its `close`; return it."""
         self._open.append(client)
         return client
 
     async def close(self) -> None:
-        """Close what was opened."""
+        """Close all registered clients."""
         for client in self._open:
             await client.close()
 
     @property
     def replays(self) -> bool:
-        """Whether the client sends all items again."""
+        """Whether the client sends all items with each request."""
         return self.task.state in ("replay", "stateless")
 
     @property
     def connection(self) -> dict[str, Any]:
-        """How a client of the `openai` package reaches the API."""
+        """The arguments with which a client of the `openai` package reaches the API."""
         own: dict[str, Any] = {"base_url": self.task.base_url, "api_key": self.task.api_key}
         return own if self.task.timeout is None else {**own, "timeout": self.task.timeout}
 
     @property
     def stateless(self) -> dict[str, Any]:
-        """The members of a request in the state `stateless`: `store` false, and the reasoning of models that reason."""
+        """The members of a `stateless` request: `store` false, and encrypted reasoning for models that reason."""
         if self.task.state != "stateless":
             return {}
         return {"store": False, **({"include": [SEALED]} if self.task.model.startswith("gpt-5") else {})}
 
     @property
     def agents(self) -> tuple[Agent, ...]:
-        """The agents of the task; of one without any, the single agent that it is about."""
+        """The agents of the task, or a single one with its instructions and tools."""
         names = tuple(tool.name for tool in self.task.tools)
         return self.task.agents or (Agent("assistant", self.task.instructions, names),)
 
@@ -96,11 +96,11 @@ class ClientSession:
 
     @property
     def function_tools(self) -> list[dict[str, Any]]:
-        """The tools as a request has them."""
+        """The task's tools in the form of a request."""
         return [_as_sent(tool) for tool in self.task.tools]
 
     def run_function(self, name: str, arguments: str) -> str:
-        """Run a function for clients whose users run the tools, and return the output: the model is told of an exception."""
+        """Run a function, for clients whose users run the tools; return its output, or its exception as text."""
         try:
             returned = self.functions[name](**json.loads(arguments or "{}"))
         except Exception as error:
@@ -108,26 +108,26 @@ class ClientSession:
         return returned if isinstance(returned, str) else json.dumps(returned)
 
     def run_custom(self, name: str, text: str) -> str:
-        """Run a custom tool, and return its output."""
+        """Run a custom tool and return its output, or its exception as text."""
         try:
             return str(run_tool(next(tool for tool in self.task.tools if tool.name == name), text))
         except Exception as error:
             return f"error: {type(error).__name__}: {error}"
 
     def add_delta(self, text: str) -> None:
-        """Note more text of the stream."""
+        """Add text from the stream."""
         if self.streamed is not None:
             self.streamed[-1] += text
 
     def read_parts(self, parts: Iterable[Any]) -> str:
-        """Read the text of a message's parts in the form of the `openai` package, and note annotations and refusal."""
+        """Return the text of message parts from the `openai` package; store their annotations and refusal."""
         every = list(parts)
         self.annotations = [dict(note) for part in every for note in getattr(part, "annotations", None) or ()]
         self.refusal = next((part.refusal for part in every if part.type == "refusal"), None)
         return "".join(part.text for part in every if part.type == "output_text")
 
     def add_usage(self, usage: Any, names: tuple[str, str, str] = _COUNTS) -> None:
-        """Add the usage of a request, whose input, output and total have these names."""
+        """Add the usage of a request, whose input, output and total counts have these names."""
         if usage is not None:
             so_far = self.usage or dict.fromkeys(_COUNTS, 0)
             read = usage.get if isinstance(usage, dict) else lambda name: getattr(usage, name, 0)
@@ -135,17 +135,17 @@ class ClientSession:
             self.usage = {name: so_far[name] + count for name, count in zip(_COUNTS, own, strict=True)}
 
     def read_ending(self, response: Any) -> None:
-        """Note usage and ending of a response as the `openai` package has it."""
+        """Store the usage and ending of a response from the `openai` package."""
         self.add_usage(getattr(response, "usage", None))
         status, error = getattr(response, "status", None), getattr(response, "error", None)
         is_cut = status == "incomplete"
         self.cut = str(getattr(response.incomplete_details, "reason", None) or "incomplete") if is_cut else None
-        if status in ("failed", "cancelled"):  # of a response that was cancelled the API tells no more
+        if status in ("failed", "cancelled"):  # a cancelled response has no error
             own = {"type": error.code, "message": error.message} if error else {}
             self.error = {"type": status, "message": f"the response was {status}"} | own
 
     def approves(self, tool: str) -> bool:
-        """Answer as the user whether a tool may run: by the next answer for it; without one, no."""
+        """Answer, as the user, whether a tool may run: by the next answer for it, else no."""
         self.interruptions = [*(self.interruptions or ()), tool]
         answer = next((candidate for candidate in self._answers if candidate.tool == tool), None)
         if answer:
@@ -153,7 +153,7 @@ class ClientSession:
         return bool(answer and answer.approve)
 
     def outcome(self) -> Outcome:
-        """Make the outcome of all that was shown."""
+        """Return all that was shown as an outcome."""
         named = ("texts", "streamed", "annotations", "refusal", "reasoning", "usage", "interruptions", "error")
         return Outcome(incomplete=self.incomplete, **{name: getattr(self, name) for name in named})
 
@@ -167,12 +167,12 @@ def _as_sent(tool: Tool) -> dict[str, Any]:
 
 
 class SessionAdapter(Adapter):
-    """An adapter that makes a `session` for each task and says the prompts in it, until one ends in an error."""
+    """An adapter that creates a `session` for each task and sends its prompts, until one ends in an error."""
 
     session: ClassVar[type[ClientSession]]
 
     async def run(self, task: Task) -> Outcome:
-        """Say each prompt; an exception that the code of the adapter itself raises is a crash."""
+        """Send each prompt; an exception raised by the adapter's own code is a crash."""
         session = self.session(task)
         try:
             for prompt in task.prompts:
@@ -193,7 +193,7 @@ class SessionAdapter(Adapter):
 
 
 def _origin(error: Exception) -> str:
-    """Name the module that raised."""
+    """Return the name of the module that raised an exception."""
     frame = error.__traceback__
     while frame and frame.tb_next:
         frame = frame.tb_next
@@ -208,7 +208,7 @@ class ToolFailedError(Exception):
 
 
 def functions_of(task: Task) -> dict[str, Callable[..., Any]]:
-    """Make the functions of a task's tools, by name; each call is counted."""
+    """Build the functions for a task's tools, by name; the tool server counts their calls."""
     return {tool.name: _make_function(tool) for tool in task.tools}
 
 
@@ -241,7 +241,7 @@ def _annotation(schema: Mapping[str, Any]) -> Any:
 
 
 def run_tool(tool: Tool, arguments: Any) -> Any:
-    """Run a tool; ToolFailedError when the case lets it fail."""
+    """Run a tool on the tool server. ToolFailedError if the case makes it fail."""
     asked = Request(tool.url, json.dumps(arguments).encode(), {"content-type": "application/json"})
     try:
         with urlopen(asked, timeout=60) as answer:

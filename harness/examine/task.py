@@ -1,4 +1,4 @@
-"""The task of a client under examination; its process gets it as one line of JSON."""
+"""The task of a client under examination, which its process reads as one line of JSON."""
 
 from __future__ import annotations
 
@@ -12,18 +12,18 @@ NO_PARAMETERS: Mapping[str, Any] = {"type": "object", "properties": {}, "additio
 
 
 def string_parameters(*names: str) -> Json:
-    """Make the JSON Schema of a tool whose arguments are strings of these names, all of them required."""
+    """Build the JSON Schema of a tool whose arguments are required strings with these names."""
     properties = {name: {"type": "string"} for name in names}
     return {"type": "object", "properties": properties, "required": list(names), "additionalProperties": False}
 
 
 @dataclass(frozen=True, slots=True)
 class Tool:
-    """A function that the client offers the model; it runs by a POST of its arguments to `url`, where runs are counted.
+    """A function that the client offers the model; a POST of its arguments to `url` runs it and counts the run.
 
-    `returns` is what it returns; with `raises` it raises an error of that text instead. `needs_approval` says that the
-    client asks its user before it runs. A `custom` tool takes a text instead of arguments, a `deferred` one is declared
-    with `defer_loading`. `url` is set when the case runs.
+    `returns` is its result; with `raises` it raises an error with that text instead. With `needs_approval` the client
+    asks its user before it runs. A `custom` tool takes a string instead of arguments, a `deferred` one is declared with
+    `defer_loading`. `url` is set when the case runs.
     """
 
     name: str
@@ -39,9 +39,9 @@ class Tool:
 
 @dataclass(frozen=True, slots=True)
 class Agent:
-    """An agent: its own instructions, the names of its tools, of the agents it may hand over to or ask as tools.
+    """An agent: its instructions, the names of its tools, and of the agents that it may hand over to or ask as tools.
 
-    The function by which it hands over to `ops` is `transfer_to_ops`, that by which it asks is `ask_ops`, with a string
+    The function that hands over to `ops` is `transfer_to_ops`, the one that asks it is `ask_ops`, with a string
     `input`.
     """
 
@@ -54,7 +54,7 @@ class Agent:
 
 @dataclass(frozen=True, slots=True)
 class UserAnswer:
-    """What the user answers when the client asks about a call of a tool; used in the order of the questions."""
+    """The user's answer when the client asks about a tool call; used in the order of the questions."""
 
     tool: str
     approve: bool = True
@@ -62,20 +62,21 @@ class UserAnswer:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Task:
-    """The task of a client: to send each prompt of `prompts` in one session, and to report what came.
+    """The task of a client: send each of `prompts` in one session, and report the results.
 
-    The first of `agents` gets the prompts; without any, the client is a single one with `instructions` and all `tools`.
-    `hosted_tools` are tools of the API, as the request has them. `options` are members of the request that the client
-    sends as they are (`{"reasoning": {"effort": "low"}}`). `stream` asks for streamed answers. `state` says how the
+    The first of `agents` gets the prompts; without any, a single agent has `instructions` and all `tools`.
+    `hosted_tools` are tools of the API, in the form of a request. `options` are members that the client adds to the
+    request unchanged (`{"reasoning": {"effort": "low"}}`). `stream` asks for streamed answers. `state` is how the
     session is kept: `replay` (the client sends all items again), `stateless` (the same with `store` false and encrypted
-    reasoning), `chain` (`previous_response_id`), `conversation`, or `thread` (one of the Assistants API). `base_url`,
-    `api_key` and `dialect` lead to the API.
+    reasoning), `chain` (`previous_response_id`), `conversation`, or `thread` (of the Assistants API). `base_url`,
+    `api_key` and `dialect` identify the API.
 
-    `project_agent` names an agent that a Foundry project keeps: the client asks that one, which has a model, instructions
-    and tools of its own, and runs those of `tools` that it calls.
+    `project_agent` names an agent stored in a Foundry project: the client asks that agent, which has its own model,
+    instructions and tools, and runs those of `tools` that it calls.
 
-    An answer that contains `guardrail` trips it: the task ends in an error. `timeout` are the seconds after which the client
-    gives up on a request. Before the prompt with the number `compact_after`, from 0, it compacts its history by hand.
+    An answer that contains `guardrail` trips it, so that the task ends in an error. `timeout` is the number of seconds
+    after which the client gives up on a request. Before prompt number `compact_after` (from 0) it compacts its history
+    explicitly.
     """
 
     prompts: tuple[str, ...]
@@ -97,12 +98,12 @@ class Task:
     api_key: str = ""
 
     def as_json(self) -> Json:
-        """This task as JSON."""
+        """Return this task as JSON."""
         return asdict(self)
 
     @classmethod
     def from_json(cls, body: Mapping[str, Any]) -> Task:
-        """Make a task of the JSON object that `as_json` made; unknown members are left out."""
+        """Read a task from the JSON of `as_json`; unknown members are ignored."""
         own = {name: value for name, value in body.items() if name in cls.__dataclass_fields__}
         kinds = {"agents": Agent, "tools": Tool, "approvals": UserAnswer}
         lists = {name: tuple(kind(**_tuples(entry)) for entry in own.get(name, ())) for name, kind in kinds.items()}

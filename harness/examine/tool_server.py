@@ -1,4 +1,4 @@
-"""Runs the tools of the tasks over HTTP, for clients in any language, and counts what they ran."""
+"""Runs the tools of tasks over HTTP, for clients in any language, and records their executions."""
 
 from __future__ import annotations
 
@@ -16,11 +16,11 @@ from harness.examine.case import ToolCall
 from harness.examine.task import Task, Tool
 
 POLL_SECONDS = 0.02
-"""How often the server looks whether it shall end."""
+"""The interval at which the server checks whether it should end."""
 
 
 class ToolServer:
-    """The tools of running tasks, each under `/RUN/NAME`, and their executions by run."""
+    """The tools of running tasks, each at `/RUN/NAME`, and their executions by run."""
 
     def __init__(self, address: str) -> None:
         self._address = address
@@ -28,18 +28,18 @@ class ToolServer:
         self._executions: dict[str, list[ToolCall]] = defaultdict(list)
 
     def offer(self, run: str, task: Task) -> Task:
-        """Give the tools of a task the addresses at which they run."""
+        """Offer the tools of a task; return the task with their URLs."""
         tools = [replace(tool, url=f"{self._address}/{run}/{tool.name}") for tool in task.tools]
         self._tools |= {f"/{run}/{tool.name}": tool for tool in tools}
         return replace(task, tools=tuple(tools))
 
     def close(self, run: str) -> list[ToolCall]:
-        """Forget a run; the tools that it ran, in order."""
+        """Forget a run and return its executions, in order."""
         self._tools = {path: tool for path, tool in self._tools.items() if not path.startswith(f"/{run}/")}
         return self._executions.pop(run, [])
 
     def run(self, path: str, body: bytes) -> tuple[int, Any]:
-        """Run the tool at a path: 200 and its result, 500 and its error's text, 404 for an unknown path."""
+        """Run the tool at a path; return 200 and its result, 500 and its error text, or 404 for an unknown path."""
         if (tool := self._tools.get(path)) is None:
             return 404, f"no tool at {path}"
         try:
@@ -51,8 +51,9 @@ class ToolServer:
 
 
 class _Server(ThreadingHTTPServer):
-    """A client may run forty tools at once, and may be ended while it waits for one."""
+    """The HTTP server, which ignores clients that disconnect."""
 
+    # A client may run forty tools at once, and may be ended while it waits for one.
     request_queue_size = 128
     daemon_threads = True
 
@@ -62,7 +63,7 @@ class _Server(ThreadingHTTPServer):
 
 @contextmanager
 def serve_tools() -> Iterator[ToolServer]:
-    """Serve tools on a free port of the loopback address, for the time of a `with` block."""
+    """Serve tools on a free loopback port during a `with` block."""
 
     class Handler(BaseHTTPRequestHandler):
         def do_POST(self) -> None:

@@ -1,4 +1,4 @@
-"""Judges a run: why it does not pass, and in a word or two how it ended for the client's user."""
+"""Judges a run: the reasons why it does not pass, and briefly how it ended for the client's user."""
 
 from __future__ import annotations
 
@@ -16,9 +16,9 @@ from harness.explain.verdict import find_verdict
 
 
 def find_reasons(case: ClientCase, seen: ObservedRun) -> Iterator[str]:
-    """Why a run is no pass: what the API refused, what was lost or never asked for, what the user did not see.
+    """Yield why a run does not pass: what the API refused, what was lost or not requested, what the user did not see.
 
-    The error that the user sees comes first; a reason that has an advice ends with it, in a line of its own.
+    The error that the user sees comes first; a reason with a fix has it in the last line.
     """
     world = seen.mock.world
     losses = [lost for lost in losses_in_accepted(world.exchanges) if lost.loss not in case.losses]
@@ -34,14 +34,14 @@ def find_reasons(case: ClientCase, seen: ObservedRun) -> Iterator[str]:
 ANSWER, SO_FAR, NOTHING = "the answer", "the text so far", "an empty answer"
 HANGS, DIES = "it hangs", "it dies"
 MAX_ERROR = 40
-"""Characters of the name of an error that are kept."""
+"""The maximum number of characters of an error's name."""
 _LAST_EVENTS = frozenset({"response.completed", "response.incomplete", "response.failed"})
 
 
 def describe_end(ended: Done | Crashed | Hung, exchanges: Sequence[Exchange]) -> str:
-    """Describe the end: `the answer`, the name of the error with its status, or what came instead.
+    """Describe how a run ended: `the answer`, the name of the error with its status, or what came instead.
 
-    An answer of which the last exchange with a model did not come whole is `the text so far`.
+    An answer whose last exchange with a model was incomplete is `the text so far`.
     """
     if isinstance(ended, Hung):
         return HANGS
@@ -64,7 +64,7 @@ def _describe_outcome(outcome: Outcome, exchanges: Sequence[Exchange]) -> str:
 
 
 def _is_whole(exchange: Exchange) -> bool:
-    """Return whether an answer came to its end: a stream of responses with its final event, nothing cut."""
+    """Return whether an answer is complete: not cut, and a stream of a response has its final event."""
     answer = exchange.answer
     if answer.disconnection:
         return False

@@ -1,7 +1,7 @@
 """Runs a Python adapter as a command: `python -m harness.examine.worker MODULE:CLASS`.
 
-It writes its declaration, then for each line `{"task": {…}}` on stdin a line `{"outcome": {…}, "leaked": 0}` on stdout.
-What the client itself prints goes to stderr.
+It writes its declaration to stdout, then for each line `{"task": {…}}` on stdin a line `{"outcome": {…}, "leaked": 0}`.
+The client's own output goes to stderr.
 """
 
 from __future__ import annotations
@@ -19,15 +19,15 @@ from harness.examine.outcome import Outcome
 from harness.examine.task import Task
 
 CANNOT_START = 3
-"""The exit code when there is no such adapter; the reason stands on stderr."""
+"""The exit code if the adapter cannot be loaded; the reason is on stderr."""
 
 
 GRACE = 0.05
-"""Seconds that tasks have to end after the last prompt."""
+"""The number of seconds that asyncio tasks have to end after the last prompt."""
 
 
 def load(target: str) -> Adapter:
-    """Load the adapter: a class, function or object `MODULE:ATTRIBUTE`."""
+    """Load an adapter given as `MODULE:ATTRIBUTE`, a class, function or object."""
     module, _, attribute = target.partition(":")
     found: Any = import_module(module)
     for name in attribute.split("."):
@@ -39,7 +39,7 @@ def load(target: str) -> Adapter:
 
 
 def main(target: str) -> int:
-    """Answer the tasks on stdin until it ends."""
+    """Do the tasks on stdin until it ends; return the exit code."""
     out = os.fdopen(os.dup(sys.stdout.fileno()), "w", encoding="utf-8")
     os.dup2(sys.stderr.fileno(), sys.stdout.fileno())
     sys.path.insert(0, os.getcwd())
@@ -59,14 +59,14 @@ def main(target: str) -> int:
 
 
 async def _run(adapter: Adapter, task: Task, kept: Counter[str]) -> dict[str, Any]:
-    """Do a task, and count what it left behind beside what earlier tasks did (`kept`)."""
+    """Do a task, and count the asyncio tasks that it left running, beyond those of earlier tasks (`kept`)."""
     outcome = await adapter.run(task)
     if not isinstance(outcome, Outcome):
         raise TypeError(f"{type(adapter).__name__}.run returned a {type(outcome).__name__}, not an Outcome")
     if under_way := asyncio.all_tasks() - {asyncio.current_task()}:
         await asyncio.wait(under_way, timeout=GRACE)
     left = Counter(_name(left_task) for left_task in asyncio.all_tasks() if left_task is not asyncio.current_task())
-    # One task of each kind may live as long as the process: some clients have a worker of their own.
+    # One task of each kind may live as long as the process, since some clients have a background worker.
     leaked = sum(count - max(kept[name], 1) for name, count in left.items() if count > max(kept[name], 1))
     kept |= left
     return {"outcome": outcome.as_json(), "leaked": leaked}

@@ -1,4 +1,4 @@
-"""Ready adapters, one module a client, and the commands that run them or any other."""
+"""Built-in adapters, one module per client, and the commands that run these or any other."""
 
 from __future__ import annotations
 
@@ -26,11 +26,11 @@ ADAPTERS: Mapping[str, str] = {
     "openai-agents": "harness.examine.adapters.openai_agents_python:OpenAIAgentsAdapter",
     "pydantic-ai": "harness.examine.adapters.pydantic_ai_python:PydanticAIAdapter",
 }
-"""The ready adapters by name: a Python class, or the file of a Node program beside this one."""
+"""The built-in adapters by name: a Python class, or the file of a Node program in this folder."""
 
 
 def command_for(adapter: str) -> list[str]:
-    """Find the command of an adapter: a ready one by its name, or `MODULE:ATTRIBUTE` of Python."""
+    """Return the command for an adapter: a built-in one by name, or a Python `MODULE:ATTRIBUTE`."""
     target = ADAPTERS.get(adapter, adapter)
     if target.endswith(".mjs"):
         return ["node", str(_HERE / target)]
@@ -43,7 +43,7 @@ def command_for(adapter: str) -> list[str]:
 
 
 def split_command(command: str) -> list[str]:
-    """Split the words of `--command`."""
+    """Split `--command` into words, as a shell does."""
     try:
         words = shlex.split(command)
     except ValueError as problem:

@@ -1,4 +1,4 @@
-"""`agent-framework` with a project of Azure AI Foundry: an agent that the project keeps, or one of its models."""
+"""Drives `agent-framework` with an Azure AI Foundry project: an agent stored in the project, or one of its models."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from harness.examine.session import SessionAdapter
 
 
 class FoundrySession(AgentFrameworkSession):
-    """`FoundryAgent` where the task names an agent of the project, else `FoundryChatClient`."""
+    """Uses `FoundryAgent` if the task names an agent of the project, else `FoundryChatClient`."""
 
     def _make_agent(self, name: str) -> Any:
         endpoint = self.task.base_url.removesuffix("/openai/v1")
@@ -40,7 +40,7 @@ class FoundrySession(AgentFrameworkSession):
 
 
 class _Consented:
-    """A response that asked for nothing but consent, which the user gives elsewhere."""
+    """A response that only asked for consent, which the user gives elsewhere."""
 
     user_input_requests = ()
 
@@ -49,7 +49,7 @@ class _Consented:
 
 
 class AgentFrameworkFoundryAdapter(SessionAdapter):
-    """`agent-framework-foundry`."""
+    """The adapter for `agent-framework-foundry`."""
 
     package, session = "agent-framework-foundry", FoundrySession
     areas: ClassVar = ("dialects",)

@@ -1,4 +1,4 @@
-"""`agent-framework`: an agent with a session, its tools, agents as tools and approvals."""
+"""Drives `agent-framework`: an agent with a session, its tools, agents as tools and approvals."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ USAGE = ("input_token_count", "output_token_count", "total_token_count")
 
 
 class AgentFrameworkSession(ClientSession):
-    """`Agent.run` on an `OpenAIChatClient`; a session is kept by the API, or, without storage, by the client."""
+    """Uses `Agent.run` on an `OpenAIChatClient`; the API keeps the session, or, without storage, the client."""
 
     def __init__(self, task: Task) -> None:
         super().__init__(task)
@@ -36,14 +36,14 @@ class AgentFrameworkSession(ClientSession):
         return Agent(self._chat, agent.instructions, name=name, tools=tools, default_options=self._options)
 
     def _host(self, tool: Any) -> Any:
-        """Declare a tool of the API: the client has a function for those of MCP servers, and takes others as they are."""
+        """Declare a hosted tool: the client has a function for MCP servers, and takes other tools unchanged."""
         if tool["type"] != "mcp":
             return dict(tool)
         mode = {"always": "always_require", "never": "never_require"}.get(tool.get("require_approval", "always"))
         return self._chat.get_mcp_tool(name=tool["server_label"], url=tool.get("server_url"), approval_mode=mode)
 
     async def say(self, prompt: str) -> str:
-        """Say a prompt, answer what the agent asks its user."""
+        """Send a prompt and answer the agent's questions to its user."""
         if self._session is None:
             self._session = self._agent.create_session()
             if self.task.state == "conversation":
@@ -71,7 +71,7 @@ class AgentFrameworkSession(ClientSession):
 
 
 class AgentFrameworkAdapter(SessionAdapter):
-    """`agent-framework-core` with `agent-framework-openai`."""
+    """The adapter for `agent-framework-core` with `agent-framework-openai`."""
 
     package, session = "agent-framework-core", AgentFrameworkSession
     features: ClassVar = (*BASIC, *APPROVALS, "agent_tools", "incomplete")

@@ -1,4 +1,4 @@
-"""`azure-ai-projects`: the client for responses of an agent that a project keeps."""
+"""Drives `azure-ai-projects`: its client for responses of an agent stored in a project."""
 
 from __future__ import annotations
 
@@ -14,11 +14,11 @@ from harness.examine.session import SessionAdapter
 from harness.examine.task import Task
 
 SETTLED = ("model", "instructions", "tools")
-"""What the definition of an agent has, so that a request has it not."""
+"""Members that the definition of an agent has, so that a request must not repeat them."""
 
 
 class ProjectSession(OpenAISession):
-    """`AIProjectClient.get_openai_client()`, and in each request the name of the agent."""
+    """Uses `AIProjectClient.get_openai_client()` and names the agent in each request."""
 
     def __init__(self, task: Task) -> None:
         super().__init__(task)
@@ -42,7 +42,7 @@ class ProjectSession(OpenAISession):
 
 
 class AIProjectsAdapter(SessionAdapter):
-    """`AIProjectClient`, with agents that a project keeps and with models."""
+    """The adapter for `AIProjectClient`, with stored agents and with models."""
 
     package, session = "azure-ai-projects", ProjectSession
     areas: ClassVar = ("dialects",)

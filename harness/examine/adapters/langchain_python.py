@@ -1,4 +1,4 @@
-"""`langchain-openai` in an agent of `langchain`, with its tools and its middleware for approvals."""
+"""Drives `langchain-openai` in a `langchain` agent, with its tools and its middleware for approvals."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ THREAD: Any = {"configurable": {"thread_id": "one"}}
 
 
 class LangChainSession(ClientSession):
-    """`create_agent` on `ChatOpenAI(use_responses_api=True)`; a checkpointer keeps the thread."""
+    """Uses `create_agent` on `ChatOpenAI(use_responses_api=True)`; a checkpointer keeps the thread."""
 
     def __init__(self, task: Task) -> None:
         super().__init__(task)
@@ -46,7 +46,7 @@ class LangChainSession(ClientSession):
         return StructuredTool.from_function(coroutine=ask, name=f"ask_{agent.name}", description=f"Ask {agent.name}.")
 
     async def say(self, prompt: str) -> str:
-        """Say a prompt, decide about the calls that wait for it."""
+        """Send a prompt and decide about the calls that wait for approval."""
         known = len((await self._agent.aget_state(THREAD)).values.get("messages", ()))
         await self._run({"messages": [("user", prompt)]})
         while waiting := (await self._agent.aget_state(THREAD)).interrupts:
@@ -71,7 +71,7 @@ class LangChainSession(ClientSession):
 
 
 class LangChainAdapter(SessionAdapter):
-    """`langchain-openai`."""
+    """The adapter for `langchain-openai`."""
 
     package, session = "langchain-openai", LangChainSession
     features: ClassVar = (*BASIC, "agent_tools", "tool_approvals", "incomplete")

@@ -1,4 +1,4 @@
-"""`litellm.aresponses`, asked and read as the `openai` package is."""
+"""Drives `litellm.aresponses`, which is called and read like the `openai` package."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from harness.examine.session import BASIC, OTHER_TOOLS, READ, SessionAdapter
 
 
 class LiteLLMSession(OpenAISession):
-    """`litellm.aresponses`, whose models have their provider before them."""
+    """Uses `litellm.aresponses`, where a model's name is prefixed with its provider."""
 
     async def _send(self, asked: dict[str, Any]) -> Any:
         own: dict[str, Any] = {"model": f"openai/{self.task.model}", "api_base": self.task.base_url}
@@ -20,7 +20,7 @@ class LiteLLMSession(OpenAISession):
         return await litellm.aresponses(**{**asked, **own})
 
     async def _respond(self, given: list[Any]) -> Any:
-        """Ask for a response; litellm leaves items of unknown types as they came."""
+        """Ask for a response, and parse items of unknown types, which litellm leaves as they came."""
         response = await super()._respond(given)
         if response is not None:
             response.output = [
@@ -30,7 +30,7 @@ class LiteLLMSession(OpenAISession):
 
 
 class LiteLLMAdapter(SessionAdapter):
-    """`litellm.aresponses`."""
+    """The adapter for `litellm.aresponses`."""
 
     package, session = "litellm", LiteLLMSession
     features: ClassVar = (*BASIC, *OTHER_TOOLS, "mcp_approvals", *READ)

@@ -1,4 +1,4 @@
-"""`llama-index`: its `FunctionAgent` on `OpenAIResponses`."""
+"""Drives `llama-index`: its `FunctionAgent` on `OpenAIResponses`."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from harness.examine.task import Task
 
 
 class LlamaIndexSession(ClientSession):
-    """`FunctionAgent.run`, with a memory that outlives a run."""
+    """Uses `FunctionAgent.run`, with a memory that outlives a run."""
 
     def __init__(self, task: Task) -> None:
         super().__init__(task)
@@ -36,7 +36,7 @@ class LlamaIndexSession(ClientSession):
         self._memory = ChatMemoryBuffer.from_defaults(token_limit=1_000_000)
 
     async def say(self, prompt: str) -> str:
-        """Say a prompt; the agent runs its tools."""
+        """Send a prompt; the agent itself runs its tools."""
         handler = self._agent.run(prompt, memory=self._memory)
         async for event in handler.stream_events():
             if isinstance(event, AgentStream):
@@ -48,7 +48,7 @@ class LlamaIndexSession(ClientSession):
 
 
 class LlamaIndexAdapter(SessionAdapter):
-    """`llama-index-llms-openai`."""
+    """The adapter for `llama-index-llms-openai`."""
 
     package, session = "llama-index-llms-openai", LlamaIndexSession
     features: ClassVar = ("tools", "hosted_tools", "options", "incomplete")

@@ -1,4 +1,4 @@
-"""`openai-agents`: its runner, with hand-offs, agents as tools and approvals."""
+"""Drives `openai-agents`: its runner, with hand-offs, agents as tools and approvals."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ HOSTED = {**MADE, **READ, "mcp": agents.HostedMCPTool, "web_search": lambda tool
 
 
 class OpenAIAgentsSession(ClientSession):
-    """`Runner.run` and `Runner.run_streamed`, with the history, the chain or the conversation of the runs before."""
+    """Uses `Runner.run` and `Runner.run_streamed`, with the history, chain or conversation of the earlier runs."""
 
     def __init__(self, task: Task) -> None:
         super().__init__(task)
@@ -40,7 +40,7 @@ class OpenAIAgentsSession(ClientSession):
         return made.clone(tools=[*own, *hosted], output_guardrails=[guard] if word else [])
 
     async def say(self, prompt: str) -> str:
-        """Say a prompt, decide about the calls that wait for it."""
+        """Send a prompt and decide about the calls that wait for approval."""
         if self.task.state == "conversation" and not self._state:
             self._state = {"conversation_id": (await self._client.conversations.create()).id}
         result = await self._run([*self._history, {"role": "user", "content": prompt}])
@@ -70,7 +70,7 @@ class OpenAIAgentsSession(ClientSession):
 
 
 class OpenAIAgentsAdapter(SessionAdapter):
-    """`openai-agents`."""
+    """The adapter for `openai-agents`."""
 
     package, session = "openai-agents", OpenAIAgentsSession
     features: ClassVar = (*BASIC, *APPROVALS, "handoffs", "agent_tools", "guardrails", "incomplete")

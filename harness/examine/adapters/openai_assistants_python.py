@@ -1,4 +1,4 @@
-"""The Assistants API by the `openai` package: a thread for the session, the package's own polling and streams."""
+"""Drives the Assistants API with the `openai` package: a thread for the session, its own polling and streams."""
 
 from __future__ import annotations
 
@@ -15,16 +15,16 @@ POLL = {"poll_interval_ms": 10}
 
 
 class OpenAIAssistantsSession(ClientSession):
-    """`AsyncOpenAI.beta.threads`."""
+    """Uses `AsyncOpenAI.beta.threads`."""
 
     def __init__(self, task: Task) -> None:
         super().__init__(task)
-        warnings.simplefilter("ignore", DeprecationWarning)  # the package calls all of it deprecated
+        warnings.simplefilter("ignore", DeprecationWarning)  # the package deprecates the whole API
         self._beta = self.closing(AsyncOpenAI(**self.connection)).beta
         self._assistant = self._thread = ""
 
     async def say(self, prompt: str) -> str:
-        """Add a prompt to the thread and run it, with outputs for the calls that the run waits for."""
+        """Add a prompt to the thread and run it, submitting outputs for the calls that the run waits for."""
         if not self._thread:
             tools = [{"type": "function", "function": self._describe(tool)} for tool in self.task.tools]
             own: Any = {"model": self.task.model, "instructions": self.task.instructions, "tools": tools}
@@ -61,7 +61,7 @@ class OpenAIAssistantsSession(ClientSession):
 
 
 class OpenAIAssistantsAdapter(SessionAdapter):
-    """`AsyncOpenAI.beta.threads`."""
+    """The adapter for `AsyncOpenAI.beta.threads`."""
 
     package, part, session = "openai", "Assistants", OpenAIAssistantsSession
     areas: ClassVar = ("dialects",)

@@ -1,4 +1,4 @@
-"""Responses in the background and compactions, as the guides to them have it with the `openai` package."""
+"""Runs background responses and compactions with the `openai` package, as the API's guides show."""
 
 from __future__ import annotations
 
@@ -9,12 +9,12 @@ from typing import Any
 from openai import APIConnectionError, APIError, AsyncOpenAI
 
 PAUSE = 0.01
-"""Seconds between two looks at a response."""
+"""The number of seconds between two polls of a response."""
 ENDINGS = ("response.completed", "response.incomplete", "response.failed")
 
 
 async def send(client: AsyncOpenAI, asked: dict[str, Any]) -> Any:
-    """Send a request and return the response or the stream; in the background it is polled, its stream resumed."""
+    """Send a request and return the response or the stream; poll a background response, and resume its stream."""
     answered = await client.responses.create(**asked)
     if not asked.get("background"):
         return answered
@@ -22,7 +22,7 @@ async def send(client: AsyncOpenAI, asked: dict[str, Any]) -> Any:
 
 
 async def compact(client: AsyncOpenAI, model: str, history: list[Any]) -> list[Any]:
-    """Have the API shorten a history."""
+    """Let the API compact a history."""
     made = await client.responses.compact(model=model, input=history)
     return [item.model_dump(exclude_unset=True) for item in made.output]
 
@@ -36,7 +36,7 @@ async def poll(client: AsyncOpenAI, response: Any) -> Any:
 
 
 async def resume(client: AsyncOpenAI, stream: Any) -> AsyncIterator[Any]:
-    """Yield the events of a stream, and resume it when it is cut, until a stream brings none."""
+    """Yield the events of a stream, resuming it when it is cut, until a stream has no events."""
     id, last, seen = "", -1, -2
     while seen < last or not id:
         seen = last

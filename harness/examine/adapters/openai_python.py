@@ -1,4 +1,4 @@
-"""The `openai` package itself, with the loop that its documentation shows for tools."""
+"""Drives the `openai` package itself, with the tool loop from its documentation."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from harness.examine.task import Task
 
 
 class OpenAISession(ClientSession):
-    """`AsyncOpenAI.responses`."""
+    """Uses `AsyncOpenAI.responses`."""
 
     def __init__(self, task: Task) -> None:
         super().__init__(task)
@@ -21,7 +21,7 @@ class OpenAISession(ClientSession):
         self._history: list[Any] = []
 
     async def say(self, prompt: str) -> str:
-        """Say a prompt, do what is asked for until nothing is."""
+        """Send a prompt, and answer calls and approval requests until there are none."""
         if self.task.state == "conversation" and not self._state:
             self._state = {"conversation": (await self._client.conversations.create()).id}
         if self.task.compact_after == len(self.texts):
@@ -58,7 +58,7 @@ class OpenAISession(ClientSession):
         return await send(self._client, asked)
 
     def _answer(self, item: Any) -> Any:
-        """Answer an item: by the output of a call, by the user's answer to a question, or by nothing."""
+        """Return the answer to an item: the output of a call, the user's answer to an approval request, or None."""
         if item.type == "mcp_approval_request":
             decision = self.approves(item.name)
             return {"type": "mcp_approval_response", "approval_request_id": item.id, "approve": decision}
@@ -70,7 +70,7 @@ class OpenAISession(ClientSession):
 
 
 class OpenAIAdapter(SessionAdapter):
-    """`AsyncOpenAI.responses`."""
+    """The adapter for `AsyncOpenAI.responses`."""
 
     package, session = "openai", OpenAISession
     features: ClassVar = (*BASIC, *OTHER_TOOLS, "mcp_approvals", *READ, "background", "resume", "compaction")

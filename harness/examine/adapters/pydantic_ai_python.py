@@ -1,4 +1,4 @@
-"""`pydantic-ai`: agents with tools, tools that ask another agent, and deferred tools for approvals."""
+"""Drives `pydantic-ai`: agents with tools, tools that ask another agent, and deferred tools for approvals."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ STATES: Any = {"stateless": {"openai_store": False}, "chain": {"openai_previous_
 
 
 class PydanticAISession(ClientSession):
-    """`Agent.run` with the messages so far."""
+    """Uses `Agent.run` with the messages so far."""
 
     def __init__(self, task: tasks.Task) -> None:
         super().__init__(task)
@@ -44,7 +44,7 @@ class PydanticAISession(ClientSession):
         return Tool(ask, name=f"ask_{agent.name}", description=f"Ask {agent.name}.")
 
     async def say(self, prompt: str) -> str:
-        """Say a prompt, decide about the calls that wait for it."""
+        """Send a prompt and decide about the calls that wait for approval."""
         if self.task.state == "conversation" and "openai_conversation_id" not in self._settings:
             self._settings["openai_conversation_id"] = (await self._client.conversations.create()).id
         result = await self._run(prompt)
@@ -72,7 +72,7 @@ class PydanticAISession(ClientSession):
 
 
 class PydanticAIAdapter(SessionAdapter):
-    """`pydantic-ai-slim[openai]`."""
+    """The adapter for `pydantic-ai-slim[openai]`."""
 
     package, session = "pydantic-ai-slim", PydanticAISession
     features: ClassVar = (*BASIC, "agent_tools", "tool_approvals", *READ)

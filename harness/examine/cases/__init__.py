@@ -1,4 +1,4 @@
-"""The catalogue: importing this package registers every case, in this order; the id of a case begins with its area."""
+"""The catalogue of cases: importing this package registers them in this order; their ids begin with the area."""
 
 from harness.core.registry import import_modules
 

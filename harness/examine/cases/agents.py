@@ -23,7 +23,7 @@ GUARDRAIL = "what openai-agents and others document as an output guardrail"
 
 
 def _say(**said: list[Turn]) -> Script:
-    """Make a script with the turns of each agent, by a word of its instructions."""
+    """Build a script with the turns of each agent, which is recognized by a word of its instructions."""
 
     def script(mock: Mock) -> None:
         for word, turns_of_agent in said.items():

@@ -1,4 +1,4 @@
-"""Calls that run only when the user approves: of functions, and of remote MCP servers."""
+"""Calls that run only if the user approves: of functions, and of remote MCP servers."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The same through the Assistants API: an assistant, a thread, its messages and runs."""
+"""Cases for the Assistants API: an assistant, a thread, its messages and runs."""
 
 from __future__ import annotations
 

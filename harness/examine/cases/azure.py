@@ -1,4 +1,4 @@
-"""The same through Azure OpenAI and a project of Azure AI Foundry, and the agents that a project keeps."""
+"""Cases for Azure OpenAI, for Azure AI Foundry projects, and for agents stored in a project."""
 
 from __future__ import annotations
 
@@ -149,7 +149,7 @@ HELPER: Json = {"kind": "prompt", "model": "gpt-4.1", "instructions": "You are h
 
 
 def _agent(name: str, definition: Json, said: list[Turn], *checks: Check, task: Task = ASKED, **words: Any) -> None:
-    """Add a case of a project that keeps the agent `helper`, which answers with these turns."""
+    """Add a case for a project with the stored agent `helper`, which answers with these turns."""
     case(
         f"dialects/project-{name}",
         *checks,
@@ -166,7 +166,7 @@ def _agent(name: str, definition: Json, said: list[Turn], *checks: Check, task: 
 
 
 def keeps_its_session() -> Check:
-    """Each request but the first names the session of the agent that the answer before it told."""
+    """Check that each request but the first names the agent session of the previous answer."""
 
     def check(seen: ObservedRun) -> Iterator[str]:
         for before, asked in zip(seen.exchanges, seen.exchanges[1:], strict=False):

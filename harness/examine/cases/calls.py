@@ -1,4 +1,4 @@
-"""How many calls, of which tools, in which order."""
+"""Tool calls: their number, their tools and their order."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""How a response ends, other than complete."""
+"""Responses that do not end as completed."""
 
 from __future__ import annotations
 

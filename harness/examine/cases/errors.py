@@ -111,7 +111,7 @@ RETRY_GUIDE = "the API's guide to rate limits and errors, 2026-10: retry with ba
 
 
 def _limited(**headers: str) -> Script:
-    """Make a script that refuses until the time that its first refusal names is over."""
+    """Build a script that refuses until the delay named in its first refusal is over."""
     limit = http_error(
         429, "Rate limit reached for gpt-5.", code="rate_limit_exceeded", type="requests", headers=headers
     )

@@ -1,4 +1,4 @@
-"""Items of an answer besides messages: reasoning, the results of the API's own tools, unknown items."""
+"""Output items other than messages: reasoning, the results of hosted tools, unknown items."""
 
 from __future__ import annotations
 

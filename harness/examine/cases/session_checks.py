@@ -1,4 +1,4 @@
-"""Checks of what a correct client sends of its session, read from the requests that the mock saw."""
+"""Checks of how a correct client sends its session, read from the requests that the mock received."""
 
 from __future__ import annotations
 
@@ -13,14 +13,14 @@ from harness.items.transcript import input_items
 
 
 def repeats_nothing() -> Check:
-    """Each request holds each prompt so far once, or with a state at the API only what is new; so with its answers."""
+    """Check that each request has each prompt so far once, or only the new one if the API keeps the state."""
 
     def check(seen: ObservedRun) -> Iterator[str]:
         replays = seen.task.state in ("replay", "stateless")
         for exchange in _accepted(seen):
             texts = [_text_of(item) for item in _items(exchange) if item.get("role") == "user"]
             last = max((seen.task.prompts.index(text) for text in texts if text in seen.task.prompts), default=None)
-            # A request of a tool loop may hold no prompt at all, as with `previous_response_id`.
+            # A request within a tool loop may have no prompt at all, for example with `previous_response_id`.
             if last is None:
                 continue
             for prompt in seen.task.prompts[: last + 1]:
@@ -32,7 +32,7 @@ def repeats_nothing() -> Check:
 
 
 def continues() -> Check:
-    """Each request names the response before it, or all of them the same conversation."""
+    """Check that each request names the previous response, or that all name the same conversation."""
 
     def check(seen: ObservedRun) -> Iterator[str]:
         accepted = _accepted(seen)
@@ -48,7 +48,7 @@ def continues() -> Check:
 
 
 def stores_nothing() -> Check:
-    """Each request says `store: false` and names no response."""
+    """Check that each request has `store: false` and names no response or conversation."""
 
     def check(seen: ObservedRun) -> Iterator[str]:
         for exchange in _accepted(seen):
@@ -59,7 +59,7 @@ def stores_nothing() -> Check:
 
 
 def keeps_instructions() -> Check:
-    """Each request has the instructions of the task."""
+    """Check that each request has the instructions of the task."""
 
     def check(seen: ObservedRun) -> Iterator[str]:
         for exchange in _accepted(seen):
@@ -70,7 +70,7 @@ def keeps_instructions() -> Check:
 
 
 def compacts(*gone: str) -> Check:
-    """The last request holds a compaction item, and none of these texts of the assistant."""
+    """Check that the last request has a compaction item, and none of these assistant texts."""
 
     def check(seen: ObservedRun) -> Iterator[str]:
         items = [item for exchange in _accepted(seen)[-1:] for item in _items(exchange)]
@@ -83,7 +83,7 @@ def compacts(*gone: str) -> Check:
 
 
 def kept_apart(instructions: str, *texts: str) -> Check:
-    """The agent with these instructions has sent a request, and none holds any of these texts."""
+    """Check that the agent with these instructions has sent requests, none of which has any of these texts."""
 
     def check(seen: ObservedRun) -> Iterator[str]:
         own = [accepted for accepted in _accepted(seen) if instructions in _instructions_of(accepted)]

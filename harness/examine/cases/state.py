@@ -1,4 +1,4 @@
-"""How a session is kept: by the client, by a chain, by a conversation; in the background, and compacted."""
+"""Sessions kept by the client, by a chain or by a conversation; background responses and compactions."""
 
 from __future__ import annotations
 
@@ -149,7 +149,7 @@ case(
 GUIDE = "the API's guide to background mode, 2026-10; recorded"
 IN_BACKGROUND = replace(ASKED, options={"background": True})
 CANCELLED = Ending("cancelled", {"usage": None})
-"""How a response ends that `POST /responses/{id}/cancel` has ended: with no output."""
+"""The ending of a response that `POST /responses/{id}/cancel` has ended, without output."""
 
 case(
     "state/background",

@@ -1,4 +1,4 @@
-"""How a stream of events arrives, and how it breaks."""
+"""Streams of events: how they arrive, and how they break."""
 
 from __future__ import annotations
 
@@ -36,13 +36,13 @@ TCP = "TCP and HTTP/1.1 cut a body anywhere"
 
 @dataclass(frozen=True, slots=True)
 class EditedDeltas(Alteration):
-    """Each delta of a text that is `was` comes as `sent`; `done` has it right."""
+    """Sends each delta `was` as `sent`; the `done` event has the right text."""
 
     was: str
     sent: str
 
     def alter(self, answer: Answer) -> Answer:
-        """Edit the events; an answer that is no stream stays as it is."""
+        """Edit the events; an answer that is not a stream is unchanged."""
         if answer.events is None:
             return answer
         edited = [{**event, "delta": self.sent} if event.get("delta") == self.was else event for event in answer.events]
@@ -219,7 +219,7 @@ case(
 ONCE = message(["Once ", "upon ", "a ", "time."])
 LONGER = message([f"{number} " for number in range(20)])
 EVENTS = 12
-"""The events of the stream of `ONCE`."""
+"""The number of events in the stream of `ONCE`."""
 SWALLOWED = "https://github.com/langchain-ai/langchain/issues/39039: a failed stream was taken for a whole one"
 UNENDED = "https://github.com/theimaginaryfoundation/what-iff/issues/132: a stream ended without `response.completed`"
 

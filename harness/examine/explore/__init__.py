@@ -1,1 +1,1 @@
-"""A test's own scenario under what the API may do to its answers: `mock.explore`."""
+"""Runs a test's own scenario under variations of the API's answers: `mock.explore`."""

@@ -1,4 +1,4 @@
-"""Runs a scenario under variations of its answers, and finds the smallest of each kind that changes its result."""
+"""Runs a scenario under variations of its answers, and finds the smallest of each kind that changes the result."""
 
 from __future__ import annotations
 
@@ -26,17 +26,17 @@ from harness.world.route import Turn
 from harness.world.script import Script, Taken
 
 MOST_AT_ONCE = 4
-"""How many steps are combined at most."""
+"""The maximum number of combined steps."""
 MAX_STEPS = 100
-"""How many variations of one kind are tried; of more a choice by the seed, the first and the last among them."""
+"""The maximum number of steps tried per kind of variation; of more, the first, the last and a seeded choice."""
 
 FreshMock = Callable[[], AbstractContextManager[Mock]]
-"""Makes a new World for the time of a `with` block."""
+"""Opens a mock with a new World for a `with` block."""
 
 
 @dataclass(frozen=True, slots=True)
 class _ScenarioRun:
-    """The result of a scenario; `answers` are the numbers of events of what the model answered."""
+    """The result of a scenario; `answers` are the numbers of events in the model's answers."""
 
     result: Any
     error: Exception | None
@@ -48,13 +48,13 @@ class _ScenarioRun:
 
 
 _Found = tuple[Any, _ScenarioRun]
-"""What was tried, and what came of it."""
+"""What was tried, and the run that failed with it."""
 _Fails = Callable[[Any], _ScenarioRun | None]
-"""Tries something: what came of it if that is a failure."""
+"""Tries something; returns the run if it failed."""
 
 
 def explore(scenario: Scenario, fresh: FreshMock, cases: str, seed: int, combined: int) -> Exploration:
-    """Run a scenario as it is, then under each kind of variation whose id matches; see `Mock.explore`."""
+    """Run a scenario unchanged, then under each kind of variation whose id matches; see `Mock.explore`."""
     chosen = select_variations(cases)
     plain = _run_plain(scenario, fresh)
     tried, changed = 0, []
@@ -72,14 +72,14 @@ def explore(scenario: Scenario, fresh: FreshMock, cases: str, seed: int, combine
         else:
             kinds_that_pass.append(variation)
     steps = [step for variation in kinds_that_pass for step in variation.steps(plain.answers)]
-    # Only variations that pass alone: a combination that contains a failing one proves nothing new.
+    # Combine only variations that pass alone, since a combination with a failing one proves nothing new.
     if combined and (found := _find_combined(steps, fails, seed, combined)):
         changed.append(_describe("combined", False, *found, plain))
     return Exploration(tried, changed)
 
 
 def explore_scripts(scenario: Scenario, fresh: FreshMock, strategy: Any, seed: int, examples: int) -> Exploration:
-    """Run a scenario under so many generated scripts, and tell the smallest that it fails with; see `Mock.explore`."""
+    """Run a scenario under generated scripts, and report the smallest that it fails with; see `Mock.explore`."""
     tried = 0
 
     def fails(script: Sequence[Sequence[Any]]) -> _ScenarioRun | None:
@@ -98,7 +98,7 @@ def explore_scripts(scenario: Scenario, fresh: FreshMock, strategy: Any, seed: i
 
 
 def select_variations(pattern: str) -> list[Variation]:
-    """Select the kinds whose ids match a pattern like `streams/*`, several separated by commas; else ConfigError."""
+    """Select the kinds whose ids match patterns such as `streams/*`, separated by commas. ConfigError for no match."""
     wanted = [glob.strip() for glob in pattern.split(",")]
     for glob in wanted:
         if not any(fnmatchcase(id, glob) for id in VARIATIONS):
@@ -114,7 +114,7 @@ def _choose(steps: list[Step], seed: int) -> list[Step]:
 
 
 def _find_smallest(steps: list[Step], fails: _Fails) -> _Found | None:
-    """Find the first step, from small to large, that changes the result; one without an error goes first."""
+    """Find the first step, from small to large, that changes the result, preferably without raising an error."""
     raised: _Found | None = None
     for step in steps:
         if ran := fails([step]):
@@ -131,7 +131,7 @@ def _describe(id: str, lossless: bool, steps: Sequence[Step], ran: _ScenarioRun,
 
 
 def _run_plain(scenario: Scenario, fresh: FreshMock) -> _ScenarioRun:
-    """Run a scenario without variations; ConfigError when its result can be compared with nothing."""
+    """Run a scenario without variations. ConfigError if its result cannot serve for comparison."""
     plain = _run(scenario, fresh, ())
     if plain.error:
         raise plain.error
@@ -163,9 +163,10 @@ def _run(scenario: Scenario, fresh: FreshMock, steps: Sequence[Step], turns: Seq
 
 
 def _call(scenario: Scenario, mock: Mock) -> Any:
-    """Call a scenario; an async one runs in an event loop of its own, also where one runs already."""
+    """Call a scenario; an async one runs in an event loop of its own."""
     if not inspect.iscoroutinefunction(scenario):
         return scenario(mock)
+    # In another thread, because an event loop may be running in this one.
     with ThreadPoolExecutor(1) as pool:
         return pool.submit(lambda: asyncio.run(scenario(mock))).result()
 
@@ -177,9 +178,9 @@ def _count_events(mock: Mock) -> Iterator[int]:
 
 
 class VariedScript(Script):
-    """The turns of a script, each with the faults of the steps for its answer.
+    """A script whose turns get the faults of the steps for their answers.
 
-    A refused request has taken no turn; one whose answer broke off is sent again, and then gets the same turn whole:
+    A refused request takes no turn; a request that is sent again after a broken answer gets the same turn, complete:
 
         none or broken off -- a step refuses --> the same
         none or broken off -- any other request takes a turn --> the same, or broken off if faults end that turn early
@@ -195,8 +196,8 @@ class VariedScript(Script):
         self._broken_off: tuple[object, Taken] | None = None
 
     def next(self, call: Any) -> Taken:
-        """Take the next turn, with the faults that are due."""
-        # The client asks again for what broke off: it gets the answer that it should have had.
+        """Take the next turn, with the faults for this answer."""
+        # A retry after a broken answer gets the answer that the client should have received.
         if self._broken_off and self._broken_off[0] == call.request.body:
             (_, taken), self._broken_off = self._broken_off, None
             return taken
@@ -221,7 +222,7 @@ class _ResultChangedError(Exception):
 
 
 def _find_combined(steps: Sequence[Step], fails: _Fails, seed: int, examples: int) -> _Found | None:
-    """Find the smallest of so many combinations of steps that fails, and its result; None when all pass."""
+    """Find the smallest failing combination of steps among `examples`, with its run; None if all pass."""
     if not steps:
         return None
     try:
@@ -238,7 +239,7 @@ def _find_combined(steps: Sequence[Step], fails: _Fails, seed: int, examples: in
 
 
 def _find_generated(strategy: Any, fails: _Fails, seed: int, examples: int) -> _Found | None:
-    """Find the smallest of so many examples of a strategy that fails, and its result; None when all pass.
+    """Find the smallest failing value of a strategy among `examples`, with its run; None if all pass.
 
     hypothesis shrinks what fails.
     """
@@ -264,6 +265,6 @@ def _find_generated(strategy: Any, fails: _Fails, seed: int, examples: int) -> _
 
     try:
         passes()
-    except _ResultChangedError:  # hypothesis runs the smallest last
+    except _ResultChangedError:  # hypothesis runs the smallest failure last
         return found[-1]
     return None

@@ -1,4 +1,4 @@
-"""Strategies of hypothesis for whole scripts: texts, refusals, reasoning, calls of a user's own tools, several at once."""
+"""Hypothesis strategies for whole scripts: texts, refusals, reasoning, and calls of a user's own tools."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ __all__ = ["Built", "scripts"]
 MOST_CALLS = 3
 LONG_TEXT = "0123456789" * 100
 ANNOTATING = {"$schema", "additionalProperties", "default", "description", "examples", "format", "title"}
-"""Keywords of a JSON Schema that change no generated value."""
+"""JSON Schema keywords that do not affect generated values."""
 KNOWN = {
     *("$defs", "$ref", "anyOf", "const", "enum", "type", "properties", "required", "items", "minItems", "maxItems"),
     *("minimum", "maximum", "minLength", "maxLength", "pattern"),
@@ -29,7 +29,7 @@ KNOWN = {
 
 @dataclass(frozen=True, slots=True)
 class Built:
-    """A call of a builder; its `repr` is that call as code."""
+    """A deferred call of a builder, whose `repr` is the call as code."""
 
     builder: Callable[..., Any]
     args: Sequence[Any]
@@ -45,11 +45,11 @@ class Built:
 def scripts(
     tools: Sequence[Mapping[str, Any]] = (), *, parallel: bool = True, reasons: bool = False, most_turns: int = 4
 ) -> st.SearchStrategy[list[list[Built]]]:
-    """Scripts that end with a message: before it up to `most_turns - 1` turns call the `tools` of the request.
+    """Generate scripts that end with a message, after up to `most_turns - 1` turns that call the request's `tools`.
 
     Tools are functions, custom tools and `web_search`, as a request declares them; arguments fit their `parameters`.
-    `parallel` calls several in one turn, `reasons` puts reasoning before the rest. ConfigError for another tool or a
-    schema's keyword that is not known.
+    `parallel` allows several calls in one turn, `reasons` puts reasoning first. ConfigError for any other tool or an
+    unknown schema keyword.
     """
     calls = [made for tool in tools if (made := _calls_of(tool)) is not None]
     shown = [_said(), *(_built(web_search_call, _texts()) for tool in tools if tool.get("type") == "web_search")]
@@ -80,7 +80,7 @@ def _said() -> st.SearchStrategy[Built]:
 
 
 def _calls_of(tool: Mapping[str, Any]) -> st.SearchStrategy[Built] | None:
-    """Calls of a tool; None for one that only the API runs."""
+    """Generate calls of a tool; None for a tool that only the API runs."""
     match tool.get("type"):
         case "function":
             schema = tool.get("parameters") or {}
@@ -94,7 +94,7 @@ def _calls_of(tool: Mapping[str, Any]) -> st.SearchStrategy[Built] | None:
 
 
 def _values(schema: Mapping[str, Any], root: Mapping[str, Any]) -> st.SearchStrategy[Any]:
-    """Values that fit a JSON Schema of the subset that strict functions allow."""
+    """Generate values that fit a JSON Schema, within the subset that strict functions allow."""
     if unknown := set(schema) - KNOWN - ANNOTATING:
         raise ConfigError(
             f"scripts: the keyword {min(unknown)!r} of a tool's parameters cannot be generated: {schema!r}"

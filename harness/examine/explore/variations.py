@@ -1,4 +1,4 @@
-"""The variations of answers: each kind an entry, from the number of events of an answer to the faults that it may get."""
+"""The variations of answers: each kind maps the number of events of an answer to the faults that it may get."""
 
 from __future__ import annotations
 
@@ -17,12 +17,12 @@ from harness.items.stream_grammar import Deltas
 
 @dataclass(frozen=True, slots=True)
 class OtherDeltas(Fault):
-    """Texts and arguments come in deltas of `size` characters, with 0 in a single one."""
+    """Sends texts and arguments in deltas of `size` characters; with 0, in a single delta."""
 
     size: int
 
     def apply(self, lines: Sequence[TurnLine]) -> list[TurnLine]:
-        """Give the lines of a turn these deltas."""
+        """Return the lines of a turn with these deltas."""
         return [replace(line, deltas=self._deltas(line)) if isinstance(line, Item) else line for line in lines]
 
     def _deltas(self, item: Item) -> Deltas:
@@ -35,7 +35,7 @@ class OtherDeltas(Fault):
 
 
 def _texts_of(item: Item) -> Iterator[tuple[tuple[str, int], str]]:
-    """Yield the texts of a message without logprobs, and the arguments of a call, each with its place among the deltas."""
+    """Yield the texts of a message without logprobs, or the arguments of a call, each with its key in `deltas`."""
     if item.type == "message":
         for number, part in enumerate(item.members["content"]):
             if part["type"] == "output_text" and not part.get("logprobs"):
@@ -50,7 +50,7 @@ NEW_EVENT: Mapping[str, str] = {"type": "response.new_feature.delta", "delta": "
 
 @dataclass(frozen=True, slots=True)
 class Step:
-    """A fault of the answer with that number, counted from 1, and what it does."""
+    """A fault for the answer with this number (from 1), and a description of what it does."""
 
     answer: int
     fault: Fault
@@ -61,14 +61,14 @@ class Step:
 
 
 Faults = Callable[[int], Iterator[tuple[Fault, str]]]
-"""From the number of events of an answer, 0 when it is no stream: each fault of the kind, from small to large."""
+"""Maps the number of events of an answer (0 if it is no stream) to all faults of the kind, from small to large."""
 
 
 @dataclass(frozen=True, slots=True)
 class Variation:
-    """A kind of variation. One that is `lossless` tells all that was said: no client may show anything else.
+    """A kind of variation. After a `lossless` one, which delivers everything, no client may show a different result.
 
-    With `last` it is of the last answer alone, which no client sends back.
+    With `last` it applies only to the last answer, which no client sends back.
     """
 
     id: str
@@ -77,14 +77,14 @@ class Variation:
     last: bool
 
     def steps(self, answers: Sequence[int]) -> list[Step]:
-        """Each step for answers with these numbers of events, from small to large."""
+        """List the steps for answers with these numbers of events, from small to large."""
         return [
             Step(number, fault, does) for number, events in enumerate(answers, 1) for fault, does in self.faults(events)
         ]
 
 
 VARIATIONS: Registry[Variation] = Registry("variation")
-"""Every kind by its id, in the areas of the cases."""
+"""All kinds by id, in the areas of the cases."""
 
 
 def _add(id: str, faults: Faults, *, lossless: bool = True, last: bool = False) -> None:

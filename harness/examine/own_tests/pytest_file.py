@@ -1,4 +1,4 @@
-"""A file of tests for pytest from cases: each runs a case of the catalogue against a client."""
+"""Renders a file of pytest tests, each of which runs a case of the catalogue against a client."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ CLIENT = dict({{client}})
 def render_tests(
     cases: Mapping[str, Sequence[str]], known: Mapping[str, ClientCase], adapter: str, command: str
 ) -> str:
-    """Render a file that has, for each id of a case, a test in these modes of the client of an adapter or a command."""
+    """Render a file with a test for each case id, in these modes, with the client of an adapter or a command."""
     client = f"adapter={json.dumps(adapter)}" if adapter else f"command={json.dumps(command)}"
     tests = (_render_test(known[id], modes) for id, modes in cases.items())
     return "\n\n".join([_HEAD.format(client=client), *tests])

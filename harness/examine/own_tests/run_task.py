@@ -1,4 +1,4 @@
-"""Run a case, or a task of one's own, in a test with the fixture `mock`, and say what a correct client would have shown."""
+"""Runs a case, or a user's own task, in a test with the fixture `mock`, and reports what the client did wrong."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ RUN = "test"
 
 
 def run_case(mock: Mock, id: str, mode: str, adapter: str = "", command: str = "") -> None:
-    """Run a case of the catalogue; AssertionError with a line for each thing that a correct client does otherwise."""
+    """Run a case of the catalogue. AssertionError with a line for everything that a correct client does differently."""
     import harness.examine.cases  # noqa: F401  (registers the cases)
 
     case = CASES.find(id)
@@ -32,9 +32,10 @@ def run_case(mock: Mock, id: str, mode: str, adapter: str = "", command: str = "
 def run_task(
     mock: Mock, task: Task, mode: str, adapter: str = "", command: str = "", seconds: float = 20
 ) -> ObservedRun:
-    """Run a task against the mock with an adapter, or the program of a command; what the client showed and did.
+    """Run a task against the mock with an adapter, or the program of a command; return what the client showed and did.
 
-    `mode` is like `stream,chain`. A Python adapter runs in this process, a command in its own, for at most so many seconds.
+    `mode` is, for example, `stream,chain`. A Python adapter runs in this process, a command in its own, for at most
+    `seconds`.
     """
     way = parse_mode(mode)
     mock.world.dialect = way.dialect
@@ -46,9 +47,9 @@ def run_task(
 
 
 def expect(seen: ObservedRun, *checks: Check, fails: bool = False) -> None:
-    """AssertionError with a line for each thing that a correct client would have shown or done otherwise.
+    """Raise AssertionError with a line for everything that a correct client would have shown or done differently.
 
-    Unless the case `fails`, an error that ended the task is one of them.
+    Unless the case `fails`, this includes an error that ended the task.
     """
     error = seen.outcome.error
     wrong = [f"the task ended in an error: {error}"] if error is not None and not fails else []

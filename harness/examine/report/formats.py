@@ -1,4 +1,4 @@
-"""The forms of results by the suffix of their files."""
+"""The formats of results, by the suffix of the file."""
 
 from __future__ import annotations
 
@@ -17,17 +17,17 @@ RESULT_FORMATS: Registry[ReportFormat] = Registry(
 
 
 def check_writable(file: Path) -> None:
-    """Raise a ConfigError when no results can be written to a file."""
+    """Raise ConfigError if results cannot be written to a file."""
     known = f"its suffix must be one of {' '.join(RESULT_FORMATS)}."
     if why := why_unwritable(file, RESULT_FORMATS) if file.suffix else known:
         raise ConfigError(f"--report {file}: {why}")
 
 
 def render_results(results: ExaminationResults, suffix: str) -> str:
-    """Render results in the form of a suffix, control characters as escapes."""
+    """Render results in the format of a suffix, with control characters escaped."""
     return render_report(results, suffix, RESULT_FORMATS)
 
 
 def write_results(results: ExaminationResults, file: Path) -> None:
-    """Write results to a file in the form of its suffix; ConfigError when it cannot be written: the old one stays."""
+    """Write results to a file in the format of its suffix. ConfigError if that fails, which keeps the old file."""
     write_report(results, file, file.suffix, RESULT_FORMATS)

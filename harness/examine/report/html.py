@@ -1,4 +1,4 @@
-"""Results as one page that needs no network: clients side by side, and what was exchanged in each cell."""
+"""Renders results as one page that needs no network: clients side by side, and what was exchanged in each cell."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ def render(results: ExaminationResults) -> str:
 
 
 def build_examined(results: ExaminationResults) -> tuple[Run, list[str]]:
-    """Build the run: a cell of each client, case and mode; and the cases that show what was exchanged in them."""
+    """Build the run, with a cell for each client, case and mode, and the cases that show what was exchanged."""
     cells: list[ShownCell] = []
     rows: list[CaseRow] = []
     texts: list[str] = []
@@ -80,7 +80,7 @@ def _show_cell(client: ClientResult, cell: Cell, flow: str) -> ShownCell:
 
 
 def _details(cell: Cell) -> Iterator[tuple[str, str]]:
-    """Yield the reasons of a cell, each with what to do about it."""
+    """Yield the reasons of a cell, each with its fix."""
     for reason in cell.reasons:
         lines = reason.splitlines()
         yield "why", "\n".join(line for line in lines if not line.startswith(FIX))
@@ -88,7 +88,7 @@ def _details(cell: Cell) -> Iterator[tuple[str, str]]:
 
 
 def _show_flow(client: ClientResult, cell: Cell) -> ShownCase | None:
-    """Show what was exchanged in a cell; of results that were read from a file only the diagram is known."""
+    """Show what was exchanged in a cell; results read from a file have only the diagram."""
     if not cell.view and not cell.sequence.messages:
         return None
     id = escape_controls(f"{client.client} {cell.case} [{cell.mode}]")

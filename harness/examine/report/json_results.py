@@ -1,4 +1,4 @@
-"""Results as JSON of the schema `schemas/examination.json`: written and read."""
+"""Writes and reads results as JSON that conforms to `schemas/examination.json`."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ def render(results: ExaminationResults) -> str:
 
 
 def read_results(file: Path) -> ExaminationResults:
-    """Read the results in a file; ConfigError for any other file."""
+    """Read results from a file. ConfigError for any other file."""
     try:
         raw = read_bounded(file, RAISE_ADVICE)
         refuse_many_values(raw, size_limit(), RAISE_ADVICE)

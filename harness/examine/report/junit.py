@@ -1,4 +1,4 @@
-"""Results as JUnit XML: a suite for each client, a test case for each cell. What is no `must` fails nothing."""
+"""Renders results as JUnit XML: a suite per client, a test case per cell; only cases with severity `must` can fail."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Results as Markdown for a README or the summary of a job: a badge and a table for each client, and what is no pass."""
+"""Renders results as Markdown, for a README or a job summary: a badge and a table per client, and all non-passes."""
 
 from __future__ import annotations
 
@@ -11,9 +11,9 @@ from harness.examine.report.results import ClientResult, ExaminationResults, gro
 from harness.report.formats.markdown import escape_cell
 
 MAX_LISTED = 50
-"""How many reasons are listed for a client, those of failures first: code hosts limit the length of a page."""
+"""The maximum number of reasons per client, failures first, because code hosts limit the length of a page."""
 BADGE_ROOT = "https://img.shields.io/badge/"
-"""Where the picture of a badge is made, from its words alone."""
+"""The URL of the service that draws badges, given their text."""
 
 
 def render(results: ExaminationResults) -> str:
@@ -22,7 +22,7 @@ def render(results: ExaminationResults) -> str:
 
 
 def badge(result: ClientResult) -> str:
-    """Write a badge with the number of runs that pass: `openai 3.54.0 | 312 of 320 pass`."""
+    """Render a badge with the number of runs that pass: `openai 3.54.0 | 312 of 320 pass`."""
     count = result.count()
     runs = sum(count.values()) - count["not applicable"]
     color = "red" if any(count[verdict] for verdict in RED) else "yellow" if count["warn"] else "brightgreen"

@@ -1,6 +1,6 @@
-"""The results of examinations as data: the cells of one or several clients, from which every report is rendered.
+"""The results of examinations as data: the cells of one or several clients, from which all reports are rendered.
 
-Texts are shortened and secrets masked when a result is made, so that no form can show them.
+Texts are shortened and secrets masked when results are collected, so that no format can show them.
 """
 
 from __future__ import annotations
@@ -23,17 +23,17 @@ _VARYING = re.compile(
     r"\b[a-z]{2,12}_[0-9A-Za-z]{16,}|\bsk-examine-[0-9a-f]+"
     r"|(?<=request )\d+|(?<=Request )\d+|(?<=\[)\d+(?=\])|\b\d+(?:\.\d+)?(?= s\b)"
 )
-"""What differs between runs although the reason is the same: ids, keys, seconds, the number of a request or an element."""
+"""Matches what varies between runs with the same reason: ids, keys, seconds, numbers of requests or elements."""
 _NAMED_CASES = 3
-"""How many cases of one cause are named."""
+"""The maximum number of cases that are named for one reason."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ClientResult:
     """The results of one client.
 
-    `client` is its name with its release; `adapter` how it was given to `harness examine`: `openai`, or `--command …`.
-    It is not `complete` when the examination was interrupted.
+    `client` is its name and release; `adapter` the argument of `harness examine`: `openai`, or `--command …`. It is not
+    `complete` if the examination was interrupted.
     """
 
     client: str
@@ -44,48 +44,48 @@ class ClientResult:
 
     @property
     def name(self) -> str:
-        """The client without its release."""
+        """The name of the client without its release."""
         return self.client.partition(" ")[0]
 
     @property
     def failures(self) -> list[Cell]:
-        """The red cells of the cases that every client must meet."""
+        """The red cells of the cases that every client must pass."""
         return [cell for cell in self.cells if cell.is_failure]
 
     def count(self, area: str = "") -> Counter[str]:
-        """How many cells of an area, without one of all, have each verdict."""
+        """Count the cells of an area, or of all areas, by verdict."""
         return Counter(cell.verdict for cell in self.cells if not area or area_of(cell.case) == area)
 
     def reproduce(self, cell: Cell) -> str:
-        """Write the command that runs a cell again."""
+        """Return the command that runs a cell again."""
         return f"harness examine {self.adapter} --case {cell.case} --modes {cell.mode}"
 
     def as_json(self) -> Json:
-        """This result as JSON."""
+        """Return this result as JSON."""
         own = {field.name: getattr(self, field.name) for field in fields(self)}
         return {**own, "cells": [cell.as_json() for cell in self.cells]}
 
     @classmethod
     def from_json(cls, members: Json) -> ClientResult:
-        """Make a result of the JSON that `as_json` made."""
+        """Read a result from the JSON of `as_json`."""
         return cls(**{**members, "cells": tuple(map(Cell.from_json, members["cells"]))})
 
 
 @dataclass(frozen=True, slots=True)
 class ExaminationResults:
-    """The results of clients side by side, and by its id what each case is about."""
+    """The results of one or several clients, and the description of each case by id."""
 
     clients: tuple[ClientResult, ...]
     cases: Mapping[str, Json]
 
     @property
     def areas(self) -> list[str]:
-        """The areas in which there is a case."""
+        """The areas that have a case."""
         return [area for area in AREAS if any(area_of(id) == area for id in self.cases)]
 
 
 def area_of(case: str) -> str:
-    """Find the area of a case, by its id."""
+    """Return the area of a case, given its id."""
     return case.partition("/")[0]
 
 
@@ -108,7 +108,7 @@ def collect_results(found: ClientExamination, cases: Sequence[ClientCase], adapt
 
 
 def merge_results(several: Iterable[ExaminationResults]) -> ExaminationResults:
-    """Results side by side; two clients of one name are told apart by a number."""
+    """Merge results; clients with the same name get a number."""
     clients: list[ClientResult] = []
     cases: dict[str, Json] = {}
     for examination in several:
@@ -123,9 +123,9 @@ def merge_results(several: Iterable[ExaminationResults]) -> ExaminationResults:
 
 
 def group_by_reason(cells: Iterable[Cell]) -> list[list[Cell]]:
-    """Group the failed cells by verdict and reason, over all modes and cases.
+    """Group the failed cells of all cases and modes by severity, verdict and reason.
 
-    Those that make the examination fail come first.
+    Groups that make the examination fail come first.
     """
     groups: dict[tuple[str, str, str], list[Cell]] = {}
     for cell in cells:
@@ -135,24 +135,24 @@ def group_by_reason(cells: Iterable[Cell]) -> list[list[Cell]]:
 
 
 def reason_key(cell: Cell) -> str:
-    """Return what cells with the same reason share: the reason without what differs between runs."""
+    """Return a key for the reason of a cell, without what varies between runs."""
     return _VARYING.sub("…", cell.reason) or cell.case
 
 
 def name_cases(cells: Iterable[Cell]) -> str:
-    """Name the cases of a group, the first by name."""
+    """Name the first cases of a group and count the rest."""
     names = list(dict.fromkeys(cell.case for cell in cells))
     more = len(names) - _NAMED_CASES
     return ", ".join(names[:_NAMED_CASES]) + (f" and {more} more" if more > 0 else "")
 
 
 def is_untold(cell: Cell) -> bool:
-    """Return whether a case says nothing of the client only because the adapter does not report cut answers."""
+    """Return whether a case is not applicable only because the adapter does not report cut answers."""
     return cell.reason.startswith("the adapter does not declare incomplete ")
 
 
 class BaselineComparison(NamedTuple):
-    """Failures beside those of the baseline, failures in both, and mended ones."""
+    """The failures that the baseline does not have, those in both, and those that are fixed."""
 
     new: Sequence[Cell]
     known: Sequence[Cell]
@@ -160,7 +160,7 @@ class BaselineComparison(NamedTuple):
 
 
 def compare_with_baseline(result: ClientResult, baseline: ExaminationResults) -> BaselineComparison:
-    """Compare a result with the earlier one of the same client, of any release; ConfigError without one."""
+    """Compare a result with an earlier one of the same client, of any release. ConfigError without one."""
     before = {(cell.case, cell.mode) for cell in _find_earlier(result, baseline).failures}
     new = [cell for cell in result.failures if (cell.case, cell.mode) not in before]
     known = [cell for cell in result.failures if (cell.case, cell.mode) in before]

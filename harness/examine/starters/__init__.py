@@ -1,4 +1,4 @@
-"""Adapters to begin with, as `harness examine --init` writes them: they pass, and say where one's own client goes."""
+"""Starter adapters, which `harness examine --init` writes: they pass, and mark where a user's own client goes."""
 
 from __future__ import annotations
 
@@ -11,14 +11,14 @@ from harness.core.errors import ConfigError
 from harness.report.replace_file import explain_write_errors, open_replacement
 
 STARTERS: Mapping[str, str] = {"python": "my_adapter.py", "js": "my_adapter.mjs"}
-"""The file of each language, here and where it is written."""
+"""The file name for each language, here and in the target folder."""
 _HERE = Path(__file__).parent
 
 
 def write_starter(folder: Path, language: str) -> Path:
-    """Write the adapter of a language into a folder, which is made; its file.
+    """Write the adapter for a language into a folder, creating that if necessary, and return the file.
 
-    ConfigError when there is one already, which is kept, or when none can be written.
+    ConfigError if the file exists, which is kept, or cannot be written.
     """
     file = folder / STARTERS[language]
     if os.path.lexists(file):
@@ -33,7 +33,7 @@ def write_starter(folder: Path, language: str) -> Path:
 
 
 def starter_command(file: Path) -> str:
-    """Write the command that examines with a written adapter, from where `--init` was given."""
+    """Return the command that examines with the written adapter, from the folder where `--init` was run."""
     if file.suffix == ".mjs":
         return f"harness examine --command {quote(f'node {quote(str(file))}')}"
     command = f"harness examine {file.stem}:MyAdapter"
