@@ -62,7 +62,7 @@ def started(server: Server) -> str:
 
 
 def contract_rows(notes: list[str]) -> tuple[list[table.Row], bool]:
-    """Return the rows of the contract, and whether its cost grows linearly."""
+    """Return the rows about the contract, and whether its cost grows linearly."""
     try:
         costs = inside.check_costs()
     except SkipError as why:
@@ -90,7 +90,7 @@ def test_rows(folder: Path, notes: list[str]) -> list[table.Row]:
 
 
 def machine() -> str:
-    """Return the cores and the versions that decide the rates."""
+    """Describe the cores and the versions that determine the rates."""
     parts = [f"{os.cpu_count()} cores, {platform.system()} {platform.machine()}, Python {platform.python_version()}"]
     parts += [f"{name} {version(name)}" for name in ("uvicorn", "starlette", "pytest")]
     if shutil.which("node"):

@@ -1,4 +1,4 @@
-"""The floor: a Starlette application that reads the request and sends bytes that are ready.
+"""The lower bound: a Starlette application that reads the request and sends prepared bytes.
 
     python -m bench.bare PORT ANSWERS.json [--split]
 

@@ -1,7 +1,7 @@
-"""How `harness serve` ends, and what it keeps: `python -m bench.endurance` prints times to stop, and memory after uploads.
+"""`python -m bench.endurance`: how long `harness serve` takes to stop, and how much memory it keeps after uploads.
 
-Each stop is one of a server of its own, from the signal to the end of the process. Memory is that of the process (VmRSS,
-VmHWM of Linux).
+Each stop uses a new server and is measured from the signal to the end of the process. Memory is the process's VmRSS and
+VmHWM on Linux.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ def half_sent_body(served: Served) -> socket.socket:
 
 
 def upgrade_by_post(served: Served) -> socket.socket:
-    """Return a POST that asks for a WebSocket: its body is paused as any stream is."""
+    """Send a POST that asks for a WebSocket, whose stream is paused like any other."""
     upgrade = b"Connection: Upgrade\r\nUpgrade: websocket"
     wire = served.say(request_head(STREAM).replace(b"Connection: close", upgrade) + STREAM)
     read_until(wire, b"response.output_item.added")
@@ -83,7 +83,7 @@ def upload(served: Served) -> None:
 
 
 def measure_memory() -> None:
-    """Upload and forget, UPLOADS times: what is left, and what it was at most."""
+    """Upload and forget, UPLOADS times; print the memory that is left and the maximum."""
     with serving() as served:
         call(served, "GET", "/_harness/health")
         before = resident_megabytes(served, "VmRSS")

@@ -1,7 +1,7 @@
-"""Makes the mock forget something that recordings show, so that there is something to learn from them.
+"""Makes the mock forget facts that recordings show, so that there is something to learn from them.
 
-What is forgotten: rules (what they refuse is taken), members and values of schemas, and what models can do (both are
-refused then). A process forgets for good.
+It can forget rules (so that it accepts what they refuse), members and values of schemas, and abilities of models (so
+that it refuses both). This cannot be undone within a process.
 """
 
 from __future__ import annotations
@@ -27,9 +27,9 @@ LISTED_FACTS = {
     "text.verbosity": "verbosities",
     "prompt_cache_retention": "retentions",
 }
-"""Facts that list the values of a member."""
+"""The facts that list the allowed values of a member."""
 COMMON = 0.3
-"""The share of exchanges that a member or a value may be in: without those in more, nothing is left to judge."""
+"""The maximum share of exchanges with a member or value to forget; without more common ones nothing could be judged."""
 ESSENTIAL = ("type", "role", "input", "model", "content", "text", "function")
 
 
@@ -37,7 +37,7 @@ Chosen = TypeVar("Chosen", str, "Fact")
 
 
 class Fact(NamedTuple):
-    """What a family of models can do: a value of a list, or a tool (`value` is empty)."""
+    """An ability of a model family: a value of a list, or a tool (with an empty `value`)."""
 
     family: str
     name: str
@@ -45,7 +45,7 @@ class Fact(NamedTuple):
 
 
 class Forgotten(NamedTuple):
-    """Ids of rules, names of members and values of schemas, facts of models."""
+    """What is forgotten: ids of rules, names of members and values in schemas, facts about models."""
 
     rules: tuple[str, ...] = ()
     names: tuple[str, ...] = ()
@@ -53,9 +53,9 @@ class Forgotten(NamedTuple):
 
 
 def choose_forgotten(exchanges: Iterable[Json], messages: Mapping[str, str], count: int, seed: int) -> Forgotten:
-    """So many rules, names and facts that these exchanges show, of each kind; `messages` is the beginning of a rule's words.
+    """Choose `count` rules, names and facts each that these exchanges show.
 
-    An exchange has `request`, `response`, `status`.
+    `messages` maps rules to the beginnings of their messages; an exchange has `request`, `response` and `status`.
     """
     families = {name: family for family, facts in read_table()["families"].items() for name in facts["names"][0]}
     names, facts, rules = Counter[str](), dict[Fact, None](), dict[str, None]()
@@ -97,7 +97,7 @@ def _facts_in(atoms: Iterable[tuple[str, Any]], family: str) -> Iterable[Fact]:
 
 
 def forget(forgotten: Forgotten) -> None:
-    """Take them out of the mock of this process, which must not have been asked anything yet."""
+    """Remove them from the mock of this process, which must not have handled any request yet."""
     for id in forgotten.rules:
         del RULES[id]
     families = read_table()["families"]

@@ -1,4 +1,4 @@
-"""The costs inside a test run: a contract check, a fixture, 200 tests."""
+"""Measures costs within a test run: a contract check, a fixture, 200 tests."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from harness.world.world import World
 
 SIZES = (10, 100, 1000)
 STEEPEST = 1.2
-"""The greatest exponent from 100 to 1,000 items that still counts as linear: 1.0 is, 2.0 is quadratic."""
+"""The maximum exponent, from 100 to 1,000 items, that counts as linear: 1.0 is linear, 2.0 is quadratic."""
 
 TESTS = """
 import pytest
@@ -53,12 +53,12 @@ def need(*modules: str) -> None:
     for module in modules:
         try:
             importlib.import_module(module)
-        except Exception as why:  # a package half written fails in many ways; the other rows must not be lost
+        except Exception as why:  # an unfinished package can fail in any way, which must not cost the other rows
             raise SkipError(f"{module} cannot be imported ({type(why).__name__}: {why})") from why
 
 
 def conversation(count: int) -> list[dict[str, Any]]:
-    """`count` input items (a multiple of 5) that the API accepts: messages of three forms, calls with their outputs."""
+    """Build `count` valid input items (a multiple of 5): messages in three forms, calls with their outputs."""
     items: list[dict[str, Any]] = []
     for number in range(count // 5):
         call = f"call_{number}"
@@ -73,7 +73,7 @@ def conversation(count: int) -> list[dict[str, Any]]:
 
 
 def checker(items: list[dict[str, Any]]) -> Callable[[], object]:
-    """Return the check of a request with these input items; the place to adapt to the contract's interface."""
+    """Return a function that checks a request with these input items; the only place that knows the contract's API."""
     body = {"model": "gpt-4.1", "input": items}
     raw = json.dumps(body).encode()
     request = Request(
@@ -84,7 +84,7 @@ def checker(items: list[dict[str, Any]]) -> Callable[[], object]:
 
 
 def verify(items: list[dict[str, Any]]) -> None:
-    """What is measured must be a whole check: it takes the items, and refuses an output without its call."""
+    """Ensure that a whole check is measured: it accepts the items, and refuses an output without its call."""
     if refusal := checker(items)():
         raise RuntimeError(f"the contract refuses the benchmark's items: {refusal}")
     if not checker(items[2:])():
@@ -92,7 +92,7 @@ def verify(items: list[dict[str, Any]]) -> None:
 
 
 def best(call: Callable[[], object], seconds: float = 0.7) -> float:
-    """Return the least time of one call, in microseconds."""
+    """Return the minimum time of a call in microseconds."""
     least, until = math.inf, time.perf_counter() + seconds
     while (begun := time.perf_counter()) < until:
         call()
@@ -101,19 +101,19 @@ def best(call: Callable[[], object], seconds: float = 0.7) -> float:
 
 
 def check_costs() -> dict[int, float]:
-    """Microseconds of one `harness.contract.check.check` by number of input items."""
+    """Measure `harness.contract.check.check` in microseconds, by number of input items."""
     verify(conversation(SIZES[0]))
     return {size: best(checker(conversation(size))) for size in SIZES}
 
 
 def growth(costs: Mapping[int, float]) -> float:
-    """Return the exponent of the growth from the middle size to the greatest."""
+    """Return the exponent of the growth from the middle to the largest size."""
     _, middle, most = SIZES
     return math.log(costs[most] / costs[middle]) / math.log(most / middle)
 
 
 def run_tests(folder: Path, texts: Mapping[str, str], count: int, *options: str, **environ: str) -> float:
-    """Seconds that pytest takes for `count` generated tests; a failed test is a RuntimeError."""
+    """Return the seconds that pytest takes for `count` generated tests. RuntimeError if one fails."""
     (folder / "conftest.py").write_text(SETUPS)
     (folder / "pytest.ini").write_text("[pytest]\n")
     (folder / "test_generated.py").write_text(TESTS.format(count=count, **texts))
@@ -136,7 +136,7 @@ def run_tests(folder: Path, texts: Mapping[str, str], count: int, *options: str,
 
 
 def fixture_costs(folder: Path) -> tuple[float, float]:
-    """Milliseconds to set up `mock` and `client`: for the first test, and the median of the following."""
+    """Return the milliseconds to set up `mock` and `client`, for the first test and as the median of the following."""
     need("harness.pytest_plugin.plugin", "harness.items", "openai")
     file = folder / "setups"
     run_tests(folder, USING, 50, BENCH_SETUPS=str(file))
@@ -145,7 +145,7 @@ def fixture_costs(folder: Path) -> tuple[float, float]:
 
 
 def suite_costs(folder: Path) -> tuple[float, float | None]:
-    """Seconds of 200 tests under `pytest -n 2`: empty ones, and HTTP tests (None while there is no plugin)."""
+    """Return the seconds of 200 tests under `pytest -n 2`: empty ones, and HTTP tests (None without the plugin)."""
     empty = run_tests(folder, EMPTY, 200, "-n", "2")
     try:
         need("harness.pytest_plugin.plugin", "harness.items", "openai")

@@ -1,11 +1,11 @@
-"""Learns from one half of some recordings, and judges the other half: what is refused wrongly before and after.
+"""Learns from one half of some recordings and judges the other half: what is wrongly refused before and after.
 
     python -m bench.learn_halves RECORDINGS.jsonl.gz [--splits 10] [--forget 8] [--name NAME …] [--jobs 1] [--list]
 
-With `--forget` the mock of each split forgets so many rules, names of its schemas, and facts of models first, others each
-time, so that there is something to learn about what it knows already; `--name` gives the names. `--list` says what it
-forgot, what is still refused wrongly or missed, and why. Disagreements of a kind have the same rule, place, kind of
-value, type of item, and the same family of models where that matters; refusals the same error, place and family.
+With `--forget N` the mock of each split first forgets N rules, names in schemas and facts about models, chosen anew
+each time, so that it can learn what it already knows; `--name` adds names. `--list` prints what it forgot, what is
+still wrongly refused or missed, and why. Disagreements of one kind share the rule, the place, the type of the value and
+of the item, and the model family if that matters; refusals share the error, the place and the family.
 """
 
 from __future__ import annotations
@@ -34,18 +34,18 @@ from harness.overrides.propose import exemption_key, is_about_model, refusal_key
 REFUSED, MISSED = "requests.refused", "refusals.missed"
 OTHER = (MISSED, "refusals.different")
 COLUMNS = ("refused", "after", "known", "after", "new", "missed", "after", "known", "after", "new", "words", "after")
-"""Wrong refusals, those of kinds that the learned half shows, new ones; missed ones likewise; refusals in other words."""
+"""Wrong refusals, those of kinds that the learned half shows, new ones; missed ones likewise; other messages."""
 
 
 def kind_of(seen: Seen) -> Any:
-    """Return what a disagreement is about: what one entry is about, and the family of models."""
+    """Return the kind of a disagreement: the key of its entry, and the model family."""
     if seen.verdict == REFUSED and seen.violation:
         return exemption_key(seen), seen.family if is_about_model(seen.violation) else ""
     return refusal_key(seen), seen.family
 
 
 class Half(NamedTuple):
-    """What the entries learned from one half did to the judgements of the other."""
+    """The effect of entries learned from one half on the judgements of the other half."""
 
     derived: Derived
     kinds: frozenset[Any]
@@ -54,15 +54,15 @@ class Half(NamedTuple):
 
     @property
     def worse(self) -> Sequence[Seen]:
-        """Exchanges about which the mock is wrong only since it has learned."""
+        """The exchanges that the mock judges wrongly only since it has learned."""
         return [seen for seen in self.after if is_worse(seen.verdict, self.before[seen.key].verdict)]
 
     def is_known(self, seen: Seen) -> bool:
-        """Return whether the learned half shows a disagreement of this kind."""
+        """Return whether the learned half has a disagreement of this kind."""
         return kind_of(self.before[seen.key]) in self.kinds
 
     def explain(self, seen: Seen) -> str:
-        """Why recording and mock still disagree about an exchange."""
+        """Explain why recording and mock still disagree on an exchange."""
         if not self.is_known(seen):
             return "unseen kind"
         alike = {verdict.key for verdict in self.derived.before if kind_of(verdict) == kind_of(self.before[seen.key])}
@@ -72,7 +72,7 @@ class Half(NamedTuple):
 
 
 def learn_half(own: Path, other: Path) -> Half:
-    """Learn from `own`, judge `other` before and after."""
+    """Learn from `own`, and judge `other` before and after."""
     derived = derive_overrides([own])
     contract = parse_overrides(render_overrides(derived.overrides))
     kinds = frozenset(kind_of(seen) for seen in derived.before)
@@ -81,7 +81,7 @@ def learn_half(own: Path, other: Path) -> Half:
 
 
 def measure(half: Half) -> Sequence[int]:
-    """Return the figures of COLUMNS."""
+    """Return the figures for COLUMNS."""
     rows = []
     for verdict in (REFUSED, MISSED):
         was = [seen for seen in half.before.values() if seen.verdict == verdict]
@@ -99,7 +99,7 @@ def measure(half: Half) -> Sequence[int]:
 
 
 def print_rest(half: Half) -> None:
-    """Print what is still refused wrongly or missed, and what is wrong only now, with the reason."""
+    """Print what is still wrongly refused or missed, and what became wrong, with the reasons."""
     for seen in half.after:
         if seen.verdict in (REFUSED, MISSED) and half.before[seen.key].verdict == seen.verdict:
             why = seen.violation.rule.id if seen.violation else seen.error.get("message")
@@ -110,7 +110,7 @@ def print_rest(half: Half) -> None:
 
 
 def split_recordings(recordings: Path, folder: Path, seed: int) -> tuple[Path, Path]:
-    """Two files, each with the exchanges of one half of the recorded files."""
+    """Split the recorded files into halves; return two files with the exchanges of each half."""
     by_file: dict[str, list[bytes]] = {}
     for line in _read_lines(recordings):
         by_file.setdefault(json.loads(line)["id"].rpartition("#")[0], []).append(line)
@@ -129,7 +129,7 @@ def _read_lines(recordings: Path) -> Iterator[bytes]:
 
 
 def choose(recordings: Path, count: int, names: Sequence[str], seed: int) -> Forgotten:
-    """Return what the mock forgets for a split."""
+    """Choose what the mock forgets for a split."""
     if not count:
         return Forgotten(names=tuple(names))
     begins = {rule.id: rule.error.message.partition("{")[0] for rule in RULES.values() if rule.check}
@@ -139,7 +139,7 @@ def choose(recordings: Path, count: int, names: Sequence[str], seed: int) -> For
 
 
 def run_split(seed: int, options: argparse.Namespace) -> tuple[Sequence[int], str]:
-    """Return the figures of one split, and what is to be listed."""
+    """Return the figures of one split, and the text for `--list`."""
     forgotten = choose(options.recordings, options.forget, options.name, seed)
     forget(forgotten)
     with TemporaryDirectory() as folder:
@@ -153,7 +153,7 @@ def run_split(seed: int, options: argparse.Namespace) -> tuple[Sequence[int], st
 
 
 def main() -> None:
-    """Print a row for each split, and their sum."""
+    """Print a row for each split and their sum."""
     parser = argparse.ArgumentParser()
     parser.add_argument("recordings", type=Path)
     parser.add_argument("--splits", type=int, default=10)
@@ -175,7 +175,7 @@ def main() -> None:
 
 
 def render_row(name: str, row: Sequence[object]) -> str:
-    """Return a row of the table."""
+    """Render a row of the table."""
     return f"{name:5} " + " ".join(f"{cell:>7}" for cell in row)
 
 

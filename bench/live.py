@@ -1,6 +1,6 @@
-"""What it costs a server that somebody follows its events: CPU per answer at 1,000 requests a second, alone and followed.
+"""`python -m bench.live`: what a follower of its events costs a server.
 
-Run it by `python -m bench.live`.
+Measures the CPU time per answer at 1,000 requests a second, with and without a follower.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ def cpu_seconds(pid: int) -> float:
 
 
 async def ask(port: int) -> int:
-    """Ask over one connection at its share of the rate; returns how often."""
+    """Send requests over one connection at its share of the rate; return their number."""
     reader, writer = await asyncio.open_connection("127.0.0.1", port)
     begun, asked = perf_counter(), 0
     while perf_counter() - begun < SECONDS:
@@ -50,7 +50,7 @@ async def ask(port: int) -> int:
 
 @asynccontextmanager
 async def following(port: int) -> AsyncIterator[None]:
-    """Read the events of the server meanwhile."""
+    """Follow the server's events during a `with` block."""
     reader, writer = await asyncio.open_connection("127.0.0.1", port)
     writer.write(FOLLOW)
 
@@ -69,14 +69,14 @@ async def following(port: int) -> AsyncIterator[None]:
 
 
 async def measure(pid: int, port: int) -> tuple[float, float]:
-    """Measure the CPU in µs per answer, and the answers a second."""
+    """Return the CPU time per answer in µs, and the answers per second."""
     before = cpu_seconds(pid)
     asked = sum(await asyncio.gather(*(ask(port) for _ in range(CONNECTIONS))))
     return (cpu_seconds(pid) - before) / asked * 1e6, asked / SECONDS
 
 
 async def compare(pid: int, port: int) -> None:
-    """Measure both in turns, and print the medians."""
+    """Measure with and without a follower in turns, and print the medians."""
     await measure(pid, port)
     alone, followed = [], []
     for _ in range(ROUNDS):
@@ -89,7 +89,7 @@ async def compare(pid: int, port: int) -> None:
 
 
 def main() -> None:
-    """Start a server, compare, and end it."""
+    """Start a server, compare, and stop it."""
     with tempfile.TemporaryDirectory() as folder:
         (script := Path(folder, "script.yaml")).write_text(SCRIPT)
         command = [sys.executable, "-m", "harness", "serve", "--port", "0", "--script", str(script)]

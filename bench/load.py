@@ -1,8 +1,8 @@
-"""The load: C kept-alive connections in a process of their own, each sends its next request when an answer is complete.
+"""Generates load: keep-alive connections in a separate process, each of which sends a request when it has its answer.
 
     python -m bench.load PORT KIND SECONDS CONNECTIONS KEYS
 
-prints one JSON object, a `Load`. An answer that is not 200 or a closed connection ends it with exit code 1.
+prints a `Load` as JSON. An answer other than 200, or a closed connection, ends it with exit code 1.
 """
 
 from __future__ import annotations
@@ -23,12 +23,12 @@ import httptools
 from bench.wire import numbered, request_bytes
 
 WARM_UP = 0.3
-"""Seconds before counting starts."""
+"""The number of seconds before counting starts."""
 
 
 @dataclass(frozen=True)
 class Load:
-    """Answers per second, the share of a core that the client itself used, and all answers, warm-up included."""
+    """The answers per second, the share of a core that the client used, and all answers including the warm-up."""
 
     rate: float
     client_cpu: float
@@ -46,7 +46,7 @@ class Tally:
 
 
 class Connection(asyncio.Protocol):
-    """One connection; httptools finds the end of an answer, be it by length or by chunks."""
+    """One connection; httptools finds the end of an answer, whether by length or by chunks."""
 
     def __init__(self, wires: Iterator[bytes], tally: Tally) -> None:
         self.wires = wires
@@ -87,7 +87,7 @@ async def run(port: int, kind: str, seconds: float, connections: int, keys: int)
 
 
 def measure(port: int, kind: str, seconds: float, connections: int, keys: int = 1) -> Load:
-    """One round in a child process, the connections with so many keys by turns; its failure is a RuntimeError."""
+    """Run one round in a child process, its connections sharing `keys` API keys. RuntimeError if it fails."""
     command = [sys.executable, "-m", "bench.load", str(port), kind, str(seconds), str(connections), str(keys)]
     child = subprocess.run(command, capture_output=True, text=True, timeout=seconds + 20, check=False)
     if child.returncode:

@@ -1,7 +1,7 @@
-"""How exactly paced streams keep their time: `python -m bench.pace [STREAMS] [PACE]`, 1,000 at `ttft=300ms,tokens=10/s`.
+"""`python -m bench.pace [STREAMS] [PACE]`: how exactly streams keep their pace; 1,000 at `ttft=300ms,tokens=10/s`.
 
-Each stream is one of a server in a process of its own; the error is how far from its time after the first delta another
-one comes. Printed: the median and the 99th percentile, the server's memory before and after.
+All streams come from a server in a process of its own; the error is how far each delta deviates from its time after the
+first delta. Prints the median, the 99th percentile, and the server's memory before and after.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ BODY = json.dumps({"model": "gpt-4.1", "input": "hi", "stream": True}).encode()
 
 
 async def errors_of(port: int, due: list[float]) -> list[float]:
-    """How far from its time after the first one each delta of a stream comes, in seconds."""
+    """Return how far each delta of a stream deviates from its time after the first delta, in seconds."""
     reader, writer = await asyncio.open_connection("127.0.0.1", port)
     writer.write(request_head(BODY, f"sk-{id(writer)}") + BODY)
     came = []

@@ -1,7 +1,7 @@
-"""`python -m bench.recording`: what recording costs the client until the first byte, and whether chunks stay chunks.
+"""`python -m bench.recording`: how recording delays the first byte for the client, and whether it preserves chunks.
 
-Every round asks the same API three times: directly, recorded in process, and through `harness record`. The API, the recorder
-and the client are processes of their own. A ratio compares two times of one round.
+Every round asks the same API three times: directly, recorded in process, and through `harness record`. The API, the
+recorder and the client are separate processes. A ratio compares two times of the same round.
 """
 
 from __future__ import annotations
@@ -23,20 +23,20 @@ from harness.cassettes.recording.vcr import use_cassette
 from harness.cassettes.recording.writer import read_cassette
 
 WAITS = (0, 10, 50, 200)
-"""Milliseconds that the API takes until its first byte."""
+"""The times in milliseconds that the API takes until its first byte."""
 ROUNDS, REQUESTS = 9, 5
 HEAD = ("the API takes", "directly", "in process", "through the proxy", "chunks in process", "through the proxy")
 
 
 class Heard(NamedTuple):
-    """Seconds until the first byte, and how many chunks came."""
+    """The seconds until the first byte, and the number of chunks."""
 
     first: float
     chunks: int
 
 
 def ask(client: httpx2.Client, port: int) -> Heard:
-    """Return one request, and its answer to the end."""
+    """Send one request and read its answer to the end."""
     begun = time.perf_counter()
     body = {"model": "gpt-4.1", "input": "hi", "stream": True}
     with client.stream("POST", f"http://127.0.0.1:{port}/v1/responses", json=body) as answer:
@@ -47,7 +47,7 @@ def ask(client: httpx2.Client, port: int) -> Heard:
 
 
 def asked(port: int) -> Heard:
-    """Some requests over a connection that is open: the median time, the fewest chunks."""
+    """Send some requests over an open connection; return the median time and the minimum number of chunks."""
     with httpx2.Client() as client:
         ask(client, port)
         several = [ask(client, port) for _ in range(REQUESTS)]
@@ -55,7 +55,7 @@ def asked(port: int) -> Heard:
 
 
 def taped(port: int, folder: Path) -> Heard:
-    """Return the same, recorded in process; chunks are those of the cassette."""
+    """Do the same, recorded in process; the chunks are counted in the cassette."""
     file = folder / "it.yaml"
     with use_cassette(file, "all"):
         heard = asked(port)

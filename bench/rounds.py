@@ -1,4 +1,4 @@
-"""Interleaved rounds: every server takes its turn in each round, and a ratio compares two rates of one round."""
+"""Runs interleaved rounds: every server has a turn in each round, and a ratio compares two rates of the same round."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from bench.servers import Server
 
 @dataclass(frozen=True)
 class Spread:
-    """The median of a few numbers, and their least and greatest."""
+    """The median, minimum and maximum of some numbers."""
 
     mid: float
     low: float
@@ -25,7 +25,7 @@ def spread(values: Sequence[float]) -> Spread:
 
 @dataclass(frozen=True)
 class Series:
-    """One server's rounds; `cpu` is the server's CPU time per answer in microseconds, where it is known."""
+    """The rounds of one server; `cpu` is its CPU time per answer in microseconds, if known."""
 
     loads: list[Load]
     cpu: list[float]
@@ -35,7 +35,7 @@ class Series:
         return [load.rate for load in self.loads]
 
     def over(self, other: Series) -> Spread:
-        """How many times the other's rate, round by round."""
+        """Return the ratio to the other server's rate, round by round."""
         return spread([mine / its for mine, its in zip(self.rates, other.rates, strict=True)])
 
 
@@ -47,9 +47,10 @@ def interleave(
     connections: int,
     client: Callable[[int, str, float, int], Load] = measure,
 ) -> dict[str, Series]:
-    """Return the series of each server, by name; the one that goes first changes with each round, `client` loads it."""
+    """Measure all servers in turns, loaded by `client`, and return the series of each by name."""
     series = {server.name: Series([], []) for server in servers}
     for number in range(rounds):
+        # Another server goes first in each round, so that the order favours none.
         first = number % len(servers)
         for server in (*servers[first:], *servers[:first]):
             before = server.cpu()
@@ -61,7 +62,7 @@ def interleave(
 
 
 def ceiling(series: Series) -> str:
-    """Return what the client could do at most, by what it spent itself on this server's answers."""
+    """Describe the client's maximum rate, extrapolated from its own CPU usage with this server."""
     share = median(load.client_cpu for load in series.loads)
     rate = median(series.rates)
     return f"{share:.0%} of a core at {rate:,.0f}/s, so at most {rate / share:,.0f}/s"

@@ -1,7 +1,7 @@
-"""What every server answers: one message of 50 words, and the answer's bytes for when `harness` cannot give them.
+"""The answer of every server: one message of 50 words, with prepared bytes in case `harness` cannot provide them.
 
-Every word has five letters, so 6 characters are one word and its space: a mock that cuts a text by size makes the same
-50 deltas as one that cuts it by words.
+Every word has five letters, so that a mock which splits a text by size (6 characters, with the space) makes the same 50
+deltas as one which splits it by words.
 """
 
 from __future__ import annotations
@@ -95,7 +95,7 @@ def events() -> list[dict[str, Any]]:
 
 
 def captured() -> dict[str, Captured]:
-    """Return the built-in answer, in the form that a capture from a server has."""
+    """Return the built-in answer in the form of one captured from a server."""
     frames = (f"event: {e['type']}\ndata: {json.dumps(e, separators=(',', ':'))}\n\n" for e in events())
     return {
         "json": Captured({"content-type": "application/json"}, json.dumps(completed(), separators=(",", ":"))),

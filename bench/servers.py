@@ -1,4 +1,4 @@
-"""The servers under load, each a child process that is ended by its own pid."""
+"""Starts the servers under load, each a child process that is ended by its own pid."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ CACHE = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "resp
 
 
 class SkipError(Exception):
-    """A server, or a part of the project, that cannot be measured here; the text says why."""
+    """Raised if a server, or a part of the project, cannot be measured here; the message says why."""
 
 
 @dataclass(frozen=True)
@@ -34,10 +34,10 @@ class Server:
     port: int
     pid: int
     started: float
-    """Seconds from the start of the process to the first connection."""
+    """The seconds from the start of the process to the first connection."""
 
     def cpu(self) -> float | None:
-        """CPU seconds so far, user and system; None where /proc does not tell."""
+        """Return the CPU seconds so far, user and system; None without /proc."""
         try:
             fields = Path(f"/proc/{self.pid}/stat").read_text().rpartition(")")[2].split()
         except FileNotFoundError:
@@ -73,7 +73,7 @@ def wait_for(port: int, child: subprocess.Popen[bytes], name: str, seconds: floa
 
 @contextmanager
 def serving(name: str, command: Sequence[str], port: int) -> Iterator[Server]:
-    """Provide a child process that listens on `port`, ended when the block ends."""
+    """Run a child process that listens on `port` during a `with` block."""
     begun = time.perf_counter()
     env = {**os.environ, "NODE_ENV": "production"}
     child = subprocess.Popen(command, cwd=ROOT, env=env, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL)
@@ -85,7 +85,7 @@ def serving(name: str, command: Sequence[str], port: int) -> Iterator[Server]:
 
 
 def write_script(folder: Path) -> Path:
-    """Return what our server says, as `--script` takes it."""
+    """Write the script of our server, for `--script`, and return its file."""
     script = folder / "bench.yaml"
     script.write_text(f"script: [{TEXT!r}]\nrepeat: true\n")
     return script
@@ -112,7 +112,7 @@ def bare(answers: Mapping[str, Captured], folder: Path, *, split: bool = False) 
 
 
 def aimock_cli() -> Path:
-    """Return the command's file, installed into the user's cache when it is not there."""
+    """Return the file of aimock's command, installing it into the user's cache if necessary."""
     if not (shutil.which("node") and shutil.which("npm")):
         raise SkipError("aimock is skipped: it needs node and npm")
     package = CACHE / "node_modules" / AIMOCK
@@ -129,7 +129,7 @@ def aimock_cli() -> Path:
 
 @contextmanager
 def aimock(folder: Path) -> Iterator[Server]:
-    """As fast as its options allow: no latency, no log, a journal of one entry, chunks that make our deltas."""
+    """Run aimock as fast as its options allow: no latency, no log, a journal of one entry, chunks as our deltas."""
     fixtures = folder / "fixtures.json"
     fixtures.write_text(json.dumps({"fixtures": [{"match": {}, "response": {"content": TEXT}}]}))
     port = free_port()

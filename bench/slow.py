@@ -1,4 +1,4 @@
-"""The live API of `bench.recording`: a stream of CHUNKS chunks, the first after some milliseconds.
+"""The live API for `bench.recording`: sends a stream of CHUNKS chunks, the first after a delay.
 
 python -m bench.slow PORT MILLISECONDS
 """
@@ -17,7 +17,7 @@ from starlette.routing import Route
 
 CHUNKS = 10
 APART = 0.01
-"""Seconds between two chunks, so that each is a write of its own."""
+"""The number of seconds between two chunks, so that each is a separate write."""
 
 
 def app(wait: float) -> Starlette:

@@ -1,8 +1,8 @@
-"""What a server keeps over many requests: `python -m bench.soak [-n REQUESTS] [--worlds KEYS]` prints memory and rate.
+"""`python -m bench.soak [-n REQUESTS] [--worlds KEYS]`: a server's memory and rate over many requests.
 
-One `harness serve` as it starts, keep-alive connections, requests written in batches of 32 to each; a line a tenth. With
-`--worlds` each request comes with a key of its own of so many, else all with one. At the end it takes turns with a server
-that has just begun, as the rate of a machine changes within minutes.
+It runs one `harness serve` with default options, keep-alive connections, and requests in batches of 32 per connection,
+and prints a line for each tenth. With `--worlds` the requests use KEYS keys in turns, else one. At the end the server
+takes turns with one that has just started, since the speed of a machine changes within minutes.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from tests.support.servers.served import Served, serving
 
 CONNECTIONS, BATCH = 4, 32
 TURNS, TURN = 9, 25_600
-"""How often the two servers take turns at the end, and how many requests a turn is."""
+"""The number of turns of the two servers at the end, and the number of requests per turn."""
 BODY = b'{"model":"gpt-4.1","input":"hi"}'
 HEAD = b"POST /v1/responses HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer sk-%d\r\nContent-Type: application/json\r\n"
 
@@ -27,7 +27,7 @@ def request(key: int) -> bytes:
 
 
 def read_answers(wire: socket.socket, count: int) -> None:
-    """Read so many whole answers, each of which must be a 200."""
+    """Read `count` complete answers, each of which must be a 200."""
     buffer = b""
     for _ in range(count):
         while (end := buffer.find(b"\r\n\r\n")) < 0:
@@ -54,7 +54,7 @@ def connect(served: Served) -> list[socket.socket]:
 
 
 def compare(aged: Served, requests: int, worlds: int) -> None:
-    """Print the rate of a server that has had so many requests beside that of one that has had few."""
+    """Print the rate of a server after many requests, relative to one that has just started."""
     with serving() as fresh:
         servers = [(connect(aged), requests), (connect(fresh), 0)]
         work(servers[1][0], 0, TURN, worlds)

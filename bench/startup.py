@@ -1,8 +1,8 @@
-"""How long it takes until something can be asked: `python -m bench.startup [-n TIMES]`.
+"""`python -m bench.startup [-n TIMES]`: how long it takes until requests can be sent.
 
-Two figures, each the least of several runs, as time of the wall and of the processor: from the start of `harness serve` to
-its first line, when it listens; and what a test run costs more when its one test uses the fixtures `mock` and `client` than
-when it calls a bare server in the process by the same SDK.
+Prints two figures, each the minimum of several runs, in wall and CPU time: from the start of `harness serve` to its
+first line, when it listens; and the extra cost of a test run whose only test uses the fixtures `mock` and `client`,
+compared with one that calls a bare in-process server with the same SDK.
 """
 
 from __future__ import annotations
@@ -57,7 +57,7 @@ def test_bare():
 
 
 def measure(runs: Sequence[Callable[[], float]], times: int) -> list[tuple[float, float]]:
-    """Of each of `runs`, in turns, the least seconds of the wall that it returns, and of the processor that it took."""
+    """Run each of `runs` in turns; return the minimum of its wall times and of its CPU times, in seconds."""
     taken: list[list[tuple[float, float]]] = [[] for _ in runs]
     for _ in range(times):
         for run, measured in zip(runs, taken, strict=True):

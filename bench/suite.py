@@ -1,9 +1,9 @@
-"""What a suite of tests costs with the mock: `python -m bench.suite [-n TESTS] [-r ROUNDS]`, in a minute.
+"""`python -m bench.suite [-n TESTS] [-r ROUNDS]`: what a test suite costs with the mock; takes a minute.
 
-Each test makes two calls with the openai SDK, the second with the output of a function call. It uses the fixtures `mock` and
-`client`, or makes its client in the test, which asks over HTTP; or it has a transport that answers without a look, as most
-fakes do. In turns, the least of all rounds: the seconds of the processor from the start of pytest to its end, and the
-milliseconds of it that a test takes (the median after the first ten), the server's included.
+Each test makes two calls with the openai SDK, the second with the output of a function call. It uses the fixtures
+`mock` and `client`, or a client of its own, which uses HTTP; or a transport that answers without looking at the
+request, as most fakes do. Prints the minimum of all rounds, run in turns: the CPU seconds of a pytest run, and the CPU
+milliseconds per test (the median after the first ten), including the server's.
 """
 
 from __future__ import annotations
@@ -107,7 +107,7 @@ SUITES: Mapping[str, str] = {
 
 
 def run(folder: Path, source: str, tests: int) -> tuple[float, float]:
-    """Run a suite: the seconds of the processor that it takes, and the milliseconds that a test does."""
+    """Run a suite; return its CPU seconds, and the CPU milliseconds per test."""
     (folder / "conftest.py").write_text(CLOCK)
     (folder / "test_suite.py").write_text(source.replace("TESTS", str(tests)))
     file = folder / "milliseconds.json"

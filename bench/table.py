@@ -1,4 +1,4 @@
-"""The one table, as Markdown, and its place in bench/README.md."""
+"""Renders the table as Markdown and writes it to bench/README.md."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ def ratio(spread: Spread | None) -> str:
 
 
 def load_rows(what: str, series: Mapping[str, Series]) -> list[Row]:
-    """Return a row per server: median rate, ratios as median (least–greatest) of the rounds, CPU time per answer."""
+    """Return a row per server: median rate, ratios as median (minimum–maximum) of the rounds, CPU time per answer."""
     rows: list[Row] = []
     for name, mine in series.items():
         ratios = [ratio(mine.over(series[to])) if to in series and to != name else "" for to in ("aimock", "bare")]

@@ -1,7 +1,7 @@
-"""Counts the Python calls of a request whose like came before: from the bytes that come to the bytes that go out.
+"""Counts the Python calls that handle a request like earlier ones, from its bytes to those of the answer.
 
-One line for a served answer of each form, and with `--modules` one for each module on its way. Two versions are compared by
-their lines.
+Prints one line per form of the answer, and with `--modules` one per module involved, so that two versions can be
+compared.
 """
 
 from __future__ import annotations
@@ -20,19 +20,19 @@ from harness.server.mock_api import MockApi
 
 KEY = "sk-trace"
 WARM_UP = 6
-"""Requests before the one that is counted: what is kept is kept then."""
+"""The number of requests before the one that is counted, which fill all caches."""
 FORMS: dict[str, dict[str, Any]] = {"plain": {}, "streamed": {"stream": True}}
 
 
 class CallCounter:
-    """Counts the calls of functions of the harness, by module and name, in threads that begin while it watches."""
+    """Counts calls of the harness's functions, by module and name, in threads that start while it is active."""
 
     def __init__(self) -> None:
         self.calls: Counter[tuple[str, str, int]] = Counter()
         self.is_counting = False
 
     def note(self, frame: Any, event: str, _: Any) -> None:
-        """Note an event of the interpreter."""
+        """Handle a profile event of the interpreter."""
         if self.is_counting and event == "call":
             module = frame.f_globals.get("__name__", "")
             if module.startswith("harness"):
@@ -51,7 +51,7 @@ class CallCounter:
 
 
 def trace(members: dict[str, Any]) -> CallCounter:
-    """Count the calls of the last of some requests that differ in their input."""
+    """Count the calls for the last of several requests that differ in their input."""
     counter = CallCounter()
     api = MockApi(limits=SERVER_LIMITS)
     api.open(KEY).script(message("Hello there."), repeat=True)

@@ -1,7 +1,7 @@
-"""What the viewer's page costs when a run is large: `python -m bench.viewer [--keep FILE]`.
+"""`python -m bench.viewer [--keep FILE]`: how fast the viewer's page is for a large run.
 
-A run of 20 tests with 500 exchanges each, whose requests carry a history of a megabyte and more. Chromium opens its page,
-scrolls, searches and goes from test to test; needs chromium, node and npm.
+The run has 20 tests with 500 exchanges each, whose requests carry a history of over a megabyte. Chromium opens the
+page, scrolls, searches and goes from test to test; this needs chromium, node and npm.
 """
 
 from __future__ import annotations
@@ -34,11 +34,11 @@ from harness.world.world import World
 
 CASES, EXCHANGES = 20, 500
 HISTORY, PIECE = 1_000_000, 2_000
-"""Characters that a conversation begins with, and of each of its items."""
+"""The number of characters of a conversation's initial history, and of each of its items."""
 SPOKEN = 150
-"""Characters of what is said in each exchange."""
+"""The number of characters of each message in an exchange."""
 NEEDLE = "needleinthehay"
-"""What one item of one conversation says, and no other."""
+"""A word that only one item of one conversation contains."""
 PLAYWRIGHT = "playwright-core@1.65.1"
 LIMITS = {
     "first screen": 1500.0,
@@ -49,11 +49,11 @@ LIMITS = {
     "memory of the page": 300.0,
     "file": 20.0,
 }
-"""What the figures are held to, in ms and MB."""
+"""The limits of the figures, in ms and MB."""
 
 
 class Writer:
-    """Makes up texts of words that are the same each time."""
+    """Makes up texts that are the same in each run."""
 
     def __init__(self) -> None:
         self.random = random.Random(1)
@@ -68,7 +68,7 @@ class Writer:
 
 
 def talk(writer: Writer, needle: bool) -> Iterator[Exchange]:
-    """Make the exchanges of a conversation that begins with a long history."""
+    """Generate the exchanges of a conversation that begins with a long history."""
     items = [writer.item("assistant" if n % 2 else "user", PIECE) for n in range(HISTORY // PIECE)]
     if needle:
         items[77]["content"][0]["text"] += f" {NEEDLE}"
@@ -84,10 +84,8 @@ def talk(writer: Writer, needle: bool) -> Iterator[Exchange]:
 
 
 def build_page() -> str:
-    """Build the page of the run; the first three tests failed, the last but two has the needle.
-
-    The conversations of all others say the same: to build each is dear, and no part of a page is shared by two tests.
-    """
+    """Build the page of the run; the first three tests failed, the third from last has the needle."""
+    # All other tests share one conversation: building one is expensive, and a page shares nothing between tests.
     writer, rows, texts = Writer(), [], []
     usual, needle = build_talk(writer), build_talk(writer, needle=True)
     for number in range(CASES):
@@ -110,7 +108,7 @@ def build_talk(writer: Writer, *, needle: bool = False) -> ShownCase:
 
 
 def install() -> Path:
-    """Install what drives Chromium, once; returns the folder."""
+    """Install the driver of Chromium, if necessary, and return its folder."""
     folder = CACHE / "viewer"
     if not (folder / "node_modules" / "playwright-core").exists():
         folder.mkdir(parents=True, exist_ok=True)
@@ -120,7 +118,7 @@ def install() -> Path:
 
 
 def look(page: Path, folder: Path) -> dict[str, float]:
-    """Let Chromium do what a reader does; returns the figures by their names."""
+    """Let Chromium do what a reader does; return the figures by name."""
     chromium = next(filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))), None)
     if chromium is None:
         sys.exit("bench.viewer needs chromium: apt-get install chromium")

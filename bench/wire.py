@@ -1,4 +1,4 @@
-"""The requests of the benchmark, the same again and again or each with a number of its own, and what a server answers."""
+"""The requests of the benchmark, either always the same or numbered, and the captured answers of a server."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from itertools import count, repeat
 PATH = "/v1/responses"
 HEADERS = {"authorization": "Bearer sk-bench", "content-type": "application/json"}
 NUMBER = b"000000000000"
-"""What stands in a body for its number, which has as many digits."""
+"""The placeholder in a body for its number, which has as many digits."""
 BODIES = {
     "json": b'{"model":"gpt-4.1","input":"Say fifty words."}',
     "json, numbered": b'{"model":"gpt-4.1","input":"Say fifty words. ' + NUMBER + b'"}',
@@ -24,7 +24,7 @@ OF_THE_CONNECTION = {"connection", "content-length", "date", "keep-alive", "serv
 
 @dataclass(frozen=True)
 class Captured:
-    """An answer: its headers (lower case, without those of the connection) and its whole body."""
+    """An answer: its headers (in lower case, without those of the connection) and its whole body."""
 
     headers: dict[str, str]
     body: str
@@ -36,7 +36,7 @@ class Captured:
 
     @property
     def text(self) -> str:
-        """The output text, put together from the deltas of a stream or read from the JSON answer."""
+        """The output text, joined from the deltas of a stream or read from the JSON answer."""
         if self.events:
             data = (json.loads(line[6:]) for line in self.body.splitlines() if line.startswith("data: {"))
             return "".join(e["delta"] for e in data if e["type"] == "response.output_text.delta")
@@ -44,14 +44,14 @@ class Captured:
         return "".join(part["text"] for part in parts)
 
     def shape(self) -> str:
-        """Return the answer in one phrase: bytes, and events with their deltas."""
+        """Describe the answer in one phrase: its bytes, events and deltas."""
         deltas = self.events.count("response.output_text.delta")
         size = f"{len(self.body.encode()):,} bytes"
         return f"{size}, {len(self.events)} events ({deltas} deltas)" if self.events else size
 
 
 def capture(port: int, kind: str) -> Captured:
-    """What the server on `port` answers to the request `kind` ("json" or "stream"); not 200 is a RuntimeError."""
+    """Return the answer of the server on `port` to the request `kind` ("json" or "stream"). RuntimeError unless 200."""
     connection = HTTPConnection("127.0.0.1", port, timeout=10)
     try:
         connection.request("POST", PATH, BODIES[kind], HEADERS)
@@ -66,18 +66,18 @@ def capture(port: int, kind: str) -> Captured:
 
 
 def unused_number() -> int:
-    """Return a number above all that earlier rounds have counted up to: the microseconds since 1970, in 12 digits."""
+    """Return a number greater than all that earlier rounds used: the microseconds since 1970, in 12 digits."""
     return time.time_ns() // 1000 % 10**12
 
 
 def numbered(wire: bytes) -> Iterator[bytes]:
-    """Return a request again and again, with the next number if it has one, which no round before has sent."""
+    """Yield a request forever, each time with the next number if it has one, which no earlier round has used."""
     before, number, after = wire.partition(NUMBER)
     return (b"%b%012d%b" % (before, number, after) for number in count(unused_number())) if number else repeat(wire)
 
 
 def request_bytes(port: int, kind: str, key: int = 0) -> bytes:
-    """Return the whole HTTP/1.1 request, as it goes over a connection that is kept alive; `key` numbers the API key."""
+    """Return the bytes of an HTTP/1.1 request for a keep-alive connection; `key` numbers the API key."""
     own = {**HEADERS, "authorization": f"{HEADERS['authorization']}-{key}"} if key else HEADERS
     fields = {"host": f"127.0.0.1:{port}", **own, "content-length": str(len(BODIES[kind]))}
     head = "".join(f"{name}: {value}\r\n" for name, value in fields.items())

@@ -1,10 +1,10 @@
-"""What workers bring and what a store costs: the rate of each number of workers and each store, to one worker in memory.
+"""Measures the gain of workers and the cost of a store: the rate for each, relative to one worker in memory.
 
     python -m bench.workers [--rounds 5] [--seconds 1.5]
 
-Every server takes its turn in each round, a ratio compares two rates of one round; the table has the median of all rounds,
-the least and the greatest. Each body is new: of the same request one worker answers more than half of what the client on
-these two cores can send. It starts `redis-server` itself.
+Every server has a turn in each round, and a ratio compares two rates of the same round; the table has the median,
+minimum and maximum of all rounds. Each body is new, since one worker answers identical requests at more than half the
+rate that the client can send on two cores. It starts `redis-server` itself.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ PAIRS = [(workers, store) for store in ("memory", "redis") for workers in (1, 2)
 
 @contextmanager
 def redis(folder: str) -> Iterator[int]:
-    """`redis-server` on a free port, with nothing on disk."""
+    """Run `redis-server` on a free port, without persistence."""
     if shutil.which("redis-server") is None:
         raise SystemExit("redis-server is not installed: apt-get install redis-server")
     port = free_port()
@@ -44,7 +44,7 @@ def redis(folder: str) -> Iterator[int]:
 
 @contextmanager
 def ours(workers: int, store: str, script: Path) -> Iterator[Server]:
-    """`harness serve` with so many workers."""
+    """Run `harness serve` with this number of workers and this store."""
     port, name = free_port(), f"{workers} {store.partition(':')[0]}"
     command = [sys.executable, "-m", "harness", "serve", "--port", str(port), "--script", str(script)]
     with serving(name, [*command, "--workers", str(workers), "--store", store], port) as server:
@@ -52,7 +52,7 @@ def ours(workers: int, store: str, script: Path) -> Iterator[Server]:
 
 
 def main() -> None:
-    """Measure and print."""
+    """Measure and print the table."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--rounds", type=int, default=5)
     parser.add_argument("--seconds", type=float, default=1.5)
@@ -67,7 +67,7 @@ def main() -> None:
 
 
 def _measure(kind: str, keys: int, folder: str, script: Path, options: argparse.Namespace) -> None:
-    """Print the lines of one kind of answer, of servers that have nothing in them yet."""
+    """Print the lines for one kind of answer, using new, empty servers."""
     with ExitStack() as stack:
         url = f"redis://127.0.0.1:{stack.enter_context(redis(folder))}"
         stores = {"memory": "memory", "redis": url}

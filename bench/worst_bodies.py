@@ -1,6 +1,6 @@
-"""Requests made to be dear: by name a function of a number of bytes (about that many) that gives a `Load`.
+"""Requests made to be expensive: each name maps to a function that returns a `Load` of about a given number of bytes.
 
-Each is measured with a World of its own, so that what one request leaves behind is no part of the next.
+Each is measured with a World of its own, so that no request affects the next.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ KIB = 1024
 
 
 class Load(NamedTuple):
-    """What is measured: a call, and how many bytes the client sent for it (of a journal, for all of it)."""
+    """What is measured: a call, and the number of bytes that the client sent for it (for a journal, for all of it)."""
 
     bytes: int
     call: Callable[[], object]
@@ -42,7 +42,7 @@ def send(api: MockApi, body: Any, path: str = "/v1/responses", method: str = "PO
 
 
 def request(make: Callable[[int], Json], unit: int, path: str = "/v1/responses") -> Build:
-    """Return the request whose body `make` gives for a count; `unit` is about how many bytes one of them takes."""
+    """Build a request whose body `make` returns for a count of elements, each about `unit` bytes long."""
 
     def build(size: int) -> Load:
         raw = json.dumps({"model": "gpt-4.1", "input": "hi"} | make(max(1, size // unit))).encode()
@@ -207,7 +207,7 @@ BODIES: Mapping[str, Build] = {
 
 
 def deep_bytes(opening: bytes) -> Build:
-    """Return a body that is nothing but nesting."""
+    """Build a request whose body is nothing but nesting."""
 
     def build(size: int) -> Load:
         api, raw = open_api(), opening * (size // len(opening))
@@ -217,7 +217,7 @@ def deep_bytes(opening: bytes) -> Build:
 
 
 def stream(make: Callable[[int], str]) -> Build:
-    """Return an answer as long as the request: a text that is streamed."""
+    """Build a request whose answer streams a text as long as the request."""
 
     def build(size: int) -> Load:
         text = make(size)
@@ -262,7 +262,7 @@ def file_part(data: bytes) -> bytes:
 
 
 def socket(make: Callable[[int], Json]) -> Build:
-    """Return one event of a WebSocket."""
+    """Build an event of a WebSocket."""
 
     def build(size: int) -> Load:
         api = open_api()

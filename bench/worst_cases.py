@@ -1,6 +1,6 @@
-"""What the dearest requests cost: `python -m bench.worst_cases [WORDS…]` prints a line a case, bytes → ms, and the growth.
+"""`python -m bench.worst_cases [WORDS…]`: the cost of the most expensive requests; a line per case, bytes → ms, growth.
 
-Everything runs in process, so that nothing but the mock is measured. WORDS choose the cases whose names contain one.
+Everything runs in process, so that only the mock is measured. WORDS select the cases whose names contain one of them.
 """
 
 from __future__ import annotations
@@ -14,15 +14,15 @@ from bench.worst_bodies import BODIES, KIB, OTHERS, Build
 from bench.worst_histories import HISTORIES
 
 SIZES = (16 * KIB, 64 * KIB, 256 * KIB, 1024 * KIB)
-"""About how many bytes the client sends."""
+"""The approximate numbers of bytes that the client sends."""
 HOPELESS_SECONDS = 3.0
-"""What takes longer is measured at no greater size."""
+"""A case that takes longer is not measured at larger sizes."""
 STEEP, DEAR_MS = 1.15, 250.0
-"""The growth and the cost beyond which a case is marked."""
+"""The exponent of growth and the cost beyond which a case is marked."""
 
 
 def cpu_ms(build: Build, size: int) -> tuple[int, float]:
-    """Return the bytes of a case, and the least CPU time of up to three calls in ms, each in a World of its own."""
+    """Return the bytes of a case, and the minimum CPU time of up to three calls in ms, each in a World of its own."""
     least, sent = math.inf, 0
     for _ in range(3):
         sent, call = build(size)
@@ -39,7 +39,7 @@ def _time(call: Callable[[], object]) -> float:
 
 
 def exponent(points: Sequence[tuple[int, float]]) -> float:
-    """Return the slope of ms over bytes, both as logarithms, by least squares over the three greatest sizes."""
+    """Return the slope of ms over bytes on a log-log scale, by least squares over the three largest sizes."""
     logs = [(math.log(size), math.log(max(ms, 1e-3))) for size, ms in points[-3:]]
     mean_x, mean_y = (sum(axis) / len(logs) for axis in zip(*logs, strict=True))
     spread = sum((x - mean_x) ** 2 for x, _ in logs)
@@ -47,7 +47,7 @@ def exponent(points: Sequence[tuple[int, float]]) -> float:
 
 
 def measure(name: str, build: Build, sizes: Sequence[int] = SIZES, dear_ms: float | None = DEAR_MS) -> str:
-    """Return the line of a case; without `dear_ms` no cost is too much, and only the growth marks it."""
+    """Measure a case and return its line; without `dear_ms` only the growth marks it."""
     points: list[tuple[int, float]] = []
     for size in sizes:
         points.append(cpu_ms(build, size))

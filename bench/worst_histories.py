@@ -1,4 +1,4 @@
-"""Histories made to be dear: chains, conversations, lists, and journals whose losses a failing test reads."""
+"""Histories made to be expensive: chains, conversations, lists, and journals whose losses a failing test reads."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from harness.server.mock_api import MockApi
 
 Turn = Callable[[int], list[Item]]
 TURN_BYTES = 400
-"""About how many bytes a turn takes in a request."""
+"""The approximate number of bytes of a turn in a request."""
 
 
 def numbered(turn: Turn) -> Callable[[Request], list[Item]]:
@@ -41,7 +41,7 @@ def called(number: int) -> list[Item]:
 
 
 def follow(api: MockApi, turns: int) -> Iterator[Json]:
-    """Yield the bodies of a chain, each continuing the response before; sending them is left to who iterates."""
+    """Yield the bodies of a chain, each continuing the previous response; the caller must send them."""
     previous: Json = {}
     for number in range(turns):
         body = {"model": "gpt-4.1", "input": f"question {number}"} | previous
@@ -54,7 +54,7 @@ def _last(api: MockApi) -> Any:
 
 
 def chain(size: int) -> Load:
-    """Return the last turn of a chain, for which the client sends a few bytes; the size is that of the chain."""
+    """Build the last turn of a chain, for which the client sends few bytes; `size` is the size of the chain."""
     api = open_api()
     for body in follow(api, size // TURN_BYTES):
         send(api, body)
@@ -63,7 +63,7 @@ def chain(size: int) -> Load:
 
 
 def conversation(size: int) -> Load:
-    """Return a turn of a conversation that has many items."""
+    """Build a turn of a conversation with many items."""
     api = open_api()
     _, made = send(api, {}, "/v1/conversations")
     for _ in range(size // TURN_BYTES // 10):
@@ -80,7 +80,7 @@ def conversation(size: int) -> Load:
 
 
 def input_list(size: int) -> Load:
-    """Return a page of a response's input items."""
+    """Build a request for a page of a response's input items."""
     api = open_api()
     sent, made = send(api, {"model": "gpt-4.1", "input": [{"role": "user", "content": "x"}] * (size // 35)})
     path = f"/v1/responses/{made.body['id']}/input_items"
@@ -88,7 +88,7 @@ def input_list(size: int) -> Load:
 
 
 def replay(turn: Turn, *, judge: bool = False, echo: bool = True) -> Build:
-    """The losses of a journal in which each request sends everything again; `echo` False sends the users' turns alone."""
+    """Compute the losses of a journal whose requests replay everything; with `echo` False, only the user messages."""
 
     def build(size: int) -> Load:
         turns = max(4, int((2 * size / TURN_BYTES) ** 0.5))
@@ -111,7 +111,7 @@ def replay(turn: Turn, *, judge: bool = False, echo: bool = True) -> Build:
 
 
 def chained(turn: Turn, *, judge: bool = False) -> Build:
-    """Return the losses of a journal that is one chain."""
+    """Compute the losses of a journal that is one chain."""
 
     def build(size: int) -> Load:
         api, sent = open_api(numbered(turn)), 0
@@ -124,7 +124,7 @@ def chained(turn: Turn, *, judge: bool = False) -> Build:
 
 
 def forked(size: int) -> Load:
-    """The losses of a journal in which half of the requests are a chain, and the others each continue its last response."""
+    """Compute the losses of a journal with a chain, and as many requests that each continue its last response."""
     api, sent = open_api(numbered(unique)), 0
     for body in follow(api, size // TURN_BYTES // 2):
         sent += send(api, body)[0]
@@ -136,7 +136,7 @@ def forked(size: int) -> Load:
 
 
 def separate(turn: Turn) -> Build:
-    """Return the losses of a journal of questions that have nothing to do with one another."""
+    """Compute the losses of a journal of unrelated questions."""
 
     def build(size: int) -> Load:
         api, sent = open_api(numbered(turn)), 0

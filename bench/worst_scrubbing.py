@@ -1,6 +1,7 @@
-"""What scrubbing large bodies costs: `python -m bench.worst_scrubbing [WORDS…]` prints a line a case, MiB → ms, its growth.
+"""`python -m bench.worst_scrubbing [WORDS…]`: what scrubbing large bodies costs; a line per case, MiB → ms, and growth.
 
-Each body is searched as a recording's is, with everything that it encodes. WORDS choose the cases whose names contain one.
+Each body is searched like a recording's, with everything that it encodes. WORDS select the cases whose names contain
+one.
 """
 
 from __future__ import annotations
@@ -72,7 +73,8 @@ BODIES: Mapping[str, Callable[[int], bytes]] = {
 
 
 def nested(size: int, depth: int) -> bytes:
-    """JSON within JSON; each level doubles the backslashes, so the text inside is short."""
+    """Nest JSON within strings of JSON."""
+    # Each level doubles the backslashes, so the text inside must be short.
     text = json.dumps([PROSE.replace('"', "")] * (size // 100))
     for _ in range(depth):
         text = json.dumps(text) if len(text) < size else text
@@ -88,7 +90,7 @@ def scrubbed(make: Callable[[int], bytes]) -> Build:
 
 
 def searched(make: Callable[[int], bytes]) -> Build:
-    """Return the last search of a cassette's whole text."""
+    """Build the final search for leaks in the whole text of a cassette."""
 
     def build(size: int) -> Load:
         text = make(size).decode("latin-1")

@@ -1,4 +1,4 @@
-"""The same load by `wrk` (Debian's package), a client that is not the project's own; left out where it is not there."""
+"""Generates the same load with `wrk` (a Debian package), an independent client; skipped if it is not installed."""
 
 from __future__ import annotations
 
@@ -20,7 +20,8 @@ def is_there() -> bool:
 
 
 def script(kind: str) -> str:
-    """Return the request as wrk's Lua has it; JSON's quotes are Lua's, too."""
+    """Return the request as a Lua script for wrk."""
+    # JSON strings are valid in Lua, too.
     headers = "".join(f"wrk.headers[{json.dumps(name)}] = {json.dumps(value)}\n" for name, value in HEADERS.items())
     body = BODIES[kind].decode()
     before, number, after = map(json.dumps, body.partition(NUMBER.decode()))
@@ -36,7 +37,7 @@ def script(kind: str) -> str:
 
 
 def measure(port: int, kind: str, seconds: float, connections: int) -> Load:
-    """Return one round of wrk in one thread, of whole seconds; an answer that is not a success is a RuntimeError."""
+    """Run one round of wrk in one thread, for whole seconds. RuntimeError unless all answers succeed."""
     with tempfile.NamedTemporaryFile("w", suffix=".lua") as lua:
         Path(lua.name).write_text(script(kind))
         whole = max(1, round(seconds))

@@ -1,1 +1,1 @@
-"""What maintainers run in a checkout, `python -m tools.…`; no part of the wheel, and nothing in `harness` imports it."""
+"""Programs for maintainers in a checkout, `python -m tools.…`; not in the wheel, and never imported by `harness`."""

@@ -1,6 +1,6 @@
-"""`python -m tools.issuers FILE VERSION DATE`: take over the forms of keys that gitleaks publishes.
+"""`python -m tools.issuers FILE VERSION DATE`: imports the key patterns that gitleaks publishes.
 
-FILE is `config/gitleaks.toml` of that release, or the program itself, which carries it; DATE is the day on which it was
+FILE is `config/gitleaks.toml` of that release, or the gitleaks binary, which embeds it; DATE is the day on which it was
 fetched.
 """
 
@@ -35,7 +35,7 @@ LEFT_OUT = {
     "twilio-api-key": "`token_forms` has it",
     "slack-webhook-url": "`token_forms` leaves the address",
 }
-"""Rules that are not taken over, and why."""
+"""Rules that are not imported, and why."""
 CHANGED = {
     "microsoft-teams-webhook": ("([a-z0-9]{4}-){3}", "(?:[a-z0-9]{4}-){3}"),  # no secret of its own
     "aws-amazon-bedrock-api-key-short-lived": (
@@ -44,12 +44,12 @@ CHANGED = {
     ),
     "sourcegraph-access-token": ("|[a-fA-F0-9]{40}", ""),  # every commit is of this form
 }
-"""What is changed in a pattern: the old piece, the new one."""
+"""Changes to a pattern: the old part and the new one."""
 
 _LEAD = r"[\w.-]{0,50}?"
-"""What may stand before the name of an issuer: it changes no match's secret, and costs time at every character."""
+"""Optional text before the name of an issuer, which affects no match's secret, but costs time at every character."""
 _END = r"""(?:[\x60'"\s;]|\\[nr]|$)"""
-"""What must follow a secret for gitleaks; here `(`, `,`, `.` and `<` may, too."""
+"""What gitleaks requires after a secret; here `(`, `,`, `.` and `<` are allowed, too."""
 WORD_START = r"(?:(?<![A-Za-z0-9_])|(?<=\\[nrt]))"
 """The start of a word; in JSON inside a string, the letter of `\\n` is not part of the word."""
 _SIGN = r"""(?:=|>|:{1,3}=|\|\||:|=>|\?=|,)"""
@@ -65,7 +65,7 @@ _PIECES = (
 
 
 def translate(pattern: str) -> str:
-    """Translate a pattern of Go's RE2 as Python's `re` reads it, without what costs time and changes no secret."""
+    """Translate a pattern from Go's RE2 to Python's `re`, without parts that cost time and affect no secret."""
     for old, new in _PIECES:
         pattern = pattern.replace(old, new)
     if pattern.startswith(r"\b"):
@@ -76,7 +76,7 @@ def translate(pattern: str) -> str:
 
 
 def _close_flags(pattern: str) -> str:
-    """Close `(?i)` within a group of a pattern: where it holds until the end, it becomes a group of its own."""
+    """Turn each `(?i)` within a pattern into a group `(?i:…)` that extends to the end of the enclosing group."""
     parts, open_groups, at = list[str](), [0], 0
     for token in re.finditer(r"\\.|\[\^?\]?(?:\\.|[^\]\\])*\]|\(\?i\)|\(|\)", pattern, re.S):
         parts.append(pattern[at : token.start()])
@@ -93,7 +93,7 @@ def _close_flags(pattern: str) -> str:
 
 
 def take_over(rules: Iterable[Mapping[str, Any]]) -> list[dict[str, Any]]:
-    """Make the entries of `rules.json` of the rules of a `gitleaks.toml`."""
+    """Convert the rules of a `gitleaks.toml` to the entries of `rules.json`."""
     entries = []
     for rule in rules:
         if rule["id"] in LEFT_OUT:
@@ -114,7 +114,7 @@ def take_over(rules: Iterable[Mapping[str, Any]]) -> list[dict[str, Any]]:
 
 
 def read_toml(file: Path) -> Mapping[str, Any]:
-    """Read the rules in a `gitleaks.toml`, or in a program that carries one."""
+    """Read a `gitleaks.toml`, or the one embedded in a gitleaks binary."""
     data = file.read_bytes()
     start = data.find(_FIRST_LINE)
     return tomllib.loads(data[max(start, 0) :].partition(b"\0")[0].decode())

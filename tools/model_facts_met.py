@@ -1,4 +1,4 @@
-"""`python -m tools.model_facts_met PATH…`: counts in recordings how often a fact about a model was met, and right."""
+"""`python -m tools.model_facts_met PATH…`: counts how often recordings met a fact about a model, and it was right."""
 
 from __future__ import annotations
 
@@ -31,9 +31,9 @@ _PARTS = {"input_image": "input.image", "input_file": "input.file", "input_audio
 
 
 def count_met_facts(paths: list[Path]) -> dict[str, tuple[int, int]]:
-    """Count for each fact how many recorded requests and answers met it, and in how many of these the table was right.
+    """Count for each fact how many recorded requests and answers met it, and how often the table was right.
 
-    HarnessError when a path does not exist.
+    HarnessError if a path does not exist.
     """
     met = MetFacts()
     with TemporaryDirectory() as folder:
@@ -42,14 +42,14 @@ def count_met_facts(paths: list[Path]) -> dict[str, tuple[int, int]]:
 
 
 class MetFacts:
-    """Counts what the exchanges of recordings meet while they are judged."""
+    """Counts the facts that exchanges meet while recordings are judged."""
 
     def __init__(self) -> None:
         self.counts: dict[str, list[int]] = defaultdict(lambda: [0, 0])
         self._asked: frozenset[str] = frozenset()
 
     def begin_exchange(self, number: int, recorded: Recorded, world: World) -> None:  # noqa: ARG002
-        """Note what the request asks of its model, and count what the answer shows of it."""
+        """Remember what the request asks of its model, and count the facts that the answer shows."""
         self._asked = frozenset()
         body = recorded.request
         if recorded.provider != OPENAI or not recorded.path.endswith("/responses") or not isinstance(body, dict):
@@ -64,13 +64,13 @@ class MetFacts:
                 self._count(fact, right)
 
     def note_verdict(self, verdict: Verdict) -> None:
-        """Count the facts that the request met: the table was right if the mock decided as the API did."""
+        """Count the facts that the request met; the table was right if the mock decided as the API did."""
         if verdict.kind in (*AGREEMENTS, *DISAGREEMENTS):
             for fact in self._asked:
                 self._count(fact, verdict.kind in AGREEMENTS)
 
     def close(self) -> None:
-        """End a file: nothing is left to count."""
+        """Do nothing at the end of a file: everything is counted."""
 
     def _count(self, fact: str, right: bool) -> None:
         count = self.counts[fact]
@@ -79,7 +79,7 @@ class MetFacts:
 
 
 def asked_facts(body: Json) -> Iterator[str]:
-    """Yield the facts about a model on which the fate of this request depends."""
+    """Yield the facts about a model that decide whether this request is accepted."""
     yield "names"
     options = body.get("reasoning")
     yield from (fact for option, fact in _OPTIONS.items() if isinstance(options, dict) and options.get(option))
@@ -129,14 +129,14 @@ def _part_types(items: Any) -> Iterator[str]:
 
 
 def day_of_answer(recorded: Recorded, answer: Json) -> str:
-    """Tell the day of an answer by its own clock, or else by that of the recording."""
+    """Return the day of an answer by its `created_at`, else by the recording."""
     made = answer.get("created_at")
     day = datetime.fromtimestamp(made, UTC).date().isoformat() if isinstance(made, int | float) else ""
     return day if day > "2025" else day_of_recording(recorded.date)
 
 
 def shown_facts(body: Json, answer: Json, family: Model, day: str) -> Iterator[tuple[str, bool]]:
-    """Yield the defaults that an answer shows, and whether the table has them; null and absent members show none."""
+    """Yield the defaults that an answer shows, and whether the table agrees; null and absent members show none."""
     if isinstance(answer.get("model"), str):
         yield "snapshot", answer["model"] == family.snapshot
     for member, fact, default in (

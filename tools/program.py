@@ -1,4 +1,4 @@
-"""Makes a program of one command: its function is the command line, as in `harness.cli`."""
+"""Makes programs of one command, whose function defines the command line, as in `harness.cli`."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from harness.cli.support.app import exit_with_problem
 
 
 class _Program(TyperCommand):
-    """A command; a HarnessError ends it with one message, as it ends `harness`."""
+    """A command; a HarnessError ends it with a message, as in `harness`."""
 
     def invoke(self, ctx: Any) -> Any:
         with exit_with_problem():
@@ -20,7 +20,7 @@ class _Program(TyperCommand):
 
 
 def make_program(command: Callable[..., None]) -> typer.Typer:
-    """Make the program of a function whose parameters are declared as typer's."""
+    """Make a program from a function whose parameters are declared for typer."""
     program = typer.Typer(rich_markup_mode=None, pretty_exceptions_enable=False, add_completion=False)
     program.command(cls=_Program)(command)
     return program

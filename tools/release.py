@@ -1,6 +1,6 @@
-"""`python -m tools.release TAG ADDRESS`: says what keeps a release from going out, and ends with 1 then.
+"""`python -m tools.release TAG ADDRESS`: reports what prevents a release, with exit code 1.
 
-It needs nothing but Python: it runs before anything is installed.
+It needs only Python, because it runs before anything is installed.
 """
 
 from __future__ import annotations
@@ -13,11 +13,11 @@ from pathlib import Path
 
 ROOT = Path(__file__).parents[1]
 OWNER = "OWNER"
-"""What stands in pyproject.toml for the owner of the repository until there is one."""
+"""The placeholder in pyproject.toml for the owner of the repository."""
 
 
 def find_obstacles(tag: str, address: str, root: Path = ROOT) -> list[str]:
-    """What is wrong with a release of this tag from the repository at this address, each with its way out."""
+    """List what prevents a release of this tag from the repository at this address, each with its fix."""
     project = tomllib.loads((root / "pyproject.toml").read_text(encoding="utf-8"))["project"]
     package = json.loads((root / "integrations/node/package.json").read_text(encoding="utf-8"))
     headings = re.findall(r"^## \[(.+?)\]", (root / "CHANGELOG.md").read_text(encoding="utf-8"), re.M)
@@ -33,7 +33,7 @@ def find_obstacles(tag: str, address: str, root: Path = ROOT) -> list[str]:
 
 
 def main(arguments: list[str]) -> int:
-    """Print the obstacles, and return the exit code."""
+    """Print the obstacles and return the exit code."""
     if len(arguments) != 2:
         print("usage: python -m tools.release TAG ADDRESS", file=sys.stderr)
         return 2

@@ -1,4 +1,4 @@
-"""`python -m tools.rules_met PATH…`: counts in recordings how often each rule decided, and how often as the API did."""
+"""`python -m tools.rules_met PATH…`: counts how often each rule decided in recordings, and how often as the API did."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ FORMAT = 1
 
 
 class RulesMet:
-    """Counts what each rule decides while recordings are judged."""
+    """Counts the decisions of each rule while recordings are judged."""
 
     def __init__(self) -> None:
         self.records: dict[str, RuleRecord] = defaultdict(RuleRecord)
@@ -41,13 +41,14 @@ class RulesMet:
         self._world: World
 
     def begin_exchange(self, number: int, recorded: Recorded, world: World) -> None:  # noqa: ARG002
-        """Note the exchange on which the verdicts follow."""
+        """Remember the exchange whose verdicts follow."""
         self._recorded, self._world = recorded, world
         self.recordings.add(recorded.file)
         self.exchanges += 1
 
     def note_verdict(self, verdict: Verdict) -> None:
-        """Count a verdict on the request for the rules that it is about; the World has not learned from the answer yet."""
+        """Count a verdict on the request for the rules that it is about."""
+        # The World does not remember the answer yet, so the rules see the state before the request.
         decided = [verdict.violation.rule.id] if verdict.violation else []
         if verdict.kind is VerdictKind.REQUEST_ACCEPTED and verdict.request:
             for rule in applicable_rules(verdict.request, self._world):
@@ -63,7 +64,7 @@ class RulesMet:
                 self.records[id].undecided += 1
 
     def close(self) -> None:
-        """End a file: nothing is left to count."""
+        """Do nothing at the end of a file: everything is counted."""
 
     def _count(self, rules: Iterable[str], *, right: bool) -> None:
         for rule in rules:
@@ -71,7 +72,7 @@ class RulesMet:
             self.records[rule].right += right
 
     def _rules_in_words(self) -> list[str]:
-        """Find the rules whose error the recorded one may be."""
+        """Return the rules whose error matches the recorded one."""
         error = recorded_error(self._recorded)
         return [rule.id for rule in match_rules(self._recorded.status, error)] if error else []
 
@@ -79,7 +80,7 @@ class RulesMet:
 def count_met_rules(paths: Sequence[Path], made: str) -> RuleRecords:
     """Count how the rules did on these recordings, files or folders; `made` is the day of the count.
 
-    HarnessError when a path does not exist, or nothing there says anything about a rule.
+    HarnessError if a path does not exist, or if nothing there concerns a rule.
     """
     met = RulesMet()
     with TemporaryDirectory() as folder:
@@ -90,7 +91,7 @@ def count_met_rules(paths: Sequence[Path], made: str) -> RuleRecords:
 
 
 def write_kept_records(records: RuleRecords, order: Iterable[str], file: Path = KEPT_FILE) -> None:
-    """Write records, a rule a line in this order, counts of zero left out; a rule without any has no line."""
+    """Write records, one line per rule in this order, without zero counts and without rules that have only these."""
     lines = {id: {name: n for name, n in asdict(records.of(id)).items() if n} for id in order}
     rules = [f'    "{id}": {orjson.dumps(counts).decode()}' for id, counts in lines.items() if counts]
     head: Json = {"format": FORMAT, "made": records.made}

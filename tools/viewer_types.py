@@ -1,4 +1,4 @@
-"""Writes the data of the viewer (`model.py` and `case_model.py`) as types for its page, `viewer/src/model.ts`."""
+"""Writes the viewer's data classes (`model.py`, `case_model.py`) as TypeScript for its page, `viewer/src/model.ts`."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ JSON = (
 
 
 def page_types() -> str:
-    """Write all types, in the order of the modules."""
+    """Render all types, in the order of the modules."""
     values = {**vars(model), **vars(case_model)}.values()
     classes = [value for value in values if dataclasses.is_dataclass(value) and isinstance(value, type)]
     literals = (f"export type {name} = {_type(getattr(model, name))};\n" for name in ("Source", "Outcome"))
@@ -53,7 +53,7 @@ def _comment(text: str) -> str:
 
 
 def _attribute_docs(item: type) -> Iterator[tuple[str, str]]:
-    """Yield the string that stands below a field, with the field's name."""
+    """Yield the docstring below each field, with the field's name."""
     body = ast.parse(inspect.getsource(item)).body[0]
     assert isinstance(body, ast.ClassDef)
     for before, after in zip(body.body, body.body[1:], strict=False):
@@ -87,7 +87,7 @@ def _element(hint: Any) -> str:
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Write the file, or with `--check` say whether it is up to date."""
+    """Write the file, or with `--check` check whether it is up to date."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--check", action="store_true", help="only say whether the file is up to date")
     check = parser.parse_args(arguments).check

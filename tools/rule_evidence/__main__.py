@@ -35,9 +35,9 @@ from tools.rule_evidence.probes import Probe, probes_for_rules
 from tools.rule_evidence.send import send_probe
 
 ALL_AREAS = "all"
-"""The name that stands for every area."""
+"""The name for all areas."""
 FRESH_DAYS = 30
-"""Days within which a recorded example is not sent again."""
+"""The number of days for which a recorded example is not sent again."""
 
 
 def record_rules(
@@ -87,7 +87,7 @@ def _rules_in_areas(areas: Sequence[str]) -> list[Rule]:
 def _send_and_store(
     probes: Sequence[Probe], sender: Sender, into: Path, recorded: Mapping[Probe, Any]
 ) -> list[ProbeOutcome]:
-    """Send the examples; store the answers after each rule, and when interrupted."""
+    """Send the examples; store the answers after each rule, and if interrupted."""
     outcomes: list[ProbeOutcome] = []
     unsaved: dict[Probe, Any] = {}
     dialect, key = sender.live.upstream.dialect, sender.live.key

@@ -1,4 +1,4 @@
-"""What the answers of the live API to a probe show of its rule: confirmed, contradicted, new words, or unclear."""
+"""Judges what the live API's answers to a probe show about its rule: confirmed, contradicted, new words, or unclear."""
 
 from __future__ import annotations
 
@@ -28,15 +28,15 @@ from tools.rule_evidence.probes import Probe, wrong_key
 ProbeFinding = Literal["confirmed", "contradicted", "new words", "unclear"]
 PROBE_FINDINGS: tuple[ProbeFinding, ...] = ("confirmed", "contradicted", "new words", "unclear")
 ALREADY_COMPLETED = "response_already_completed"
-"""The code of the error about steering that came too late."""
+"""The code of the error for steering that came too late."""
 
 
 @dataclass(frozen=True, slots=True)
 class ProbeOutcome:
-    """What the answers to a probe show of its rule.
+    """What the answers to a probe show about its rule.
 
     `date` is the day of the answers, `fresh` whether the probe was sent in this run. `expected` and `received` are the
-    two errors where they differ, `why` explains what is unclear or what contradicts the rule.
+    two errors if they differ, `why` explains what is unclear or what contradicts the rule.
     """
 
     probe: Probe
@@ -52,7 +52,7 @@ OutcomeFactory = Callable[..., ProbeOutcome]
 
 
 def judge_probe(probe: Probe, run: Sequence[SourcedInteraction], fresh: bool = True) -> ProbeOutcome:
-    """Judge what a run of the probe shows: the exchanges of its steps, up to the first that was refused."""
+    """Judge a run of a probe: the exchanges of its steps, up to the first refusal."""
     last, answers = run[-1], [answer for interaction in run for answer in answers_of(interaction)]
     outcome = partial(ProbeOutcome, probe, date=last.origin.date, fresh=fresh)
     if why := _explain_unfinished(probe, last, answers):
@@ -69,7 +69,7 @@ def judge_probe(probe: Probe, run: Sequence[SourcedInteraction], fresh: bool = T
 
 
 def _explain_unfinished(probe: Probe, last: SourcedInteraction, answers: Sequence[Answer]) -> str:
-    """Why the example itself has no answer; empty when it has one."""
+    """Explain why the example itself has no answer; empty if it has one."""
     if probe.socket_step_count and not last.interaction.frames:
         return f"no WebSocket could be opened: {_summarize_error(last)}"
     if len(answers) < len(probe.steps):
@@ -115,13 +115,13 @@ def _judge_other_refusal(
 
 
 def _unverifiable_reason(verdicts: Mapping[VerdictKind, Verdict]) -> str:
-    """Why the mock, which has seen the earlier answers, cannot judge the last one; empty when it can."""
+    """Explain why the mock, which remembers the earlier answers, cannot judge the last one; empty if it can."""
     entries = [verdict.entry for kind, verdict in verdicts.items() if kind in UNVERIFIABLE]
     return next((str(entry["why"]) for entry in entries if entry), "")
 
 
 def _judge_last(run: Sequence[SourcedInteraction]) -> list[Verdict]:
-    """Judge the last exchange of a run, after those before it; an event that is no request has no verdict."""
+    """Judge the exchanges of a run and return the verdicts on the last; an event that is no request has none."""
     if (events := run[-1].socket_exchanges) and not events[-1].is_request:
         return []
     world, verdicts = World("probe"), list[Verdict]()
@@ -131,7 +131,7 @@ def _judge_last(run: Sequence[SourcedInteraction]) -> list[Verdict]:
 
 
 def _error_with_status(sourced: SourcedInteraction) -> Json:
-    """Read the members of the error in an answer, and its status."""
+    """Return the members of the error in an answer, with its status."""
     body = sourced.answer if isinstance(sourced.answer, dict) else {}
     error = body.get("error", body) or {"message": sourced.interaction.reason}
     return {"status": sourced.status, **(error if isinstance(error, dict) else {"message": error})}
@@ -142,7 +142,7 @@ def _summarize_error(sourced: SourcedInteraction) -> str:
 
 
 def as_recorded(sourced: SourcedInteraction) -> list[Recorded]:
-    """Parse an exchange as the judge reads recordings; of a WebSocket each of its responses."""
+    """Parse an exchange as the judge reads recordings: one for HTTP, one per response for a WebSocket."""
     interactions = enumerate(to_http_interactions(sourced.interaction), 1)
     return [
         parse_recorded(replace(interaction, date=sourced.origin.date), "probe", number)
@@ -151,14 +151,14 @@ def as_recorded(sourced: SourcedInteraction) -> list[Recorded]:
 
 
 def answers_of(sourced: SourcedInteraction) -> list[Answer]:
-    """List the answer of an exchange, for a stream its object; of a WebSocket one for each client event."""
+    """List the answers in an exchange: one for HTTP (the object of a stream), one per client event of a WebSocket."""
     if sourced.interaction.frames:
         return [exchange.answer for exchange in sourced.socket_exchanges]
     return [Answer(sourced.status, answer_object(recorded)) for recorded in as_recorded(sourced)]
 
 
 def find_runs(probe: Probe, interactions: Sequence[SourcedInteraction]) -> list[tuple[int, ...]]:
-    """Find the runs of this probe among these exchanges, the oldest first, each as the indices of its exchanges."""
+    """Find the runs of a probe among exchanges, oldest first, each as the indexes of its exchanges."""
     requests = [index for index, exchange in enumerate(interactions) if not exchange.interaction.frames]
     sockets: list[tuple[int, ...]] = [()]
     if probe.socket_step_count:
@@ -170,7 +170,7 @@ def find_runs(probe: Probe, interactions: Sequence[SourcedInteraction]) -> list[
 
 
 def _is_run_of(probe: Probe, run: Sequence[SourcedInteraction]) -> bool:
-    """Return whether these are the recorded steps of a probe, those over HTTP first."""
+    """Return whether these are the recorded steps of a probe, HTTP steps first."""
     before, exchanges = list[Answer](), [(sourced, answer) for sourced in run for answer in answers_of(sourced)]
     events = iter(run[-1].socket_exchanges)
     if len(exchanges) != len(probe.steps):
@@ -179,7 +179,7 @@ def _is_run_of(probe: Probe, run: Sequence[SourcedInteraction]) -> bool:
         try:
             request = build_request(step, before)
         except (KeyError, IndexError, TypeError, AttributeError, ValueError):
-            return False  # the answers before are not those that the step refers to
+            return False  # the earlier answers lack what the step refers to
         if sourced.origin.level != "recorded":
             return False
         is_event = bool(sourced.interaction.frames)
@@ -190,7 +190,7 @@ def _is_run_of(probe: Probe, run: Sequence[SourcedInteraction]) -> bool:
 
 
 def _is_same_request(request: Interaction, sourced: SourcedInteraction) -> bool:
-    """Return whether a request, scrubbed for a cassette, is the recorded one: target, body, headers and wrong key."""
+    """Return whether a request, once scrubbed, equals the recorded one in target, body, headers and wrong key."""
     interaction, url = sourced.interaction, urlsplit(sourced.interaction.uri)
     recorded = (interaction.method, select_headers(interaction.headers), sourced.origin.key)
     if (request.method, select_headers(request.headers), wrong_key(request)) != recorded:
@@ -205,5 +205,5 @@ def _is_same_event(request: Interaction, exchange: SocketExchange) -> bool:
 
 
 def build_interaction(request: Interaction, host: str) -> Interaction:
-    """Build a request as a cassette holds it: to the public path of the API, without keys."""
+    """Build a request as stored in a cassette: with the public URL of the API, without keys."""
     return replace(request, uri=f"{host}{request.uri}", headers=select_headers(request.headers))

@@ -1,6 +1,6 @@
-"""The examples of the rules as probes of the live API, each in the cheapest form that the mock answers the same way.
+"""Turns examples of rules into probes of the live API, each in the cheapest form that the mock answers the same way.
 
-A probe names the cheapest model and asks for the shortest answer, where neither changes what its example shows.
+A probe uses the cheapest model and asks for the shortest answer, unless that changes what its example shows.
 """
 
 from __future__ import annotations
@@ -30,19 +30,19 @@ SHORTEST_ANSWER = {"max_output_tokens": 16}
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class Probe(Question):
-    """One example of a rule as a question to the live API."""
+    """An example of a rule as a question to the live API."""
 
     rule: Rule
 
     @property
     def error_body(self) -> Json:
-        """The JSON of the refusal that is due; of a failed steering the event itself, which has no `param`."""
+        """The JSON of the expected refusal; for failed steering the event itself, which has no `param`."""
         events = self.played.answer.events
         return events[-1] if events else super().error_body
 
     @property
     def cost(self) -> budget.Budget:
-        """The calls and tokens that it costs at most."""
+        """The maximum number of calls and tokens that the probe costs."""
         before = self.played.before
         requests = [build_request(step, before[:number]) for number, step in enumerate(self.steps)]
         accepted = [*(status < 400 for status in self.setup_statuses), self.expected_message is None]
@@ -55,7 +55,7 @@ class Probe(Question):
 
 
 def probes_for_rules(rules: Iterable[Rule], dialect: str = OPENAI) -> tuple[list[Probe], Counter[str]]:
-    """Make the probes of these rules for an API of this dialect, and count the examples left out, by the reason."""
+    """Build the probes of these rules for an API of this dialect, and count the examples left out, by reason."""
     probes, left_out = list[Probe](), Counter[str]()
     for rule in rules:
         for message, case in examples_of(rule):
@@ -68,7 +68,7 @@ def probes_for_rules(rules: Iterable[Rule], dialect: str = OPENAI) -> tuple[list
 
 
 def _make_cheaper(rule: Rule, message: str | None, case: Case) -> Case:
-    """Make the example with cheaper steps, as far as the mock answers it the same way."""
+    """Return the example with cheaper steps, as far as the mock answers it in the same way."""
     changes, expected = (_choose_cheaper_model(rule, (*case.before, case)), _limit_output), _mock_outcome(case, message)
     if _mock_outcome(cheapest := _change_steps(case, *changes), message) == expected:
         return cheapest
@@ -85,7 +85,7 @@ def _change_steps(case: Case, *changes: Callable[[Case], Case]) -> Case:
 
 
 def _mock_outcome(case: Case, message: str | None) -> tuple[Any, ...]:
-    """Play an example: what a cheaper form of it must not change in the answers of the mock."""
+    """Play an example on the mock; return what a cheaper form of it must not change."""
     played = play_case(case)
     statuses = [(answer.status, answer.rule) for answer in (*played.before, played.answer)]
     if message is None:
@@ -95,7 +95,7 @@ def _mock_outcome(case: Case, message: str | None) -> tuple[Any, ...]:
 
 
 def _choose_cheaper_model(rule: Rule, steps: Sequence[Case]) -> Callable[[Case], Case]:
-    """Choose what replaces the model of a step, unless the example is about models."""
+    """Return a function that replaces the model of a step, unless the example is about models."""
     names_model = any(isinstance(step.body, Mapping) and "model" in step.body for step in steps)
     is_about_model = names_model and rule.area in (*MODEL_AREAS, "model", "limits")
 
@@ -122,7 +122,7 @@ def _is_create(case: Case) -> bool:
 
 
 def wrong_key(request: Interaction, dialect: str = OPENAI) -> str | None:
-    """Find the key of an example about keys, empty if it sends none; None if any valid key will do."""
+    """Return the key of an example about keys, empty if it sends none; None if any valid key will do."""
     if MockApi().world_of(request.headers, dialect) is not None:
         return None
     return request.headers.get("api-key") or bearer_key(request.headers) or ""

@@ -22,13 +22,13 @@ PUBLIC_HOSTS: Mapping[str, str] = {
     "azure": "https://xxxxxxx.openai.azure.com",
     "foundry": "https://xxxxxxx.services.ai.azure.com",
 }
-"""The hosts in the evidence; the name of a resource in Azure would reveal the account."""
+"""The hosts in the evidence; the name of an Azure resource would reveal the account."""
 
 
 def send_probe(probe: Probe, sender: Sender) -> list[SourcedInteraction]:
-    """Send the steps of a probe until one is refused; its events go over one WebSocket, which is the last exchange.
+    """Send the steps of a probe until one is refused; its events share one WebSocket, which is the last exchange.
 
-    The exchanges have the public paths of the API and no key.
+    The returned exchanges have the public paths of the API and no key.
     """
     run, before = list[SourcedInteraction](), list[Answer]()
     for step in probe.steps[: len(probe.steps) - probe.socket_step_count]:

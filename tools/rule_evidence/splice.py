@@ -1,4 +1,4 @@
-"""Changes the text of a cassette entry by entry, so that comments and other edits stay."""
+"""Changes the text of a cassette entry by entry, so that comments and other edits are kept."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ _HEADER = re.compile(r"(?m)^harness:.*\n(?:[ \t]+.*\n)*")
 
 
 class _CassetteText(NamedTuple):
-    """The text of a cassette in pieces: the head before its lists, and each of their entries."""
+    """The text of a cassette in pieces: the head before its lists, and the entries of each list."""
 
     head: str
     interactions: list[str]
@@ -19,10 +19,10 @@ class _CassetteText(NamedTuple):
 
 
 def splice(text: str, removed: Collection[int], target: str) -> str:
-    """Splice a cassette: drop the entries `removed` (numbered over both lists), add what only `target` has.
+    """Splice a cassette: drop the entries `removed` (numbered across both lists), add those that only `target` has.
 
-    `target` is the wanted cassette as `serializer` writes it: its header, the entries that stay, then the new ones. With an
-    unusual layout the result may differ from it: compare them.
+    `target` is the wanted cassette as written by `serializer`: its header, the entries that stay, then the new ones.
+    With an unusual layout the result may differ from it, so callers must compare them.
     """
     old, new = _split_sections(text), _split_sections(target)
     count = len(old.interactions)

@@ -1,6 +1,6 @@
-"""The evidence in a folder: `<dialect>/rules/<rule>.yaml` for refusals, `<dialect>/accepts/<rule>.yaml` for the rest.
+"""Stores evidence in a folder: `<dialect>/rules/<rule>.yaml` for refusals, `<dialect>/accepts/<rule>.yaml` otherwise.
 
-New recordings of a probe replace its old ones; entries that people have transcribed keep their text.
+New recordings of a probe replace its old ones; entries that people transcribed keep their text.
 """
 
 from __future__ import annotations
@@ -26,11 +26,11 @@ from tools.rule_evidence.splice import splice
 
 RULES_FOLDER, ACCEPTS_FOLDER = "rules", "accepts"
 ProbeRun = Sequence[SourcedInteraction]
-"""The exchanges of the steps of one probe."""
+"""The exchanges of one probe's steps."""
 
 
 def find_recorded_run(folder: Path, dialect: str, probe: Probe, where: str, since: str) -> ProbeRun | None:
-    """Find the newest run of this probe by the API at `where`, of the day `since` or later; None without any."""
+    """Find the newest run of this probe at the API `where`, recorded on the day `since` or later; None without any."""
     kinds = (RULES_FOLDER, ACCEPTS_FOLDER)
     cassettes = [_read_existing(_cassette_file(folder, dialect, kind, probe.rule.id)) for kind in kinds]
     runs = [[cassette[index] for index in run] for cassette in cassettes for run in find_runs(probe, cassette)]
@@ -47,7 +47,7 @@ def _read_existing(file: Path) -> ProbeRun:
 
 
 def is_storable(run: ProbeRun) -> bool:
-    """Return whether a run may stand in a cassette: its answers are complete, a refusal has an error object."""
+    """Return whether a run may be stored: its answers are complete, and a refusal has an error object."""
     last = run[-1]
     error = last.answer.get("error") if isinstance(last.answer, dict) else None
     is_complete = 0 < last.status < 500 and not any(sourced.interaction.cut for sourced in run)
@@ -55,7 +55,7 @@ def is_storable(run: ProbeRun) -> bool:
 
 
 def store_runs(folder: Path, dialect: str, runs: Mapping[Probe, ProbeRun], secrets: Sequence[str] = ()) -> None:
-    """Store the runs of one rule's probes; SecretFound if one holds one of these `secrets`, such as the key."""
+    """Store the runs of one rule's probes. SecretFound if one contains any of these `secrets`, such as the key."""
     probes = [probe for probe, run in runs.items() if is_storable(run)]
     for kind in (RULES_FOLDER, ACCEPTS_FOLDER):
         fresh = [runs[probe] for probe in probes if runs[probe][-1].is_refusal is (kind == RULES_FOLDER)]
@@ -64,7 +64,7 @@ def store_runs(folder: Path, dialect: str, runs: Mapping[Probe, ProbeRun], secre
 
 
 def _rewrite_cassette(file: Path, probes: Sequence[Probe], fresh: Sequence[ProbeRun], secrets: Sequence[str]) -> None:
-    """Replace what the file holds of these probes by the fresh runs."""
+    """Replace the runs of these probes in a file with fresh ones."""
     if not (file.is_file() or fresh):
         return
     new = [
@@ -86,14 +86,15 @@ def _rewrite_cassette(file: Path, probes: Sequence[Probe], fresh: Sequence[Probe
 
 
 def _normalize_reason(interaction: Interaction) -> Interaction:
-    """Replace the reason by the standard phrase of the status: that of a server depends on its version of HTTP."""
+    """Replace the reason with the standard phrase for the status."""
+    # A server's own reason depends on its HTTP version.
     return replace(
         interaction, reason=next((status.phrase for status in HTTPStatus if status == interaction.status), "")
     )
 
 
 def _render_cassette(file: Path, existing: ProbeRun, old: Collection[int], new: Sequence[Interaction]) -> str:
-    """Render the new text of a file; what stays keeps its layout where that is possible."""
+    """Render the new text of a file; entries that stay keep their layout if possible."""
     left = [sourced.interaction for index, sourced in enumerate(existing) if index not in old]
     rendered = dump_cassette(build_header(file.stem, [*left, *new]), [*left, *new])
     spliced = splice(file.read_text(encoding="utf-8"), old, rendered)
@@ -104,7 +105,7 @@ def _render_cassette(file: Path, existing: ProbeRun, old: Collection[int], new: 
 
 
 def build_header(rule: str, interactions: Sequence[Interaction]) -> CassetteHeader:
-    """Build the header of a rule's cassette: date and dialect if all have the same, the best evidence level."""
+    """Build the header of a rule's cassette: date and dialect if all entries agree, and the best evidence level."""
     dialects = {parse_api_path(urlsplit(interaction.uri).path).dialect for interaction in interactions}
     dates = {str(interaction.origin["date"]) for interaction in interactions if interaction.origin.get("date")}
     levels = sorted({interaction.origin["level"] for interaction in interactions}, key=LEVELS.index)

@@ -1,4 +1,4 @@
-"""`python -m tools.schemas`: make the schemas from the SDK, and check them."""
+"""`python -m tools.schemas`: generates the schemas from the SDK, and checks them."""
 
 from __future__ import annotations
 

@@ -33,23 +33,23 @@ class SchemaAlternative:
 
     @property
     def type(self) -> str:
-        """Its JSON type (an `integer` is a `number`), `any` without one."""
+        """The JSON type (an `integer` is a `number`); `any` without one."""
         named = self.keywords.get("type", "object" if self.members else "array" if "items" in self.parts else "any")
         names = [name for name in named if name != "null"] if isinstance(named, list) else [named]
         return "number" if names == ["integer"] else str(names[0]) if names else "null"
 
     @property
     def values(self) -> tuple[Any, ...]:
-        """The values of its enum or const; empty without either."""
+        """The values of `enum` or `const`; empty without either."""
         return (self.keywords["const"],) if "const" in self.keywords else tuple(self.keywords.get("enum", ()))
 
     @property
     def name(self) -> str:
-        """A short name for display: its key, or else its type."""
+        """A short name for display: the key of the union, else the type."""
         return next(iter(map(str, self.constants("type") or self.constants("event"))), self.type)
 
     def constants(self, member: str) -> tuple[Any, ...]:
-        """List the constants of one of its members, without null."""
+        """List the constant values of a member, without null."""
         return tuple(_constant_values(self.members.get(member, ({}, ""))[0]))
 
     def combine(self, other: SchemaAlternative, at: str) -> SchemaAlternative:
@@ -65,7 +65,7 @@ class SchemaAlternative:
 
 @dataclass(frozen=True, slots=True)
 class AlignedPlace:
-    """A place in both trees: the alternatives of ours, those of theirs, and the pairs among them."""
+    """A place in both trees: the alternatives of each, and the pairs among them."""
 
     at: str
     ours: Sequence[SchemaAlternative]
@@ -74,7 +74,7 @@ class AlignedPlace:
 
 
 def align_schemas(ours: Json, theirs: Json, start: SchemaNode) -> Iterator[AlignedPlace]:
-    """Every pair of places that two trees share, once: from the top of ours, and from `start` in theirs."""
+    """Yield every pair of places that two trees share, once, from the root of `ours` and from `start` in `theirs`."""
     queue: list[tuple[SchemaNode, SchemaNode]] = [((ours, "#"), start)]
     seen = set()
     while queue:
@@ -97,7 +97,7 @@ def _shared_children(mine: SchemaAlternative, other: SchemaAlternative) -> Itera
 
 
 def alternatives(tree: Json, node: Any, at: str) -> list[SchemaAlternative]:
-    """List the alternatives of a schema without null; references are followed, unions and `allOf` multiplied out."""
+    """List the alternatives of a schema without null; resolve references, and expand unions and `allOf`."""
     if not isinstance(node, dict):
         return [SchemaAlternative(at, {}, {}, {}, frozenset())]
     if "$ref" in node:
@@ -130,7 +130,7 @@ def _most_similar(mine: SchemaAlternative, theirs: Sequence[SchemaAlternative]) 
 
 
 def _similarity(mine: SchemaAlternative, other: SchemaAlternative) -> float:
-    """Measure how similar two alternatives are, from 0: a union's key decides, then `role`, then shared members."""
+    """Score the similarity of two alternatives, from 0: a union's key decides, then `role`, then shared members."""
     if mine.type != other.type:
         return 0
     if mine.type != "object" or not (mine.members and other.members):
@@ -151,7 +151,7 @@ def _constant_values(schema: Json) -> Iterator[Any]:
 
 
 def resolve_pointer(tree: Any, pointer: str) -> Any:
-    """Resolve the value at a JSON pointer (`#/$defs/Name`); None without any."""
+    """Return the value at a JSON pointer (`#/$defs/Name`); None without any."""
     for step in pointer.split("/")[1:]:
         tree = tree.get(step.replace("~1", "/").replace("~0", "~")) if isinstance(tree, dict) else None
     return tree

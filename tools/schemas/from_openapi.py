@@ -1,8 +1,8 @@
-"""Facts of the official OpenAPI document that the SDK's types lack.
+"""Extracts facts from the official OpenAPI document that the SDK's types lack.
 
-Both trees are walked side by side, root by root: members by name, array items, union branches by their `type` (or else by
-JSON type and similarity). Bounds become overlay entries. Other differences become a work list for people: the document
-requires members that the API does not, and its enums and unions differ from the API's.
+Both trees are walked side by side, root by root: members by name, array items, union branches by their `type` (else by
+JSON type and similarity). Bounds become overlay entries. Other differences become a work list for people, because the
+document requires members that the API does not, and its enums and unions differ from the API's.
 """
 
 from __future__ import annotations
@@ -73,12 +73,12 @@ ROOT_POINTERS: Mapping[str, str] = {
     "AssistantStreamEvent": f"{SCHEMAS_POINTER}AssistantStreamEvent",
     "ResponsesServerEvent": f"{SCHEMAS_POINTER}ResponsesServerEvent",
 }
-"""The place of each root in the document."""
+"""The pointer to each root in the document."""
 
 
 @dataclass(frozen=True, slots=True)
 class Change:
-    """One line of a work list: the roots (joined by commas), the place (a JSON pointer), the change.
+    """A line of a work list: the roots (joined by commas), the place (a JSON pointer), and the change.
 
     `kind` is added, removed or changed, relative to the current `schemas/`.
     """
@@ -91,7 +91,7 @@ class Change:
 
 @dataclass(frozen=True, slots=True)
 class OpenApiDocument:
-    """An OpenAPI document: its parsed tree, its `info.version`, the SHA-256 of its bytes."""
+    """An OpenAPI document: its parsed tree, its `info.version`, and the SHA-256 of its bytes."""
 
     tree: Json
     version: str
@@ -99,7 +99,7 @@ class OpenApiDocument:
 
 
 def read_document(source: str) -> OpenApiDocument:
-    """Read the document at a path or an https URL, JSON or YAML; SchemaError if it cannot be read."""
+    """Read the document at a path or URL, as JSON or YAML. SchemaError if it cannot be read."""
     try:
         raw = _fetch(source) if source.startswith(("https://", "http://")) else Path(source).read_bytes()
         tree = orjson.loads(raw) if raw.lstrip().startswith(b"{") else yaml.load(raw, _LOADER)
@@ -116,16 +116,16 @@ def _fetch(url: str) -> bytes:
 
 
 def _query_as_object(node: Any) -> Any:
-    """Make an object schema of the query from a list of parameters; any other schema unchanged."""
+    """Convert a list of parameters to an object schema of the query; other schemas are unchanged."""
     if not isinstance(node, list):
         return node
     return {"type": "object", "properties": {item["name"]: item["schema"] for item in node if item["in"] == "query"}}
 
 
 def render_bounds_overlay(schemas: Mapping[str, Json], document: OpenApiDocument) -> str:
-    """Render the overlay file with the bounds of the document that the generated schemas lack: JSON, one entry per line.
+    """Render the overlay file with the document's bounds that the generated schemas lack: JSON, one entry per line.
 
-    A bound counts if every path to a definition has it; `roots` narrows it if another root has a different one.
+    A bound counts if all paths to a definition have it; `roots` limits it if another root has a different one.
     """
     homes, spots = _roots_by_target(schemas), dict[tuple[str, tuple[str, ...]], list[_SeenBounds]]()
     for root, schema in schemas.items():
@@ -159,9 +159,9 @@ def _render_entry(at: str, bounds: str, roots: set[str], sources: set[str], docu
 
 
 def list_changes(schemas: Mapping[str, Json], document: OpenApiDocument) -> list[Change]:
-    """List the other differences of the document: branches, enum values, members, required members.
+    """List the document's other differences: branches, enum values, members, required members.
 
-    `added` is only in the document, `removed` only in the schemas; a difference of several roots is listed once.
+    `added` is only in the document, `removed` only in the schemas; a difference in several roots is listed once.
     """
     homes, listed = _roots_by_target(schemas), dict[tuple[str, str, str], list[str]]()
     for root, schema in schemas.items():
@@ -204,7 +204,7 @@ def _member_changes(mine: SchemaAlternative, like: list[SchemaAlternative]) -> I
 
 @dataclass(frozen=True, slots=True)
 class _SeenBounds:
-    """The bounds for a place in one root by one path through the document, and where they stand."""
+    """The bounds of a place in one root, by one path through the document, and their pointer."""
 
     root: str
     bounds: Json
@@ -227,7 +227,7 @@ def _align_root(root: str, schema: Json, document: OpenApiDocument) -> Iterator[
 
 
 def _roots_by_target(schemas: Mapping[str, Json]) -> dict[str, dict[str, Json]]:
-    """Find the roots that contain each target of an overlay entry, and its schema in each of them."""
+    """Map each possible target of an overlay entry to the roots that contain it, with its schema in each."""
     homes: dict[str, dict[str, Json]] = {root: {root: schema} for root, schema in schemas.items()}
     for root, schema in schemas.items():
         for name, body in schema.get("$defs", {}).items():
@@ -239,7 +239,7 @@ def _roots_by_target(schemas: Mapping[str, Json]) -> dict[str, dict[str, Json]]:
 
 
 def _overlay_target(root: str, schema: Json, at: str, homes: Mapping[str, Any]) -> tuple[str, str]:
-    """Find the target and the pointer (`#/…` or empty) of an overlay entry for a place in a root."""
+    """Return the target and the pointer (`#/…` or empty) of an overlay entry for a place in a root."""
     steps = at.split("/")[1:]
     target = f"$defs/{schema.get('title')}"
     if steps[:1] == ["$defs"]:

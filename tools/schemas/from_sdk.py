@@ -1,4 +1,4 @@
-"""The SDK's types as JSON Schema: one self-contained schema per root, with short and stable names.
+"""Generates JSON Schemas from the SDK's types: one self-contained schema per root, with short and stable names.
 
 `openai` and pydantic are imported only by `generate`: at run time the schemas are files.
 """
@@ -125,13 +125,13 @@ The SDK has no `ResponseDeleted`, `ContainerDeleted` and `ContainerFileDeleted`;
 """
 
 _LOW_PRIORITY_PREFIXES = ("openai__types__beta__", "openai__types__vector_store")
-"""The Assistants' types and those of vector stores."""
+"""Prefixes of the types of the Assistants API and of vector stores."""
 _DROPPED_KEYWORDS = ("title", "description", "default", "discriminator")
 
 
 @cache
 def generate() -> Mapping[str, Json]:
-    """Every root's schema from the installed SDK; ConfigError without `openai`, SchemaError for a missing type.
+    """Generate each root's schema from the installed SDK. ConfigError without `openai`, SchemaError without a type.
 
     It takes a second; the result is cached and must not be changed. A name in `$defs` is the same type in all roots: an
     answer's type with the name of a request's is `answer__Name`.
@@ -143,7 +143,8 @@ def generate() -> Mapping[str, Json]:
 
 
 def _forget_equal_types() -> None:
-    """Have the SDK's types keep their order: `typing` gives `list[str | float]` for `list[float | str]` if it made that."""
+    """Clear the caches of `typing`, so that the SDK's unions keep their order."""
+    # `list[float | str]` would be the cached `list[str | float]`, which compares equal.
     for clear in getattr(typing, "_cleanups", ()):
         clear()
 
@@ -174,7 +175,7 @@ def _root_schema(body: Json, definitions: Json, *, opened: bool) -> Json:
 
 
 def _list_page_schema(data: Json) -> Json:
-    """Make the schema of a list object of the API, with the schema of its `data`."""
+    """Build the schema of a list object of the API, given the schema of its `data`."""
     text = {"anyOf": [{"type": "string"}, {"type": "null"}]}
     members = {"object": {"const": "list", "type": "string"}, "data": data, "first_id": text, "last_id": text}
     return {
@@ -210,7 +211,7 @@ def strip_prose(node: Any, *, closed: bool) -> Any:
 
 
 def short_names(definitions: Json) -> dict[str, str]:
-    """Find a short name for each definition: its class if that is unique, or else its shortest unambiguous suffix.
+    """Choose a short name for each definition: its class name if unique, else its shortest unambiguous suffix.
 
     Pydantic qualifies clashing classes with their module (`openai__types__responses__tool__Mcp`). Those with equal
     bodies share one name, and types of _LOW_PRIORITY_PREFIXES do not get the plain name if another type has it.
@@ -273,6 +274,6 @@ def _import_sdk_type(root: str, path: str) -> Any:
 
 
 def sdk_version() -> str:
-    """Find the version of the installed `openai`; ConfigError without it."""
+    """Return the version of the installed `openai`. ConfigError without it."""
     _import_name("openai", "__version__")
     return metadata.version("openai")

@@ -37,7 +37,7 @@ _LINE_WIDTH = 110
 
 
 def sync(directory: Path, document: str | None = None) -> list[Path]:
-    """Write all generated files and the lock; returns the files that were changed or removed.
+    """Write all generated files and the lock; return the files that were changed or removed.
 
     `document` is the path or URL of the official OpenAPI document; without it the overlay of its bounds is unchanged.
     """
@@ -63,7 +63,7 @@ def check(directory: Path) -> list[str]:
 
 
 def diff(directory: Path, document: str | None = None) -> list[Change]:
-    """List the changes of `schemas/openai` by the installed SDK; with a document, also the differences of the document."""
+    """List how the installed SDK would change `schemas/openai`; with a document, also how that differs."""
     stored = {root: schema.read_generated(directory, root) for root in schema.root_names(directory)}
     changes = list(_list_changes(stored, generate()))
     if document:
@@ -74,7 +74,7 @@ def diff(directory: Path, document: str | None = None) -> list[Change]:
 
 
 def pretty(value: Any) -> str:
-    """Compact JSON with readable diffs: values on one line if they fit, or else one member per line; ends with a newline."""
+    """Format JSON for readable diffs: values on one line if they fit, else one member per line; end with a newline."""
     return _lay_out(value, 0) + "\n"
 
 
@@ -127,7 +127,7 @@ def _check_overlays(directory: Path) -> Iterator[str]:
 
 
 def _check_overlays_on(day: str, schemas: Mapping[str, Json], entries: Sequence[OverlayEntry]) -> Iterator[str]:
-    """Yield the problems with the overlays that are valid on a day; they are applied to the schemas in place."""
+    """Yield the problems of the overlays that are valid on a day, applying them to the schemas in place."""
     valid = [entry for entry in entries if is_valid_on(day, entry.since, entry.until)]
     for root, body in schemas.items():
         yield from apply_entries(root, body, valid)
@@ -146,7 +146,7 @@ def _unmatched_problem(entry: OverlayEntry, schemas: Mapping[str, Json]) -> str:
 
 
 def _list_changes(old: Mapping[str, Json], new: Mapping[str, Json]) -> Iterator[Change]:
-    """List the changes from old to new schemas; one of several roots is listed once, its roots joined by commas."""
+    """List the changes from old to new schemas; a change in several roots is listed once, with all of them."""
     shared: dict[tuple[str, str, str], list[str]] = {}
     for root in sorted({*old, *new}):
         if root not in old or root not in new:
