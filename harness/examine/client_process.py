@@ -62,6 +62,7 @@ class ClientProcess:
     """
 
     def __init__(self, command: Sequence[str]) -> None:
+        # A file, because the client would block on a full pipe, which is only read at the end.
         self._errors = TemporaryFile()  # noqa: SIM115  (closed with the process)
         self._pending = b""
         kept = {name: value for name, value in os.environ.items() if not name.upper().startswith(_WITHOUT)}
@@ -72,7 +73,7 @@ class ClientProcess:
                 stdout=subprocess.PIPE,
                 stderr=self._errors,
                 env={**kept, **ENVIRONMENT},
-                start_new_session=True,
+                start_new_session=True,  # a process group, so that `kill` reaches all that the client starts
             )
         except OSError as problem:
             self._errors.close()

@@ -40,6 +40,7 @@ def load(target: str) -> Adapter:
 
 def main(target: str) -> int:
     """Do the tasks on stdin until it ends; return the exit code."""
+    # The client's own output must not mix with the outcomes.
     out = os.fdopen(os.dup(sys.stdout.fileno()), "w", encoding="utf-8")
     os.dup2(sys.stderr.fileno(), sys.stdout.fileno())
     sys.path.insert(0, os.getcwd())

@@ -118,6 +118,7 @@ class _RefusedRequest:
         """Name the place in the request, and what the client did there."""
         ids = [id for id in self.ids if "_" in id]
         named = next((lost for lost in self.losses if not set(_ID.findall(lost.message)).isdisjoint(ids)), None)
+        # A loss concerns one item, so it cannot explain several unpaired ones.
         if named and len(self.unpaired) < 2 and not any(item.other_kind for item in self.unpaired):
             return f"{named.at or self.param or 'input'}: {_loss_line(named)}"
         where = self._trace_ids() or self._describe_place()

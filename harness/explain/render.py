@@ -169,6 +169,7 @@ def render_journal(exchanges: Sequence[Exchange], lanes: Mapping[str, Sequence[E
 
     With the `lanes` of several agents, the lane follows the number.
     """
+    # Consecutive probes share one line.
     groups = [
         list(group) for _, group in groupby(exchanges, lambda exchange: not is_probe(exchange) and exchange.number)
     ]

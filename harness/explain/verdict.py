@@ -79,6 +79,7 @@ def find_suspects(world: World, losses: Sequence[Lost] = (), *, unused: bool = F
 def _sort_causes(world: World, losses: Sequence[Lost], refused: Sequence[Cause]) -> list[Cause]:
     """Return the causes in a World's journal, sorted by exchange, oldest first."""
     causes = [*(unanswered_cause(world, *problem) for problem in world.problems), *refused]
+    # A loss in a refused or unanswered request is part of that cause.
     explained = {cause.exchange for cause in causes}
     causes += [loss_cause(lost, world.vocabulary) for lost in losses if lost.exchange not in explained]
     return sorted(causes, key=lambda cause: cause.exchange)

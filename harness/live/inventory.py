@@ -131,6 +131,7 @@ def _recording_days(content: CassetteContent, exchanges: Sequence[Recorded]) -> 
 
 def _age_in_days(recorded: str, today: date) -> int | None:
     try:
+        # The day may be only a year or a month.
         return (today - date.fromisoformat((recorded + "-01-01")[:10])).days if recorded else None
     except ValueError:
         return None

@@ -78,7 +78,9 @@ def derive_overrides(
             break
         proposals = join_types([*kept, *more])
     else:
+        # Narrowing did not end in time: drop the entries that still do harm.
         derived.overrides = _drop(derived.overrides, {number for seen in worse for number in seen.acted})
+    # Drop the entries that never led to a correct judgement, too.
     idle = {id(entry) for entry in derived.overrides.entries}
     idle -= {number for seen in now.seen if seen.verdict not in DISAGREEMENTS for number in seen.acted}
     derived.overrides = _drop(derived.overrides, idle)

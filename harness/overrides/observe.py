@@ -91,6 +91,7 @@ def _observe_one(recorded: Recorded, world: World, recording: Path, number: int)
         return None
     enter_day(world, recorded)
     verdict, drift, acted = _read_verdicts(recorded, world, operation.answer_schema)
+    # Only the requests that entries are derived from keep their bodies, to bound memory.
     disagrees = verdict is not None and verdict.kind in DISAGREEMENTS
     return Seen(
         recorded.id,

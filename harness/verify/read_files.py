@@ -158,6 +158,7 @@ def _read_lines(lines: Iterable[bytes]) -> Iterator[_EntryOrProblem]:
             refuse_many_values(text, limit)
             yield parse_interaction(parse_json(text))
         except Malformed as problem:
+            # A damaged line counts only in what is certainly a recording.
             if not known and not _RECORDING_MARKERS.search(text.decode("latin-1")):
                 raise _NotRecording("its lines are no recorded exchanges") from problem
             yield Malformed(f"line {number}: {problem}")
@@ -197,6 +198,7 @@ def _socket_entries(document: Any) -> Iterator[Sequence[Interaction]]:
 def _parse_documents(text: str, suffix: str) -> Iterator[Any]:
     if text.lstrip()[:1] not in ("{", "["):
         return parse_yaml_documents(text, max_nodes=max_yaml_nodes())
+    # YAML may begin with a brace, too.
     raw = text.encode()
     try:
         refuse_many_values(raw, size_limit())

@@ -196,6 +196,7 @@ def _is_compared(at: str, then: Summary, now: Summary, same_items: bool) -> bool
         return True
     parent = at.rpartition("[" if at.endswith("]") else ".")[0]
     if at.endswith("]"):
+        # Other events mean something only if the model's output is alike.
         return same_items and parent == EVENTS
     return parent in then and parent in now
 

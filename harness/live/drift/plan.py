@@ -103,6 +103,7 @@ def _sort_exchanges(
             left_out[why] += 1
         else:
             conversations[recorded.file].requests.append(recorded)
+    # Client events are only in the cassette itself; its exchanges come in the same order.
     remaining = iter(over_sockets)
     for interaction in read_cassette(file).interactions if over_sockets else ():
         if interaction.frames:

@@ -108,6 +108,7 @@ class _Resender:
         if not why:
             translated = recorded._replace(answer=translate_ids(recorded.answer, self._live_ids))
             outcome = _compare_exchange(translated, live, then, self._now)
+        # A difference in an object that an earlier request left in another state is no drift of its own.
         if affected & self._changed and outcome.found:
             outcome = ResentExchange(recorded.id, FOLLOWS_DIFFERENCE)
         if recorded.method != "GET" and (why or (live.status < 300) is not (recorded.status < 300)):
