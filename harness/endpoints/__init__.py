@@ -1,4 +1,4 @@
-"""Every endpoint, one module a resource, and Azure's way of answering; importing this registers the endpoints."""
+"""All endpoints, one module per resource, and Azure's form of their answers; importing this registers the endpoints."""
 
 from pkgutil import iter_modules
 

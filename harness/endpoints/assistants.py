@@ -1,4 +1,4 @@
-"""`/assistants`: create, read, change, list and forget them."""
+"""`/assistants`: create, list, retrieve, update and delete."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from harness.world.api_call import ApiCall
 
 @operation("POST", "/assistants", body="CreateAssistant", answer="Assistant")
 def create(call: ApiCall) -> Answer:
-    """Make an assistant."""
+    """Create an assistant."""
     made = assistants.new_assistant(
         drop_nulls(call.body), call.world.ids, call.world.tick(), call.world.uploads.add_store
     )
@@ -34,13 +34,13 @@ def list_all(call: ApiCall) -> Answer:
 
 @operation("GET", "/assistants/{assistant_id}", answer="Assistant")
 def retrieve(call: ApiCall) -> Answer:
-    """Read one assistant."""
+    """Retrieve an assistant."""
     return Answer(200, _find_assistant(call))
 
 
 @operation("POST", "/assistants/{assistant_id}", body="UpdateAssistant", answer="Assistant")
 def update(call: ApiCall) -> Answer:
-    """Change an assistant as the body says; runs that are under way go on with the assistant as it was."""
+    """Update an assistant; runs in progress continue with the assistant as it was."""
     known = _find_assistant(call)
     changed = assistants.update_from_body(call.body, known)
     call.store.assistants[known["id"]] = changed
@@ -49,7 +49,7 @@ def update(call: ApiCall) -> Answer:
 
 @operation("DELETE", "/assistants/{assistant_id}", answer="AssistantDeleted")
 def delete(call: ApiCall) -> Answer:
-    """Forget an assistant; its threads and runs stay."""
+    """Delete an assistant; its threads and runs stay."""
     id = call.params["assistant_id"]
     del call.store.assistants[id]
     return Answer(200, {"id": id, "object": "assistant.deleted", "deleted": True})

@@ -1,4 +1,4 @@
-"""`/containers`: make, list, read and forget one, and the same for its files and their bytes."""
+"""`/containers`: create, list, retrieve and delete, and the same for a container's files and their content."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ FILE_PATH = f"{CONTAINER_PATH}/files/{{container_file_id}}"
 
 
 def _use(call: ApiCall) -> str:
-    """Use the container in the path, which keeps it from expiring, and return its id."""
+    """Mark the container in the path as used, which keeps it from expiring, and return its id."""
     id = call.params["container_id"]
     call.world.containers.mark_used(id)
     return id
@@ -24,7 +24,7 @@ def _use(call: ApiCall) -> str:
 
 @operation("POST", "/containers", body="CreateContainer", answer="Container")
 def create(call: ApiCall) -> Answer:
-    """Make a container, with copies of the uploaded files that it starts with."""
+    """Create a container, with copies of its initial files."""
     return Answer(200, call.world.containers.render(call.world.add_container(drop_nulls(call.body))))
 
 
@@ -36,7 +36,7 @@ def create(call: ApiCall) -> Answer:
     cursors=Cursors("container", lambda request, world: world.store.containers),
 )
 def list_containers(call: ApiCall) -> Answer:
-    """List the containers, newest first unless `order=asc`, those of one `name` when asked for; expired ones stay."""
+    """List the containers, newest first unless `order=asc`, optionally by `name`; expired ones stay."""
     name = call.query.get("name")
     containers = [call.world.containers.render(id) for id in list(call.store.containers)]
     return Answer(200, page([container for container in containers if name in (None, container["name"])], call.query))
@@ -44,13 +44,13 @@ def list_containers(call: ApiCall) -> Answer:
 
 @operation("GET", CONTAINER_PATH, answer="Container")
 def retrieve(call: ApiCall) -> Answer:
-    """Read one container."""
+    """Retrieve a container."""
     return Answer(200, call.world.containers.render(_use(call)))
 
 
 @operation("DELETE", CONTAINER_PATH, answer="ContainerDeleted")
 def delete(call: ApiCall) -> Answer:
-    """Forget a container and its files."""
+    """Delete a container and its files."""
     id = call.params["container_id"]
     call.world.containers.delete(id)
     return Answer(200, {"id": id, "object": "container.deleted", "deleted": True})
@@ -58,7 +58,7 @@ def delete(call: ApiCall) -> Answer:
 
 @operation("POST", f"{CONTAINER_PATH}/files", content="form or json", answer="ContainerFile")
 def create_file(call: ApiCall) -> Answer:
-    """Put a file into a container: the one of a form, or a copy of the uploaded file that a JSON body names."""
+    """Add a file to a container: the one in a form, or a copy of the uploaded file that a JSON body names."""
     call.world.tick()
     id, file = _use(call), _sent_file(call.request)
     if file is None:
@@ -89,14 +89,14 @@ def list_files(call: ApiCall) -> Answer:
 
 @operation("GET", FILE_PATH, answer="ContainerFile")
 def retrieve_file(call: ApiCall) -> Answer:
-    """Read one file of a container."""
+    """Retrieve a file of a container."""
     container = call.store.containers[_use(call)]
     return Answer(200, container.files[call.params["container_file_id"]].object)
 
 
 @operation("DELETE", FILE_PATH, answer="ContainerFileDeleted")
 def delete_file(call: ApiCall) -> Answer:
-    """Forget a file of a container."""
+    """Delete a file of a container."""
     id = call.params["container_file_id"]
     call.world.containers.delete(_use(call), id)
     return Answer(200, {"id": id, "object": "container.file.deleted", "deleted": True})
@@ -104,7 +104,7 @@ def delete_file(call: ApiCall) -> Answer:
 
 @operation("GET", f"{FILE_PATH}/content")
 def retrieve_file_content(call: ApiCall) -> Answer:
-    """Read the bytes of a file of a container."""
+    """Return the content of a container's file."""
     container = call.store.containers[_use(call)]
     kind = {"content-type": "application/octet-stream"}
     return Answer(200, container.files[call.params["container_file_id"]].data, kind)

@@ -1,4 +1,4 @@
-"""`/conversations`: create one, read, change and forget it, and the same for its items."""
+"""`/conversations`: create, retrieve, update and delete, and the same for a conversation's items."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from harness.world.world import World
 
 @operation("POST", "/conversations", body="CreateConversation", answer="Conversation")
 def create(call: ApiCall) -> Answer:
-    """Make a conversation, with the items it starts with."""
+    """Create a conversation, with its initial items."""
     body = drop_nulls(call.body)
     id = call.world.ids.project_conversation() if call.request.dialect == FOUNDRY else call.world.ids.conversation()
     made = {"id": id, "object": "conversation", "created_at": call.world.tick(), "metadata": body.get("metadata") or {}}
@@ -29,7 +29,7 @@ def create(call: ApiCall) -> Answer:
 
 
 def _add_items(world: World, id: str, body: Json) -> list[Json]:
-    """Add the items of a body to the conversation, and return them; a reference becomes what it names."""
+    """Add the items of a body to a conversation and return them; a reference is replaced by its item."""
     added = world.store.transcript({"input": body.get("items")}).added
     items = world.add_item_ids(render_input_items(added), id, world.now)
     world.store.add_to_conversation(id, items)
@@ -48,13 +48,13 @@ def list_all(call: ApiCall) -> Answer:
 
 @operation("GET", "/conversations/{conversation_id}", answer="Conversation")
 def retrieve(call: ApiCall) -> Answer:
-    """Read a stored conversation."""
+    """Retrieve a conversation."""
     return Answer(200, _find_conversation(call).object)
 
 
 @operation("POST", "/conversations/{conversation_id}", body="UpdateConversation", answer="Conversation")
 def update(call: ApiCall) -> Answer:
-    """Set the metadata of a conversation; what it had before is gone."""
+    """Replace the metadata of a conversation."""
     conversation = _find_conversation(call)
     conversation.object = {**conversation.object, "metadata": call.body["metadata"] or {}}
     call.store.conversations[call.params["conversation_id"]] = conversation
@@ -63,7 +63,7 @@ def update(call: ApiCall) -> Answer:
 
 @operation("DELETE", "/conversations/{conversation_id}", answer="ConversationDeleted")
 def delete(call: ApiCall) -> Answer:
-    """Forget a conversation; its items stay where else they are stored."""
+    """Delete a conversation; its items stay wherever else they are stored."""
     id = call.params["conversation_id"]
     del call.store.conversations[id]
     return Answer(200, {"id": id, "object": "conversation.deleted", "deleted": True})
@@ -81,7 +81,7 @@ def delete(call: ApiCall) -> Answer:
     ),
 )
 def list_items(call: ApiCall) -> Answer:
-    """List the items of a conversation, newest first unless `order=asc`; in a project those of an `item_type`."""
+    """List the items of a conversation, newest first unless `order=asc`; in a project, optionally by `item_type`."""
     items = _find_conversation(call).items
     if type := call.query.get("item_type"):
         items = [item for item in items if item["type"] == type]
@@ -93,14 +93,14 @@ def list_items(call: ApiCall) -> Answer:
     "POST", "/conversations/{conversation_id}/items", body="CreateConversationItems", answer="ConversationItemList"
 )
 def create_items(call: ApiCall) -> Answer:
-    """Append items to a conversation; the answer lists them in the order they came."""
+    """Append items to a conversation; the answer lists them in the order sent."""
     call.world.tick()
     return Answer(200, list_object(_add_items(call.world, call.params["conversation_id"], call.body)))
 
 
 @operation("GET", "/conversations/{conversation_id}/items/{item_id}", query="ListInputItems", answer="ConversationItem")
 def retrieve_item(call: ApiCall) -> Answer:
-    """Read one item of a conversation."""
+    """Retrieve an item of a conversation."""
     wanted = call.params["item_id"]
     item = next(item for item in _find_conversation(call).items if item["id"] == wanted)
     return Answer(
@@ -111,9 +111,9 @@ def retrieve_item(call: ApiCall) -> Answer:
 
 @operation("DELETE", "/conversations/{conversation_id}/items/{item_id}", answer="ConversationItemDeleted")
 def delete_item(call: ApiCall) -> Answer:
-    """Take an item out of a conversation, which is the answer; what needed the item misses it from now on.
+    """Remove an item from a conversation, which is the answer; items that depend on it now lack it.
 
-    It can be referred to as long as a stored response has said or got it, or another conversation holds it.
+    It can still be referenced while a stored response has it as input or output, or another conversation contains it.
     """
     conversation, id = _find_conversation(call), call.params["item_id"]
     conversation.remove_item(id)

@@ -1,4 +1,4 @@
-"""`/files`: upload, list, read and delete files."""
+"""`/files`: upload, list, retrieve and delete."""
 
 from __future__ import annotations
 
@@ -11,12 +11,12 @@ from harness.core.file_content import OnDisk
 from harness.world.api_call import ApiCall
 
 FILES_PER_PAGE = 10_000
-"""How many files a page of the list has unless asked otherwise; the documented default."""
+"""The documented default number of files per page."""
 
 
 @operation("POST", "/files", content="form", answer="FileObject")
 def create(call: ApiCall) -> Answer:
-    """Keep an uploaded file; the server keeps a large one on disk."""
+    """Store an uploaded file; the server keeps a large one on disk."""
     purpose, lasts = call.body["purpose"], call.body.get("expires_after")
     seconds = int(lasts["seconds"]) if isinstance(lasts, dict) and "seconds" in lasts else None
     in_project = call.request.dialect == FOUNDRY
@@ -34,7 +34,7 @@ def create(call: ApiCall) -> Answer:
     cursors=Cursors("file", lambda request, world: world.store.files, FILE_LIST),
 )
 def list_files(call: ApiCall) -> Answer:
-    """List the uploaded files, newest first unless `order=asc`, of one `purpose` when asked for."""
+    """List the uploaded files, newest first unless `order=asc`, optionally by `purpose`."""
     purpose = call.query.get("purpose")
     objects = [file.object for id in list(call.store.files) if (file := call.world.uploads.file(id))]
     selected = [shown for shown in objects if purpose in (None, shown["purpose"])]
@@ -43,13 +43,13 @@ def list_files(call: ApiCall) -> Answer:
 
 @operation("GET", "/files/{file_id}", answer="FileObject")
 def retrieve(call: ApiCall) -> Answer:
-    """Read one uploaded file."""
+    """Retrieve an uploaded file."""
     return Answer(200, call.store.files[call.params["file_id"]].object)
 
 
 @operation("GET", "/files/{file_id}/content")
 def retrieve_content(call: ApiCall) -> Answer:
-    """Read the bytes of an uploaded file."""
+    """Return the content of an uploaded file."""
     kind = {"content-type": "application/octet-stream"}
     content = call.store.files[call.params["file_id"]].content
     return Answer(200, content if isinstance(content, OnDisk) else content.read(), kind)
@@ -57,7 +57,7 @@ def retrieve_content(call: ApiCall) -> Answer:
 
 @operation("DELETE", "/files/{file_id}", answer="FileDeleted")
 def delete(call: ApiCall) -> Answer:
-    """Forget a file; every vector store loses it."""
+    """Delete a file, also from every vector store."""
     id = call.params["file_id"]
     call.world.uploads.delete(id)
     deleted: Json = {"object": "file", "deleted": True, "id": id}

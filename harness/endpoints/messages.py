@@ -1,4 +1,4 @@
-"""`/threads/{thread_id}/messages`: add, read, change, list and take out messages."""
+"""`/threads/{thread_id}/messages`: create, list, retrieve, update and delete."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ def create(call: ApiCall) -> Answer:
     cursors=Cursors("message", lambda request, world: find_thread(ApiCall(request, world)).messages),
 )
 def list_all(call: ApiCall) -> Answer:
-    """List the messages of a thread, newest first unless `order=asc`; with `run_id` those that the run made."""
+    """List the messages of a thread, newest first unless `order=asc`; with `run_id`, those of that run."""
     found = list(find_thread(call).messages.values())
     if run_id := call.query.get("run_id"):
         found = [message for message in found if message["run_id"] == run_id]
@@ -39,15 +39,15 @@ def list_all(call: ApiCall) -> Answer:
 
 @operation("GET", MESSAGE, answer="Message")
 def retrieve(call: ApiCall) -> Answer:
-    """Read one message."""
+    """Retrieve a message."""
     return Answer(200, _find_message(call))
 
 
 @operation("POST", MESSAGE, body="UpdateMessage", answer="Message")
 def update(call: ApiCall) -> Answer:
-    """Set the metadata of a message.
+    """Replace the metadata of a message.
 
-    Recorded (2025-09 and 2025-10): this answer alone has `file_ids` in place of `attachments`.
+    Recorded (2025-09 and 2025-10): only this answer has `file_ids` instead of `attachments`.
     """
     known = _find_message(call)
     changed = known | ({"metadata": keep_metadata(call.body["metadata"])} if "metadata" in call.body else {})
@@ -58,7 +58,7 @@ def update(call: ApiCall) -> Answer:
 
 @operation("DELETE", MESSAGE, answer="MessageDeleted")
 def delete(call: ApiCall) -> Answer:
-    """Take a message out of its thread."""
+    """Delete a message from its thread."""
     id = call.params["message_id"]
     del find_thread(call).messages[id]
     return Answer(200, {"id": id, "object": "thread.message.deleted", "deleted": True})

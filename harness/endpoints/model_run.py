@@ -1,6 +1,6 @@
-"""Runs the model: takes the next turn of the script, makes the items of the response, counts their usage.
+"""Runs the model: takes the script's next turn, renders the items of the response, and counts their usage.
 
-Of an output only what certainly exceeds `max_output_tokens` is cut: an estimate of tokens cuts nothing.
+An output is cut only where it certainly exceeds `max_output_tokens`, not by an estimate of its tokens.
 """
 
 from __future__ import annotations
@@ -34,15 +34,15 @@ from harness.world.world import World
 TEXT_PREFIX = id_prefix("message")
 _WORD = re.compile(r"\S+")
 MAX_TOKENS_MEMBERS = incomplete("max_output_tokens").members
-"""What a response says that had to stop at `max_output_tokens`."""
+"""The members of a response that stopped at `max_output_tokens`."""
 OVERFLOW = Taken([failed("context_length_exceeded")])
-"""How a stream answers what cannot fit into the context window of its model."""
+"""The answer of a stream to input that exceeds the model's context window."""
 
 
 class Turn(NamedTuple):
-    """The items of a turn, how the response with them ends, and the lines that wait until the calls in it are approved.
+    """The items of a turn, the response's ending, and the lines held back until the calls in the turn are approved.
 
-    It `is_text` if it says texts and nothing else.
+    `is_text` says whether the turn consists of text messages only.
     """
 
     taken: Taken
@@ -53,14 +53,14 @@ class Turn(NamedTuple):
 
 
 def find_prompt(call: ApiCall) -> Prompt:
-    """Find what a request asks of a model of its World, of which nothing is changed."""
+    """Return what a request asks of a model, without changing its World."""
     world, body = call.world, drop_nulls(call.body)
     transcript = call.transcript or world.store.transcript(body)
     return read_prompt(body, transcript, read_settings(body, find_loaded(transcript), world.models, world.as_of))
 
 
 def take_turn(prompt: Prompt, call: ApiCall) -> Turn:
-    """Take the turn that answers a prompt; NoTurn without one, ScriptError if no model could say it."""
+    """Take the turn that answers a prompt; NoTurn if there is none, ScriptError if no model could answer like that."""
     taken, held = _take_lines(prompt, call)
     items, ending = split_ending(taken.lines)
     taken.check(prompt.body, items, ending, lambda: prompt.transcript.items)
@@ -69,7 +69,7 @@ def take_turn(prompt: Prompt, call: ApiCall) -> Turn:
 
 def _take_lines(prompt: Prompt, call: ApiCall) -> tuple[Taken, Taken | None]:
     world = call.world
-    # The rule about the window lets streams through: the API begins them, and they fail.
+    # The rule about the window lets streams pass: the API begins them, and they fail.
     if prompt.body.get("stream") and exceeds_window(call.request, world):
         return OVERFLOW, None
     if not world.mcp_servers:
@@ -80,7 +80,7 @@ def _take_lines(prompt: Prompt, call: ApiCall) -> tuple[Taken, Taken | None]:
 
 
 def run_model(prompt: Prompt, turn: Turn, world: World) -> PendingResponse:
-    """Make of a turn the response to a prompt; the World's clock moves on."""
+    """Turn a scripted turn into the response to a prompt; advances the World's clock."""
     now = world.tick()
     parent = prompt.body.get("previous_response_id") or prompt.conversation
     agent = prompt.body.get(AGENT_REFERENCE)
@@ -103,7 +103,7 @@ def run_model(prompt: Prompt, turn: Turn, world: World) -> PendingResponse:
 
 
 def note_approvals(prompt: Prompt, turn: Turn, run: PendingResponse, world: World) -> None:
-    """Note the approvals in a request and in its response, and the lines that wait for them."""
+    """Record the approvals in a request and its response, and the lines that wait for them."""
     if turn.held:
         world.mcp_servers.hold_for_approval(run.output, turn.held)
     if turn.taken is not OVERFLOW and concerns_approvals([*prompt.own_input, *run.output]):
@@ -112,7 +112,7 @@ def note_approvals(prompt: Prompt, turn: Turn, run: PendingResponse, world: Worl
 
 
 def _render_output(prompt: Prompt, turn: Turn, id: str, now: int, world: World) -> tuple[Sequence[Json], Ending]:
-    """Render the output of a turn in the response `id`, and its ending."""
+    """Render the output of a turn in the response `id`; returns it with the ending."""
     body, has_agents = prompt.body, prompt.settings.has_agents
     if turn.is_text and not has_agents:
         texts = [{**item.render_text(), "id": world.ids.item(TEXT_PREFIX, id, now)} for item in turn.items]
@@ -125,7 +125,7 @@ def _render_output(prompt: Prompt, turn: Turn, id: str, now: int, world: World) 
 
 
 def _limit_output(body: Json, items: list[Json], ending: Ending) -> tuple[list[Json], Ending]:
-    """As much of the output as the request allows, and how the response ends."""
+    """Cut the output to what the request allows; returns it with the response's ending."""
     if (limit := body.get("max_output_tokens")) is not None:
         items, ending = _fit_output(items, ending, limit)
     if ending.status != "completed":
@@ -134,7 +134,7 @@ def _limit_output(body: Json, items: list[Json], ending: Ending) -> tuple[list[J
 
 
 def _complete_output(items: Sequence[Json], body: Json, encrypts: bool, now: int, world: World) -> list[Json]:
-    """Output with its encrypted content, as the request includes it; its containers are made."""
+    """Add encrypted content to an output, apply the request's `include`, and create the containers that it uses."""
     include = body.get("include") or ()
     encrypted = "reasoning.encrypted_content" in include or encrypts
     output = world.apply_include(world.add_encrypted_content(items, encrypted, now), include)
@@ -143,7 +143,7 @@ def _complete_output(items: Sequence[Json], body: Json, encrypts: bool, now: int
 
 
 def _name_agents(turn: Sequence[Item]) -> Sequence[Item]:
-    """Name the agent of each item in a response, and the phase of a message (assumed: that of a final answer)."""
+    """Set the agent of each item in a response, and the phase of a message (assumed: that of a final answer)."""
     named = [item if "agent" in item.members else by_agent(ROOT_AGENT, item) for item in turn]
     return [
         replace(item, members={**item.members, "phase": "final_answer"})
@@ -154,7 +154,7 @@ def _name_agents(turn: Sequence[Item]) -> Sequence[Item]:
 
 
 def _join_results(turn: Sequence[Item], world: World) -> Sequence[Item]:
-    """Give one `call_id` to a call that the API executes and to the next result without a call."""
+    """Assign one `call_id` to a call that the API executes and the next result that names no call."""
     joined = list(turn)
     for place, item in enumerate(turn):
         call_type = ITEMS.find(item.type).result_of
@@ -171,7 +171,7 @@ def _join_results(turn: Sequence[Item], world: World) -> Sequence[Item]:
 
 
 def _place_calls(turn: Sequence[Item], body: Json, transcript: Transcript, world: World) -> list[Item]:
-    """Give code calls the container they run in: a response has one for all calls that name none."""
+    """Set the container of code calls: all calls of a response that name none share one."""
     # Without such a call nothing is made: a new container would change the ids that follow.
     if not [True for item in turn if item.type == CODE_CALL and item.members["container_id"] is None]:
         return list(turn)
@@ -185,7 +185,7 @@ def _place_calls(turn: Sequence[Item], body: Json, transcript: Transcript, world
 
 
 def _note_containers(body: Json, output: Sequence[Json], world: World) -> None:
-    """Make the containers and files that the output names, with copies of the files that the tool brings along."""
+    """Create the containers and files that an output names, with copies of the tool's own files."""
     declared = [tool.get("container") for tool in body.get("tools") or () if tool["type"] == "code_interpreter"]
     settings: Json = (
         next((definition for definition in declared if isinstance(definition, dict)), {}) if declared else {}
@@ -196,7 +196,7 @@ def _note_containers(body: Json, output: Sequence[Json], world: World) -> None:
 
 
 def _find_spent(body: Json, turn: Turn, ending: Ending) -> int | None:
-    """Find the tokens of an output without counting: those of texts are known, or it had to stop at `max_output_tokens`."""
+    """Return an output's tokens if known without counting: for text messages, or at the `max_output_tokens` limit."""
     limit: int | None = body.get("max_output_tokens")
     if limit is None:
         return sum([item.text_tokens for item in turn.items]) if turn.is_text else None
@@ -204,7 +204,7 @@ def _find_spent(body: Json, turn: Turn, ending: Ending) -> int | None:
 
 
 def _make_usage(prompt: Prompt, turn: Turn, output: Sequence[Json], ending: Ending, world: World) -> Json:
-    """Make the usage of a response; without a script also what the model has reasoned and found in its cache."""
+    """Make the usage of a response; for an unscripted one also its reasoning and cached tokens."""
     body, spent = prompt.body, _find_spent(prompt.body, turn, ending)
     if turn.taken.is_scripted:
         return make_usage(prompt.tokens, output, spent)
@@ -217,12 +217,12 @@ def _make_usage(prompt: Prompt, turn: Turn, output: Sequence[Json], ending: Endi
 
 
 def _mark_incomplete(item: Json) -> Json:
-    """Mark the last item of a response that did not complete, where its kind has a status."""
+    """Mark the last item of a response that did not complete, if its kind has a status."""
     return {**item, "status": "incomplete"} if item.get("status") == "completed" else item
 
 
 def _add_namespace(item: Json, body: Json, read: Sequence[Json]) -> Json:
-    """Put a call into the namespace of its function, whether the script names that or not."""
+    """Add a function call's namespace, unless the script has set it."""
     if item["type"] != "function_call" or "namespace" in item:
         return item
     space = namespace_of(item["name"], declared_tools(body), read)
@@ -230,10 +230,10 @@ def _add_namespace(item: Json, body: Json, read: Sequence[Json]) -> Json:
 
 
 def _fit_output(output: list[Json], ending: Ending, limit: int) -> tuple[list[Json], Ending]:
-    """Cut output to as many words as the request allows tokens, and return how it then ends.
+    """Cut an output to no more words than the request allows tokens; returns it with its ending.
 
-    No token holds two words, so a text of more words than `limit` is one that no model could have finished. Only texts
-    of messages are counted and cut, and only in a response that would have been completed.
+    No token spans two words, so no model could have finished a text of more words than `limit`. Only texts of messages
+    are counted and cut, and only in a response that would have been completed.
     """
     left = limit
     for number, item in enumerate(output if ending.status == "completed" else ()):

@@ -1,6 +1,6 @@
-"""`/models`: list, read, forget a fine-tuned one.
+"""`/models`: list, retrieve, and delete a fine-tuned one.
 
-A key that lists none has the models whose defaults are known, and takes other names too.
+A key without a list of models has those whose defaults are known, and accepts other names too.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from harness.world.world import CLOCK_START
 
 @operation("GET", "/models")
 def list_all(call: ApiCall) -> Answer:
-    """List all models of the key, by name."""
+    """List the models of the key, by name."""
     there = (name for name, family in call.world.models.items() if not family.has_ended(call.world.as_of))
     names = sorted(there if call.world.account.models is None else call.world.account.models)
     return Answer(200, {"object": "list", "data": [_render_model(name) for name in names]})
@@ -21,7 +21,7 @@ def list_all(call: ApiCall) -> Answer:
 
 @operation("GET", "/models/{model}")
 def retrieve(call: ApiCall) -> Answer:
-    """Read one model."""
+    """Retrieve a model."""
     return Answer(200, _render_model(call.params["model"]))
 
 

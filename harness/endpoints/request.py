@@ -1,4 +1,4 @@
-"""A request as the contract checks it, from its parts: the same for a served request and a recorded one."""
+"""Builds a request as the contract checks it, the same for a served request and a recorded one."""
 
 from __future__ import annotations
 
@@ -13,11 +13,11 @@ from harness.contract import schema
 from harness.core.exchange import EMPTY_MAPPING, JsonFault, ReceivedRequest, Request
 
 MAX_FORM_KEPT = 1 << 20
-"""Bytes of the largest form that the journal keeps as it was received; of a larger one it keeps the fields."""
+"""The largest form, in bytes, that the journal keeps as received; of a larger one it keeps the fields."""
 
 
 def read_request(received: ReceivedRequest, place: ApiPath) -> Request:
-    """Read a request to a place, of any operation."""
+    """Parse a request to any operation at a place."""
     method, _, headers, query, raw, form = received
     dialect, root, below = place
     operation, params, known = find_operation(method, below, root) if root else (None, {}, False)
@@ -26,7 +26,7 @@ def read_request(received: ReceivedRequest, place: ApiPath) -> Request:
         return Request(method, below, headers, query, raw=raw, operation=reason, dialect=dialect, root=root)
     kind = headers.get("content-type", "")
     reads_form = operation.reads_form(kind)
-    # A large form has been read already, from the connection to the disk; a small one comes as bytes.
+    # A large form has already been parsed, from the connection to disk; a small one arrives as bytes.
     is_new_form = reads_form and form is None and multipart.is_form(kind)
     if is_new_form:
         form = multipart.parse_whole_form(raw, kind)
@@ -46,17 +46,16 @@ def request_from(
     raw: bytes | None,
     body: Any = None,
 ) -> Request:
-    """Make a request of an operation: its body parsed, its query typed as the operation's schema says.
+    """Make an operation's request, with its body parsed and its query typed by the operation's schema.
 
-    `params` is what the operation's template took from the path, `query` holds texts. `raw` is None when the bytes of the
-    body are not known; then `body` is what is known of it. A form may have been parsed before: that is its
-    `body`. Header names are lower case.
+    `params` are the path parameters, `query` holds strings. If the bytes of the body are unknown, `raw` is None and
+    `body` is what is known of it; for a form parsed earlier, `body` holds its fields. Header names are lower case.
     """
     fault = None
     if operation.reads_form(headers.get("content-type", "")):
         if body is None or raw is None:
             body = multipart.parse_form(raw or b"", headers.get("content-type", ""))
-        # The journal keeps every request: of a large form its parsed fields are enough.
+        # The journal keeps every request: for a large form, its parsed fields suffice.
         raw = raw if raw and (len(raw) <= MAX_FORM_KEPT or not body) else b""
     elif raw is not None and (operation.body_schema or ((operation.takes_json or operation.is_form_or_json) and raw)):
         body, fault = parse_body(raw)

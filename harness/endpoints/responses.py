@@ -1,4 +1,4 @@
-"""`/responses`: create, retrieve, cancel, delete, list the input items, compact and count."""
+"""`/responses`: create, retrieve, cancel, delete, list the input items, compact and count tokens."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ def create(call: ApiCall) -> Answer:
     """Run the model once: the next turn of the script, as one JSON object or as a stream of events."""
     prompt = call.prompt or find_prompt(call)
     quotas = call.world.quotas
-    if quotas is not None:  # before a turn is taken, so that a refused request leaves the script as it was
+    if quotas is not None:  # before a turn is taken, so that a refused request leaves the script unchanged
         quotas.take(prompt, call.request.dialect, call.world.account.name, call.world.skipped_seconds)
     turn = take_turn(prompt, call)
     run = run_model(prompt, turn, call.world)
@@ -44,9 +44,9 @@ def create(call: ApiCall) -> Answer:
 
 
 def _build_answer(run: PendingResponse, prompt: Prompt, turn: Turn, world: World) -> Answer:
-    """Answer with a response, which is stored unless the request forbids it.
+    """Build the answer with a response, which is stored unless the request forbids it.
 
-    In the background it is queued; a stream is rendered to its end at once, background or not.
+    A background response is queued; a stream is rendered to its end at once, background or not.
     """
     lines, has_faults = turn.taken.lines, turn.taken.has_faults
     if has_faults:
@@ -57,7 +57,7 @@ def _build_answer(run: PendingResponse, prompt: Prompt, turn: Turn, world: World
 
 def _build_whole(run: PendingResponse, prompt: Prompt, items: Sequence[Item], world: World) -> Answer:
     ending, streams, background = run.ending, prompt.body.get("stream"), prompt.body.get("background")
-    # Who waits for the whole response gets its failure as an error, not as a response; nothing is stored.
+    # A client that waits for the whole response gets its failure as an error, not as a response; nothing is stored.
     if ending.status == "failed" and not streams and not background:
         error = to_api_error(ending.members["error"])
         return Answer(error.status, error.body())
@@ -80,7 +80,7 @@ def _stream(response: Json, body: Json, items: Sequence[Item], world: World) -> 
 
 
 def _discard_if_cut(run: PendingResponse, lines: Sequence[TurnLine]) -> PendingResponse:
-    """Discard a run whose answer may be cut: it ends when the client hangs up, unless in the background (assumed)."""
+    """Discard a run whose answer may be cut: it ends when the client disconnects, unless in the background (assumed)"""
     goes_on = not ends_early(lines) or run.initial_response.get("background")
     return run if goes_on else run._replace(is_stored=False, conversation=None)
 
@@ -90,10 +90,10 @@ LIST_RESPONSES = "GET /responses"
 
 @operation("GET", "/responses", project_only=True)
 def list_all(call: ApiCall) -> Answer:
-    """List the responses that a Foundry project has stored, newest first unless `order=asc`.
+    """List the stored responses of a Foundry project, newest first unless `order=asc`.
 
-    Recorded 2026-01-30 and 2026-04-14, of a `conversation_id` too; Microsoft's client for .NET can also ask for those of an
-    `agent_name` or an `agent_id`, `name:version`. Of a request for a user only those that were made for the same one.
+    Recorded 2026-01-30 and 2026-04-14, also with a `conversation_id`; Microsoft's client for .NET can also filter by
+    `agent_name` or `agent_id`, `name:version`. A request on behalf of a user only lists that user's responses.
     """
     listed = [stored.response for stored in call.store.responses.values() if _is_asked_for(stored.response, call)]
     return Answer(200, page_of(listed, call.query))
@@ -114,10 +114,10 @@ def _is_asked_for(response: Json, call: ApiCall) -> bool:
 
 @operation("GET", "/responses/{response_id}", query="RetrieveResponse", answer="Response")
 def retrieve(call: ApiCall) -> Answer:
-    """Read a stored response as it is, or its stream again: the events after the number `starting_after`.
+    """Retrieve a stored response, or its stream again: the events after the number `starting_after`.
 
-    Reading a background response moves it on by one step first, unless the World is not `automatic`. A stream asked for
-    past its end is empty.
+    A background response is advanced by one step first, unless the World is not `automatic`. Past its end a stream is
+    empty.
     """
     id = call.params["response_id"]
     stored = call.store.responses[id]
@@ -142,13 +142,13 @@ def _reveal_included(response: Json, request: Request, world: World) -> Json:
 
 @operation("POST", "/responses/{response_id}/cancel", answer="Response")
 def cancel(call: ApiCall) -> Answer:
-    """End a background response that is under way."""
+    """Cancel a background response in progress."""
     return Answer(200, call.world.cancel(call.params["response_id"]))
 
 
 @operation("DELETE", "/responses/{response_id}", answer="ResponseDeleted")
 def delete(call: ApiCall) -> Answer:
-    """Forget a response; nothing can be chained to it any more."""
+    """Delete a response; nothing can be chained to it any more."""
     id = call.params["response_id"]
     del call.store.responses[id]
     return Answer(200, {"id": id, "object": "response.deleted", "deleted": True})
@@ -166,7 +166,7 @@ def _input_item_ids(request: Request, world: World) -> list[str | None]:
     cursors=Cursors("item", _input_item_ids, ITEM_LIST),
 )
 def list_input_items(call: ApiCall) -> Answer:
-    """List the items that were the input of a stored response, newest first unless `order=asc`."""
+    """List the input items of a stored response, newest first unless `order=asc`."""
     stored = call.store.responses[call.params["response_id"]]
     return Answer(
         200, filter_page(page(stored.input, call.query), call.query.get("include", ()), call.store.unfiltered_items)
@@ -175,10 +175,10 @@ def list_input_items(call: ApiCall) -> Answer:
 
 @operation("POST", "/responses/compact", body="CompactResponse", answer="CompactedResponse")
 def compact(call: ApiCall) -> Answer:
-    """Shorten a transcript: its user messages stay, and all the rest becomes one item that nobody can read.
+    """Compact a transcript: its user messages stay, everything else becomes one encrypted item.
 
-    Recorded 2026-06-19: in a Foundry project system messages stay, too, as OpenAI's do not. The result is not stored: it is
-    sent back as `input`, never named as `previous_response_id`, and another compaction gives its messages new ids.
+    Recorded 2026-06-19: in a Foundry project system messages stay, too, unlike OpenAI's. The result is not stored: it
+    is sent back as `input`, never named as `previous_response_id`, and another compaction gives its messages new ids.
     """
     body = drop_nulls(call.body)
     transcript = call.transcript or call.store.transcript(body)
@@ -209,7 +209,7 @@ def _omit_id(item: Json) -> Json:
 
 @operation("POST", "/responses/input_tokens", body="InputTokenCount", answer="InputTokenCountResponse")
 def count_input_tokens(call: ApiCall) -> Answer:
-    """How many tokens the model would read, as the same estimate that `usage` gives."""
+    """Count the tokens that the model would read, by the same estimate as for `usage`."""
     body = drop_nulls(call.body)
     count = estimate_settings_tokens(body) + (call.transcript or call.store.transcript(body)).tokens
     return Answer(200, {"object": "response.input_tokens", "input_tokens": count})

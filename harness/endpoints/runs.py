@@ -1,6 +1,6 @@
 """Runs of assistants on threads, and their steps: the next turn of the script, streamed or polled.
 
-A turn is taken when a run is made, and again with each answer to what it waits for.
+A turn is taken when a run is created, and again for each answer to its required action.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ SEARCH_CONTENT = "step_details.tool_calls[*].file_search.results[*].content"
 
 @operation("POST", "/threads/runs", body="CreateThreadAndRun", answer="Run")
 def create_with_thread(call: ApiCall) -> Answer:
-    """Make a thread, and a run on it."""
+    """Create a thread, and a run on it."""
     body = drop_nulls(call.body)
     thread = start_thread(body.get("thread") or {}, call.world)
     thread.object = {**thread.object, "tool_resources": thread.object["tool_resources"] or CODE_INTERPRETER_RESOURCES}
@@ -42,7 +42,7 @@ def create_with_thread(call: ApiCall) -> Answer:
 
 @operation("POST", RUNS, body="CreateRun", answer="Run")
 def create(call: ApiCall) -> Answer:
-    """Make a run on a thread, with the messages that the body adds to it first."""
+    """Create a run on a thread, after adding the body's messages to it."""
     body, thread = drop_nulls(call.body), find_thread(call)
     call.world.tick()
     before = dict(thread.messages)
@@ -50,7 +50,7 @@ def create(call: ApiCall) -> Answer:
     try:
         return _create_run(thread, body, call.request, call.world, [])
     except ScriptedRefusal:
-        thread.messages = before  # a refused request leaves nothing behind
+        thread.messages = before  # a refused request changes nothing
         raise
 
 
@@ -62,7 +62,7 @@ def _create_run(thread: Thread, body: Json, request: Request, world: World, befo
 
 
 def _run_next_turn(thread: Thread, run: Json, events: Sequence[Json], request: Request, world: World) -> Answer:
-    """Run the next turn of a queued run: to its end in a stream, else up to what a client would see now."""
+    """Run the next turn of a queued run: to its end in a stream, otherwise to what a client would see now."""
     known = {step["id"]: step for step in thread.steps_of(run["id"])}
     known |= {event["data"]["id"]: event["data"] for event in events if "step" in event["event"]}
     read = _build_model_request(thread, run, list(known.values()), world)
@@ -82,9 +82,9 @@ def _run_next_turn(thread: Thread, run: Json, events: Sequence[Json], request: R
 
 
 def _as_checked(read: Json) -> Json:
-    """Return what the model reads, with the tools of classic agents under the names that their items have.
+    """Return the model's request with the tools of classic agents under the names that their items have.
 
-    `tool_choice` holds for the first of a run's turns, after which it may answer.
+    `tool_choice` applies to the first turn of a run; after that the model may answer.
     """
     tools = [{**tool, "type": PROJECT_TYPES.get(tool["type"], tool["type"])} for tool in read["tools"]]
     read = {**read, "tools": tools}
@@ -93,13 +93,13 @@ def _as_checked(read: Json) -> Json:
 
 
 def _build_model_request(thread: Thread, run: Json, steps: Sequence[Json], world: World) -> Json:
-    """Build what the model reads, as a request to `POST /responses`; an assistant that was deleted has no name any more."""
+    """Build the model's request as one to `POST /responses`; a deleted assistant has no name any more."""
     assistant = world.store.assistants.get(run["assistant_id"]) or {"name": None}
     return assistants.as_responses_body(run, assistant, thread.messages.values(), steps)
 
 
 def _count_prompt_tokens(read: Json) -> int:
-    """Count the tokens of what a model reads."""
+    """Count the tokens that a model reads."""
     return estimate_tokens([*read["input"], *([{"text": read["instructions"]}] if read["instructions"] else ())])
 
 
@@ -123,7 +123,7 @@ def list_all(call: ApiCall) -> Answer:
 
 @operation("GET", RUN, answer="Run")
 def retrieve(call: ApiCall) -> Answer:
-    """Read a run; if it is under way, move it on first, unless the World is not `automatic`."""
+    """Retrieve a run; one in progress is advanced first, unless the World is not `automatic`."""
     thread, id = find_thread(call), call.params["run_id"]
     if call.world.automatic and id in thread.pending_events:
         return Answer(200, call.world.advance_run(call.params["thread_id"], id))
@@ -132,7 +132,7 @@ def retrieve(call: ApiCall) -> Answer:
 
 @operation("POST", RUN, body="UpdateRun", answer="Run")
 def update(call: ApiCall) -> Answer:
-    """Set the metadata of a run."""
+    """Replace the metadata of a run."""
     runs, id = find_thread(call).runs, call.params["run_id"]
     if "metadata" in call.body:
         runs[id] = {**runs[id], "metadata": assistants.keep_metadata(call.body["metadata"])}
@@ -141,13 +141,13 @@ def update(call: ApiCall) -> Answer:
 
 @operation("POST", f"{RUN}/cancel", answer="Run")
 def cancel(call: ApiCall) -> Answer:
-    """Begin to end a run."""
+    """Start cancelling a run."""
     return Answer(200, find_thread(call).cancel_run(call.params["run_id"], call.world.tick()))
 
 
 @operation("POST", f"{RUN}/submit_tool_outputs", body="SubmitToolOutputs", answer="Run")
 def submit_tool_outputs(call: ApiCall) -> Answer:
-    """Give a run what it waits for: the outputs of its calls, or the approval to make the calls."""
+    """Submit the required action of a run: the outputs of its calls, or the approval to make them."""
     thread, body = find_thread(call), drop_nulls(call.body)
     run = {**thread.runs[call.params["run_id"]], "status": "queued", "required_action": None}
     outputs = {output["tool_call_id"]: output.get("output", "") for output in body.get("tool_outputs") or ()}
@@ -189,17 +189,17 @@ def list_steps(call: ApiCall) -> Answer:
 
 @operation("GET", f"{STEPS}/{{step_id}}", query="RetrieveRunStep", answer="RunStep")
 def retrieve_step(call: ApiCall) -> Answer:
-    """Read one step of a run."""
+    """Retrieve a step of a run."""
     return Answer(200, _render_step(find_thread(call).steps[call.params["step_id"]], call.query))
 
 
 def _render_step(step: Json, query: Mapping[str, Any]) -> Json:
-    """Render a step as it is read; recorded: a completed one does not expire, though the stream says so."""
+    """Render a step as it is retrieved; recorded: a completed one does not expire, unlike in the stream."""
     return _filter_search_content({**step, "expires_at": None} if step["status"] == "completed" else step, query)
 
 
 def _filter_search_content(step: Json, query: Mapping[str, Any]) -> Json:
-    """Keep the text that a search found in a step only when `include` asks for it."""
+    """Drop the search results' text from a step unless `include` requests it."""
     calls = step["step_details"].get("tool_calls")
     if not calls or SEARCH_CONTENT in (query.get("include") or ()):
         return step

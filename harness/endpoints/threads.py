@@ -1,4 +1,4 @@
-"""`/threads`: create, read, change and forget a thread."""
+"""`/threads`: create, retrieve, update and delete."""
 
 from __future__ import annotations
 
@@ -17,12 +17,12 @@ CODE_INTERPRETER_RESOURCES: Json = {"code_interpreter": {"file_ids": []}}
 
 @operation("POST", "/threads", body="CreateThread", answer="Thread")
 def create(call: ApiCall) -> Answer:
-    """Make a thread, with the messages it starts with."""
+    """Create a thread, with its initial messages."""
     return Answer(200, start_thread(drop_nulls(call.body), call.world).object)
 
 
 def start_thread(body: Json, world: World) -> Thread:
-    """Make and keep a thread."""
+    """Create a thread and store it."""
     made = Thread(assistants.new_thread(body, world.ids, world.tick(), world.uploads.add_store))
     world.store.threads[made.object["id"]] = made
     add_messages(made, body.get("messages") or (), world)
@@ -30,7 +30,7 @@ def start_thread(body: Json, world: World) -> Thread:
 
 
 def add_messages(thread: Thread, messages: Sequence[Json], world: World) -> Sequence[Json]:
-    """Add messages of the client; as they stand in the thread."""
+    """Add the client's messages to a thread; returns them as stored."""
     made = [assistants.new_message(message, thread.object["id"], world.ids, world.now) for message in messages]
     thread.messages.update((thread_message["id"], thread_message) for thread_message in made)
     return made
@@ -38,14 +38,14 @@ def add_messages(thread: Thread, messages: Sequence[Json], world: World) -> Sequ
 
 @operation("GET", "/threads/{thread_id}", answer="Thread")
 def retrieve(call: ApiCall) -> Answer:
-    """Read a thread; recorded: without resources it shows those of a code interpreter."""
+    """Retrieve a thread; recorded: without resources it shows those of a code interpreter."""
     known = find_thread(call).object
     return Answer(200, {**known, "tool_resources": known["tool_resources"] or CODE_INTERPRETER_RESOURCES})
 
 
 @operation("POST", "/threads/{thread_id}", body="UpdateThread", answer="Thread")
 def update(call: ApiCall) -> Answer:
-    """Set the metadata or the resources of a thread; what the body does not name stays."""
+    """Replace the metadata or the resources of a thread; members missing in the body stay unchanged."""
     thread = find_thread(call)
     changes = {name: value or {} for name, value in call.body.items()}
     if "metadata" in changes:
@@ -56,12 +56,12 @@ def update(call: ApiCall) -> Answer:
 
 @operation("DELETE", "/threads/{thread_id}", answer="ThreadDeleted")
 def delete(call: ApiCall) -> Answer:
-    """Forget a thread with its messages and runs."""
+    """Delete a thread with its messages and runs."""
     id = call.params["thread_id"]
     del call.store.threads[id]
     return Answer(200, {"id": id, "object": "thread.deleted", "deleted": True})
 
 
 def find_thread(call: ApiCall) -> Thread:
-    """Find the thread that the path names."""
+    """Return the thread in the path."""
     return call.store.threads[call.params["thread_id"]]

@@ -1,4 +1,4 @@
-"""`/uploads`: a large file in parts; when it is completed it is a file like any other."""
+"""`/uploads`: upload a large file in parts; once completed, it is a file like any other."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ UPLOAD_PATH = "/uploads/{upload_id}"
 
 @operation("POST", "/uploads", body="CreateUpload", answer="Upload")
 def create(call: ApiCall) -> Answer:
-    """Make a pending upload, to which parts are added within an hour."""
+    """Create a pending upload, to which parts can be added for an hour."""
     now, id = call.world.tick(), call.world.ids.hex("upload_", 32)
     call.store.parted_uploads[id] = made = new_upload(id, now, drop_nulls(call.body))
     return Answer(200, made.object)
@@ -23,7 +23,7 @@ def create(call: ApiCall) -> Answer:
 
 @operation("POST", f"{UPLOAD_PATH}/parts", content="form", answer="UploadPart")
 def add_part(call: ApiCall) -> Answer:
-    """Add a part; the order of the parts is given when the upload is completed."""
+    """Add a part; the order of the parts is set when the upload is completed."""
     id = call.params["upload_id"]
     upload, now, part = call.store.parted_uploads[id], call.world.tick(), call.world.ids.hex("part_", 32)
     upload.parts[part] = sent_file(call.request, "data").read()
@@ -33,7 +33,7 @@ def add_part(call: ApiCall) -> Answer:
 
 @operation("POST", f"{UPLOAD_PATH}/complete", body="CompleteUpload", answer="Upload")
 def complete(call: ApiCall) -> Answer:
-    """Make the file of the parts, in the order of `part_ids`."""
+    """Create the file from the parts, in the order of `part_ids`."""
     id = call.params["upload_id"]
     upload = call.store.parted_uploads[id]
     data = join_parts(upload, call.body["part_ids"])
@@ -47,7 +47,7 @@ def complete(call: ApiCall) -> Answer:
 
 @operation("POST", f"{UPLOAD_PATH}/cancel", answer="Upload")
 def cancel(call: ApiCall) -> Answer:
-    """Give an upload up; no parts can be added any more."""
+    """Cancel an upload, after which no parts can be added."""
     id = call.params["upload_id"]
     upload = call.store.parted_uploads[id]
     upload.object = {**upload.object, "status": "cancelled"}

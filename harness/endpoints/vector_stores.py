@@ -1,4 +1,4 @@
-"""`/vector_stores`: make, read, change, search and forget one, and the same for its files and batches of them."""
+"""`/vector_stores`: create, retrieve, update, search and delete, and the same for a store's files and file batches."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ STORED_FILES = Cursors(
 
 
 def _find_store(call: ApiCall) -> VectorStore:
-    """Find the vector store of the path as it is read: what was in progress has come to its end."""
+    """Return the vector store in the path, with everything that was in progress completed."""
     store = call.store.vector_stores[call.params["vector_store_id"]]
     store.finish_files("completed")
     return store
@@ -31,7 +31,7 @@ def _find_store(call: ApiCall) -> VectorStore:
 
 @operation("POST", "/vector_stores", body="CreateVectorStore", answer="VectorStore")
 def create(call: ApiCall) -> Answer:
-    """Make a vector store, with the files it starts with."""
+    """Create a vector store, with its initial files."""
     body = drop_nulls(call.body)
     members = {name: body[name] for name in body if name != "file_ids"}
     id = call.world.uploads.add_store(body.get("file_ids", ()), members, in_project=call.request.dialect == FOUNDRY)
@@ -53,13 +53,13 @@ def list_stores(call: ApiCall) -> Answer:
 
 @operation("GET", STORE_PATH, answer="VectorStore")
 def retrieve(call: ApiCall) -> Answer:
-    """Read one vector store."""
+    """Retrieve a vector store."""
     return Answer(200, render_store(_find_store(call), call.world.now))
 
 
 @operation("POST", STORE_PATH, body="UpdateVectorStore", answer="VectorStore")
 def update(call: ApiCall) -> Answer:
-    """Change the name, the metadata or the time to live of a vector store."""
+    """Change the name, the metadata or the expiration of a vector store."""
     store = _find_store(call)
     store.object = {**store.object, **call.body, "metadata": call.body.get("metadata", store.object["metadata"]) or {}}
     store.mark_used(call.world.tick())
@@ -68,7 +68,7 @@ def update(call: ApiCall) -> Answer:
 
 @operation("DELETE", STORE_PATH, answer="VectorStoreDeleted")
 def delete(call: ApiCall) -> Answer:
-    """Forget a vector store; its files stay uploaded."""
+    """Delete a vector store; its files stay uploaded."""
     id = call.params["vector_store_id"]
     call.world.uploads.delete(id)
     return Answer(200, {"id": id, "object": "vector_store.deleted", "deleted": True})
@@ -76,7 +76,7 @@ def delete(call: ApiCall) -> Answer:
 
 @operation("POST", f"{STORE_PATH}/search", body="SearchVectorStore", answer="VectorStoreSearchResults")
 def search(call: ApiCall) -> Answer:
-    """Find the chunks of a vector store that hold words of the query, the best first."""
+    """Find the chunks of a vector store that contain words of the query, best match first."""
     store = _find_store(call)
     store.mark_used(call.world.tick())
     files = [(attached, file) for id, attached in store.files.items() if (file := call.world.uploads.file(id))]
@@ -94,7 +94,7 @@ def search(call: ApiCall) -> Answer:
 
 @operation("POST", f"{STORE_PATH}/files", body="CreateVectorStoreFile", answer="VectorStoreFile")
 def create_file(call: ApiCall) -> Answer:
-    """Take a file into a vector store."""
+    """Add a file to a vector store."""
     call.world.tick()
     body = drop_nulls(call.body)
     for asset in call.world.uploads.add_assets(body):
@@ -110,7 +110,7 @@ def _attach_file(world: World, store: VectorStore, body: Json) -> Json:
     "GET", f"{STORE_PATH}/files", query="ListVectorStoreFiles", answer="VectorStoreFileList", cursors=STORED_FILES
 )
 def list_files(call: ApiCall) -> Answer:
-    """List the files of a vector store, newest first unless `order=asc`, those in one state when asked by `filter`."""
+    """List the files of a vector store, newest first unless `order=asc`, optionally those in one state (`filter`)."""
     return Answer(200, _page_files(list(_find_store(call).files.values()), call.request))
 
 
@@ -121,13 +121,13 @@ def _page_files(files: Sequence[Json], request: Request) -> Json:
 
 @operation("GET", f"{STORE_PATH}/files/{{file_id}}", answer="VectorStoreFile")
 def retrieve_file(call: ApiCall) -> Answer:
-    """Read one file of a vector store."""
+    """Retrieve a file of a vector store."""
     return Answer(200, _find_store(call).files[call.params["file_id"]])
 
 
 @operation("POST", f"{STORE_PATH}/files/{{file_id}}", body="UpdateVectorStoreFile", answer="VectorStoreFile")
 def update_file(call: ApiCall) -> Answer:
-    """Set the attributes of a file of a vector store; those it had before are gone."""
+    """Replace the attributes of a vector store's file."""
     files, id = _find_store(call).files, call.params["file_id"]
     files[id] = {**files[id], "attributes": call.body["attributes"] or {}}
     return Answer(200, files[id])
@@ -135,7 +135,7 @@ def update_file(call: ApiCall) -> Answer:
 
 @operation("DELETE", f"{STORE_PATH}/files/{{file_id}}", answer="VectorStoreFileDeleted")
 def delete_file(call: ApiCall) -> Answer:
-    """Take a file out of a vector store; it stays uploaded."""
+    """Remove a file from a vector store; it stays uploaded."""
     id = call.params["file_id"]
     del _find_store(call).files[id]
     return Answer(200, {"id": id, "object": "vector_store.file.deleted", "deleted": True})
@@ -143,7 +143,7 @@ def delete_file(call: ApiCall) -> Answer:
 
 @operation("GET", f"{STORE_PATH}/files/{{file_id}}/content", answer="VectorStoreFileContent")
 def retrieve_file_content(call: ApiCall) -> Answer:
-    """Read the text of a file of a vector store, in the chunks it was cut into."""
+    """Return the text of a vector store's file, in its chunks."""
     attached = _find_store(call).files[call.params["file_id"]]
     file = call.world.uploads.file(attached["id"])
     cut = split_chunks(file_text(file), attached["chunking_strategy"]) if file else ()
@@ -154,7 +154,7 @@ def retrieve_file_content(call: ApiCall) -> Answer:
 
 @operation("POST", f"{STORE_PATH}/file_batches", body="CreateVectorStoreFileBatch", answer="VectorStoreFileBatch")
 def create_batch(call: ApiCall) -> Answer:
-    """Take several files into a vector store at once."""
+    """Add several files to a vector store at once."""
     store, body = _find_store(call), drop_nulls(call.body)
     now, id = call.world.tick(), call.world.ids.hex("vsfb_", 32)
     requested = body.get("files") or [{**body, "file_id": file} for file in body.get("file_ids", ())]
@@ -173,14 +173,14 @@ def create_batch(call: ApiCall) -> Answer:
 
 @operation("GET", f"{STORE_PATH}/file_batches/{{batch_id}}", answer="VectorStoreFileBatch")
 def retrieve_batch(call: ApiCall) -> Answer:
-    """How far a batch is."""
+    """Retrieve a batch with its progress."""
     store = _find_store(call)
     return Answer(200, render_batch(store, store.batches[call.params["batch_id"]]))
 
 
 @operation("POST", f"{STORE_PATH}/file_batches/{{batch_id}}/cancel", answer="VectorStoreFileBatch")
 def cancel_batch(call: ApiCall) -> Answer:
-    """Stop a batch; files that have been read already stay."""
+    """Cancel a batch; files that were already processed stay."""
     store = call.store.vector_stores[call.params["vector_store_id"]]
     batch = store.batches[call.params["batch_id"]]
     store.finish_files("cancelled", batch.files)

@@ -1,4 +1,4 @@
-"""`/webhook_endpoints`: make, list, read, change and forget what is told of events, and rotate its secret."""
+"""`/webhook_endpoints`: create, list, retrieve, update and delete receivers of events, and rotate their secrets."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ ENDPOINT_PATH = f"{PATH}/{{webhook_endpoint_id}}"
 
 
 def _render(endpoint: WebhookEndpoint, *, with_secret: bool = False) -> Json:
-    """Show an endpoint; its secret only when it is new."""
+    """Render an endpoint, with its secret only if that is new."""
     return {
         "id": endpoint.id,
         "object": "webhook_endpoint",
@@ -31,7 +31,7 @@ def _render(endpoint: WebhookEndpoint, *, with_secret: bool = False) -> Json:
 
 @operation("POST", PATH, body="CreateWebhookEndpoint", answer="WebhookEndpointWithSecret")
 def create(call: ApiCall) -> Answer:
-    """Make an endpoint; the answer shows its secret."""
+    """Create an endpoint; the answer contains its secret."""
     made = call.world.open_webhooks().register(drop_nulls(call.body), call.world.tick())
     return Answer(200, _render(made, with_secret=True))
 
@@ -44,14 +44,14 @@ def create(call: ApiCall) -> Answer:
     cursors=Cursors("webhook endpoint", lambda request, world: world.open_webhooks().endpoints),
 )
 def list_endpoints(call: ApiCall) -> Answer:
-    """List the endpoints, newest first, those of the test too."""
+    """List the endpoints, newest first, including those of the test."""
     endpoints = call.world.open_webhooks().endpoints.values()
     return Answer(200, page(list(map(_render, endpoints)), call.query))
 
 
 @operation("GET", ENDPOINT_PATH, answer="WebhookEndpoint")
 def retrieve(call: ApiCall) -> Answer:
-    """Read one endpoint, without its secret."""
+    """Retrieve an endpoint, without its secret."""
     return Answer(200, _render(call.world.open_webhooks().endpoints[call.params["webhook_endpoint_id"]]))
 
 
@@ -64,7 +64,7 @@ def update(call: ApiCall) -> Answer:
 
 @operation("DELETE", ENDPOINT_PATH, answer="WebhookEndpointDeleted")
 def delete(call: ApiCall) -> Answer:
-    """Forget an endpoint; what is due at it is not delivered any more."""
+    """Delete an endpoint; its scheduled events are not delivered any more."""
     id = call.params["webhook_endpoint_id"]
     del call.world.open_webhooks().endpoints[id]
     return Answer(200, {"id": id, "object": "webhook_endpoint.deleted", "deleted": True})
@@ -72,7 +72,7 @@ def delete(call: ApiCall) -> Answer:
 
 @operation("POST", f"{ENDPOINT_PATH}/rotate_secret", body="RotateWebhookSecret", answer="WebhookEndpointWithSecret")
 def rotate_secret(call: ApiCall) -> Answer:
-    """Give an endpoint another secret; the old one signs for a day, too, if the body says so."""
+    """Replace an endpoint's secret; if the body says so, the old one also signs for a day."""
     keep = bool(drop_nulls(call.body or {}).get("keep_old_secret_active_for_24_hours"))
     id, now = call.params["webhook_endpoint_id"], call.world.tick()
     return Answer(200, _render(call.world.open_webhooks().rotate(id, now, keep_old=keep), with_secret=True))
@@ -80,6 +80,6 @@ def rotate_secret(call: ApiCall) -> Answer:
 
 @operation("GET", "/webhook_event_types", answer="WebhookEventTypeList")
 def list_event_types(call: ApiCall) -> Answer:
-    """List the types of events that an endpoint can be told of; the mock sends those of responses."""
+    """List the event types that an endpoint can subscribe to; the mock only sends those of responses."""
     known = load("CreateWebhookEndpoint")["properties"]["event_types"]["items"]["enum"]
     return Answer(200, {"object": "list", "data": known})

@@ -1,7 +1,7 @@
-"""How Azure OpenAI and Azure AI Foundry answer: the members their answers add or omit, their order, and their headers.
+"""How Azure OpenAI and Azure AI Foundry answer: the members that they add or omit, their order, and the headers.
 
-A World stores responses as OpenAI has them; the dialect is how a request is shown them. Read from recorded answers of
-2025-11 to 2026-08.
+A World stores responses as OpenAI returns them; the dialect only changes how a request sees them. Read from recorded
+answers of 2025-11 to 2026-08.
 """
 
 from __future__ import annotations
@@ -35,13 +35,13 @@ from harness.world.world import World
 __all__ = ["add_headers", "answer_in_dialect"]
 
 OWNED = (CREATE_RESPONSE, "POST /conversations")
-"""The operations that make something on behalf of a user."""
+"""The operations that create something on behalf of a user."""
 STARTING_AFTER = "starting_after"
-"""The member of a query that numbers the event after which a stream goes on."""
+"""The query parameter with the number of the event after which a stream resumes."""
 
 
 def answer_in_dialect(handler: Handler, call: ApiCall) -> Answer:
-    """Answer in the dialect of the request."""
+    """Call a handler and return its answer in the dialect of the request."""
     request, world = call.request, call.world
     agent = _resolve_agent(request, world)
     resolved = apply_known_definition(request, world, world.as_of)
@@ -70,7 +70,7 @@ def answer_in_dialect(handler: Handler, call: ApiCall) -> Answer:
 
 
 def _keep_whole(id: str, events: Sequence[Json], world: World) -> Sequence[Json]:
-    """Send each text of the events in one delta, also where they are stored."""
+    """Join the deltas of each text into one, in the stored events too."""
     whole = tell_whole(events)
     if id in world.store.responses and world.store.responses[id].events is not None:
         world.store.put_events(id, whole)
@@ -78,7 +78,7 @@ def _keep_whole(id: str, events: Sequence[Json], world: World) -> Sequence[Json]
 
 
 def _count_from_zero(request: Request, world: World) -> Request:
-    """Count a request for the rest of a stream whose first event has another number, by the number that is stored."""
+    """Convert `starting_after` to stored event numbers, where the stream as shown begins with another number."""
     after = request.query.get(STARTING_AFTER)
     first = _kind_of(world.store.azure_members.get(request.params.get("response_id", ""), {})).first_number
     if request.dialect != FOUNDRY or not first or not isinstance(after, int):
@@ -91,7 +91,7 @@ def _kind_of(origin: Json) -> AgentKind:
 
 
 def _show_other(answer: Answer, request: Request, world: World) -> Answer:
-    """Show an answer without a response as the dialect has it: a project's objects have an order of their own."""
+    """Show an answer without a response in the dialect: a project's objects have an order of their own."""
     if request.operation == LIST_RESPONSES:
         listed = [_view_of(response["id"], world).show_listed(response) for response in answer.body["data"]]
         return answer._replace(body={**answer.body, "data": listed})
@@ -113,7 +113,7 @@ def _view_of(id: str, world: World) -> View:
 
 
 def _find_makers(conversation: str | None, world: World) -> Mapping[str | None, str]:
-    """Find the responses of a conversation by the ids of the items that they have made.
+    """Map the ids of a conversation's items to the responses that made them.
 
     Reported by public readers of traces, 2026-01: such an item names its response and agent in a list, too.
     """
@@ -128,7 +128,7 @@ def _find_makers(conversation: str | None, world: World) -> Mapping[str | None, 
 
 
 def _resolve_agent(request: Request, world: World) -> Json | None:
-    """Resolve the agent that a request names, in the version that answers; None without a name."""
+    """Return the agent that a request names, in the version that answers; None if it names none."""
     named = agent_of(request)
     if not isinstance(named, dict) or not isinstance(named.get("name"), str):
         return None
@@ -138,14 +138,14 @@ def _resolve_agent(request: Request, world: World) -> Json | None:
 
 
 def _count_served(request: Request, agent: Json | None, world: World) -> None:
-    """Count a request at the endpoint of an agent whose traffic is directed."""
+    """Count a request at the endpoint of an agent whose traffic is split between versions."""
     settings = world.store.agent_settings.get(agent["name"], {}) if agent and is_at_agent_endpoint(request) else {}
     if agent and settings.get("agent_endpoint"):
         world.store.agent_settings[agent["name"]] = count_served(settings, agent["version"])
 
 
 def _note_origin(request: Request, resolved: Request, agent: Json | None, world: World) -> Json:
-    """Note what of a request its response says later: the deployment, the agent, what was asked for."""
+    """Record what the response later says about its request: the deployment, the agent, the requested settings."""
     origin = {name: value for name in ("model",) if (value := resolved.body.get(name))}
     if request.dialect != FOUNDRY:
         return origin

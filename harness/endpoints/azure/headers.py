@@ -1,4 +1,4 @@
-"""The headers of Azure OpenAI and of a Foundry project: those of a project by what answers, in a table with their days."""
+"""The headers of Azure OpenAI and of a Foundry project; a project's are a table by what answers, with their days."""
 
 from __future__ import annotations
 
@@ -18,9 +18,12 @@ from harness.core.loose_json import objects_in
 REGION = "West Europe"
 OWN, HOSTED, FILES, STORES, ASSETS, DEPLOYMENTS = "own", "hosted", "files", "stores", "assets", "deployments"
 CREATED, COMPACTED, QUEUED, READ, REFUSED = "created", "compacted", "queued", "read", "refused"
-"""What answers in a project: the project itself, also for a workflow; a hosted agent; its files; its vector stores; its
-datasets, indexes and connections; its deployments; its model with a response, with a compaction, with a response in the
-background, about a stored one, with a refusal."""
+"""The parts of a project that answer.
+
+In order: the project itself, also for a workflow; a hosted agent; its files; its vector stores; its datasets, indexes and
+connections; its deployments; its model with a response, with a compaction, with a response in the background, about a
+stored one, with a refusal.
+"""
 GENERATED = (CREATED, COMPACTED)
 MODEL = (*GENERATED, QUEUED, READ, REFUSED)
 SERVICES = (OWN, HOSTED, *MODEL, FILES, STORES, ASSETS)
@@ -36,16 +39,16 @@ READERS = ("GET /responses/{response_id}", "POST /responses/{response_id}/cancel
 
 
 CLIENT_TOOLS = frozenset({"function", "custom"})
-"""The tools of which a call ends the response: with others the project reads the model's answer as a stream."""
+"""The tools whose calls end the response; if there are others, the project reads the model's answer as a stream."""
 GATEWAY_TIMEOUT = 408
-"""The status of the gateway after two minutes; a test scripts it by `http_error`. Recorded 2026-02-12."""
+"""The status of the gateway after two minutes; a test scripts it with `http_error`. Recorded 2026-02-12."""
 
 
 class Header(NamedTuple):
-    """A header of a project: on which answers, since when, up to when, and since when on streams of a model with tools.
+    """A header of a project: the answers that have it, its first and last day, and its first day on streams with tools.
 
-    In the value stand `{model}` and `{snapshot}` of a response, `{streamed}`, `{session}`, `{apim}` for the id of the
-    gateway, and `{guid}` for a new one.
+    `value` may contain `{model}` and `{snapshot}` of a response, `{streamed}`, `{session}`, `{apim}` for the gateway's
+    id, and `{guid}` for a new one.
     """
 
     name: str
@@ -57,9 +60,9 @@ class Header(NamedTuple):
 
 
 LIMITS_SINCE, STREAMS_SINCE, MORE_LIMITS_SINCE, NAMES_SINCE = "2026-02-20", "2026-03-17", "2026-03-31", "2026-05-22"
-"""The first recorded days of six `x-ratelimit-*`, of any in a stream with tools, of three more, and of the model's name."""
+"""The first recorded days of six `x-ratelimit-*`, of any in a stream with tools, of three more, of the model's name."""
 NEVER = "9999"
-"""The day of what no stream has."""
+"""The day for headers that no stream has."""
 EXPOSED = "Operation-Location,Location,Apim-Request-Id,x-agent-session-id,x-agent-invocation-id"
 VERSIONS = "2025-05-15-preview,2025-11-15-preview"
 PLATFORM = "azure-ai-agentserver-core/2.0.0b3 (python/3.14) azure-ai-agentserver-responses/1.0.0b5 (python/3.14)"
@@ -108,17 +111,20 @@ PROJECT_HEADERS = (
     Header("x-ratelimit-reset-requests", "0", GENERATED, since=LIMITS_SINCE, streams_since=STREAMS_SINCE),
     Header("x-ratelimit-reset-tokens", "0", GENERATED, since=LIMITS_SINCE, streams_since=STREAMS_SINCE),
 )
-"""Recorded 2025-11 to 2026-07. By 2026-03-12 a stream of a model with tools had none of those with `streams_since`, one
-without tools had them on 2026-02-26."""
+"""Recorded 2025-11 to 2026-07.
+
+By 2026-03-12 a stream of a model with tools had none of those with `streams_since`, one without tools had them on
+2026-02-26.
+"""
 
 
 def add_headers(request: Request, answer: Answer, make_id: Callable[[], str], models: Models, day: str) -> Answer:
-    """Add the headers of its dialect to an answer; the gateway's own refusals have few. `make_id` gives a GUID."""
+    """Add the headers of its dialect to an answer, few to the gateway's own refusals. `make_id` makes a GUID."""
     rule = RULES.get(answer.rule or "")
     streamed = answer.events is not None
     headers = {"content-type": _STREAM if streamed else _JSON, "apim-request-id": make_id()}
     if answer.body == b"":
-        del headers["content-type"]  # recorded, of what has no body
+        del headers["content-type"]  # recorded, for answers without a body
     if answer.status == GATEWAY_TIMEOUT:
         headers["x-ms-region"] = REGION
     elif rule is None or rule.area != "gateway":
@@ -140,7 +146,7 @@ def add_headers(request: Request, answer: Answer, make_id: Callable[[], str], mo
 def _add_project_headers(
     request: Request, answer: Answer, headers: dict[str, str], make_id: Callable[[], str], models: Models, day: str
 ) -> Answer:
-    """Add a project's headers; returns the answer, with the id of its request where the body has a place for it."""
+    """Add a project's headers; returns the answer, with the request's id where the body has a place for it."""
     request_id = make_id()
     own_id = request_id.replace("-", "")
     body = with_request_id(answer.body, own_id, day)
@@ -176,7 +182,7 @@ def _add_project_headers(
 
 
 def _answered_by(request: Request, answer: Answer) -> str:
-    """Name the part of a project that answers a request."""
+    """Return which part of a project answers a request."""
     body = answer.body if isinstance(answer.body, dict) else {}
     if request.operation == CREATE_RESPONSE or request.operation in READERS:
         kind = KIND_BY_PREFIX.get(str(body.get("id")).partition("_")[0], PROMPT)
@@ -192,7 +198,7 @@ def _answered_by(request: Request, answer: Answer) -> str:
 
 
 def _deployment_headers(body: Any, models: Models) -> Mapping[str, str]:
-    """Name the deployment of a body and the model that serves it, which is taken to have the same name."""
+    """Return headers with the deployment of a body and the model that serves it, assumed to have the same name."""
     name = body.get("model") if isinstance(body, dict) else None
     if not (isinstance(name, str) and name.isascii() and name.isprintable()):
         return {}
@@ -216,4 +222,4 @@ _RESOURCE_HEADERS = {
     "x-ratelimit-reset-requests": "0",
     "x-ratelimit-reset-tokens": "0",
 }
-"""Those of an Azure OpenAI resource."""
+"""The headers of an Azure OpenAI resource."""

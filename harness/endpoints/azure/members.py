@@ -1,7 +1,8 @@
-"""The members of what Azure OpenAI and a Foundry project answer, in order, each with its days: data for its neighbours.
+"""The members of answers of Azure OpenAI and of a Foundry project, in order, each with its days: data only.
 
-Recorded by the clients of the SDKs from 2025-11 to 2026-07. A project passes the events of a stream on, with a response
-as the model has it; all it answers as JSON, and each item, it writes itself, member by member.
+Recorded by the clients of the SDKs from 2025-11 to 2026-07. A project passes the events of a stream on, with the
+response as the model returned it; everything that it answers as JSON, and each item, it writes itself, member by
+member.
 """
 
 from __future__ import annotations
@@ -12,12 +13,12 @@ from typing import NamedTuple
 from harness.api.project.tools import TOOL_ORDER
 
 REWRITTEN = "2026-02-13"
-"""The day since which a project answers in its present form: on the day before some regions did, others did not."""
+"""The first day of a project's present form of answers: on the day before, only some regions had it."""
 BEFORE = "2026-02-12"
 
 
 class Member(NamedTuple):
-    """A member of an object: the first and last day of it, and whether it is shown when it is null."""
+    """A member of an object: its first and last day, and whether it is shown when null."""
 
     name: str
     since: str = ""
@@ -26,12 +27,12 @@ class Member(NamedTuple):
 
 
 def _always(*names: str, since: str = "", until: str = "") -> tuple[Member, ...]:
-    """Members that are always there."""
+    """Members that are always present."""
     return tuple(Member(name, since, until) for name in names)
 
 
 def _if_set(*names: str, since: str = "", until: str = "") -> tuple[Member, ...]:
-    """Members that are left out when they are null."""
+    """Members that are left out when null."""
     return tuple(Member(name, since, until, shows_null=False) for name in names)
 
 
@@ -61,7 +62,7 @@ PROJECT_RESPONSE = (
     *_if_set("agent_session_id"),
     *_if_set("content_filters", since="2026-05-22"),
 )
-"""A response as JSON, by a model or a prompt agent."""
+"""A response as JSON, of a model or a prompt agent."""
 NOT_LISTED = frozenset({"prompt_cache_retention", "text", "completed_at", "content_filters"})
 LISTED_RESPONSE = (
     *(member for member in PROJECT_RESPONSE if member.name not in NOT_LISTED),
@@ -93,11 +94,11 @@ HOSTED_RESPONSE = (
     *_always("id", "object", "output", "created_at", "agent_reference", "status"),
     *_if_set("completed_at"),
     *_always("response_id", "model", "agent_session_id", "background"),
-    *_if_set("error", "incomplete_details"),  # assumed: the reason has to be somewhere
+    *_if_set("error", "incomplete_details"),  # assumed: the reason must be somewhere
 )
 """A response of a hosted agent, as JSON and, assumed, in a stream. Recorded 2026-07."""
 RESPONSE_OF_KIND: Mapping[str, Sequence[Member]] = {"workflow": WORKFLOW_RESPONSE, "hosted": HOSTED_RESPONSE}
-"""The responses of agents that write them themselves, by the agent's kind."""
+"""The responses of agents that write their own, by the agent's kind."""
 VALUES_OF_KIND: Mapping[str, Mapping[str, object]] = {
     "workflow": {
         "temperature": None,
@@ -113,12 +114,12 @@ VALUES_OF_KIND: Mapping[str, Mapping[str, object]] = {
     },
     "hosted": {"model": ""},
 }
-"""What such a response says whatever the request was."""
+"""The values of such a response that do not depend on the request."""
 
 NOT_IN_AZURE = frozenset({"access_programs", "billing"})
-"""Members of OpenAI's response that Azure OpenAI has not."""
+"""Members of OpenAI's response that Azure OpenAI lacks."""
 NOT_IN_PROJECT_STREAM = NOT_IN_AZURE | {"tool_usage"}
-"""Those that a response in the stream of a project has not. Recorded up to 2026-06-26."""
+"""The members that a response in a project's stream lacks. Recorded up to 2026-06-26."""
 
 _LIST = _always("object", "data", "has_more", "first_id", "last_id")
 OBJECTS: Mapping[str, Sequence[Member]] = {
@@ -144,47 +145,49 @@ OBJECTS: Mapping[str, Sequence[Member]] = {
         *_if_set("attributes"),
     ),
 }
-"""What a project answers to an operation, by the schema of the answer; other answers are those of OpenAI."""
+"""A project's answers to operations, by the schema of the answer; all others are as OpenAI's."""
 ITEM_LIST = _always("data", "first_id", "last_id", "has_more", "object")
-"""A list of items that are read. Recorded 2025-11-24 of those of a conversation."""
+"""A list of items, when read. Recorded 2025-11-24 for those of a conversation."""
 MODEL_FILE = _always("status", "bytes", "purpose", "filename", "id", "created_at", "object")
-"""A file that is made for a model (MODEL_PURPOSES), which is made with status 201. Recorded 2026-02-26."""
+"""A file made for a model (MODEL_PURPOSES), which is created with status 201. Recorded 2026-02-26."""
 OBJECT_VALUES: Mapping[str, Mapping[str, object]] = {"ResponseDeleted": {"object": "response"}}
 
 ITEM_HEAD = ("type", "id", "created_by", "agent_reference", "response_id")
 HOSTED_ITEM_END = ("response_id", "agent_reference")
-"""The members with which an item of a hosted agent ends. Recorded 2026-07-01."""
+"""The last members of a hosted agent's item. Recorded 2026-07-01."""
 OLD_ITEM_HEAD = ("type", "id", "status")
 OLD_ITEM_END = ("created_by",)
-"""The members with which an item begins, before 2026-02-13 those at its two ends."""
+"""The first members of an item; before 2026-02-13, those at both of its ends."""
 CREATED_BY_SINCE = "2026-01-30"
 """The first recorded day of `created_by` in an item; absent on 2025-12-16."""
 PARTITION = "partition_key"
-"""What an item in the list of responses has besides: where its response is stored, as the ids of both say."""
+"""An additional member of items in the list of responses: where the response is stored, which the ids also contain."""
 LISTED_ITEM_HEAD, OLD_LISTED_ITEM_HEAD = (*ITEM_HEAD, PARTITION), ("type", "id", "created_by", PARTITION, "status")
-"""How such an item begins, and how it began before REWRITTEN."""
+"""The first members of such an item, now and before REWRITTEN."""
 ADDED_MEMBERS: Mapping[str, Mapping[str, object]] = {"web_search_call": {"action": {}}}
-"""What an item has in `output_item.added`, by its type. Recorded 2026-06-26."""
+"""Additional members of an item in `output_item.added`, by its type. Recorded 2026-06-26."""
 EVENT_WITHOUT: Mapping[str, str] = {"response.function_call_arguments.done": "name"}
-"""The member that an event has not, by its type. Recorded 2026-03-12."""
+"""The member that an event lacks, by its type. Recorded 2026-03-12."""
 OWN_EVENT_ORDER = ("type", "sequence_number", "item_id", "output_index", "content_index")
-"""How an event begins in the stream of an agent that writes it itself."""
+"""The first members of an event in the stream of an agent that writes its own."""
 REASONING_ORDER = ("effort", "summary", "generate_summary", "context")
 NULL_CONTEXT_SINCE, CONTEXT_SINCE = "2026-06-19", "2026-06-26"
-"""The first recorded days of a `context` of `reasoning`, which was null at first: absent on 2026-05-28. Other members of it
-are left out of JSON when they are null."""
+"""The first recorded days of `context` in `reasoning`, first as null and then with a value; absent on 2026-05-28.
+
+Other members of `reasoning` are left out of JSON when null.
+"""
 USAGE_WITHOUT = "cache_write_tokens"
-"""A detail of the input that the usage of a project has not. Recorded up to 2026-07-01."""
+"""A detail of the input that a project's usage lacks. Recorded up to 2026-07-01."""
 DEFAULT_RETENTION = "in_memory"
-"""The `prompt_cache_retention` of every model that a request did not choose. Recorded 2026-05-22 to 2026-07-01."""
+"""The `prompt_cache_retention` of every model if the request has none. Recorded 2026-05-22 to 2026-07-01."""
 FILTER_ORDER = ("blocked", "source_type", "content_filter_results", "content_filter_raw", "content_filter_offsets")
 CATEGORY_ORDER = (
     *("sexual", "hate", "violence", "self_harm", "jailbreak"),
     *("protected_material_text", "protected_material_code", "filtered", "severity", "detected"),
 )
-"""The order of the results of a filter, and of the members of each, as JSON. Recorded 2026-07-01."""
+"""The order of a filter's results, and of the members of each, as JSON. Recorded 2026-07-01."""
 CALL_ORDER = ("call_id", "name", "arguments", "output")
-"""How the calls of a project's own tools and their outputs begin."""
+"""The first members of the calls of a project's own tools and of their outputs."""
 
 SHAPES: Mapping[str, Sequence[str]] = {
     **TOOL_ORDER,
@@ -212,9 +215,9 @@ SHAPES: Mapping[str, Sequence[str]] = {
     "computer_call": ("call_id", "action", "pending_safety_checks", "status"),
     "custom_tool_call": ("call_id", "name", "input"),
 }
-"""The order of the members of items (after ITEM_HEAD), parts, notes, tools and formats by their type.
+"""The order of the members of items (after ITEM_HEAD), parts, annotations, tools and formats by type.
 
-Null members of these are left out, but those of NULLS.
+Their null members are left out, except those in NULLS.
 """
 NULLS: Mapping[str, str] = {"code_interpreter_call": "outputs", "image_generation_call": "result"}
-"""The member of an object that is shown when it is null, by the object's type."""
+"""The member that is shown even when null, by the object's type."""

@@ -1,6 +1,6 @@
-"""The objects of a project, written member by member as the tables of `members` have them.
+"""A project's objects, written member by member from the tables in `members`.
 
-Beside them the events of a stream as an agent tells them that writes its stream itself.
+Also the events of an agent that writes its own stream.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ from harness.endpoints.azure.members import (
 )
 
 NESTED = ("content", "annotations", "container", "user_location", "format")
-"""The members of an object that hold others with a type."""
+"""The members of an object that hold other typed objects."""
 ITEM, FILE, STORE, STORED_FILE = "ConversationItem", "FileObject", "VectorStore", "VectorStoreFile"
 COMPACTED = "CompactedResponse"
 _ELEMENTS = {
@@ -41,11 +41,11 @@ _ELEMENTS = {
     "VectorStoreList": STORE,
     "VectorStoreFileList": STORED_FILE,
 }
-"""What a list holds, by its schema."""
+"""The element schema of each list schema."""
 
 
 def show_members(value: Json, members: Sequence[Member], day: str) -> Json:
-    """Show the members of an object that exist on a day, in order."""
+    """Show the members that an object has on a day, in order."""
     return {
         name: value[name]
         for name, shows_null in _names_on(tuple(members), day)
@@ -59,9 +59,9 @@ def _names_on(members: tuple[Member, ...], day: str) -> tuple[tuple[str, bool], 
 
 
 def show_object(schema: str, value: Json, day: str, is_read: bool, render_item: Callable[[Json], Json]) -> Json:
-    """Show the answer of an operation with this schema as a project has it; other objects stay as they are.
+    """Show an operation's answer of this schema as a project does; other objects stay unchanged.
 
-    `is_read` says whether the operation only reads, `render_item` shows an item.
+    `is_read` says whether the operation only reads; `render_item` shows an item.
     """
     if schema == ITEM:
         return render_item(value)
@@ -107,7 +107,7 @@ def show_item(item: Json, day: str) -> Json:
 
 
 def shape(value: Any, day: str) -> Any:
-    """Order an item, a part, a tool or a list of these by its type, since 2026-02-13 without null members."""
+    """Order an item, a part, a tool or a list of these by type; since 2026-02-13 without null members."""
     if isinstance(value, list):
         return [shape(element, day) for element in value]
     if not isinstance(value, dict):
@@ -125,16 +125,16 @@ def shape(value: Any, day: str) -> Any:
 
 
 def pick(value: Json, names: Sequence[str]) -> Json:
-    """Pick the members of an object that are named, in the order of the names."""
+    """Return the named members of an object, in the order of the names."""
     return {name: value[name] for name in names if name in value}
 
 
 _EXACT = 2**53
-"""Beyond it a float names several whole numbers, and JSON's integers end soon."""
+"""The limit up to which floats hold whole numbers exactly."""
 
 
 def write_numbers(value: Any) -> Any:
-    """Write the whole numbers of a JSON value without a fraction, as a project does."""
+    """Convert floats without a fraction to integers throughout a JSON value, as a project writes them."""
     if isinstance(value, float):
         return int(value) if value.is_integer() and abs(value) <= _EXACT else value
     if isinstance(value, dict):
@@ -146,7 +146,7 @@ DELTA = ".delta"
 
 
 def tell_whole(events: Sequence[Json]) -> list[Json]:
-    """Rewrite the events with each text in a single delta, numbered from 0."""
+    """Rewrite events with each text in a single delta, numbered from 0."""
     told: list[Json] = []
     for event in events:
         before = told[-1] if told else {}
@@ -162,7 +162,7 @@ def _place_of(event: Json) -> tuple[object, ...]:
 
 
 def order_own(event: Json) -> Json:
-    """Order the members of an event as such a stream has them, without padding."""
+    """Order the members of an event as such a stream does, without `obfuscation`."""
     shown = {name: event[name] for name in OWN_EVENT_ORDER if name in event}
     shown |= {name: value for name, value in event.items() if name not in (*OWN_EVENT_ORDER, "logprobs", "obfuscation")}
     return shown | ({"logprobs": event["logprobs"]} if "logprobs" in event else {})

@@ -1,4 +1,4 @@
-"""A response and the events of its stream as Azure OpenAI or a project shows them on a day."""
+"""A response and the events of its stream as Azure OpenAI or a project shows them on a given day."""
 
 from __future__ import annotations
 
@@ -38,8 +38,8 @@ from harness.endpoints.azure.objects import order_own, pick, shape, show_item, s
 class View(NamedTuple):
     """How to show the response `id`: the dialect, the day, and what is known of its request.
 
-    `origin` has the deployment (`model`), and of a project the `agent` with its `kind`, the `tool_choice` of the request,
-    the `agent_session_id`, and whether the client spoke a preview version (`is_preview`).
+    `origin` has the deployment (`model`) and, in a project, the `agent` with its `kind`, the `tool_choice` of the
+    request, the `agent_session_id`, and whether the client used a preview version (`is_preview`).
     """
 
     dialect: str
@@ -49,11 +49,11 @@ class View(NamedTuple):
 
     @property
     def kind(self) -> AgentKind:
-        """The kind of the agent that answers."""
+        """The kind of the answering agent."""
         return AGENT_KINDS.get(self.origin.get("kind", ""), PROMPT) if self.dialect == FOUNDRY else PROMPT
 
     def show_response(self, response: Json, streamed: bool = False) -> Json:
-        """Show a response, as JSON or as the events of a stream hold it."""
+        """Show a response, as JSON or as in the events of a stream."""
         if self.dialect != FOUNDRY:
             return self._show_for_azure(response)
         if self.kind.name in RESPONSE_OF_KIND:
@@ -61,7 +61,7 @@ class View(NamedTuple):
         return self._show_in_stream(response) if streamed else self._show_as_json(response)
 
     def show_listed(self, response: Json) -> Json:
-        """Show a response as the list of a project's responses has it, with the model that answered, not its deployment."""
+        """Show a response as in a project's list of responses, with the model that answered, not its deployment."""
         given = {
             "conversation": None,
             **self._shape_parts(response),
@@ -107,9 +107,9 @@ class View(NamedTuple):
         return {**_add_filters({**response, **model}, NOT_IN_AZURE), "output": response["output"]}
 
     def _show_in_stream(self, response: Json) -> Json:
-        """As the model has it, but for the place of the conversation (recorded 2026-03-31).
+        """Show a response as the model returned it, except for the place of the conversation (recorded 2026-03-31).
 
-        Recorded: behind an agent `tool_choice` is the request's, null without one.
+        Recorded: with an agent, `tool_choice` is the request's, null if it has none.
         """
         full = _add_filters(self._shape_parts(response), NOT_IN_PROJECT_STREAM, moved="conversation")
         if "agent" in self.origin:
@@ -131,7 +131,7 @@ class View(NamedTuple):
         return value is not None or (name == "context" and self.day >= NULL_CONTEXT_SINCE)
 
     def _show_own(self, response: Json, streamed: bool) -> Json:
-        """Show a response of an agent that writes it itself."""
+        """Show a response of an agent that writes its own."""
         has_ended = response["status"] in ("completed", "incomplete")
         given = {
             **response,
@@ -148,7 +148,7 @@ class View(NamedTuple):
         return shown if streamed else write_numbers(shown)
 
     def _name_agent(self) -> Json:
-        """Make the members that name the agent, null without one."""
+        """Return the members that name the agent, null without one."""
         agent, is_old = self.origin.get("agent"), self.day < REWRITTEN
         named = {"agent_reference": None if is_old else agent}
         if agent and (is_old or self.origin.get("is_preview")):
@@ -156,7 +156,7 @@ class View(NamedTuple):
         return named | {name: self.origin[name] for name in ("agent_session_id",) if name in self.origin}
 
     def _shape_parts(self, response: Json) -> Json:
-        """Shape items, tools, format and usage of a response as a project writes them, and name the deployment."""
+        """Convert a response's items, tools, format and usage to a project's form, and name the deployment."""
         shaped = {name: self.origin[name] for name in ("model",) if name in self.origin}
         if response.get("prompt_cache_retention"):
             shaped["prompt_cache_retention"] = self.origin.get("prompt_cache_retention") or DEFAULT_RETENTION
@@ -174,7 +174,7 @@ class View(NamedTuple):
         }
 
     def show_item(self, item: Json) -> Json:
-        """Show an item with the agent and the response that made it; a client's item has no `id` of a response."""
+        """Show an item with the agent and response that made it; a client's item has no response."""
         if not self.id:
             return show_item(item, self.day)
         agent, is_old = self.origin.get("agent"), self.day < REWRITTEN
@@ -197,7 +197,7 @@ _PARTITION_LENGTH = 18
 
 
 def _listed_usage(usage: Json | None) -> Json | None:
-    """Name the details of a usage as the list does: under a name that OpenAI does not have, beside a null."""
+    """Rename the details of a usage as the list does: under names that OpenAI lacks, next to nulls under the usual."""
     if usage is None:
         return None
     counts = show_usage(usage)
@@ -235,7 +235,7 @@ def _without_logprobs(part: Json) -> Json:
 
 
 def _add_filters(response: Json, left_out: frozenset[str], moved: str = "") -> Json:
-    """Add the results of the filters to a response, drop some members, and put the `moved` member there."""
+    """Add content filter results to a response, drop some members, and put the `moved` member after them."""
     shown: Json = {}
     for name, value in response.items():
         if name not in left_out and name != moved:
@@ -247,7 +247,7 @@ def _add_filters(response: Json, left_out: frozenset[str], moved: str = "") -> J
 
 
 def _content_filters(response: Json) -> Any:
-    """Show what the filters found in prompt and completion; nothing before the end, nor for what failed."""
+    """Return the filters' findings in prompt and completion; None for a response that has not ended or has failed."""
     usage, details = response["usage"], response["incomplete_details"] or {}
     if usage is None:
         return None

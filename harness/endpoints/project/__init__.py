@@ -1,4 +1,4 @@
-"""The endpoints of a Foundry project besides OpenAI's, one module a resource; importing this registers them."""
+"""A Foundry project's endpoints beyond OpenAI's, one module per resource; importing this registers them."""
 
 from pkgutil import iter_modules
 

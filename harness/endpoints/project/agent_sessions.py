@@ -1,4 +1,4 @@
-"""`/agents/{agent_name}/endpoint/sessions`: sessions of an agent's endpoint, their files and their logs.
+"""`/agents/{agent_name}/endpoint/sessions`: sessions of an agent's endpoint, with their files and logs.
 
 Recorded of hosted agents, 2026-05 (`api-version=v1`).
 """
@@ -30,12 +30,12 @@ from harness.world.world import World
 SESSIONS = "/agents/{agent_name}/endpoint/sessions"
 SESSION = f"{SESSIONS}/{{session_id}}"
 SESSION_LIST = ("data", "first_id", "last_id", "has_more")
-"""The members of a list of sessions: it has no `object` (recorded)."""
+"""The members of a list of sessions, which has no `object` (recorded)."""
 _BINARY = {"content-type": "application/octet-stream"}
 
 
 def open_session(world: World, agent: str, id: str, version: str, user: str) -> AgentSession:
-    """Open the session of an agent by its id, made if it is new, on behalf of a user."""
+    """Return an agent's session by id, creating it on behalf of a user if it is new."""
     key = session_key(agent, id)
     if key not in world.store.agent_sessions:
         world.store.agent_sessions[key] = new_session(id, version, world.now, user)
@@ -43,7 +43,7 @@ def open_session(world: World, agent: str, id: str, version: str, user: str) -> 
 
 
 def note_request(request: Request, world: World, agent: Json, id: str) -> None:
-    """Note a request that refers to a hosted agent in its session; the first request opens the session."""
+    """Record a request to a hosted agent in its session, which the first request opens."""
     session = open_session(world, agent["name"], id, agent["version"], user_of(request))
     use_session(session, world.now, f"{request.method} {request.path}")
     world.store.agent_sessions[session_key(agent["name"], id)] = session
@@ -59,7 +59,7 @@ def _keep(call: ApiCall, session: AgentSession) -> None:
 
 @operation("POST", SESSIONS, project=True)
 def create(call: ApiCall) -> Answer:
-    """Open a session, of the version that the body names or that traffic is directed to."""
+    """Create a session, for the version in the body or the one that receives the traffic."""
     call.world.tick()
     name, body = call.params["agent_name"], as_object(call.body)
     named = as_string(as_object(body.get("version_indicator")).get("agent_version"))
@@ -71,7 +71,7 @@ def create(call: ApiCall) -> Answer:
 
 @operation("GET", SESSIONS, project=True)
 def list_all(call: ApiCall) -> Answer:
-    """List the sessions of an agent, newest first unless `order=asc`; on behalf of a user, that user's."""
+    """List the sessions of an agent, newest first unless `order=asc`; on behalf of a user, only theirs."""
     own, user = session_key(call.params["agent_name"], ""), user_of(call.request)
     known = [session for key, session in call.store.agent_sessions.items() if key.startswith(own)]
     sessions = [session.object for session in known if user in ("", session.user)]
@@ -80,20 +80,20 @@ def list_all(call: ApiCall) -> Answer:
 
 @operation("GET", SESSION, project=True)
 def retrieve(call: ApiCall) -> Answer:
-    """Read one session."""
+    """Retrieve a session."""
     return Answer(200, _find(call).object)
 
 
 @operation("DELETE", SESSION, project=True)
 def delete(call: ApiCall) -> Answer:
-    """Forget a session and its files."""
+    """Delete a session and its files."""
     call.store.agent_sessions.pop(session_key(call.params["agent_name"], call.params["session_id"]), None)
     return Answer(204, b"")
 
 
 @operation("POST", f"{SESSION}:stop", project=True)
 def stop(call: ApiCall) -> Answer:
-    """Stop the container of a session."""
+    """Stop a session's container."""
     session = _find(call)
     stop_session(session, call.world.tick())
     _keep(call, session)
@@ -102,14 +102,14 @@ def stop(call: ApiCall) -> Answer:
 
 @operation("GET", "/agents/{agent_name}/versions/{agent_version}/sessions/{session_id}:logstream", project=True)
 def stream_log(call: ApiCall) -> Answer:
-    """Stream the log of a session as events, to its end."""
+    """Stream a session's log as events, to its end."""
     log = encode_log(_find(call), call.params["agent_name"], call.world.tick())
     return Answer(200, log, {"content-type": "text/event-stream; charset=utf-8", "cache-control": "no-store, no-cache"})
 
 
 @operation("PUT", f"{SESSION}/files/content", project=True, content="bytes")
 def upload_file(call: ApiCall) -> Answer:
-    """Write a file of a session, by its path below the home of that."""
+    """Write a file of a session, by its path relative to the session's home."""
     path, session = str(call.query["path"]), _find(call)
     session.files[normalize_path(path)] = call.request.raw
     _keep(call, session)
@@ -119,7 +119,7 @@ def upload_file(call: ApiCall) -> Answer:
 
 @operation("GET", f"{SESSION}/files/content", project=True)
 def download_file(call: ApiCall) -> Answer:
-    """Read the bytes of a file of a session."""
+    """Return the content of a session's file."""
     path = normalize_path(str(call.query["path"]))
     name = path.rpartition("/")[2]
     plain = name.encode("ascii", "replace").decode().translate({ord(sign): "_" for sign in '"\\\r\n?'})
@@ -129,7 +129,7 @@ def download_file(call: ApiCall) -> Answer:
 
 @operation("GET", f"{SESSION}/files", project=True)
 def list_files(call: ApiCall) -> Answer:
-    """List what is directly in a directory of a session, by default its home; recorded: all of it, whatever the limit."""
+    """List a directory of a session, by default its home; recorded: all of it, whatever the limit."""
     path = str(call.query.get("path") or ".")
     more = {"has_more": False} if call.world.as_of >= FILE_PAGES_SINCE else {}
     return Answer(200, {"path": path, "entries": list_directory(_find(call), path), **more})
@@ -137,7 +137,7 @@ def list_files(call: ApiCall) -> Answer:
 
 @operation("DELETE", f"{SESSION}/files", project=True)
 def delete_file(call: ApiCall) -> Answer:
-    """Delete a file of a session, or with `recursive=true` a directory."""
+    """Delete a file of a session, or a directory with `recursive=true`."""
     session = _find(call)
     for name in files_below(session, str(call.query["path"])):
         del session.files[name]

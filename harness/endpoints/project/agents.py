@@ -1,7 +1,7 @@
-"""`/agents`: the agents of a Foundry project: made, read, listed, configured, switched off and on, and forgotten.
+"""`/agents`: the agents of a Foundry project: create, retrieve, list, configure, enable, disable and delete.
 
-Their versions come from a definition, a manifest or code. Recorded by Microsoft's own SDK tests, 2026-02 to 2026-07
-(`api-version=v1`); manifests and code are those of its types.
+A version is created from a definition, a manifest or code. Recorded by Microsoft's own SDK tests, 2026-02 to 2026-07
+(`api-version=v1`); manifests and code follow its types.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ AGENT = "/agents/{agent_name}"
 
 @operation("POST", "/agents", project=True)
 def create(call: ApiCall) -> Answer:
-    """Make an agent by its first version, or add a version to a known agent."""
+    """Create an agent with its first version, or add a version to an existing one."""
     name = call.body["name"]
     add_version(call.world, name, call.body)
     return Answer(200, foundry_agents.render_agent(call.world, name))
@@ -27,7 +27,7 @@ def create(call: ApiCall) -> Answer:
 
 @operation("POST", AGENT, project=True)
 def update(call: ApiCall) -> Answer:
-    """Add a version to an agent, by its new definition."""
+    """Add a version with a new definition to an agent."""
     name = call.params["agent_name"]
     add_version(call.world, name, call.body)
     return Answer(200, foundry_agents.render_agent(call.world, name))
@@ -35,7 +35,7 @@ def update(call: ApiCall) -> Answer:
 
 @operation("GET", "/agents", project=True)
 def list_all(call: ApiCall) -> Answer:
-    """List the agents of the project, newest first unless `order=asc`; `kind` leaves out others."""
+    """List the agents of the project, newest first unless `order=asc`, optionally by `kind`."""
     every = [foundry_agents.render_agent(call.world, name) for name in foundry_agents.agent_names(call.world)]
     kind = call.query.get("kind")
     shown = [agent for agent in every if kind in (None, agent["versions"]["latest"]["definition"].get("kind"))]
@@ -44,14 +44,14 @@ def list_all(call: ApiCall) -> Answer:
 
 @operation("GET", AGENT, project=True)
 def retrieve(call: ApiCall) -> Answer:
-    """Read one agent, by its newest version."""
+    """Retrieve an agent with its newest version."""
     provision(call.world, name := call.params["agent_name"])
     return Answer(200, foundry_agents.render_agent(call.world, name))
 
 
 @operation("PATCH", AGENT, project=True)
 def configure(call: ApiCall) -> Answer:
-    """Change the endpoint and the card of an agent by a merge patch."""
+    """Change an agent's endpoint and card by a merge patch."""
     name = call.params["agent_name"]
     settings = call.store.agent_settings.get(name, {})
     call.store.agent_settings[name] = foundry_agents.change_settings(settings, call.body or {})
@@ -60,19 +60,19 @@ def configure(call: ApiCall) -> Answer:
 
 @operation("POST", f"{AGENT}:enable", project=True)
 def enable(call: ApiCall) -> Answer:
-    """Switch an agent on, whether it is off or not."""
+    """Enable an agent, whether it is disabled or not."""
     return _set_state(call, "enabled")
 
 
 @operation("POST", f"{AGENT}:disable", project=True)
 def disable(call: ApiCall) -> Answer:
-    """Switch an agent off, whether it is on or not."""
+    """Disable an agent, whether it is enabled or not."""
     return _set_state(call, "disabled")
 
 
 @operation("DELETE", AGENT, project=True)
 def delete(call: ApiCall) -> Answer:
-    """Forget an agent with all its versions, settings and sessions."""
+    """Delete an agent with all its versions, settings and sessions."""
     name = call.params["agent_name"]
     forget_versions(call.world, name, ())
     return Answer(200, {"object": "agent.deleted", "name": name, "deleted": True})
@@ -90,7 +90,7 @@ VERSION = f"{VERSIONS}/{{agent_version}}"
 
 @operation("POST", VERSIONS, project=True, content="form or json")
 def create_version(call: ApiCall) -> Answer:
-    """Add a version to an agent, from a definition or, in a form, from code: a part `metadata` and a part `code`."""
+    """Add a version to an agent, from a definition or, in a form with the parts `metadata` and `code`, from code."""
     data = sent_file(call.request, "code").read() if isinstance(call.body.get("code"), dict) else None
     return Answer(200, add_version(call.world, call.params["agent_name"], sent_version(call.request), data))
 
@@ -115,7 +115,7 @@ def list_versions(call: ApiCall) -> Answer:
 
 @operation("GET", VERSION, project=True)
 def retrieve_version(call: ApiCall) -> Answer:
-    """Read one version of an agent."""
+    """Retrieve a version of an agent."""
     number = call.params["agent_version"]
     known = provision(call.world, call.params["agent_name"])
     return Answer(200, next(version for version in known if version["version"] == number))
@@ -123,7 +123,7 @@ def retrieve_version(call: ApiCall) -> Answer:
 
 @operation("DELETE", VERSION, project=True)
 def delete_version(call: ApiCall) -> Answer:
-    """Forget one version; without any an agent is gone."""
+    """Delete a version; an agent without versions is gone."""
     name, number = call.params["agent_name"], call.params["agent_version"]
     known = foundry_agents.versions_of(call.world, name)
     forget_versions(call.world, name, [version for version in known if version["version"] != number])
@@ -132,7 +132,7 @@ def delete_version(call: ApiCall) -> Answer:
 
 @operation("GET", f"{AGENT}/code:download", project=True)
 def download_code(call: ApiCall) -> Answer:
-    """Read the zip of which a version of an agent was made, by default the newest."""
+    """Return the zip from which a version of an agent was created, by default the newest."""
     known = foundry_agents.versions_of(call.world, call.params["agent_name"])
     number = call.query.get("agent_version") or foundry_agents.newest_version(known)["version"]
     data = call.store.agent_code[f"{call.params['agent_name']}:{number}"]

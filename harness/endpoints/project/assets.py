@@ -1,6 +1,6 @@
-"""`/indexes` and `/datasets`: assets in versions that the client names, made and changed by the same request.
+"""`/indexes` and `/datasets`: assets with versions that the client names, created and changed by the same request.
 
-Of a dataset also the uploads of its files, and the credentials to read them.
+For datasets also file uploads, and the credentials to read the files.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from harness.world.project_resources import new_container, origin_of, put_asset,
 
 
 def _patch(kind: AssetKind, call: ApiCall) -> Answer:
-    """Make a version, or change it by a merge patch."""
+    """Create a version, or change it by a merge patch."""
     params = call.params
     stored = put_asset(
         kind, call.world, params["name"], params["version"], call.body or {}, project_of(call.request.root)
@@ -27,7 +27,7 @@ def _patch(kind: AssetKind, call: ApiCall) -> Answer:
 
 
 def _list_latest(kind: AssetKind, call: ApiCall) -> Answer:
-    """List the newest version of each."""
+    """List the newest version of each asset."""
     return Answer(200, value_list(kind.render(asset.latest, False) for asset in table_of(kind, call.world).values()))
 
 
@@ -38,13 +38,13 @@ def _list_versions(kind: AssetKind, call: ApiCall) -> Answer:
 
 
 def _retrieve(kind: AssetKind, call: ApiCall) -> Answer:
-    """Retrieve one version."""
+    """Retrieve a version of an asset."""
     stored = table_of(kind, call.world)[call.params["name"]].versions[call.params["version"]]
     return Answer(200, kind.render(stored, False))
 
 
 def _delete(kind: AssetKind, call: ApiCall) -> Answer:
-    """Forget a version; recorded: a missing one is forgotten as well."""
+    """Delete a version; recorded: also succeeds if there is none."""
     table, name = table_of(kind, call.world), call.params["name"]
     if name in table:
         table[name].remove(call.params["version"])
@@ -76,7 +76,7 @@ STORAGE = f"{SUBSCRIPTION}/Microsoft.Storage/storageAccounts/{ACCOUNT}"
 
 @operation("POST", f"{VERSION}/startPendingUpload", project=True)
 def start_upload(call: ApiCall) -> Answer:
-    """Make a container to upload the files of a version to; its address needs no key."""
+    """Create a container for uploading the files of a version; its address needs no key."""
     container = new_container(call.world)
     address = container_address(origin_of(call.world, call.request.headers), project_of(call.request.root), container)
     asked = (call.body or {}).get("pendingUploadId")
@@ -93,7 +93,7 @@ def start_upload(call: ApiCall) -> Answer:
 
 @operation("POST", f"{VERSION}/credentials", project=True)
 def retrieve_credentials(call: ApiCall) -> Answer:
-    """Return the address of the container of a version, for reading; the request has no body."""
+    """Return a version's container address for reading; the request has no body."""
     stored = call.store.datasets[call.params["name"]].versions[call.params["version"]]
     data = str(stored["members"].get("dataUri", ""))
     name = data.partition(f"{BLOB_ROOT}/")[2].partition("/")[0]
@@ -102,7 +102,7 @@ def retrieve_credentials(call: ApiCall) -> Answer:
 
 
 def _references(blob: str, container: str, query: str) -> Json:
-    """Refer to a blob or a container; recorded: the signed address is that of the container."""
+    """Return references to a blob or a container; recorded: the signed address is the container's."""
     signed = {"type": "SAS", "credentialType": "SAS", "sasUri": f"{container}?{query}"}
     reference = {"blobUri": blob, "storageAccountArmId": STORAGE, "credential": signed}
     return {"blobReference": reference, "blobReferenceForConsumption": reference}

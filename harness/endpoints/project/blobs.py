@@ -1,4 +1,4 @@
-"""`/_blobs`: the storage that a dataset's files are uploaded to, in the protocol of Azure Blob storage.
+"""`/_blobs`: the storage for the files of datasets, with the protocol of Azure Blob Storage.
 
 The service has it at another host; here it is below the project, and the signature in the query leads to the World.
 """
@@ -29,7 +29,7 @@ BLOB = f"{CONTAINER}/{{+blob}}"
 
 @operation("PUT", BLOB, project=True, content="bytes")
 def put_blob(call: ApiCall) -> Answer:
-    """Keep a blob; with `comp=block` a block of one, with `comp=blocklist` the blob that these blocks make."""
+    """Store a blob; with `comp=block` a block of one, with `comp=blocklist` the blob that consists of these blocks."""
     container, name, part = _container_of(call), call.params["blob"], call.query.get("comp")
     if container is None:
         return _error("ContainerNotFound")
@@ -49,7 +49,7 @@ def put_blob(call: ApiCall) -> Answer:
 
 @operation("GET", CONTAINER, project=True)
 def list_blobs(call: ApiCall) -> Answer:
-    """List the blobs of a container, those whose names begin with a `prefix` when asked for."""
+    """List the blobs of a container, optionally by `prefix`."""
     container = _container_of(call)
     if container is None:
         return _error("ContainerNotFound")
@@ -61,7 +61,7 @@ def list_blobs(call: ApiCall) -> Answer:
 
 @operation("GET", BLOB, project=True)
 def get_blob(call: ApiCall) -> Answer:
-    """Read the bytes of a blob, or of a range of it."""
+    """Return the content of a blob, or of a range of it."""
     container = _container_of(call)
     blob = container.blobs.get(call.params["blob"]) if container else None
     if blob is None:
@@ -76,7 +76,7 @@ def get_blob(call: ApiCall) -> Answer:
 
 @operation("DELETE", BLOB, project=True)
 def delete_blob(call: ApiCall) -> Answer:
-    """Forget a blob."""
+    """Delete a blob."""
     container = _container_of(call)
     if container is None or container.blobs.pop(call.params["blob"], None) is None:
         return _error("BlobNotFound" if container else "ContainerNotFound")
@@ -88,5 +88,5 @@ def _container_of(call: ApiCall) -> BlobContainer | None:
 
 
 def _error(code: str) -> Answer:
-    """Make an error of the storage, in its form."""
+    """Return an error of the storage, in its own form."""
     return Answer(MESSAGES[code][0], render_error(code), {**XML, "x-ms-error-code": code})

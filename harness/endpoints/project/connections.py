@@ -1,4 +1,4 @@
-"""`/connections` and `/deployments`: what a project has from the start, as a test gave it."""
+"""`/connections` and `/deployments`: resources that a project has from the start, as set by the test."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ DEPLOYMENT_FILTERS = {"modelPublisher": "modelPublisher", "modelName": "modelNam
 
 @operation("GET", "/connections", project=True)
 def list_connections(call: ApiCall) -> Answer:
-    """List the connections without credentials, of one `connectionType`, or those that are `defaultConnection`."""
+    """List the connections without credentials, optionally by `connectionType` or only the defaults."""
     shown = [
         hide_credentials(connection)
         for connection in call.store.connections.values()
@@ -26,19 +26,19 @@ def list_connections(call: ApiCall) -> Answer:
 
 @operation("GET", CONNECTION, project=True)
 def retrieve_connection(call: ApiCall) -> Answer:
-    """Read a connection without its credentials."""
+    """Retrieve a connection without its credentials."""
     return Answer(200, hide_credentials(call.store.connections[call.params["name"]]))
 
 
 @operation("POST", f"{CONNECTION}/getConnectionWithCredentials", project=True)
 def retrieve_with_credentials(call: ApiCall) -> Answer:
-    """Read a connection with its credentials; the request has no body."""
+    """Retrieve a connection with its credentials; the request has no body."""
     return Answer(200, call.store.connections[call.params["name"]])
 
 
 @operation("GET", "/deployments", project=True)
 def list_deployments(call: ApiCall) -> Answer:
-    """List the deployments, of one `modelPublisher`, `modelName` or `deploymentType` when asked for."""
+    """List the deployments, optionally by `modelPublisher`, `modelName` or `deploymentType`."""
     every = call.store.deployments.values()
     return Answer(
         200, value_list(deployment for deployment in every if fits_query(deployment, call.query, DEPLOYMENT_FILTERS))
@@ -47,5 +47,5 @@ def list_deployments(call: ApiCall) -> Answer:
 
 @operation("GET", "/deployments/{name}", project=True)
 def retrieve_deployment(call: ApiCall) -> Answer:
-    """Read one deployment."""
+    """Retrieve a deployment."""
     return Answer(200, call.store.deployments[call.params["name"]])

@@ -1,4 +1,4 @@
-"""`/data_generation_jobs`: datasets to evaluate with, or files to tune with, made of prompts, agents, traces or files."""
+"""`/data_generation_jobs`: create evaluation datasets or fine-tuning files from prompts, agents, traces or files."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ JOB = f"{JOBS}/{{job_id}}"
 
 @operation("POST", JOBS, project=True)
 def create(call: ApiCall) -> Answer:
-    """Begin a job, which is polled until it has succeeded."""
+    """Start a job, which is polled until it has succeeded."""
     job = new_job(call.world.ids.guid(), call.world.tick(), call.body)
     call.store.generation_jobs[job["id"]] = job
     address = f"{origin_of(call.world, call.request.headers)}{call.request.root}{JOBS}/{job['id']}?api-version=v1"
@@ -42,7 +42,7 @@ def list_jobs(call: ApiCall) -> Answer:
 
 @operation("GET", JOB, project=True)
 def retrieve(call: ApiCall) -> Answer:
-    """Move a job on by a step and return it: queued, in progress, succeeded."""
+    """Advance a job by one step and return it: queued, in progress, succeeded."""
     jobs, id = call.store.generation_jobs, call.params["job_id"]
     job = jobs[id]
     if status := NEXT_STATUS.get(job["status"]):
@@ -55,7 +55,7 @@ def retrieve(call: ApiCall) -> Answer:
 
 @operation("POST", f"{JOB}:cancel", project=True)
 def cancel(call: ApiCall) -> Answer:
-    """Cancel a job that is under way; any other stays as it is."""
+    """Cancel a job in progress; any other stays unchanged."""
     jobs, id = call.store.generation_jobs, call.params["job_id"]
     if jobs[id]["status"] in NEXT_STATUS:
         jobs[id] = {**jobs[id], "status": CANCELLED, "finished_at": call.world.tick()}
@@ -64,13 +64,13 @@ def cancel(call: ApiCall) -> Answer:
 
 @operation("DELETE", JOB, project=True)
 def delete(call: ApiCall) -> Answer:
-    """Forget a job; what it has made stays."""
+    """Delete a job; its outputs stay."""
     del call.store.generation_jobs[call.params["job_id"]]
     return Answer(204, b"")
 
 
 def _make_outputs(world: World, job: Json) -> list[Json]:
-    """Store what a job has made; how its result names that."""
+    """Store a job's outputs; returns the references to them for its result."""
     if job["scenario"] == EVALUATION:
         return [_make_dataset(world, job)]
     made = []
@@ -81,7 +81,7 @@ def _make_outputs(world: World, job: Json) -> list[Json]:
 
 
 def _make_dataset(world: World, job: Json) -> Json:
-    """Make the next version of the dataset that a job is to make."""
+    """Create the next version of the dataset that a job produces."""
     name, described = output_name(job), describe_output(job)
     known = world.store.datasets.get(name)
     version = str(1 + max((int(number) for number in known.versions if number.isdecimal()), default=0) if known else 1)

@@ -1,4 +1,4 @@
-"""`/memory_stores`: what agents remember of users, scope by scope; made of messages by updates, and found by searches."""
+"""`/memory_stores`: agents' memories of users, by scope; updates extract them from messages, searches find them."""
 
 from __future__ import annotations
 
@@ -15,12 +15,12 @@ STORE = f"{STORES}/{{name}}"
 ITEMS = f"{STORE}/items"
 ITEM = f"{ITEMS}/{{memory_id}}"
 UPDATE_VERSION = "2025-11-15-preview"
-"""The version in the address at which an update is polled (recorded)."""
+"""The `api-version` in the address at which an update is polled (recorded)."""
 
 
 @operation("POST", STORES, project=True)
 def create(call: ApiCall) -> Answer:
-    """Make a memory store; of a known store change the description and the definition, and keep its memories."""
+    """Create a memory store; an existing one gets a new description and definition, and keeps its memories."""
     return Answer(200, put_memory_store(call.world, call.body).object)
 
 
@@ -32,13 +32,13 @@ def list_stores(call: ApiCall) -> Answer:
 
 @operation("GET", STORE, project=True)
 def retrieve(call: ApiCall) -> Answer:
-    """Read one memory store."""
+    """Retrieve a memory store."""
     return Answer(200, _store_of(call).object)
 
 
 @operation("POST", STORE, project=True)
 def update(call: ApiCall) -> Answer:
-    """Change the description or the metadata."""
+    """Change the description or the metadata of a memory store."""
     store = _store_of(call)
     changes = {name: value for name, value in as_object(call.body).items() if name in ("description", "metadata")}
     store.object = {**store.object, **changes, "updated_at": call.world.tick()}
@@ -47,7 +47,7 @@ def update(call: ApiCall) -> Answer:
 
 @operation("DELETE", STORE, project=True)
 def delete(call: ApiCall) -> Answer:
-    """Forget a memory store with all memories."""
+    """Delete a memory store with all its memories."""
     name = call.params["name"]
     del call.store.memory_stores[name]
     return Answer(200, {"object": "memory_store.deleted", "name": name, "deleted": True})
@@ -55,7 +55,7 @@ def delete(call: ApiCall) -> Answer:
 
 @operation("POST", f"{STORE}:update_memories", project=True)
 def update_memories(call: ApiCall) -> Answer:
-    """Begin to make memories of messages; the update is polled until it is completed."""
+    """Start extracting memories from messages; the update is polled until it is completed."""
     id, name = call.world.ids.guid(), call.params["name"]
     call.world.tick()
     _store_of(call).queue(id, call.body)
@@ -66,7 +66,7 @@ def update_memories(call: ApiCall) -> Answer:
 
 @operation("GET", f"{STORE}/updates/{{update_id}}", project=True)
 def retrieve_update(call: ApiCall) -> Answer:
-    """Read an update: queued when it is polled first (recorded), from then on completed."""
+    """Return an update: queued at the first poll (recorded), completed from then on."""
     store, id = _store_of(call), call.params["update_id"]
     update = store.updates[id]
     update.polls += 1
@@ -77,14 +77,14 @@ def retrieve_update(call: ApiCall) -> Answer:
 
 @operation("POST", f"{STORE}:search_memories", project=True)
 def search_memories(call: ApiCall) -> Answer:
-    """Find the memories of a scope that messages remind of; updates that still wait come first."""
+    """Find the memories of a scope that match messages; waiting updates are applied first."""
     store = _settled_store(call)
     return Answer(200, store.search(call.world.ids.hex("", 32), call.body))
 
 
 @operation("POST", f"{STORE}:delete_scope", project=True)
 def delete_scope(call: ApiCall) -> Answer:
-    """Forget the memories of a scope; `deleted` says whether there were any (recorded)."""
+    """Delete the memories of a scope; `deleted` says whether there were any (recorded)."""
     store, scope = _settled_store(call), call.body["scope"]
     name = call.params["name"]
     deleted = store.delete_scope(scope)
@@ -93,7 +93,7 @@ def delete_scope(call: ApiCall) -> Answer:
 
 @operation("POST", ITEMS, project=True)
 def create_memory(call: ApiCall) -> Answer:
-    """Put a memory in."""
+    """Add a memory."""
     body = call.body
     kind = body["kind"] if isinstance(body.get("kind"), str) else USER_PROFILE
     store = _store_of(call)
@@ -102,7 +102,7 @@ def create_memory(call: ApiCall) -> Answer:
 
 @operation("POST", f"{ITEMS}:list", project=True)
 def list_memories(call: ApiCall) -> Answer:
-    """List the memories of a scope, newest first unless `order=asc`, of one `kind` when asked for."""
+    """List the memories of a scope, newest first unless `order=asc`, optionally by `kind`."""
     scope, kind = call.body["scope"], call.query.get("kind")
     every = _settled_store(call).items.values()
     shown = [memory for memory in every if memory["scope"] == scope and kind in (None, memory["kind"])]
@@ -111,7 +111,7 @@ def list_memories(call: ApiCall) -> Answer:
 
 @operation("GET", ITEM, project=True)
 def retrieve_memory(call: ApiCall) -> Answer:
-    """Read one memory."""
+    """Retrieve a memory."""
     return Answer(200, _store_of(call).items[call.params["memory_id"]])
 
 
@@ -125,7 +125,7 @@ def update_memory(call: ApiCall) -> Answer:
 
 @operation("DELETE", ITEM, project=True)
 def delete_memory(call: ApiCall) -> Answer:
-    """Forget a memory."""
+    """Delete a memory."""
     id = call.params["memory_id"]
     del _store_of(call).items[id]
     return Answer(200, {"object": "memory_store.item.deleted", "memory_id": id, "deleted": True})

@@ -1,4 +1,4 @@
-"""`/skills`: instructions for agents, in versions that the service numbers, each with a package to download."""
+"""`/skills`: instructions for agents, in versions numbered by the service, each with a package to download."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ VERSION = f"{VERSIONS}/{{version}}"
 
 @operation("POST", VERSIONS, project=True, content="form or json")
 def create_version(call: ApiCall) -> Answer:
-    """Add a version to a skill, from its content as JSON or from uploaded files: one zip, or several files."""
+    """Add a version to a skill, from JSON content or from uploaded files: one zip, or several files."""
     name, body = call.params["name"], call.body
     uploaded = call.request.headers.get("content-type", "").startswith(CONTENT_TYPE)
     if uploaded:
@@ -36,7 +36,7 @@ def create_version(call: ApiCall) -> Answer:
 
 @operation("POST", f"{SKILLS}:import", project=True, content="bytes")
 def import_package(call: ApiCall) -> Answer:
-    """Make a skill from a zip, which says its name; what clients up to azure-ai-projects 2.1 send (recorded)."""
+    """Create a skill from a zip that contains its name, as clients up to azure-ai-projects 2.1 do (recorded)."""
     header = read_header(call.request.raw)
     name = header.get("name") or "skill"
     put_skill(call.world, name, call.request.raw, header.get("description", ""), uploaded=True)
@@ -46,7 +46,7 @@ def import_package(call: ApiCall) -> Answer:
 
 @operation("POST", SKILLS, project=True)
 def create(call: ApiCall) -> Answer:
-    """Make a skill of its texts, as clients of the time before skills had versions do (recorded 2026-04-16)."""
+    """Create a skill from its texts, as clients did before skills had versions (recorded 2026-04-16)."""
     name, body = as_string(call.body["name"]), call.body
     put_skill(call.world, name, write_package(name, body), as_string(body["description"]), default=True)
     return Answer(201, render_skill(call.store.skills[name], call.world.as_of))
@@ -63,13 +63,13 @@ def list_skills(call: ApiCall) -> Answer:
 
 @operation("GET", SKILL, project=True)
 def retrieve(call: ApiCall) -> Answer:
-    """Read one skill, by its default version."""
+    """Retrieve a skill with its default version."""
     return Answer(200, render_skill(call.store.skills[call.params["name"]], call.world.as_of))
 
 
 @operation("POST", SKILL, project=True)
 def update(call: ApiCall) -> Answer:
-    """Make another version the default; before skills had versions, change what one says (recorded 2026-04-17)."""
+    """Change the default version; before skills had versions, change the skill's texts (recorded 2026-04-17)."""
     name, body = call.params["name"], as_object(call.body)
     if isinstance(version := body.get("default_version"), str):
         call.store.skills[name].default = version
@@ -81,7 +81,7 @@ def update(call: ApiCall) -> Answer:
 
 @operation("DELETE", SKILL, project=True)
 def delete(call: ApiCall) -> Answer:
-    """Forget a skill with all its versions."""
+    """Delete a skill with all its versions."""
     name = call.params["name"]
     named = {"id": call.store.skills.pop(name).id} if call.world.as_of >= VERSIONED_SKILLS_SINCE else {}
     return Answer(200, {"object": "skill.deleted", **named, "name": name, "deleted": True})
@@ -96,13 +96,13 @@ def list_versions(call: ApiCall) -> Answer:
 
 @operation("GET", VERSION, project=True)
 def retrieve_version(call: ApiCall) -> Answer:
-    """Read one version of a skill."""
+    """Retrieve a version of a skill."""
     return Answer(200, call.store.skills[call.params["name"]].versions[call.params["version"]])
 
 
 @operation("DELETE", VERSION, project=True)
 def delete_version(call: ApiCall) -> Answer:
-    """Forget one version; without any a skill is gone."""
+    """Delete a version; a skill without versions is gone."""
     skills, name, version = call.store.skills, call.params["name"], call.params["version"]
     id = skills[name].versions[version]["id"]
     skills[name].remove(version)
@@ -113,21 +113,21 @@ def delete_version(call: ApiCall) -> Answer:
 
 @operation("GET", f"{SKILL}/content", project=True)
 def download(call: ApiCall) -> Answer:
-    """Read the package of the default version."""
+    """Return the package of the default version."""
     skill = call.store.skills[call.params["name"]]
     return _package_answer(skill, call.params["name"], skill.default)
 
 
 @operation("GET", f"{VERSION}/content", project=True)
 def download_version(call: ApiCall) -> Answer:
-    """Read the package of a version."""
+    """Return the package of a version."""
     name = call.params["name"]
     return _package_answer(call.store.skills[name], name, call.params["version"])
 
 
 @operation("GET", f"{SKILL}:download", project=True)
 def download_as_before(call: ApiCall) -> Answer:
-    """Read the package of a skill as clients up to azure-ai-projects 2.1 ask for it; recorded: said to be gzip."""
+    """Return a skill's package as clients up to azure-ai-projects 2.1 request it; recorded: labelled as gzip."""
     skill = call.store.skills[call.params["name"]]
     return Answer(200, skill.packages[skill.default], {"content-type": "application/gzip"})
 

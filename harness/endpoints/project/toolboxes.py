@@ -1,4 +1,4 @@
-"""`/toolboxes`: tools that agents share, in versions that the service numbers, with a default version."""
+"""`/toolboxes`: tools that agents share, in versions numbered by the service, with a default version."""
 
 from __future__ import annotations
 
@@ -31,13 +31,13 @@ def list_toolboxes(call: ApiCall) -> Answer:
 
 @operation("GET", TOOLBOX, project=True)
 def retrieve(call: ApiCall) -> Answer:
-    """Read one toolbox."""
+    """Retrieve a toolbox."""
     return Answer(200, render_toolbox(call.store.toolboxes[call.params["name"]], call.world.as_of))
 
 
 @operation("PATCH", TOOLBOX, project=True)
 def update(call: ApiCall) -> Answer:
-    """Make another version the default."""
+    """Change the default version."""
     toolbox = call.store.toolboxes[call.params["name"]]
     toolbox.default, toolbox.updated_at = call.body["default_version"], call.world.tick()
     return Answer(200, render_toolbox(toolbox, call.world.as_of))
@@ -45,7 +45,7 @@ def update(call: ApiCall) -> Answer:
 
 @operation("DELETE", TOOLBOX, project=True)
 def delete(call: ApiCall) -> Answer:
-    """Forget a toolbox with all its versions."""
+    """Delete a toolbox with all its versions."""
     del call.store.toolboxes[call.params["name"]]
     return Answer(204, b"")
 
@@ -59,13 +59,13 @@ def list_versions(call: ApiCall) -> Answer:
 
 @operation("GET", VERSION, project=True)
 def retrieve_version(call: ApiCall) -> Answer:
-    """Read one version of a toolbox."""
+    """Retrieve a version of a toolbox."""
     return Answer(200, call.store.toolboxes[call.params["name"]].versions[call.params["version"]])
 
 
 @operation("DELETE", VERSION, project=True)
 def delete_version(call: ApiCall) -> Answer:
-    """Forget one version; without any a toolbox is gone."""
+    """Delete a version; a toolbox without versions is gone."""
     toolboxes, name = call.store.toolboxes, call.params["name"]
     toolboxes[name].remove(call.params["version"])
     if not toolboxes[name].versions:
@@ -75,19 +75,19 @@ def delete_version(call: ApiCall) -> Answer:
 
 @operation("POST", f"{VERSION}/mcp", project=True)
 def call_version(call: ApiCall) -> Answer:
-    """Answer a call over MCP to a version, as JSON, never as a stream."""
+    """Answer an MCP call to a version, as JSON, never as a stream."""
     return _answer_over_mcp(call, call.params["version"])
 
 
 @operation("POST", f"{TOOLBOX}/mcp", project=True)
 def call_default(call: ApiCall) -> Answer:
-    """Answer a call over MCP to the default version."""
+    """Answer an MCP call to the default version."""
     return _answer_over_mcp(call, call.store.toolboxes[call.params["name"]].default)
 
 
 @operation("POST", f"{TOOLBOX}:invoke_mcp", project=True)
 def invoke(call: ApiCall) -> Answer:
-    """Answer a call over MCP to the default version, by the address that the SDK has for it."""
+    """Answer an MCP call to the default version, at the address that the SDK uses."""
     return call_default(call)
 
 
