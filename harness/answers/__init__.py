@@ -1,1 +1,1 @@
-"""Response objects, runs and their event streams, written and read. What the model says is decided by the script."""
+"""Response objects, runs and their event streams, written and read; the script decides what the model says."""

@@ -30,7 +30,7 @@ def echo_reasoning(family: Model, reasoning: Json) -> Json:
 
 
 def names_summary_twice(family: Model, tools: Sequence[Json]) -> bool:
-    """Say whether an answer has `reasoning.generate_summary`, the first name of `summary`.
+    """Return whether an answer has `reasoning.generate_summary`, the former name of `summary`.
 
     Recorded (2025-08, 2026-02): only with a tool of computer-use-preview, and then always.
     """
@@ -58,10 +58,12 @@ def _echo_format(format: Json) -> Json:
 
 
 _BARE_LOADING = ("gpt-5.6", "gpt-6")
-"""The models that echo a function as it is when the client has brought it, in the output of its own search or as an
-additional tool. Older ones echo it as a namespace, as all do what the API's search has loaded (recorded 2026-07)."""
+"""The models that echo a function unchanged if the client supplied it, by its own search or as an additional tool.
+
+Older ones echo it in a namespace, as all models do with what the API's search has loaded (recorded 2026-07).
+"""
 _TOOL_ORDER = {"tool_search": 1, "namespace": 2}
-"""The types of tools that follow the others, which keep their order."""
+"""The types of tools that come after all others, which keep their order."""
 
 
 def echo_tools(body: Json, items: Sequence[Json]) -> list[Json]:
@@ -70,7 +72,7 @@ def echo_tools(body: Json, items: Sequence[Json]) -> list[Json]:
     added = declared_tools(body)[len(declared) :]
     if not declared and not added and not [True for item in items if item.get("type") == "tool_search_output"]:
         return []
-    # These models echo what a client has loaded as plain tools, others in namespaces.
+    # These models echo tools that a client has loaded as plain tools, others in namespaces.
     bare = str(body.get("model")).startswith(_BARE_LOADING)
     spaces = _loaded_namespaces([*declared, *added], [item for item in items if not (bare and _is_clients(item))])
     loaded = _loaded_namespaces([*declared, *added], [item for item in items if bare and _is_clients(item)])
@@ -146,7 +148,7 @@ _NOT_ECHOED = ("action", "input_fidelity", "input_image_mask", "partial_images")
 def _echo_mcp(tool: Json) -> Json:
     defaults = {"allowed_tools": None, "headers": None, "require_approval": "always", "server_description": None}
     here = {"server_url": None} if tool.get("connector_id") else {}
-    # Recorded: the names of headers come back, their values never.
+    # Recorded: the names of headers are echoed, their values never.
     echoed = {**defaults, **here, **tool, "headers": dict.fromkeys(tool.get("headers") or {}, "<redacted>") or None}
     if isinstance(allowed := tool.get("allowed_tools"), dict):
         echoed["allowed_tools"] = _echo_tool_filter(allowed)
@@ -162,7 +164,7 @@ def _echo_tool_filter(tools: Json) -> Json:
 
 
 def _echo_project_tool(tool: Json) -> Json:
-    """Echo a tool of a Foundry project. Recorded 2026-03: a search of memories has another name, and no delay."""
+    """Echo a tool of a Foundry project. Recorded 2026-03: a memory search has another name, and no delay."""
     shown = {"type": tool["type"].removesuffix("_preview") if tool["type"] in MEMORY_TOOLS else tool["type"]}
     return shown | {name: value for name, value in tool.items() if name not in ("type", "update_delay")}
 
@@ -191,7 +193,7 @@ def echo_unchanged(value: Any) -> Any:
 
 
 def echo_metadata(metadata: Json) -> Json:
-    """Drop members of metadata that are null: the API accepts them, and is assumed not to keep them."""
+    """Drop null members of metadata: the API accepts them, and is assumed not to store them."""
     return {name: value for name, value in metadata.items() if value is not None}
 
 
@@ -206,7 +208,7 @@ def echo_cache_options(options: Json) -> Json:
 
 
 def echo_moderation(moderation: Json) -> Json:
-    """Return the results of the requested moderation: neither input nor output is flagged."""
+    """Return the results of the requested moderation, in which neither input nor output is flagged."""
     verdict: Json = {"categories": {}, "category_applied_input_types": {}, "category_scores": {}, "flagged": False}
     result = {"type": "moderation_result", **verdict, "model": moderation["model"]}
     return {"input": result, "output": result}

@@ -1,6 +1,7 @@
-"""The bytes of answers: JSON, and events as server-sent events, one frame each: the name, and the JSON in one line.
+"""Encodes answers: JSON, and events as server-sent events, one frame each, with the name and the JSON on one line.
 
-Where a fault decides the delivery of a stream it comes in frames of another form, in pieces, or its last event breaks off.
+If a fault changes the delivery of a stream, its frames have another form, it is sent in pieces, or its last event is
+cut.
 """
 
 from __future__ import annotations
@@ -16,7 +17,7 @@ from harness.core.exchange import Answer, Json
 
 
 def encode_body(answer: Answer, encode_stream: Callable[[Sequence[Json]], bytes]) -> bytes:
-    """Encode a body as it goes out: the events of a stream, else JSON, unless it is the bytes of a file."""
+    """Encode a body for sending: the events of a stream, otherwise JSON, except for the bytes of a file."""
     if answer.events is not None:
         return encode_stream(answer.events)
     body: Any = answer.body
@@ -24,12 +25,12 @@ def encode_body(answer: Answer, encode_stream: Callable[[Sequence[Json]], bytes]
 
 
 def encode_events(events: Iterable[Json]) -> bytes:
-    """Encode the events of a stream in UTF-8; nothing follows the last one."""
+    """Encode the events of a stream in UTF-8, with nothing after the last one."""
     return b"".join(map(encode_event, events))
 
 
 def encode_event(event: Json) -> bytes:
-    """Encode an event in UTF-8; events of the Assistants API have their name beside the data."""
+    """Encode an event in UTF-8; events of the Assistants API have their name next to the data."""
     if "event" in event:
         data = event["data"]
         encoded = data.encode() if isinstance(data, str) else orjson.dumps(data)
@@ -38,7 +39,7 @@ def encode_event(event: Json) -> bytes:
 
 
 def encode_frames(events: Sequence[Json], form: FrameForm) -> Iterator[bytes]:
-    """Encode the events of a stream in its form, a frame each."""
+    """Encode the events of a stream in this form, one frame each."""
     for number, event in enumerate(events, 1):
         frame = _encode_frame(event, form)
         if form.bom and number == 1:
@@ -47,18 +48,18 @@ def encode_frames(events: Sequence[Json], form: FrameForm) -> Iterator[bytes]:
 
 
 def encode_partial_event(delivery: Delivery) -> bytes:
-    """Encode the part of an event that goes out before the connection closes; empty where no event is cut."""
+    """Encode the part of an event that is sent before the connection closes; empty if no event is cut."""
     frame = encode_event(dict(delivery.partial_event)) if delivery.partial_event else b""
     return frame[: int(len(frame) * delivery.partial_share)]
 
 
 def cut_into_pieces(body: bytes, size: int | None) -> list[bytes]:
-    """Cut a body into the pieces in which it is sent; at least one."""
+    """Split a body into the pieces in which it is sent; at least one."""
     return [body[start : start + size] for start in range(0, len(body), size)] if size and body else [body]
 
 
 def _encode_frame(event: Json, form: FrameForm) -> bytes:
-    """Encode an event in the form of its stream; its JSON has no line ends of its own."""
+    """Encode an event in this form; its JSON contains no line ends."""
     name, data = encode_event(event).removesuffix(b"\n\n").split(b"\n")
     lines = [name, *(field.encode() for field in form.fields), data]
     if form.data_lines > 1:

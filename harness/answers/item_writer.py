@@ -1,6 +1,6 @@
-"""Writes the events of one item, as its grammar says; `harness.answers.reader` is the counterpart.
+"""Writes the events of one item from its grammar; `harness.answers.reader` is the counterpart.
 
-Members stand in the order of the API's newer serialiser: `type`, then by name.
+Members are in the order of the API's newer serializer: `type`, then by name.
 """
 
 from __future__ import annotations
@@ -19,20 +19,20 @@ from harness.items.kind import ITEMS
 from harness.items.stream_grammar import Deltas
 
 TOKEN_PATTERN = re.compile(r" ?[^\W\d_]{1,16}|\d{1,3}| ?(?:[^\w\s]|_){1,16}|\s+")
-"""The pieces of a text without exact deltas; every character belongs to one of the four alternatives."""
+"""The tokens of a text without exact deltas; every character matches one of the four alternatives."""
 
 WEB_SEARCH = "web_search_call"
-"""Recorded: `output_item.added` has the type of the action for models that do not reason, and no action for others."""
+"""Recorded: `output_item.added` has the action's type for models that do not reason, and no action for others."""
 
 WIDTH = 16
-"""Text deltas are padded to a multiple of so many characters (`obfuscation`)."""
+"""Text deltas are padded to a multiple of this many characters (`obfuscation`)."""
 STARTS = 16
 STEP = 61
 PLACES = 4096
 NOISE = b"".join(blake2b(b"%d" % n).digest() for n in range(PLACES // 64 + 1)).translate(ALPHANUMERIC_TABLE).decode()
-"""The noise of all PLACES, and of WIDTH more, so that a padding may begin at the last one.
+"""The noise from which padding is cut, WIDTH longer than PLACES so that padding may start at the last place.
 
-Where that of a delta begins its item and its number decide, so that it is the same in every run.
+The id of the item and the number of the event decide where it starts, so that it is the same in every run.
 """
 
 
@@ -43,7 +43,7 @@ def split_into_tokens(text: str) -> tuple[str, ...]:
 
 
 def sort_members(type: str, members: Json) -> Json:
-    """Make an event of its members, in order."""
+    """Make an event of this type, with its members in order."""
     return {"type": type, **{name: members[name] for name in _sort_names(tuple(members))}}
 
 
@@ -53,10 +53,10 @@ def _sort_names(names: tuple[str, ...]) -> tuple[str, ...]:
 
 
 class ItemPlace(NamedTuple):
-    """Where an item stands in a stream, and how it is streamed.
+    """The place of an item in a stream, and how it is streamed.
 
-    `output_index` is its place in the output, `first_number` the number of its first event. Its deltas may be padded; with
-    `left_open` its events end with the last delta. `reasons` says whether the model does.
+    `output_index` is its index in the output, `first_number` the number of its first event. If `padded`, its deltas
+    have padding; if `left_open`, its events end with the last delta. `reasons` says whether the model does.
     """
 
     output_index: int
@@ -72,7 +72,7 @@ def write_item(wire: Json, deltas: Deltas, place: ItemPlace) -> list[Json]:
 
 
 class _ItemWriter:
-    """The visitor that writes the events of an item."""
+    """The visitor that writes an item's events."""
 
     def __init__(self, wire: Json, deltas: Deltas, place: ItemPlace) -> None:
         self._wire = wire
@@ -107,7 +107,7 @@ class _ItemWriter:
         self._append_event(f"response.{name}", {**members, **self._stamp})
 
     def visit_optional_event(self, name: str, place: Json) -> None:
-        """Write nothing."""
+        """Write nothing: such events are only read."""
 
     def visit_text(self, stem: str, place: Json, text: str) -> None:
         """Write the deltas of a text."""
@@ -153,7 +153,7 @@ class _ItemWriter:
         return _clip_pieces(exact, len(text)) if exact and joined.startswith(text) else split_into_tokens(text)
 
     def _delta_template(self, stem: str, members: Json) -> Json:
-        """Make a delta without its text, padding and number; a stream consists mostly of deltas."""
+        """Make a delta without text, padding and number, to copy for each delta: a stream consists mostly of these."""
         padding = {"obfuscation": ""} if self._place.padded else {}
         members = {**members, "delta": "", **padding, **self._stamp, "sequence_number": 0}
         return sort_members(f"response.{stem}.delta", members)
@@ -175,7 +175,7 @@ class _ItemWriter:
 
 
 def _share_logprobs(entries: Sequence[Json], pieces: Sequence[str]) -> Iterator[list[Json]]:
-    """Share out logprobs entries: each piece has those whose token ends in it, the last piece has the others."""
+    """Distribute logprobs entries: each piece has those whose token ends in it, the last piece all others."""
     ends = accumulate(len(entry["token"]) for entry in entries)
     left = list(zip(ends, entries, strict=True))
     for number, end in enumerate(accumulate(map(len, pieces)), 1):
@@ -195,11 +195,11 @@ def _clip_pieces(pieces: Sequence[str], length: int) -> list[str]:
 
 
 def find_start(id: str) -> int:
-    """Find the place at which the noise of the item with this id begins, one of STARTS."""
+    """Return where the noise for the item with this id starts, one of STARTS places."""
     return crc32(id.encode()) % STARTS * (PLACES // STARTS)
 
 
 def cut_noise(start: int, number: int, length: int) -> str:
-    """Cut so much noise out for the event with this number."""
+    """Return `length` characters of noise for the event with this number."""
     place = (start + STEP * number) % PLACES
     return NOISE[place : place + length]

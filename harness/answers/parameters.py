@@ -1,4 +1,4 @@
-"""The parameters of a request, an entry each: how a response echoes it, from which day on, the default, an example.
+"""The parameters of a request, one entry each: how a response echoes it, since which day, its default, an example.
 
 The schema of a parameter is in `schemas/`, the rules about it are in `harness.contract.rules`.
 """
@@ -26,17 +26,17 @@ from harness.core.exchange import Json
 from harness.core.registry import Registry
 
 NO_DEFAULT: Any = object()
-"""The default of a parameter that a response shows only if the request has it."""
+"""The default of a parameter that a response only shows if the request has it."""
 
 
 @dataclass(frozen=True, slots=True)
 class Parameter:
     """A member of a request's body.
 
-    `echo` converts its value to that of the response; it is None if the response does not show it, or if `echo_request`
-    needs more than the value. `default` is the value in the response without it, or a function of the model's family.
-    `decided_by` says what else may decide the default: the account, the model, a prompt template or an agent. `since` is
-    the day (YYYY-MM-DD) from which every recorded response has it. `examples` are bodies by name.
+    `echo` converts its value to the response's; it is None if the response does not show it, or if `echo_request` needs
+    more than the value. `default` is the value in a response to a request without it, or a function of the model's
+    family. `decided_by` lists what else may decide the default: the account, the model, a prompt template or an agent.
+    `since` is the day (YYYY-MM-DD) from which every recorded response has it. `examples` are bodies by name.
     """
 
     name: str
@@ -47,14 +47,14 @@ class Parameter:
     examples: Mapping[str, Json] = field(default_factory=dict)
 
     def default_for(self, family: Model) -> Any:
-        """Return the value in a response of this family if the request does not have the parameter."""
+        """Return the value in a response of this family to a request without the parameter."""
         return self.default(family) if callable(self.default) else self.default
 
 
 ACCOUNT, MODEL, TEMPLATE = "account", "model", "template"
 
 PARAMETERS: Registry[Parameter] = Registry("parameter")
-"""Every parameter by name, in the order in which a server is asked about them."""
+"""All parameters by name, in the order in which a server is asked about them."""
 
 
 def parameter(
@@ -67,7 +67,7 @@ def parameter(
     example: Json | None = None,
     examples: Mapping[str, Json] | None = None,
 ) -> None:
-    """Register a parameter; `example` is an example under its own name."""
+    """Register a parameter; `example` is an example under the parameter's name."""
     shown = {name: example} if example is not None else examples or {}
     PARAMETERS.add(name, Parameter(name, echo, default, tuple(decided_by), since, shown))
 
@@ -162,9 +162,9 @@ def parameters_decided_by(decider: str) -> frozenset[str]:
 
 
 RESULT_SINCE: Mapping[str, str] = {"billing": "2025-09-18", "completed_at": "2026-02-14", "tool_usage": "2026-06-26"}
-"""The day from which every recorded response has a member that is no parameter."""
+"""The day from which every recorded response has a member that is not a parameter."""
 IN_MEMORY_SINCE = "2026-04-18"
-"""The day from which an answer names the retention of its cache: null the day before, of any model that was there."""
+"""The day from which an answer has the retention of its cache; the day before it was null for every existing model."""
 INNER_SINCE: Mapping[str, Mapping[str, str]] = {
     "reasoning": {"context": "2026-05-28", "mode": "2026-06-30"},
     "text": {"verbosity": "2025-08-07"},
@@ -176,27 +176,27 @@ ITEM_SINCE: Mapping[str, Mapping[str, str]] = {
     "response.output_text.done": {"logprobs": "2025-06-24"},
     "mcp_call": {"status": "2025-10-01"},
 }
-"""The first day of a member of an item, a part or an event, by its type: no recording before has it, every one since."""
+"""The first day of a member of an item, part or event, by its type: every recording since has it, none before."""
 NEWEST_ITEM_CHANGE = max(day for members in ITEM_SINCE.values() for day in members.values())
-"""The day from which on items are as they are now."""
+"""The day since which items have their present form."""
 NEWEST_CHANGE = max(
     IN_MEMORY_SINCE,
     *(entry.since for entry in PARAMETERS.values()),
     *RESULT_SINCE.values(),
     *(day for members in INNER_SINCE.values() for day in members.values()),
 )
-"""The day from which on answers are as they are now, but for the models whose own defaults changed later."""
+"""The day since which answers have their present form, except for models whose defaults changed later."""
 
 
 def apply_day(response: Json, body: Json, family: Model, day: str) -> None:
-    """Change a response that began, in place, to one of this day (YYYY-MM-DD)."""
+    """Change the initial response in place to its form on a day (YYYY-MM-DD)."""
     # Nearly all Worlds live on the newest day.
     if day >= NEWEST_CHANGE and day >= family.retention_since:
         return
     if body.get("prompt_cache_retention") is None:
         response["prompt_cache_retention"] = default_retention(family, day)
     for name, entry in PARAMETERS.items():
-        # What a request says its response repeats, however early the day is.
+        # A response repeats what its request says, however early the day.
         if day < entry.since and body.get(name) is None:
             response.pop(name, None)
     for name, since in RESULT_SINCE.items():
@@ -218,7 +218,7 @@ def default_retention(family: Model, day: str) -> str | None:
 
 
 def items_of_day(items: Sequence[Json], day: str) -> Sequence[Json]:
-    """Omit from items or events the members that came after a day (YYYY-MM-DD), unless they say something."""
+    """Omit from items or events the members that were introduced after a day (YYYY-MM-DD), unless they have a value."""
     return items if day >= NEWEST_ITEM_CHANGE else [_omit_later(item, day) for item in items]
 
 
@@ -228,6 +228,6 @@ def _omit_later(value: Any, day: str) -> Any:
     if not isinstance(value, dict):
         return value
     members = ITEM_SINCE.get(str(value.get("type")), {})
-    # A member to which a script gave a value stays on any day, except `status`, which was never shown then.
+    # A member with a value from a script stays on any day, except `status`, which was never shown then.
     late = {name for name, since in members.items() if day < since and (name == "status" or not value.get(name))}
     return {name: _omit_later(member, day) for name, member in value.items() if name not in late}

@@ -1,4 +1,4 @@
-"""The prompt of a request: the transcript that the model reads, and the response as it begins."""
+"""The prompt of a request: the transcript that the model reads, and the initial response."""
 
 from __future__ import annotations
 
@@ -14,13 +14,13 @@ from harness.core.exchange import Json
 from harness.items.transcript import Transcript, conversation_id
 
 TOOL_BRINGERS = frozenset({"additional_tools", "tool_search_output"})
-"""The items with which a transcript adds to the tools of a response."""
+"""The items by which a transcript adds tools to a response."""
 
 
 class Settings(NamedTuple):
-    """What all members of a request to the model ask but its `input`.
+    """Everything that a request asks of the model except its `input`.
 
-    They decide the family of the model, the response as it begins, without id and time, the tokens of instructions and
+    It determines the family of the model, the initial response without id and time, the tokens of instructions and
     tools, and whether the model `has_agents`.
     """
 
@@ -31,10 +31,10 @@ class Settings(NamedTuple):
 
 
 class Prompt(NamedTuple):
-    """What a body without null members asks.
+    """What a body without null members asks of the model.
 
-    `own_input` are the items of the request as they are stored, but for the ids that they get. `tokens` are those of all
-    that the model reads, `loaded` the items of which the first loads tools.
+    `own_input` holds the items of the request as stored, before they get ids. `tokens` counts everything that the model
+    reads; `loaded` holds the items among which those that load tools are found.
     """
 
     body: Json
@@ -47,7 +47,7 @@ class Prompt(NamedTuple):
 
 
 def read_settings(body: Json, loaded: Sequence[Json], models: Models, as_of: str) -> Settings:
-    """Read the settings of a body without null members; `loaded` are the items that bring tools."""
+    """Read the settings of a body without null members; `loaded` holds the items that add tools."""
     family = models.defaults(body.get("model") or PROMPT_TEMPLATE_MODEL)
     initial = build_initial_response(body, "", 0, conversation=conversation_id(body), items=loaded, models=models)
     apply_day(initial, body, family, as_of)
@@ -55,14 +55,14 @@ def read_settings(body: Json, loaded: Sequence[Json], models: Models, as_of: str
 
 
 def estimate_settings_tokens(body: Json) -> int:
-    """Estimate the tokens of the instructions and tools of a body."""
+    """Estimate the tokens of a body's instructions and tools."""
     instructions, tools = body.get("instructions"), body.get("tools") or ()
     own = estimate_tokens([{"text": instructions}]) if instructions else 0
     return own + TOKENS_PER_TOOL * len(tools)
 
 
 def brings_tools(transcript: Transcript) -> bool:
-    """Return whether items add to the tools of a response, so that its settings are not the same for each input."""
+    """Return whether items add tools to the response, in which case its settings depend on the input."""
     added = [item.get("type") for item in transcript.added]
     return not (TOOL_BRINGERS.isdisjoint(added) and TOOL_BRINGERS.isdisjoint(transcript.stored.facts.types))
 
@@ -75,5 +75,5 @@ def read_prompt(body: Json, transcript: Transcript, settings: Settings) -> Promp
 
 
 def find_loaded(transcript: Transcript) -> Sequence[Json]:
-    """Find the items of which the first loads tools, as far as there is one."""
+    """Return items that include all that load tools: all items if a stored one does, else only the request's."""
     return transcript.items_from_first("tool_search_output")

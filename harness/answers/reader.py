@@ -1,7 +1,7 @@
-"""Reads a recorded stream: each event is compared with the one that the grammar expects next.
+"""Reads a recorded stream, comparing each event with the one that the grammar expects next.
 
-The grammar that writes a kind's events (`harness.items.stream_grammar`) also reads them: its visitor here consumes events
-instead of writing them.
+The same grammar (`harness.items.stream_grammar`) that writes a kind's events also reads them: the visitor here consumes
+events instead of writing them.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from harness.core.text.shorten import shorten_repr
 from harness.items.kind import ITEMS, ItemKind
 
 ENCRYPTED_MEMBERS = ("encrypted_content", "fingerprint")
-"""Members whose encryption differs in every event."""
+"""Members whose encrypted value differs in every event."""
 
 
 class StreamError(HarnessError):
@@ -31,7 +31,7 @@ class StreamError(HarnessError):
 
 
 def first_number(events: Sequence[Any]) -> int:
-    """Return the number of the first event of a stream from its start: 1 for a workflow (recorded 2026-02), else 0."""
+    """Return the number of a stream's first event: 1 for a workflow (recorded 2026-02), otherwise 0."""
     begun = events[0].get("response") if events and isinstance(events[0], dict) else None
     return 1 if isinstance(begun, dict) and str(begun.get("id")).startswith("wfresp_") else 0
 
@@ -39,7 +39,7 @@ def first_number(events: Sequence[Any]) -> int:
 class EventReader:
     """The visitor that reads recorded events and compares each with the expected one.
 
-    `drift` lists accepted events and members that the known API does not have: position, rule, message; see
+    `drift` lists accepted events and members that the known API does not have, as position, rule and message; see
     `stream.read_recorded`.
     """
 
@@ -71,7 +71,7 @@ class EventReader:
 
     @property
     def next_type(self) -> str:
-        """The type of the next event, empty at the end."""
+        """The type of the next event; empty at the end."""
         return str(self._left[-1][1].get("type", ""))
 
     @property
@@ -79,7 +79,7 @@ class EventReader:
         return f"found {self.next_type}" if self.next_type else "but the stream ends"
 
     def error_at_next(self, message: str) -> StreamError:
-        """Make an error about the next event."""
+        """Return an error about the next event."""
         return StreamError(self._left[-1][0], message)
 
     def expect_event(self, name: str, expected: Json) -> Json:
@@ -97,7 +97,7 @@ class EventReader:
         return event
 
     def read_opening(self) -> Json:
-        """Read the events before the first item; returns the response of `response.created`."""
+        """Read the events before the first item; returns the response in `response.created`."""
         queued = [event.get("type") for _, event in self._left[-2:]] == ["response.queued", "response.created"]
         started = self._read_response(
             "response.created", {"output": [], "status": "queued" if queued else "in_progress"}
@@ -118,7 +118,7 @@ class EventReader:
             due["error"] = {name: error.get(name) for name in ("code", "message")}
         index, event = self._left[-1]
         if output and not self._require_object(event, "response").get("output"):
-            # Recorded: some backends send the output in the items' own events only.
+            # Recorded: some backends send the output only in the items' own events.
             self._add_drift(index, "output_left_out", f"{self.next_type}: response.output is left out")
             del due["output"]
         elif output:
@@ -127,7 +127,7 @@ class EventReader:
         return {**final, "output": output}
 
     def read_item(self, index: int) -> Json:
-        """Read the events of one item, which must add up to the item in its `done`.
+        """Read the events of one item, which must add up to the item in its `done` event.
 
         Recorded: if a response fails, its last item has no `done`; the item in the final event counts instead.
         """
@@ -193,7 +193,7 @@ class EventReader:
         self._check_sum(stem, text, [event["delta"] for event in self._read_deltas(stem, place, str)])
 
     def visit_annotated_text(self, stem: str, place: Json, part: Json) -> None:
-        """Expect deltas that add up to the text and the logprobs of a part, with all annotations between them in order."""
+        """Expect deltas that add up to a part's text and logprobs, with all annotations between them in order."""
         notes, noted, deltas = (
             part["annotations"],
             f"{stem}.annotation.added",
@@ -202,7 +202,7 @@ class EventReader:
         for index, note in enumerate(notes):
             self.visit_event(noted, {**place, "annotation": note, "annotation_index": index})
             deltas += self._read_deltas(stem, place, str)
-        # Said here, since the general error would name the event that should have come instead.
+        # Checked here, because the general error would name the event that should have come instead.
         if self.next_type == f"response.{noted}":
             raise self.error_at_next(f"annotation {len(notes)} is not among the {len(notes)} of the done item")
         self._check_sum(stem, part["text"], [event["delta"] for event in deltas])
@@ -213,7 +213,7 @@ class EventReader:
             )
 
     def visit_object_deltas(self, stem: str, place: Json, texts: Mapping[str, str]) -> None:
-        """Expect deltas that add up to these texts; each has pieces of some of them."""
+        """Expect deltas that add up to these texts; each delta has pieces of some of them."""
         deltas = [event["delta"] for event in self._read_deltas(stem, place, dict)]
         for name in dict.fromkeys([*texts, *(name for delta in deltas for name in delta)]):
             self._check_sum(f"{stem} ({name})", texts.get(name, ""), [str(delta.get(name) or "") for delta in deltas])
@@ -289,7 +289,7 @@ class EventReader:
 
 
 def _add_late_sources(output: list[Json], final: Any) -> list[Json]:
-    """Return the output that is due in the final event, where other sources may follow those of a web search.
+    """Return the output expected in the final event, in which a web search may have more sources at the end.
 
     Recorded: until autumn 2025 the sites that the text cites came last, with a query of their own.
     """
@@ -321,7 +321,7 @@ def _is_equivalent(actual: Any, wanted: Any) -> bool:
 
 
 def strip_volatile(value: Any) -> Any:
-    """Return a value without what differs from event to event: encrypted content, and the digits of logprobs."""
+    """Return a value without what differs between events: encrypted content, and the digits of logprobs."""
     if isinstance(value, list):
         return [strip_volatile(part) for part in value]
     if not isinstance(value, dict):
@@ -331,7 +331,7 @@ def strip_volatile(value: Any) -> Any:
     }
     for name in ENCRYPTED_MEMBERS:
         if name in value:
-            # That there is encrypted content is compared; its bytes differ in every event.
+            # Only the presence of encrypted content is compared; its bytes differ in every event.
             bare[name] = value[name] is None
     return bare
 

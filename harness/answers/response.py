@@ -1,4 +1,4 @@
-"""The response object: all members of 2026-10 with their defaults, and the echo of the request."""
+"""The response object: all members as of 2026-10 with their defaults, and the echo of the request."""
 
 from __future__ import annotations
 
@@ -33,10 +33,10 @@ TOOL_USAGE: Json = {
 
 BILLING: Json = {"billing": {"payer": "developer"}}
 _FINAL_TIERS: Mapping[str, str] = {"auto": "default", "fast": "priority"}
-"""The final service tier by the requested one; other tiers are unchanged."""
+"""The final service tier by the requested one; other tiers stay unchanged."""
 
 PROMPT_TEMPLATE_MODEL = "gpt-4.1"
-"""The model of a request that has a prompt template instead."""
+"""The model of a request that names a prompt template instead."""
 
 
 def build_initial_response(
@@ -50,11 +50,11 @@ def build_initial_response(
 ) -> Json:
     """Build a response as in `response.created`: in progress, without output; times are unix seconds.
 
-    `items` are the resolved transcript, by default the request's own input; `models` is the table of model families.
+    `items` is the resolved transcript, by default the request's own input; `models` is the table of model families.
     """
     family = models.defaults(body.get("model") or PROMPT_TEMPLATE_MODEL)
     read = input_items(body) if items is None else items
-    # Of all others the client sees how they begin, which has no bill.
+    # A client first sees all others in their initial state, which has no bill.
     members = _default_members(family, with_bill=not body.get("stream") and not body.get("background"))
     response = {**members, "id": id, "created_at": created_at, **echo_request(body, family, read)}
     if conversation:
@@ -64,7 +64,7 @@ def build_initial_response(
 
 @lru_cache(maxsize=64)
 def _default_members(family: Model, *, with_bill: bool = False) -> Json:
-    """Return the members of a response without parameters, in wire order; the object is shared and must not be changed."""
+    """Return a response's members without parameters, in wire order; the object is shared and must not be changed."""
     first: Json = {"id": "", "object": "response", "created_at": 0, "status": "in_progress"}
     others: Json = {
         "completed_at": None,
@@ -84,7 +84,7 @@ def _default_members(family: Model, *, with_bill: bool = False) -> Json:
 def finish_response(
     started: Json, output: Sequence[Json], usage: Json, now: int, ending: Ending = DEFAULT_ENDING
 ) -> Json:
-    """Change `started`, in place, to the response at its end, with its output.
+    """Change `started`, in place, to the ended response with its output.
 
     Members that answers of its day do not have stay absent. Recorded: a failed response has no usage, and its tier is
     still the requested one.
@@ -116,11 +116,11 @@ DECIDED_BY_MOCK: Mapping[str, str] = {
         "The mock decides it; add_members(turn, …) changes what is sent.",
     ),
 }
-"""The members of a response that no script sets, and what to do in place of that."""
+"""The members of a response that no script sets, and what to do instead."""
 
 
 def check_response_members(members: Json) -> str:
-    """Say what is wrong with the members that a script sets of a response; empty if the API could say them."""
+    """Describe what is wrong with the members that a script sets in a response; empty if the API could send them."""
     family = MODELS[FALLBACK_FAMILY]
     settable = [name for name in _default_members(family) if name not in DECIDED_BY_MOCK]
     for name in members:
@@ -133,7 +133,7 @@ def check_response_members(members: Json) -> str:
 
 
 def _count_tool_usage(output: Sequence[Json]) -> Json:
-    """Count the use of the API's own tools: each search of the web counts once."""
+    """Count the use of the API's own tools: each web search counts once."""
     calls = [item.get("action") or {} for item in output if item["type"] == "web_search_call"]
     if not calls:
         return TOOL_USAGE
@@ -141,7 +141,7 @@ def _count_tool_usage(output: Sequence[Json]) -> Json:
 
 
 def with_billing(response: Json, day: str) -> Json:
-    """Add the member `billing` of a day to a response that has ended and lacks it; return any other as it is.
+    """Add the day's member `billing` to an ended response that lacks it; any other response is returned unchanged.
 
     Recorded: it is shown only after the end, and never in a stream.
     """
@@ -156,7 +156,7 @@ def with_billing(response: Json, day: str) -> Json:
 
 
 def check_item(item: Item) -> Finding | None:
-    """Find the first schema violation of an item, inside a plain response; None if the item is valid."""
+    """Return the first schema violation of an item, inside a plain response; None if the item is valid."""
     wire = render_item(item, Ids("departure"), "resp_0", 0)
     return check_answer("Response", {**_default_members(MODELS[FALLBACK_FAMILY]), "id": "resp_0", "output": [wire]})
 
@@ -191,9 +191,9 @@ def _render_other_item(item: Json) -> Json:
 
 
 def _render_parts(parts: Sequence[Any]) -> list[Any]:
-    """Render parts with the members that a list always shows; null members of the client count as absent.
+    """Render parts with the members that a list always shows; null members from the client count as absent.
 
-    Anything else, in an item of a kind whose schema does not name parts, stays as it is.
+    Anything else, in an item of a kind whose schema does not name parts, stays unchanged.
     """
     return [
         {**PART_DEFAULTS.get(part.get("type", ""), {}), **(_drop_nulls(part) if None in part.values() else part)}

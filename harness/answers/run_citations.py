@@ -17,16 +17,16 @@ _SANDBOX = re.compile(r"sandbox:[^\s()]+$")
 
 
 class TextPiece(NamedTuple):
-    """A piece of a text that is sent in one delta, with its annotation."""
+    """A piece of text sent in one delta, with its annotation."""
 
     text: str
     annotation: Json | None = None
 
 
 def split_at_citations(part: Json, exact: Sequence[str]) -> list[TextPiece]:
-    """Split an `output_text` part into the pieces that make up its text in a thread; `exact` are the deltas without markers.
+    """Split an `output_text` part into the pieces of its text in a thread; `exact` holds the deltas without markers.
 
-    A citation without a marker gets one: recorded since 2025-09 with the name of the file.
+    A citation without a marker gets one: since 2025-09 it is recorded with the name of the file.
     """
     pieces, at = list[TextPiece](), 0
     places = sorted(
@@ -35,6 +35,7 @@ def split_at_citations(part: Json, exact: Sequence[str]) -> list[TextPiece]:
     for start, end, text, note in places:
         pieces += [TextPiece(plain) for plain in _slice_deltas(exact, at, start)]
         before = sum(len(piece.text) for piece in pieces)
+        # Where annotations overlap, the later one must not repeat text that has been sent.
         again = max(0, min(at, end) - start)
         pieces.append(TextPiece(text[again:], _render_annotation(note, text, before - again)))
         at = max(at, end)
@@ -46,7 +47,7 @@ def _start(place: tuple[int, int, str, Json]) -> int:
 
 
 def _locate_annotation(note: Json, text: str, number: int) -> tuple[int, int, str, Json]:
-    """Find the range of an annotation in the scripted text, and the text for it in the thread."""
+    """Return the range of an annotation in the scripted text, and its text in the thread."""
     if "start_index" in note:
         start, end = note["start_index"], note["end_index"]
         return start, end, text[start:end], note
@@ -68,7 +69,7 @@ def _render_annotation(note: Json, text: str, start: int) -> Json:
 
 
 def render_delta_annotation(note: Json, index: int) -> Json:
-    """Render an annotation with its index for a delta; a file citation has an empty quote unless the script gives one."""
+    """Render an annotation with its index for a delta; a file citation without a scripted quote has an empty one."""
     if note["type"] != "file_citation":
         return {"index": index, **note}
     cited = note["file_citation"]
@@ -76,7 +77,7 @@ def render_delta_annotation(note: Json, index: int) -> Json:
 
 
 def _slice_deltas(exact: Sequence[str], start: int, end: int) -> Iterator[str]:
-    """Cut the deltas of a text from `start` to `end`."""
+    """Yield the deltas of a text from `start` to `end`."""
     for piece, ends in zip(exact, accumulate(map(len, exact)), strict=True):
         begins = ends - len(piece)
         if shown := piece[max(0, start - begins) : max(0, end - begins)]:
@@ -84,6 +85,6 @@ def _slice_deltas(exact: Sequence[str], start: int, end: int) -> Iterator[str]:
 
 
 def render_text_part(pieces: Sequence[TextPiece]) -> Json:
-    """Render a content part of a message of a thread."""
+    """Render a content part of a thread's message."""
     notes: list[Any] = [piece.annotation for piece in pieces if piece.annotation]
     return {"type": "text", "text": {"value": "".join(piece.text for piece in pieces), "annotations": notes}}

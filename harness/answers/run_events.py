@@ -1,4 +1,4 @@
-"""The events of a run of the Assistants API for a turn of the script: steps, messages, required actions.
+"""The events of an Assistants API run for a turn of the script: steps, messages, required actions.
 
 A turn that no run can express is a ScriptError: it belongs to `POST /responses`.
 """
@@ -21,10 +21,10 @@ from harness.ending import DEFAULT_ENDING, Ending
 from harness.items.kind import Item
 
 CitationPlacement = Literal["both", "delta", "completed"]
-"""Where a message of a run shows its annotations: in its deltas, in the completed message, or in both, as recorded."""
+"""Where a run's message has its annotations: in its deltas, in the completed message, or in both, as recorded."""
 
 AWAITED_CALLS = {"function_call": "function", "computer_call": "function", "mcp_approval_request": "approval"}
-"""Calls that the client answers: adjacent ones share a step, after which the run waits."""
+"""Calls that the client answers; adjacent ones share a step, after which the run waits."""
 RUN_ERROR_CODES = ("server_error", "rate_limit_exceeded", "invalid_prompt")
 """The error codes of a failed run."""
 
@@ -49,7 +49,7 @@ class RunWriter:
         self._ending = DEFAULT_ENDING
 
     def write_turn(self, turn: Sequence[Item], before: Sequence[Json], ending: Ending = DEFAULT_ENDING) -> list[Json]:
-        """Write the events of a turn from the start of the run; `before` are the steps of its earlier turns.
+        """Write the events of a turn from the start of the run; `before` holds the steps of its earlier turns.
 
         With an ending other than completed, the last step of the turn is not completed.
         """
@@ -143,7 +143,7 @@ class RunWriter:
         self._end_step(step, step["step_details"], [item.members])
 
     def _write_part(self, id: str, index: int, part: Json, item: Item) -> Json:
-        """Write the deltas of one part of a message; returns the completed part."""
+        """Write the deltas of a message part; returns the completed part."""
         if part["type"] == "refusal":
             for piece in item.deltas.get(("refusal", index)) or split_into_tokens(part["refusal"]):
                 self._append_delta("message", id, {"content": [{"index": index, "type": "refusal", "refusal": piece}]})
@@ -155,7 +155,7 @@ class RunWriter:
         return render_text_part(shown)
 
     def _text_deltas(self, pieces: Sequence[TextPiece]) -> Iterator[Json]:
-        """Render the deltas of a text. Recorded: only the first and those with an annotation have `annotations`."""
+        """Render the deltas of a text. Recorded: only the first, and those with an annotation, have `annotations`."""
         number = 0
         for place, piece in enumerate(pieces):
             notes = (
@@ -170,7 +170,7 @@ class RunWriter:
         self._append_event(f"thread.{kind}.delta", {"id": id, "object": f"thread.{kind}.delta", "delta": delta})
 
     def _write_mcp_tools(self, item: Item) -> None:
-        """Write the tools of an MCP server: recorded of Foundry only, whose clients read the properties of each."""
+        """Write the tools of an MCP server; recorded only for Foundry, whose clients read their properties."""
         step = self._start_step({"type": "activities", "activities": []})
         tools = {
             tool["name"]: {"description": tool["description"], "parameters": {**_NO_PARAMETERS, **tool["input_schema"]}}
@@ -201,7 +201,7 @@ class RunWriter:
 
 
 def _interrupted_members(ending: Ending) -> Json:
-    """Return the members of a message that the end of the run interrupted; empty without an interruption."""
+    """Return the members of a message that the end of the run has interrupted; empty if it has not."""
     reason = {"incomplete": "max_tokens", "failed": "run_failed"}.get(ending.status)
     return {"status": "incomplete", "incomplete_details": {"reason": reason}} if reason else {}
 
@@ -212,7 +212,7 @@ def _error_of_ending(ending: Ending) -> Json:
 
 
 def _check_run_turn(turn: Sequence[Item], ending: Ending) -> None:
-    """Raise a ScriptError for a turn that no run can express."""
+    """Raise ScriptError for a turn that no run can express."""
     possible = sorted((*CALL_RENDERERS, "message", "reasoning", "mcp_list_tools"))
     kinds = [item.type for item in turn]
     if foreign := [kind for kind in kinds if kind not in possible]:
@@ -231,12 +231,12 @@ def _check_run_turn(turn: Sequence[Item], ending: Ending) -> None:
 
 
 def complete_step(step: Json, details: Json, now: int, usage: Json) -> Json:
-    """Complete a step."""
+    """Return a step as completed."""
     return {**step, "status": "completed", "completed_at": now, "step_details": details, "usage": usage}
 
 
 def count_step_usage(prompt: int, emitted: Sequence[Json]) -> Json:
-    """Count the usage of a step with `prompt` input tokens and these items as output; zero without any item."""
+    """Count the usage of a step with `prompt` input tokens and these items as output; zero without items."""
     completion = estimate_tokens(emitted)
     return build_run_usage(prompt if emitted else 0, completion)
 
@@ -247,7 +247,7 @@ def sum_usages(used: Sequence[Json]) -> Json:
 
 
 def build_run_usage(prompt: int, completion: int) -> Json:
-    """Build a usage object; the name `prompt_token_details` is that of the wire."""
+    """Build a usage object; `prompt_token_details` is the name on the wire."""
     return {
         "prompt_tokens": prompt,
         "completion_tokens": completion,

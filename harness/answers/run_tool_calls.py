@@ -1,4 +1,4 @@
-"""The tool calls of a run's steps: the completed calls, and their deltas."""
+"""The tool calls in a run's steps: the completed calls, and their deltas."""
 
 from __future__ import annotations
 
@@ -58,20 +58,20 @@ def _render_file_search(item: Item, ids: Ids) -> tuple[Json, list[Json]]:
 
 
 def _render_mcp_call(item: Item, ids: Ids) -> tuple[Json, list[Json]]:
-    """Render a call of an MCP server or a request for its approval; recorded of Foundry only."""
+    """Render a call to an MCP server or a request for its approval; recorded only for Foundry."""
     call = {"type": "mcp", **{name: item.members[name] for name in ("arguments", "name", "server_label")}}
     return {**call, "output": item.members.get("output")}, [{**call, "output": None}]
 
 
 def _render_computer_call(item: Item, ids: Ids) -> tuple[Json, list[Json]]:
-    """Render an action on the screen of the client; typed of Foundry only."""
+    """Render an action on the client's screen; only in the types of Foundry."""
     kind, actions = COMPUTER_USE, item.members.get("actions") or [item.members.get("action")]
     details = {"action": actions[0], "pending_safety_checks": item.members["pending_safety_checks"], "output": None}
     return {"type": kind, kind: details}, [{"type": kind, kind: details}]
 
 
 def _render_project_call(kind: str) -> CallRenderer:
-    """Return the renderer of the calls of a tool of a Foundry project, by its type in a run."""
+    """Return the renderer for calls of a Foundry project's tool, by its type in a run."""
 
     def render(item: Item, ids: Ids) -> tuple[Json, list[Json]]:
         details = _PROJECT_DETAILS.get(kind, _input_and_output)(item.members)
@@ -97,11 +97,11 @@ _PROJECT_DETAILS: Mapping[str, Callable[[Json], Json]] = {
     **dict.fromkeys(("bing_grounding", "bing_custom_search"), _search_and_metadata),
     "browser_automation": lambda members: {**_input_and_output(members), "steps": []},
 }
-"""What a run shows of a call, by its type: recorded 2025-08, but for custom searches, sites and indexes (typed)."""
+"""What a run shows of a call, by its type: recorded 2025-08, except for custom searches, sites and indexes (typed)."""
 
 
 def join_outputs(turn: Sequence[Item]) -> list[Item]:
-    """Join each call that the API has executed with its output: a run shows both in one."""
+    """Join each call that the API has executed with its output, as a run shows both in one."""
     joined: list[Item] = []
     for item in turn:
         call_type = ITEMS.find(item.type).result_of
@@ -125,11 +125,11 @@ CALL_RENDERERS: Mapping[str, CallRenderer] = {
     "mcp_approval_request": _render_mcp_call,
     **{f"{type}_call": _render_project_call(kind) for kind, type in PROJECT_TYPES.items()},
 }
-"""The items that are tool calls of a run."""
+"""The renderers of the items that are tool calls in a run."""
 
 
 def build_required_action(calls: Sequence[Json]) -> Json:
-    """Build the required action of a run: outputs of the client's calls, or approval of calls of MCP servers."""
+    """Build the required action of a run: outputs of the client's calls, or approval of MCP calls."""
     if calls[0]["type"] == "mcp":
         shown = [{name: call[name] for name in call if name != "output"} for call in calls]
         return {"type": "submit_tool_approval", "submit_tool_approval": {"tool_calls": shown}}

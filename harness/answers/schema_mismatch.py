@@ -1,4 +1,4 @@
-"""Describes what in a JSON text breaks a schema. Compiled schemas are kept: an agent sends the same in every request."""
+"""Describes how a JSON text violates a schema. Compiled schemas are cached, as agents resend the same ones."""
 
 from __future__ import annotations
 
@@ -15,15 +15,15 @@ from harness.core.exchange import Json
 from harness.core.registry import suggest_name
 
 MAX_COMPILED = 256
-"""Compiled schemas that are kept."""
+"""The number of cached schemas."""
 MAX_ERRORS = 20
-"""Errors of a text that are looked at, to find the one that says most."""
+"""The number of errors inspected to find the most informative one."""
 
 
 def describe_mismatch(text: str, schema: Json) -> str:
-    """Describe what in a text breaks a schema; empty if nothing does, or if the schema is invalid.
+    """Describe how a text violates a schema; empty if it does not, or if the schema is invalid.
 
-    A member that the schema does not know comes first, with the nearest name that it knows.
+    A member unknown to the schema is reported first, with the nearest known name.
     """
     if (validator := _compile(orjson.dumps(schema))) is None:
         return ""
@@ -59,7 +59,7 @@ def _describe_error(error: jsonschema_rs.ValidationError, schema: Json) -> str:
 
 
 def _known_members(schema: Json, path: Sequence[Any]) -> list[str]:
-    """Return the properties beside the keyword at `path`; behind a reference, those of the whole schema."""
+    """Return the properties next to the keyword at `path`; behind a reference, those of the whole schema."""
     beside: Any = schema
     try:
         for step in path[:-1]:

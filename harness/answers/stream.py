@@ -17,21 +17,21 @@ from harness.answers.writer import LISTING, end_item, render_events
 from harness.core.exchange import Finding, Json
 
 STEP = "workflow_action"
-"""The kind of item inside which others may be told."""
+"""The kind of item that may contain the events of others."""
 ADDED, DONE = "response.output_item.added", "response.output_item.done"
 
 __all__ = ["StreamError", "count_held", "encode_events", "fold", "read_recorded", "render_events", "split_into_tokens"]
 
 
 def _order_listings(events: Sequence[Json]) -> Sequence[Json]:
-    """Order the events of several listings as if each were sent alone, with the `done` events that are left out."""
+    """Reorder the events of several listings as if each were sent alone, and add the missing `done` events."""
     places = [event.get("output_index") for event in events if _adds(event, LISTING)]
     if len(places) < 2 or not all(isinstance(event, dict) for event in events):
         return events
     told = [index for index, event in enumerate(events) if event.get("output_index") in places]
     output = _final_output(events)
     first, end = told[0], told[0] + len(told)
-    # Recorded only for listings at the beginning, next to each other; any other order is a fault.
+    # Recorded only for listings at the beginning, next to each other; any other order is an error.
     if places != list(range(len(places))) or told != list(range(first, end)) or len(output) < len(places):
         return events
     ordered: list[Json] = []
@@ -56,12 +56,12 @@ def _tell_alone(events: list[Json], item: Json) -> list[Json]:
 
 
 def _order_held(events: Sequence[Json]) -> Sequence[Json]:
-    """Order the events as if no item were inside another: a step of a workflow is done right after it was added.
+    """Reorder the events as if no item were inside another: a workflow step is done right after it was added.
 
-    Recorded 2026-02: it is done after the message that it sends. Of a failed response it need not be done (assumed, as for
-    the item inside it).
+    Recorded 2026-02: it is done after the message that it sends. In a failed response it need not be done (assumed, as
+    for the item inside it).
     """
-    # Hardly a stream has steps of a workflow, and what is no event is told elsewhere.
+    # Streams rarely have workflow steps; anything that is no event is reported elsewhere.
     if not any(_adds(event, STEP) for event in events) or not all(isinstance(event, dict) for event in events):
         return events
     steps = [event["output_index"] for event in events if _adds(event, STEP) and _has_place(event)]
@@ -81,7 +81,7 @@ def _has_place(event: Json) -> bool:
 
 
 def count_held(events: Sequence[Json]) -> Mapping[int, int]:
-    """Count the items inside each step of a workflow, by the `output_index` of the step."""
+    """Count the items inside each workflow step, by the `output_index` of the step."""
     places: dict[int, int] = {}
     open_steps: list[int] = []
     for event in events:
@@ -95,7 +95,7 @@ def count_held(events: Sequence[Json]) -> Mapping[int, int]:
 
 
 def _renumber(ordered: list[Json], events: Sequence[Json]) -> Sequence[Json]:
-    """Give the ordered events the numbers of their places, if the events as they came had theirs."""
+    """Renumber the reordered events, if the original ones were numbered consecutively."""
     first = events[0].get("sequence_number")
     if not isinstance(first, int) or any(event.get("sequence_number") != n for n, event in enumerate(events, first)):
         return ordered
@@ -103,11 +103,11 @@ def _renumber(ordered: list[Json], events: Sequence[Json]) -> Sequence[Json]:
 
 
 def fold(events: Sequence[Json]) -> Json:
-    """Add up a complete stream to its response; the output comes from the items' own events.
+    """Fold a complete stream into its response; the output comes from the items' own events.
 
     StreamError unless every event is the one that the grammar expects, deltas add up to the text of `done`, and numbers
-    count from 0. Ignored, as recorded streams have them: `keepalive`, events after the final one, encrypted content that
-    differs from event to event, rounded or absent logprobs, a reasoning summary that `max_output_tokens` cut.
+    count from 0. Ignored, as recorded streams have them: `keepalive`, events after the final one, encrypted content
+    that differs from event to event, rounded or absent logprobs, a reasoning summary that `max_output_tokens` cut.
     """
     response, drift = _read_events(events)
     for index, _, message in drift:
@@ -116,10 +116,10 @@ def fold(events: Sequence[Json]) -> Json:
 
 
 def read_recorded(events: Sequence[Json]) -> tuple[Json, list[Finding]]:
-    """Read a recorded stream as `fold` does; return the response, and findings about new or missing parts of its stream.
+    """Read a recorded stream as `fold` does; returns the response, and findings about new or missing parts.
 
-    A finding with its place (`events[4]`), not a StreamError, are: an item of an unknown kind (`unknown_kind`), of which
-    `done` counts; a stream without numbers (`unnumbered`); a final event without the output (`output_left_out`).
+    These are findings with their place (`events[4]`), not StreamErrors: an item of an unknown kind (`unknown_kind`), of
+    which `done` counts; a stream without numbers (`unnumbered`); a final event without the output (`output_left_out`).
     """
     response, drift = _read_events(events)
     return response, [Finding(f"events[{index}]", message, rule) for index, rule, message in drift]

@@ -1,7 +1,7 @@
-"""Finds out whether a model of the API could answer a request with a turn: calls, `tool_choice`, text format.
+"""Decides whether a model of the API could answer a request with a turn: calls, `tool_choice`, text format.
 
-A turn that no model could produce is a mistake of the script. No answer of the recorded traffic breaks any of these
-(`tests/contract/evidence/test_turns.py`). `max_tool_calls` is not among them, as recorded answers exceed it.
+A turn that no model could produce is a mistake in the script. No answer in the recorded traffic violates any of these
+checks (`tests/contract/evidence/test_turns.py`). `max_tool_calls` is not among them, as recorded answers exceed it.
 """
 
 from __future__ import annotations
@@ -26,22 +26,22 @@ ReadItems = Callable[[], Sequence[Json]]
 
 AGENT_ITEMS = ("multi_agent_call", "multi_agent_call_output", "agent_message")
 NAMED_TOOLS = ("function", "custom")
-"""The types of tools that a client executes under names of its own."""
+"""The types of tools that a client executes, with names of its own."""
 _NAMED_NOUNS = {
     "function": "function of that name",
     "custom": "custom tool of that name",
     "mcp": "MCP server of that label",
 }
 MAX_SHOWN = 121
-"""Characters of a text or of arguments that a problem shows."""
+"""The maximum length of a text or of arguments in a problem."""
 
 
 def find_turn_problem(
     body: Json, items: Sequence[Item], ending: Ending, read: ReadItems, words: Vocabulary = PYTHON
 ) -> str:
-    """Say why no model could answer this request with a turn, and in a second line how to fix that; empty if one could.
+    """Describe why no model could answer this request with a turn, and on a second line the fix; empty if one could.
 
-    `read` is called only where the request's own `tools` do not settle it.
+    `read` is called only if the request's own `tools` do not settle it.
     """
     if ending.off_schema:
         return ""
@@ -67,7 +67,7 @@ def find_turn_problem(
 
 
 def _find_agent_problem(body: Json, items: Sequence[Item], ending: Ending) -> str:
-    """Find items of agents in a response without agents."""
+    """Describe an agent's item in a response without agents."""
     acting = [item.type for item in items if item.type in AGENT_ITEMS or "agent" in item.members]
     if not acting or enables_agents(body) or ending.recorded:
         return ""
@@ -79,7 +79,7 @@ def _find_agent_problem(body: Json, items: Sequence[Item], ending: Ending) -> st
 
 @dataclass(frozen=True, slots=True)
 class _HeldTurn:
-    """A turn beside the request that it answers."""
+    """A turn with the request that it answers."""
 
     body: Json
     items: Sequence[Item]
@@ -87,7 +87,7 @@ class _HeldTurn:
     words: Vocabulary
 
     def find_text_problem(self, format: Json) -> str:
-        """Find a finished text that breaks a strict schema. Recorded: comments and refusals need not conform."""
+        """Describe a finished text that violates a strict schema. Recorded: comments and refusals need not conform."""
         if format.get("type") != "json_schema" or format.get("strict") is False:
             return ""
         for text in _output_texts(self.items):
@@ -100,7 +100,7 @@ class _HeldTurn:
         return ""
 
     def find_call_problem(self, call: Item) -> str:
-        """Find what is wrong with a call: its tool is not declared, or does not take its arguments."""
+        """Describe what is wrong with a call: its tool is not declared, or does not accept its arguments."""
         matching = _match_tools(call, self.body.get("tools") or ())
         if not matching and not _has_hidden_tools(self.body):
             tools = self._find_all_tools()
@@ -131,7 +131,7 @@ class _HeldTurn:
         )
 
     def _find_argument_problem(self, call: Item, tools: Sequence[Json]) -> str:
-        """Find arguments that break the schema of a strict function; of several with that name, of each."""
+        """Describe arguments that violate the schema of a strict function, or of each function with that name."""
         arguments, problem = call.members["arguments"], ""
         for tool in tools:
             parameters, strict = apply_strictness(tool.get("parameters"), tool.get("strict"))
@@ -152,10 +152,10 @@ class _HeldTurn:
         )
 
     def find_choice_problem(self, choice: str | Json | None, calls: Sequence[Item]) -> str:
-        """Find where a turn does not do what `tool_choice` says."""
+        """Describe how a turn contradicts `tool_choice`."""
         if choice in (None, "auto"):
             return ""
-        # Listing the tools of a server is no choice of the model.
+        # Listing a server's tools is not a choice of the model.
         made = [call for call in calls if call.type != "mcp_list_tools"]
         wrong = next((call for call in made if not _is_free(call) and not _is_chosen(call, choice)), None)
         if wrong:
@@ -171,7 +171,7 @@ class _HeldTurn:
         )
 
     def find_parallel_problem(self, calls: Sequence[Item]) -> str:
-        """Find several calls of the client's tools at once; those of a program do not count."""
+        """Describe several simultaneous calls of the client's tools; a program's calls do not count."""
         if self.body.get("parallel_tool_calls") is not False:
             return ""
         named = [
@@ -201,28 +201,28 @@ def _output_texts(items: Sequence[Item]) -> Iterator[str]:
 
 
 def _is_free(call: Item) -> bool:
-    """Say whether a call need not be of the request's tools: the script says so, or an earlier request offered it."""
+    """Return whether a call may be of any tool: the script says so, or an earlier request offered the tool."""
     return call.off_schema or bool(call.members.get("approval_request_id"))
 
 
 def _has_hidden_tools(body: Json) -> bool:
-    """Say whether the request may have tools that it does not show: those of a prompt template or an agent."""
+    """Return whether a request may have tools that it does not show: those of a prompt template or an agent."""
     return bool(body.get("prompt")) or (AGENT_REFERENCE in body and not body.get("tools"))
 
 
 def _loaded_tools(items: Iterable[Json]) -> Iterator[Json]:
-    """Return the tools that searches have found."""
+    """Yield the tools that searches have found."""
     for item in items:
         if item.get("type") == "tool_search_output":
             yield from item.get("tools") or ()
 
 
 def _match_tools(call: Item, tools: Iterable[Json]) -> list[Json]:
-    """Return the tools that a call may be of."""
+    """Return the tools that a call may belong to."""
     types = ITEMS[call.type].tool_types
     offered = [tool for tool in all_tools(tools) if tool.get("type") in types]
     member = _name_member(types)
-    # A tool that may leave its name out, as those of a project behind which a server stands, is any.
+    # A tool without its optional name, such as a project's with a server behind it, matches any name.
     return (
         [tool for tool in offered if tool.get(member, call.members[member]) == call.members[member]]
         if member
@@ -231,7 +231,7 @@ def _match_tools(call: Item, tools: Iterable[Json]) -> list[Json]:
 
 
 def _name_member(types: Sequence[str]) -> str:
-    """Return the member by which a call names its tool; empty where a tool needs no name."""
+    """Return the member by which a call names its tool; empty if the tool needs no name."""
     return "name" if types[0] in NAMED_TOOLS else "server_label" if types[0] == "mcp" else ""
 
 
@@ -248,7 +248,7 @@ def _name_choice(choice: Json) -> str:
 
 
 def _is_chosen(call: Item, choice: str | Json | None) -> bool:
-    """Say whether `tool_choice` leaves a call to the model."""
+    """Return whether `tool_choice` permits a call."""
     if not isinstance(choice, dict):
         return choice != "none"
     types = ITEMS[call.type].tool_types

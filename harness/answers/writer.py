@@ -17,8 +17,11 @@ from harness.items.kind import ITEMS, Item
 from harness.items.stream_grammar import Deltas
 
 LISTING = "mcp_list_tools"
-"""The kind of item of which a response begins with one for each MCP server. Recorded in 2026: several of them are made side
-by side, and only the last has a `done` event; the others are complete in the final event."""
+"""The kind of item for an MCP server's tools; a response begins with one per server.
+
+Recorded in 2026: several of them are created side by side, and only the last has a `done` event; the others are
+complete in the final event.
+"""
 
 _AT_START: Json = {
     "completed_at": None,
@@ -30,15 +33,15 @@ _AT_START: Json = {
     "tool_usage": TOOL_USAGE,
     "usage": None,
 }
-"""Members of a response before it has an output. Recorded: whatever its tools have done in the end, they have not yet."""
+"""Members of a response before it has output. Recorded: they do not yet show what its tools do later."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class ResponseEvents(Sequence[Json]):
-    """The events of a finished response, written anew whenever they are read, so that a journal need not hold them.
+    """The events of a finished response, rendered anew on each access, so that a journal need not store them.
 
-    `items` are the scripted items of its output, in order, for their exact deltas. With `is_padded` each text delta is
-    padded; a response of the `background` is queued first.
+    `items` holds the scripted items of its output, in order, for their exact deltas. If `is_padded`, each text delta is
+    padded; a `background` response is queued first.
     """
 
     response: Json
@@ -78,11 +81,11 @@ class ResponseEvents(Sequence[Json]):
 def render_events(
     response: Json, *, items: Sequence[Item | None] = (), obfuscate: bool = True, background: bool = False
 ) -> ResponseEvents:
-    """Make the events of a finished response, from `response.created` on, numbered from 0; they are written when read.
+    """Make the events of a finished response, from `response.created` on, numbered from 0; they are rendered when read.
 
-    `items` are the scripted items of its output, in order, for their exact deltas. `obfuscate` pads every text delta to a
-    multiple of 16 characters; a `background` response is queued first and never padded. StreamError for an unfinished
-    response, RegistrationError for an item of an unknown kind.
+    `items` holds the scripted items of its output, in order, for their exact deltas. `obfuscate` pads every text delta
+    to a multiple of 16 characters; a `background` response is queued first and never padded. StreamError for an
+    unfinished response, RegistrationError for an item of an unknown kind.
     """
     if response["status"] not in ENDED_STATUSES:
         raise StreamError(
@@ -90,7 +93,7 @@ def render_events(
             f"the response is {response['status']!r}; only one that is "
             f"{', '.join(ENDED_STATUSES[:-1])} or {ENDED_STATUSES[-1]} is streamed",
         )
-    for wire in response["output"]:  # events are written when they are read: too late to say that they cannot be
+    for wire in response["output"]:  # events are rendered when they are read: too late for this error
         ITEMS.find(wire["type"])
     has_deltas = any(item is not None and (item.deltas or item.holds) for item in items)
     return ResponseEvents(response, items if has_deltas else (), obfuscate and not background, background)
@@ -109,7 +112,7 @@ class StreamWriter(Protocol):
         ...
 
     def write_snapshots(self, names: Sequence[str], response: Json) -> None:
-        """Write an event of each name, all of which show the same response."""
+        """Write an event of each name, all with the same response."""
         ...
 
     def write_item(self, wire: Json, deltas: Deltas, place: ItemPlace) -> None:
@@ -118,7 +121,7 @@ class StreamWriter(Protocol):
 
 
 class EventWriter:
-    """Writes a stream as `events`."""
+    """Collects a stream in `events`."""
 
     def __init__(self) -> None:
         self.events: list[Json] = []
@@ -133,7 +136,7 @@ class EventWriter:
         self.events.append({**event, "sequence_number": len(self.events)})
 
     def write_snapshots(self, names: Sequence[str], response: Json) -> None:
-        """Write an event of each name, all of which show the same response."""
+        """Write an event of each name, all with the same response."""
         for name in names:
             self.write_event({"type": name, "response": response})
 
@@ -163,22 +166,22 @@ def write_response(events: ResponseEvents, writer: StreamWriter) -> None:
 
 
 def _begin(response: Json, status: str) -> Json:
-    """Show a response as it was at its start."""
+    """Return a response as it was at its start."""
     begun = {**response, "status": status}
     for name, value in _AT_START.items():
         if name in begun:
             begun[name] = value
-    # Without a requested tier the final one is "default"; it starts as "auto".
+    # A response to a request without a tier ends with "default" but starts with "auto".
     if begun.get("service_tier") == "default":
         begun["service_tier"] = "auto"
     return begun
 
 
 def _write_item(index: int, open_from: int, events: ResponseEvents, writer: StreamWriter) -> int:
-    """Write the events of an item, with those of items inside it before its last event; return the next index."""
+    """Write the events of an item, with items inside it before its last event; returns the next index."""
     response, output, after = events.response, events.response["output"], index + 1
     item = events.items[index] if index < len(events.items) else None
-    # An incomplete response may break off inside a step, so that items it would hold are missing.
+    # An incomplete response may break off inside a step, so that items inside it are missing.
     last = min(index + (item.holds if item else 0), len(output) - 1)
     is_left_open = last >= open_from
     reasons = (response.get("reasoning") or {}).get("effort") is not None
@@ -194,14 +197,14 @@ def _write_item(index: int, open_from: int, events: ResponseEvents, writer: Stre
 
 
 def end_item(index: int, item: Json) -> Json:
-    """Make the `done` event of an item, without its number."""
+    """Make an item's `done` event, without its number."""
     return {"type": "response.output_item.done", "item": item, "output_index": index}
 
 
 def _write_listings(output: Sequence[Json], writer: StreamWriter) -> int:
-    """Write the events of the listings that an output begins with, if there are several; return the index after them.
+    """Write the events of the listings at the start of an output, if there are several; returns the index after them.
 
-    Each phase of all of them comes before the next, `done` of the last one alone.
+    Each phase of all of them comes before the next phase; only the last one has a `done`.
     """
     count = 0
     while count < len(output) and output[count]["type"] == LISTING:

@@ -1,4 +1,4 @@
-"""The end of a response: completed, unless the last line of its turn is another ending.
+"""The ending of a response: completed, unless the last line of its turn is another ending.
 
     mock.script([message("Once upon a"), incomplete()])
     mock.script(failed("rate_limit_exceeded", "Request too large."))
@@ -27,7 +27,7 @@ from harness.core.registry import Registry
 from harness.items.kind import Item, item_from_wire, require_text
 
 INCOMPLETE_REASONS = ("max_output_tokens", "content_filter", "max_messages", "steered")
-"""The reasons of the SDK's types for an incomplete response; only the first has been recorded."""
+"""The reasons for an incomplete response in the SDK's types; only the first has been recorded."""
 
 SERVER_ERROR_MESSAGE = (
     "An error occurred while processing your request. You can retry your request, or contact us through our help "
@@ -36,9 +36,9 @@ SERVER_ERROR_MESSAGE = (
 
 WINDOW_EXCEEDED = "Your input exceeds the context window of this model. Please adjust your input and try again."
 _MESSAGES: Mapping[str, str] = {"context_length_exceeded": WINDOW_EXCEEDED}
-"""The words of a failure by its code, where they are known to be others than those of a server error."""
+"""The message of a failure by its code, where it is known to differ from that of a server error."""
 _PARAMS: Mapping[str, str] = {"context_length_exceeded": "input"}
-"""The param of a failure that is an HTTP error, by its code."""
+"""The `param` of a failure that is an HTTP error, by its code."""
 
 _STATUS_AND_TYPE: Mapping[str, tuple[int, str]] = {
     "insufficient_quota": (429, "insufficient_quota"),
@@ -51,12 +51,12 @@ _STATUS_AND_TYPE: Mapping[str, tuple[int, str]] = {
 
 @dataclass(frozen=True, slots=True)
 class Ending:
-    """The end of a turn's response: its `status`, and the `members` of the response that it sets.
+    """The ending of a turn's response: its `status`, and the `members` of the response that it sets.
 
-    With `off_schema` the turn need not be what a model could say to the request: a text that breaks its `text.format`,
-    calls that its tools do not allow. With `recorded` the calls were made once, whatever the tools are now. With
-    `awaits_outputs` a response with agents stays open over a WebSocket until the outputs of its calls are injected. `own`
-    are the other members that a script sets, whatever the end is, `usage` with only some of its counts.
+    With `off_schema` the turn need not be possible for a model: its text may violate `text.format`, its calls the
+    request's tools. With `recorded` the calls were once made, whatever the tools are now. With `awaits_outputs` a
+    response with agents stays open over a WebSocket until the outputs of its calls are injected. `own` holds the other
+    members that a script sets, independent of the status; its `usage` has only some of the counts.
     """
 
     status: str = "completed"
@@ -69,7 +69,7 @@ class Ending:
 
 @dataclass(frozen=True, slots=True)
 class ResponseMembers(Fault):
-    """Members of a response beside output and end, as a script sets them; of `usage` the counts by name."""
+    """Members of a response besides its output and ending, as set by a script; `usage` maps names to counts."""
 
     members: Json = field(default_factory=dict)
     usage: Json = field(default_factory=dict)
@@ -80,16 +80,16 @@ TurnLine = Item | Ending | Fault
 
 DEFAULT_ENDING = Ending()
 RECORDED_ENDING = Ending(recorded=True)
-"""The end of a completed response that was recorded."""
+"""The ending of a completed response that was recorded."""
 
 
 @named_arguments
 def completed(*, off_schema: bool = False, awaits_outputs: bool = False) -> Ending:
     """Complete the response, as without any ending.
 
-    With `off_schema` its text may violate the JSON schema of the request, and its calls need not be of the request's tools
-    or as `tool_choice` says, which no model of the API does. With `awaits_outputs` a response with agents that calls the
-    client over a WebSocket stays open: with the outputs of `response.inject` it goes on with the next turn.
+    With `off_schema` its text may violate the JSON schema of the request, and its calls need not match the request's
+    tools or `tool_choice`, which no model of the API does. With `awaits_outputs` a response with agents that calls the
+    client over a WebSocket stays open: the outputs of `response.inject` continue it with the next turn.
     """
     return Ending(off_schema=off_schema, awaits_outputs=awaits_outputs)
 
@@ -104,10 +104,10 @@ def incomplete(reason: str = "max_output_tokens") -> Ending:
 
 @named_arguments
 def failed(code: str = "server_error", message: str | None = None) -> Ending:
-    """Let the response fail: a stream has an `error` event and `response.failed`, any other answer is an HTTP error.
+    """Fail the response: a stream has an `error` event and `response.failed`, any other answer is an HTTP error.
 
-    A stream has the items of the turn first, the last of them without `output_item.done`. Without a `message` it has the
-    API's words for the code (`context_length_exceeded`), or those of a server error.
+    A stream first has the items of the turn, the last one without `output_item.done`. Without a `message` it has the
+    API's message for the code (`context_length_exceeded`), or that of a server error.
     """
     known = _MESSAGES.get(require_text("code", code), SERVER_ERROR_MESSAGE)
     said = known if message is None else require_text("message", message)
@@ -126,7 +126,7 @@ def usage(
 ) -> Any:
     """Set the usage of a turn's response: tokens of the input, `cached` or written to the cache, and of the output.
 
-    What is left out is counted as ever; the total follows.
+    Counts that are left out are computed as usual; the total follows.
     """
     return add_line(turn, make_usage_line(input_tokens, output_tokens, cached, cache_written, reasoning))
 
@@ -138,7 +138,7 @@ def make_usage_line(
     cache_written: int | None = None,
     reasoning: int | None = None,
 ) -> ResponseMembers:
-    """Make the line of a turn that says its usage; ScriptError for counts that no response has."""
+    """Make the line that sets the usage of a turn; ScriptError for impossible counts."""
     named = {
         "input_tokens": input_tokens,
         "output_tokens": output_tokens,
@@ -162,12 +162,15 @@ def make_usage_line(
 
 
 def response(turn: Any, **members: Any) -> Any:
-    """Set members of a turn's response, say `service_tier="priority"`, `model=…`, `metadata={…}`."""
+    """Set members of a turn's response, such as `service_tier="priority"`, `model=…`, `metadata={…}`."""
     return add_line(turn, make_response_line(**members))
 
 
 def make_response_line(**members: Any) -> ResponseMembers:
-    """Make the line that sets members of a response; ScriptError unless they are JSON. The script checks what they say."""
+    """Make the line that sets members of a response; ScriptError unless they are JSON.
+
+    The script checks their values.
+    """
     if not members:
         raise ScriptError("response: no member is given. Give one by name: service_tier='priority'.")
     try:
@@ -181,11 +184,11 @@ RESPONSE_LINES: Mapping[str, Callable[..., ResponseMembers]] = {
     "usage": make_usage_line,
     "response": make_response_line,
 }
-"""What sets members of a response, by its name in script files."""
+"""The lines that set members of a response, by their name in script files."""
 
 
 def add_line(turn: Any, line: Fault) -> Any:
-    """Add one more line after the ending of a turn; to a function for its result, to a generator function for each yield."""
+    """Append a line to a turn, after its ending; for a function to its result, for a generator to each yield."""
     if isgeneratorfunction(turn):
         return _add_line_to_each(turn, line)
     if callable(turn):
@@ -210,7 +213,7 @@ def _add_line_to_each(turn: Callable[[Request], Generator[Any, Request, None]], 
 ENDINGS: Registry[Callable[..., Ending]] = Registry(
     "ending", {"completed": completed, "incomplete": incomplete, "failed": failed}
 )
-"""Every ending, by its name in script files."""
+"""All endings, by their name in script files."""
 
 
 def split_ending(turn: Sequence[TurnLine]) -> tuple[list[Item], Ending]:
@@ -228,7 +231,7 @@ def split_ending(turn: Sequence[TurnLine]) -> tuple[list[Item], Ending]:
 
 
 def line_from_wire(wire: Json, others: Mapping[str, Callable[..., TurnLine]] = ENDINGS) -> TurnLine:
-    """Make a line from its JSON: an item in wire form, or one of the `others`, `{"type": "incomplete", "reason": "…"}`."""
+    """Parse a line from JSON: an item in wire form, or one of the `others`, `{"type": "incomplete", "reason": "…"}`."""
     if not isinstance(wire, dict) or wire.get("type") not in others:
         return item_from_wire(wire)
     made = others[wire["type"]]
@@ -239,6 +242,6 @@ def line_from_wire(wire: Json, others: Mapping[str, Callable[..., TurnLine]] = E
 
 
 def to_api_error(error: Json) -> ApiError:
-    """Make the HTTP error for the `error` (`code`, `message`) of a failed response."""
+    """Return the HTTP error for the `error` (`code`, `message`) of a failed response."""
     status, kind = _STATUS_AND_TYPE.get(error["code"], (400, "invalid_request_error"))
     return ApiError(status, error["message"], _PARAMS.get(error["code"]), error["code"], kind)

@@ -1,4 +1,4 @@
-"""Items: builders of what a model emits, with the grammar of its events, and what only a client sends.
+"""Items: builders for what a model emits, with the grammar of their events, and types that only a client sends.
 
 Importing this registers all of them. The endings of a response are in `harness.ending`, its faults in `harness.faults`.
 """

@@ -1,7 +1,8 @@
 """The items of a multi-agent response: hosted actions of agents, their results, messages between agents.
 
-The API executes them, a client only sends them back. Every item of such a response says which agent made it, and so does
-every event about it; by OpenAI's guide to multi-agent and the beta types of the SDK, read in 2026-11.
+The API executes the actions; a client only sends the items back. Every item of such a response, and every event about
+it, names the agent that made it; according to OpenAI's guide to multi-agent and the beta types of the SDK, read in
+2026-11.
 """
 
 from __future__ import annotations
@@ -18,13 +19,13 @@ from harness.items.kind import Item, item, require_text
 from harness.items.message import output_text
 
 ROOT_AGENT = "/root"
-"""The agent that answers the user; an agent that it spawns is below it: `/root/researcher`."""
+"""The agent that answers the user; agents that it spawns are below it: `/root/researcher`."""
 ACTIONS = ("spawn_agent", "interrupt_agent", "list_agents", "send_message", "followup_task", "wait_agent")
 
 
 @item("mac", status=False, defaults={"call_id": None, "arguments": "{}"})
 def multi_agent_call(action: str, arguments: Mapping[str, Any] | str = "{}", *, call_id: str | None = None) -> Json:
-    """An agent acts on others, say `multi_agent_call("spawn_agent", {"task_name": "a"}, call_id="call_a")`."""
+    """An agent acts on others, for example `multi_agent_call("spawn_agent", {"task_name": "a"}, call_id="call_a")`."""
     return {"action": _check_action(action), "arguments": encode_arguments(arguments), "call_id": call_id}
 
 
@@ -40,7 +41,7 @@ def multi_agent_call_output(action: str, call_id: str, output: str = "{}") -> Js
 
 @item("amsg", status=False)
 def agent_message(author: str, recipient: str, encrypted_content: str = PLACEHOLDER_CIPHERTEXT) -> Json:
-    """One agent writes to another, which nobody else can read; it belongs to the recipient."""
+    """One agent writes to another, encrypted for everyone else; it belongs to the recipient."""
     content = {"type": "encrypted_content", "encrypted_content": require_text("encrypted_content", encrypted_content)}
     return {
         "agent": {"agent_name": require_text("recipient", recipient)},
@@ -57,9 +58,9 @@ def _check_action(action: str) -> str:
 
 
 def by_agent(name: str, made: Item) -> Item:
-    """The item as one of this agent, say `by_agent("/root/researcher", message("It is 21 °C."))`.
+    """Assign an item to an agent, for example `by_agent("/root/researcher", message("It is 21 °C."))`.
 
-    Items that name no agent are those of `/root`.
+    Items without an agent belong to `/root`.
     """
     agent = {"agent_name": require_text("agent", name)}
     return replace(made, members=dict(sorted({**made.members, "agent": agent}.items())))

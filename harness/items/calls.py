@@ -1,4 +1,4 @@
-"""Calls of functions and custom tools of the client."""
+"""Calls of the client's functions and custom tools."""
 
 from __future__ import annotations
 
@@ -60,11 +60,11 @@ def function_call(
 ) -> Json:
     """The model calls a function of the client.
 
-    `arguments` is an object, written as compact JSON, or a str that is passed unchanged, as models do emit invalid JSON;
-    a list of str is the exact deltas. Without `call_id` the World generates one. `caller` is the caller, for example
-    `{"type": "program", "caller_id": "call_1"}`: such a call stays `in_progress`, as recorded.
+    `arguments` is an object, written as compact JSON, or a str that is passed unchanged, as models do emit invalid
+    JSON; a list of str is the exact deltas. Without `call_id` the World generates one. `caller` is the caller, for
+    example `{"type": "program", "caller_id": "call_1"}`: such a call stays `in_progress`, as recorded.
 
-    With `off_schema` the request need not declare the function, nor the arguments fit its schema, though it is strict.
+    With `off_schema` the request need not declare the function, and the arguments may violate even a strict schema.
     """
     return {
         "arguments": encode_arguments(arguments),
@@ -92,7 +92,7 @@ def custom_tool_call(
     caller: Json | None = None,
     off_schema: bool = False,
 ) -> Json:
-    """The model calls a custom tool of the client with free text; a list of str is the exact deltas of it.
+    """The model calls a custom tool of the client with free text; a list of str is its exact deltas.
 
     With `off_schema` the request need not declare the tool.
     """
@@ -113,5 +113,5 @@ def _optional_members(namespace: str | None, async_: bool | None, caller: Json |
 
 
 def encode_arguments(arguments: Any) -> Any:
-    """Arguments as a model writes them: an object as compact JSON, a str unchanged; ScriptError for other values."""
+    """Serialize arguments as a model does: an object as compact JSON, a str unchanged; ScriptError for other values."""
     return write_json("arguments", arguments) if isinstance(arguments, Mapping) or is_model(arguments) else arguments

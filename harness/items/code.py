@@ -12,7 +12,7 @@ from harness.items.stream_grammar import FinalMember, Phase, StreamedText, TextO
 
 OUTPUT_TYPES = ("logs", "image")
 PLACEHOLDER_CIPHERTEXT = "gAAAAABhYXJuZXNz"
-"""The default of an encrypted member."""
+"""The default value of an encrypted member."""
 
 
 @item(
@@ -35,8 +35,8 @@ def code_interpreter_call(
 ) -> Json:
     """The model runs Python in its container; without `container_id` the World generates one.
 
-    An output is a text, shown as logs, or `{"type": "image", "url": "https://…"}`; on the wire `outputs` is null unless
-    the request includes `code_interpreter_call.outputs`.
+    An output is a string, shown as logs, or `{"type": "image", "url": "https://…"}`; on the wire `outputs` is null
+    unless the request includes `code_interpreter_call.outputs`.
     """
     shown = None if outputs is None else [_build_output(number, output) for number, output in enumerate(outputs)]
     return {"code": code, "container_id": container_id, "outputs": shown}

@@ -1,4 +1,4 @@
-"""Calls that act on the client's computer: its screen and its files."""
+"""Calls that act on the client's computer: on its screen and its files."""
 
 from __future__ import annotations
 
@@ -55,17 +55,17 @@ def apply_patch_call(operation: Json, *, call_id: str | None = None) -> Json:
 
 
 def create_file(path: str, diff: str | Sequence[str]) -> Json:
-    """An operation: to write a new file, its lines each after a plus; a list of str is the exact deltas."""
+    """The operation to write a new file, each line after a plus; a list of str is the exact deltas."""
     return {"type": "create_file", "diff": diff, "path": require_text("path", path)}
 
 
 def update_file(path: str, diff: str | Sequence[str]) -> Json:
-    """An operation: to change a file, as a diff in the V4A format; a list of str is the exact deltas."""
+    """The operation to change a file, as a diff in the V4A format; a list of str is the exact deltas."""
     return {"type": "update_file", "diff": diff, "path": require_text("path", path)}
 
 
 def delete_file(path: str) -> Json:
-    """An operation: to delete a file."""
+    """The operation to delete a file."""
     return {"type": "delete_file", "path": require_text("path", path)}
 
 

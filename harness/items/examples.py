@@ -1,4 +1,4 @@
-"""The smallest histories that hold an item of each type, to be declared beside it: a server must accept each of them."""
+"""The smallest inputs with an item of each type, declared next to it; a server must accept each of them."""
 
 from __future__ import annotations
 
@@ -26,15 +26,15 @@ NEXT_MESSAGE: Json = {"role": "user", "content": "And now?"}
 
 
 def typed(type: str, **members: Any) -> Json:
-    """Make an item, part or tool of that type."""
+    """Make an item, part or tool of this type."""
     return {"type": type, **members}
 
 
 def after_message(*items: Json) -> list[Json]:
-    """Make a history that begins with a message of the user."""
+    """Make an input that begins with a user message."""
     return [FIRST_MESSAGE, *items]
 
 
 def between_messages(*items: Json) -> list[Json]:
-    """Make a history that begins and ends with a message of the user."""
+    """Make an input that begins and ends with a user message."""
     return [FIRST_MESSAGE, *items, NEXT_MESSAGE]

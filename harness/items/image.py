@@ -17,12 +17,12 @@ PARTIAL_IMAGE = "image_generation_call.partial_image"
 
 
 class StreamedImage(FinalMember):
-    """An image with its partial images; the last partial image is the image itself."""
+    """An image with its partial images, the last of which is the image itself."""
 
     __slots__ = ()
 
     def extract_deltas(self, value: Json) -> Deltas:
-        """Split an image into its partial images, the last of which is the result."""
+        """Split an image into its partial images, the last of which becomes the result."""
         shown = value.get(self.member)
         if shown is None or isinstance(shown, str):
             return {}
@@ -64,9 +64,9 @@ def image_generation_call(
     output_format: str = "png",
     error: Json | None = None,
 ) -> Json:
-    """The model generates an image: base64, or a list of the partial images of its stream, the last of them the result.
+    """The model generates an image: base64, or a list of the partial images in its stream, the last being the result.
 
-    A stream shows the finished image in any case. With `error` there is no image and the call has failed.
+    A stream always shows the finished image. With `error` there is no image and the call has failed.
     """
     like = {"background": background, "output_format": output_format, "quality": quality, "size": size}
     if error is not None:

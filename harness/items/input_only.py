@@ -1,6 +1,6 @@
-"""The item types that only a client sends: no model emits them, so they have neither a builder nor events.
+"""The item types that only a client sends; no model emits them, so they have neither a builder nor events.
 
-Among them are the outputs of tool calls, except those that the API may write itself (for example `shell_call_output`).
+These include the outputs of tool calls, except those that the API may write itself (for example `shell_call_output`).
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """Declares the types of items: one declaration each, from which the rest of the harness follows.
 
-A kind that a model emits is a function that returns the members of its items, and the grammar of the events that stream
-them (`harness.items.stream_grammar`):
+A kind that a model emits is declared by a function that returns the members of its items, and by the grammar of the
+events that stream them (`harness.items.stream_grammar`):
 
     @item("ctc", StreamedText("input", "custom_tool_call_input"), call_name="custom tool call")
     def custom_tool_call(name, input): ...
@@ -32,15 +32,15 @@ from harness.items.stream_grammar import Deltas, StreamElement, replace_members
 P = ParamSpec("P")
 
 STATUSES_FROM_RESPONSE = ("completed", "incomplete")
-"""Statuses that an item takes over from its response; any other status is the item's own."""
+"""Statuses that an item inherits from its response; any other status is the item's own."""
 
 
 @dataclass(frozen=True, slots=True)
 class Item:
-    """An item of the model before it has an id: the wire `type`, its members in wire order, exact deltas if any.
+    """An item of the model without an id: the wire `type`, its members in wire order, exact deltas if any.
 
-    With `off_schema` it is a call that the tools of the request need not allow. A stream ends it only after the next `holds`
-    items of the turn.
+    With `off_schema` it is a call that the request's tools need not permit. In a stream its events end only after the
+    next `holds` items of the turn.
     """
 
     type: str
@@ -55,18 +55,18 @@ class Item:
 
     @property
     def is_text(self) -> bool:
-        """Whether it is a message of texts and nothing else, which is the same whatever the request and the World are."""
+        """Whether it is a message of text only, which is the same for every request and World."""
         return self._is_text if self._encoded else bool(self.encode_members() and self._is_text)
 
     def encode_members(self) -> bytes:
-        """Encode the members as JSON; once for each item, as a script may play an item again and again."""
+        """Encode the members as JSON, once for each item, as a script may play it many times."""
         if not self._encoded:
             object.__setattr__(self, "_is_text", self.type == "message" and _has_only_texts(self.members))
             object.__setattr__(self, "_encoded", orjson.dumps(_without_quotes(self)))
         return self._encoded
 
     def render_text(self) -> Json:
-        """Render a text without its id, once for all responses with it: nobody may change the result."""
+        """Render a text message without its id, once for all responses; the result must not be changed."""
         wire = self._text_wire
         if wire is None:
             wire = render_without_id(self)
@@ -75,7 +75,7 @@ class Item:
 
     @property
     def text_tokens(self) -> int:
-        """The estimated tokens of a text, counted once."""
+        """The estimated tokens of a text message, counted once."""
         if self._text_tokens < 0:
             object.__setattr__(self, "_text_tokens", estimate_tokens([self.render_text()]))
         return self._text_tokens
@@ -85,11 +85,11 @@ class Item:
 class ItemType:
     """A type of item in a transcript.
 
-    `call_name` is its name in the API's errors if it is a call that the client executes, `output_of` is the type of the
+    `call_name` is its name in the API's errors if it is a call that the client executes; `output_of` is the type of the
     call that it answers; both are empty for other items. `tool_types` are the types of the tools that make a model emit
     it. With `listed_status` a list of input items shows a `status` even if the client has omitted it. `examples` are
-    histories with such an item. `result_of` is the type of the call that the API has executed itself and whose result it is.
-    `dialects` are those that have such items; empty for all of them.
+    inputs with such an item. `result_of` is the type of the API-executed call whose result it is. `dialects` are those
+    that have such items; empty for all.
     """
 
     type: str
@@ -105,10 +105,10 @@ class ItemType:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ItemKind(ItemType):
-    """A type of item that a model emits: the prefix of ids, the builder, the grammar of the events.
+    """A type of item that a model emits: the prefix of its ids, the builder, the grammar of its events.
 
     `has_status` says whether such an item has a `status` on the wire, `has_item_id` whether its events have an
-    `item_id`; `defaults` are the members that an item written by hand may omit.
+    `item_id`; `defaults` are members that an item written by hand may omit.
     """
 
     prefix: str
@@ -119,11 +119,11 @@ class ItemKind(ItemType):
     defaults: Json = field(default_factory=dict)
 
     def stamp(self, wire: Json, index: int) -> Json:
-        """Return the members that identify the item in its events; `index` is its place in the output."""
+        """Return the members that identify the item in its events; `index` is its index in the output."""
         return {"item_id": wire.get("id"), "output_index": index} if self.has_item_id else {"output_index": index}
 
     def render_added(self, wire: Json) -> Json:
-        """Render a finished item as `output_item.added` shows it."""
+        """Render a finished item as in `output_item.added`."""
         wire = replace_members(wire, {"status": "in_progress"})
         for element in self.grammar:
             wire = element.render_added(wire)
@@ -131,20 +131,20 @@ class ItemKind(ItemType):
 
 
 ITEMS: Registry[ItemKind] = Registry("item kind")
-"""Every kind of item that a model emits, by its wire `type`."""
+"""All kinds of items that a model emits, by their wire `type`."""
 
 INPUT_ITEMS: Registry[ItemType] = Registry("input item")
-"""Every type that only a client sends, by its wire `type`."""
+"""All types that only a client sends, by their wire `type`."""
 
 CLIENT_CALL_NAMES: dict[str, str] = {}
-"""The calls that a client executes, each with the name that the API's errors give it; filled with the items."""
+"""The calls that a client executes, with their names in the API's errors; filled when items are registered."""
 
 CALL_OF_OUTPUT: dict[str, str] = {}
-"""The items that answer a call, each with the type of that call; filled with the items."""
+"""The items that answer a call, with the type of that call; filled when items are registered."""
 
 
 class ItemFacts(TypedDict, total=False):
-    """What may be declared of any type of item; see `ItemType`."""
+    """Optional declarations for any type of item; see `ItemType`."""
 
     call_name: str
     output_of: str
@@ -165,7 +165,7 @@ def item(
 ) -> Callable[[Callable[P, Json]], Callable[P, Item]]:
     """Register a function as the builder of the kind it is named after; it returns the members of an item.
 
-    `listed_status` defaults to `status`. RegistrationError if it has no docstring or its kind is registered already.
+    `listed_status` defaults to `status`. RegistrationError if it has no docstring or its kind is already registered.
     """
 
     def register(members: Callable[P, Json]) -> Callable[P, Item]:
@@ -202,7 +202,7 @@ def item(
 
 
 def input_item(type: str, doc: str, *, status: bool = False, **facts: Unpack[ItemFacts]) -> None:
-    """Register a type that only a client sends; RegistrationError if it is registered already."""
+    """Register a type that only a client sends; RegistrationError if it is already registered."""
     if type in ITEMS:
         raise RegistrationError(f"input item {type} is an item that a model emits")
     _index_type(INPUT_ITEMS.add(type, ItemType(type=type, doc=doc, listed_status=status, **facts)))
@@ -216,7 +216,7 @@ def _index_type(declared: ItemType) -> None:
 
 
 def item_types(dialect: str = OPENAI) -> dict[str, ItemType]:
-    """Every type of item in transcripts of a dialect, by name; those that a model emits come first."""
+    """Return all types of items in transcripts of a dialect, by name; those that a model emits come first."""
     return {
         name: declared
         for name, declared in {**ITEMS, **INPUT_ITEMS}.items()
@@ -236,9 +236,9 @@ def has_listed_status(type: str) -> bool:
 
 
 def id_prefix(type: str, *, in_project: bool = False) -> str:
-    """Return the prefix of an item's id: an output has that of its call, a type that no model emits has `item`.
+    """Return the prefix of an item's id: an output has its call's, a type that no model emits has `item`.
 
-    Recorded: that of a custom tool's output ends with an `o`, and in a project that of a function's.
+    Recorded: the prefix for a custom tool's output ends with an `o`, and in a project also that for a function's.
     """
     declared = ITEMS.get(CALL_OF_OUTPUT.get(type, type))
     if declared is None:
@@ -248,7 +248,7 @@ def id_prefix(type: str, *, in_project: bool = False) -> str:
 
 
 def item_from_wire(wire: Json) -> Item:
-    """Make a line of a turn from a recorded or hand-written item; a text may be a list of deltas.
+    """Make an item from a recorded or hand-written one; a text in it may be a list of deltas.
 
     Its `id` is dropped, and so is a `status` that follows from the response; `failed` remains.
     """
@@ -262,10 +262,10 @@ def item_from_wire(wire: Json) -> Item:
 
 
 def render_item(item: Item, ids: Ids, response_id: str, now: int, status: str = "completed") -> Json:
-    """Render the item as the API returns it: `id`, `type`, `status` if the kind has one, then the members by name.
+    """Render an item as the API returns it: `id`, `type`, `status` if the kind has one, then the members by name.
 
-    `now` is unix seconds. A `call_id`, `container_id`, `search_id` or `update_id` of None is generated; a tool search that
-    the API executes has no `call_id`.
+    `now` is unix seconds. A `call_id`, `container_id`, `search_id` or `update_id` of None is generated; a tool search
+    that the API executes has no `call_id`.
     """
     wire = render_without_id(item, status)
     wire["id"] = ids.item(ITEMS.find(item.type).prefix, response_id, now)
@@ -283,11 +283,11 @@ _MADE_IDS: Mapping[str, Callable[[Ids], str]] = {
     "search_id": lambda ids: ids.hex("", 32),
     "update_id": Ids.guid,
 }
-"""The members of null that get an id when the item does."""
+"""Members that get an id if null, with the functions that make these."""
 
 
 def render_without_id(item: Item, status: str = "completed") -> Json:
-    """Render the item as the API returns it, but for its ids: a text has an empty `id` and no other."""
+    """Render an item as the API returns it, without its ids: `id` is empty, and a text message has no others."""
     wire: Json = {"id": "", "type": item.type}
     if ITEMS.find(item.type).has_status:
         wire["status"] = status
@@ -296,9 +296,9 @@ def render_without_id(item: Item, status: str = "completed") -> Json:
 
 
 _TEXT_MESSAGE = frozenset({"content", "phase", "role"})
-"""The members of a message that depends on nothing."""
+"""The members of a message that is the same for every request."""
 _TEXT_PARTS = ({"type": "output_text", "annotations": [], "logprobs": []}, {"type": "refusal"})
-"""Its parts without their texts."""
+"""The parts of such a message without their text."""
 
 
 def _has_only_texts(members: Json) -> bool:
@@ -313,7 +313,7 @@ def _has_only_texts(members: Json) -> bool:
 
 
 def _without_quotes(item: Item) -> Json:
-    """Return the members without the quotes of citations, which messages of a thread have and items have not."""
+    """Return the members without the quotes of citations, which messages of a thread have and items do not."""
     content = item.members.get("content") if item.type == "message" else None
     if not isinstance(content, list):
         return item.members
@@ -325,14 +325,14 @@ def _without_quotes(item: Item) -> Json:
 
 
 def require_text(member: str, value: Any) -> str:
-    """Return the value of a required text member; ScriptError unless it is a non-empty str."""
+    """Return the value of a required string member; ScriptError unless it is a non-empty str."""
     if not isinstance(value, str) or not value:
         raise ScriptError(f"{member} is {value!r}. Give a text that is not empty.")
     return value
 
 
 def _check_arguments(members: Callable[..., Json], args: Sequence[Any], kwargs: Json) -> None:
-    """ScriptError when a builder does not take these arguments, with the nearest name."""
+    """Raise ScriptError, with the nearest name, if a builder does not accept these arguments."""
     signature = inspect.signature(members)
     try:
         signature.bind(*args, **kwargs)
@@ -353,7 +353,7 @@ def _build_item(declared: ItemKind, members: Json) -> Item:
 
 
 def _take_holds(wire: Json) -> int:
-    """How many items a script wants told inside this one, which is no member of the wire."""
+    """Remove `holds`, which is not on the wire: how many items a script places inside this one."""
     said = wire.pop("holds", 0)
     if not isinstance(said, int) or isinstance(said, bool) or said < 0:
         raise ScriptError(f"holds is {said!r}. It is the number of items that follow inside this one.")
@@ -361,7 +361,7 @@ def _take_holds(wire: Json) -> int:
 
 
 def _take_off_schema(declared: ItemKind, wire: Json) -> bool:
-    """Take out what a script says of a call that is no member of the wire."""
+    """Remove `off_schema`, which is not on the wire; ScriptError unless the item is a call."""
     said = wire.pop("off_schema", False)
     if not isinstance(said, bool) or (said and not declared.tool_types):
         raise ScriptError(

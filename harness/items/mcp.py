@@ -1,4 +1,4 @@
-"""Items of remote MCP servers that the API calls: lists of tools, calls, requests for approval."""
+"""Items of remote MCP servers that the API calls: tool lists, calls, approval requests."""
 
 from __future__ import annotations
 
@@ -14,12 +14,12 @@ from harness.items.kind import item, require_text
 from harness.items.stream_grammar import Deltas, EventVisitor, FinalMember, Phase, StreamedText, TextOrDeltas
 
 SERVER_TYPES = ("mcp", *SERVER_TOOLS)
-"""The types of tools that are those of a server."""
+"""The types of tools that belong to a server."""
 STARTED, COMPLETED, FAILED = map(Phase, ("in_progress", "completed", "failed"))
 
 
 class McpArguments(StreamedText):
-    """The arguments of a call that the API makes: a single delta has all of them; with an error the call has failed."""
+    """The arguments of a call that the API makes: a single delta contains all; with an error the call has failed."""
 
     __slots__ = ()
 
@@ -105,10 +105,10 @@ def mcp_call(
     error: str | Json | None = None,
     approval_request_id: str | None = None,
 ) -> Json:
-    """The API calls a tool of a server; `output` is what it returned.
+    """The API calls a tool of a server; `output` is its result.
 
-    With `error`, an object or a text (the server's answer over HTTP), the call has failed.
-    `approval_request_id` names the request that the client approved.
+    With `error`, an object or a string (the server's answer over HTTP), the call has failed. `approval_request_id`
+    names the request that the client approved.
     """
     reason = {"type": "http_error", "code": 424, "message": error} if isinstance(error, str) else error
     return {

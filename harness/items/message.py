@@ -73,8 +73,8 @@ def message(
     """A message of the assistant.
 
     Each positional argument is a content part: a str, a list of str (the exact deltas to stream), `refusal("…")` or
-    `output_text("…")`; any other dict or pydantic object is its JSON, as of a structured output. `annotations` and
-    `logprobs` belong to the first part, which must then be a plain text.
+    `output_text("…")`; any other dict or pydantic object stands for its JSON, as in structured output. `annotations`
+    and `logprobs` belong to the first part, which must then be plain text.
     """
     if _is_part(text):
         if annotations or logprobs:
@@ -93,7 +93,7 @@ def message(
 
 
 _PARTS = (*CONTENT.elements, "text", "input_text", "reasoning_text", "summary_text")
-"""The types of parts of the API, of a message or of others: an object of such a type is meant as one."""
+"""The API's part types, of messages or others; an object of such a type is taken as a part."""
 
 
 def _is_part(value: Any) -> bool:
@@ -101,13 +101,13 @@ def _is_part(value: Any) -> bool:
 
 
 def _as_text(value: Any) -> Any:
-    """Encode an object as JSON, as a model writes a structured output; leave any other value as it is."""
+    """Encode an object as JSON, as a model writes structured output; any other value is returned unchanged."""
     return write_json("text", value) if isinstance(value, dict) or is_model(value) else value
 
 
 @named_arguments
 def output_text(text: TextOrDeltas, *, annotations: Sequence[Json] = (), logprobs: Sequence[Json] = ()) -> Json:
-    """A content part: text, with annotations and one logprobs entry per token."""
+    """A content part of text, with annotations and one logprobs entry per token."""
     joined = text if isinstance(text, str) else _join_deltas(text)
     fitted = [_place_annotation(f"annotations[{index}]", note, joined) for index, note in enumerate(annotations)]
     return {"type": "output_text", "annotations": fitted, "logprobs": list(logprobs), "text": text}
@@ -115,7 +115,7 @@ def output_text(text: TextOrDeltas, *, annotations: Sequence[Json] = (), logprob
 
 @named_arguments
 def refusal(text: TextOrDeltas) -> Json:
-    """A content part: the model declines in these words; the response is still `completed`."""
+    """A content part in which the model declines in these words; the response is still `completed`."""
     return {"type": "refusal", "refusal": text}
 
 
@@ -149,7 +149,7 @@ def file_citation(
 ) -> Json:
     """A file cited at `index` of the text, after the words `cite`, or at the end.
 
-    `quote` is the passage of the file, which only messages of a thread show.
+    `quote` is the passage of the file, shown only in messages of a thread.
     """
     cited = {"type": "file_citation", "file_id": file_id, "filename": filename, "index": index, "cite": cite}
     return cited if quote is None else {**cited, "quote": require_text("quote", quote)}
@@ -157,7 +157,7 @@ def file_citation(
 
 @named_arguments
 def file_path(file_id: str, index: int | None = None, *, cite: str | None = None) -> Json:
-    """A file the model made, named at `index` of the text, after the words `cite`, or at the end."""
+    """A file that the model made, named at `index` of the text, after the words `cite`, or at the end."""
     return {"type": "file_path", "file_id": file_id, "index": index, "cite": cite}
 
 

@@ -26,9 +26,9 @@ def reasoning(
 ) -> Json:
     """The model reasons; by default none of it is shown.
 
-    `summary` and `content` (raw reasoning, of open-weight models only) are each a text or a list of texts, one per part;
-    a text may be a list of str, its exact deltas. Newer models add `content=[]` and `encrypted_content` if the request
-    includes encrypted reasoning.
+    `summary` and `content` (raw reasoning, of open-weight models only) are each a string or a list of strings, one per
+    part; each may also be a list of str, its exact deltas. Newer models add `content=[]` and `encrypted_content` if the
+    request includes encrypted reasoning.
     """
     members: Json = {"summary": [{"type": "summary_text", "text": text} for text in _list_texts(summary)]}
     if content is not None:
@@ -45,5 +45,5 @@ def _list_texts(texts: str | Sequence[TextOrDeltas]) -> Sequence[TextOrDeltas]:
 # The SDK's types have an event that no recorded stream has.
 @item("cmp", Phase("compacting", is_written=False), status=False)
 def compaction(encrypted_content: str) -> Json:
-    """The API replaces all earlier items by their encrypted compaction."""
+    """The API replaces all earlier items with their encrypted compaction."""
     return {"encrypted_content": require_text("encrypted_content", encrypted_content)}

@@ -28,7 +28,7 @@ EXECUTIONS = ("server", "client")
     },
 )
 def web_search_call(action: str | Json | None = None) -> Json:
-    """The model searches the web for a text, or does the action `search(…)`, `open_page(…)` or `find_in_page(…)`.
+    """The model searches the web for a query, or does the action `search(…)`, `open_page(…)` or `find_in_page(…)`.
 
     A call without an action is possible as well, as recorded.
     """
@@ -41,7 +41,7 @@ def web_search_call(action: str | Json | None = None) -> Json:
 
 
 def search(query: str, *more: str, sources: Sequence[str | Json] | None = None) -> Json:
-    """An action: to search for one text or several; `sources` are the addresses found, if the request includes them."""
+    """The action of searching for queries; `sources` are the addresses found, if the request includes them."""
     queries = [require_text("query", text) for text in (query, *more)]
     action = {"type": "search", "queries": queries, "query": query}
     if sources is None:
@@ -53,12 +53,12 @@ def search(query: str, *more: str, sources: Sequence[str | Json] | None = None) 
 
 
 def open_page(url: str) -> Json:
-    """An action: to read a page."""
+    """The action of reading a page."""
     return {"type": "open_page", "url": require_text("url", url)}
 
 
 def find_in_page(url: str, pattern: str) -> Json:
-    """An action: to look for a text in a page."""
+    """The action of searching a page for a string."""
     return {"type": "find_in_page", "pattern": require_text("pattern", pattern), "url": require_text("url", url)}
 
 
@@ -105,7 +105,7 @@ def tool_search_call(arguments: Json, *, execution: str = "server", call_id: str
 
 @item("tso", defaults={"call_id": None, "execution": "server"}, output_of="tool_search_call")
 def tool_search_output(tools: Sequence[Json], *, execution: str = "server", call_id: str | None = None) -> Json:
-    """The tools that the API's own search found, as they were declared; from now on the model may call them."""
+    """The tools found by the API's own search, as declared; from now on the model may call them."""
     return {"tools": list(tools), **_execution_members(execution, call_id)}
 
 

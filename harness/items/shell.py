@@ -26,16 +26,16 @@ OUTPUT_STREAMS = ("stdout", "stderr")
 
 @dataclass(frozen=True, slots=True)
 class StreamedCommands:
-    """A list of commands: for each `<stem>.added`, its deltas, `<stem>.done`."""
+    """A list of commands: for each one `<stem>.added`, its deltas, `<stem>.done`."""
 
     member: str
 
     def render_added(self, value: Json) -> Json:
-        """No commands at first."""
+        """Return the value without commands."""
         return replace_members(value, {self.member: []})
 
     def extract_deltas(self, value: Json) -> Deltas:
-        """Split the texts of all commands into their deltas."""
+        """Split all commands into their deltas."""
         deltas: dict[tuple[str, int], Sequence[str]] = {}
         commands = value.get(self.member)
         if not isinstance(commands, list):
@@ -47,7 +47,7 @@ class StreamedCommands:
         return deltas
 
     def emit_events(self, value: Json, visitor: EventVisitor, place: Json) -> None:
-        """Each command, one after the other."""
+        """Emit the commands one after the other."""
         for number, command in enumerate(value[self.member]):
             at = {**place, "command_index": number}
             visitor.visit_event(f"{COMMAND.stem}.added", {**at, COMMAND.member: ""})
@@ -56,23 +56,23 @@ class StreamedCommands:
 
 @dataclass(frozen=True, slots=True)
 class StreamedOutputs:
-    """The outputs of commands: for each its deltas, then `.done` with the complete output."""
+    """The outputs of commands: for each one its deltas, then `.done` with the complete output."""
 
     member: str
 
     def render_added(self, value: Json) -> Json:
-        """No outputs at first."""
+        """Return the value without outputs."""
         return replace_members(value, {self.member: []})
 
     def extract_deltas(self, value: Json) -> Deltas:
-        """No deltas, as outputs have no exact ones; ScriptError unless the value is a list of objects."""
+        """Return no deltas, as outputs have no exact ones; ScriptError unless the value is a list of objects."""
         outputs = value.get(self.member)
         if not isinstance(outputs, list) or not all(isinstance(output, dict) for output in outputs):
             raise ScriptError(f"{self.member} is {outputs!r}. Give a list of what shell_output('…') returns.")
         return {}
 
     def emit_events(self, value: Json, visitor: EventVisitor, place: Json) -> None:
-        """Each output, one after the other."""
+        """Emit the outputs one after the other."""
         for number, output in enumerate(value[self.member]):
             at = {**place, "command_index": number}
             visitor.visit_object_deltas(
@@ -146,7 +146,7 @@ def shell_call(
     container_id: str | None = None,
     call_id: str | None = None,
 ) -> Json:
-    """The model runs one or several commands, on the client's machine or in the container of `container_id`.
+    """The model runs one or more commands, on the client's machine or in the container of `container_id`.
 
     A command may be a list of str, its exact deltas.
     """
@@ -160,7 +160,7 @@ def shell_call(
 
 @item("sho", StreamedOutputs("output"), defaults={"max_output_length": None}, output_of="shell_call")
 def shell_call_output(call_id: str, *output: str | Json, max_output_length: int | None = None) -> Json:
-    """The outputs of a call's commands in the API's container: for each a text (`stdout`) or `shell_output(…)`."""
+    """The outputs of a call's commands in the API's container, each a string (`stdout`) or `shell_output(…)`."""
     outputs = [shell_output(shown) if isinstance(shown, str) else shown for shown in output]
     return {"call_id": require_text("call_id", call_id), "max_output_length": max_output_length, "output": outputs}
 

@@ -1,7 +1,7 @@
-"""The grammar of an item's stream: elements, each of which stands for some of the events.
+"""The grammar of an item's stream: elements, each of which describes some of its events.
 
-Each kind of item declares its elements (`harness.items.kind`). They emit their events to a visitor: one visitor writes the
-events, another compares recorded events with them, so that one grammar serves for both.
+Each kind of item declares its elements (`harness.items.kind`). They emit their events to a visitor: one visitor writes
+the events, another compares recorded events with them, so that one grammar serves both.
 """
 
 from __future__ import annotations
@@ -14,27 +14,27 @@ from harness.core.errors import ScriptError
 from harness.core.exchange import Json
 
 TextOrDeltas = str | Sequence[str]
-"""A text, or the exact deltas of its stream."""
+"""A string, or the exact deltas of its stream."""
 
 Deltas = Mapping[tuple[str, int], Sequence[str]]
 """The exact deltas of an item's texts, by the stem of their events and the index of the part: `("output_text", 0)`."""
 
 LEFT_OUT: Any = object()
-"""The initial value of a member that `output_item.added` does not have."""
+"""The initial value of a member that is absent in `output_item.added`."""
 
 FINAL_PHASES = ("completed", "failed")
-"""The phases that depend on how the item ended."""
+"""The phases that occur depending on how the item ended."""
 
 
 class EventVisitor(Protocol):
-    """Receives the events of the elements; `place` holds the index members of events besides those of the item."""
+    """Receives the events of the elements; `place` holds their index members besides those of the item."""
 
     def visit_event(self, name: str, members: Json) -> None:
         """Visit one event, `response.<name>`, with its own members."""
         ...
 
     def visit_optional_event(self, name: str, place: Json) -> None:
-        """Visit an event that a recorded stream may have here and that is never written."""
+        """Visit an event that a recorded stream may have here but that is never written."""
         ...
 
     def visit_text(self, stem: str, place: Json, text: str) -> None:
@@ -46,7 +46,7 @@ class EventVisitor(Protocol):
         ...
 
     def visit_object_deltas(self, stem: str, place: Json, texts: Mapping[str, str]) -> None:
-        """Visit the `delta` events of several texts (`stdout` and `stderr`): each delta is an object with pieces of them."""
+        """Visit the `delta` events of several texts (`stdout` and `stderr`), each an object with pieces of them."""
         ...
 
     def visit_images(self, stem: str, members: Json, image: str | None, /) -> None:
@@ -55,14 +55,14 @@ class EventVisitor(Protocol):
 
 
 class StreamElement(Protocol):
-    """An element of the grammar; `value` is the item or the part of it that the element describes."""
+    """An element of the grammar; `value` is the item, or the part of it that the element describes."""
 
     def render_added(self, value: Json) -> Json:
-        """`value` as it is before the events of this element."""
+        """Return `value` as it is before the events of this element."""
         ...
 
     def extract_deltas(self, value: Json, /) -> Deltas:
-        """Join texts that are lists of deltas, in place, and return the deltas; ScriptError unless they are strings."""
+        """Join texts given as lists of deltas, in place, and return the deltas; ScriptError unless they are strings."""
         ...
 
     def emit_events(self, value: Json, visitor: EventVisitor, place: Json) -> None:
@@ -74,7 +74,7 @@ class StreamElement(Protocol):
 class StreamedText:
     """A streamed text: `<stem>.delta` events, then `<stem>.done` with the complete `member`.
 
-    Unless it is `required` it may be absent or null, and then has no events.
+    Unless `required`, it may be absent or null and then has no events.
     """
 
     member: str
@@ -82,7 +82,7 @@ class StreamedText:
     required: bool = True
 
     def render_added(self, value: Json) -> Json:
-        """Render the text, which is empty at first."""
+        """Return the value with an empty text."""
         return replace_members(value, {self.member: ""})
 
     def extract_deltas(self, value: Json) -> Deltas:
@@ -107,7 +107,7 @@ class AnnotatedText(StreamedText):
     """A streamed text with `logprobs` and with annotations, each added after the text that it covers."""
 
     def render_added(self, value: Json) -> Json:
-        """Neither text nor annotations nor logprobs at first."""
+        """Return the value without text, annotations and logprobs."""
         return replace_members(value, {"annotations": [], "logprobs": [], self.member: ""})
 
     def extract_deltas(self, value: Json) -> Deltas:
@@ -127,7 +127,7 @@ class AnnotatedText(StreamedText):
 
 @dataclass(frozen=True, slots=True)
 class Parts:
-    """A list of parts: for each `<stem>.added`, the element of its type, `<stem>.done`; the member `index` counts."""
+    """A list of parts: for each one `<stem>.added`, the element of its type, `<stem>.done`; `index` counts them."""
 
     member: str
     stem: str
@@ -135,7 +135,7 @@ class Parts:
     elements: Mapping[str, StreamElement]
 
     def render_added(self, value: Json) -> Json:
-        """No parts at first."""
+        """Return the value without parts."""
         return replace_members(value, {self.member: []})
 
     def extract_deltas(self, value: Json) -> Deltas:
@@ -154,7 +154,7 @@ class Parts:
         return deltas
 
     def emit_events(self, value: Json, visitor: EventVisitor, place: Json) -> None:
-        """Each part, one after the other."""
+        """Emit the parts one after the other."""
         for number, part in enumerate(value.get(self.member, ())):
             element, at = self.elements[part["type"]], {**place, self.index: number}
             visitor.visit_event(f"{self.stem}.added", {**at, "part": element.render_added(part)})
@@ -165,24 +165,24 @@ class Parts:
 
 @dataclass(frozen=True, slots=True)
 class Phase:
-    """A phase of the item's work: one event, `<type>.<name>`; `completed` and `failed` occur only if the item ended so.
+    """A phase of the item's work: one event, `<type>.<name>`; `completed` and `failed` depend on how the item ended.
 
-    Unless it `is_written` it is only read in recorded streams.
+    Unless `is_written`, it is only read in recorded streams.
     """
 
     name: str
     is_written: bool = True
 
     def render_added(self, value: Json) -> Json:
-        """Render the item itself: a phase has no member."""
+        """Return the value unchanged: a phase has no member."""
         return value
 
     def extract_deltas(self, _: Json, /) -> Deltas:
-        """It has no text."""
+        """Return no deltas: a phase has no text."""
         return {}
 
     def emit_events(self, value: Json, visitor: EventVisitor, place: Json) -> None:
-        """Emit the event, unless the item ended in another status."""
+        """Emit the event, unless the item ended with another status."""
         ended = "failed" if value.get("error") else value.get("status", "completed")
         if self.name in FINAL_PHASES and ended != self.name:
             return
@@ -192,23 +192,23 @@ class Phase:
 
 @dataclass(frozen=True, slots=True)
 class FinalMember:
-    """A member that is known only at the end and has no event: at first it is `initial` or absent; null stays null."""
+    """A member known only at the end, without an event: at first it is `initial` or absent; null stays null."""
 
     member: str
     initial: Any = LEFT_OUT
 
     def render_added(self, value: Json) -> Json:
-        """`value` with the initial value."""
+        """Return `value` with the initial value."""
         if self.initial is LEFT_OUT:
             return {name: member for name, member in value.items() if name != self.member}
         return value if value.get(self.member) is None else {**value, self.member: self.initial}
 
     def extract_deltas(self, _: Json, /) -> Deltas:
-        """It has no text."""
+        """Return no deltas: the member is not streamed."""
         return {}
 
     def emit_events(self, value: Json, visitor: EventVisitor, place: Json) -> None:
-        """It has no event."""
+        """Emit nothing."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -242,5 +242,5 @@ class NestedObject:
 
 
 def replace_members(value: Json, initial: Json) -> Json:
-    """`value` with the values of `initial` for the members that both have, in the same order."""
+    """Return `value` with the values in `initial` for the members that both have, in the same order."""
     return {**value, **{name: member for name, member in initial.items() if name in value}}

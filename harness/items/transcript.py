@@ -1,7 +1,7 @@
-"""The items of a conversation: the chain that is stored, and the transcript of a request, which is the input of the model.
+"""The items of a conversation: the stored chain, and the transcript of a request, which is the model's input.
 
-Every client-executed call in a transcript needs an output, and the reverse; an id may occur once. A chain keeps its facts,
-so that a turn costs only new items.
+Every client-executed call in a transcript needs an output and vice versa; ids must be unique. A chain caches its facts,
+so that a turn only costs its new items.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ SEARCH_CALL = "tool_search_call"
 class ChainFacts(NamedTuple):
     """The totals of a chain: estimated tokens, the types in it ('' for none), and the calls without an output.
 
-    `is_paired` says that each output followed its call, as it does unless a client sends its history in another order.
+    `is_paired` says that each output followed its call, which is so unless a client sends its history in another order.
     """
 
     tokens: int = 0
@@ -32,7 +32,7 @@ class ChainFacts(NamedTuple):
     is_paired: bool = True
 
     def extend(self, items: Sequence[Json]) -> ChainFacts:
-        """Return the facts with those of more items at the end."""
+        """Return the facts extended by more items at the end."""
         types = frozenset(item.get("type") or "" for item in items)
         calls, outputs = collect_calls(items), collect_outputs(items)
         known = {**self.open_calls, **calls} if calls or outputs else self.open_calls
@@ -46,9 +46,9 @@ class ChainFacts(NamedTuple):
 
 
 class ItemChain:
-    """Items in order: those of the `previous` chain, then the chain's `own`.
+    """An immutable list of items: those of the `previous` chain, then the chain's `own`.
 
-    A chain of n responses so costs n times its own items, and outlives the responses that it goes through. It never changes.
+    A chain of n responses thus costs only their own items, and outlives the responses that it passes through.
     """
 
     __slots__ = ("_facts", "own", "previous")
@@ -70,12 +70,12 @@ class ItemChain:
         return iter(items)
 
     def extend(self, *items: Json) -> ItemChain:
-        """Return a chain with more items at the end; this chain stays as it is."""
+        """Return a chain with more items at the end."""
         return ItemChain(items, self)
 
     @property
     def facts(self) -> ChainFacts:
-        """The facts of all items; only links that were not asked before are walked."""
+        """The facts of all items; only links without cached facts are visited."""
         if self._facts is not None:
             return self._facts
         links = []
@@ -93,7 +93,7 @@ EMPTY_CHAIN = ItemChain()
 
 
 def collect_calls(items: Iterable[Json]) -> dict[CallKey, Json]:
-    """Collect the client-executed calls by kind and `call_id`."""
+    """Return the client-executed calls by kind and `call_id`."""
     return {
         (kind, item["call_id"]): item
         for item in items
@@ -104,7 +104,7 @@ def collect_calls(items: Iterable[Json]) -> dict[CallKey, Json]:
 
 
 def collect_outputs(items: Iterable[Json]) -> dict[CallKey, None]:
-    """Collect for each output item the call that it answers, in order; an output without `call_id` answers none."""
+    """Return the calls that output items answer, in order; an output without `call_id` answers none."""
     return {
         (CALL_OF_OUTPUT[kind], call_id): None
         for item in items
@@ -115,7 +115,7 @@ def collect_outputs(items: Iterable[Json]) -> dict[CallKey, None]:
 
 
 def pair_outputs(outputs: Mapping[CallKey, None], calls: Mapping[CallKey, Json]) -> Mapping[CallKey, None]:
-    """Find which of these `calls` outputs answer: a function's output answers a tool search of the client, too.
+    """Return which calls these outputs answer: a function's output also answers a tool search of the client.
 
     Recorded of gpt-5.6, 2026-07.
     """
@@ -130,16 +130,16 @@ def pair_outputs(outputs: Mapping[CallKey, None], calls: Mapping[CallKey, Json])
 
 
 def answered_call_id(output: Json) -> str | None:
-    """Return the `call_id` that an output answers; in `local_shell_call_output` it is the `id`."""
+    """Return the `call_id` that an output answers, which is the `id` in `local_shell_call_output`."""
     call_id = output.get("call_id") or (output.get("id") if output["type"] == "local_shell_call_output" else None)
     return call_id if isinstance(call_id, str) else None
 
 
 @dataclass(frozen=True)
 class Transcript:
-    """Items that are `stored`, then those `added` by the request (references resolved).
+    """Items that are `stored`, then those `added` by the request, with references resolved.
 
-    `missing_references` are the ids of `item_reference`s that this key has not stored.
+    `missing_references` holds the ids of `item_reference`s that this key has not stored.
     """
 
     stored: ItemChain
@@ -148,12 +148,12 @@ class Transcript:
 
     @cached_property
     def items(self) -> Sequence[Json]:
-        """All items in order: as long as the chain, so only for what needs them all."""
+        """All items in order; as long as the chain, so only for code that needs every item."""
         return [*self.stored, *self.added]
 
     @cached_property
     def added_by_type(self) -> Mapping[str, Sequence[Json]]:
-        """The items of the request itself by type, in order; messages without a type have the type ''."""
+        """The request's own items by type, in order; messages without a type have the type ''."""
         found: dict[str, list[Json]] = {}
         for item in self.added:
             kind = item.get("type") or ""
@@ -170,7 +170,7 @@ class Transcript:
 
     @property
     def effort(self) -> str | None:
-        """The effort that the last `configuration_update` of the request sets; None without one."""
+        """The effort that the request's last `configuration_update` sets; None if there is none."""
         updates = self.added_by_type.get("configuration_update") or ({},)
         effort: str | None = (updates[-1].get("reasoning") or {}).get("effort")
         return effort
@@ -181,7 +181,7 @@ class Transcript:
         return self.stored.facts.tokens + estimate_tokens(self.added)
 
     def items_from_first(self, *types: str) -> Sequence[Json]:
-        """Return all items when one of these types is stored, else only the request's: enough to find such items."""
+        """Return all items if one of these types is stored, else only the request's: enough to find such items."""
         return self.added if self.stored.facts.types.isdisjoint(types) else self.items
 
     def items_of(self, kind: str) -> Sequence[Json]:
@@ -192,7 +192,8 @@ class Transcript:
 
     @cached_property
     def unanswered_calls(self) -> Sequence[CallKey]:
-        """The calls that need an output and have none, in order; those with `async` need none."""
+        """The calls that need an output but have none, in order; those with `async` need none."""
+        # Usually the request answers only recent calls: then the whole chain need not be read.
         calls = self._recent_calls
         answered = self._recent_answers
         if all(key in answered or call.get("async") for key, call in calls.items()):
@@ -203,7 +204,7 @@ class Transcript:
 
     @cached_property
     def uncalled_outputs(self) -> Sequence[CallKey]:
-        """The calls that outputs answer and that are not there, in order."""
+        """The missing calls that outputs answer, in order."""
         calls = self._recent_calls
         if self.stored.facts.is_paired and all(key in calls for key in self._recent_answers):
             return ()
@@ -217,11 +218,11 @@ class Transcript:
 
     @cached_property
     def _recent_answers(self) -> Mapping[CallKey, None]:
-        """The calls that the outputs of the request answer, whether these are there or not."""
+        """The calls that the request's outputs answer, whether these exist or not."""
         return pair_outputs(collect_outputs(self._added_in(CALL_OF_OUTPUT)), self._recent_calls)
 
     def _added_in(self, kinds: Mapping[str, str]) -> Sequence[Json]:
-        """Return the items of the request whose type is one of these, in order."""
+        """Return the request's items of these types, in order."""
         groups = [items for kind, items in self.added_by_type.items() if kind in kinds]
         if len(groups) > 1:
             return [item for item in self.added if item.get("type") in kinds]
@@ -229,7 +230,7 @@ class Transcript:
 
 
 def input_items(body: Json) -> list[Json]:
-    """`input` as items: a string is one user message."""
+    """Return `input` as items; a string is one user message."""
     input = body.get("input")
     if isinstance(input, str):
         return [{"type": "message", "role": "user", "content": input}]
@@ -237,7 +238,7 @@ def input_items(body: Json) -> list[Json]:
 
 
 def resolve_transcript(stored: ItemChain, body: Json, items: Mapping[str, Json]) -> Transcript:
-    """Resolve the transcript of a request: stored items first, then its own; stored items stand in place of references."""
+    """Resolve the transcript of a request: stored items, then its own, with references replaced by stored items."""
     given = input_items(body)
     references = find_references(given) if given is body.get("input") else ()
     if not references:
@@ -249,7 +250,7 @@ def resolve_transcript(stored: ItemChain, body: Json, items: Mapping[str, Json])
 
 
 def find_references(given: Sequence[Json]) -> list[Json]:
-    """Return the items that are references to stored ones; their type may be absent."""
+    """Return the items that refer to stored ones; their type may be absent."""
     return [
         item
         for item in given
@@ -262,7 +263,7 @@ def _referenced_id(reference: Json) -> str:
 
 
 def conversation_id(body: Mapping[str, Any]) -> str | None:
-    """Return the id of the conversation of a request, in which it is a string or `{"id": …}`."""
+    """Return the id of a request's conversation, given as a string or `{"id": …}`."""
     if (named := body.get("conversation")) is None:
         return None
     if isinstance(named, dict):

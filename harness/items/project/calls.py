@@ -1,7 +1,8 @@
-"""Calls of the tools of a Foundry project, which the service executes itself, and what these returned.
+"""Calls of a Foundry project's tools, which the service executes itself, and their results.
 
-Recorded 2026-02 to 2026-06, but for `azure_function` and `browser_automation_preview`, which azure-ai-agentserver-responses
-2.4 types alike: neither arguments nor output are streamed in pieces, and an output is announced as an empty list.
+Recorded 2026-02 to 2026-06, except for `azure_function` and `browser_automation_preview`, which
+azure-ai-agentserver-responses 2.4 types alike: neither arguments nor output are streamed in pieces, and an output is
+announced as an empty list.
 """
 
 from __future__ import annotations
@@ -35,7 +36,7 @@ def _pair(tool: str, doing: str, *tool_types: str) -> tuple[Builder, Builder]:
 
 
 def _named_pair(tool: str, doing: str, *tool_types: str) -> tuple[Builder, Builder]:
-    """Make the builders of a call of one of the functions of a tool, and of its result: both have its `name`."""
+    """Make the builders for a call of one of a tool's functions and for its result, which both have its `name`."""
 
     def call(name: str, arguments: Arguments = "{}", *, call_id: str | None = None, off_schema: bool = False) -> Json:
         own = {"arguments": encode_arguments(arguments), "call_id": call_id, "off_schema": off_schema}
@@ -81,7 +82,7 @@ def _declare(
 
 
 def _encode_output(output: Output) -> str:
-    """Encode what a tool returned, as the service shows it: a text, or JSON."""
+    """Encode a tool's result as the service shows it: a string, or JSON."""
     return output if isinstance(output, str) else json.dumps(output, ensure_ascii=False)
 
 

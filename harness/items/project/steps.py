@@ -1,7 +1,7 @@
-"""Other items of a Foundry project: steps of workflows, requests for consent, structured outputs, memories.
+"""Other items of a Foundry project: workflow steps, consent requests, structured outputs, memories.
 
-Recorded are workflow actions (2026-02) and a search of memories (2026-03); the others are by azure-ai-agentserver-responses
-2.4 and by what public clients read.
+Workflow actions (2026-02) and a memory search (2026-03) are recorded; the others follow azure-ai-agentserver-responses
+2.4 and what public clients read.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from harness.items.kind import item, require_text
 from harness.items.stream_grammar import FinalMember
 
 CONSENTED_TYPES = ("mcp", *sorted(PROJECT_TOOLS))
-"""The types of tools before which the user may have to consent."""
+"""The types of tools that may require the user's consent first."""
 ACTION_STATUSES = ("completed", "failed", "cancelled", "in_progress")
 SEARCH_STATUSES = ("in_progress", "searching", "completed", "incomplete", "failed")
 _NO_TOKENS: Json = {"embedding_tokens": 0, "input_tokens": 0, "output_tokens": 0, "total_tokens": 0}
@@ -45,9 +45,9 @@ def workflow_action(
     status: str | None = None,
     holds: int = 0,
 ) -> Json:
-    """A workflow takes a step, say `workflow_action("SendActivity", "greet", holds=1)`.
+    """A workflow takes a step, for example `workflow_action("SendActivity", "greet", holds=1)`.
 
-    A stream tells the next `holds` items of the turn while this one is still in progress: what the step says.
+    A stream sends the next `holds` items of the turn while this one is in progress: they are what the step says.
     """
     if status is not None and status not in ACTION_STATUSES:
         raise ScriptError(f"status is {status!r}. It is one of: {', '.join(ACTION_STATUSES)}.")
@@ -73,7 +73,7 @@ def workflow_action(
     },
 )
 def oauth_consent_request(consent_link: str, server_label: str) -> Json:
-    """The user has to consent, at a link of `https`, before a server can be asked; then the client asks again."""
+    """The user must consent, at an `https` link, before a server can be called; after that the client asks again."""
     return {
         "consent_link": require_text("consent_link", consent_link),
         "server_label": require_text("server_label", server_label),
@@ -88,7 +88,7 @@ def oauth_consent_request(consent_link: str, server_label: str) -> Json:
     examples={"structured_outputs": between_messages(typed("structured_outputs", id="fco_1", output={"city": "Oslo"}))},
 )
 def structured_outputs(output: Any) -> Json:
-    """The model emits a value of the schema that the tool `capture_structured_outputs` declares."""
+    """The model emits a value of the schema declared by the tool `capture_structured_outputs`."""
     return {"output": output}
 
 
@@ -110,7 +110,7 @@ def memory_search_call(
     search_id: str | None = None,
     update_id: str | None = None,
 ) -> Json:
-    """The service looks for what it remembers of the user; a memory is a text, or an object with its `memory_item`.
+    """The service searches its memories of the user; a memory is a string, or an object with its `memory_item`.
 
     Recorded: it stays `in_progress` in a completed response, as an update of the memories follows.
     """
