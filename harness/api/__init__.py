@@ -1,4 +1,4 @@
 """Stateless parts of the provider's API: paths, dialects, bodies, tools, models, and the objects of its resources.
 
-Neither rules (`harness.contract`) nor stored state (`harness.world`).
+Contains neither rules (`harness.contract`) nor stored state (`harness.world`).
 """

@@ -1,4 +1,4 @@
-"""The results of Azure's content filters for a text."""
+"""The results of Azure's content filters."""
 
 from __future__ import annotations
 
@@ -10,11 +10,11 @@ from harness.core.exchange import Json
 _PROMPT_CATEGORIES = FILTER_CATEGORIES
 _COMPLETION_CATEGORIES = ("protected_material_code", "protected_material_text", *FILTER_CATEGORIES[:4])
 _WITHOUT_SEVERITY = frozenset({"jailbreak", "protected_material_code", "protected_material_text"})
-"""Categories with `detected`; the others have a severity."""
+"""Categories with `detected`; all others have a severity."""
 
 
 def filter_result(source: str, found: Sequence[str], length: int) -> Json:
-    """Make the filter result of a `prompt` or a `completion` of this `length`; `found` are the blocked categories."""
+    """Make the filter result of a `prompt` or `completion` of this `length`; `found` holds the blocked categories."""
     categories = _PROMPT_CATEGORIES if source == "prompt" else _COMPLETION_CATEGORIES
     return {
         "blocked": bool(found),

@@ -1,7 +1,7 @@
-"""Encrypted content: how a World makes that of reasoning, and checks one that a client sends back.
+"""Encrypted content: how a World creates that of reasoning, and validates what a client sends back.
 
-The API's ciphertexts are Fernet tokens bound to an organization and an item. Those of the mock have the same form and
-name the same owner, readable instead of encrypted, so that no World has to remember the ciphertexts of another.
+The API's ciphertexts are Fernet tokens bound to an organization and an item. The mock's have the same form and name the
+same owner, readable instead of encrypted, so that no World has to remember the ciphertexts of another.
 """
 
 from __future__ import annotations
@@ -15,15 +15,15 @@ UNREADABLE = "Encrypted content could not be decrypted or parsed."
 OTHER_ITEM = "Encrypted content item_id did not match the target item id."
 OTHER_ORGANIZATION = "Encrypted content organization_id did not match the target organization."
 
-_VERSION = b"\x80"  # Fernet's: with the time behind it every token begins with gAAAAA
+_VERSION = b"\x80"  # Fernet's: with the time after it, every token begins with gAAAAA
 _DIGEST_SIZE = 15
-_HEAD_SIZE = len(_VERSION) + 8 + _DIGEST_SIZE  # a multiple of 3, so that the mark is the same text in all
+_HEAD_SIZE = len(_VERSION) + 8 + _DIGEST_SIZE  # a multiple of 3, so that the mark is encoded the same in all
 _MARK = b"harness:\0"
 _ENCODED_MARK = urlsafe_b64encode(_MARK).decode()
 _MARK_OFFSET = _HEAD_SIZE // 3 * 4
 _FERNET = re.compile(r"gAAAA[A-Za-z0-9_\-=+/]*")
 _CHECKED_LENGTH = 64
-"""Characters of a foreign ciphertext that are checked: histories can hold many long ones."""
+"""How many characters of a foreign ciphertext are checked, as histories can contain many long ones."""
 _REDACTED = re.compile(r"redact|encrypt|scrub|saniti[sz]ed|…|\.\.\.|\*\*\*|\[.*\]|<.*>|\{.*\}", re.IGNORECASE)
 
 
@@ -41,7 +41,7 @@ def make_encrypted_content(owner: ContentOwner, now: int) -> str:
 
 
 def owner_of_content(text: str) -> ContentOwner | None:
-    """Find the owner of an unchanged ciphertext of `make_encrypted_content`; None for any other string."""
+    """Return the owner of an unchanged ciphertext of `make_encrypted_content`; None for any other string."""
     if not _is_ours(text):
         return None
     try:
@@ -61,13 +61,13 @@ def owner_of_content(text: str) -> ContentOwner | None:
 def rejection_reason(text: str, item: str | None, organization: str) -> str | None:
     """Return the API's reason for rejecting a ciphertext in the item of this id; None if it accepts it.
 
-    Foreign tokens of the right form are accepted, as nothing is known of them, and so are the placeholders of recorders
-    (`REDACTED`, `<…>`). Without an item id, only the organization is compared.
+    Foreign tokens of the right form are accepted, as nothing is known about them, and so are the placeholders of
+    recorders (`REDACTED`, `<…>`). Without an item id, only the organization is compared.
     """
     if bond := owner_of_content(text):
         if bond.organization != organization:
             return OTHER_ORGANIZATION
-        # A ciphertext is bound to its item, too: under another id it is refused.
+        # A ciphertext is also bound to its item: under another id it is refused.
         return OTHER_ITEM if item and item != bond.item else None
     foreign = not _is_ours(text) and _FERNET.fullmatch(text[:_CHECKED_LENGTH])
     return None if foreign or _REDACTED.search(text) else UNREADABLE

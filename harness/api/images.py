@@ -1,6 +1,6 @@
-"""Whether the data of a picture can be decoded: the API decodes each, and refuses what it cannot.
+"""Checks whether image data can be decoded: the API decodes every image, and refuses those that it cannot.
 
-Pillow is imported when the first picture comes. A picture is decoded once in the life of a process: its digest is kept.
+Pillow is imported with the first image. Each image is decoded once per process; its digest is cached.
 """
 
 from __future__ import annotations
@@ -16,22 +16,22 @@ from harness.core.extras import missing_extra
 
 FORMATS = ("PNG", "JPEG", "GIF", "WEBP")
 MAX_DECODED_PIXELS = 4_000_000
-"""Pictures with more are not decoded, only their head and check sums are read: a few bytes can stand for many pixels."""
+"""Larger images are not decoded, only their headers and checksums: a few bytes can stand for many pixels."""
 MAX_DECODED_BYTES = 50 << 20
-"""Data of more bytes is not looked at; the API's own limit is about the whole request."""
+"""Larger data is not checked; the API's own limit applies to the whole request."""
 MAX_DECODED_IMAGES = 32
-"""Of more pictures in one request only the first are looked at."""
+"""The number of images checked per request; further ones are not."""
 MAX_KEPT = 4096
-"""How many digests are kept."""
+"""The number of cached digests."""
 
 _LINE_ENDS = re.compile(r"[\r\n]")
 _known: dict[bytes, bool] = {}
 
 
 def is_valid_image(data: str) -> bool:
-    """Return whether base64, which may be broken into lines, is a whole picture of a format that the API takes.
+    """Return whether base64, possibly broken into lines, is a complete image in a format that the API accepts.
 
-    What is no base64 counts as one: it is not judged here.
+    Anything that is not base64 counts as valid: it is not judged here.
     """
     digest = blake2b(data.encode("utf-8", "surrogatepass"), digest_size=16).digest()
     known = _known.get(digest)
@@ -49,7 +49,7 @@ def _decodes(data: str) -> bool:
     try:
         picture = b64decode(plain + "=" * (-len(plain) % 4), validate=True)
     except (binascii.Error, ValueError):
-        return True  # that it is no base64 is another refusal; a recorder may have cut it
+        return True  # invalid base64 is refused elsewhere; a recorder may have cut it
     return _is_decodable(picture)
 
 
@@ -70,6 +70,6 @@ def _is_decodable(picture: bytes) -> bool:
                     image.load()
         except (MemoryError, Image.DecompressionBombError):
             return True
-        except Exception:  # decoders fail in many ways
+        except Exception:  # decoders raise many kinds of errors
             return False
     return True

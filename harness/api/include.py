@@ -1,7 +1,7 @@
-"""Filters items by a request's `include`: results, sources, outputs, logprobs, addresses of images.
+"""Filters items by a request's `include`: results, sources, outputs, logprobs, image URLs.
 
-As recorded, these are null, empty or absent unless included, and present if included, though maybe empty. Reasoning is
-not filtered: newer models return its encrypted content in any case.
+As recorded, these are null, empty or absent unless included, and present if included, though possibly empty. Reasoning
+is not filtered: newer models always return its encrypted content.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ class FullItem(NamedTuple):
 
 
 def filter_item(item: Json, include: Collection[str]) -> Json:
-    """Show the item as a request with this `include` gets it; the item itself if nothing is hidden."""
+    """Show an item to a request with this `include`; returns the item itself if nothing is hidden."""
     item_filter = _FILTERS.get(item["type"])
     return item_filter(item, include) if item_filter else item
 
@@ -48,12 +48,12 @@ def filter_item(item: Json, include: Collection[str]) -> Json:
 def filter_stored_items(
     items: Sequence[Json], include: Collection[str], full_items: Mapping[str, FullItem]
 ) -> list[Json]:
-    """Show stored items as a list has them: with members included at their creation or by this request."""
+    """Show stored items as in a list: with the members included at their creation or by this request."""
     return [_filter_stored_item(item, include, full_items.get(item.get("id", ""))) for item in items]
 
 
 def filter_page(page: Json, include: Collection[str], full_items: Mapping[str, FullItem]) -> Json:
-    """Show a page of items as a request gets it. Recorded: a file that the client sent is shown without its data."""
+    """Show a page of items to a request. Recorded: a file that the client sent is shown without its data."""
     return {**page, "data": [_omit_file_data(item) for item in filter_stored_items(page["data"], include, full_items)]}
 
 
@@ -68,7 +68,7 @@ def _omit_file_data(item: Json) -> Json:
 
 
 def infer_include(items: Sequence[Json]) -> list[str]:
-    """Infer the values of `include` that a request must have had for items to be shown like this."""
+    """Infer the values of `include` in a request from the items in its answer."""
     return [name for name in INCLUDE_VALUES if any(_is_revealed_by(name, item) for item in items)]
 
 
@@ -81,7 +81,7 @@ def _filter_stored_item(item: Json, include: Collection[str], full: FullItem | N
 
 
 def _list_filter(member: str, name: str) -> ItemFilter:
-    """Make a filter for a member that is null unless it is included."""
+    """Make a filter for a member that is null unless included."""
 
     def filter_list(item: Json, include: Collection[str]) -> Json:
         shown, included = item.get(member), name in include

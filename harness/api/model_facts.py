@@ -1,8 +1,8 @@
 """The facts about each model family in `models.json`, each with its sources.
 
-A family is an entry of names and facts, a fact a line: its value, then its sources, the best first. A source says how it
-is known (`recorded`, `reported`, `documented`, `typed`, `assumed`), where, and when. What is not there is open: nothing is
-refused for it.
+A family is an entry of names and facts, one fact per line: its value, then its sources, best first. A source says how
+it is known (`recorded`, `reported`, `documented`, `typed`, `assumed`), where, and when. Anything missing is unknown,
+and nothing is refused because of it.
 """
 
 from __future__ import annotations
@@ -72,25 +72,25 @@ FACTS: Mapping[str, str] = {
         )
     },
 }
-"""Every fact that a family may have, with its meaning, in the order in which they are shown."""
+"""All facts that a family may have, with their meaning, in display order."""
 
 
 @dataclass(frozen=True, slots=True)
 class Fact:
-    """A value and how it is known: the sources as they are written in the file, the best first."""
+    """A value and how it is known: its sources as in the file, best first."""
 
     value: Any
     sources: tuple[str, ...]
 
     @property
     def level(self) -> str:
-        """How it is known at best: recorded, reported, documented, typed or assumed."""
+        """The level of the best source: recorded, reported, documented, typed or assumed."""
         return self.sources[0].partition(" ")[0]
 
 
 @dataclass(frozen=True, slots=True)
 class ModelFacts:
-    """The content of `models.json`: the facts of each family, and names that the API refused, with the source."""
+    """The content of `models.json`: the facts of each family, and the names that the API refused, with the source."""
 
     families: Mapping[str, Mapping[str, Fact]]
     nonexistent: Mapping[str, str]
@@ -104,7 +104,7 @@ def split_source(source: str) -> tuple[str, str, str]:
 
 @cache
 def read_table() -> Mapping[str, Any]:
-    """Read the file as it is: `families`, each a list of value and sources by fact, and sources of `nonexistent` names."""
+    """Read the file: `families`, each with a list of value and sources per fact, and sources of `nonexistent` names."""
     table: Mapping[str, Any] = orjson.loads(MODELS_FILE.read_bytes())
     return table
 

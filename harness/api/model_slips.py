@@ -1,9 +1,10 @@
-"""Names that are one slip of the keyboard from the name of a model: `gtp-4.1`, `gpt-4.1-mni`, `gpt-5-codx`.
+"""Names that are one typing error from a model's name: `gtp-4.1`, `gpt-4.1-mni`, `gpt-5-codx`.
 
-A slip is one letter too many, too few or wrong, or two that changed places, in one word of the name; everything else is as
-it is in the known name, digits above all: another number is another model. What people call models of their own is let be:
-words of one or two letters (`gpt-5o`) have no slips, short words at the end only swapped letters (`gpt-5-prod` is no
-`gpt-5-pro`), later words keep their first letter (`o1-review`), and nothing is put before a name (`xgpt-4o`).
+A slip is one missing, extra or wrong letter, or two swapped ones, in one word of the name; everything else must be as
+in the known name, above all the digits: another number is another model. Names that people make up for their own models
+do not count: words of one or two letters (`gpt-5o`) have no slips, short words at the end only swapped letters
+(`gpt-5-prod` is not `gpt-5-pro`), later words keep their first letter (`o1-review`), and nothing may precede a name
+(`xgpt-4o`).
 """
 
 from __future__ import annotations
@@ -14,15 +15,15 @@ from collections.abc import Iterable, Mapping, Sequence
 _WORD = re.compile(r"[A-Za-z]+")
 _SHORTEST_WORD = 3
 _OWN_WORDS = frozenset({"code", "lunar", "astral", "terran"})
-"""Words that are one slip from a word of a model's name and mean something else: `gpt-5-code` is no `gpt-5-codex`."""
+"""Words one slip from a word in a model's name that mean something else: `gpt-5-code` is not `gpt-5-codex`."""
 
 Shape = tuple[str, ...]
 NamesByShape = Mapping[Shape, Sequence[str]]
-"""Known names by what stands between their words."""
+"""Known names, grouped by the separators around their words."""
 
 
 def group_by_shape(names: Iterable[str]) -> NamesByShape:
-    """Group names by their shape, in which a slip is looked for."""
+    """Group names by shape, within which slips are searched."""
     groups: dict[Shape, list[str]] = {}
     for name in names:
         groups.setdefault(_shape(name), []).append(name)
@@ -30,7 +31,7 @@ def group_by_shape(names: Iterable[str]) -> NamesByShape:
 
 
 def find_meant(name: str, known: NamesByShape) -> str | None:
-    """Find the known name from which a name is one slip; None for any other name."""
+    """Return the known name that a name is one slip from; None if there is none."""
     words = _WORD.findall(name)
     for correct in known.get(_shape(name), ()):
         differing = [
@@ -44,12 +45,12 @@ def find_meant(name: str, known: NamesByShape) -> str | None:
 
 
 def _shape(name: str) -> Shape:
-    """Find what stands before, between and after the words of a name."""
+    """Return the text before, between and after the words of a name."""
     return tuple(_WORD.split(name))
 
 
 def _is_slip(place: int, word: str, meant: str) -> bool:
-    """Return whether a word is one slip from the meant one; `place` is its place in the name, from 0."""
+    """Return whether a word is one slip from the meant one; `place` is its index in the name."""
     if len(meant) < _SHORTEST_WORD or word.lower() == meant.lower() or word in _OWN_WORDS:
         return False
     if _has_swapped_letters(word, meant):
@@ -65,7 +66,7 @@ def _is_slip(place: int, word: str, meant: str) -> bool:
 
 
 def _has_swapped_letters(word: str, meant: str) -> bool:
-    """Return whether two neighbouring letters have changed places, and nothing else differs."""
+    """Return whether only two neighbouring letters are swapped."""
     if len(word) != len(meant):
         return False
     first = next((index for index in range(len(word)) if word[index] != meant[index]), len(word))

@@ -1,6 +1,6 @@
 """The model families: what each can do, the defaults that a response echoes, names that do not exist.
 
-The facts are those of `models.json` (`harness.api.model_facts`). An unlisted name has the defaults of the family with the
+The facts come from `models.json` (`harness.api.model_facts`). An unlisted name has the defaults of the family with the
 longest common prefix, answers under its own name, and no feature is refused for it. Each World has its own table;
 `mock.add_model(Model(…))` adds a family to it, or replaces one.
 """
@@ -18,12 +18,12 @@ from harness.api.model_slips import NamesByShape, find_meant, group_by_shape
 
 T = TypeVar("T")
 When = Literal["always", "effort none", "never", "unknown"]
-"""When a reasoning model takes sampling parameters or gives logprobs."""
+"""When a reasoning model accepts sampling parameters or returns logprobs."""
 
 MAX_CACHED = 512
-"""The number of names that a table caches."""
+"""The number of names cached per table."""
 FALLBACK_FAMILY = "gpt-4.1"
-"""The family whose defaults a name has that shares no prefix with any other."""
+"""The family with the defaults for a name that shares no prefix with any other."""
 _DATE_SUFFIX = re.compile(r"-\d{4}-\d{2}-\d{2}$")
 
 
@@ -31,11 +31,11 @@ _DATE_SUFFIX = re.compile(r"-\d{4}-\d{2}-\d{2}$")
 class Model:
     """A family: `effort` is the default reasoning effort, None for a model that does not reason.
 
-    `turns` is the default of `reasoning.context`, None for a model that does not reason. Empty tuples are unknown: any
-    value is taken. `lacks` are the types of tools that it is known to refuse, `window` and `max_output` are in tokens, None
-    if unknown. `needs_tools`: it takes no request without one of them; `only_tools`: it takes no others. `gone` is the day
-    (YYYY-MM-DD) from which it is refused as not found, `removed` that from which its name does not exist. Of a
-    `name_only` family nothing else is known. One that is not `found` is no model of the Responses API.
+    `turns` is the default of `reasoning.context`, None for a model that does not reason. Empty tuples mean unknown: any
+    value is accepted. `lacks` holds the types of tools that it is known to refuse; `window` and `max_output` are in
+    tokens, None if unknown. A request needs one of `needs_tools` and may have no tools but `only_tools`. `gone` is the
+    day (YYYY-MM-DD) from which it is refused as not found, `removed` the day from which its name does not exist. Of a
+    `name_only` family only the name is known. One that is not `found` is not a model of the Responses API.
     """
 
     name: str
@@ -82,12 +82,12 @@ class Model:
 
     @property
     def ends(self) -> tuple[str, str]:
-        """The days from which the model is gone, and from which its name is unknown; empty if still served."""
+        """The days from which the model is gone, and from which its name is unknown; empty while it is served."""
         return self.gone, self.removed
 
     @property
     def reasons(self) -> bool | None:
-        """Whether it is a reasoning model (`o…`, `gpt-5…` but the chat ones); None if unknown."""
+        """Whether it is a reasoning model (`o…`, `gpt-5…` except the chat ones); None if unknown."""
         return None if self.name_only else self.turns is not None
 
 
@@ -97,7 +97,7 @@ class Models(Mapping[str, Model]):
     __slots__ = ("_defaults", "_families", "_found", "_meant", "_published", "_shapes")
 
     def __init__(self, families: Iterable[Model] | None = None) -> None:
-        """Make a table of these families; without any, those of the API are read when one is first asked for."""
+        """Make a table of these families; without any, the API's are loaded on first use."""
         self._published = families is None
         self._families: dict[str, Model] = {family.name: family for family in families or ()}
         self._found: dict[str, Model | None] = dict(_by_every_name(self._families))
@@ -115,11 +115,11 @@ class Models(Mapping[str, Model]):
         return len(self._all())
 
     def with_family(self, family: Model) -> Models:
-        """Copy the table with this family in place of the one of its name."""
+        """Return a copy of the table with this family, replacing the one of its name."""
         return Models({**self._all(), family.name: family}.values())
 
     def find(self, name: str) -> Model | None:
-        """Find the family of a listed model, by any of its names with or without a date; None for any other name."""
+        """Return the family of a listed model, by any of its names, with or without a date; None for any other name."""
         try:
             return self._found[name]
         except KeyError:
@@ -127,7 +127,7 @@ class Models(Mapping[str, Model]):
             return _cache(self._found, name, family)
 
     def find_meant(self, name: str) -> str | None:
-        """Find the name of a served model that an unlisted name is one slip from: `gpt-4.1` for `gtp-4.1`."""
+        """Return the served model that an unlisted name is one slip from: `gpt-4.1` for `gtp-4.1`."""
         try:
             return self._meant[name]
         except KeyError:
@@ -159,11 +159,11 @@ class Models(Mapping[str, Model]):
         if self._published and not self._families:
             families = {name: _build_family(name, facts) for name, facts in read_table()["families"].items()}
             self._found.update(_by_every_name(families))
-            self._families = families  # last: another thread may read meanwhile
+            self._families = families  # last: another thread may be reading
         return self._families
 
     def _nearest_family(self, name: str) -> Model:
-        """Find the first family that shares the longest beginning with a name, of two characters at least."""
+        """Return the first family with the longest common prefix with a name, of at least two characters."""
         shared = {
             candidate: _count_shared(candidate, name)
             for candidate, family in self._all().items()
@@ -174,13 +174,13 @@ class Models(Mapping[str, Model]):
 
 
 def _by_every_name(families: Mapping[str, Model]) -> Iterator[tuple[str, Model]]:
-    """Each name with its family; a family's own name counts more than an alias."""
+    """Yield each name with its family; a family's own name overrides an alias."""
     yield from ((alias, family) for family in families.values() for alias in family.names)
     yield from families.items()
 
 
 def _build_family(name: str, facts: Mapping[str, Sequence[Any]]) -> Model:
-    """Build the family that the facts (value, then sources) describe; what they do not say is not refused."""
+    """Build the family described by the facts (value, then sources); nothing is refused without a fact."""
 
     def value(fact: str, otherwise: Any = None) -> Any:
         found = facts.get(fact)
@@ -230,14 +230,14 @@ def _build_family(name: str, facts: Mapping[str, Sequence[Any]]) -> Model:
 
 
 def _count_shared(one: str, other: str) -> int:
-    """How many characters two names begin with in common."""
+    """Count the characters of the common prefix of two names."""
     return next(
         (place for place, (a, b) in enumerate(zip(one, other, strict=False)) if a != b), min(len(one), len(other))
     )
 
 
 def _cache(table: dict[str, T], name: str, value: T) -> T:
-    """Store the value under the name unless the table is full, and return it."""
+    """Cache a value under a name, unless the table is full, and return it."""
     if len(table) < MAX_CACHED:
         table[name] = value
     return value
@@ -253,7 +253,7 @@ _INVENTED_NAME = re.compile(r".*(\s|non-?exist|not-?exist|invalid|nope).*", re.I
 
 
 def is_of_other_vendor(name: str) -> bool:
-    """Return whether a model is one of another provider, by its name: `claude-sonnet-4-5`."""
+    """Return whether a name is that of another vendor's model: `claude-sonnet-4-5`."""
     return bool(_OTHER_VENDOR.fullmatch(name))
 
 
@@ -261,7 +261,7 @@ def is_of_other_vendor(name: str) -> bool:
 def is_nonexistent_model(name: str) -> bool:
     """Return whether the API has no such model: a refused name, another vendor's, or one like `gpt-nonexistent`.
 
-    Everything else may exist: fine-tunes, deployments, future models, names of a router (`vendor/model`).
+    Anything else may exist: fine-tunes, deployments, future models, a router's names (`vendor/model`).
     """
     return bool(
         not name or name in read_table()["nonexistent"] or is_of_other_vendor(name) or _INVENTED_NAME.fullmatch(name)

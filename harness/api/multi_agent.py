@@ -1,4 +1,4 @@
-"""The multi-agent beta: its header, when a request enables it, and its members of requests."""
+"""The multi-agent beta: its header, the requests that enable it, and its members of items."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from harness.core.exchange import Json, Request
 
 MULTI_AGENT = "multi_agent"
 MULTI_AGENT_BETA = "responses_multi_agent=v1"
-"""The value of `OpenAI-Beta`, one of several that commas separate."""
+"""The value in `OpenAI-Beta`, a comma-separated list."""
 
 
 def has_multi_agent_beta(request: Request) -> bool:
@@ -23,7 +23,7 @@ def enables_agents(body: Json) -> bool:
 
 
 def omit_agents(request: Request, body: Any) -> Any:
-    """Drop the members of the beta from a body, as the schema validates it: items lose their agents."""
+    """Drop the beta's members from a body for validation by the schema: the agents of items."""
     items = body.get("input") if isinstance(body, dict) else None
     if not isinstance(items, list) or not has_multi_agent_beta(request):
         return body

@@ -1,4 +1,4 @@
-"""Operations: an endpoint's method and path, the schemas of its body and answer, and the function behind it."""
+"""Operations: an endpoint's method and path, the schemas of its body and answer, and its handler."""
 
 from __future__ import annotations
 
@@ -13,20 +13,20 @@ from harness.core.exchange import Answer, Request
 from harness.core.registry import Registry
 
 Handler = Callable[[Any], Answer]
-"""Answers a call, a request with its World (`harness.world.api_call`)."""
+"""Answers a call, which is a request with its World (`harness.world.api_call`)."""
 ListedIds = Callable[[Request, Any], Container[str | None]]
-"""The ids of a list's objects, by request and World; None stands for an unknown id, as of items that a recording sent."""
+"""The ids of a list's objects, by request and World; None stands for an unknown id, as of recorded items."""
 BodyContent = Literal["json", "form", "form or json", "bytes"]
-"""What a body is made of."""
+"""The content of a body."""
 JSON_BODY = "(a JSON body)"
-"""The group of operations whose body is JSON."""
+"""The group of operations with a JSON body."""
 OBJECT_LIST, ITEM_LIST, FILE_LIST = "(a list of objects)", "(a list of items)", "(a list of files)"
-"""The groups of lists, by the words of the API for a cursor that the list does not have."""
+"""The groups of lists, by the API's message for a cursor that the list does not contain."""
 
 
 @dataclass(frozen=True, slots=True)
 class Cursors:
-    """The objects that `after` and `before` of a list may name, by `ids`; `kind` is the word of errors for them."""
+    """The objects that `after` and `before` of a list may name, by `ids`; errors call one by the `kind`."""
 
     kind: str
     ids: ListedIds
@@ -35,9 +35,9 @@ class Cursors:
 
 @dataclass(frozen=True, slots=True)
 class Operation:
-    """One endpoint below the API's root; of a Foundry `project`, one below that project itself.
+    """An endpoint below the API's root, or below a Foundry project itself (`is_project`).
 
-    `id` is the method and the path template, as rules name it: `POST /responses`.
+    `id` is the method and the path template, as used in rules: `POST /responses`.
     """
 
     id: str
@@ -56,7 +56,7 @@ class Operation:
 
     @property
     def takes_json(self) -> bool:
-        """Whether the body is JSON, or may be that instead of a form."""
+        """Whether the body is JSON, or may be JSON instead of a form."""
         if self.is_project and self.is_form_or_json:
             return True
         if self.is_form or self.is_binary:
@@ -64,30 +64,30 @@ class Operation:
         return self.body_schema is not None or (self.is_project and self.method in ("POST", "PUT", "PATCH"))
 
     def reads_form(self, content_type: str) -> bool:
-        """Return whether a body of this type is read as a form."""
+        """Return whether a body of this content type is parsed as a form."""
         if not self.is_form_or_json:
             return self.is_form
         kind = content_type.partition(";")[0].strip().lower()
         return kind == FORM_TYPE if self.is_project else kind != "application/json"
 
     def is_in(self, group: str) -> bool:
-        """Return whether the operation is one of a group: JSON_BODY, or a list of one of the three."""
+        """Return whether the operation is in a group: JSON_BODY, or one of the three kinds of lists."""
         return self.takes_json if group == JSON_BODY else self.cursors is not None and self.cursors.group == group
 
 
 OPERATIONS: Registry[Operation] = Registry("operation")
-"""Every operation by id; filled by importing `harness.endpoints`."""
+"""All operations by id; filled by importing `harness.endpoints`."""
 
 Paths = dict[str, dict[str, Operation]]
 PATHS: Paths = {}
-"""The operations by the template of their path and their method."""
+"""The operations by path template and method."""
 PROJECT_PATHS: Paths = {}
-"""Those below a Foundry project itself."""
+"""The operations below a Foundry project itself."""
 PROJECT_API_PATHS: Paths = {}
-"""Those that only a project adds to OpenAI's API below it."""
+"""The operations that only a project adds to OpenAI's API below it."""
 _PROJECT_ROOT = re.compile(r"/api/projects/[^/]+")
 _CLASSIC_PATH = re.compile(r"/(?:assistants|threads|files|vector_stores)(?:/|$)")
-"""The paths of OpenAI's API that a project has directly below it, for the classic agents."""
+"""The paths of OpenAI's API that a project has directly below it, for classic agents."""
 
 
 def operation(
@@ -104,11 +104,11 @@ def operation(
 ) -> Callable[[Handler], Handler]:
     """Register a function `(call) -> Answer`; `body`, `query` and `answer` name the schemas.
 
-    The `content` of a body is JSON; a multipart form, which no schema describes; a form that may be JSON as well, of a
-    `project` unless it is declared as a form; or bytes that are not parsed. A project has JSON that no schema describes, or
-    no body. `cursors` are those of a list; one that it does not have is refused. In the path of a
-    `project` a parameter ends before a colon, as an action follows one: `/agents/{agent_name}:enable`; one with a plus,
-    `{+blob}`, is the rest of the path. What is `project_only` stands beside the operations of OpenAI's API, in a project.
+    `content` is JSON; a multipart form, which no schema describes; a form that may also be JSON, which in a `project`
+    is the default unless declared a form; or bytes that are not parsed. A project's JSON has no schema, and its body
+    may be absent. `cursors` are those of a list; a cursor that it does not contain is refused. In a `project` path a
+    parameter ends before a colon, as actions follow one: `/agents/{agent_name}:enable`; one with a plus, `{+blob}`, is
+    the rest of the path. A `project_only` operation exists next to those of OpenAI's API, in a project.
     """
 
     def register(handler: Handler) -> Handler:
@@ -134,7 +134,7 @@ def operation(
 def find_operation(method: str, path: str, root: str = "") -> tuple[Operation | None, Mapping[str, str], bool]:
     """Find the operation for a method and a path below a root, the path's parameters, and whether the path exists.
 
-    A literal path goes before a template, but only for the methods it has: `GET /responses/compact` asks for a response.
+    A literal path precedes a template, but only for its own methods: `GET /responses/compact` retrieves a response.
     """
     if not _PROJECT_ROOT.fullmatch(root):
         own = _find_in(PROJECT_API_PATHS, method, path) if _PROJECT_ROOT.match(root) else (None, {}, False)

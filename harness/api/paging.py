@@ -1,4 +1,4 @@
-"""One page of a list by `after`, `before`, `limit` (20) and `order` (newest first)."""
+"""A page of a list by `after`, `before`, `limit` (20) and `order` (newest first)."""
 
 from __future__ import annotations
 
@@ -15,9 +15,9 @@ def page(
 ) -> Json:
     """Make a page of `items` (oldest first) as a list object; `after` and `before` in the query are ids at its ends.
 
-    `limit` is the default number of items of a page, `id_member` where an item has its id. Ids that the list does not have
-    count as absent; the rules of `cursors` refuse unknown ones. So does a `before` no later than `after`: recorded of a
-    Foundry project (2026-02-12), whose client for .NET sends both ends of the page that it has.
+    `limit` is the default page size; `id_member` is where an item has its id. Ids that are not in the list count as
+    absent; the rules of `cursors` refuse unknown ones. A `before` no later than `after` counts as absent, too: recorded
+    of a Foundry project (2026-02-12), whose client for .NET sends both ends of its current page.
     """
     ordered = list(items) if query.get("order") == "asc" else list(reversed(items))
     places = {item[id_member]: index for index, item in enumerate(ordered)}
@@ -31,13 +31,13 @@ def page(
 
 
 def _page_size(asked: Any, default: int) -> int:
-    """Find the number of items of a page; in an operation without a schema for its query it is a text."""
+    """Return the page size; without a schema for the query, `limit` is a string."""
     text = str(asked)
     return int(text[:9]) if text.isdecimal() else default
 
 
 def list_object(items: Sequence[Json], *, more: bool = False, id_member: str = "id") -> Json:
-    """Make a list object with these items in this order; `more` says whether others follow."""
+    """Make a list object of these items in this order; `more` says whether others follow."""
     return {
         "object": "list",
         "data": items,

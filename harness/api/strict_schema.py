@@ -15,11 +15,11 @@ _NOT_AT_THE_TOP = ("oneOf", "anyOf", "allOf", "enum", "const", "not")
 _NOT_STRICT = ("oneOf", "allOf", "not", "if", "then", "else", "dependentRequired", "dependentSchemas", "uniqueItems")
 _SAYS_WHAT_IT_IS = ("type", "$ref", "anyOf", "enum", "const", "properties")
 _FORMATS = ("date-time", "time", "date", "duration", "email", "hostname", "ipv4", "ipv6", "uuid")
-"""The formats of texts in strict mode: https://github.com/BuilderIO/agent-native/pull/3085, 2026-08."""
+"""The string formats in strict mode: https://github.com/BuilderIO/agent-native/pull/3085, 2026-08."""
 _MAX_PROPERTIES = 5_000
-"""The properties of all objects of a strict response format: public probe of gpt-5.6-luna, 2026."""
+"""The maximum number of properties in a strict response format: public probe of gpt-5.6-luna, 2026."""
 _MAX_ENUM_VALUES = 1_000
-"""The values of all enums of one: public reports of five origins, 2025 to 2026."""
+"""The maximum number of enum values in one: public reports of five origins, 2025 to 2026."""
 _DEFINITION = re.compile(r"#(?:/(?:\$defs|definitions)/[^/]+)?")
 
 Path = tuple[str, ...]
@@ -31,8 +31,8 @@ def function_problems(
 ) -> Iterator[str]:
     """Yield the problems of a function's parameters, outermost first; `invalid` says why they are not JSON Schema.
 
-    Without `strict` the API closes a schema itself where it can and accepts it unchanged where it cannot. `takes_unions`
-    says whether the model takes `anyOf` and the like at the top if `strict` is false.
+    Without `strict` the API closes a schema itself if it can, and otherwise accepts it unchanged. `takes_unions` says
+    whether the model accepts `anyOf` and the like at the top if `strict` is false.
     """
     yield from _root_problems(schema, empty=strict is True)
     yield from filter(None, [invalid])
@@ -57,7 +57,7 @@ def close_schema(schema: Any) -> Any:
     """Close a schema as the API does if `strict` is absent: no additional properties, and all properties required.
 
     Recorded: microsoft/agent-framework ConformanceTraces (2025-10), langchain-ai/langchain test_system_additional_tools
-    (2026-09). An object that is explicitly open (`additionalProperties`) remains open.
+    (2026-09). An object that is explicitly open (`additionalProperties`) stays open.
     """
     if isinstance(schema, list):
         return [close_schema(element) for element in schema]
@@ -78,7 +78,7 @@ def close_schema(schema: Any) -> Any:
 
 
 def apply_strictness(parameters: Any, strict: bool | None) -> tuple[Any, bool]:
-    """Apply strictness to a function's parameters as the API does, where it can, and tell whether calls keep to them."""
+    """Make a function's parameters strict where the API does; returns them, and whether calls conform to them."""
     if parameters == {}:
         parameters = {"type": "object", "properties": {}}
     if strict is None and isinstance(parameters, dict):
@@ -117,7 +117,7 @@ def _array_problems(schema: Json, path: Path) -> Iterator[str]:
 
 
 def _format_problems(schema: Json, path: Path) -> Iterator[str]:
-    """Yield the problems of the format of a text; those of numbers are free, as recorded: `uint8`, `double`."""
+    """Yield the problems of a string's format; formats of numbers are free, as recorded: `uint8`, `double`."""
     types, format = schema.get("type"), schema.get("format")
     texts = isinstance(types, list) and "string" in types
     if format and format not in _FORMATS and (texts or types == "string"):
@@ -126,7 +126,7 @@ def _format_problems(schema: Json, path: Path) -> Iterator[str]:
 
 
 def _reference_problems(root: Json, schema: Json, where: str) -> Iterator[str]:
-    """Yield the problems of a reference: it stands alone, and names a definition at the top or the schema itself."""
+    """Yield the problems of a reference: it must stand alone, and name a top-level definition or the schema itself."""
     reference = schema["$ref"]
     if beside := sorted(schema.keys() - {"$ref", *_SCHEMA_MAPS}):
         yield f"{where}, $ref cannot have keywords {{{', '.join(map(repr, beside))}}}."
@@ -163,7 +163,7 @@ def _openness_problems(schema: Json, where: str) -> Iterator[str]:
 
 
 def _subschemas(schema: Any) -> Iterator[Json]:
-    """Yield a schema and all that stand in it; references are not followed."""
+    """Yield a schema and all its subschemas; references are not followed."""
     left = [schema]
     while left:
         part = left.pop()
@@ -175,7 +175,7 @@ def _subschemas(schema: Any) -> Iterator[Json]:
 
 
 def _size_problems(schema: Json) -> Iterator[str]:
-    """Yield the limits of strict mode that the whole of a schema exceeds; the API names them after all other problems."""
+    """Yield the limits of strict mode that a schema exceeds as a whole, which the API reports last."""
     parts = [*_subschemas(schema)]
     properties = sum(len(_object_at(part, "properties")) for part in parts)
     if properties > _MAX_PROPERTIES:
@@ -190,7 +190,7 @@ def _size_problems(schema: Json) -> Iterator[str]:
 
 
 def _object_at(schema: Json, name: str) -> Json:
-    """Return an object member of a schema; empty if it is of another type."""
+    """Return an object member of a schema; empty if it has another type."""
     member = schema.get(name)
     return member if isinstance(member, dict) else {}
 

@@ -1,4 +1,4 @@
-"""Token counts: a deterministic estimate of the order of a real tokenizer (four characters per token)."""
+"""Token counts: a deterministic estimate of the magnitude of a real tokenizer's (four characters per token)."""
 
 from __future__ import annotations
 
@@ -59,11 +59,11 @@ def _count_characters(item: Any) -> int:
 
 
 REASONING_TOKENS: Mapping[str, int] = {"low": 64, "medium": 192, "high": 448, "xhigh": 832, "max": 1_216}
-"""Tokens of the reasoning of a model without a script, by effort: multiples of 64, as most recorded ones are."""
+"""Reasoning tokens of an unscripted model by effort: multiples of 64, as most recorded ones are."""
 
 
 def set_usage(counted: Json, own: Mapping[str, int]) -> Json:
-    """Set counts of a script in the `usage` of a response: `input_tokens`, `cached`, `cache_written`, `output_tokens`, …"""
+    """Set a script's counts in a response's `usage`: `input_tokens`, `cached`, `cache_written`, `output_tokens`, …"""
     read, said = ({**counted[name]} for name in ("input_tokens_details", "output_tokens_details"))
     named = {"cached": "cached_tokens", "cache_written": "cache_write_tokens"}
     read |= {named[name]: count for name, count in own.items() if name in named}
@@ -84,10 +84,10 @@ def set_usage(counted: Json, own: Mapping[str, int]) -> Json:
 def make_usage(
     input_tokens: int, output: Sequence[Json], spent: int | None = None, *, cached: int = 0, effort: str | None = None
 ) -> Json:
-    """Make the `usage` object of a response; `spent` are its output tokens if they are known.
+    """Make the `usage` object of a response; `spent` is its output tokens if known.
 
-    `cached` tokens of the input were read from a cache. With `effort` each reasoning has the tokens of that effort instead
-    of what its text has.
+    `cached` input tokens were read from a cache. With `effort`, each reasoning item has the tokens of that effort
+    instead of those of its text.
     """
     output_tokens = reasoned = 0
     for item in output:

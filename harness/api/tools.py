@@ -1,8 +1,8 @@
 """The functions of a request, and how each is called: by its name alone, or in a namespace.
 
-A function at the top level of `tools` is called by its name, a function of a namespace in that namespace. A deferred one
-(`defer_loading`) at the top level is called in a namespace of its own name, once a tool search has loaded it. Recorded by
-tests of langchain-ai/langchain and pydantic/pydantic-ai (2026-03 to 2026-08).
+A function at the top level of `tools` is called by its name, a function of a namespace in that namespace. A deferred
+one (`defer_loading`) at the top level is called in a namespace of its own name, once a tool search has loaded it.
+Recorded by tests of langchain-ai/langchain and pydantic/pydantic-ai (2026-03 to 2026-08).
 """
 
 from __future__ import annotations
@@ -13,9 +13,9 @@ from harness.core.exchange import Json
 
 
 def declared_tools(body: Json, items: Iterable[Json] | None = None) -> list[Json]:
-    """List the tools of a request: its own, then those of `additional_tools` items in its input.
+    """Return the tools of a request: its own, then those of `additional_tools` items in its input.
 
-    `items` are the input items if they are known already.
+    `items` are the input items, if already known.
     """
     tools = list(body.get("tools") or ())
     if items is None:
@@ -37,9 +37,9 @@ def plain_functions(tools: Iterable[Json]) -> set[str]:
 
 
 def function_namespaces(tools: Iterable[Json], *, found: bool = False) -> dict[str, str]:
-    """Return the functions that are called in a namespace, each with the namespace's name.
+    """Return the functions that are called in a namespace, with the namespace's name.
 
-    Deferred functions are included only with `found`, once a search has loaded them.
+    Deferred functions are included only if `found`, once a search has loaded them.
     """
     return {
         function["name"]: space
@@ -59,7 +59,7 @@ def loaded_tools(item: Json, waiting: Iterable[Json]) -> dict[str, Json]:
     """Return the tools that a `tool_search_output` has loaded, by name; `waiting` are the request's own definitions.
 
     A deferred function becomes a namespace of its own name. A function that is not deferred anywhere is omitted, as it
-    is not known how it is called.
+    is unknown how it is called.
     """
     own = {tool["name"]: tool for tool in waiting if _is_function(tool) and tool.get("defer_loading")}
     found = {}
@@ -72,7 +72,7 @@ def loaded_tools(item: Json, waiting: Iterable[Json]) -> dict[str, Json]:
 
 
 def as_namespace(function: Json) -> Json:
-    """Put a function into a namespace of its own name."""
+    """Wrap a function in a namespace of its own name."""
     bare = {name: value for name, value in function.items() if name != "defer_loading"}
     return {
         "type": "namespace",
@@ -83,7 +83,7 @@ def as_namespace(function: Json) -> Json:
 
 
 def namespace_of(name: str, tools: Sequence[Json], items: Iterable[Json]) -> str | None:
-    """Find the namespace in which a model calls a function, None without one; `items` may have loaded the function."""
+    """Return the namespace in which a model calls a function, or None; `items` may have loaded the function."""
     if name in plain_functions(tools):
         return None
     known = function_namespaces(tools, found=True)
@@ -94,7 +94,7 @@ def namespace_of(name: str, tools: Sequence[Json], items: Iterable[Json]) -> str
 
 
 def all_tools(tools: Iterable[Json]) -> Iterator[Json]:
-    """Yield all tools, those in namespaces too."""
+    """Yield all tools, including those in namespaces."""
     for tool in tools:
         if tool.get("type") == "namespace":
             yield from _namespace_tools(tool)

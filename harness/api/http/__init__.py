@@ -1,1 +1,1 @@
-"""The API as traffic: addresses, dialects, bodies, encodings. What bodies say of models and tools is in `harness.api`."""
+"""The API as traffic: addresses, dialects, bodies, encodings. The models and tools in bodies are in `harness.api`."""

@@ -1,6 +1,6 @@
-"""Parses bodies and query strings to JSON, with the faults that the API reports.
+"""Parses bodies and query strings as JSON, with the errors that the API reports.
 
-Duplicate names, invalid UTF-8 and invalid JSON (NaN included) are errors of the body as a whole.
+Duplicate names, invalid UTF-8 and invalid JSON (including NaN) are errors of the body as a whole.
 """
 
 from __future__ import annotations
@@ -17,14 +17,14 @@ import orjson
 from harness.core.exchange import Json, JsonFault
 
 MAX_BODY_DEPTH = 200
-"""The maximum nesting of a body that is parsed; the API's own limit is not known."""
+"""The maximum nesting of a parsed body; the API's own limit is unknown."""
 
 _INTEGER = re.compile(r"-?[0-9]{1,300}")
 _BOOLEANS = {"true": True, "false": False}
 
 
 def parse_body(raw: bytes) -> tuple[Any, JsonFault | None]:
-    """Parse the JSON value of a body, or find its fault; an empty body and `null` count as `{}`."""
+    """Parse the JSON value of a body, or return its fault; an empty body and `null` count as `{}`."""
     if not raw:
         return {}, None
     try:
@@ -40,7 +40,7 @@ def parse_body(raw: bytes) -> tuple[Any, JsonFault | None]:
 
 
 def copy_body(body: Any) -> Any:
-    """Copy a parsed body; the copy shares nothing with it."""
+    """Return a deep copy of a parsed body."""
     try:
         return orjson.loads(orjson.dumps(body))
     except orjson.JSONEncodeError:  # an integer beyond 64 bits
@@ -67,7 +67,7 @@ def _is_utf8(raw: bytes) -> bool:
 
 
 def count_members(value: Any) -> int:
-    """Count the object members of a parsed value, at all depths; iterative, so that no depth overflows the stack."""
+    """Count the object members of a parsed value at all depths; iterative, so that no depth overflows the stack."""
     count, values = 0, [value]
     for inner in values:
         if type(inner) is dict:
@@ -79,22 +79,22 @@ def count_members(value: Any) -> int:
 
 
 def find_duplicate_name(raw: bytes, value: Any) -> JsonFault | None:
-    """Find the first duplicate name of a body; by a second, slower parse where counting cannot rule one out."""
+    """Return the first duplicate name in a body, by a second, slower parse if counting cannot rule one out."""
     names = raw.count(b'":')
     if names == raw.count(b":") == count_members(value) and b"\\" not in raw:
-        return None  # most bodies: each colon follows a name, and none of these ends in a backslash
+        return None  # most bodies: each colon follows a name, and no name ends in a backslash
     if names - raw.count(b'\\":') == count_members(value) and not _needs_full_search(raw):
         return None
     return _find_duplicate(json.loads(raw, object_pairs_hook=tuple, parse_int=len), ())
 
 
 def _needs_full_search(raw: bytes) -> bool:
-    """Return whether the number of `":` may differ from that of names: a backslash ends a name, a space precedes a colon."""
+    """Return whether `":` may not count the names exactly: a backslash ends one, or a space precedes a colon."""
     return b'\\\\":' in raw or b" :" in raw or b"\n:" in raw or b"\t:" in raw or b"\r:" in raw
 
 
 def _find_duplicate(value: Any, path: tuple[str, ...]) -> JsonFault | None:
-    """Find the first duplicate name; objects are tuples of pairs, as a dict would merge names; paths omit array indices."""
+    """Return the first duplicate name; objects are tuples of pairs, as a dict would merge names; paths omit indices."""
     if isinstance(value, list):
         return next((found for element in value if (found := _find_duplicate(element, path))), None)
     if not isinstance(value, tuple):
@@ -110,7 +110,7 @@ def _find_duplicate(value: Any, path: tuple[str, ...]) -> JsonFault | None:
 
 
 def parse_query(query: bytes) -> dict[str, str | list[str]]:
-    """Parse the parameters of a query string: the last value of a repeated name, all values if the name ends in `[]`."""
+    """Parse a query string: the last value of a repeated name, or a list of all values if the name ends in `[]`."""
     pairs = parse_qsl(query.decode("latin-1"), keep_blank_values=True)
     lists: dict[str, list[str]] = {name[:-2]: [] for name, _ in pairs if name.endswith("[]")}
     for name, value in pairs:
@@ -119,7 +119,7 @@ def parse_query(query: bytes) -> dict[str, str | list[str]]:
 
 
 def coerce_query(query: Mapping[str, Any], schema: Json) -> Json:
-    """Read a query as JSON: strings become integers, booleans and arrays where `schema` has that type and they fit."""
+    """Type a query by a schema: strings become integers, booleans and arrays where `schema` says so and they fit."""
     members = schema.get("properties", {})
     return {name: _coerce_value(text, members.get(name, {}).get("type")) for name, text in query.items()}
 

@@ -22,29 +22,29 @@ MAX_DECODED_SIZE = 1 << 28
 MAX_JUDGED_SIZE = 1 << 26
 """The maximum size in bytes of a decompressed body that is judged."""
 MAX_EXPANSION = 200
-"""How many times its own size a body that is judged may expand to, beyond a MiB."""
+"""The maximum expansion ratio of a judged body larger than a MiB."""
 
 _GZIP, _ZSTD = b"\x1f\x8b", b"\x28\xb5\x2f\xfd"
 MAX_MEMBERS = 1000
-"""Members of a compressed body that are read."""
+"""The maximum number of gzip members read from a compressed body."""
 _BROTLI_INPUT = 64
 _CHUNK_HEADER = re.compile(rb"([0-9a-fA-F]{1,8})[^\r\n]{0,200}\r\n")
 _EVENT_FIELD = re.compile(r"\s*(?:event|data|id|retry)?:")
 _LINE_BREAK = re.compile(r"\r\n|\n|\r")
 _DONE = "[DONE]"
 _NAMED_EVENT_PREFIXES = ("thread.", "error")
-"""Prefixes of the event names that the Assistants API sends in the `event` field, not in the data."""
+"""Prefixes of the event names that the Assistants API sends in the `event` field instead of the data."""
 NO_EVENT_LINE = "there is no 'event:' line before its data"
-"""What is said of an event without a name: each event of a recorded stream of a response has its type there."""
+"""The finding for an event without a name, as every event in a recorded stream of a response has its type there."""
 _SHOWN = 80
-"""Characters that are shown of a name."""
+"""The maximum length of a name in findings."""
 
 
 class DecodedAnswer(NamedTuple):
-    """The body of an answer: a JSON value, or the data of its events in order, with flags for its anomalies.
+    """The decoded body of an answer: a JSON value, or the data of its events in order, with flags for anomalies.
 
-    An event of the Assistants API is `{"event", "data"}`, as its data does not contain its type. `misframed` says of the
-    other events what the `event` and `data` lines around them have wrong, each thing once.
+    An event of the Assistants API is `{"event", "data"}`, as its data does not contain its type. For other events
+    `misframed` says what is wrong with the `event` and `data` lines around them, each problem once.
     """
 
     body: Any = None
@@ -55,12 +55,15 @@ class DecodedAnswer(NamedTuple):
 
 UNREADABLE_ANSWER = DecodedAnswer(flags=frozenset({"unread-answer"}))
 _BROKEN_OFF = frozenset({"cut", "broken-off"})
-"""Flags of a stream of which the last event is not whole, or that has no event."""
+"""Flags of a stream whose last event is incomplete, or that has no event."""
 UNDECODED_ANSWER = DecodedAnswer(flags=frozenset({"unread-answer", "encoded-answer"}))
 
 
 def decode_request(raw: bytes, headers: Mapping[str, str]) -> tuple[Any, bytes | None]:
-    """Decode the JSON of a request's body (None if it is empty); its decoded bytes if the API could not parse them."""
+    """Decode the JSON of a request's body, None if empty.
+
+    Also returns its decoded bytes if the API could not parse them.
+    """
     plain = undo_encodings(raw, headers, _judged_size(raw))
     body = raw if plain is None else plain
     value, fault = parse_body(body) if body else (None, None)
@@ -70,7 +73,7 @@ def decode_request(raw: bytes, headers: Mapping[str, str]) -> tuple[Any, bytes |
 def decode_answer(raw: bytes | None, headers: Mapping[str, str]) -> DecodedAnswer:
     """Decode the content of an answer; a body that is neither JSON nor a stream of events is flagged `unread-answer`.
 
-    `encoded-answer` says that its encoding could not be undone.
+    `encoded-answer` means that its encoding could not be undone.
     """
     if raw is None:
         return DecodedAnswer()
@@ -128,7 +131,7 @@ def _decode_events(pairs: Sequence[tuple[str, str]]) -> DecodedAnswer:
             wrong = "" if beside else _explain_name(name, data.get("type"))
         elif data == _DONE:
             flags.add("done-marker")
-        # Only the last event can be half there, of a stream that was broken off.
+        # Only the last event can be incomplete, in a stream that was broken off.
         elif data is None and index == len(pairs) - 1:
             flags |= _BROKEN_OFF
         else:
@@ -140,12 +143,12 @@ def _decode_events(pairs: Sequence[tuple[str, str]]) -> DecodedAnswer:
 
 
 def _is_named_within(name: str, type: Any) -> bool:
-    """Return whether the data of an event has its name in it: the event is one of a response, whatever the line says."""
+    """Return whether an event's data names its type, or that of a response's event, whatever its `event` line says."""
     return name == type or (isinstance(type, str) and type.startswith("response."))
 
 
 def _explain_name(name: str, type: Any) -> str:
-    """Explain what is wrong with the `event` line before data of a type; clients of `EventSource` go by its name."""
+    """Explain what is wrong with the `event` line before data of this type; `EventSource` clients rely on its name."""
     if not isinstance(type, str) or name == type:
         return ""
     shown = shorten(name, _SHOWN), shorten(type, _SHOWN)
@@ -163,7 +166,7 @@ def _parse_event_data(data: str) -> Any:
 
 
 def decode_base64(text: str | bytes) -> bytes:
-    """Decode a base64 text; an invalid one stands for its own bytes."""
+    """Decode base64; invalid input is returned as its own bytes."""
     try:
         return base64.b64decode(text, validate=False)
     except (binascii.Error, ValueError):
@@ -171,9 +174,10 @@ def decode_base64(text: str | bytes) -> bytes:
 
 
 def undo_encodings(raw: bytes, headers: Mapping[str, str], limit: int | None = None) -> bytes | None:
-    """Undo the content and transfer encodings of a body; None if one cannot be undone, or gives more than `limit` bytes.
+    """Undo a body's content and transfer encodings; None if one cannot be undone or yields more than `limit` bytes.
 
-    The content decides, the headers only hint: recorders decode a body but retain the header, or drop the header only.
+    The content decides and the headers only hint: some recorders decode the body but keep the header, others drop only
+    the header.
     """
     if "chunked" in headers.get("transfer-encoding", ""):
         raw = _join_chunks(raw)
@@ -187,12 +191,12 @@ def undo_encodings(raw: bytes, headers: Mapping[str, str], limit: int | None = N
         if "deflate" in coding:
             return _decode_deflate(raw, most)
         return _decode_with_library("brotli", raw, most) if "br" in coding and not _is_text(raw) else raw
-    except Exception:  # each library has an error of its own for bytes that are damaged
+    except Exception:  # each library has its own errors for damaged data
         return None
 
 
 def _inflate(raw: bytes, bits: int, limit: int) -> bytes | None:
-    """Inflate all members of a body with zlib; of damaged data, the readable beginning."""
+    """Inflate all members of a body with zlib; for damaged data, returns the readable beginning."""
     body = bytearray()
     for _ in range(MAX_MEMBERS):
         inflate = zlib.decompressobj(bits)
@@ -200,7 +204,7 @@ def _inflate(raw: bytes, bits: int, limit: int) -> bytes | None:
         # More than the limit, or nothing readable at all.
         if inflate.unconsumed_tail or not (body or inflate.eof):
             return None
-        # A body may be several gzip members in a row; other bytes behind one are padding.
+        # A body may be several consecutive gzip members; other bytes after one are padding.
         raw = inflate.unused_data if inflate.unused_data.startswith(_GZIP) else b""
         if not raw:
             return bytes(body)
@@ -217,7 +221,7 @@ def _decode_deflate(raw: bytes, limit: int) -> bytes | None:
 
 
 def _decode_with_library(library: str, raw: bytes, limit: int) -> bytes | None:
-    """Decode the body with an optional library, if that is installed."""
+    """Decode a body with an optional library; None if it is not installed."""
     if find_spec(library) is None:
         return None
     module: Any = import_module(library)
@@ -231,7 +235,7 @@ def _decode_with_library(library: str, raw: bytes, limit: int) -> bytes | None:
 
 
 def _brotli_pieces(module: Any, raw: bytes) -> Iterator[bytes]:
-    """Yield the decompressed data, little input at a time: a few bytes can stand for many MiB."""
+    """Yield decompressed data, feeding little input at a time: a few bytes can expand to many MiB."""
     decompressor = module.Decompressor()
     for start in range(0, len(raw), _BROTLI_INPUT):
         yield decompressor.process(raw[start : start + _BROTLI_INPUT])
@@ -253,7 +257,7 @@ def _is_text(raw: bytes) -> bool:
 
 
 def _join_chunks(raw: bytes) -> bytes:
-    """Join a body without chunked transfer coding; any other body is returned as it is."""
+    """Join a body with chunked transfer coding; any other body is returned unchanged."""
     parts: list[bytes] = []
     at = 0
     while size := _CHUNK_HEADER.match(raw, at):

@@ -1,6 +1,6 @@
 """Multipart forms as JSON: a field is a string; a file has its name, type and data (Latin-1, one character per byte).
 
-So an upload is plain data like any other body: it can be validated, shown and written to the journal.
+Uploads are thus plain data like any other body: they can be validated, shown and written to the journal.
 """
 
 from __future__ import annotations
@@ -18,37 +18,37 @@ if TYPE_CHECKING:
     from python_multipart.multipart import MultipartCallbacks
 
 CONTENT_TYPE = "multipart/form-data"
-logging.getLogger("python_multipart").addHandler(logging.NullHandler())  # the answer reports an invalid body
+logging.getLogger("python_multipart").addHandler(logging.NullHandler())  # the answer reports invalid bodies
 _BOUNDARY = re.compile(rb"\s*--([^\r\n]{1,200})\r?\n")
 _OBJECTS = ("expires_after",)
-"""The fields that are objects of texts; brackets in any other name belong to it."""
+"""The fields that are objects of strings; in all other names brackets have no meaning."""
 _LISTS = ("files",)
-"""The fields that are lists of files, of which a form may have several parts."""
+"""The fields that are lists of files, for which a form may have several parts."""
 _NESTED_NAME = re.compile(rf"({'|'.join(_OBJECTS)})\[(\w+)\]")
 
 
 MAX_PARTS = 1000
-"""Parts of a form that is parsed; one with more is invalid."""
+"""The maximum number of parts in a form; one with more is invalid."""
 MAX_HEADER = 1 << 16
-"""Bytes of a part's header."""
+"""The maximum size of a part's header in bytes."""
 
 
 class PartContent(Protocol):
-    """The content of a part while it arrives."""
+    """Collects the content of a part as it arrives."""
 
     def write(self, data: memoryview) -> None:
         """Append bytes."""
 
     def decode(self, encoding: str, errors: str = "strict") -> str:
-        """Decode the content as text; one that is on disk tells its size."""
+        """Decode the content as text; for one on disk, return its size as text."""
 
     @property
     def on_disk(self) -> OnDisk | None:
-        """The content if it is not in memory."""
+        """The content, if it is not in memory."""
 
 
 class _MemoryContent:
-    """A content in memory; of one piece, as a rule, the text is the only copy."""
+    """Content in memory; usually a single piece, of which the decoded text is the only copy."""
 
     on_disk = None
 
@@ -72,9 +72,9 @@ class _Part:
 
 
 class FormParser:
-    """Parses a form in pieces: `write` each, then `read`. `make_content` makes what holds the content of a part.
+    """Parses a form in pieces: `write` each, then `read`. `make_content` creates the holder of a part's content.
 
-    The boundary is that of the header, or else the one with which the body begins, in its first piece.
+    The boundary is the one in the header, or else the one with which the first piece of the body begins.
     """
 
     def __init__(
@@ -91,7 +91,7 @@ class FormParser:
         self._parser = MultipartParser(boundary, _collect_into(self._parts, make_content))
 
     def write(self, data: bytes) -> None:
-        """Parse the next piece; after an error nothing more."""
+        """Parse the next piece; after an error, ignore it."""
         from python_multipart.exceptions import FormParserError
 
         try:
@@ -103,18 +103,18 @@ class FormParser:
 
     @property
     def is_whole(self) -> bool:
-        """Whether the header names the boundary, and the form ends with it: no server can parse another one."""
+        """Whether the header names the boundary and the form ends with it; no server can parse any other form."""
         from python_multipart.multipart import MultipartState
 
         return self._has_boundary and self._is_valid and self._parser.state == MultipartState.END
 
     def read(self) -> Form:
-        """Read the form, without fields if it is invalid. A truncated form has its first parts."""
+        """Return the parsed form: without fields if it is invalid, with its first parts if it is truncated."""
         return _read_parts(self._parts)
 
 
 def _collect_into(parts: list[_Part], make_content: Callable[[], PartContent]) -> MultipartCallbacks:
-    """Callbacks that collect the parts; a header's name and value may arrive in pieces."""
+    """Return callbacks that collect the parts; a header's name and value may arrive in pieces."""
     from python_multipart.exceptions import FormParserError
 
     name, value = bytearray(), bytearray()
@@ -144,19 +144,19 @@ def _collect_into(parts: list[_Part], make_content: Callable[[], PartContent]) -
 
 
 def parse_form(raw: bytes, content_type: str) -> Json:
-    """Parse the fields of a form, `{}` if it is invalid. `expires_after[b]` is a member of the object `expires_after`."""
+    """Parse the fields of a form, `{}` if invalid. `expires_after[b]` is a member of the object `expires_after`."""
     parser = _parse(raw, content_type)
     return parser.read().fields if parser else {}
 
 
 def parse_whole_form(raw: bytes, content_type: str) -> Form | None:
-    """Parse a form; None for one that no server can parse."""
+    """Parse a form; None if no server can parse it."""
     parser = _parse(raw, content_type)
     return parser.read() if parser and parser.is_whole else None
 
 
 def _parse(raw: bytes, content_type: str) -> FormParser | None:
-    """Feed a form to a parser; None without any boundary."""
+    """Feed a form to a parser; None if it has no boundary."""
     from python_multipart.exceptions import FormParserError
 
     try:
@@ -168,7 +168,7 @@ def _parse(raw: bytes, content_type: str) -> FormParser | None:
 
 
 def is_form(content_type: str) -> bool:
-    """Return whether a body of this type is a form."""
+    """Return whether a body of this content type is a form."""
     return content_type.partition(";")[0].strip().lower() == CONTENT_TYPE
 
 
@@ -180,7 +180,7 @@ def _read_parts(parts: list[_Part]) -> Form:
     for part in parts:
         _, options = parse_options_header(part.headers.get("content-disposition", b""))
         name = options.get(b"name", b"").decode("utf-8", "replace")
-        # `metadata[key]` is a member of an object; a file may well have brackets in its field's name.
+        # `metadata[key]` is a member of an object, but a file's field name may contain brackets.
         nested = None if b"filename" in options else _NESTED_NAME.fullmatch(name)
         holder = fields.setdefault(nested[1], {}) if nested else fields
         place = name
@@ -199,12 +199,12 @@ def _place(field: str, number: int) -> str:
 
 
 def sent_file(request: Request, field: str) -> FileContent:
-    """Return the file that a field of a form is."""
+    """Return the file in a field of a form."""
     return request.on_disk.get(field) or InMemory(request.body[field]["data"])
 
 
 def sent_files(request: Request, field: str) -> list[FileContent]:
-    """Return the files that a field of a form lists."""
+    """Return the files listed in a field of a form."""
     return [
         request.on_disk.get(_place(field, number)) or InMemory(file["data"])
         for number, file in enumerate(request.body[field])

@@ -1,4 +1,4 @@
-"""Names the provider's other APIs, of which the mock answers none, instead of calling their addresses invalid."""
+"""Names the provider's other APIs, which are not mocked, instead of reporting their addresses as invalid."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ _NAMES: Mapping[str, str] = {
     "videos": "videos",
     "webhook_endpoints": "tests of webhooks",
 }
-"""What the first part of a path says that the API is about; those of the resources of the SDK, release 3.57."""
+"""What the first segment of a path is about; the segments are those of the SDK's resources, release 3.57."""
 
 _PROJECT_NAMES: Mapping[str, str] = {
     "agent_insight_monitors": "monitors of agents",
@@ -59,7 +59,7 @@ _PROJECT_NAMES: Mapping[str, str] = {
     "microsoft365": "applications of Microsoft 365",
     "voice": "conversations by voice",
 }
-"""The same for what stands directly below a Foundry project, or below one of its agents; those of azure-ai-projects 2.10."""
+"""The same for segments directly below a Foundry project, or below one of its agents; as in azure-ai-projects 2.10."""
 
 _HINTS: Mapping[str, str] = {
     "chat": " Call client.responses.create instead, or answer it with mock.route(…), in a script file `route:`.",
@@ -71,11 +71,11 @@ _FORMS: Mapping[str, Mapping[str, object]] = {
     AZURE: {"error": {"code": "{code}", "message": "{message}"}},
     FOUNDRY: PROJECT_ERROR_FORM,
 }
-"""The forms of errors in the dialects that have one of their own."""
+"""The forms of errors in dialects with a form of their own."""
 
 
 def _find_project_part(parts: Sequence[str]) -> str:
-    """Find the part of a path below a project, or below one of its agents, that names the resource."""
+    """Return the segment of a path, below a project or one of its agents, that names the resource."""
     if parts[0] == "agents":
         parts = parts[2:] or parts[:1]
     return parts[2] if parts[:2] == ["endpoint", "protocols"] and len(parts) > 2 else parts[0]
@@ -96,4 +96,4 @@ def find_other_api(request: Request) -> ApiError | None:
         f"provider than Responses, Conversations and Assistants.{_HINTS.get(named, _HINT)}"
     )
     error = ApiError(404, "{text}", None, "not_mocked", "harness_error", body_template=_FORMS.get(request.dialect))
-    return error.fill({"text": message})  # a path may hold braces
+    return error.fill({"text": message})  # a path may contain braces

@@ -20,14 +20,14 @@ PROVIDER_HOSTS = {
     "services.ai.azure.com": "azure",
     "api.azureml.ms": "foundry",
 }
-"""The provider of a host and its subdomains; with a path of a Foundry project, an Azure host is `foundry`."""
+"""The provider of a host and its subdomains; with the path of a Foundry project, an Azure host is `foundry`."""
 PROVIDER_HEADERS = {
     "apim-request-id": "azure",
     "x-ms-region": "azure",
     "openai-version": "openai",
     "openai-processing-ms": "openai",
 }
-"""Headers of answers that identify the provider where a recording hides the host, the surest first.
+"""Headers of answers that identify the provider when a recording hides the host, most reliable first.
 
 Azure repeats those of OpenAI.
 """
@@ -58,7 +58,7 @@ def path_below_root(path: str) -> str | None:
 
 
 def provider_of_host(host: str, path: str) -> str:
-    """Name the provider at a host: openai, azure, foundry, or `""` for any other."""
+    """Return the provider at a host: openai, azure, foundry, or `""` for any other."""
     labels = host.lower().split(".")
     parents = (".".join(labels[index:]) for index in range(len(labels)))
     return _foundry_by_path(next((PROVIDER_HOSTS[name] for name in parents if name in PROVIDER_HOSTS), ""), path)
@@ -70,7 +70,7 @@ def is_host_hidden(host: str) -> bool:
 
 
 def provider_by_headers(path: str, headers: Mapping[str, str]) -> str:
-    """Name the provider by the headers of its answer; `""` if nothing identifies it. Only Foundry has paths of projects."""
+    """Return the provider by the headers of its answer; `""` if unknown. Only Foundry has the paths of projects."""
     if path.startswith(_PROJECTS):
         return "foundry"
     return next((PROVIDER_HEADERS[name] for name in PROVIDER_HEADERS if name in headers), "")
@@ -83,7 +83,7 @@ def guess_provider(path: str, request: Any, answer: Any) -> str:
         isinstance(model, str) and _OPENAI_MODEL.match(model) for model in models
     ):
         return ""
-    # Only Azure tells of its content filters.
+    # Only Azure reports content filters.
     filtered = isinstance(answer, dict) and "content_filters" in answer
     return _foundry_by_path("openai" if path.startswith("/v1/") and not filtered else "azure", path)
 
@@ -93,14 +93,14 @@ def _foundry_by_path(provider: str, path: str) -> str:
 
 
 def split_url(url: str) -> tuple[str, str, str]:
-    """Host, path and query of a recorded URL, which may lack the host or have a placeholder for it."""
+    """Split a recorded URL into host, path and query; the host may be missing or a placeholder."""
     try:
         parts = urlsplit(url)
         host = parts.hostname or ""
     except ValueError:
         return "", "", ""
     path = parts.path
-    # Recorders that hide the host leave `host/path` or a placeholder in its place.
+    # Recorders that hide the host leave `host/path` or a placeholder instead.
     if not parts.netloc and not path.startswith("/"):
         before, slash, below = path.partition("/")
         host, path = (before if "." in before and not is_host_hidden(before) else ""), slash + below

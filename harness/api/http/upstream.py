@@ -13,7 +13,7 @@ from harness.core.errors import ConfigError
 BASE_URL_VARIABLE = "OPENAI_BASE_URL"
 AZURE_VARIABLE = "AZURE_OPENAI_ENDPOINT"
 PROJECT_VARIABLES = ("AZURE_AI_PROJECT_ENDPOINT", "FOUNDRY_PROJECT_ENDPOINT", "PROJECT_ENDPOINT")
-"""Variables with the endpoint of a project, as samples and frameworks read them."""
+"""The environment variables with a project's endpoint, as read by samples and frameworks."""
 _ROOT_ADVICE = "Give the API's root, say https://api.openai.com/v1"
 
 
@@ -29,13 +29,13 @@ class Upstream(NamedTuple):
     has_explicit_root: bool
 
     def to_api_path(self, path: str) -> str:
-        """Translate a path to one of the API: the root of a gateway is replaced by `/v1`."""
+        """Translate a path to one of the API, replacing the root of a gateway with `/v1`."""
         own = root_of(f"{self.root}/") is None and f"{path}/".startswith(f"{self.root}/")
         return API_ROOTS[OPENAI] + path[len(self.root) :] if own else path
 
 
 def parse_upstream(url: str) -> Upstream:
-    """Parse the API at a URL; ConfigError for an invalid URL."""
+    """Parse the URL of an API; ConfigError if it is invalid."""
     parts = _split_checked(url)
     path = parts.path.rstrip("/")
     if path.endswith(("/responses", "/chat/completions")):
@@ -67,17 +67,17 @@ def _split_checked(url: str) -> SplitResult:
 
 
 def unreachable_advice(setting: str, why: str) -> str:
-    """Advice if the API could not be reached for this reason; `setting` is the option or variable with its address."""
+    """Return advice for an unreachable API and this reason; `setting` is the option or variable with its address."""
     if "CERTIFICATE_VERIFY_FAILED" in why:
         return "Name the file of its certificates in SSL_CERT_FILE."
     return f"Is {setting} right, and is the API up?"
 
 
 def redirected_environment(behind: Upstream, here: str, environment: Mapping[str, str]) -> dict[str, str]:
-    """List the changes to a command's environment that redirect it to `here` (`http://127.0.0.1:8765`).
+    """Return the changes to a command's environment that redirect it to `here` (`http://127.0.0.1:8765`).
 
-    Every variable with the API's origin is changed, and those that its SDKs read. `OPENAI_BASE_URL` is not set beside an
-    Azure endpoint unless its URL names a base URL: the SDK for Node refuses both.
+    They change every variable with the API's origin, and those that its SDKs read. `OPENAI_BASE_URL` is not set in
+    addition to an Azure endpoint unless its URL names a base URL: the SDK for Node rejects both together.
     """
     moved = {
         name: here + value[len(behind.origin) :]

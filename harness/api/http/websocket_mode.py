@@ -1,4 +1,4 @@
-"""WebSocket mode of `/v1/responses`: its operations, its events, its limits."""
+"""WebSocket mode of `/v1/responses`: its operations, events and limits."""
 
 from __future__ import annotations
 
@@ -10,14 +10,14 @@ SOCKET = "WS /responses"
 WARM_UP = "WS /responses (generate: false)"
 STEER = "WS /responses (response.steer)"
 INJECT = "WS /responses (response.inject)"
-"""The operations of a connection: to open it, to create a response, to prepare one, to steer one, to give one outputs."""
+"""The operations of a connection: open it, create a response, prepare one, steer one, inject outputs into one."""
 CREATE_EVENT, STEER_EVENT = "response.create", "response.steer"
 INJECT_EVENT = "response.inject"
-"""The event of a client that has asked for the multi-agent beta."""
+"""The event of a client that has requested the multi-agent beta."""
 CLIENT_EVENTS = (CREATE_EVENT, STEER_EVENT)
 LANE_NAME = re.compile(r"[A-Za-z0-9_.-]{1,256}")
 MAX_LANES = 32
-"""The maximum number of lanes of a connection."""
+"""The maximum number of lanes per connection."""
 MAX_AGE = 60 * 60
 """The maximum age of a connection in seconds."""
 

@@ -1,4 +1,4 @@
-"""The members that an agent's definition adds to a request, with the structured inputs filled in."""
+"""The request members that an agent's definition sets, with the structured inputs filled in."""
 
 from __future__ import annotations
 
@@ -15,17 +15,17 @@ from harness.api.project.tools import order_tool
 from harness.core.exchange import Json, Request
 
 REQUEST_MEMBERS = ("model", "instructions", "tools", "tool_choice", "temperature", "top_p", "text", "reasoning")
-"""Members of a definition that are members of a request."""
+"""The members of a definition that are members of a request."""
 _TEMPLATED_MEMBERS = ("instructions", "tools")
 _PLACEHOLDER = re.compile(r"\{\{\s*([A-Za-z_]\w*)\s*\}\}")
 _FIRST_MEMBERS = ("kind", "type", "container_protocol_versions", "model")
-"""Members that stand first where a definition is shown, whatever the order in which they came (recorded)."""
+"""The first members of a definition as shown, in whatever order they were sent (recorded)."""
 
 
 def order_definition(definition: Json) -> Json:
-    """Order a definition as it is stored: `kind` first, then the model, and its tools as a project writes them.
+    """Order a definition for storage: `kind` first, then the model; its tools as a project writes them.
 
-    Recorded 2026-05-28: a hosted agent that says its `protocol_versions` is shown with none by the name of before, too.
+    Recorded 2026-05-28: a hosted agent with `protocol_versions` also shows the former member, as an empty list.
     """
     if definition.get("kind") == "hosted" and "protocol_versions" in definition:
         definition = {"container_protocol_versions": [], **definition}
@@ -36,7 +36,7 @@ def order_definition(definition: Json) -> Json:
 
 
 def sent_version(request: Request) -> Any:
-    """Read what a request says of a new version: a form has it as JSON in `metadata`; None for any other content."""
+    """Return the new version in a request: in a form it is JSON in `metadata`; None for any other content."""
     if not OPERATIONS[request.operation].reads_form(request.headers.get("content-type", "")):
         return request.body
     try:
@@ -50,7 +50,7 @@ def _begin_with(members: Json, first: tuple[str, ...]) -> Json:
 
 
 def resolve_definition(version: Json | None, inputs: Any = None) -> Json:
-    """Resolve the request members that a version of an agent defines; empty for None.
+    """Return the request members that a version of an agent defines; empty for None.
 
     `inputs` are the structured inputs of the request, which fill `{{name}}` in instructions and tools.
     """
@@ -67,9 +67,9 @@ def resolve_definition(version: Json | None, inputs: Any = None) -> Json:
 
 
 def input_values(declared: Mapping[str, Any], inputs: Any) -> Mapping[str, str | None]:
-    """Return the text of each declared structured input: that of the request, the default, or none.
+    """Return the text of each declared structured input: the request's, the default, or an empty string.
 
-    None stands for an input that is required and that nothing gives: its placeholder stays.
+    None stands for a required input without a value: its placeholder stays.
     """
     sent = inputs if isinstance(inputs, dict) else {}
     values: dict[str, str | None] = {}
@@ -87,7 +87,7 @@ def _as_text(value: Any) -> str:
 
 
 def _fill(part: Any, values: Mapping[str, str | None]) -> Any:
-    """Part of a definition with its placeholders filled; texts of a list that become empty are left out."""
+    """Fill the placeholders in a part of a definition; list elements that become empty strings are left out."""
     if isinstance(part, str):
         return _PLACEHOLDER.sub(lambda found: found[0] if (text := values.get(found[1])) is None else text, part)
     if isinstance(part, dict):
@@ -99,6 +99,6 @@ def _fill(part: Any, values: Mapping[str, str | None]) -> Any:
 
 
 def find_answering_version(request: Request, project: FoundryProject) -> Json | None:
-    """Find the version of a named agent that answers the request; None without one."""
+    """Return the version of the named agent that answers a request; None without one."""
     agent = agent_of(request)
     return answering_version(project, agent, is_at_agent_endpoint(request)) if agent else None

@@ -15,14 +15,14 @@ from harness.core.dates import iso_time
 from harness.core.exchange import Json
 
 SESSION_LIFETIME = 30 * 24 * 3600
-"""Seconds after its last use at which a session expires."""
+"""Seconds after its last use until a session expires."""
 
 
 @dataclass(slots=True)
 class AgentSession:
     """A session: the object as the API shows it, the bytes of files by path, the log of the container.
 
-    `user` is the one on whose behalf it was opened, if any.
+    `user` is the user on whose behalf it was opened, if any.
     """
 
     object: Json
@@ -32,12 +32,12 @@ class AgentSession:
 
 
 def session_key(agent: str, id: str) -> str:
-    """Make the key by which a session of an agent is stored."""
+    """Return the key under which a session of an agent is stored."""
     return f"{agent}/{id}"
 
 
 def new_session(id: str, version: str, now: int, user: str) -> AgentSession:
-    """Make a session that a version of an agent backs."""
+    """Make a session of a version of an agent."""
     return AgentSession(
         user=user,
         object={
@@ -52,28 +52,28 @@ def new_session(id: str, version: str, now: int, user: str) -> AgentSession:
 
 
 def use_session(session: AgentSession, now: int, line: str) -> None:
-    """Log a request that a session answers, which keeps the session from expiring."""
+    """Log a request to a session, and postpone its expiry."""
     changes = {"status": "active", "last_accessed_at": now, "expires_at": now + SESSION_LIFETIME}
     session.object = {**session.object, **changes}
     session.log.append({"timestamp": iso_time(now), "stream": "stdout", "message": line})
 
 
 def stop_session(session: AgentSession, now: int) -> None:
-    """Stop the container of a session, which starts again with the next request."""
+    """Stop the container of a session, which restarts with the next request."""
     session.object = {**session.object, "status": "idle", "stopped_at": now}
 
 
 def normalize_path(path: str) -> str:
-    """Normalize a path below the home of a session: `/remote/a.txt` and `./remote/a.txt` are `remote/a.txt`."""
+    """Normalize a path relative to a session's home: `/remote/a.txt` and `./remote/a.txt` are `remote/a.txt`."""
     return normpath(f"/{path}").lstrip("/")
 
 
 FILE_PAGES_SINCE = "2026-05-28"
-"""The first day on which a list of files says whether it has more; the last day without is 2026-05-19 (both recorded)."""
+"""The first day on which a list of files has `has_more`; the last day without it is 2026-05-19 (both recorded)."""
 
 
 def list_directory(session: AgentSession, path: str) -> list[Json]:
-    """List the files and directories directly below a directory, by name."""
+    """List the files and directories directly in a directory, by name."""
     parent = f"{directory}/" if (directory := normalize_path(path)) else ""
     entries: dict[str, Json] = {}
     for name, data in sorted(session.files.items()):
@@ -85,7 +85,7 @@ def list_directory(session: AgentSession, path: str) -> list[Json]:
 
 
 def files_below(session: AgentSession, path: str) -> Sequence[str]:
-    """List the paths of a file, or of all the files in a directory."""
+    """Return the paths of a file, or of all files in a directory."""
     wanted = normalize_path(path)
     return [name for name in session.files if name == wanted or not wanted or name.startswith(f"{wanted}/")]
 

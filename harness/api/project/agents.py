@@ -1,4 +1,4 @@
-"""The agents of a project in Azure AI Foundry: named and versioned; the newest version answers unless traffic is directed.
+"""The agents of a project in Azure AI Foundry: named and versioned; by default the newest version answers.
 
 Those of the account (`mock.organization(agents={…})`) exist from the start, as version 1. Read from recorded answers of
 2026-02 to 2026-07.
@@ -16,19 +16,21 @@ from harness.core.exchange import Json
 from harness.core.ids import Ids
 
 STATUS_DATE = "2026-03-18"
-"""The first day on which a version is shown with its status: none of those recorded up to the day before is."""
+"""The first day on which a version has a status; no version recorded earlier has one."""
 IDENTITY_DATE = "2026-04-17"
 """The first day on which an agent was recorded with identities and an endpoint; the last day without is 2026-03-17."""
 GUID_DATE = "2026-05-05"
-"""The first day on which a version was recorded with the `agent_guid`; the last day without is 2026-04-17."""
+"""The first day on which a version was recorded with the `agent_guid`; the last day without it is 2026-04-17."""
 STATE_DATE = "2026-07-01"
-"""The first day on which an agent is shown with its state and the configuration of its protocols; the last day without is
-2026-06-06 (both recorded)."""
+"""The first day on which an agent has its state and the configuration of its protocols.
+
+The last day without them is 2026-06-06 (both recorded).
+"""
 AGENT_NAME = re.compile(r"[A-Za-z0-9](?:[A-Za-z0-9-]{0,61}[A-Za-z0-9])?")
-"""What the name of an agent may be."""
+"""The valid names of agents."""
 _IDENTITY_MEMBERS = ("instance_identity", "blueprint", "blueprint_reference")
 NEWEST_VERSION = "@latest"
-"""What stands for the newest version where traffic is directed."""
+"""The placeholder for the newest version in rules that direct traffic."""
 DEFAULT_ENDPOINT: Json = {
     "version_selector": {
         "version_selection_rules": [{"type": "FixedRatio", "agent_version": NEWEST_VERSION, "traffic_percentage": 100}]
@@ -37,21 +39,21 @@ DEFAULT_ENDPOINT: Json = {
     "protocol_configuration": {"responses": {}},
     "authorization_schemes": [{"type": "Entra", "isolation_key_source": {"kind": "Entra"}}],
 }
-"""The endpoint of an agent that nothing has configured: the members as recorded, the version assumed."""
+"""The endpoint of an unconfigured agent: the members as recorded, the version assumed."""
 PROVISIONED_KINDS = ("hosted",)
-"""The kinds of agents of which a version is `creating` until it is read for the first time (recorded)."""
+"""The kinds of agents whose versions are `creating` until they are first read (recorded)."""
 
 
 class AgentTable(Protocol):
-    """Where the agents that requests made are stored."""
+    """The storage of agents created by requests."""
 
     @property
     def agents(self) -> Mapping[str, Sequence[Json]]:
-        """The versions of each agent by name; none are left of a deleted agent."""
+        """The versions of each agent by name; empty for a deleted agent."""
 
     @property
     def agent_settings(self) -> Mapping[str, Json]:
-        """The configuration of an agent, by its name: `state`, `agent_endpoint`, `agent_card`; `served` counts requests."""
+        """The configuration of agents by name: `state`, `agent_endpoint`, `agent_card`; `served` counts requests."""
 
 
 class FoundryProject(Protocol):
@@ -63,11 +65,11 @@ class FoundryProject(Protocol):
 
     @property
     def store(self) -> AgentTable:
-        """The agents made by requests."""
+        """The agents created by requests."""
 
     @property
     def as_of(self) -> str:
-        """The day of the project, YYYY-MM-DD."""
+        """The project's day, YYYY-MM-DD."""
 
 
 def make_identity(name: str, ids: Ids) -> Json:
@@ -82,10 +84,10 @@ def make_identity(name: str, ids: Ids) -> Json:
 
 
 def new_version(known: Sequence[Json], name: str, body: Json, now: int, as_of: str, ids: Ids) -> Json:
-    """Make the version of an agent that follows the `known` ones, as it is shown on a day.
+    """Make the version of an agent that follows the `known` ones, in its form on a day.
 
-    `body` has its `definition` and optionally a `description`, `metadata`, `blueprint_reference` and `draft`. `ids` make the
-    identities of an agent that has none yet.
+    `body` has its `definition` and optionally a `description`, `metadata`, `blueprint_reference` and `draft`. `ids`
+    makes the identities of an agent without versions.
     """
     number = int(known[-1]["version"]) + 1 if known else 1
     made = {
@@ -112,7 +114,7 @@ def new_version(known: Sequence[Json], name: str, body: Json, now: int, as_of: s
 
 
 def identity_of(known: Sequence[Json], name: str, ids: Ids) -> Json:
-    """Find the identities of an agent with these versions, or make them if it has no version yet."""
+    """Return the identities of an agent with these versions, or make them if it has none yet."""
     if not known or "blueprint" not in known[-1]:
         return make_identity(name, ids)
     shared = {member: known[-1][member] for member in _IDENTITY_MEMBERS if member in known[-1]}
@@ -120,7 +122,7 @@ def identity_of(known: Sequence[Json], name: str, ids: Ids) -> Json:
 
 
 def render_agent(project: FoundryProject, name: str) -> Json:
-    """Render an agent as the API shows it, with its newest version; before IDENTITY_DATE that is all."""
+    """Render an agent as the API shows it, with its newest version; before IDENTITY_DATE with nothing else."""
     newest, settings = newest_version(versions_of(project, name)), project.store.agent_settings.get(name, {})
     shown: Json = {"object": "agent", "id": name, "name": name}
     if project.as_of < IDENTITY_DATE:
@@ -149,12 +151,12 @@ def versions_of(project: FoundryProject, name: str) -> Sequence[Json]:
 
 
 def newest_version(known: Sequence[Json]) -> Json:
-    """Find the newest of an agent's versions that is no draft, or else the newest draft."""
+    """Return the newest of an agent's versions that is not a draft, or else the newest draft."""
     return next((version for version in reversed(known) if not version.get("draft")), known[-1])
 
 
 def agent_names(project: FoundryProject) -> list[str]:
-    """Return the agents of a project by name, oldest first."""
+    """Return the names of a project's agents, oldest first."""
     return [
         name
         for name in dict.fromkeys([*(project.account.agents or ()), *project.store.agents])
@@ -163,10 +165,10 @@ def agent_names(project: FoundryProject) -> list[str]:
 
 
 def answering_version(project: FoundryProject, reference: Any, at_endpoint: bool) -> Json | None:
-    """Find the version of a referenced agent that answers; None for an unknown agent or version.
+    """Return the version of a referenced agent that answers; None for an unknown agent or version.
 
-    A request at the agent's own endpoint is answered by one of the versions among which that divides its traffic, any other
-    by the newest unless it names one. An agent of the account is the same in all versions.
+    A request at the agent's own endpoint is answered by one of the versions that share its traffic; any other by the
+    newest, unless it names one. An agent of the account is the same in all versions.
     """
     if not isinstance(reference, dict) or not isinstance(reference.get("name"), str):
         return None
@@ -182,7 +184,7 @@ def answering_version(project: FoundryProject, reference: Any, at_endpoint: bool
 
 
 def _direct_traffic(known: Sequence[Json], settings: Json) -> Json | None:
-    """Find the version whose share of the requests so far lags most behind its percentage; None if none is selected."""
+    """Return the version whose share of past requests is furthest below its percentage; None if none is selected."""
     served: Mapping[str, int] = settings.get("served", {})
     selector = settings.get("agent_endpoint", {}).get("version_selector") or {}
     by_number = {stored["version"]: stored for stored in known} | {NEWEST_VERSION: newest_version(known)}
@@ -197,13 +199,13 @@ def _direct_traffic(known: Sequence[Json], settings: Json) -> Json | None:
 
 
 def count_served(settings: Json, version: str) -> Json:
-    """Count one more request that a version answered at an agent's endpoint, and return the agent's settings."""
+    """Count a request answered by a version at an agent's endpoint; returns the agent's settings."""
     served = settings.get("served", {})
     return {**settings, "served": {**served, version: served.get(version, 0) + 1}}
 
 
 def change_settings(settings: Json, patch: Json) -> Json:
-    """Change the settings of an agent by `PATCH /agents/{name}`; traffic that is directed anew is counted anew."""
+    """Apply `PATCH /agents/{name}` to an agent's settings; when traffic is redirected, counting restarts."""
     changed = dict(settings)
     if "agent_endpoint" in patch:
         endpoint = merge_patch(settings.get("agent_endpoint", DEFAULT_ENDPOINT), patch["agent_endpoint"])
@@ -221,7 +223,7 @@ def change_settings(settings: Json, patch: Json) -> Json:
 def page_of(
     items: Sequence[Json], query: Mapping[str, Any], members: Sequence[str] = PROJECT_LIST, id: str = "id"
 ) -> Json:
-    """Make a page of agents, versions or sessions (oldest first); recorded: an empty one names no ids."""
+    """Make a page of agents, versions or sessions (oldest first); recorded: an empty one has no ids."""
     shown = page_list(items, query, members, id_member=id)
     ends = () if shown["data"] else ("first_id", "last_id")
     return {name: value for name, value in shown.items() if name not in ends}

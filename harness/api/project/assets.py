@@ -1,4 +1,4 @@
-"""The assets of a project, each in versions that a client names: indexes of search services, and datasets.
+"""The assets of a project, with versions that a client names: indexes of search services, and datasets.
 
 Their members and order are those of recorded answers, 2025-07 to 2026-03.
 """
@@ -41,9 +41,9 @@ ASSET_NOT_FOUND: Mapping[str, Any] = {
 
 @dataclass(frozen=True, slots=True)
 class AssetKind:
-    """A kind of assets: the name of its table and path, its name in ids and errors, how a version is shown.
+    """A kind of asset: the name of its table and path, its name in ids and errors, how a version is shown.
 
-    `render` makes the answer from what is stored; with True it is the answer to the request that stored it.
+    `render` makes the answer from the stored version; True means the answer to the request that stored it.
     """
 
     table: str
@@ -52,11 +52,11 @@ class AssetKind:
     render: Callable[[Json, bool], Json]
 
     def id(self, name: str, version: str, project: str = PROJECT) -> str:
-        """Make the id of a version of an asset."""
+        """Make the id of an asset's version."""
         return f"azureai://accounts/{ACCOUNT}/projects/{project}/{self.part}/{name}/versions/{version}"
 
     def patch(self, known: Json | None, body: Json, named: tuple[str, str, str], now: int) -> Json:
-        """Make a version, new or changed by a merge patch; `named` are its name, its version and the project."""
+        """Make a version, new or changed by a merge patch; `named` is its name, its version and the project."""
         name, version, _ = named
         times = {"createdAt": known["times"]["createdAt"] if known else now, "lastModifiedAt": now}
         members = merge_patch(known["members"] if known else {}, body)
@@ -69,7 +69,7 @@ def _render_index(stored: Json, _patched: bool) -> Json:
 
 
 def _render_dataset(stored: Json, patched: bool) -> Json:
-    """Render a dataset. Recorded: that it is one file is not yet said in the answer to the request that makes it."""
+    """Render a dataset. Recorded: the answer to the request that creates it never says that it is a single file."""
     members, times = stored["members"], stored["times"]
     kind = members.get("type", "uri_file")
     return {

@@ -1,7 +1,7 @@
 """The blobs of a storage account, as far as uploads to datasets need them: containers, blocks, lists.
 
-An address of a container is signed: what signs it is the key of the World, so a request to it needs no header. Codes and
-messages are those that Microsoft documents for Blob storage.
+The address of a container is signed with the key of the World, so requests to it need no header. Codes and messages are
+those that Microsoft documents for Blob Storage.
 """
 
 from __future__ import annotations
@@ -19,9 +19,9 @@ from urllib.parse import quote
 from harness.core.dates import http_time
 
 BLOB_ROOT = "/_blobs"
-"""Where a project of the mock has its containers; the service has them at another host."""
+"""The path of the containers in a mocked project; the service has them at another host."""
 SIGNATURE = "sig"
-"""The parameter of the query that signs an address."""
+"""The query parameter with the signature of an address."""
 SIGNED_VERSION = "2025-01-05"
 _BLOCK_ID = re.compile(rb"<(?:Latest|Committed|Uncommitted)>([^<]*)</")
 _RANGE = re.compile(r"bytes=(\d{1,18})-(\d{0,18})")
@@ -33,7 +33,7 @@ MESSAGES: Mapping[str, tuple[int, str]] = {
     "InvalidBlockList": (400, "The specified block list is invalid."),
     "InvalidRange": (416, "The range specified is invalid for the current size of the resource."),
 }
-"""The status and the message of an error by its code."""
+"""The status and message of an error by its code."""
 
 
 class Blob(NamedTuple):
@@ -45,7 +45,7 @@ class Blob(NamedTuple):
 
     @property
     def headers(self) -> dict[str, str]:
-        """What every answer about it says."""
+        """The headers of every answer about it."""
         return {
             "content-type": self.content_type,
             "etag": f'"0x{md5(self.data, usedforsecurity=False).hexdigest()[:15].upper()}"',
@@ -57,13 +57,13 @@ class Blob(NamedTuple):
 
 @dataclass(slots=True)
 class BlobContainer:
-    """A container: its blobs by name, and by name and id the blocks of blobs that are not complete yet."""
+    """A container: its blobs by name, and the blocks of incomplete blobs by name and id."""
 
     blobs: dict[str, Blob] = field(default_factory=dict)
     blocks: dict[str, dict[str, bytes]] = field(default_factory=dict)
 
     def join_blocks(self, name: str, ids: Sequence[str]) -> bytes | None:
-        """Join these blocks in order and forget them; None when one is missing."""
+        """Join these blocks in order and drop them; None if one is missing."""
         kept = self.blocks.get(name, {})
         if not all(id in kept for id in ids):
             return None
@@ -72,12 +72,12 @@ class BlobContainer:
 
 
 def sign(key: str) -> str:
-    """Make the signature that stands for a key."""
+    """Return the signature that encodes a key."""
     return urlsafe_b64encode(key.encode("utf-8", "surrogatepass")).decode()
 
 
 def signing_key(query: Mapping[str, Any]) -> str | None:
-    """Return the key that a query is signed with; None when it is not signed."""
+    """Return the key that a query is signed with; None if it is not signed."""
     signature = query.get(SIGNATURE)
     if not isinstance(signature, str) or not signature:
         return None
@@ -88,22 +88,22 @@ def signing_key(query: Mapping[str, Any]) -> str | None:
 
 
 def container_address(origin: str, project: str, container: str) -> str:
-    """Make the address of a container, without a signature."""
+    """Return the address of a container, without a signature."""
     return f"{origin}/api/projects/{project}{BLOB_ROOT}/{container}"
 
 
 def signed_query(key: str, permissions: str) -> str:
-    """Make the query of a signed address: `rcwl` permits to read, create, write and list."""
+    """Return the query of a signed address; `rcwl` permits reading, creating, writing and listing."""
     return f"sv={SIGNED_VERSION}&sr=c&sp={permissions}&{SIGNATURE}={quote(sign(key), safe='')}"
 
 
 def read_block_list(body: bytes) -> list[str]:
-    """Read the ids of the blocks that a list of blocks names, in order."""
+    """Return the block ids in a block list, in order."""
     return [unescape(id.decode("utf-8", "replace")) for id in _BLOCK_ID.findall(body)]
 
 
 def find_range(header: str, size: int) -> tuple[int, int] | None:
-    """Find the first byte and the one after the last of a range; the whole without one, None for one outside."""
+    """Return the start and end of a range: all bytes without one, None for a range outside."""
     asked = _RANGE.fullmatch(header)
     if not asked:
         return 0, size
@@ -112,7 +112,7 @@ def find_range(header: str, size: int) -> tuple[int, int] | None:
 
 
 def render_list(address: str, container: BlobContainer, prefix: str) -> bytes:
-    """Render the list of the blobs of a container whose names begin with a prefix, in the order of their names."""
+    """Render the list of a container's blobs whose names have a prefix, by name."""
     entries = "".join(
         f"<Blob><Name>{escape(name)}</Name><Properties><Last-Modified>{blob.headers['last-modified']}</Last-Modified>"
         f"<Etag>{blob.headers['etag'][1:-1]}</Etag><Content-Length>{len(blob.data)}</Content-Length>"
@@ -130,7 +130,7 @@ def render_list(address: str, container: BlobContainer, prefix: str) -> bytes:
 
 
 def render_error(code: str) -> bytes:
-    """Render the body of an error, by its code."""
+    """Render the body of an error by its code."""
     return (
         f'<?xml version="1.0" encoding="utf-8"?><Error><Code>{code}</Code><Message>{MESSAGES[code][1]}</Message></Error>'
     ).encode()

@@ -1,7 +1,7 @@
 """The members that classic agents of a Foundry project add to bodies of Assistants, threads and vector stores.
 
-By azure-ai-agents 1.2, whose recordings of 2025 show them taken: the tokens of MCP servers, indexes, files that stay in the
-storage of the project (`data_source`), outputs that say of which type they are.
+According to azure-ai-agents 1.2, whose recordings of 2025 show them accepted: tokens of MCP servers, indexes, files
+that stay in the project's storage (`data_source`), typed outputs.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ _MEMBERS = (
     *("tool_outputs[].type", "tool_outputs[].acknowledged_safety_checks"),
     *("configuration", "data_source", "data_sources"),
 )
-"""The places of members that only a project has."""
+"""The locations of members that only a project has."""
 _PLACES = [place.replace("[]", ".[]").split(".") for place in _MEMBERS]
 PROJECT_TYPES: Mapping[str, str] = {
     "azure_ai_search": "azure_ai_search",
@@ -38,15 +38,15 @@ PROJECT_TYPES: Mapping[str, str] = {
     "openapi": "openapi",
     "sharepoint_grounding": "sharepoint_grounding_preview",
 }
-"""The types of the tools that a classic agent does not run itself, each with that of the same tool of a project's agents."""
+"""The types of tools that a classic agent does not run itself, with the types of the same tools of a project."""
 ASSET_FILE = "file-asset"
-"""What stands where OpenAI requires the id of a file and a project takes a `data_source`."""
+"""The placeholder where OpenAI requires a file's id and a project accepts a `data_source`."""
 SCREENSHOT = "computer_call_output"
-"""The type of an output that is a picture of the screen, not a text."""
+"""The type of an output that is a screenshot instead of a text."""
 
 
 def omit_classic_members(operation: str, body: Json) -> Json:
-    """Return a body as the schema of OpenAI's operation reads it: without what only classic agents have."""
+    """Return a body for validation by OpenAI's schema of the operation, without the members of classic agents."""
     if not _CLASSIC_OPERATIONS.match(operation):
         return body
     shown = body
@@ -60,7 +60,7 @@ def omit_classic_members(operation: str, body: Json) -> Json:
 
 
 def _omit(value: Any, place: Sequence[str]) -> Any:
-    """Return a value without the member at a place; the value itself when it has none."""
+    """Return a value without the member at a location; the value itself if it has none."""
     name, *rest = place
     if name == "[]":
         return [_omit(element, rest) for element in value] if isinstance(value, list) else value
@@ -77,7 +77,7 @@ def _as_text(output: Any, told: Any) -> Any:
 
 
 def sources_of(body: Json) -> list[Json]:
-    """Return the assets of a body that takes files of the project's storage, as objects with `uri` and `type`."""
+    """Return the assets in a body that uses files of the project's storage, as objects with `uri` and `type`."""
     configuration = body.get("configuration")
     several = body.get("data_sources") or (
         configuration.get("data_sources") if isinstance(configuration, dict) else None
@@ -87,5 +87,5 @@ def sources_of(body: Json) -> list[Json]:
 
 
 def asset_name(source: Json) -> str:
-    """Return the name of the file that an asset is, which its address ends with."""
+    """Return the file name of an asset, which is the end of its address."""
     return str(source.get("uri") or source.get("asset_identifier") or "asset").rstrip("/").rpartition("/")[2]

@@ -13,21 +13,21 @@ from harness.core.exchange import Json
 ACCOUNT = "harness"
 """The name of the account that a project belongs to."""
 PROJECT = "harness"
-"""The name of the project in what a test makes."""
+"""The name of the project in resources that a test creates."""
 SUBSCRIPTION = "/subscriptions/00000000-0000-0000-0000-000000000000/resourceGroups/harness/providers"
 NO_KEY: Json = {"type": "AAD"}
 """The credentials of a connection with neither key nor token: Entra ID."""
 
 
 def project_of(root: str) -> str:
-    """Return the name of the project at the root of a path."""
+    """Return the name of the project in the root of a path."""
     return root.rpartition("/projects/")[2].partition("/")[0] or PROJECT
 
 
 def new_connection(name: str, members: Json) -> Json:
-    """Make a connection with its credentials; `members` may be `type`, `target`, `credentials`, `isDefault`, `metadata`.
+    """Make a connection with its credentials; `members`: `type`, `target`, `credentials`, `isDefault`, `metadata`.
 
-    The type of the credentials stands last in them (recorded).
+    The credentials end with their type (recorded).
     """
     given = members.get("credentials") or NO_KEY
     credentials = {"key": given, "type": "ApiKey"} if isinstance(given, str) else given
@@ -45,12 +45,12 @@ def new_connection(name: str, members: Json) -> Json:
 
 
 def hide_credentials(connection: Json) -> Json:
-    """Hide the credentials of a connection but for their type, as anybody may see it."""
+    """Hide the credentials of a connection except their type, as everyone may see it."""
     return {**connection, "credentials": {"type": connection["credentials"]["type"]}}
 
 
 def new_deployment(name: str, members: Json) -> Json:
-    """Make a deployment of a model; without `modelName` of the model of its own name."""
+    """Make a model deployment; without `modelName`, of the model with the same name."""
     model = members.get("modelName", name)
     made = {
         "name": name,
@@ -65,5 +65,5 @@ def new_deployment(name: str, members: Json) -> Json:
 
 
 def fits_query(resource: Json, query: Mapping[str, Any], filters: Mapping[str, str]) -> bool:
-    """Return whether a resource has what the query filters by; `filters` map a parameter to its member."""
+    """Return whether a resource matches the filters in a query; `filters` maps a parameter to its member."""
     return all(name not in query or str(resource.get(member)) == query[name] for name, member in filters.items())

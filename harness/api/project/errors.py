@@ -1,4 +1,4 @@
-"""The errors of a Foundry project's own service, which carry the id of their request."""
+"""The errors of a Foundry project's own service, which contain the id of their request."""
 
 from __future__ import annotations
 
@@ -21,10 +21,11 @@ PROJECT_ERROR_FORM: Mapping[str, Any] = {
 }
 """The form of errors of a Foundry project's own service (recorded 2026-02 to 2026-07)."""
 ID_IN_MESSAGE_SINCE = "2026-04-28"
-"""The day since which a message ends with the id of its request.
+"""The first day on which a message ends with the id of its request.
 
-Recorded without it up to 2026-04-15, with it from 2026-05-19 on, of toolboxes, skills, sessions and responses; reported of
-other errors since this day (promptfoo issue 8959, foundry-for-vscode issue 589, a client that was tried on a live project).
+Recorded without it up to 2026-04-15, with it from 2026-05-19 on, of toolboxes, skills, sessions and responses; reported
+of other errors since this day (promptfoo issue 8959, foundry-for-vscode issue 589, a client that was tried on a live
+project).
 """
 
 
@@ -40,7 +41,7 @@ def project_error(
 
 
 def project_not_found(message: str) -> ApiError:
-    """Return the error for what a project does not have; recorded: it has no `param`."""
+    """Return the error for something that a project does not have; recorded: it has no `param`."""
     members = {name: value for name, value in PROJECT_ERROR_FORM["error"].items() if name != "param"}
     return ApiError(404, message, None, "not_found", "error", body_template={"error": members})
 
@@ -51,7 +52,7 @@ INVALID_PAYLOAD = ApiError(
     code="invalid_payload",
     body_template={"error": {**PROJECT_ERROR_FORM["error"], "details": "{details}"}},
 )
-"""Several faults of one request at once, which are in its `details`; a single fault is an error of its own."""
+"""Several faults of one request, listed in `details`; a single fault is an error of its own."""
 
 
 _UNKNOWN_ID: Json = {"request_id": REQUEST_ID}
@@ -59,25 +60,25 @@ _ID_HOLDERS = ("additionalInfo", "additional_info")
 
 
 def single_fault_before(message: str, param: str) -> Json:
-    """Return the body of an error with a single fault as it was up to 2026-04: in the `details` (recorded 2025-10-29)."""
+    """Return the body of an error with a single fault as up to 2026-04: in the `details` (recorded 2025-10-29)."""
     detail = {"code": "ValidationError", "message": message, "target": param, "details": []}
     said = {"code": "{code}", "message": "{message}", "details": [detail]}
     return {"error": {**said, "additional_info": {"request_id": REQUEST_ID}}}
 
 
 def validation_detail(message: str, param: str) -> Json:
-    """Return one of several faults, as the `details` of an error have it."""
+    """Return one of several faults, as in the `details` of an error."""
     return {"code": "ValidationError", "message": message, "param": param, "type": "error"}
 
 
 def without_param(error: ApiError) -> ApiError:
-    """Return an error of a project as some of its services tell it: without a `param`."""
+    """Return an error of a project without `param`, as some of its services send it."""
     form = {name: value for name, value in PROJECT_ERROR_FORM["error"].items() if name != "param"}
     return replace(error, body_template={"error": form})
 
 
 def with_request_id(body: Any, request_id: str, day: str) -> Any:
-    """Return the body of an error with the id of its request, as on a day; any other body as it is."""
+    """Return the body of an error with the id of its request, in its form on a day; any other body unchanged."""
     error = body.get("error") if isinstance(body, dict) else None
     name = next((holder for holder in _ID_HOLDERS if isinstance(error, dict) and error.get(holder) == _UNKNOWN_ID), "")
     if not isinstance(error, dict) or not name:

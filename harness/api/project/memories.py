@@ -1,8 +1,8 @@
-"""Memory stores: what updates make of messages, and what a search finds, without a model.
+"""Memory stores: what updates extract from messages, and what a search finds, without a model.
 
-A message of a user becomes a memory of the kind `user_profile`, a conversation with an assistant one of `chat_summary`,
-each in its own words. A search finds the memories that share a word with what was asked, those that share most first.
-Recorded 2026-02: stores, updates and their states, searches, deletions; typed (azure-ai-projects 2.10): memory items.
+A user message becomes a memory of the kind `user_profile`, a conversation with an assistant one of `chat_summary`, each
+verbatim. A search finds the memories that share a word with the query, those that share most first. Recorded 2026-02:
+stores, updates and their states, searches, deletions; typed (azure-ai-projects 2.10): memory items.
 """
 
 from __future__ import annotations
@@ -18,16 +18,16 @@ from harness.core.limits import oldest_beyond
 
 USER_PROFILE, CHAT_SUMMARY = "user_profile", "chat_summary"
 DEFAULT_DELAY = 300
-"""Seconds that an update waits for more unless it says otherwise (documented)."""
+"""Default seconds that an update waits for more messages (documented)."""
 MOST_FOUND = 20
-"""How many memories a search finds unless asked otherwise (assumed)."""
+"""Default maximum number of memories found by a search (assumed)."""
 MOST_KEPT = 1000
-"""The searches and the updates of a store that can be gone on with, the newest ones."""
+"""The number of searches and updates of a store that can be continued; the newest are kept."""
 _WORD = re.compile(r"\w+")
 _COMMON = frozenset(
     re.findall(r"\w+", "a an and are at be do for how i in is it me my of on or that the to what when where who you")
 )
-"""Words by which a search finds nothing."""
+"""Words that a search ignores."""
 
 
 @dataclass(slots=True)
@@ -43,13 +43,13 @@ class MemoryUpdate:
 
     @property
     def is_waiting(self) -> bool:
-        """Whether it has neither been carried out nor superseded."""
+        """Whether it has been neither applied nor superseded."""
         return self.result is None and not self.superseded_by
 
 
 @dataclass(slots=True)
 class Memories:
-    """A memory store: the object, and by id the memories, updates and questions of searches."""
+    """A memory store: the object, and by id the memories, updates and search queries."""
 
     object: Json
     items: dict[str, Json] = field(default_factory=dict)
@@ -57,13 +57,13 @@ class Memories:
     searches: dict[str, str] = field(default_factory=dict)
 
     def add(self, id: str, now: int, scope: str, content: str, kind: str = USER_PROFILE) -> Json:
-        """Put a memory in."""
+        """Add a memory."""
         made = {"memory_id": id, "updated_at": now, "scope": scope, "content": content, "kind": kind}
         self.items[id] = made
         return made
 
     def queue(self, id: str, body: Json) -> MemoryUpdate:
-        """Begin an update; it supersedes a waiting one of the same scope and takes over the messages."""
+        """Queue an update; it supersedes a waiting one of the same scope and takes over its messages."""
         messages = messages_of(body.get("items"))
         delay = body.get("update_delay")
         made = MemoryUpdate(body["scope"], messages, delay if isinstance(delay, int) else DEFAULT_DELAY)
@@ -79,7 +79,7 @@ class Memories:
         return made
 
     def carry_out(self, update: MemoryUpdate, now: int, new_id: Callable[[], str]) -> None:
-        """Make the memories of an update, unless they are there."""
+        """Add the memories of an update that are not yet there."""
         operations: list[Json] = []
         known = {(item["scope"], item["kind"], item["content"]) for item in self.items.values()}
         for kind, content in _extract(update.messages, self.object["definition"]["options"]):
@@ -91,7 +91,7 @@ class Memories:
         update.result = {"memory_operations": operations, "usage": usage(embedding=_tokens(written))}
 
     def search(self, id: str, body: Json) -> Json:
-        """Search the memories; without a question find the profile of the scope."""
+        """Search the memories; without a query, return the profile of the scope."""
         asked = " ".join(text_of(message) for message in messages_of(body.get("items")))
         wanted = word_set(f"{self.searches.get(str(body.get('previous_search_id')), '')} {asked}")
         self.searches[id] = " ".join(sorted(wanted))
@@ -113,7 +113,7 @@ class Memories:
         }
 
     def delete_scope(self, scope: str) -> bool:
-        """Forget the memories of a scope; whether there were any."""
+        """Delete the memories of a scope; returns whether there were any."""
         of_scope = [id for id, item in self.items.items() if item["scope"] == scope]
         for id in of_scope:
             del self.items[id]
@@ -121,7 +121,7 @@ class Memories:
 
 
 def new_memory_store(id: str, now: int, body: Json) -> Json:
-    """Make the object of a memory store; recorded: defaults of the options that a definition leaves out are filled in."""
+    """Make the object of a memory store; recorded: options that the definition leaves out get their defaults."""
     definition = body["definition"]
     filled = {"user_profile_enabled": True, "chat_summary_enabled": True, **object_member(definition, "options")}
     order = ("user_profile_enabled", "user_profile_details", "chat_summary_enabled")
@@ -142,13 +142,13 @@ def new_memory_store(id: str, now: int, body: Json) -> Json:
 
 
 def object_member(body: Json, name: str) -> Json:
-    """Find a member that is an object; empty when it is absent or something else."""
+    """Return a member that is an object; empty if it is absent or anything else."""
     value = body.get(name)
     return value if isinstance(value, dict) else {}
 
 
 def render_update(id: str, update: MemoryUpdate) -> Json:
-    """Render an update as it is now."""
+    """Render the current state of an update."""
     if update.superseded_by:
         return {"update_id": id, "status": "superseded", "superseded_by": update.superseded_by}
     if update.result is None:
@@ -157,7 +157,7 @@ def render_update(id: str, update: MemoryUpdate) -> Json:
 
 
 def messages_of(items: Any) -> list[Json]:
-    """Find the messages among the items of a request, which may be a text; documented: others are passed over."""
+    """Return the messages among a request's items, which may be a string; documented: others are ignored."""
     if isinstance(items, str):
         return [{"type": "message", "role": "user", "content": items}]
     listed = items if isinstance(items, list) else []
@@ -173,7 +173,7 @@ def text_of(message: Json) -> str:
 
 
 def usage(embedding: int = 0) -> Json:
-    """Return the tokens of an operation, which only embeds texts."""
+    """Return the usage of an operation that only embeds text."""
     return {
         "embedding_tokens": embedding,
         "input_tokens": 0,
@@ -185,7 +185,7 @@ def usage(embedding: int = 0) -> Json:
 
 
 def _extract(messages: Iterable[Json], options: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
-    """Extract the kinds and texts of the memories that messages give."""
+    """Yield the kinds and texts of the memories in messages."""
     spoken = [(message.get("role"), text_of(message)) for message in messages]
     if options.get("user_profile_enabled", True):
         yield from ((USER_PROFILE, text) for role, text in spoken if role == "user")
@@ -194,7 +194,7 @@ def _extract(messages: Iterable[Json], options: Mapping[str, Any]) -> Iterator[t
 
 
 def word_set(text: str) -> set[str]:
-    """Find the words of a text by which something can be found."""
+    """Return the words of a text that a search can find."""
     return set(_WORD.findall(text.casefold())) - _COMMON
 
 

@@ -1,7 +1,7 @@
-"""Skills, in versions that the service numbers; the content of one is a zip with a `SKILL.md`.
+"""Skills, in versions numbered by the service; the content of one is a zip with a `SKILL.md`.
 
-Recorded 2026-05 to 2026-07: their members and order, and that one which is made again begins with version 1.
-Before that they had no versions: recorded 2026-04-16 and 2026-04-17, with .NET.
+Recorded 2026-05 to 2026-07: their members and order, and that a recreated one begins with version 1. Before that they
+had no versions: recorded 2026-04-16 and 2026-04-17, with .NET.
 """
 
 from __future__ import annotations
@@ -15,10 +15,10 @@ from harness.api.project.versions import Versioned, named_id
 from harness.core.exchange import Json
 
 VERSIONED_SKILLS_SINCE = "2026-05-28"
-"""The first day on which skills are shown with their versions (recorded, with .NET)."""
+"""The first day on which skills are shown with versions (recorded, with .NET)."""
 SKILL_FILE = "SKILL.md"
 LARGEST_SKILL_FILE = 1 << 20
-"""Bytes of a SKILL.md beyond which its description is not read."""
+"""The largest SKILL.md, in bytes, whose description is read."""
 _HEADER_LINE = re.compile(r"^(\w+):[ \t]*(.*?)[ \t]*$", re.M)
 _HEADER_MEMBERS = {"license": "license", "compatibility": "compatibility", "allowed_tools": "allowed-tools"}
 _DEFAULT_DATE = (1980, 1, 1, 0, 0, 0)
@@ -27,7 +27,7 @@ _DEFAULT_DATE = (1980, 1, 1, 0, 0, 0)
 def add_skill(
     skill: Versioned, name: str, now: int, package: bytes, description: str, *, uploaded: bool = False
 ) -> Json:
-    """Add a version of a skill with its package, which was `uploaded` or made of texts; returns the version."""
+    """Add a version of a skill with its package, which was `uploaded` or made from texts; returns the version."""
     skill.id = named_id("skill", name)
     skill.last_number += 1
     number = str(skill.last_number)
@@ -47,7 +47,7 @@ def add_skill(
 
 
 def render_skill(skill: Versioned, as_of: str) -> Json:
-    """Render a skill by its default version, as it is shown on a day."""
+    """Render a skill with its default version, in its form on a day."""
     shown = skill.versions[skill.default]
     if as_of < VERSIONED_SKILLS_SINCE:
         old = {"object": "skill", "skill_id": skill.id, "has_blob": skill.default in skill.uploaded}
@@ -64,7 +64,7 @@ def render_skill(skill: Versioned, as_of: str) -> Json:
 
 
 def write_package(name: str, content: Json) -> bytes:
-    """Write the package of a skill whose content stands in the request: a SKILL.md with its instructions."""
+    """Make the package of a skill whose content is in the request: a SKILL.md with its instructions."""
     lines = [f"name: {name}", f"description: {content.get('description', '')}"]
     lines += [f"{label}: {content[member]}" for member, label in _HEADER_MEMBERS.items() if content.get(member)]
     metadata = content.get("metadata")
@@ -75,8 +75,8 @@ def write_package(name: str, content: Json) -> bytes:
 
 
 def zip_files(files: Iterable[tuple[str, bytes]]) -> bytes:
-    """Files with their paths as the bytes of a zip, always the same."""
-    from zipfile import ZipFile, ZipInfo  # they take longer to import than all else here
+    """Return a zip of files by path, with the same bytes each time."""
+    from zipfile import ZipFile, ZipInfo  # slower to import than everything else here
 
     made = BytesIO()
     with ZipFile(made, "w") as archive:
@@ -86,7 +86,7 @@ def zip_files(files: Iterable[tuple[str, bytes]]) -> bytes:
 
 
 def package_of(files: Iterable[tuple[str, bytes]]) -> bytes:
-    """Make a package of uploaded files: the zip itself if they are one, or else a zip of them."""
+    """Make a package of uploaded files: the zip itself if that is the only one, otherwise a zip of them."""
     uploaded = list(files)
     if len(uploaded) == 1 and uploaded[0][1].startswith(b"PK"):
         return uploaded[0][1]
@@ -94,7 +94,7 @@ def package_of(files: Iterable[tuple[str, bytes]]) -> bytes:
 
 
 def read_skill_file(package: bytes) -> str:
-    """Read the SKILL.md of a package, with the end of lines of Unix; empty without one."""
+    """Return the SKILL.md of a package, with Unix line ends; empty without one."""
     from zipfile import BadZipFile, ZipFile
 
     try:
@@ -107,6 +107,6 @@ def read_skill_file(package: bytes) -> str:
 
 
 def read_header(package: bytes) -> dict[str, str]:
-    """Read the texts, by name, with which the SKILL.md of a package begins; empty without any."""
+    """Return the header of a package's SKILL.md, strings by name; empty without one."""
     head = read_skill_file(package).partition("---\n")[2].partition("\n---")[0]
     return {name: value.strip("\"'") for name, value in _HEADER_LINE.findall(head)}

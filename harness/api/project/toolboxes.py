@@ -1,4 +1,4 @@
-"""Toolboxes: tools and skills that agents share, in versions that the service numbers (recorded 2026-05 to 2026-07)."""
+"""Toolboxes: tools and skills that agents share, in versions numbered by the service (recorded 2026-05 to 2026-07)."""
 
 from __future__ import annotations
 
@@ -10,15 +10,17 @@ from harness.core.exchange import Json
 from harness.core.loose_json import as_string
 
 TOOLBOX_VERSIONS_SINCE = "2026-09-18"
-"""The day from which a toolbox is shown with its newest version and its last change (azure-ai-projects 2.7, typed)."""
+"""The first day on which a toolbox has its newest version and its last change (azure-ai-projects 2.7, typed)."""
 
 SKILLS_SINCE = "2026-05-29"
-"""The first day on which a version is shown with its skills and `object` stands last; the last one before is 2026-04-15
-(both recorded)."""
+"""The first day on which a version has its skills and ends with `object`; the last day before is 2026-04-15.
+
+Both are recorded.
+"""
 
 
 def add_toolbox_version(toolbox: Versioned, name: str, now: int, body: Json, as_of: str) -> Json:
-    """Add a version of a toolbox as it is shown on a day; returns it. Recorded: the type of a tool or skill stands first."""
+    """Add a version of a toolbox in its form on a day; returns it. Recorded: a tool or skill begins with its type."""
     toolbox.id = named_id("toolbox", name)
     toolbox.last_number += 1
     number = str(toolbox.last_number)
@@ -39,7 +41,7 @@ def add_toolbox_version(toolbox: Versioned, name: str, now: int, body: Json, as_
 
 
 def render_toolbox(toolbox: Versioned, as_of: str) -> Json:
-    """Render a toolbox as it is shown on a day."""
+    """Render a toolbox in its form on a day."""
     newer = (
         {"updated_at": toolbox.updated_at, "versions": {"latest": toolbox.latest}}
         if as_of >= TOOLBOX_VERSIONS_SINCE
@@ -54,13 +56,13 @@ def _type_of(name: str, is_here: bool) -> Json:
 
 
 def _stored(tools: Any) -> list[Any]:
-    """Tools or skills as they are stored."""
+    """Return tools or skills as stored."""
     listed = tools if isinstance(tools, list) else []
     return [order_tool(_labelled(tool)) if isinstance(tool, dict) and "type" in tool else tool for tool in listed]
 
 
 def _labelled(tool: Json) -> Json:
-    """Name the server of Fabric IQ after its connection unless the tool does (recorded 2026-06-23, with .NET)."""
+    """Label the server of Fabric IQ with its connection if the tool has no label (recorded 2026-06-23, with .NET)."""
     connection = as_string(tool.get("project_connection_id"))
     if tool["type"] != "fabric_iq_preview" or not connection or "server_label" in tool:
         return tool

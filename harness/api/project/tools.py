@@ -1,6 +1,6 @@
-"""The tools that only a Foundry project has, and its additions to those of OpenAI.
+"""The tools that only a Foundry project has, and its additions to OpenAI's.
 
-By the types of azure-ai-projects 2.10; which members each needs is not checked, as no refusal of one is known.
+According to the types of azure-ai-projects 2.10; which members each one needs is not checked, as no refusal is known.
 """
 
 from __future__ import annotations
@@ -14,9 +14,9 @@ SERVER_TOOLS = (
     *("fabric_iq_preview", "web_iq_preview", "work_iq_preview", "toolbox_search_preview"),
     *("github_copilot_toolset_preview", "microsoft_copilot_toolset_preview"),
 )
-"""The tools behind which an MCP server stands: recorded of `fabric_iq_preview` (2026-05), assumed of the others."""
+"""The tools backed by an MCP server: recorded for `fabric_iq_preview` (2026-05), assumed for the others."""
 MEMORY_TOOLS = ("memory_search_preview", "memory_search")
-"""The search of a memory store, as it is declared and as it is shown."""
+"""The search of a memory store, as declared and as shown."""
 PROJECT_TOOLS = frozenset(
     (
         *("a2a", "a2a_preview", "azure_ai_search", "azure_function", "bing_custom_search_preview", "bing_grounding"),
@@ -25,16 +25,16 @@ PROJECT_TOOLS = frozenset(
         *(*MEMORY_TOOLS, *SERVER_TOOLS),
     )
 )
-"""The types of tools that only a project has; of an agent with `reminder_preview` recorded 2026-07-01, with .NET."""
+"""The types of tools that only a project has; `reminder_preview` of an agent was recorded 2026-07-01, with .NET."""
 _DESCRIBED = frozenset({"description", "name", "tool_configs"})
 PROJECT_MEMBERS: Mapping[str, frozenset[str]] = {
     **dict.fromkeys(("code_interpreter", "file_search", "image_generation"), _DESCRIBED),
     "mcp": frozenset({"project_connection_id", "tool_configs"}),
     "web_search": _DESCRIBED | {"custom_search_configuration"},
 }
-"""The members that only a project's tools of OpenAI's types have, by the type."""
+"""The members that tools of OpenAI's types only have in a project, by type."""
 PROJECT_DEFAULTS: Mapping[str, Json] = {"code_interpreter": {"container": {"type": "auto"}}}
-"""What a project fills in where OpenAI requires a member: recorded 2026-02, shown in the response."""
+"""Defaults of a project for members that OpenAI requires: recorded 2026-02, shown in the response."""
 TOOL_ORDER: Mapping[str, tuple[str, ...]] = {
     "function": ("type", "name", "description", "parameters", "strict"),
     "fabric_iq_preview": (
@@ -49,8 +49,10 @@ TOOL_ORDER: Mapping[str, tuple[str, ...]] = {
     "web_search_preview": ("type", "search_content_types", "user_location", "search_context_size"),
     "work_iq_preview": ("type", "project_connection_id", "name", "description"),
 }
-"""The order in which a project writes the members of a tool, by its type; of others the type stands first. Recorded 2026-02
-to 2026-06, in definitions and in responses."""
+"""The order in which a project writes the members of a tool, by type; all others begin with the type.
+
+Recorded 2026-02 to 2026-06, in definitions and in responses.
+"""
 OPENAPI_ORDER = ("name", "description", "spec", "auth")
 """The order of the member `openapi` of such a tool. Recorded 2026-03-06."""
 

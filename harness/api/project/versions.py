@@ -1,4 +1,4 @@
-"""Shared parts of a project's named resources: versions, merge patches, and the two forms of their lists."""
+"""Shared parts of a project's named resources: versions, merge patches, and the two forms of lists."""
 
 from __future__ import annotations
 
@@ -11,17 +11,17 @@ from harness.api.paging import page
 from harness.core.exchange import Json
 
 PROJECT_LIST = ("data", "first_id", "last_id", "has_more", "object")
-"""The members of a list with pages, in order (recorded 2026-02 to 2026-05: memory stores, toolboxes)."""
+"""The members of a paged list, in order (recorded 2026-02 to 2026-05: memory stores, toolboxes)."""
 SKILL_LIST = ("object", "data", "first_id", "last_id", "has_more")
-"""The same of skills (recorded 2026-07-01)."""
+"""The members of a paged list of skills (recorded 2026-07-01)."""
 
 
 @dataclass(slots=True)
 class Versioned:
-    """A named resource and its versions by their names, oldest first.
+    """A named resource and its versions by name, oldest first.
 
-    `default` is the version that the bare name means, `last_number` the number of the last one that the service numbered,
-    `packages` are the bytes of versions, `uploaded` names those whose bytes came as files.
+    `default` is the version that the bare name refers to, `last_number` the last number assigned by the service;
+    `packages` holds the bytes of versions, `uploaded` names those whose bytes came as files.
     """
 
     id: str = ""
@@ -35,15 +35,15 @@ class Versioned:
 
     @property
     def latest(self) -> Json:
-        """The version that was made last."""
+        """The newest version."""
         return self.versions[next(reversed(self.versions))]
 
     def package(self, version: Any = None) -> bytes:
-        """Find the bytes of a version, or of the default one when there is no such name."""
+        """Return the bytes of a version, or of the default one if there is no such version."""
         return self.packages[version if version in self.packages else self.default]
 
     def add(self, now: int, made: Json) -> Json:
-        """Put a version in, the newest unless its name is known; the first one is the default."""
+        """Add a version, the newest unless its name is known; the first one is the default."""
         name = made["version"]
         self.versions[name] = made
         self.created_at, self.updated_at = self.created_at or now, now
@@ -51,7 +51,7 @@ class Versioned:
         return made
 
     def remove(self, version: str) -> None:
-        """Take a version out; if it was the default, the newest one is."""
+        """Remove a version; if it was the default, the newest one takes its place."""
         self.versions.pop(version, None)
         self.packages.pop(version, None)
         if self.default == version and self.versions:
@@ -59,17 +59,17 @@ class Versioned:
 
 
 def named_id(kind: str, name: str) -> str:
-    """Make the id of a resource from its name; recorded: a resource that is made again has the same id as before."""
+    """Make a resource's id from its name; recorded: a recreated resource has the same id as before."""
     return f"{kind}_{sha1(name.encode('utf-8', 'surrogatepass')).hexdigest()}"
 
 
 def known_versions(table: Mapping[str, Versioned], name: str) -> Mapping[str, Json]:
-    """Return the versions of a resource by their names; empty for an unknown one."""
+    """Return the versions of a resource by name; empty for an unknown one."""
     return table[name].versions if name in table else {}
 
 
 def merge_patch(target: Any, patch: Any) -> Any:
-    """Apply a JSON merge patch (RFC 7396) to a value: null removes a member, an object goes into an object."""
+    """Apply a JSON merge patch (RFC 7396) to a value: null removes a member, objects are merged."""
     if not isinstance(patch, Mapping):
         return patch
     merged = dict(target) if isinstance(target, Mapping) else {}
@@ -82,7 +82,7 @@ def merge_patch(target: Any, patch: Any) -> Any:
 
 
 def value_list(items: Iterable[Json]) -> Json:
-    """Make a list without pages, as Azure's own resources have it."""
+    """Make a list without pages, like those of Azure's own resources."""
     return {"value": list(items)}
 
 
@@ -93,7 +93,7 @@ def page_list(
     no_id: str | None = "",
     id_member: str = "id",
 ) -> Json:
-    """Make a page of a list of `items` (oldest first), newest first unless `order=asc`; an empty one has the ids `no_id`."""
+    """Make a page of `items` (oldest first), newest first unless `order=asc`; an empty one has the ids `no_id`."""
     shown = page(items, query, id_member=id_member)
     ends = dict.fromkeys(("first_id", "last_id"), no_id) if not shown["data"] else {}
     return {name: {**shown, **ends}[name] for name in members}

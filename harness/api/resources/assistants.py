@@ -12,20 +12,20 @@ from harness.core.exchange import Json
 from harness.core.ids import Ids
 
 RUN_LIFETIME = 600
-"""Seconds after which a run expires that waits for the client."""
+"""Seconds after which a run that waits for the client expires."""
 COMPUTER_USE = "computer_use_preview"
-"""The tool with which a classic agent of Foundry acts on the screen of the client."""
+"""The tool with which a classic agent of Foundry acts on the client's screen."""
 DEFAULT_RANKING: Json = {"ranker": "default_2024_08_21", "score_threshold": 0.0}
 """The default ranking of file search."""
 THREAD_STORE_EXPIRY: Json = {"expires_after": {"anchor": "last_active_at", "days": 7}}
-"""The expiry of a vector store that is created with a thread, by OpenAI's guide to file search."""
+"""The expiration of a vector store created with a thread, according to OpenAI's guide to file search."""
 
 StoreMaker = Callable[[Sequence[str], Json], str]
 """Creates a vector store from file ids and members of `POST /vector_stores`; returns its id."""
 
 
 def update_from_body(body: Json, current: Json) -> Json:
-    """`current` with the members that a body sets; null is ignored unless the current value is null."""
+    """Return `current` with the members that a body sets; null is ignored unless the current value is null."""
     members = {name: _echo_value(name, value) for name, value in body.items() if name in current}
     return current | {name: value for name, value in members.items() if value is not None or current[name] is None}
 
@@ -37,7 +37,7 @@ def _echo_value(name: str, value: Any) -> Any:
 
 
 def keep_metadata(metadata: Json | None) -> Json:
-    """Metadata as it is kept: what is no text becomes one, `True` (recorded 2023-11 to 2024-04)."""
+    """Return metadata as stored: values that are not strings become strings, `True` (recorded 2023-11 to 2024-04)."""
     return {name: str(value) for name, value in (metadata or {}).items()}
 
 
@@ -76,7 +76,7 @@ def new_assistant(body: Json, ids: Ids, now: int, make_store: StoreMaker) -> Jso
 
 
 def make_tool_resources(body: Json, make_store: StoreMaker, **expiry: Json) -> Json:
-    """Make the `tool_resources` of a new object: requested vector stores are created and named by their ids.
+    """Make the `tool_resources` of a new object: requested vector stores are created and named by id.
 
     `expiry` is their `expires_after`, if any.
     """
@@ -134,7 +134,7 @@ def _content_part(part: Json) -> Json:
 
 
 def new_run(body: Json, assistant: Json, thread_id: str, ids: Ids, now: int) -> Json:
-    """Make a new run, queued."""
+    """Make a new queued run."""
     blank: Json = {
         "id": ids.alphanumeric("run_"),
         "object": "thread.run",
@@ -166,7 +166,8 @@ def new_run(body: Json, assistant: Json, thread_id: str, ids: Ids, now: int) -> 
 def as_responses_body(run: Json, assistant: Json, messages: Iterable[Json], steps: Iterable[Json]) -> Json:
     """Return the input of a run's model, as the body of a request to `POST /responses`.
 
-    `steps` are those of this run so far: its calls with their outputs. Routes match the assistant's name as `agent`.
+    `steps` holds those of this run so far, which are its calls with their outputs. Routes match the assistant's name as
+    `agent`.
     """
     return {
         "model": run["model"],

@@ -1,6 +1,6 @@
-"""Containers in which the API runs code, and their files: plain objects, with the members and the order of the API's own.
+"""Containers in which the API runs code, and their files: plain objects, with the API's own members and order.
 
-A container expires when it has not been used for its minutes; it stays listed, and its files are gone.
+A container expires when it has not been used for a number of minutes; it stays listed, but its files are gone.
 """
 
 from __future__ import annotations
@@ -19,16 +19,16 @@ CONTAINER_ID_PREFIX = "cntr_"
 FILE_DIRECTORY = "/mnt/data"
 """The directory of a container's files."""
 DEFAULT_LIFETIME: Json = {"anchor": "last_active_at", "minutes": 20}
-"""The documented expiry of a container."""
+"""The documented expiration of a container."""
 DEFAULT_MEMORY = "1g"
 AUTO_NAME = "auto"
-"""The name of a container that a tool call made (assumed)."""
+"""The name of a container created by a tool call (assumed)."""
 CODE_CALL = "code_interpreter_call"
 _PIXEL = bytes.fromhex(
     "89504e470d0a1a0a0000000d49484452000000010000000108060000001f15c489"
     "0000000d49444154789c63646062fe0f000144010c9fdc4d5a0000000049454e44ae426082"
 )
-"""A picture of one pixel: the content of a cited picture that no test gave."""
+"""An image of one pixel: the content of a cited image that no test provided."""
 
 
 class ContainerFile(NamedTuple):
@@ -47,12 +47,12 @@ class Container:
 
     @property
     def expires_at(self) -> int:
-        """The unix seconds at which it expires if nothing uses it."""
+        """The unix seconds at which it expires unless it is used."""
         return int(self.object["last_active_at"]) + 60 * int(self.object["expires_after"]["minutes"])
 
 
 def new_container(id: str, now: int, body: Json) -> Container:
-    """Make a new container without files, as a body of `POST /containers` describes it."""
+    """Make a new container without files from a body of `POST /containers`."""
     made: Json = {
         "id": id,
         "object": "container",
@@ -68,41 +68,41 @@ def new_container(id: str, now: int, body: Json) -> Container:
 
 
 class ContainersOwner(Protocol):
-    """The World that has containers: its ids, its clock."""
+    """The World of the containers: its ids, its clock."""
 
     ids: Ids
     now: int
 
 
 class Containers:
-    """The containers of a World. While it has none, the ids of a request are let be."""
+    """The containers of a World. Until it has one, any id in a request is accepted."""
 
     def __init__(self, owner: ContainersOwner, containers: MutableMapping[str, Container]) -> None:
         self._containers = containers
         self._touched = False
-        self._owner: ContainersOwner = proxy(owner)  # no cycle: what a World holds is freed with it, at once
+        self._owner: ContainersOwner = proxy(owner)  # no reference cycle: a World is freed at once, with its contents
 
     @property
     def has_known(self) -> bool:
-        """Whether the key has made a container itself; if not, unknown ids are accepted."""
+        """Whether the key has created a container itself; if not, unknown ids are accepted."""
         return self._touched
 
     def add(self, body: Json) -> str:
-        """Make a container as a body of `POST /containers` describes it, without files; returns its id."""
+        """Create a container without files from a body of `POST /containers`; returns its id."""
         self._touched = True
         return self._make(self._owner.ids.hex(CONTAINER_ID_PREFIX, 48), body)
 
     def find(self, id: str) -> Container | None:
-        """Find the container of this id, expired or not; None if it is unknown."""
+        """Return the container of this id, expired or not; None if it is unknown."""
         return self._containers.get(id)
 
     def is_expired(self, id: str) -> bool:
-        """Return whether there is a container of this id that has expired."""
+        """Return whether the container of this id exists and has expired."""
         found = self._containers.get(id)
         return found is not None and found.expires_at <= self._owner.now
 
     def mark_used(self, id: str) -> None:
-        """Begin the time anew after which the container expires, unless it has expired already."""
+        """Postpone a container's expiry, unless it has already expired."""
         container = self._containers[id]
         if not self.is_expired(id):
             container.object = {**container.object, "last_active_at": self._owner.now}
@@ -115,9 +115,9 @@ class Containers:
         return {**head, "status": "expired" if self.is_expired(id) else "running", **own}
 
     def add_file(self, id: str, name: str, data: bytes, *, source: str = "user", file_id: str | None = None) -> Json:
-        """Put a file into a container, by default under a new id; returns its object. ConfigError for an unknown container.
+        """Add a file to a container, by default under a new id; returns its object. ConfigError for an unknown one.
 
-        `name` is a path in the container, or a name in the directory of its files.
+        `name` is a path in the container, or a name in its directory of files.
         """
         if id not in self._containers:
             known = ", ".join(self._containers) or "none"
@@ -137,7 +137,7 @@ class Containers:
         return made
 
     def delete(self, id: str, file_id: str | None = None) -> None:
-        """Forget a container, or one of its files."""
+        """Delete a container, or one of its files."""
         self._touched = True
         if file_id is None:
             self._containers.pop(id, None)
@@ -147,7 +147,7 @@ class Containers:
         self._containers[id] = container
 
     def of_next_call(self, tools: Iterable[Json], earlier: Iterable[Json]) -> str:
-        """Find the container of a call without one: that of the tool, that of the latest of `earlier` calls, or a new id."""
+        """Return the container for a call without one: the tool's, that of the last of `earlier` calls, or a new id."""
         named = [tool.get("container") for tool in tools if tool.get("type") == "code_interpreter"]
         if id := next((container for container in named if isinstance(container, str)), ""):
             return id
@@ -157,9 +157,9 @@ class Containers:
         return last if reused else self._owner.ids.hex(CONTAINER_ID_PREFIX, 48)
 
     def note_output(self, output: Iterable[Json], settings: Json) -> list[str]:
-        """Make the containers and files that the output of a response names; returns the containers that calls made.
+        """Create the containers and files that a response's output names; returns the containers that calls created.
 
-        `settings` are those of an automatic container, as the tool of the request has them.
+        `settings` are those of an automatic container in the request's tool.
         """
         made = []
         for item in output:
@@ -188,7 +188,7 @@ class Containers:
 
 
 def _named_containers(item: Json) -> list[str]:
-    """Yield the containers in which a call has run."""
+    """Return the containers in which a call has run."""
     environment = item.get("environment")
     named = item.get("container_id") if item.get("type") == CODE_CALL else None
     if isinstance(environment, dict) and environment.get("type") == "container_reference":
@@ -197,7 +197,7 @@ def _named_containers(item: Json) -> list[str]:
 
 
 def _container_citations(item: Json) -> list[Json]:
-    """Return the citations of a message that name a file of a container."""
+    """Return the citations in a message that name a container's file."""
     parts = item.get("content") if item.get("type") == "message" else None
     notes = [note for part in parts or () for note in part.get("annotations") or ()]
     return [note for note in notes if note.get("type") == "container_file_citation"]

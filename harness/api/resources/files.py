@@ -1,6 +1,7 @@
-"""Uploaded files and vector stores: plain objects, with the members and the order of the API's own.
+"""Uploaded files and vector stores: plain objects, with the API's own members and order.
 
-Files in a vector store are `in_progress` at first and `completed` when it is next read, so that polling clients see both.
+Files in a vector store are `in_progress` at first and `completed` when it is next read, so that polling clients see
+both.
 """
 
 from __future__ import annotations
@@ -21,7 +22,7 @@ from harness.core.ids import Ids
 STORE_ID_PREFIX = "vs_"
 """The prefix of vector store ids."""
 MODEL_PURPOSES = frozenset({"fine-tune", "fine-tune-results", "batch", "batch_output", "evals"})
-"""The purposes of files that have the same ids in every dialect."""
+"""The purposes of files whose ids are the same in every dialect."""
 DAY = 86_400
 BATCH_FILE_LIFETIME = 30 * DAY
 """Seconds after which a file for a batch expires by default."""
@@ -42,7 +43,7 @@ class File(NamedTuple):
 def new_file(
     id: str, name: str, content: FileContent, purpose: str, now: int, expires_after: int | None = None
 ) -> File:
-    """Make a file uploaded `now` that expires after that many seconds; without a number only files for a batch expire."""
+    """Make a file uploaded `now` that expires after `expires_after` seconds; by default only batch files expire."""
     lasts = expires_after or (BATCH_FILE_LIFETIME if purpose == "batch" else None)
     uploaded = {
         "object": "file",
@@ -68,14 +69,14 @@ class FileBatch:
 
 @dataclass(slots=True)
 class VectorStore:
-    """A vector store: its object without counts, and by id the files as it shows them, and the batches."""
+    """A vector store: its object without counts, and by id its files as shown and its batches."""
 
     object: Json
     files: dict[str, Json] = field(default_factory=dict)
     batches: dict[str, FileBatch] = field(default_factory=dict)
 
     def attach(self, file: File, now: int, body: Json) -> Json:
-        """Add a file, with the `attributes` and the `chunking_strategy` of a body; it is in progress at first."""
+        """Add a file, with the `attributes` and the `chunking_strategy` of a body; at first it is in progress."""
         entry = {
             "id": file.object["id"],
             "object": "vector_store.file",
@@ -91,13 +92,13 @@ class VectorStore:
         return entry
 
     def finish_files(self, status: str, ids: Iterable[str] | None = None) -> None:
-        """Set the status of the files in progress, those of `ids` or all."""
+        """Set the status of the files in progress, those in `ids` or all."""
         for id in list(self.files if ids is None else ids):
             if id in self.files and self.files[id]["status"] == "in_progress":
                 self.files[id] = {**self.files[id], "status": status}
 
     def mark_used(self, now: int) -> None:
-        """Set the time of the last activity, from which the expiry is counted."""
+        """Set the time of the last activity, from which the expiration is computed."""
         after = self.object["expires_after"]
         expires = now + int(after["days"]) * DAY if after else None
         self.object = {**self.object, "expires_at": expires, "last_active_at": now}
@@ -126,7 +127,7 @@ def new_store(id: str, now: int, body: Json) -> VectorStore:
 
 
 def render_store(store: VectorStore, now: int) -> Json:
-    """Render a vector store as the API shows it: with counts, in progress while a file is, expired after its expiry."""
+    """Render a vector store: with counts, in progress while a file is, expired after its expiration."""
     files = store.files.values()
     counted = count_by_status(files)
     status = "in_progress" if counted["in_progress"] else "completed"
@@ -140,7 +141,7 @@ def render_store(store: VectorStore, now: int) -> Json:
 
 
 def render_batch(store: VectorStore, batch: FileBatch) -> Json:
-    """Render a batch as the API shows it: in progress while a file of it is, cancelled if all files were."""
+    """Render a batch: in progress while one of its files is, cancelled if all files were."""
     counted = count_by_status(store.files[id] for id in batch.files if id in store.files)
     done = "cancelled" if counted["cancelled"] and counted["cancelled"] == counted["total"] else "completed"
     return {**batch.object, "status": "in_progress" if counted["in_progress"] else done, "file_counts": counted}
@@ -154,7 +155,7 @@ def count_by_status(files: Iterable[Mapping[str, str]]) -> Json:
 
 def _chunking_strategy(strategy: Json) -> Json:
     sizes = strategy.get("static") or DEFAULT_CHUNKING
-    return {"type": "static", "static": {name: int(tokens) for name, tokens in sizes.items()}}  # 800.0 is one, too
+    return {"type": "static", "static": {name: int(tokens) for name, tokens in sizes.items()}}  # 800.0 is valid too
 
 
 class UploadsOwner(Protocol):
@@ -165,14 +166,14 @@ class UploadsOwner(Protocol):
     account: Organization
 
     def tick(self) -> int:
-        """Tick: tell the time, a second later with each call."""
+        """Advance the clock by a second and return its time."""
 
     def organization(self, **changes: Any) -> Organization:
         """Change the account."""
 
 
 class Uploads:
-    """The files and vector stores of a World. Those that the account lists are empty until they are created."""
+    """The files and vector stores of a World; those that the account lists are empty until they are created."""
 
     def __init__(
         self, owner: UploadsOwner, files: MutableMapping[str, File], stores: MutableMapping[str, VectorStore]
@@ -180,7 +181,7 @@ class Uploads:
         self._files = files
         self._stores = stores
         self._touched = False
-        self._owner: UploadsOwner = proxy(owner)  # no cycle: what a World holds is freed with it, at once
+        self._owner: UploadsOwner = proxy(owner)  # no reference cycle: a World is freed at once, with its contents
 
     @property
     def has_known_files(self) -> bool:
@@ -190,7 +191,7 @@ class Uploads:
     def add_file(
         self, name: str, data: bytes | str, purpose: str, expires_after: int | None, *, in_project: bool = False
     ) -> str:
-        """Store a file (a string as UTF-8) that expires after so many seconds; returns its id."""
+        """Store a file (a string as UTF-8) that expires after `expires_after` seconds; returns its id."""
         raw = data.encode() if isinstance(data, str) else data
         return self.add_uploaded(
             name, InMemory(raw.decode(BYTES_AS_TEXT)), purpose, expires_after, in_project=in_project
@@ -199,7 +200,7 @@ class Uploads:
     def add_uploaded(
         self, name: str, content: FileContent, purpose: str, expires_after: int | None, *, in_project: bool = False
     ) -> str:
-        """Store a file as it was sent; returns its id.
+        """Store a file as sent; returns its id.
 
         A file of a Foundry project (`in_project`) has another prefix. Recorded 2025-12 to 2026-03, of assistants.
         """
@@ -210,7 +211,7 @@ class Uploads:
         return id
 
     def add_assets(self, body: Json) -> list[str]:
-        """Store the files that a body takes from the storage of a Foundry project, without content; returns their ids."""
+        """Store the files that a body uses from a Foundry project's storage, without content; returns their ids."""
         return [self.add_uploaded(asset_name(source), InMemory(""), "assistants", None) for source in sources_of(body)]
 
     def add_store(self, files: Iterable[str], members: Json, *, in_project: bool = False) -> str:
@@ -231,7 +232,7 @@ class Uploads:
         return id
 
     def file(self, id: str) -> File | None:
-        """Find the file of this id; None if it is unknown or has expired."""
+        """Return the file of this id; None if it is unknown or has expired."""
         if id not in self._files and id in self._owner.account.files:
             self.presume(id)
         file = self._files.get(id)
@@ -239,13 +240,13 @@ class Uploads:
         return None if expires and expires <= self._owner.now else file
 
     def store(self, id: str) -> VectorStore | None:
-        """Find the vector store of this id; None if it is unknown."""
+        """Return the vector store of this id; None if it is unknown."""
         if id not in self._stores and id in self._owner.account.files:
             self.presume(id)
         return self._stores.get(id)
 
     def has_id(self, id: str, store: str = "") -> bool:
-        """Return whether a file or vector store of this id exists, or with `store` such a file in that store."""
+        """Return whether a file or vector store of this id exists, or with `store` a file of this id in that store."""
         if store:
             return store in self._stores and id in self._stores[store].files
         return id in self._files or id in self._stores
@@ -253,7 +254,7 @@ class Uploads:
     def presume(self, id: str, store: str = "", purpose: str = "", name: str = "") -> None:
         """Add an empty file of this id, in `store` if given, or an empty vector store if the id has its prefix.
 
-        Without a `name` the file is called as its id, which has no extension.
+        Without a `name` the file is named by its id, which has no extension.
         """
         holder = store or (id if id.startswith(STORE_ID_PREFIX) else "")
         if holder:

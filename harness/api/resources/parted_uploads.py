@@ -12,20 +12,20 @@ UPLOAD_LIFETIME = 60 * 60
 
 @dataclass(slots=True)
 class PartedUpload:
-    """An upload: its object while it is pending, the file to be, and the bytes of the parts by id."""
+    """An upload: its object while it is pending, the expiration of its file, and the bytes of the parts by id."""
 
     object: Json
     file_expires_after: int | None = None
     parts: dict[str, bytes] = field(default_factory=dict)
 
     def status(self, now: int) -> str:
-        """`pending`, `completed`, `cancelled` or `expired`."""
+        """Return `pending`, `completed`, `cancelled` or `expired`."""
         status = str(self.object["status"])
         return "expired" if status == "pending" and self.object["expires_at"] <= now else status
 
 
 def new_upload(id: str, now: int, body: Json) -> PartedUpload:
-    """Make a pending upload without parts, as a body of `POST /uploads` describes it."""
+    """Make a pending upload without parts from a body of `POST /uploads`."""
     lasts = body.get("expires_after") or {}
     made: Json = {
         "id": id,
@@ -42,5 +42,5 @@ def new_upload(id: str, now: int, body: Json) -> PartedUpload:
 
 
 def join_parts(upload: PartedUpload, ids: list[str]) -> bytes:
-    """Join the bytes of the parts, in the order of these ids."""
+    """Join the bytes of these parts in this order."""
     return b"".join(upload.parts[id] for id in ids)

@@ -1,6 +1,6 @@
-"""Searches the files of a vector store without a model: the score of a chunk is the share of the query's words in it.
+"""Searches the files of a vector store without a model: a chunk's score is the share of the query's words in it.
 
-Scores are between 0 and 1; chunks of equal score stand in the order of the files. Only UTF-8 text is searched.
+Scores are between 0 and 1; chunks of equal score are in the order of the files. Only UTF-8 text is searched.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ def file_text(file: File) -> str:
 
 
 def split_chunks(text: str, strategy: Json) -> list[str]:
-    """Split a text in chunks of at most so many tokens; each begins with the end of the previous one."""
+    """Split a text into chunks of the strategy's maximum size; each begins with the end of the previous one."""
     size = strategy["static"]["max_chunk_size_tokens"] * CHARACTERS_PER_TOKEN
     step = max(1, size - strategy["static"]["chunk_overlap_tokens"] * CHARACTERS_PER_TOKEN)
     starts = range(0, max(1, len(text) - size + step), step)
@@ -47,7 +47,7 @@ def split_chunks(text: str, strategy: Json) -> list[str]:
 
 
 def search_files(body: Json, files: Sequence[tuple[Json, File]]) -> list[Json]:
-    """Search files, and return the best results first; `files` are those of the store, each with its upload."""
+    """Search files and return the best results first; `files` holds those of the store, each with its upload."""
     wanted = _word_set(" ".join(queries_of(body)))
     least = (body.get("ranking_options") or {}).get("score_threshold", 0)
     filters = body.get("filters")
@@ -60,7 +60,7 @@ def search_files(body: Json, files: Sequence[tuple[Json, File]]) -> list[Json]:
 
 
 def queries_of(body: Json) -> list[str]:
-    """List the queries of a search, as its answer repeats them."""
+    """Return the queries of a search, as repeated in its answer."""
     query = body["query"]
     return [query] if isinstance(query, str) else list(query)
 
@@ -82,7 +82,7 @@ def _word_set(text: str) -> set[str]:
 
 
 def matches_filter(attributes: Mapping[str, Any], condition: Json) -> bool:
-    """Return whether the attributes of a file match a filter; an absent attribute is unequal to every value."""
+    """Return whether the attributes of a file match a filter; an absent attribute differs from every value."""
     if "filters" in condition:
         every = all if condition["type"] == "and" else any
         return every(matches_filter(attributes, inner) for inner in condition["filters"])
@@ -90,5 +90,5 @@ def matches_filter(attributes: Mapping[str, Any], condition: Json) -> bool:
         return condition["type"] in _NEGATIVE_OPERATORS
     try:
         return _OPERATORS[condition["type"]](attributes[condition["key"]], condition["value"])
-    except TypeError:  # a text is neither less nor more than a number
+    except TypeError:  # a string is neither less nor greater than a number
         return False

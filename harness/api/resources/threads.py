@@ -1,7 +1,7 @@
 """A thread of the Assistants API, and how the events of its runs change it.
 
-An event is `{"event": "thread.run.created", "data": {…}}`. A stream sends it; a polled run applies it when it is due. So
-the stored state is always what a client would have assembled from a stream.
+An event is `{"event": "thread.run.created", "data": {…}}`. A stream sends it; a polled run applies it in a later step.
+The stored state is thus always what a client would have assembled from a stream.
 """
 
 from __future__ import annotations
@@ -20,12 +20,12 @@ DONE_EVENT: Json = {"event": "done", "data": "[DONE]"}
 
 
 def make_event(name: str, data: Json) -> Json:
-    """Make an event: its name is beside the object, not in it."""
+    """Make an event, with its name next to the object instead of in it."""
     return {"event": name, "data": data}
 
 
 def merge_delta(value: Any, delta: Any) -> Any:
-    """Merge a value with a delta applied: strings are joined, elements of lists are matched by their `index`."""
+    """Return a value with a delta merged: strings are joined, elements of lists are matched by their `index`."""
     if isinstance(delta, dict):
         known = value if isinstance(value, dict) else {}
         return known | {
@@ -52,14 +52,14 @@ def apply_delta(entry: Json, delta: Json) -> Json:
 class Thread:
     """A stored thread: its object; its messages, runs and steps by id, oldest first.
 
-    `pending_events` are the events of active runs that are still to be applied, by run id.
+    `pending_events` holds the events of active runs that are yet to be applied, by run id.
 
     The states of a run:
 
         queued -> in_progress -> completed, incomplete or failed, as its turn ends
         in_progress -> requires_action -> queued, when the client submits what the run waits for
         queued, in_progress, requires_action -> cancelling -> cancelled
-        an active state -> expired, when the time of the run is over
+        an active state -> expired, when the run's time is over
     """
 
     object: Json
@@ -98,7 +98,7 @@ class Thread:
         return self.runs[run_id]
 
     def advance_run(self, run_id: str) -> Json:
-        """Move an active run on by one step: it starts, then it ends or waits for the client."""
+        """Advance an active run by one step: it starts, then it ends or waits for the client."""
         events = self.pending_events.pop(run_id)
         if events[0]["event"] == RUN_START_EVENT and len(events) > 1:
             self.pending_events[run_id] = events[1:]
@@ -107,7 +107,7 @@ class Thread:
         return self.runs[run_id]
 
     def cancel_run(self, run_id: str, now: int) -> Json:
-        """Set a run to `cancelling`; with its next step it is cancelled."""
+        """Set a run to `cancelling`; its next step cancels it."""
         run = {**self.runs[run_id], "status": "cancelling", "required_action": None}
         self.runs[run_id] = run
         ended = {**run, "status": "cancelled", "cancelled_at": now, "expires_at": None}
@@ -122,7 +122,7 @@ class Thread:
         return run
 
     def expire_run(self, now: int) -> None:
-        """Let a run expire that waits for the client; `now` is unix seconds."""
+        """Expire the active run if its time is over; `now` is unix seconds."""
         run = self.active_run
         if run and run["expires_at"] is not None and run["expires_at"] <= now:
             self.pending_events.pop(run["id"], None)
