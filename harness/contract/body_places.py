@@ -1,4 +1,4 @@
-"""Read and repair places in a request's body, written as `input[].status`."""
+"""Reads and repairs places in a request's body, in the notation `input[].status`."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 from typing import Any
 
 ABSENT: Any = object()
-"""The value of a member that is not there."""
+"""The value of a missing member."""
 KINDS = ("absent", "null", "boolean", "number", "text", "list", "object")
 _STEP = re.compile(r"([^.\[\]]+)|\[(\d*)\]")
 _PLACE = re.compile(r"[^.\[\]]+(\[\])*(\.[^.\[\]]+(\[\])*)*")
@@ -15,12 +15,12 @@ _INDEX = re.compile(r"\[\d+\]")
 
 
 def normalize_path(path: str) -> str:
-    """Write `input[3].status` as `input[].status`."""
+    """Replace the indexes of a path: `input[3].status` becomes `input[].status`."""
     return _INDEX.sub("[]", path)
 
 
 def type_of(holder: Any) -> str:
-    """Read the type of an item, a part or a tool; a message may come without it."""
+    """Return the type of an item, part or tool; a message may lack one."""
     if not isinstance(holder, dict):
         return ""
     kind = holder.get("type")
@@ -43,23 +43,23 @@ def kind_of(value: Any) -> str:
 
 
 def is_place(text: str) -> bool:
-    """Return whether a text is a place: names, after a dot each, with `[]` for any member of a list."""
+    """Return whether a string is a place: names separated by dots, with `[]` for all elements of a list."""
     return bool(_PLACE.fullmatch(text))
 
 
 def split_path(path: str) -> list[str | int]:
-    """Split `tools[0].name` into `["tools", 0, "name"]`; an index that is not given is -1."""
+    """Split `tools[0].name` into `["tools", 0, "name"]`; a missing index is -1."""
     return [name or (int(index) if index else -1) for name, index in _STEP.findall(path)]
 
 
 def value_at(body: Any, path: str) -> tuple[Any, Any]:
-    """Look up the member at a path: return the object that holds it and its value, or ABSENT."""
+    """Look up the member at a path; returns the object that holds it, and its value or ABSENT."""
     holder, value = None, body
     for step in split_path(path):
         holder = value
         if isinstance(step, int):
             value = value[step] if isinstance(value, list) and 0 <= step < len(value) else ABSENT
-            # A condition on an item of a list is about the members of that item.
+            # A condition on a list's item applies to the members of that item.
             holder = value if isinstance(value, dict) else holder
         else:
             value = value.get(step, ABSENT) if isinstance(value, dict) else ABSENT
@@ -67,12 +67,12 @@ def value_at(body: Any, path: str) -> tuple[Any, Any]:
 
 
 def find_places(body: Any, at: str) -> Iterator[tuple[Any, Any]]:
-    """Yield every object at a place like `input[].status` with the value of the member, or ABSENT."""
+    """Yield every object at a place like `input[].status`, with the value of the member or ABSENT."""
     return ((holder, value) for _, holder, value in walk_places(body, at))
 
 
 def walk_places(body: Any, at: str) -> Iterator[tuple[str, Any, Any]]:
-    """Yield every member at a place: its path, its holder, its value."""
+    """Yield every member at a place: its path, the object that holds it, its value."""
     yield from _walk("", None, body, split_path(at))
 
 
@@ -86,15 +86,15 @@ def _walk(path: str, holder: Any, value: Any, steps: Sequence[str | int]) -> Ite
             yield from _walk(f"{path}[{index}]", part, part, rest)
     elif isinstance(value, dict) and step in value:
         yield from _walk(f"{path}.{step}" if path else step, value, value[step], rest)
-    # A missing member is a place; a missing list has no places in it.
+    # A missing member is a place; a missing list contains no places.
     elif not any(isinstance(part, int) for part in rest):
         yield f"{path}.{step}" if path else step, value if isinstance(value, dict) else {}, ABSENT
 
 
 def repair_body(body: Any, path: str, filler: Any) -> Any:
-    """Copy a body without the member at a path; if the member is missing, put `filler` there.
+    """Copy a body without the member at a path; if the member is missing, set it to `filler`.
 
-    What an exempted body holds against the schema would surprise the rules and endpoints that come after it.
+    The parts of an exempted body that violate the schema would surprise the rules and endpoints that follow.
     """
     return _repair(body, split_path(path), filler)
 

@@ -1,7 +1,7 @@
 """Checks a request against the contract: the first violation with the API's error, or None.
 
-Rules are checked in source order: those of `access` and `transport`, the schema of the body, then the other rules. Rules and
-schemas are those of the World's day.
+Rules are checked in source order: those of `access` and `transport`, the schema of the body, then the other rules.
+Rules and schemas are those of the World's day.
 """
 
 from __future__ import annotations
@@ -29,10 +29,10 @@ from harness.core.exchange import Finding, Request
 from harness.items.transcript import Transcript
 
 IsExempt = Callable[[Rule, Mapping[str, Any], ApiError], bool]
-"""Whether the World's overrides exempt a request, as it was sent, from a rule with these facts."""
+"""Returns whether the World's overrides exempt a request, as sent, from a rule with these facts."""
 
 MAX_REPAIRS = 100
-"""Places of one body that a World's overrides exempt at most."""
+"""The maximum number of places that a World's overrides exempt in one body."""
 MEANINGFUL_NULLS = ("model", "input", "metadata", "attributes")
 """Members whose null has a meaning: an update may set the metadata of a conversation to null."""
 
@@ -47,12 +47,12 @@ class Violation:
 
 
 class CheckedRequest(NamedTuple):
-    """A request as the contract sees it.
+    """A request and the result of its check.
 
-    `violation` is the first one, None if the API would accept the request. `request` is what rules and endpoints may read:
-    without what its schema forbids and the World's overrides exempt. `transcript` is what the rules about items have
-    read, None where none of them was asked; it is that of a Foundry agent's definition, too. `acted` are the entries of the
-    World's overrides that changed the outcome.
+    `violation` is the first one, None if the API would accept the request. `request` is what rules and endpoints may
+    read: without the parts that its schema forbids and the World's overrides exempt. `transcript` is the one that the
+    rules about items have read (with a Foundry agent's definition applied), None if no rule needed it. `acted` holds
+    the World's overrides that changed the outcome.
     """
 
     violation: Violation | None
@@ -62,7 +62,7 @@ class CheckedRequest(NamedTuple):
 
 
 class _WorldWithAccount:
-    """A World as it would be with another account."""
+    """A World with another account."""
 
     def __init__(self, world: Any, account: Organization) -> None:
         self._world = world
@@ -73,7 +73,7 @@ class _WorldWithAccount:
 
 
 def check(request: Request, world: Any, account: Organization | None = None) -> Violation | None:
-    """Find the first violation of a request in this World; None if the API would accept it."""
+    """Return the first violation of a request in this World; None if the API would accept it."""
     return check_request(request, world, account).violation
 
 
@@ -100,7 +100,7 @@ def check_request(request: Request, world: Any, account: Organization | None = N
     except Exception:
         if admitted is request:
             raise
-        checked = CheckedRequest(None, admitted)  # a rule relies on the schema, which does not hold for what is exempt
+        checked = CheckedRequest(None, admitted)  # a rule relied on the schema, which an exempted body violates
     violation = checked.violation
     if found := own.find_refusal(request, world.models, violation.rule.id if violation else ""):
         refusal, rule, facts = found
@@ -110,7 +110,7 @@ def check_request(request: Request, world: Any, account: Organization | None = N
 
 
 def _admit(request: Request, world: Any) -> tuple[Request, list[Exemption]]:
-    """Take from a request what its schema forbids and the World's overrides exempt; returns the exemptions, too."""
+    """Remove the exempted schema violations from a request; also returns the exemptions."""
     own: Overrides = world.overrides
     exemptions: list[Exemption] = []
     if not own.exemptions or not request.schema or not isinstance(request.body, dict):
@@ -126,7 +126,7 @@ def _admit(request: Request, world: Any) -> tuple[Request, list[Exemption]]:
         if exemption is None:
             break
         exemptions.append(exemption)
-        # The same place again: the repair of the member was in vain, so the object that holds it goes.
+        # The same place again: repairing the member did not help, so remove the object that holds it.
         place = path.rpartition(".")[0] if path == last else path
         repaired = repair_body(admitted.body, place, found.filler)
         if repaired == admitted.body:
@@ -141,13 +141,13 @@ def _check_rules(admitted: Request, world: Any, is_exempt: IsExempt | None) -> C
     violation = find_first_violation(plan.before, admitted, world, None, is_exempt)
     sent = request = admitted
     if request.dialect == FOUNDRY and world is not None:
-        # The schema judges what the client has sent, the rules also what its agent adds.
+        # The schema validates only what the client has sent, rules also what its agent adds.
         sent, request = apply_agent(request, None), apply_known_definition(request, world, as_of)
     violation = violation or _check_schema(sent, as_of)
     if violation or not plan.after:
         return CheckedRequest(violation, admitted)
     if holder := ITEMS_MEMBER.get(request.operation):
-        # Rules about items know them as `input`; _relocate_violation gives the member its name back.
+        # Rules about items expect them as `input`; _relocate_violation restores the member's name.
         request = request._replace(body={"input": request.body.get(holder) or []})
     violation, transcript = check_after_schema(plan, request, world, is_exempt)
     if violation and holder:
@@ -158,7 +158,7 @@ def _check_rules(admitted: Request, world: Any, is_exempt: IsExempt | None) -> C
 def check_after_schema(
     plan: RulePlan, request: Request, world: Any, is_exempt: IsExempt | None = None
 ) -> tuple[Violation | None, Transcript | None]:
-    """Check the rules that rely on the schema; returns the transcript that they have read, too."""
+    """Check the rules that rely on the schema; also returns the transcript that they have read."""
     transcript = world.store.transcript(request.body or {}) if plan.reads_transcript else None
     request = _with_raw_bytes(request)
     rules = plan.narrow(request, transcript)
@@ -166,7 +166,7 @@ def check_after_schema(
 
 
 def _with_raw_bytes(request: Request) -> Request:
-    """Give a request its bytes, which rules search first for members that most histories lack."""
+    """Add its bytes to a request; rules first search them for members that most histories lack."""
     if request.raw or not isinstance(request.body, dict) or not isinstance(request.body.get("input"), list):
         return request
     try:
@@ -176,7 +176,7 @@ def _with_raw_bytes(request: Request) -> Request:
 
 
 def _relocate_violation(violation: Violation, holder: str) -> Violation:
-    """Turn a violation about `input` into one about the member that holds the items of this operation."""
+    """Turn a violation at `input` into one at the member that holds the items of this operation."""
     place = str(violation.facts.get("path", ""))
     path = f"{holder}{place[len('input') :]}" if place.startswith("input") else place
     facts = {**violation.facts, "path": path}
@@ -191,7 +191,7 @@ def find_first_violation(
     transcript: Transcript | None = None,
     is_exempt: IsExempt | None = None,
 ) -> Violation | None:
-    """Find the first violation of these rules that is not exempt."""
+    """Return the first violation of these rules that is not exempt."""
     for rule, rule_check in checks:
         for facts in rule_check(request, world, transcript):
             error = rule.error_for(facts)
@@ -213,9 +213,12 @@ def _find_schema_violation(request: Request, as_of: str) -> first_violation.Sche
 
 
 def conforms_to_schema(request: Request, world: Any, violation: Violation | None) -> bool:
-    """Return whether a request conforms to its schema; `violation` is what `check` found, which may precede the schema."""
+    """Return whether a request conforms to its schema.
+
+    `violation` is the result of `check`, maybe of an earlier rule.
+    """
     if violation is None or violation.rule.area not in AREAS_BEFORE_SCHEMA:
-        # A rule without a check is the schema's own: its violation is one of the schema.
+        # A rule without a check belongs to the schema: its violation is one of the schema.
         return violation is None or violation.rule.check is not None
     if violation.rule.area == "transport":
         return False
@@ -225,7 +228,7 @@ def conforms_to_schema(request: Request, world: Any, violation: Violation | None
 
 
 def check_answer(root: str, body: Any, as_of: str = CONTRACT_DATE, dialect: str = OPENAI) -> Finding | None:
-    """Find how an answer in a dialect first violates the schema `root` of a day; None if it conforms.
+    """Return how an answer in a dialect first violates the schema `root` of a day; None if it conforms.
 
     Unknown members are allowed.
     """
@@ -238,7 +241,7 @@ def check_answer(root: str, body: Any, as_of: str = CONTRACT_DATE, dialect: str 
 def drop_nulls(body: Any, root: str = "") -> Any:
     """Copy a body without null members at the top level, which the API ignores, except those of MEANINGFUL_NULLS.
 
-    A null member that is unknown stays where `root` is the schema of a body that a model reads: the API names it (public
+    An unknown null member is kept if `root` is the schema of a body that a model reads: the API reports it (public
     probe, project smg, 2026-08-21: `stop`).
     """
     if not isinstance(body, dict) or None not in body.values():
@@ -257,7 +260,7 @@ def _to_violation(found: first_violation.SchemaViolation) -> Violation:
 
 
 def rule_for(keyword: str, named: str | None) -> Rule:
-    """Find the rule for a schema violation: the rule named in the schema there, or else that of the keyword."""
+    """Return the rule for a schema violation: the one named in the schema there, or else that of the keyword."""
     if named and named in RULES:
         return RULES[named]
     by_keyword = _rules_by_keyword()
@@ -270,7 +273,7 @@ def _rules_by_keyword() -> Mapping[str, Rule]:
 
 
 def named_rules(schema: Any) -> set[str]:
-    """Every rule that a schema names by `x-rule` or `x-known-rule`."""
+    """Return all rules that a schema names by `x-rule` or `x-known-rule`."""
     if isinstance(schema, list):
         return set().union(*map(named_rules, schema), set())
     if not isinstance(schema, dict):

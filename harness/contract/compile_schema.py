@@ -1,4 +1,4 @@
-"""The one place that compiles JSON Schemas, the project's own and those in requests. It never reads another document."""
+"""Compiles JSON Schemas, the project's own and those in requests, without ever reading another document."""
 
 from __future__ import annotations
 
@@ -8,17 +8,17 @@ from typing import Any, NoReturn
 import jsonschema_rs
 
 MAX_UNFOLDED = 1_000_000
-"""How many parts a schema of a request may have once its references are replaced by what they name."""
+"""The maximum number of parts in a request's schema once its references are expanded."""
 MAX_PARTS = 30_000
-"""How many objects and arrays such a schema may have: the largest that are known have some hundreds."""
+"""The maximum number of objects and arrays in such a schema; the largest known ones have some hundreds."""
 MAX_REFERENCES = 4_000
-"""How many references such a schema may have: what compiles them takes more than linear time."""
+"""The maximum number of references in such a schema, as compiling them takes more than linear time."""
 MAX_PATTERN_CHARACTERS = 1 << 16
-"""How many characters the patterns of such a schema may have together."""
+"""The maximum total length of the patterns in such a schema."""
 
 
 def compile_schema(schema: Any) -> jsonschema_rs.Validator:
-    """Compile a schema; ValueError when it is invalid or refers to another document (`$ref`, `$schema`).
+    """Compile a schema; ValueError if it is invalid or refers to another document (`$ref`, `$schema`).
 
     Other documents are neither fetched nor opened. A pattern that needs too many steps does not match.
     """
@@ -26,7 +26,7 @@ def compile_schema(schema: Any) -> jsonschema_rs.Validator:
 
 
 def compile_request_schema(schema: Any) -> jsonschema_rs.Validator:
-    """Compile the schema of a tool or a format; ValueError, too, when it costs too much to compile or to walk."""
+    """Compile the schema of a tool or a format; also ValueError if it is too costly to compile or to walk."""
     parts, references, characters = _count_costly(schema)
     if parts > MAX_PARTS:
         raise ValueError(f"it has more than {MAX_PARTS:,} parts")
@@ -41,9 +41,9 @@ def compile_request_schema(schema: Any) -> jsonschema_rs.Validator:
 
 
 def _count_costly(schema: Any) -> tuple[int, int, int]:
-    """Count the parts of a schema, up to one more than MAX_PARTS, and their references and characters of patterns."""
+    """Count a schema's parts, at most MAX_PARTS + 1, with their references and characters of patterns."""
     parts, references, characters, left = 0, 0, 0, [schema] if isinstance(schema, dict | list) else []
-    # A schema of a user may be endless by size; counting stops where it is too large anyway.
+    # A user's schema can be arbitrarily large; stop counting once it is too large anyway.
     while left and parts <= MAX_PARTS:
         part = left.pop()
         parts += 1
@@ -58,7 +58,7 @@ def _count_costly(schema: Any) -> tuple[int, int, int]:
 
 
 def unfolded_size(schema: Any) -> int:
-    """How many parts a schema has once each reference is replaced by what it names, up to one more than MAX_UNFOLDED.
+    """Count the parts of a schema once each reference is expanded, at most MAX_UNFOLDED + 1.
 
     A reference that leads to itself counts once.
     """
@@ -82,7 +82,7 @@ def unfolded_size(schema: Any) -> int:
 
 
 def resolve_pointer(pointer: str, root: Any) -> Any:
-    """Find what a reference such as `#/$defs/Name` names in a schema; LookupError for another document or unknown name."""
+    """Resolve a reference such as `#/$defs/Name` in a schema; LookupError for another document or an unknown name."""
     if not f"{pointer}/".startswith("#/"):
         raise LookupError(f"{pointer} is not followed: only references like #/$defs/Name are")
     found = root
@@ -97,7 +97,7 @@ def resolve_pointer(pointer: str, root: Any) -> Any:
 def _parts_of(part: Any, root: Any) -> Iterator[Any]:
     if isinstance(part, dict):
         for name, value in part.items():
-            # Values of an enum are data: an object in one is no schema.
+            # The values of an enum are data: an object in it is not a schema.
             if isinstance(value, dict) or (isinstance(value, list) and name != "enum"):
                 yield value
         if isinstance(reference := part.get("$ref"), str):

@@ -1,11 +1,11 @@
-"""Write bodies of other dialects as OpenAI's schemas read them: without what only the request's dialect has.
+"""Rewrites bodies of other dialects for validation by OpenAI's schemas, without what only their dialect has.
 
-An item or tool of a type that only the dialect knows is taken whatever its members are, but for the `id` of an item: another
-stands in its place, so that the index of what comes after it stays.
+An item or tool of a type that only the dialect has is accepted with any members; only the `id` of an item is validated.
+Another item or tool takes its place, so that the indexes of all that follow stay the same.
 
-An answer is read with what only the dialect leaves out. Recorded by Microsoft's own SDK tests, 2025-11 to 2026-07: a Foundry
-project shows a response without its usage until it has ended; a workflow's and a hosted agent's without what is said to a
-model; a web search begins without a type.
+An answer is completed with the members that only the dialect leaves out. Recorded by Microsoft's own SDK tests, 2025-11
+to 2026-07: a Foundry project shows a response without its usage until it has ended; a workflow's and a hosted agent's
+without the settings of a model; a web search begins without a type.
 """
 
 from __future__ import annotations
@@ -30,19 +30,19 @@ from harness.items.kind import item_types
 ITEM_LISTS = ("input", "items")
 """The members of bodies that hold items."""
 PROMPT_SCHEMAS = ("CreateResponse", "InputTokenCount", "CompactResponse")
-"""Bodies that a model reads; what tools an assistant may have is said in the schemas."""
+"""Bodies that a model reads; the tools that an assistant may have are defined in the schemas."""
 OPEN_ITEM = "multi_agent_call"
-"""A type of item of which the schemas know no member but the `id`."""
+"""A type of item of which the schemas only know the member `id`."""
 ANY_TOOL: Json = {"type": "web_search"}
 MEMORIES, ANY_INCLUDE = "memory_search_call.results", "file_search_call.results"
-"""What only a project's request may include (typed in azure-ai-agentserver-responses 2.4), and what stands in its place."""
+"""An `include` value of projects only (typed in azure-ai-agentserver-responses 2.4), and its replacement."""
 MAX_UNKNOWN_MEMBERS = 20
-"""Members of a definition that the schemas do not know, beyond which it is not read."""
+"""The maximum number of unknown members in a definition; one with more is ignored."""
 _VALID_BODY: Json = {"model": "gpt-4.1", "input": "hi"}
 
 
 def read_by_schema(request: Request) -> Any:
-    """Read the body, or else the query, as the schema of the request validates it."""
+    """Return the body, or else the query, in the form validated by the request's schema."""
     members = omit_dialect_members(request)
     if request.dialect == OPENAI or request.body is None or not isinstance(members, dict):
         return members
@@ -53,9 +53,9 @@ def read_by_schema(request: Request) -> Any:
 
 
 def apply_known_definition(request: Request, project: FoundryProject, as_of: str) -> Request:
-    """Add to a request to Foundry what the definition of its agent gives, as far as the request's schema knows that.
+    """Add the definition of its agent to a request to Foundry, as far as the request's schema knows its members.
 
-    The client has sent none of it with the request, so no schema refuses it.
+    The client has not sent these members, so no schema refuses them.
     """
     version = find_answering_version(request, project)
     if version is None or not request.schema:
@@ -66,7 +66,7 @@ def apply_known_definition(request: Request, project: FoundryProject, as_of: str
 
 @lru_cache(maxsize=256)
 def _known_members(definition: bytes, root: str, as_of: str) -> Json:
-    """Keep the members of a definition, and of its tools, that conform to a schema of requests but for unknown members."""
+    """Return the members and tools of a definition that conform to a schema of requests, apart from unknown members."""
 
     def conforms(name: str, value: Any) -> bool:
         request = Request("POST", "", body={**_VALID_BODY, name: value}, schema=root, dialect=FOUNDRY)
@@ -127,7 +127,7 @@ def _type_of(part: Json) -> str:
 
 
 def _replace_id(id: Any) -> Any:
-    """Replace the id of a response of an agent that makes its own ids by the beginning of a model's."""
+    """Replace a response id made by an agent with the prefix of a model's."""
     return "resp_" if isinstance(id, str) and id.startswith(RESPONSE_PREFIXES) else id
 
 
@@ -150,12 +150,12 @@ OPTIONAL_MEMBERS: Mapping[str, Json] = {
         "truncation": "disabled",
     },
 }
-"""The members that Foundry may leave out of an object, each with a value that the schemas take; by what the object is."""
+"""The members that Foundry may leave out of an object, with valid values, by the type of the object."""
 ITEM_ADDED = "response.output_item.added"
 
 
 def read_answer_by_schema(body: Any, dialect: str) -> Any:
-    """Add to an answer, or an event of a stream, the members that its dialect leaves out; other answers stay as they are."""
+    """Add the members that a dialect leaves out to an answer or a stream's event; others are returned unchanged."""
     if dialect != FOUNDRY or not isinstance(body, dict):
         return body
     if isinstance(response := body.get("response"), dict):

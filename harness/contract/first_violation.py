@@ -1,7 +1,7 @@
 """The first violation of a schema as the API reports it: its keyword, place and limits.
 
-`ordered_validator` finds it; here are its facts. Annotations of schemas: `x-rule` (the rule for violations of this place),
-`x-facts`, `x-expected` (the API's phrase for a type), `x-values` (a list as the API prints it).
+`ordered_validator` finds it; this module collects its facts. Annotations in schemas: `x-rule` (the rule for violations
+at this place), `x-facts`, `x-expected` (the API's phrase for a type), `x-values` (a list as the API prints it).
 """
 
 from __future__ import annotations
@@ -24,14 +24,14 @@ if TYPE_CHECKING:
     from harness.contract.ordered_validator import Validator
 
 NAMED_RULE_KEYWORDS = ("enum", "pattern", "not")
-"""The keywords for which a schema may name the rule; every other keyword has a rule of its own."""
+"""The keywords for which a schema may name the rule; every other keyword has its own rule."""
 
 
 @dataclass(frozen=True, slots=True)
 class SchemaViolation:
-    """The first schema violation of a body: the keyword, the rule that the schema names (if any), and the facts.
+    """The first schema violation of a body: the keyword, the rule named by the schema (if any), and the facts.
 
-    `filler` is a value that a missing member may have.
+    `filler` is a valid value for a missing member.
     """
 
     keyword: str
@@ -46,7 +46,7 @@ class SchemaViolation:
 
 
 def find_violation(root: str, body: Any, as_of: str = CONTRACT_DATE) -> SchemaViolation | None:
-    """Find how `body` first violates the schema `root` of a day; None if it is valid.
+    """Return how `body` first violates the schema `root` of a day; None if it is valid.
 
     Linear in the size of `body`.
     """
@@ -65,7 +65,7 @@ def _unexplained_violation(fast: jsonschema_rs.Validator, body: Any) -> SchemaVi
 
 
 def format_path(path: Iterable[str | int]) -> str:
-    """`("input", 0, "type")` as `input[0].type`."""
+    """Format `("input", 0, "type")` as `input[0].type`."""
     text = ""
     for step in path:
         text += f"[{step}]" if isinstance(step, int) else f".{step}" if text else step
@@ -88,7 +88,7 @@ def _to_schema_violation(error: ValidationError, body: Any) -> SchemaViolation:
     if keyword == "additionalProperties" and len(error.absolute_path) == 1:
         known = [name for name, member in schema["properties"].items() if "not" not in member]
         facts["hint"] = did_you_mean(str(error.absolute_path[-1]), known, body)
-    # The API has words of its own for null as a parameter.
+    # The API has a special message for null as a parameter.
     if keyword == "type" and error.instance is None and len(error.absolute_path) == 1:
         keyword = "null"
     named = schema.get("x-rule") if keyword in NAMED_RULE_KEYWORDS else None
@@ -96,7 +96,7 @@ def _to_schema_violation(error: ValidationError, body: Any) -> SchemaViolation:
 
 
 def _make_filler(error: ValidationError, schema: Json) -> Any:
-    """Make the emptiest value for a missing member, by its type; a list that must not be empty has an empty text."""
+    """Make the emptiest valid value for a missing member by its type; a non-empty list contains empty strings."""
     member = schema.get("properties", {}).get(error.validator_value, {})
     for option in member.get("anyOf", [member]):
         if "const" in option or "enum" in option:
@@ -151,7 +151,7 @@ _FACTS_BY_KEYWORD: dict[str, Callable[[ValidationError, Json], tuple[str, Json]]
 
 @lru_cache(maxsize=schemas.MAX_DAYS)
 def _load_ordered_validator(root: str, as_of: str = CONTRACT_DATE) -> Validator:
-    # `jsonschema` takes long to import, and a client that is never refused does not need it.
+    # `jsonschema` is slow to import, and a client that is never refused does not need it.
     from harness.contract.ordered_validator import make_ordered_validator
 
     return make_ordered_validator(schemas.load(root, as_of))

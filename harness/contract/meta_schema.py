@@ -1,9 +1,10 @@
-"""Whether a JSON Schema is one, in the words of Python's `jsonschema`, which are the API's: `'int' is not of type 'array'.`
+"""Describes why a JSON Schema is invalid, in the words of Python's `jsonschema` and the API.
 
-Recorded and reported: `[] is not of type 'object', 'boolean'` (https://github.com/FoundationAgents/OpenManus/issues/1162,
-2025-06), `'items' is not of type 'array'` (https://community.openai.com/t/1062703, 2024-12), and `'…' is not a 'regex'`
-where Python's `re` decides (https://github.com/pleaseai/shunt/pull/488, https://github.com/BerriAI/litellm/pull/40485,
-2026-09). Other keywords of the meta-schema, such as `minItems`, refuse nothing here: what the API says of them is unknown.
+For example `'int' is not of type 'array'.` Recorded and reported: `[] is not of type 'object', 'boolean'`
+(https://github.com/FoundationAgents/OpenManus/issues/1162, 2025-06), `'items' is not of type 'array'`
+(https://community.openai.com/t/1062703, 2024-12), and `'…' is not a 'regex'` where Python's `re` decides
+(https://github.com/pleaseai/shunt/pull/488, https://github.com/BerriAI/litellm/pull/40485, 2026-09). Other keywords of
+the meta-schema, such as `minItems`, refuse nothing here: the API's messages for them are unknown.
 """
 
 from __future__ import annotations
@@ -21,16 +22,18 @@ from harness.contract.compile_schema import compile_schema
 
 _DRAFT = "https://json-schema.org/draft/2020-12/schema"
 _MAX_SMALL = 4096
-"""The longest schema, in bytes, whose problem is remembered, since clients send the same tools with every request, and of
-which all problems are compared; of a longer one the first that is found is named."""
+"""The longest schema, in bytes, whose problem is cached and of which all problems are compared.
+
+Clients send the same tools with every request. For a longer schema, the first problem found is reported.
+"""
 _MAX_PATTERNS = 1000
-"""How many patterns of a schema are compiled."""
+"""The maximum number of patterns compiled per schema."""
 _MAX_PATTERN_CHARACTERS = 1 << 15
-"""How many characters they have together; Python takes about 5 µs for each."""
+"""The maximum total length of these patterns; Python takes about 5 µs per character."""
 
 
 def find_schema_problem(schema: Any) -> str:
-    """Describe what makes a JSON Schema invalid, by the problem nearest to its top; empty when it is valid."""
+    """Describe the problem nearest to the top of an invalid JSON Schema; empty if the schema is valid."""
     raw = orjson.dumps(schema)
     return _cached_problem(raw) if len(raw) <= _MAX_SMALL else _find_problem(schema, raw)
 
@@ -54,7 +57,7 @@ def _meta_validator() -> jsonschema_rs.Validator:
 
 
 def _find_misfits(schema: Any, *, every: bool) -> Iterator[tuple[int, str]]:
-    """Yield the depth and the problem of every part of a wrong type, or only of the first."""
+    """Yield depth and problem of every part with a wrong type, or only of the first one."""
     for error in _meta_validator().iter_errors(schema) if every else _first_error(schema):
         depth = len(error.instance_path)
         if isinstance(error.kind, jsonschema_rs.ValidationErrorKind.AnyOf):
@@ -73,7 +76,7 @@ def _first_error(schema: Any) -> list[jsonschema_rs.ValidationError]:
 
 
 def _find_patterns(node: Any, depth: int) -> Iterator[tuple[int, str]]:
-    """Yield the depth and the text of each pattern."""
+    """Yield the depth and text of each pattern."""
     if isinstance(node, list):
         for part in node:
             yield from _find_patterns(part, depth + 1)
@@ -82,13 +85,13 @@ def _find_patterns(node: Any, depth: int) -> Iterator[tuple[int, str]]:
         found = (node.get("pattern"), *(named if isinstance(named, dict) else ()))
         yield from ((depth + 1, text) for text in found if isinstance(text, str))
         for name, part in node.items():
-            # These hold data, in which `pattern` is a name like any other.
+            # These contain data, in which `pattern` is a name like any other.
             if isinstance(part, dict | list) and name not in ("const", "enum", "default", "examples"):
                 yield from _find_patterns(part, depth + 1)
 
 
 def _limit_patterns(found: Iterator[tuple[int, str]]) -> Iterator[tuple[int, str]]:
-    """Yield the first patterns, as long as together they are cheap to compile."""
+    """Yield patterns as long as all of them together are cheap to compile."""
     left = _MAX_PATTERN_CHARACTERS
     for depth, text in islice(found, _MAX_PATTERNS):
         left -= len(text)

@@ -1,8 +1,8 @@
 """Validates JSON in the API's order: type, required, unknown members, members in declared order, one error at a time.
 
-A branch of a union is chosen by JSON type, then by its key (`type`, `role`), never by trying all. Annotations of schemas:
-`x-known` and `x-values` (lists as the API prints them), `x-known-rule`, `x-key` and `x-default` (the key of a union and the
-value of a missing one), `x-at: parent`.
+A branch of a union is chosen by JSON type, then by its key (`type`, `role`), never by trying all. Annotations of
+schemas: `x-known` and `x-values` (lists as the API prints them), `x-known-rule`, `x-key` and `x-default` (the key of a
+union and the value of a missing one), `x-at: parent`.
 """
 
 from __future__ import annotations
@@ -23,9 +23,9 @@ from harness.core.exchange import Json
 
 KEYWORD_ORDER = ("type", "enum", "const", "required", "if", "additionalProperties")
 MANY = 8
-"""More members or items than these are first judged by the fast validator, and only those that it refuses are walked."""
+"""Above this many members or items, the fast validator checks each first, and only those that it refuses are walked."""
 Validator = Any
-"""The class that `validators.create` returns; its `descend` and `evolve` are not in the library's protocol."""
+"""The class returned by `validators.create`; its `descend` and `evolve` are not in the library's protocol."""
 ValidationErrors = Iterator[ValidationError]
 
 
@@ -50,7 +50,7 @@ def make_ordered_validator(schema: Json) -> Validator:
         type_checker=Draft202012Validator.TYPE_CHECKER,
         applicable_validators=_sort_keywords,
     )
-    return kind(schema, registry=Registry())  # the default one would fetch what a `$ref` names
+    return kind(schema, registry=Registry())  # the default registry would fetch the documents that a `$ref` names
 
 
 def _sort_keywords(schema: Any) -> list[tuple[str, Any]]:
@@ -128,14 +128,14 @@ def _check_pattern(validator: Validator, pattern: str, value: Any, schema: Json)
 
 
 def _check_max_length(validator: Validator, limit: int, value: Any, schema: Json) -> ValidationErrors:
-    """As the library does, without a message: it would quote the text, which may have megabytes."""
+    """Check the length like the library, but without a message, which would quote the text, possibly megabytes long."""
     if isinstance(value, str) and len(value) > limit:
         yield ValidationError("", validator="maxLength", validator_value=limit, instance=value, schema=schema)
 
 
 @cache
 def _compile_pattern(pattern: str) -> re.Pattern[str]:
-    """Compile a pattern whose `$` matches only at the very end, as in JSON Schema; in Python also before a last newline."""
+    """Compile a pattern with JSON Schema's `$`, which only matches at the very end, not before a last newline."""
     return re.compile(f"{pattern[:-1]}\\Z" if pattern.endswith("$") else pattern)
 
 
@@ -152,12 +152,12 @@ def _check_union(root: Json, validator: Validator, branches: Any, value: Any, sc
     fitting = [branch for branch in branches if _type_matches(root, branch, value)]
     if not fitting:
         yield _type_error(root, schema, value)
-    # With one branch left its own error is more exact than that of the union.
+    # With one branch left, its own error is more precise than the union's.
     elif len(fitting) == 1 and not isinstance(value, dict):
         yield from validator.descend(value, fitting[0])
     elif isinstance(value, dict):
         yield from _check_keyed_union(root, validator, fitting, value, schema)
-    # Of several lists or texts none fits: the API reports the first.
+    # If none of several lists or strings fits, the API reports the first branch.
     elif not any(validator.evolve(schema=branch).is_valid(value) for branch in fitting):
         yield from validator.descend(value, fitting[0])
 
@@ -166,7 +166,7 @@ def _check_keyed_union(
     root: Json, validator: Validator, branches: list[Json], value: Json, schema: Json
 ) -> ValidationErrors:
     key = schema.get("x-key", "type")
-    # Validating every branch of a union of 40 items would take most of the time of a request.
+    # Validating every branch of a union of 40 items would dominate the time of a request.
     likely = (branch for branch in branches if _may_match_key(root, branch, key, value.get(key)))
     if any(validator.evolve(schema=branch).is_valid(value) for branch in likely):
         return
@@ -176,7 +176,7 @@ def _check_keyed_union(
         yield from validator.descend(value, branches[0])
     elif isinstance(value_of_key, str) and value_of_key in table:
         yield from validator.descend(value, table[value_of_key])
-    # An item without `type` is read as the branch that does not require it: a message.
+    # An item without `type` is validated by the branch that does not require one: a message.
     elif key not in value and "x-at" not in schema:
         if without := next((branch for branch in branches if not _requires_member(root, branch, key)), None):
             yield from validator.descend(value, without)
@@ -204,7 +204,7 @@ def _requires_member(root: Json, schema: Json, name: str) -> bool:
 def _unknown_key_error(schema: Json, key: str, value_of_key: Any, names: list[str]) -> ValidationError:
     known = schema.get("x-known")
     outside = known is not None and value_of_key not in known
-    # The API names the item, not its `type`, where it knows the type, though not at this place.
+    # The API names the item instead of its `type` if it knows the type, but not at this place.
     place = [] if schema.get("x-at") == "parent" or (known and not outside) else [key]
     values = known if outside else schema.get("x-values", names)
     rule = schema.get("x-known-rule") if outside else schema.get("x-rule")

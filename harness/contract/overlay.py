@@ -1,4 +1,4 @@
-"""Overlays: sourced changes to generated schemas, how they are parsed and applied.
+"""Overlays: sourced changes to generated schemas, and how they are parsed and applied.
 
 An overlay file is a YAML or JSON list of entries:
 
@@ -6,13 +6,14 @@ An overlay file is a YAML or JSON list of entries:
                                                       (or a list of such places)
       roots: [CreateResponse]                         narrows `$defs/…` to these roots, which must all have it
       merge: {maxLength: 64}                          one or more operations, applied in the order of OVERLAY_OPERATIONS
-      source: https://…                               the evidence: one text or a list
+      source: https://…                               the evidence: a string or a list
       date: 2026-08-30                                the date of the evidence (a year, a month or a day); optional
       level: recorded                                 one of LEVELS
       why: …                                          optional
-    since, until: 2026-05                           the first and the last day of the entry (`core/dates.py`); optional
+      since, until: 2026-05                           the first and last day of the entry (`core/dates.py`); optional
 
-A name in `$defs` is the same type in all roots; an answer's type named like a request's is `answer__Name`. Operations:
+A name in `$defs` is the same type in all roots; an answer's type with the name of a request's is `answer__Name`.
+Operations:
 
     define: {Name: schema}       new definitions in the root        members: {name: schema}    new properties
     replace: schema              instead of the whole schema        require, optional: [name]  in, out of `required`
@@ -20,7 +21,8 @@ A name in `$defs` is the same type in all roots; an answer's type named like a r
     enum_add: [value]            more values of an enum or const    branches: [schema]         more branches of a union
     nullable: [name]             these properties may be null
 
-An operation that does not fit the schema or changes nothing is stale, which is an error: the API or the SDK has changed.
+An operation that does not fit the schema or changes nothing is stale, which is an error: the API or the SDK has
+changed.
 """
 
 from __future__ import annotations
@@ -48,7 +50,7 @@ class OverlayEntry:
     """One entry of an overlay file.
 
     `target` is a root (`CreateResponse`) or a definition (`$defs/Name`), `pointer` the JSON pointer below it (`""` or
-    `/properties/x`), `roots` the roots a definition is narrowed to, `operations` the arguments by name, in order.
+    `/properties/x`), `roots` the roots that a definition is narrowed to, `operations` the arguments by name, in order.
     """
 
     file: str
@@ -74,7 +76,7 @@ class OverlayEntry:
         return self.target.removeprefix("$defs/") if self.target.startswith("$defs/") else None
 
     def matching_schemas(self, root: str, schema: Json) -> list[Json]:
-        """Find the schemas in a root that `target` names, the root itself included."""
+        """Return the schemas in a root that `target` names, which may be the root itself."""
         if self.definition is None:
             return [schema] if self.target == root else []
         if self.roots and root not in self.roots:
@@ -166,13 +168,13 @@ def _read_date(entry: Json, name: str) -> str | None:
 
 
 def apply_entries(root: str, schema: Json, overlays: Iterable[OverlayEntry]) -> Iterator[str]:
-    """Apply overlays to one root, in place and in order; yields the stale ones: file, entry, place, problem."""
+    """Apply overlays to a root, in place and in order; yields the stale ones: file, entry, place, problem."""
     for overlay in overlays:
         try:
             for place in overlay.matching_schemas(root, schema):
                 node = _resolve_pointer(place, overlay.pointer)
                 for name, argument in overlay.operations.items():
-                    # An entry for several roots must not share what a later entry changes in one of them.
+                    # Roots must not share an entry's value, which a later entry may change in one of them.
                     OVERLAY_OPERATIONS[name](schema if name == "define" else node, deepcopy(argument))
         except OverlayEntryError as problem:
             yield f"{overlay} in {root}: {problem}"

@@ -1,4 +1,4 @@
-"""The operations of overlays: what each entry may do to a schema. One that does not fit, or changes nothing, is an error."""
+"""The operations of overlays on a schema; one that does not fit, or changes nothing, is an error."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import Any
 
 from harness.core.exchange import Json
 
-_PRESERVED_KEYWORDS = ("$schema", "title", "$defs")  # members at the top of a root that `replace` retains
+_PRESERVED_KEYWORDS = ("$schema", "title", "$defs")  # members at the top of a root that `replace` keeps
 
 
 class OverlayEntryError(Exception):
@@ -16,13 +16,13 @@ class OverlayEntryError(Exception):
 
 
 def suggest_nearest(problem: str, name: str, names: Iterable[str]) -> str:
-    """Add the nearest valid name to a problem with a name."""
+    """Append the nearest valid name to a problem with a name."""
     near = get_close_matches(name, list(names), n=1, cutoff=0.5)
     return f"{problem}; nearest: {near[0]}" if near else problem
 
 
 def merge_patch(value: Any, patch: Any) -> Any:
-    """`value` after a JSON merge patch (RFC 7396): null removes a member, objects are merged, other values replace."""
+    """Apply a JSON merge patch (RFC 7396): null removes a member, objects are merged, other values replace."""
     if not isinstance(patch, dict):
         return patch
     merged = dict(value) if isinstance(value, dict) else {}
@@ -145,7 +145,7 @@ OVERLAY_OPERATIONS: Mapping[str, Callable[[Json, Any], None]] = {
     "enum_add": _add_enum_values,
     "branches": _add_branches,
 }
-"""The operations in the order of their application, each on the schema at its place (`define`: on the root)."""
+"""The operations in the order of application, each applied to the schema at its place (`define`: to the root)."""
 
 ARGUMENT_TYPES = {
     name: dict if name in ("define", "replace", "merge", "members") else list for name in OVERLAY_OPERATIONS

@@ -1,6 +1,6 @@
 """Overrides from a user's recordings: exemptions, refusals and members that overrule the mock's rules and schemas.
 
-A World may have them. `overrides_file` reads them, `harness.overrides` derives and writes them.
+They are optional for a World. `overrides_file` reads them, `harness.overrides` derives and writes them.
 """
 
 from __future__ import annotations
@@ -26,13 +26,13 @@ from harness.core.errors import ApiError
 from harness.core.exchange import EMPTY_MAPPING, Json, Request
 
 AREA = "yours"
-"""The area of the rules that recordings made."""
+"""The area of the rules derived from recordings."""
 WHOLE_PLACES = ("", "input")
-"""Places of violations that are about items somewhere in the request, or about all of it."""
+"""The places of violations about the whole request, or about items somewhere in it."""
 SUBJECT_FACTS = ("call_id", "id", "ids")
 """Facts of violations that name items."""
 SUBJECT_MEMBERS = ("call_id", "id", "approval_request_id")
-"""The members of items that such a fact may be."""
+"""The members of items to which such a fact may refer."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,9 +46,9 @@ class Evidence:
 
 @dataclass(frozen=True, slots=True)
 class MemberCondition:
-    """A member somewhere in a body: its place (`input[].status`), and the values or kinds (KINDS) that it may have.
+    """A member of a body: its place (`input[].status`), and the values or kinds (KINDS) that it may have.
 
-    `of` is the type of the object that has it, say `function_call`; empty for any.
+    `of` is the type of the object that holds it, such as `function_call`; empty for any.
     """
 
     at: str
@@ -62,7 +62,7 @@ class MemberCondition:
             return False
         if not self.values and not self.kinds:
             return value is not ABSENT
-        # In Python True equals 1, in JSON it does not.
+        # In Python True equals 1, but not in JSON.
         same = any(value == wanted and type(value) is type(wanted) for wanted in self.values)
         return same or kind_of(value) in self.kinds
 
@@ -79,7 +79,7 @@ class MemberCondition:
 
 @dataclass(frozen=True, slots=True)
 class Condition:
-    """The requests that an entry is about; `models` are families, and names that belong to none. All parts must hold."""
+    """The requests that an entry applies to; `models` are families, or names without one. All parts must hold."""
 
     on: str = CREATE_RESPONSE
     dialect: str = "openai"
@@ -89,7 +89,7 @@ class Condition:
     def holds(self, request: Request, models: Models, facts: Mapping[str, Any] = EMPTY_MAPPING) -> bool:
         """Return whether a request meets this condition.
 
-        With the `facts` of a violation only those input items count that the violation names.
+        With the `facts` of a violation, only the input items that it names count.
         """
         if request.operation != self.on or request.dialect != self.dialect:
             return False
@@ -116,8 +116,8 @@ class Condition:
 class Exemption:
     """A refusal of the mock that the API does not make: by this rule, at this place (`input[].status`, empty for none).
 
-    `words` are facts of the violation that must be the same. Where the violation names a call or an item, conditions on
-    `input[]` are about the items with its id.
+    `words` are facts of the violation that must be equal. If the violation names a call or an item, conditions on
+    `input[]` apply to the items with its id.
     """
 
     rule: str
@@ -136,17 +136,17 @@ class Exemption:
             return False
         here = value_at(request.body, path)
         own = [member for member in self.condition.members if member.at == self.at]
-        # A violation at `input` is about some items only; conditions are asked of these.
+        # A violation at `input` concerns some items only; conditions apply to these.
         about = facts if self.at in WHOLE_PLACES else EMPTY_MAPPING
         return all(member.is_met(*here) for member in own) and self.condition.holds(request, models, about)
 
 
 @dataclass(frozen=True, slots=True)
 class AddedRefusal:
-    """A refusal of the API that the mock does not make, with its recorded words.
+    """A refusal of the API that the mock does not make, with its recorded error.
 
-    The texts of `error` may hold `{model}`, `{path}` and `{value}`: the model of the request, the place and the value of
-    the first member of the condition. It stands in for a refusal by the rule `instead`, if that is given.
+    The strings of `error` may contain `{model}`, `{path}` and `{value}`: the model of the request, and the place and
+    value of the first member of the condition. With `instead`, it replaces a refusal by that rule.
     """
 
     error: ApiError
@@ -156,7 +156,7 @@ class AddedRefusal:
     line: int = 0
 
     def find_facts(self, request: Request, models: Models) -> Json | None:
-        """Find the facts of the error for a request; None if this entry does not refuse it."""
+        """Return the facts of the error for a request; None if this entry does not refuse it."""
         if not self.condition.holds(request, models):
             return None
         body = request.body if isinstance(request.body, dict) else {}
@@ -168,7 +168,7 @@ class AddedRefusal:
         return facts
 
     def is_contradicted_by(self, taken: Exemption) -> bool:
-        """Return whether an exemption says that the API took all requests that this entry refuses."""
+        """Return whether an exemption states that the API accepted all requests that this entry refuses."""
         if taken.rule != self.instead or taken.words or not taken.condition.covers(self.condition):
             return False
         return not taken.at or any(member.at == taken.at for member in self.condition.members)
@@ -185,7 +185,7 @@ class AddedMember:
 
 
 Entry = Exemption | AddedRefusal | AddedMember
-"""What one entry of a file says."""
+"""One entry of a file."""
 
 
 @dataclass(frozen=True)
@@ -204,7 +204,7 @@ class Overrides:
 
     @cached_property
     def rules(self) -> Mapping[str, Rule]:
-        """The refusals as rules by their ids, in the order of the file; ids that would be the same are numbered."""
+        """The refusals as rules by id, in the order of the file; duplicate ids are numbered."""
         found: dict[str, Rule] = {}
         for entry in self.refusals:
             rule, number = _rule_of(entry, self.file), 2
@@ -217,24 +217,24 @@ class Overrides:
     def find_exemption(
         self, rule: str, facts: Mapping[str, Any], param: str | None, request: Request, models: Models
     ) -> Exemption | None:
-        """Find the exemption for a violation."""
+        """Return the exemption for a violation, or None."""
         return next((entry for entry in self.exemptions if entry.covers(rule, facts, param, request, models)), None)
 
     def find_refusal(self, request: Request, models: Models, instead: str) -> tuple[AddedRefusal, Rule, Json] | None:
-        """Find the refusal of a request that the mock takes, or refuses by the rule `instead`; its rule and facts, too."""
+        """Return the refusal of a request that the mock accepts, or refuses by `instead`, with its rule and facts."""
         for entry, rule in zip(self.refusals, self.rules.values(), strict=True):
             if entry.instead == instead and (facts := entry.find_facts(request, models)) is not None:
                 return entry, rule, facts
         return None
 
     def find_member(self, root: str, at: str) -> AddedMember | None:
-        """Find the entry for a member that no schema knows."""
+        """Return the entry for a member that no schema knows, or None."""
         place = normalize_path(at)
         return next((entry for entry in self.members if (entry.root, entry.at) == (root, place)), None)
 
 
 def _rule_of(entry: AddedRefusal, file: str) -> Rule:
-    """Make a rule of a refusal, in the area `yours`; its source names the recording and the line of the file."""
+    """Make a rule from a refusal, in the area `yours`; its source names the recording and the line of the file."""
     about = entry.error.param or entry.error.code or "request"
     name = re.sub(r"\W+", "_", f"{AREA} {entry.error.status} {about}".replace("{", "").replace("}", "")).strip("_")
     here = f"{file or 'contract.yaml'}{f':{entry.line}' if entry.line else ''}"
@@ -254,7 +254,7 @@ def _rule_of(entry: AddedRefusal, file: str) -> Rule:
 
 
 def family_of(request: Request, models: Models) -> str:
-    """Find the family of a request's model; a name that belongs to none stands for itself."""
+    """Return the family of a request's model; a name without a family stands for itself."""
     name = request.body.get("model") if isinstance(request.body, dict) else None
     if not isinstance(name, str):
         return ""
@@ -263,7 +263,7 @@ def family_of(request: Request, models: Models) -> str:
 
 
 def body_about(body: Any, facts: Mapping[str, Any]) -> Any:
-    """Keep of a body only the input items that a violation names by `call_id` or `id`; all of it where none is named."""
+    """Reduce a body to the input items that a violation names by `call_id` or `id`; if it names none, return it all."""
     named = {name for fact in SUBJECT_FACTS for name in str(facts.get(fact) or "").split(", ") if name}
     if not named or not isinstance(body, dict) or not isinstance(body.get("input"), list):
         return body
@@ -272,5 +272,5 @@ def body_about(body: Any, facts: Mapping[str, Any]) -> Any:
 
 
 def violation_path(facts: Mapping[str, Any], param: str | None) -> str:
-    """Find the place that a violation is about, empty if it names none."""
+    """Return the place of a violation; empty if it names none."""
     return str(facts.get("path") or param or "")

@@ -1,23 +1,23 @@
-"""`contract.yaml`: what a user's recordings say against the mock, as a file that people read and review.
+"""`contract.yaml`: how a user's recordings contradict the mock, as a file for people to read and review.
 
     format: 1
-    exemptions:                                # the API took it, the mock refuses it
+    exemptions:                                # the API accepted it, the mock refuses it
     - rule: invalid_type                       # the rule that does not hold …
       at: input[].status                       # … at this place (none: of the whole request)
       words: {kind: tool search call}          # … with these facts in its message
       operation: POST /responses               # the default
       when: [{at: input[].status, value: [null], of: function_call}]
       seen: [{file: tests/cassettes/a.yaml, exchange: 2, date: 2025-10-02}]
-    refusals:                                  # the API refused it, the mock takes it
+    refusals:                                  # the API refused it, the mock accepts it
     - error: {status: 400, message: "… '{value}' …", type: invalid_request_error, param: reasoning.context, code: …}
-      instead: invalid_value                   # the rule by which the mock refused it, in other words
+      instead: invalid_value                   # the rule by which the mock refused it, with another error
       models: [o3]
       when: [{at: reasoning.context, value: [all_turns]}]
     members:                                   # an answer had it, no schema knows it
     - {in: Response, at: output[].caller}
 
-A condition (`when`) has a place, values and kinds of the member (`is`: absent, null, boolean, number, text, list, object),
-and the type of the object that holds it (`of`). `dialect` is openai unless it says azure or foundry.
+A condition (`when`) has a place, values and kinds of the member (`is`: absent, null, boolean, number, text, list,
+object), and the type of the object that holds it (`of`). `dialect` is openai unless it is set to azure or foundry.
 """
 
 from __future__ import annotations
@@ -55,18 +55,18 @@ _CONDITION_KEYS = ("operation", "dialect", "models", "when")
 
 
 class Lined(NamedTuple):
-    """A value of a YAML file with its line, from 1; objects and lists hold these again."""
+    """A value in a YAML file with its line, from 1; its members or elements are `Lined`, too."""
 
     value: Any
     line: int
 
 
 class _Twice(Exception):
-    """A mapping has a key twice: its line, and the key."""
+    """A duplicate key in a mapping: its line and the key."""
 
 
 class _Reader:
-    """Reads the values of one file; a mistake is a ConfigError that names file and line. `today`: a day, or empty."""
+    """Reads the values of one file; a mistake is a ConfigError with file and line. `today` is a day, or empty."""
 
     def __init__(self, file: str, today: str) -> None:
         self.file, self.today = file, today
@@ -112,15 +112,15 @@ class _Reader:
 
 
 def answer_roots() -> tuple[str, ...]:
-    """List the schemas that a member of an answer may be in."""
+    """Return the names of the schemas to which a member of an answer may belong."""
     own = {operation.answer_schema for operation in OPERATIONS.values() if operation.answer_schema}
     return (*sorted(own), "Error", RESPONSE_EVENT_SCHEMA)
 
 
 def parse_overrides(text: str, file: str = "contract.yaml", today: str = "") -> Overrides:
-    """Parse a text as overrides; ConfigError with the line and the nearest name for a mistake in it.
+    """Parse overrides; ConfigError for a mistake, with the line and the nearest name.
 
-    Nothing in it may have been seen after `today` (YYYY-MM-DD); empty for no limit.
+    Nothing in them may have been recorded after `today` (YYYY-MM-DD); empty for no limit.
     """
     read = _Reader(file, today)
     top = read.members(_compose(text, file), "a contract", ("format", "exemptions", "refusals", "members"), ("format",))
@@ -233,10 +233,10 @@ def _read_seen(read: _Reader, node: Lined | None) -> tuple[Evidence, ...]:
 def _refuse_contradictions(
     read: _Reader, exemptions: Sequence[Exemption], refusals: Sequence[AddedRefusal], members: Sequence[AddedMember]
 ) -> None:
-    """Refuse two entries of which one says that all requests of the other are taken, or refused otherwise."""
+    """Raise ConfigError if one entry states that all requests of another are accepted or refused otherwise."""
     for number, later in enumerate(refusals):
         for earlier in refusals[:number]:
-            # The earlier one decides first, so that the later can never apply.
+            # The earlier one takes precedence, so the later one could never apply.
             if later.instead == earlier.instead and earlier.condition.covers(later.condition):
                 what = "twice the same" if later.error == earlier.error else "another error for the same requests"
                 raise read.fail(later.line, f"it says {what} as line {earlier.line}; delete one of them.")
@@ -264,7 +264,7 @@ def _compose(text: str, file: str) -> Lined:
     except yaml.YAMLError as error:
         mark = getattr(error, "problem_mark", None)
         problem = getattr(error, "problem", None) or "it cannot be read"
-        if problem == "exceeded maximum nesting depth":  # PyYAML since 6.0.4; before, Python's limit of recursion
+        if problem == "exceeded maximum nesting depth":  # PyYAML since 6.0.4; before that, Python's recursion limit
             raise ConfigError(f"{file}:1: no contract: it cannot be read.") from None
         raise ConfigError(f"{file}:{mark.line + 1 if mark else 1}: no YAML: {problem}.") from None
     except _Twice as twice:
@@ -287,7 +287,7 @@ def _convert(node: yaml.Node, loader: Any, depth: int) -> Lined:
         return Lined(members, line)
     if isinstance(node, yaml.SequenceNode):
         return Lined([_convert(child, loader, depth + 1) for child in node.value], line)
-    # A day stays the text that was written; YAML would make a date of it.
+    # Keep a day as written; YAML would make it a date.
     value = node.value if node.tag.endswith(":timestamp") else loader.construct_object(node)
     return Lined(value, line)
 

@@ -33,25 +33,25 @@ def describe_actual(value: Any) -> str:
 
 
 def join_with(parts: Sequence[str], word: str) -> str:
-    """`a`, `a and b`, `a, b, and c`."""
+    """Join words as `a`, `a and b`, `a, b, and c`."""
     if len(parts) < 3:
         return f" {word} ".join(parts)
     return f"{', '.join(parts[:-1])}, {word} {parts[-1]}"
 
 
 def quote_and_join(values: Iterable[Any], word: str) -> str:
-    """`'auto' and 'disabled'`."""
+    """Quote and join values as `'auto' and 'disabled'`."""
     return join_with([f"'{value}'" for value in values], word)
 
 
 def abbreviate(name: str) -> str:
-    """Shorten a long name as messages about types print it: `pre..._id`."""
+    """Shorten a long name as in messages about types: `pre..._id`."""
     return name if len(name) <= ABBREVIATED_OVER else f"{name[:3]}...{name[-3:]}"
 
 
 def describe_expected(root: Json, schema: Json) -> str:
     """Phrase the type that a schema expects as the API does."""
-    # What an overlay says of a reference comes before the words of its target.
+    # An overlay's annotation on a reference overrides the phrase of its target.
     while "$ref" in schema and "x-expected" not in schema:
         schema = root["$defs"][schema["$ref"].rpartition("/")[2]]
     if "x-expected" in schema:
@@ -94,7 +94,7 @@ def _describe_union(root: Json, branches: Sequence[Json]) -> str:
 
 
 def did_you_mean(name: str, known: Iterable[str], body: Any) -> str:
-    """` Did you mean 'stream' or 'store'?` for known names within two edits that the body lacks, nearest first."""
+    """Phrase ` Did you mean 'stream' or 'store'?` with names within two edits that the body lacks, nearest first."""
     like = (word for word in known if word not in body and abs(len(word) - len(name)) <= 2)  # a name can be long
     near = sorted((edits, word) for word in like if (edits := edit_distance(name, word)) <= 2)
     return f" Did you mean {quote_and_join((word for _, word in near), 'or')}?" if near else ""

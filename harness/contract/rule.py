@@ -1,9 +1,9 @@
 """Rules: why the API refuses a request, with the evidence and the examples.
 
-A rule is a generator function that yields the facts of violations; `@rule` adds the API's error. A shape rule (`shape`) is
-about a JSON Schema keyword: it has an error but no function, as the schema finds the violation. The function's name is the
-rule's id, its docstring the documentation, its module the area unless that names another AREA. Source order is precedence:
-the API reports the first error.
+A rule is a generator function that yields the facts of violations; `@rule` adds the API's error. A shape rule (`shape`)
+belongs to a JSON Schema keyword: it has an error but no function, as the schema finds the violation. The function's
+name is the rule's id, its docstring the documentation, its module the area unless that names another AREA. Source order
+is precedence: the API reports the first error.
 """
 
 from __future__ import annotations
@@ -45,9 +45,9 @@ WHEN_READS: Mapping[str, str] = {
     LIMITED_ACCOUNT: "world.account",
     UNKNOWN_KEY: "request.headers.authorization",
 }
-"""What a rule with such a `when` reads; every other is a member of the body."""
+"""What a rule with such a `when` reads; any other `when` is a member of the body."""
 TRANSCRIPT_MEMBERS = (INPUT_LIST, "previous_response_id", "conversation")
-"""The `when` of rules about items: an input that is a string violates none of them."""
+"""The `when` of rules about items, none of which a string as input violates."""
 
 
 class StoreView(Protocol):
@@ -82,7 +82,7 @@ class StoreView(Protocol):
 
 
 class WebhooksView(Protocol):
-    """The part of webhooks that rules may read."""
+    """The part of the webhooks that rules may read."""
 
     endpoints: dict[str, Any]
 
@@ -117,22 +117,22 @@ class Source:
 
 
 def reported(where: str, date: str = "") -> Source:
-    """Evidence: an error of the live API quoted in public; `where` is an address or the name of the public probe."""
+    """Cite an error of the live API quoted in public; `where` is an address or the name of the public probe."""
     return Source("reported", where, date)
 
 
 def recorded(where: str, date: str = "") -> Source:
-    """Evidence: recorded traffic."""
+    """Cite recorded traffic."""
     return Source("recorded", where, date)
 
 
 def documented(where: str, date: str = "") -> Source:
-    """Evidence: the provider's own documentation."""
+    """Cite the provider's own documentation."""
     return Source("documented", where, date)
 
 
 def assumed(why: str) -> Source:
-    """No evidence: the closest known form, counted as an assumption in every report."""
+    """State that there is no evidence: the closest known form, counted as an assumption in every report."""
     return Source("assumed", why)
 
 
@@ -140,11 +140,11 @@ def assumed(why: str) -> Source:
 class Case:
     """An example: earlier requests, and the request itself as a patch over the minimal valid one.
 
-    `body` is merged over `{"model": "gpt-4.1", "input": "hi"}`; `absent` lists the members to delete. `headers` replaces
-    the headers, `raw` the complete body. `on` is the operation if it is not `POST /responses`. `before` are earlier
-    cases; `{n.id}` in a string means the id of the n-th answer, `{n.output.i.id}` is a path in it. `turns` are the
-    model's answers to the requests, in order; `account` is that of the last request, `skip` are the seconds of the
-    World that pass before it, `as_of` is the day of the World if the rule is not of today. `sent` are the items that a
+    `body` is merged over `{"model": "gpt-4.1", "input": "hi"}`; `absent` lists the members to delete. `headers`
+    replaces the headers, `raw` the complete body. `on` is the operation if it is not `POST /responses`. `before` holds
+    earlier cases; `{n.id}` in a string is the id of the n-th answer, `{n.output.i.id}` a path in it. `turns` holds the
+    model's answers to the requests, in order; `account` is that of the last request, `skip` how many seconds of the
+    World's time pass before it, `as_of` the World's day if the rule is no longer valid. `sent` holds the items that a
     chat UI had sent the client by then.
     """
 
@@ -216,11 +216,11 @@ class Rule:
 
 
 RULES: Registry[Rule] = Registry("rule")
-"""Every rule by id; filled by importing `harness.contract.rules`, in order of precedence."""
+"""All rules by id; filled by importing `harness.contract.rules`, in order of precedence."""
 
 
 def matches_operation(on: Iterable[str], operation: str) -> bool:
-    """Return whether one of these operation ids, patterns of ids or groups of operations stands for an operation."""
+    """Return whether one of these operation ids, patterns or groups matches an operation."""
     known = OPERATIONS.get(operation)
     return any(fnmatchcase(operation, pattern) or (known is not None and known.is_in(pattern)) for pattern in on)
 
@@ -231,16 +231,17 @@ CHECK_PARAMETERS = ("request", "world", "transcript")
 class RuleDeclaration(TypedDict, total=False):
     """The declaration of a rule besides its function.
 
-    `rejects` maps each exact message of the API to a request that gets it; of a message without placeholders it is a list
-    of that request. No rule may refuse the requests in `accepts`.
-    `on` names operations, `POST /responses` by default; `*` in it stands for any text (`*{file_id}*`: every path with
-    this parameter), and a group of `api.operations`, such as JSON_BODY, for each operation in it. `fix` tells a client what
-    to do instead. `when` names members of the body: a request with none of them cannot violate the rule, and it is not run
-    (`input[]`: an array as input). Likewise the JSON of a body must hold one of the words `mentions`, and the transcript an
-    item of one of the types `items`. `reads` names what the function reads besides the members in `when`: members of the
-    body, `request.query`, `request.headers.authorization`, `world.models`, `transcript`; the operation and the dialect need
-    not be named. Without `reads` it may read everything. `since` and `until` are the first and last day of this error, if it
-    is not valid at all times. `dialects` are those with this error (`openai`, `azure`, `foundry`), by default all.
+    `rejects` maps each exact message of the API to a request that gets it; for a message without placeholders it is a
+    list with that request. No rule may refuse the requests in `accepts`. `on` names operations, `POST /responses` by
+    default; `*` in it matches any text (`*{file_id}*`: every path with this parameter), and a group from
+    `api.operations`, such as JSON_BODY, each operation in it. `fix` tells a client what to do instead. `when` names
+    members of the body: a request with none of them cannot violate the rule, which is then skipped (`input[]`: an array
+    as input). Likewise the JSON of a body must contain one of the words in `mentions`, and the transcript an item of a
+    type in `items`. `reads` names what the function reads besides the members in `when`: members of the body,
+    `request.query`, `request.headers.authorization`, `world.models`, `transcript`; the operation and the dialect need
+    not be named. Without `reads` it may read everything. `since` and `until` are the first and last day of this error,
+    if it is not valid at all times. `dialects` are those with this error (`openai`, `azure`, `foundry`), by default
+    all.
     """
 
     error: Required[ApiError]
@@ -274,9 +275,10 @@ def rule(**declaration: Unpack[RuleDeclaration]) -> Callable[[RuleCheck], RuleCh
 
 
 def shape(module: str, id: str, doc: str, *, keyword: str = "x-rule", **declaration: Unpack[RuleDeclaration]) -> None:
-    """Register the error for a violation of the schema; `module` is the name of the one that declares it.
+    """Register the error for a violation of the schema; `module` is the name of the declaring module.
 
-    With `keyword` it is the rule for that JSON Schema keyword everywhere; without it, the schema names the rule (`x-rule`).
+    With `keyword` it is the rule for that JSON Schema keyword everywhere; without it, the schema names the rule
+    (`x-rule`).
     """
     _register(id, module, inspect.cleandoc(doc), declaration, keyword=keyword)
 
@@ -339,7 +341,7 @@ def _as_tuple(named: str | Sequence[str]) -> tuple[str, ...]:
 
 
 def _collect_reads(declaration: RuleDeclaration) -> frozenset[str] | None:
-    """Collect what a rule reads; None for everything."""
+    """Return what a rule reads; None for everything."""
     if "reads" not in declaration:
         return None
     return frozenset(
@@ -360,7 +362,7 @@ def _by_message(declaration: RuleDeclaration) -> Mapping[str, Json | Case]:
 
 
 def _example_day(declaration: RuleDeclaration) -> str:
-    """Find the last day of a rule whose examples are no longer true, else empty."""
+    """Return the last day of a rule whose examples are no longer valid; else empty."""
     until = declaration.get("until", "")
     return "" if is_valid_on(CONTRACT_DATE, "", until) else last_day(until)
 

@@ -1,6 +1,6 @@
-"""Which rules to check for a request, in which order.
+"""Selects the rules to check for a request, in order.
 
-A plan is made once for all requests that the `when` of rules cannot tell apart, and kept.
+A plan is cached for all requests that the `when` of rules cannot distinguish.
 """
 
 from __future__ import annotations
@@ -32,11 +32,11 @@ from harness.items.transcript import Transcript
 BoundRule = tuple[Rule, RuleCheck]
 
 MAX_NARROWED = 256
-"""Sets of words and types of items whose rules a plan remembers; most requests have one of a few."""
+"""The number of narrowed rule sets that a plan caches; most requests need one of a few."""
 SHARED_FACTS = frozenset(
     ("request.root", "request.path", "request.query", "world.account", "world.models", "world.as_of")
 )
-"""What rules read that requests share which differ by their `input` alone, besides the other members and the headers."""
+"""What rules read that is shared by requests that only differ in `input`, besides other members and headers."""
 AREAS_BEFORE_SCHEMA = (
     *("access", "gateway", "transport", "beta", "multi_agent"),
     *("preview", "agents", "agent_tools", "agent_sessions", "agent_responses", "project_input"),
@@ -55,7 +55,7 @@ class RulePlan:
     narrowed: dict[frozenset[bytes | str], tuple[BoundRule, ...]]
 
     def narrow(self, request: Request, transcript: Transcript | None) -> tuple[BoundRule, ...]:
-        """Select the rules after the schema, without those whose words or types of items the request lacks."""
+        """Return the rules after the schema, without those whose words or types of items the request lacks."""
         text = _searchable_bytes(request) if self.words else b""
         if text is None or not (self.words or self.item_types):
             return self.after
@@ -63,14 +63,14 @@ class RulePlan:
         found = frozenset([*types, *[word for word in self.words if word in text]])
         if (rules := self.narrowed.get(found)) is None:
             rules = tuple(bound for bound in self.after if bound[0].may_apply(found))
-            # A client could name words without end; beyond this the rules are selected anew each time.
+            # A client could use endless combinations of words; beyond this, the rules are selected anew each time.
             if len(self.narrowed) < MAX_NARROWED:
                 self.narrowed[found] = rules
         return rules
 
 
 def _searchable_bytes(request: Request) -> bytes | None:
-    """Make the JSON of a body, without escaped words or what an agent has added; None if a number is too large."""
+    """Return the JSON of a body, without escaped words but with an agent's additions; None if a number is too large."""
     if request.raw and request.dialect != FOUNDRY and b"\\u" not in request.raw:
         return request.raw
     try:
@@ -80,15 +80,15 @@ def _searchable_bytes(request: Request) -> bytes | None:
 
 
 def plan_rules(request: Request, world: Any) -> RulePlan:
-    """Find the plan for a request in this World."""
+    """Return the plan for a request in this World."""
     as_of = CONTRACT_DATE if world is None else world.as_of
     return _make_plan(request.operation, _collect_when_names(request, world), request.dialect, _epoch_of(as_of))
 
 
 def plan_rules_about_input(request: Request, world: Any, *, is_list: bool) -> RulePlan:
-    """Find the plan without rules that decide the same about all requests which differ by their `input` alone.
+    """Return the plan without rules that decide the same about all requests that only differ in `input`.
 
-    `is_list` says whether this is a list of items.
+    `is_list` says whether `input` is a list of items.
     """
     names = _collect_when_names(request, world) - {INPUT_LIST}
     names |= {INPUT_LIST} if is_list else frozenset()
@@ -96,31 +96,31 @@ def plan_rules_about_input(request: Request, world: Any, *, is_list: bool) -> Ru
 
 
 def is_about_input(rule: Rule) -> bool:
-    """Return whether a rule may decide differently about two requests that differ by their `input` alone."""
+    """Return whether a rule may decide differently about two requests that only differ in `input`."""
     return rule.reads is None or not all(map(_is_shared, rule.reads))
 
 
 def _is_shared(name: str) -> bool:
-    """Return whether requests that differ by their `input` alone share what a rule reads."""
+    """Return whether requests that only differ in `input` share this fact that a rule reads."""
     if name.startswith("request.headers.") or name in SHARED_FACTS:
         return True
     return "." not in name and name not in ("input", "transcript")
 
 
 def applicable_rules(request: Request, world: Any) -> list[Rule]:
-    """List the rules with a function that are checked for an accepted request, in order."""
+    """Return the rules with a function that are checked for an accepted request, in order."""
     plan = plan_rules(request, world)
     return [rule for rule, _ in (*plan.before, *plan.after)]
 
 
 def forget_plans() -> None:
-    """Forget all plans, since the rules have changed."""
+    """Clear all cached plans after a change of the rules."""
     for cached in (_make_plan, _epoch_of, _known_when_names):
         cached.cache_clear()
 
 
 def _collect_when_names(request: Request, world: Any) -> frozenset[str]:
-    """Collect what `when` of rules may ask for: members of the body, `input[]` for an array, special conditions."""
+    """Return what the `when` of rules may name: members of the body, `input[]` for an array, special conditions."""
     body, names = request.body, []
     if isinstance(body, dict):
         items = body.get(ITEMS_MEMBER.get(request.operation, "input"))
@@ -131,7 +131,7 @@ def _collect_when_names(request: Request, world: Any) -> frozenset[str]:
         names.append(UNKNOWN_KEY)
     elif world.account is not DEFAULT_ORGANIZATION:
         names.append(LIMITED_ACCOUNT)
-    return _known_when_names().intersection(names)  # plans are cached by them: a client's own names would fill memory
+    return _known_when_names().intersection(names)  # cache keys: a client's own names would fill the memory
 
 
 @cache
@@ -141,7 +141,7 @@ def _known_when_names() -> frozenset[str]:
 
 @lru_cache(maxsize=4096)
 def _epoch_of(as_of: str) -> str:
-    """Find the last day up to this one on which some rule began or ended."""
+    """Return the last day up to this one on which a rule began or ended."""
     return start_of_epoch(as_of, days_of_change(RULES.values()))
 
 
@@ -156,7 +156,7 @@ def _make_plan(
     applicable = [
         rule
         for rule in RULES.values()
-        # What rules most out comes first: matching the patterns of operations takes longest.
+        # The most selective test comes first: matching the patterns of operations is slowest.
         if rule.check
         and (not rule.when or not names.isdisjoint(rule.when))
         and (not rule.dialects or dialect in rule.dialects)
@@ -167,7 +167,7 @@ def _make_plan(
     applicable.sort(key=lambda rule: AREAS.index(rule.area) if rule.area in AREAS else len(AREAS))
     before = tuple((rule, _bind_subjects(rule)) for rule in applicable if rule.area in AREAS_BEFORE_SCHEMA)
     after = tuple((rule, _bind_subjects(rule)) for rule in applicable if rule.area not in AREAS_BEFORE_SCHEMA)
-    # Bytes, so that they are searched in the body as it came, without another encoding of it.
+    # Bytes, to search them in the body as received, without encoding it again.
     words = dict.fromkeys(word.encode() for rule, _ in after for word in rule.mentions)
     types = frozenset(type for rule, _ in after for type in rule.items)
     return RulePlan(before, after, any("transcript" in rule.needs for rule, _ in after), tuple(words), types, {})

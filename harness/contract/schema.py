@@ -4,8 +4,8 @@
     schemas/overlays/*.yaml       corrections of these, applied in the order of the file names
     schemas/lock.json             their sources
 
-Entries of overlays may be dated: a root has one schema for each set of them that was ever valid together. `as_of` is the
-day that is asked for. Everything here is cached and shared: callers must not change it.
+Entries of overlays may be dated: a root has one schema for each set of them that was ever valid together. `as_of` is
+the requested day. Everything here is cached and shared, so callers must not change it.
 """
 
 from __future__ import annotations
@@ -28,15 +28,15 @@ from harness.core.garbage import paused_collection
 
 DRAFT = "https://json-schema.org/draft/2020-12/schema"
 RESPONSE_EVENT_SCHEMA = "ResponseStreamEvent"
-"""The root of an event of a streamed response."""
+"""The root for an event of a streamed response."""
 MAX_DAYS = 4096
-"""Pairs of a root and a day whose schema is found without looking for the epoch of the day."""
+"""The number of root and day pairs for which the schema is cached."""
 JSON_TYPES = {str: "string", bool: "boolean", int: "integer", float: "number", list: "array", dict: "object"}
 _HERE = Path(__file__).parent.parent
 
 
 def schemas_directory() -> Path:
-    """Find the folder of the schemas: inside an installed package, or beside it in a checkout; SchemaError without any."""
+    """Return the schemas directory, inside an installed package or next to it in a checkout; SchemaError if missing."""
     places = (_HERE / "schemas", _HERE.parent / "schemas")
     for place in places:
         if (place / "openai").is_dir():
@@ -48,13 +48,13 @@ def schemas_directory() -> Path:
 
 @lru_cache(maxsize=MAX_DAYS)
 def load(root: str, as_of: str = CONTRACT_DATE) -> Json:
-    """Load the schema of a root (`CreateResponse`) with overlays; SchemaError for an unknown root or a stale overlay."""
+    """Load the schema of a root (`CreateResponse`) with overlays; SchemaError if the root or an overlay is invalid."""
     return _load_epoch(root, start_of_epoch(as_of, changes_of(root)))
 
 
 @lru_cache(maxsize=MAX_DAYS)
 def validator(root: str, as_of: str = CONTRACT_DATE) -> jsonschema_rs.Validator:
-    """Compile the schema of a root: the validator has `is_valid` and `iter_errors`."""
+    """Compile the schema of a root; the validator has `is_valid` and `iter_errors`."""
     return _compile_epoch(root, start_of_epoch(as_of, changes_of(root)))
 
 
@@ -70,12 +70,12 @@ def _compile_epoch(root: str, epoch: str) -> jsonschema_rs.Validator:
 
 @cache
 def changes_of(root: str) -> tuple[str, ...]:
-    """List the days from which on a root has another schema, in order."""
+    """Return the days on which a root's schema changes, in order."""
     entries = _installed_overlays()
     dated = [entry for entry in entries if entry.since or entry.until]
     if not dated:
         return ()
-    # What an overlay defines may stand in any root.
+    # What an overlay defines may occur in any root.
     defined = {name for entry in entries for name in entry.operations.get("define", ())}
     names = {root, *defined, *(generated := read_generated(schemas_directory(), root)).get("$defs", ())}
     names.add(str(generated.get("title")))
@@ -90,7 +90,7 @@ _PART_VALIDATORS: dict[tuple[int, int], jsonschema_rs.Validator] = {}
 
 
 def part_validator(root: Json, part: Json) -> jsonschema_rs.Validator:
-    """Compile a part of a root's schema, for example that of the items of an array; the result is cached for ever."""
+    """Compile a part of a root's schema, such as that of an array's items; the result is cached for ever."""
     key = (id(root), id(part))  # parts of cached schemas are never freed, so their ids are stable
     if key not in _PART_VALIDATORS:
         schema = with_definitions({"$schema": DRAFT, "allOf": [part]}, root.get("$defs", {}))
@@ -99,7 +99,7 @@ def part_validator(root: Json, part: Json) -> jsonschema_rs.Validator:
 
 
 def root_names(place: Path) -> list[str]:
-    """List the names of all roots in a schemas directory, sorted."""
+    """Return the sorted names of all roots in a schemas directory."""
     return sorted(file.stem for file in (place / "openai").glob("*.json"))
 
 
@@ -119,7 +119,7 @@ def load_overlays(place: Path) -> list[OverlayEntry]:
 
 
 def read_schema(place: Path, root: str, entries: Iterable[OverlayEntry], as_of: str = CONTRACT_DATE) -> Json:
-    """Read the schema of a root in a schemas directory, with the overlays of a day; SchemaError lists every stale one."""
+    """Read the schema of a root in a schemas directory, with a day's overlays; SchemaError lists the stale ones."""
     schema = read_generated(place, root)
     valid = (entry for entry in entries if is_valid_on(as_of, entry.since, entry.until))
     if problems := list(apply_entries(root, schema, valid)):
@@ -128,7 +128,7 @@ def read_schema(place: Path, root: str, entries: Iterable[OverlayEntry], as_of: 
 
 
 def read_generated(place: Path, root: str) -> Json:
-    """Read the schema of a root as it was generated, without overlays."""
+    """Read the schema of a root as generated, without overlays."""
     file = place / "openai" / f"{root}.json"
     if not file.is_file():
         raise SchemaError(suggest_nearest(f"no schema {root!r} in {file.parent}", root, root_names(place)))
@@ -147,7 +147,7 @@ def deref(root: Json, schema: Json) -> Json:
 
 
 def allowed_types(root: Json, schema: Json) -> frozenset[str]:
-    """Collect the JSON types that a schema allows (`integer` counts as `number`, too)."""
+    """Return the JSON types that a schema allows (`integer` also counts as `number`)."""
     schema = deref(root, schema)
     if "anyOf" in schema:
         return frozenset().union(*(allowed_types(root, branch) for branch in schema["anyOf"]))
@@ -155,17 +155,17 @@ def allowed_types(root: Json, schema: Json) -> frozenset[str]:
         named = schema["type"]
         return frozenset([named] if isinstance(named, str) else named)
     values = schema.get("enum", [schema["const"]] if "const" in schema else [])
-    # A schema that says nothing about the type allows every type.
+    # A schema without a type allows every type.
     return frozenset(json_type(value) for value in values) or frozenset((*JSON_TYPES.values(), "null"))
 
 
 def json_type(value: Any) -> str:
-    """Name the JSON type of a value."""
+    """Return the JSON type of a value."""
     return "null" if value is None else JSON_TYPES[type(value)]
 
 
 def discriminator_values(root: Json, schema: Json, key: str) -> list[str]:
-    """List the values of `key` that select a branch of a union."""
+    """Return the values of `key` that select a branch of a union."""
     schema = deref(root, schema)
     if "anyOf" in schema:
         return [name for branch in schema["anyOf"] for name in discriminator_values(root, branch, key)]
@@ -177,7 +177,7 @@ def discriminator_values(root: Json, schema: Json, key: str) -> list[str]:
 
 
 def with_definitions(schema: Json, definitions: Json) -> Json:
-    """Add to a schema the definitions that it refers to, and no others, in their order."""
+    """Add to a schema the definitions that it refers to, and only these, in their order."""
     needed: set[str] = set()
     queue = [schema]
     while queue:

@@ -1,4 +1,4 @@
-"""Members of an answer that no schema has: the API adds some at any time, so they are reported but not an error."""
+"""Members of an answer that no schema has: the API may add some at any time, so they are reported but not errors."""
 
 from __future__ import annotations
 
@@ -17,18 +17,19 @@ from harness.core.exchange import Finding, Json
 
 
 def has_only_known(root: str, body: Any, as_of: str = CONTRACT_DATE) -> bool:
-    """Tell in one look whether an answer conforms to the schema `root` of a day and has no unknown members.
+    """Return, quickly, whether an answer conforms to the schema `root` of a day and has no unknown members.
 
-    Closing a schema only takes from what it allows, as none of an event says `not`, `if` or `oneOf` (a test holds that).
+    A closed schema allows a subset of what the schema allows, as no schema of an event has `not`, `if` or `oneOf` (a
+    test ensures that).
     """
     return _closed_validators(root, start_of_epoch(as_of, schema.changes_of(root)))[0].is_valid(body)
 
 
 def find_unknown_members(root: str, body: Any, as_of: str = CONTRACT_DATE) -> Iterator[Finding]:
-    """Each member of an answer that the schema `root` does not list on a day, by its path; SchemaError for no root.
+    """Yield the members of an answer that the schema `root` does not list on a day; SchemaError for an unknown root.
 
-    The user's own data has no unknown members: metadata, a JSON schema, arguments, headers. Items of an unknown type are
-    not searched: they violate the schema (`check_answer`).
+    The user's own data has no unknown members: metadata, a JSON schema, arguments, headers. Items of an unknown type
+    are not searched: they violate the schema (`check_answer`).
     """
     decide, walk = _closed_validators(root, start_of_epoch(as_of, schema.changes_of(root)))
     if decide.is_valid(body):
@@ -46,7 +47,7 @@ def _closed_validators(root: str, epoch: str) -> tuple[jsonschema_rs.Validator, 
 
 
 def forbid_unknown_members(node: Any) -> Any:
-    """Close a schema: it forbids unknown members wherever it lists members, unless it says something about others itself."""
+    """Close a schema: forbid unknown members wherever it lists members, unless it already restricts others itself."""
     if isinstance(node, list):
         return [forbid_unknown_members(part) for part in node]
     if not isinstance(node, dict):
