@@ -1,4 +1,4 @@
-"""Every rule, in order of precedence: the API reports the first error only, so the order of MODULES is part of the contract.
+"""All rules, by precedence: the API reports only the first error, so the order of MODULES is part of the contract.
 
 Measured with pairs of faults (public probe, 2026-08-30): the key, the transport, the schema of the body field by field,
 stored state, the transcript, an empty input, the model's features. Within a module, source order is precedence.
@@ -76,12 +76,12 @@ CONTINUATION_RULES = (
     "previous_response_not_found",
     "previous_response_in_progress",
 )
-"""The rules of `state` about objects that a request only reads: they apply to operations without a model's answer, too."""
+"""The rules in `state` about objects that a request only reads; also for operations without a model's answer."""
 
 SHARED_RULES: Mapping[str, tuple[str, ...]] = {
     # An unanswered call fails to compact: https://github.com/openai/openai-agents-python/issues/2317 (2026-01-16), and so
     # does a response that is not stored: https://github.com/openai/openai-agents-python/issues/2333 (2026-01-19).
-    # Assumed: a file that is not there cannot be read, for a summary as for an answer.
+    # Assumed: a file that does not exist cannot be read, for a summary as for an answer.
     "POST /responses/compact": (
         *("media", "model", *CONTINUATION_RULES, "references", "reasoning", "pairing"),
         "input_file_not_found",
@@ -96,18 +96,18 @@ SHARED_RULES: Mapping[str, tuple[str, ...]] = {
     "POST /conversations/{conversation_id}/items": ("media", "item_not_found"),
     # Assumed: an unreadable event is refused like an unreadable body.
     "WS /responses": ("body_syntax", "body_unicode", "body_duplicate_key", "body_not_object"),
-    # The model answers nothing, so the input may be empty.
+    # No model runs, so the input may be empty.
     "WS /responses (generate: false)": (
         *(area for area in AREAS if area not in ("websocket", "input")),
         "compaction_trigger_last",
     ),
 }
-"""The rules of `POST /responses`, by area or by id, that apply to other operations, too."""
+"""The rules of `POST /responses`, by area or id, that also apply to other operations."""
 
 ITEMS_MEMBER: Mapping[str, str] = {
     "POST /conversations": "items",
     "POST /conversations/{conversation_id}/items": "items",
 }
-"""The member with the items of operations that share rules about `input`, unless it is `input`."""
+"""The member with the items in operations that share rules about `input`, unless it is `input`."""
 
 import_modules(__name__, MODULES)

@@ -1,4 +1,4 @@
-"""Requests that the examples of several areas begin with."""
+"""Example requests with which the examples of several areas begin."""
 
 from __future__ import annotations
 

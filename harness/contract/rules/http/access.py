@@ -26,7 +26,7 @@ CHALLENGE = {"www-authenticate": 'Bearer realm="OpenAI API"'}
 
 
 def mask_key(key: str) -> str:
-    """Mask a key as the API prints it: up to 12 characters stay, of more the first 8 and the last 4 with stars between."""
+    """Mask a key as the API prints it: a key longer than 12 characters shows the first 8 and last 4 around stars."""
     if not key:
         return "''"
     return key if len(key) <= 12 else f"{key[:8]}{'*' * (len(key) - 12)}{key[-4:]}"
@@ -47,7 +47,7 @@ def mask_key(key: str) -> str:
 def auth_missing(request: Request) -> Iterator[Json]:
     """A request must carry a bearer token.
 
-    Another scheme or a token that is missing altogether counts as none.
+    Another scheme, or a missing token, counts as none.
     """
     scheme, _, key = request.headers.get("authorization", "").partition(" ")
     if scheme.lower() != "bearer" or not key.strip():
@@ -80,9 +80,9 @@ def auth_missing(request: Request) -> Iterator[Json]:
     fix="Use a key the server knows; the mock takes any key that starts with `sk-` unless it was started with `--keys`.",
 )
 def auth_invalid_key(request: Request) -> Iterator[Json]:
-    """The key must be known; it is printed masked.
+    """The key must be known; the message shows it masked.
 
-    Up to 12 characters are printed whole; of a longer key the first 8 and the last 4 are, the rest as stars.
+    Up to 12 characters are shown completely; a longer key shows its first 8 and last 4 characters around stars.
     """
     yield {"key": mask_key(request.headers["authorization"].partition(" ")[2].strip())}
 
@@ -155,7 +155,7 @@ def server_error(world: WorldView) -> Iterator[Json]:
     fix="Scripted: `mock.organization(overloaded=False)` ends it. Retry with backoff.",
 )
 def server_is_overloaded(world: WorldView) -> Iterator[Json]:
-    """A provider that is short of machines answers 503, which SDKs retry."""
+    """A provider that lacks capacity answers 503, which SDKs retry."""
     if world.account.overloaded:
         yield {}
 

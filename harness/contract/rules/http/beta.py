@@ -1,4 +1,4 @@
-"""The Assistants API: it needs a beta header, and is shut down since 2026-08-26."""
+"""The Assistants API, which requires a beta header and has been shut down since 2026-08-26."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ ASSISTANTS_V2 = "assistants=v2"
 _KEY_HEADERS = {"authorization": "Bearer sk-harness-example", "content-type": "application/json"}
 
 ASSISTANTS_OPERATIONS = ("* /assistants*", "* /threads*")
-"""Every operation of the Assistants API."""
+"""All operations of the Assistants API."""
 
 
 def is_assistants_operation(operation: str) -> bool:
@@ -43,7 +43,7 @@ def is_assistants_operation(operation: str) -> bool:
     fix="Move to `POST /responses` with `conversation`; `mock.organization(assistants='v2')` brings the old API back.",
 )
 def assistants_gone(request: Request, world: WorldView) -> Iterator[Json]:
-    """The Assistants API was switched off on 2026-08-26."""
+    """The Assistants API was shut down on 2026-08-26."""
     if world.account.assistants == "gone":
         yield {"method": request.method, "path": f"/v1{request.path}"}
 
@@ -67,7 +67,7 @@ def assistants_gone(request: Request, world: WorldView) -> Iterator[Json]:
     fix="Send `OpenAI-Beta: assistants=v2`; files and retrieval of version 1 are `tool_resources` and `file_search`.",
 )
 def beta_version_1(request: Request) -> Iterator[Json]:
-    """Version 1 of the Assistants API is gone since the end of 2024."""
+    """Version 1 of the Assistants API has been gone since the end of 2024."""
     version = request.headers.get("openai-beta", "")
     if "assistants=v1" in version and ASSISTANTS_V2 not in version:
         yield {}
@@ -95,7 +95,7 @@ def beta_version_1(request: Request) -> Iterator[Json]:
     fix="Send the header `OpenAI-Beta: assistants=v2`, as the SDKs do below `client.beta`.",
 )
 def beta_missing(request: Request) -> Iterator[Json]:
-    """The Assistants API must be asked for by its header, except on Azure; see `beta_version_1` for the first version."""
+    """The Assistants API requires its beta header, except on Azure; see `beta_version_1` for the first version."""
     beta = request.headers.get("openai-beta", "")
     if ASSISTANTS_V2 not in beta and "assistants=v1" not in beta:
         yield {}

@@ -24,7 +24,7 @@ LIKE_FILES = "that it is refused as is reported of files; the words are those fo
 
 
 def _unknown_cursors(request: Request, world: WorldView) -> Iterator[Json]:
-    """Yield the facts of each cursor that the list does not have, as its endpoint declares them."""
+    """Yield the facts of each cursor that is not in the list, as declared by its endpoint."""
     listed = OPERATIONS.find(request.operation).cursors
     named = {name: id for name in ("after", "before") if (id := request.query.get(name))}
     if listed and named:
@@ -77,7 +77,7 @@ def _unknown_cursors(request: Request, world: WorldView) -> Iterator[Json]:
     fix="Pass `first_id` or `last_id` of another page of the same list.",
 )
 def cursor_not_found(request: Request, world: WorldView) -> Iterator[Json]:
-    """`after` and `before` must name something of this kind that is still there."""
+    """`after` and `before` must name an existing object of this kind."""
     yield from _unknown_cursors(request, world)
 
 

@@ -1,4 +1,4 @@
-"""The deployments of Azure OpenAI and Azure AI Foundry: who may use them, how often, and which there are."""
+"""The deployments of Azure OpenAI and Azure AI Foundry: who may use them, how often, and which ones exist."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ PERMISSION_DENIED = (
     fix="Give the principal a role with the data action: `mock.organization(scopes={'api.responses.write'})`.",
 )
 def data_action_missing(request: Request, world: WorldView) -> Iterator[Json]:
-    """A principal needs the data action of the operation: to write, or to read."""
+    """A principal needs the operation's data action: write or read."""
     granted, action = world.account.scopes, "read" if request.method == "GET" else "write"
     if granted is not None and f"api.responses.{action}" not in granted:
         path = f"{request.root}{request.path}"
@@ -58,7 +58,7 @@ PROJECT_PERMISSION_DENIED = (
     "necessary permissions, see https://aka.ms/FoundryPermissions."
 )
 _PATHS_OF_MANY = ("/openai", "/agents")
-"""What a refusal names with all below it; of other paths it names each."""
+"""Paths that a refusal shortens to cover everything below; for all others it names the path itself."""
 _PROJECT_ROOT = re.compile(r"/api/projects/[^/]+|/agents/v1\.0/.*")
 
 
@@ -88,7 +88,7 @@ _PROJECT_ROOT = re.compile(r"/api/projects/[^/]+|/agents/v1\.0/.*")
     fix="Give the principal the role Azure AI User: `mock.organization(scopes={'api.responses.write'})`.",
 )
 def project_data_action_missing(request: Request, world: WorldView) -> Iterator[Json]:
-    """In a project a principal needs the data action of agents: to write, or to read."""
+    """In a project, a principal needs the data action for agents: write or read."""
     granted, action = world.account.scopes, "read" if request.method == "GET" else "write"
     if granted is not None and f"api.responses.{action}" not in granted:
         path = _operation_path(request)
@@ -96,7 +96,7 @@ def project_data_action_missing(request: Request, world: WorldView) -> Iterator[
 
 
 def _operation_path(request: Request) -> str:
-    """Shorten the path below a project as a refusal names it: `/openai/*`, `/assistants/{assistantId}`."""
+    """Shorten the path below a project as in a refusal: `/openai/*`, `/assistants/{assistantId}`."""
     below = _PROJECT_ROOT.sub("", request.root) + request.path
     for start in _PATHS_OF_MANY:
         if below.startswith(f"{start}/") or below == start:
@@ -161,9 +161,9 @@ def too_many_requests(world: WorldView) -> Iterator[Json]:
     fix="`model` is the name of a deployment; `mock.organization(models={…})` says which there are.",
 )
 def deployment_not_found(request: Request, world: WorldView) -> Iterator[Json]:
-    """`model` must name a deployment; unless the account lists them, any name does but an empty one.
+    """`model` must name a deployment; unless the account lists them, any name does except an empty one.
 
-    Beside an agent an empty one says nothing: agent-framework's `FoundryAgent` sends it with every turn but the first.
+    With an agent, an empty one is ignored: agent-framework's `FoundryAgent` sends it on every turn but the first.
     """
     name = request.body.get("model") if isinstance(request.body, dict) else None
     listed = world.account.models

@@ -45,14 +45,14 @@ def _account_with(agent: Json) -> Organization:
     fix="Scripted: `mock.organization(blocked=())` ends it. With the real API change the prompt, or the agent's guardrail.",
 )
 def hosted_agent_guarded(request: Request, world: WorldView) -> Iterator[Json]:
-    """A hosted agent refuses in words of its own what the guardrail of its definition stops."""
+    """A hosted agent refuses with its own message what the guardrail of its definition blocks."""
     definition = _hosted_definition(request, world)
     if world.account.blocked and definition and definition.get("rai_config"):
         yield {}
 
 
 def _hosted_definition(request: Request, world: WorldView) -> Json | None:
-    """Find the definition of the hosted agent that a request names; None for other requests."""
+    """Return the definition of the hosted agent that a request names; None for other requests."""
     version = find_answering_version(request, world) if request.dialect == FOUNDRY else None
     definition: Json = version["definition"] if version else {}
     return definition if definition.get("kind") == "hosted" else None
@@ -91,9 +91,9 @@ def _hosted_definition(request: Request, world: WorldView) -> Json | None:
     fix="Scripted: `mock.organization(blocked=())` ends it. With the real API change the prompt, or the filter.",
 )
 def prompt_filtered(request: Request, world: WorldView) -> Iterator[Json]:
-    """A prompt with something the filters stop is refused, whether a stream was asked for or not.
+    """A prompt with content that the filters block is refused, whether a stream was requested or not.
 
-    What a hosted agent is asked is no prompt; its container asks models as it likes.
+    Input of a hosted agent is not a prompt; its container calls models on its own.
     """
     if world.account.blocked and _hosted_definition(request, world) is None:
         yield {"filters": [filter_result("prompt", sorted(world.account.blocked), len(request.raw))]}

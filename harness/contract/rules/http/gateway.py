@@ -28,7 +28,7 @@ from harness.core.errors import ApiError
 from harness.core.exchange import Json, Request
 
 GATEWAY_ERROR_FORM = {"error": {"code": "{code}", "message": "{message}"}}
-"""The form of errors of Azure's gateway: no type, no param."""
+"""The form of errors from Azure's gateway: no type, no param."""
 NOT_AN_ENDPOINT = ("unknown URL", "outside the API", "wrong method")
 
 
@@ -56,7 +56,7 @@ def gateway_error(status: int, message: str, code: str) -> ApiError:
     fix="Use a key the server knows in `api-key`; the mock takes any unless it was started with `--keys`.",
 )
 def subscription_key_invalid(request: Request, world: WorldView | None) -> Iterator[Json]:
-    """An `api-key` must be one of the resource."""
+    """An `api-key` must belong to the resource."""
     if world is None and "api-key" in request.headers:
         yield {}
 
@@ -82,7 +82,7 @@ UNAUTHORIZED = "Unauthorized. Access token is missing, invalid, audience is inco
     fix="Send `api-key: <key>`, or `Authorization: Bearer <token>` of a credential.",
 )
 def token_invalid(request: Request, world: WorldView | None) -> Iterator[Json]:
-    """Without an `api-key` a request must carry a token; the mock takes any."""
+    """Without an `api-key` a request must carry a token; the mock accepts any."""
     if world is None and "api-key" not in request.headers:
         yield {"audience": FOUNDRY_AUDIENCE if request.dialect == FOUNDRY else AZURE_AUDIENCE}
 
@@ -114,7 +114,7 @@ NO_ROUTE = ApiError(
         "traceId": f"00-{'0' * 32}-{'0' * 16}-00",
     },
 )
-"""What a project says of a path that it does not have."""
+"""The error of a project for a path that it does not have."""
 
 
 @rule(
@@ -175,7 +175,7 @@ def project_version_missing(request: Request) -> Iterator[Json]:
     fix="Leave `api-version` out of the query.",
 )
 def version_not_allowed(request: Request) -> Iterator[Json]:
-    """A project's path with `/v1` takes no `api-version`."""
+    """A project's path with `/v1` accepts no `api-version`."""
     if is_versioned(request) and api_version(request):
         yield {}
 
@@ -199,7 +199,7 @@ def version_not_allowed(request: Request) -> Iterator[Json]:
     fix="With `/openai/v1/…` leave `api-version` out; else give a version that the resource has.",
 )
 def version_unsupported(request: Request) -> Iterator[Json]:
-    """The path with `/v1` takes no dated version, the one without it takes a date."""
+    """A path with `/v1` accepts no dated version; one without it requires a date."""
     version = api_version(request)
     if version and version not in UNDATED_VERSIONS and (is_versioned(request) or not DATED_VERSION.fullmatch(version)):
         yield {}
@@ -218,7 +218,7 @@ def version_unsupported(request: Request) -> Iterator[Json]:
     fix=f"Use `api-version={FIRST_VERSION}` or a later one, or the path `/openai/v1/…`.",
 )
 def version_too_old(request: Request) -> Iterator[Json]:
-    """Versions before the first with Responses do not have it."""
+    """Versions that precede the first one with the Responses API lack it."""
     version = api_version(request)
     if not is_versioned(request) and DATED_VERSION.fullmatch(version) and version[:10] < FIRST_VERSION[:10]:
         yield {}

@@ -44,7 +44,7 @@ def agents_case(**members: object) -> Case:
     fix=f"Send the header `OpenAI-Beta: {MULTI_AGENT_BETA}`, as `client.beta.responses` does with `betas`.",
 )
 def multi_agent_beta_missing(request: Request) -> Iterator[Json]:
-    """Agents are a beta, which its header asks for."""
+    """Agents are a beta that must be requested by its header."""
     if request.body["multi_agent"] is not None and not has_multi_agent_beta(request):
         yield {}
 
@@ -74,7 +74,7 @@ def multi_agent_beta_missing(request: Request) -> Iterator[Json]:
     fix="Leave it out, or do not enable `multi_agent`.",
 )
 def unsupported_with_agents(request: Request) -> Iterator[Json]:
-    """With agents there is neither a limit of tool calls nor a summary of the reasoning."""
+    """With agents, neither a limit of tool calls nor reasoning summaries are available."""
     if not enables_agents(request.body):
         return
     reasoning = request.body.get("reasoning")
@@ -102,7 +102,7 @@ def inject_case(id: str = "{0.id}", **members: object) -> Case:
     fix="Send `type`, `response_id` and `input`, a list of outputs; then open a new connection.",
 )
 def inject_malformed(request: Request) -> Iterator[Json]:
-    """An injection names a response and has outputs of the client's tools; any other closes the connection."""
+    """An injection must name a response and contain outputs of the client's tools; any other closes the connection."""
     body = request.body
     items = body.get("input")
     if (
@@ -129,7 +129,7 @@ def inject_malformed(request: Request) -> Iterator[Json]:
     fix="Use the id of `response.created`, on the connection of the response.",
 )
 def inject_response_not_found(request: Request, world: ConnectionView) -> Iterator[Json]:
-    """The response is one of this connection."""
+    """The response must belong to this connection."""
     id = request.body["response_id"]
     if id not in world.lane_of:
         yield {"id": id}
@@ -148,7 +148,7 @@ def inject_response_not_found(request: Request, world: ConnectionView) -> Iterat
     "keep a response open for its outputs.",
 )
 def inject_response_completed(request: Request, world: ConnectionView) -> Iterator[Json]:
-    """The response still waits for outputs."""
+    """The response must still be waiting for outputs."""
     id = request.body["response_id"]
     if id in world.lane_of and id not in world.open_responses:
         yield {"id": id}

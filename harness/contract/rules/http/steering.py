@@ -46,7 +46,7 @@ _CREATE_STEERABLE = event_case({"model": "gpt-6-astra"})
     fix="Send `type`, `previous_response_id` and `input` alone; `input` is a text or messages of the user.",
 )
 def steer_invalid_input(request: Request) -> Iterator[Json]:
-    """A steer has a target and an input, a text or at least one message of the user, and nothing else."""
+    """A steer has only a target and an input, which is a text or at least one user message."""
     input = request.body
     body = set(input) == {"type", "previous_response_id", "input"} and isinstance(input["previous_response_id"], str)
     if not body or not _is_steering_input(input["input"]):
@@ -79,7 +79,7 @@ def _is_user_message(message: Any) -> bool:
     fix="Steer a response on the connection that made it.",
 )
 def steer_response_not_found(request: Request, world: ConnectionView) -> Iterator[Json]:
-    """The target is a response of this connection; being stored is not enough."""
+    """The target must be a response of this connection; being stored is not enough."""
     id = request.body["previous_response_id"]
     if id not in world.lane_of:
         yield {"id": id}
@@ -94,10 +94,10 @@ def steer_response_not_found(request: Request, world: ConnectionView) -> Iterato
     fix="Continue a response that is done with `response.create`.",
 )
 def steer_response_already_completed(request: Request, world: ConnectionView) -> Iterator[Json]:
-    """The target takes no more steering once its lane has gone on.
+    """The target accepts no more steering once its lane has continued.
 
-    The mock answers at once, so that a steer always comes after the answer; it counts as if it had come just before the
-    end, until the lane makes another response.
+    The mock answers at once, so a steer always comes after the answer; until the lane makes another response, it counts
+    as if it had come just before the end.
     """
     id = request.body["previous_response_id"]
     if world.held(id) is None:
@@ -113,7 +113,7 @@ def steer_response_already_completed(request: Request, world: ConnectionView) ->
     fix="Steer models from GPT-6 on, without a conversation and without automatic compaction.",
 )
 def steering_not_supported(request: Request, world: ConnectionView) -> Iterator[Json]:
-    """Models before GPT-6 take no steering, nor do responses of a conversation or with automatic compaction."""
+    """Models before GPT-6 do not support steering, nor do responses in a conversation or with automatic compaction."""
     held = world.held(request.body["previous_response_id"])
     if held and (
         _is_before_gpt_6(held.body["model"], world.models)

@@ -30,7 +30,7 @@ PARSER_PROBE = "public probe of the platform's JSON parser"
     fix="Check the path: no trailing slash, and the client's base URL ends in `/v1`. Other APIs need another base URL.",
 )
 def unknown_url(request: Request) -> Iterator[Json]:
-    """The path must be an endpoint; a trailing slash makes it another one."""
+    """The path must be an endpoint; a trailing slash makes it a different one."""
     yield {"method": request.method, "path": f"/v1{request.path}"}
 
 
@@ -51,7 +51,7 @@ def unknown_url(request: Request) -> Iterator[Json]:
     fix="The client's base URL must end in `/v1`.",
 )
 def outside_the_api(request: Request) -> Iterator[Json]:
-    """Every path begins with `/v1`."""
+    """Every path must begin with `/v1`."""
     yield {"method": request.method, "path": request.path}
 
 
@@ -64,7 +64,7 @@ def outside_the_api(request: Request) -> Iterator[Json]:
     fix="Use a method the endpoint has.",
 )
 def wrong_method(request: Request) -> Iterator[Json]:
-    """The endpoint must have the method."""
+    """The endpoint must support the method."""
     yield {"method": request.method, "path": f"/v1{request.path}"}
 
 
@@ -94,9 +94,9 @@ def wrong_method(request: Request) -> Iterator[Json]:
     fix="Send `Content-Type: application/json`.",
 )
 def unsupported_content_type(request: Request) -> Iterator[Json]:
-    """A body must be declared as `application/json`; parameters such as `charset` are taken, a missing header too.
+    """A body must be declared as `application/json`; parameters such as `charset`, or no header at all, are accepted.
 
-    A `PATCH` of a Foundry project sends `application/merge-patch+json`; what may be a form is taken as one.
+    A `PATCH` in a Foundry project sends `application/merge-patch+json`; a body that may be a form is accepted as one.
     """
     kind = request.headers.get("content-type", "application/json").partition(";")[0].strip()
     operation = OPERATIONS.get(request.operation)
@@ -126,7 +126,7 @@ _MERGE_PATCH = {"PATCH": ("application/merge-patch+json",)}
     fix="Encode the body as UTF-8; do not compress it, the API does not look at Content-Encoding.",
 )
 def body_unicode(request: Request) -> Iterator[Json]:
-    """The body must be UTF-8; a compressed body is read as it is and fails here or as JSON."""
+    """The body must be UTF-8; a compressed body is not decompressed and fails here or as JSON."""
     if request.fault and request.fault.kind == "unicode":
         yield {}
 
@@ -171,7 +171,7 @@ def body_syntax(request: Request) -> Iterator[Json]:
     fix="Send every name of an object once.",
 )
 def body_duplicate_key(request: Request) -> Iterator[Json]:
-    """A name may stand once in an object; the path leaves out array indices."""
+    """A name may occur only once in an object; the reported path leaves out array indices."""
     if request.fault and request.fault.kind == "duplicate":
         yield {"name": request.fault.name, "path": request.fault.path}
 

@@ -1,7 +1,7 @@
-"""Rules of a WebSocket connection to `/v1/responses`: its events, its lanes, its age.
+"""Rules for a WebSocket connection to `/v1/responses`: its events, its lanes, its age.
 
-`response.create` is checked like `POST /responses`; only the additional rules of the connection are here. A refused event
-is answered with an `error` event. Sources: OpenAI's guide to WebSocket mode, read in 2026-09.
+`response.create` is checked like `POST /responses`; only the additional rules of the connection are here. A refused
+event is answered with an `error` event. Sources: OpenAI's guide to WebSocket mode, read in 2026-09.
 """
 
 from __future__ import annotations
@@ -26,14 +26,16 @@ from harness.core.errors import ApiError
 from harness.core.exchange import Json, Request
 
 UPGRADE_RULES = ("auth_missing", "auth_invalid_key", "auth_missing_scope", "server_error")
-"""The rules of `access` that refuse the upgrade, as HTTP; the others refuse events. Reported for the missing bearer key:
-https://github.com/openai/codex/issues/44579 (2026-09-10)."""
+"""The rules of `access` that refuse the upgrade over HTTP; the others refuse events.
+
+Reported for the missing bearer key: https://github.com/openai/codex/issues/44579 (2026-09-10).
+"""
 WEBSOCKET_GUIDE = documented("https://developers.openai.com/api/docs/guides/websocket-mode", "2026-09")
 ASSUMED_LIKE_SCHEMA = assumed("that it is said as the schema of a body would say it")
 
 
 class LaneResponseView(Protocol):
-    """The last response of a lane: its object and the request that made it."""
+    """The last response of a lane: its object and the request that created it."""
 
     response: Json
     body: Json
@@ -50,11 +52,11 @@ class ConnectionView(Protocol):
     open_responses: Mapping[str, Any]
 
     def held(self, id: str) -> LaneResponseView | None:
-        """Find the response with this id if it is the last one of a lane, else None."""
+        """Return the response of this id if it is the last one of a lane, else None."""
 
 
 def event_case(body: Any = None, *, absent: tuple[str, ...] = (), **more: Any) -> Case:
-    """Make an example that sends a client event: `body` over the smallest `response.create` without the members `absent`."""
+    """Make an example that sends a client event: `body` over a minimal `response.create`, without those in `absent`."""
     return Case(body, on=SOCKET, absent=absent, **more)
 
 
@@ -75,9 +77,9 @@ def event_case(body: Any = None, *, absent: tuple[str, ...] = (), **more: Any) -
     fix="Open a new connection and send the whole context, or the `previous_response_id` of a stored response.",
 )
 def connection_limit_reached(world: ConnectionView) -> Iterator[Json]:
-    """A connection lasts 60 minutes; then it says so and is closed.
+    """A connection lasts 60 minutes; then it reports that and is closed.
 
-    The minutes are those of the World: `mock.skip(3600)` lets them pass.
+    The time is the World's: `mock.skip(3600)` lets it pass.
     """
     if world.age >= MAX_AGE:
         yield {}
@@ -91,7 +93,7 @@ def connection_limit_reached(world: ConnectionView) -> Iterator[Json]:
     fix="Send events: the members of a request to `/responses` and `type: 'response.create'`.",
 )
 def event_type_missing(request: Request) -> Iterator[Json]:
-    """Every event of a client has a `type`."""
+    """Every client event needs a `type`."""
     if "type" not in request.body:
         yield {}
 
@@ -112,7 +114,7 @@ def event_type_missing(request: Request) -> Iterator[Json]:
     fix="Send `type: 'response.create'`.",
 )
 def event_type_kind(request: Request) -> Iterator[Json]:
-    """The `type` of an event is a string."""
+    """The `type` of an event must be a string."""
     if not isinstance(request.body["type"], str):
         yield {"kind": describe_actual(request.body["type"])}
 
@@ -134,7 +136,7 @@ def event_type_kind(request: Request) -> Iterator[Json]:
     fix="A connection takes `response.create` and `response.steer`; to cancel a response, close the connection.",
 )
 def event_type_unknown(request: Request) -> Iterator[Json]:
-    """An event of a client is one of those of WebSocket mode, or `response.inject` of the multi-agent beta."""
+    """A client event must be one of WebSocket mode, or `response.inject` of the multi-agent beta."""
     known = (*CLIENT_EVENTS, INJECT_EVENT) if has_multi_agent_beta(request) else CLIENT_EVENTS
     if request.body["type"] not in known:
         yield {"value": request.body["type"]}
@@ -159,7 +161,7 @@ def event_type_unknown(request: Request) -> Iterator[Json]:
     fix="Leave `stream_id` out for the default lane.",
 )
 def stream_id_invalid(request: Request) -> Iterator[Json]:
-    """The name of a lane has 1 to 256 letters, digits, underscores, hyphens and periods; null counts as absent."""
+    """A lane's name consists of 1 to 256 letters, digits, underscores, hyphens and periods; null counts as absent."""
     lane = request.body.get("stream_id")
     if request.body["type"] == CREATE_EVENT and lane is not None and requested_lane(request.body) is None:
         yield {}
@@ -184,9 +186,9 @@ def stream_id_invalid(request: Request) -> Iterator[Json]:
     fix="Use a lane again, or open another connection.",
 )
 def stream_limit_reached(request: Request, world: ConnectionView) -> Iterator[Json]:
-    """A connection has at most 32 named lanes in its life; the default lane does not count.
+    """A connection has at most 32 named lanes during its life; the default lane does not count.
 
-    Its other limit, 16 responses in flight, refuses nothing: more of them wait.
+    The other limit, 16 responses in flight, refuses nothing: further ones wait.
     """
     lane = requested_lane(request.body)
     if lane is not None and lane not in world.lanes and len(world.lanes) >= MAX_LANES:
@@ -211,7 +213,7 @@ def stream_limit_reached(request: Request, world: ConnectionView) -> Iterator[Js
     fix="Send it over HTTP; leave `stream` out too, an answer over WebSocket is always told as events.",
 )
 def background_over_socket(request: Request) -> Iterator[Json]:
-    """A response over WebSocket does not run in the background."""
+    """A response over WebSocket cannot run in the background."""
     if request.body["type"] == CREATE_EVENT and request.body["background"] is True:
         yield {}
 
@@ -233,7 +235,7 @@ def background_over_socket(request: Request) -> Iterator[Json]:
     fix="`generate: false` prepares a response without asking the model; leave it out otherwise.",
 )
 def generate_kind(request: Request) -> Iterator[Json]:
-    """`generate` is a boolean; null counts as absent."""
+    """`generate` must be a boolean; null counts as absent."""
     value = request.body["generate"]
     if request.body["type"] == CREATE_EVENT and value is not None and not isinstance(value, bool):
         yield {"kind": describe_actual(value)}

@@ -1,4 +1,4 @@
-"""Responses behind an agent of a Foundry project, which a request names instead of a model."""
+"""Responses with an agent of a Foundry project, which a request names instead of a model."""
 
 from __future__ import annotations
 
@@ -74,7 +74,7 @@ def agent_deprecated(request: Request) -> Iterator[Json]:
     fix='Send `{"type": "agent_reference", "name": …}`.',
 )
 def agent_incomplete(request: Request) -> Iterator[Json]:
-    """A reference to an agent has a type and a name."""
+    """A reference to an agent needs a type and a name."""
     agent = request.body["agent_reference"]
     if agent is not None:
         known = agent if isinstance(agent, dict) else {}
@@ -100,7 +100,7 @@ def agent_incomplete(request: Request) -> Iterator[Json]:
     fix="Leave `model` out: the agent has one. `mock.organization(agents={…})` says which.",
 )
 def agent_model_mismatch(request: Request, world: WorldView) -> Iterator[Json]:
-    """A model beside an agent must be that of the agent, as far as the account defines it."""
+    """A model next to an agent must be the agent's, if the account defines it."""
     model, own = request.body.get("model"), resolve_definition(find_answering_version(request, world)).get("model")
     if model and own and model != own:
         yield {"model": own}
@@ -114,12 +114,12 @@ SETTLED_BY_AGENT = {
     "tools": "2026-04-03",
     "top_p": "2025-12-02",
 }
-"""What a request may not say beside an agent, with the day from which a refusal is known."""
+"""The members that a request with an agent may not have, with the first day of a known refusal."""
 NOT_ALLOWED = "Not allowed when agent is specified."
 
 
 def find_settled_members(request: Request, as_of: str) -> list[str]:
-    """Name the members that a request sends although its agent settles them; null and empty members count as not sent."""
+    """Return the members that a request sends although its agent sets them; null and empty ones count as not sent."""
     if not agent_of(request):
         return []
     return [
@@ -145,7 +145,7 @@ def find_settled_members(request: Request, as_of: str) -> list[str]:
     fix="Give them to the agent's definition, not to the request; `details` names each.",
 )
 def agent_payload_invalid(request: Request, world: WorldView) -> Iterator[Json]:
-    """Several members that an agent settles are refused together."""
+    """If several members that an agent sets are sent, they are refused together."""
     if len(found := find_settled_members(request, world.as_of)) > 1:
         yield {"details": [validation_detail(NOT_ALLOWED, name) for name in found]}
 
@@ -178,7 +178,7 @@ def agent_payload_invalid(request: Request, world: WorldView) -> Iterator[Json]:
     fix="Give it to the agent's definition, not to the request.",
 )
 def agent_setting_given(request: Request, world: WorldView) -> Iterator[Json]:
-    """Instructions, sampling, reasoning, the form of the text and the tools are the agent's; the choice of a tool is not."""
+    """An agent sets instructions, sampling, reasoning, text format and tools, but not the tool choice."""
     yield from ({"name": name} for name in find_settled_members(request, world.as_of))
 
 
@@ -197,7 +197,7 @@ def agent_setting_given(request: Request, world: WorldView) -> Iterator[Json]:
     fix="Give the tools to the agent's definition, not to the request.",
 )
 def agent_tools_given_before(request: Request) -> Iterator[Json]:
-    """Tools are the agent's; at first only the `details` of the error said so."""
+    """An agent sets the tools; at first only the `details` of the error said so."""
     if agent_of(request) and request.body.get("tools"):
         yield {}
 
@@ -223,7 +223,7 @@ def agent_tools_given_before(request: Request) -> Iterator[Json]:
     fix="Continue a response that this agent stored.",
 )
 def hosted_response_not_found(request: Request, world: WorldView) -> Iterator[Json]:
-    """A hosted agent looks up the previous response itself, in its own words."""
+    """A hosted agent looks up the previous response itself, and has its own error message."""
     id, agent = request.body["previous_response_id"], find_answering_version(request, world) or {}
     is_hosted = as_object(agent.get("definition")).get("kind") == "hosted"
     if is_hosted and isinstance(id, str) and id not in world.store.responses:
@@ -253,7 +253,7 @@ def hosted_response_not_found(request: Request, world: WorldView) -> Iterator[Js
     fix="Publish an agent under this name: an application answers like the agent of its name.",
 )
 def application_without_deployment(request: Request, world: WorldView) -> Iterator[Json]:
-    """Where agents were made by requests, an application must be one of them, published under its name."""
+    """If requests have created agents, an application must be one of them, published under its name."""
     name = application_of(request)
     if name and world.store.agents and not foundry_agents.versions_of(world, name):
         yield {"name": name}
@@ -289,9 +289,9 @@ def application_without_deployment(request: Request, world: WorldView) -> Iterat
     fix="Name an agent that was made, in a version it has.",
 )
 def agent_unknown(request: Request, world: WorldView) -> Iterator[Json]:
-    """Where agents were made by requests, one that a request names must be among them.
+    """If requests have created agents, an agent named in a request must be among them.
 
-    The account's own list is open: others are there too, of unknown make.
+    The account's own list is open: agents with other names exist as well, with unknown definitions.
     """
     reference = agent_of(request)
     if world.store.agents and isinstance(reference, dict) and isinstance(reference.get("name"), str):

@@ -22,7 +22,7 @@ SESSION_OPERATIONS = (
     *("POST /agents/{agent_name}/*{session_id}*", "DELETE /agents/{agent_name}/*{session_id}*"),
 )
 DELETED_ONCE = "2026-05-22"
-"""The day since which a session that is gone cannot be deleted again: recorded 204 on 2026-05-19, 404 on this day."""
+"""The first day on which a deleted session cannot be deleted again: recorded 204 on 2026-05-19, 404 on this day."""
 
 
 @rule(
@@ -51,7 +51,7 @@ DELETED_ONCE = "2026-05-22"
     fix="Open it first: `POST /agents/{name}/endpoint/sessions`; one that is deleted does not come back.",
 )
 def session_not_found(request: Request, world: WorldView) -> Iterator[Json]:
-    """A session must be there; up to DELETED_ONCE one that is not could be deleted."""
+    """A session must exist; up to DELETED_ONCE a missing one could be deleted."""
     session = request.params["session_id"]
     is_deletion = request.operation == "DELETE /agents/{agent_name}/endpoint/sessions/{session_id}"
     if session_key(request.params["agent_name"], session) not in world.store.agent_sessions and not (
@@ -88,7 +88,7 @@ def session_not_found(request: Request, world: WorldView) -> Iterator[Json]:
     fix="Delete the sessions first, or send `force=true`.",
 )
 def agent_has_sessions(request: Request, world: WorldView) -> Iterator[Json]:
-    """A hosted agent in use is deleted only by force, with its sessions."""
+    """A hosted agent in use can only be deleted by force, along with its sessions."""
     version = request.params.get("agent_version")
     for key, session in world.store.agent_sessions.items() if str(request.query.get("force")).lower() != "true" else ():
         opened = session.object
@@ -117,7 +117,7 @@ def agent_has_sessions(request: Request, world: WorldView) -> Iterator[Json]:
     fix="Name the file in `path` of the query.",
 )
 def session_file_path_missing(request: Request) -> Iterator[Json]:
-    """A file of a session is named by its path."""
+    """A session's file must be named by its path."""
     path = request.query.get("path")
     if not isinstance(path, str) or not path:
         yield {}
@@ -141,7 +141,7 @@ def session_file_path_missing(request: Request) -> Iterator[Json]:
     fix="Upload it first; what the code of an agent would write is not there.",
 )
 def session_file_not_found(request: Request, world: WorldView) -> Iterator[Json]:
-    """A file of a session must be there to be read or deleted, and a directory to be deleted."""
+    """A session's file must exist to be read or deleted, and a directory to be deleted."""
     session = world.store.agent_sessions[session_key(request.params["agent_name"], request.params["session_id"])]
     path = str(request.query["path"])
     is_there = normalize_path(path) in session.files if request.method == "GET" else files_below(session, path)

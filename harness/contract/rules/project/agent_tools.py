@@ -12,12 +12,12 @@ from harness.core.exchange import Json, Request
 from harness.core.loose_json import as_object, as_string, objects_in
 
 ENDINGS_SINCE = "2026-04-21"
-"""The day from which on headers are known by the ends of their names, too."""
+"""The first day on which headers are also recognized by the ends of their names."""
 _SECRET_ENDINGS = ("-key", "-secret", "-token")
 
 
 def _with_headers(**headers: str) -> Case:
-    """Make an example that adds a version of an agent whose server gets these headers; `_` stands for `-`."""
+    """Make an example that adds a version of an agent with these headers for its server; `_` stands for `-`."""
     named = {name.replace("_", "-"): value for name, value in headers.items()}
     server: Json = {"type": "mcp", "server_label": "crm", "server_url": "https://mcp.example.org", "headers": named}
     return Case({"definition": {"kind": "prompt", "model": "mine", "tools": [server]}}, on=ON_VERSIONS)
@@ -45,7 +45,7 @@ def _with_headers(**headers: str) -> Case:
     fix="Make a connection of the project that holds the secret, and name it in `project_connection_id`.",
 )
 def agent_mcp_headers(request: Request, world: WorldView) -> Iterator[Json]:
-    """A header of an MCP server in an agent's definition holds no secret, as far as its name tells."""
+    """A header for an MCP server in an agent's definition must not contain a secret, judging by its name."""
     definition = as_object(as_object(request.body).get("definition"))
     endings = _SECRET_ENDINGS if world.as_of >= ENDINGS_SINCE else ()
     for tool in objects_in(definition.get("tools")):

@@ -1,4 +1,4 @@
-"""The agents of a Foundry project, made and kept in versions."""
+"""The agents of a Foundry project, created and stored in versions."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ EXISTING_AGENT = (
     *("GET /agents/{agent_name}*", "DELETE /agents/{agent_name}*", "PATCH /agents/{agent_name}*"),
     *("POST /agents/{agent_name}", "POST /agents/{agent_name}:*", "* /agents/{agent_name}/endpoint/sessions*"),
 )
-"""The operations on an agent that is there."""
+"""The operations on an existing agent."""
 
 
 @rule(
@@ -51,7 +51,7 @@ EXISTING_AGENT = (
     fix="Make it first: `POST /agents/{name}/versions`, or `mock.organization(agents={…})`.",
 )
 def agent_not_there(request: Request, world: WorldView) -> Iterator[Json]:
-    """An agent that is read must be there."""
+    """An agent that is read must exist."""
     yield from check_agent_exists(world, request.params["agent_name"], None)
 
 
@@ -68,7 +68,7 @@ def agent_not_there(request: Request, world: WorldView) -> Iterator[Json]:
     fix="Make it first: `POST /agents/{name}/versions`, or `mock.organization(agents={…})`.",
 )
 def agent_not_found(request: Request, world: WorldView) -> Iterator[Json]:
-    """An agent that is read, changed or deleted must be there, in the version that is asked for."""
+    """An agent that is read, changed or deleted must exist, in the requested version."""
     indicator = as_object(as_object(request.body).get("version_indicator")).get("agent_version")
     version = request.params.get("agent_version", request.query.get("agent_version", indicator))
     yield from check_agent_exists(world, request.params["agent_name"], version)
@@ -92,7 +92,7 @@ def agent_not_found(request: Request, world: WorldView) -> Iterator[Json]:
     fix="Only an agent that was made of a zip has code to read.",
 )
 def agent_not_of_code(request: Request, world: WorldView) -> Iterator[Json]:
-    """Code is read of a version that was made of code."""
+    """Code can only be read from a version that was created from code."""
     name = request.params["agent_name"]
     newest = foundry_agents.newest_version(foundry_agents.versions_of(world, name))["version"]
     version = request.query.get("agent_version") or newest
@@ -101,7 +101,7 @@ def agent_not_of_code(request: Request, world: WorldView) -> Iterator[Json]:
 
 
 def check_agent_exists(world: WorldView, name: str, version: str | None) -> Iterator[Json]:
-    """Yield the facts of an agent, or a version of it, that does not exist."""
+    """Yield the facts of an agent, or of a version of it, that does not exist."""
     versions = [stored["version"] for stored in foundry_agents.versions_of(world, name)]
     if not versions or (version is not None and version not in versions):
         yield {"name": name, "version": f"{version} " if version is not None else ""}
@@ -129,7 +129,7 @@ def check_agent_exists(world: WorldView, name: str, version: str | None) -> Iter
     fix='Send `{"definition": {"kind": "prompt", "model": …}}`.',
 )
 def agent_version_incomplete(request: Request) -> Iterator[Json]:
-    """A version of an agent has a definition of some kind, that of a prompt agent a model; a new agent has a name."""
+    """An agent's version needs a definition with a kind, a prompt agent's also a model; a new agent needs a name."""
     body = as_object(sent_version(request))
     definition = body.get("definition")
     if request.operation == "POST /agents" and not isinstance(body.get("name"), str):
@@ -169,7 +169,7 @@ _TYPES: dict[str, tuple[str, ...]] = {
     "agent_endpoint.protocol_configuration": ("object",),
     "agent_card": ("object",),
 }
-"""The JSON types of what says something of an agent; null and what is absent are taken."""
+"""The JSON types of members that describe an agent; null and absent ones are accepted."""
 
 
 @rule(
@@ -196,7 +196,7 @@ _TYPES: dict[str, tuple[str, ...]] = {
     fix="Send each member in the type that the SDK has for it.",
 )
 def agent_member_type(request: Request) -> Iterator[Json]:
-    """The members that define or configure an agent have the SDK's types."""
+    """The members that define or configure an agent must have the SDK's types."""
     body = as_object(sent_version(request))
     for path, types in _TYPES.items():
         for place, value in _values_at(body, path.split("."), ""):
@@ -206,7 +206,7 @@ def agent_member_type(request: Request) -> Iterator[Json]:
 
 
 def _values_at(part: Any, path: list[str], place: str) -> Iterator[tuple[str, Any]]:
-    """Walk a path of member names (`*` for any member or item) and yield each value with its place as a JSON pointer."""
+    """Yield each value at a path of member names (`*` for any member or element), with its place as a JSON pointer."""
     if not path:
         yield place, part
         return
@@ -238,7 +238,7 @@ def _values_at(part: Any, path: list[str], place: str) -> Iterator[tuple[str, An
     fix="Use letters, digits and hyphens, say `my-agent`.",
 )
 def agent_name_invalid(request: Request) -> Iterator[Json]:
-    """The name of an agent is at most 63 letters and digits, with hyphens between them."""
+    """The name of an agent consists of at most 63 letters and digits, with hyphens between them."""
     name = request.params.get("agent_name") or as_object(request.body).get("name")
     if isinstance(name, str) and not foundry_agents.AGENT_NAME.fullmatch(name):
         yield {"name": name}
@@ -263,7 +263,7 @@ def agent_name_invalid(request: Request) -> Iterator[Json]:
     fix="Try again: `mock.organization(locked={…})` says which agents another request is changing.",
 )
 def agent_conflict(request: Request, world: WorldView) -> Iterator[Json]:
-    """An agent that another request is changing gets no version meanwhile."""
+    """An agent that another request is changing cannot get a version meanwhile."""
     name = request.params.get("agent_name") or as_object(request.body).get("name")
     if name in world.account.locked:
         yield {}
@@ -289,7 +289,7 @@ def agent_conflict(request: Request, world: WorldView) -> Iterator[Json]:
     fix="Use a project in a region that hosts agents; here `mock.organization(hosts_agents=True)`.",
 )
 def hosted_agents_unsupported(request: Request, world: WorldView) -> Iterator[Json]:
-    """An agent is hosted only in some regions."""
+    """An agent can be hosted only in some regions."""
     definition = as_object(as_object(sent_version(request)).get("definition"))
     if not world.account.hosts_agents and definition.get("kind") == "hosted":
         yield {}

@@ -1,6 +1,6 @@
 """Previews of a Foundry project, which a request must name in the header `Foundry-Features`.
 
-`KINDS` and `OPERATIONS` name what needs which feature, each with its days and its evidence.
+`KINDS` and `OPERATIONS` list which feature is needed where, each with its days and its evidence.
 """
 
 from __future__ import annotations
@@ -19,11 +19,11 @@ from harness.core.exchange import Json, Request
 
 HEADER = "foundry-features"
 ASKED = "2026-03-06"
-"""The day of the first client that asks for previews by this header for whoever wants them (azure-ai-projects 2.0.0)."""
+"""The day of the first client that requests previews by this header on demand (azure-ai-projects 2.0.0)."""
 
 
 class Preview(NamedTuple):
-    """A feature in preview: the text that asks for it, the title in the error (empty for operations), the days."""
+    """A feature in preview: the value that requests it, the title in the error (empty for operations), the days."""
 
     flag: str
     title: str = ""
@@ -32,20 +32,20 @@ class Preview(NamedTuple):
 
 
 HOSTED_AGENTS = Preview("HostedAgents=V1Preview", "Hosted agents", until="2026-06-30")
-"""Until azure-ai-projects 2.3.0 (2026-07-01) says that hosted agents are stable."""
+"""Until azure-ai-projects 2.3.0 (2026-07-01) declares hosted agents stable."""
 KINDS: Mapping[str, Preview] = {
     "workflow": Preview("WorkflowAgents=V1Preview", "Workflow agents"),
     "hosted": HOSTED_AGENTS,
     "external": Preview("ExternalAgents=V1Preview", "External agents", since="2026-05-29"),
     "voice": Preview("VoiceAgents=V1Preview", "Voice agents", since="2026-09-18"),
 }
-"""The features by the kind of agent that needs them to be made."""
+"""The features by the kind of agent whose creation needs them."""
 OPERATIONS: Mapping[str, Preview] = {
     "POST /agents/{agent_name}/endpoint/sessions": HOSTED_AGENTS,
     "* /memory_stores*": Preview("MemoryStores=V1Preview"),
     "* /skills*": Preview("Skills=V1Preview", since="2026-04-20"),
 }
-"""The features by the operations that need them, whatever they say."""
+"""The features by the operations that need them, whatever their body."""
 MAKING_VERSIONS = ("POST /agents", "POST /agents/{agent_name}", "POST /agents/{agent_name}/versions")
 """The operations that define an agent."""
 
@@ -107,7 +107,7 @@ def preview_feature_required(request: Request, world: WorldView) -> Iterator[Jso
 
 
 def _needed_preview(request: Request) -> Preview | None:
-    """Find the preview that a request needs, by its operation or by the kind of agent in its body."""
+    """Return the preview that a request needs, by its operation or by the kind of agent in its body."""
     for pattern, preview in OPERATIONS.items():
         if fnmatchcase(request.operation, pattern):
             return preview

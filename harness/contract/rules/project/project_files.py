@@ -1,4 +1,4 @@
-"""The files of a Foundry project, and what its vector stores take in."""
+"""The files of a Foundry project, and which of them its vector stores accept."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from harness.core.exchange import Json, Request
 
 
 def _attach(name: str) -> Case:
-    """Make an example that takes a file of this name into a project's vector store."""
+    """Make an example that adds a file of this name to a project's vector store."""
     uploaded = upload("purpose=assistants", name=name)
     root = f"!{PROJECT_PATH}/openai/v1"
     return after(
@@ -29,7 +29,7 @@ SEARCHABLE_EXTENSIONS = (
     *(".c", ".cpp", ".cs", ".css", ".doc", ".docx", ".go", ".html", ".java", ".js", ".json", ".md", ".pdf", ".php"),
     *(".pptx", ".py", ".rb", ".sh", ".tex", ".ts", ".txt"),
 )
-"""The extensions of files that a project's vector stores take in."""
+"""The extensions of files that a project's vector stores accept."""
 
 
 @rule(
@@ -55,7 +55,7 @@ SEARCHABLE_EXTENSIONS = (
     fix="Convert the file, say to `.txt` or `.json`, or give it to the code interpreter.",
 )
 def file_not_searchable(request: Request, world: WorldView) -> Iterator[Json]:
-    """A project's vector stores take in files with certain extensions only."""
+    """A project's vector stores only accept files with certain extensions."""
     file = world.uploads.file(str(request.body.get("file_id")))
     extension = splitext(file.object["filename"])[1].lower() if file else ""
     if extension and extension not in SEARCHABLE_EXTENSIONS:

@@ -62,7 +62,7 @@ def _is_message(item: Any, *roles: str) -> bool:
     fix="Send the parts of an answer as they came: a message with `type`, a text with `annotations`.",
 )
 def answer_incomplete(request: Request) -> Iterator[Json]:
-    """In the version before agents were final an assistant's parts need `annotations`, and their message a `type`."""
+    """In the version before agents were final, an assistant's parts need `annotations`, and their message a `type`."""
     if not is_preview_of_agents(request):
         return
     details: list[Json] = []
@@ -78,7 +78,7 @@ def _is_no_string(place: str) -> Json:
 
 
 def _find_missing(item: Json, place: str) -> list[Json]:
-    """List what an assistant's message lacks, in the service's words; empty for a complete message."""
+    """Return what an assistant's message lacks, in the service's words; empty for a complete message."""
     untyped = [] if "type" in item else [_is_missing("type", place)]
     unannotated = [
         _is_missing("annotations", f"{place}/content/{index}")
@@ -99,12 +99,12 @@ TYPES_UNTIL_SUMMER = (
     *("local_shell_call_output", "mcp_approval_request", "mcp_approval_response", "mcp_call", "mcp_list_tools"),
     *("message", "reasoning", "shell_call", "shell_call_output", "web_search_call"),
 )
-"""The types of items that a project named in an error from 2026-02-12 to 2026-05-19."""
+"""The types of items that a project listed in an error from 2026-02-12 to 2026-05-19."""
 LONGER_LIST_SINCE = "2026-09-02"
 
 
 def known_types(as_of: str) -> Sequence[str]:
-    """List the types of items that a project names in an error on a day."""
+    """Return the types of items that a project lists in an error on a day."""
     return sorted(item_types()) if is_valid_on(as_of, LONGER_LIST_SINCE, "") else TYPES_UNTIL_SUMMER
 
 
@@ -148,7 +148,7 @@ def known_types(as_of: str) -> Sequence[str]:
     fix='Send `"type": "message"`, which OpenAI needs for no role.',
 )
 def instruction_without_type(request: Request, world: WorldView) -> Iterator[Json]:
-    """A message of the roles `system` and `developer` needs a `type`; those of others do not."""
+    """A message with the role `system` or `developer` needs a `type`; others do not."""
     if is_preview_of_agents(request):
         return
     for number, item in enumerate(request.body["input"], 1):
@@ -167,7 +167,7 @@ HOSTED_ITEMS = (
     *("web_search_call", "file_search_call", "code_interpreter_call", "mcp_list_tools", "mcp_call"),
     "fabric_dataagent_preview_call",
 )
-"""Items of tools that a project runs, named in reports of their refusal."""
+"""Items of tools that a project runs, as named in reports of their refusal."""
 
 
 @rule(
@@ -198,7 +198,7 @@ HOSTED_ITEMS = (
     fix="Hand on the messages of another agent, and leave out the items of its tools.",
 )
 def foreign_tool_item(request: Request) -> Iterator[Json]:
-    """Items of the tools of one agent are no input for another."""
+    """Items of one agent's tools cannot be input for another agent."""
     agent = agent_of(request)
     name = agent.get("name") if isinstance(agent, dict) else None
     for item in request.body["input"] if name else ():
@@ -232,7 +232,7 @@ _CONVERSATION_ID = re.compile(r"conv_([A-Za-z0-9]{48}|[A-Za-z0-9]{50})")
     fix="Create it first: conversations are never made by naming them.",
 )
 def project_conversation_not_found(request: Request, world: WorldView) -> Iterator[Json]:
-    """A conversation that is named must be there, in the words of the project."""
+    """A named conversation must exist; a project has its own message for this."""
     body = request.body if isinstance(request.body, dict) else {}
     id = request.params.get("conversation_id") or conversation_id(body)
     if isinstance(id, str) and _CONVERSATION_ID.fullmatch(id) and id not in world.store.conversations:
@@ -240,7 +240,7 @@ def project_conversation_not_found(request: Request, world: WorldView) -> Iterat
 
 
 MOST_ITEMS = 20
-"""Items that a request may give to a conversation."""
+"""The maximum number of items that a request may add to a conversation."""
 _ITEMS_PATH = f"!{PROJECT_PATH}/openai/v1/conversations/{{0.id}}/items"
 
 
@@ -261,7 +261,7 @@ def _give_items(number: int) -> Case:
     fix="Add the items in several requests.",
 )
 def project_conversation_items(request: Request) -> Iterator[Json]:
-    """A conversation takes a limited number of items at a time, and a project says so in words of its own."""
+    """A conversation accepts a limited number of items at a time; a project has its own message for this."""
     items = request.body.get("items") if isinstance(request.body, dict) else None
     if isinstance(items, list) and len(items) > MOST_ITEMS:
         yield {}
@@ -285,7 +285,7 @@ def project_conversation_items(request: Request) -> Iterator[Json]:
     fix="Use the id of a conversation that the project made.",
 )
 def conversation_malformed(request: Request, world: WorldView) -> Iterator[Json]:
-    """The id of a conversation that is not there must at least look like one."""
+    """The id of a missing conversation must at least have the form of one."""
     named = request.body["conversation"]
     id = named.get("id") if isinstance(named, dict) else named
     if isinstance(id, str) and id and not _CONVERSATION_ID.fullmatch(id) and id not in world.store.conversations:

@@ -1,4 +1,4 @@
-"""What makes or changes a resource of a Foundry project must say what the service stores of it."""
+"""A request that creates or changes a resource of a Foundry project must have the members that the service stores."""
 
 from __future__ import annotations
 
@@ -63,7 +63,7 @@ _NAMES: Mapping[type, str] = {
     fix="Make a version: `POST /skills/{name}/versions`; `as_of` a day before 2026-05-28 has the path.",
 )
 def skill_without_version(request: Request) -> Iterator[Json]:
-    """A skill is made by making its first version, since skills have versions."""
+    """Since skills have versions, a skill is created by creating its first version."""
     yield {}
 
 
@@ -94,9 +94,9 @@ def skill_without_version(request: Request) -> Iterator[Json]:
     fix="Send the member, of this type.",
 )
 def resource_incomplete(request: Request, world: WorldView) -> Iterator[Json]:
-    """A request that makes or changes a resource has the members that the types of Microsoft's client require.
+    """A request that creates or changes a resource needs the members that the types of Microsoft's client require.
 
-    Recorded 2026-04-17: before skills had versions, their update changed what they say.
+    Recorded 2026-04-17: before skills had versions, their update changed their texts.
     """
     body = request.body if isinstance(request.body, dict) else {}
     if request.operation == SKILL_UPDATE and world.as_of < VERSIONED_SKILLS_SINCE:

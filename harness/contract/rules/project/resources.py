@@ -1,4 +1,4 @@
-"""The resources of a Foundry project that a request names must be there."""
+"""The resources of a Foundry project that a request names must exist."""
 
 from __future__ import annotations
 
@@ -23,13 +23,13 @@ _REMEMBERED = {"name": "mine", "definition": {"kind": "default", "chat_model": "
 
 
 def on_project(call: str) -> str:
-    """Write the operation of a request below a project: `GET /toolboxes/x`."""
+    """Return the operation of a request below a project: `GET /toolboxes/x`."""
     method, _, path = call.partition(" ")
     return f"{method} !{PROJECT_PATH}{path}?api-version=v1"
 
 
 def project_case(call: str, body: Any = None) -> Case:
-    """Make an example that asks a project as a client with previews does."""
+    """Make an example that sends a request to a project like a client with previews."""
     return Case(body, on=on_project(call), headers=PREVIEWS)
 
 
@@ -58,7 +58,7 @@ MAKE_DATASET = project_case("PATCH /datasets/mine/versions/1", {"type": "uri_fil
     fix="Make it first: `mock.connection(…)`.",
 )
 def connection_not_found(request: Request, world: WorldView) -> Iterator[Json]:
-    """A connection must be there."""
+    """A connection must exist."""
     if request.params["name"] not in world.store.connections:
         yield {"name": request.params["name"]}
 
@@ -72,7 +72,7 @@ def connection_not_found(request: Request, world: WorldView) -> Iterator[Json]:
     fix="Make it first: `mock.deployment(…)`.",
 )
 def project_deployment_not_found(request: Request, world: WorldView) -> Iterator[Json]:
-    """A deployment that is read must be there."""
+    """A deployment that is read must exist."""
     if request.params["name"] not in world.store.deployments:
         yield {}
 
@@ -103,7 +103,7 @@ def project_deployment_not_found(request: Request, world: WorldView) -> Iterator
     fix="Make it first, by a `PATCH` of the version, or `mock.dataset(…)`, `mock.index(…)`.",
 )
 def asset_not_found(request: Request, world: WorldView) -> Iterator[Json]:
-    """A version of a dataset or an index must be there to be read; recorded: deleting an unknown version is no error."""
+    """A version of a dataset or an index must exist to be read; recorded: deleting an unknown version is no error."""
     kind: AssetKind = DATASETS if request.path.startswith("/datasets/") else INDEXES
     table = world.store.datasets if kind is DATASETS else world.store.indexes
     name, version = request.params["name"], request.params["version"]
@@ -124,7 +124,7 @@ def asset_not_found(request: Request, world: WorldView) -> Iterator[Json]:
     fix="Make it first: `POST /memory_stores`, or `mock.memory_store(…)`.",
 )
 def memory_store_not_found(request: Request, world: WorldView) -> Iterator[Json]:
-    """A memory store must be there."""
+    """A memory store must exist."""
     if request.params["name"] not in world.store.memory_stores:
         yield {"name": request.params["name"]}
 
@@ -141,7 +141,7 @@ def memory_store_not_found(request: Request, world: WorldView) -> Iterator[Json]
     fix="Take the id from the answer to the request that made it.",
 )
 def memory_not_found(request: Request, world: WorldView) -> Iterator[Json]:
-    """A memory or an update of a memory store must be there."""
+    """A memory or an update of a memory store must exist."""
     store = world.store.memory_stores[request.params["name"]]
     memory, update = request.params.get("memory_id"), request.params.get("update_id")
     if memory is not None and memory not in store.items:
@@ -159,7 +159,7 @@ def memory_not_found(request: Request, world: WorldView) -> Iterator[Json]:
     fix="Take the id from the answer to the request that made it.",
 )
 def generation_job_not_found(request: Request, world: WorldView) -> Iterator[Json]:
-    """A job that generates data must be there."""
+    """A job that generates data must exist."""
     if request.params["job_id"] not in world.store.generation_jobs:
         yield {"id": request.params["job_id"]}
 
@@ -171,7 +171,7 @@ ON_TOOLBOX = (
     "POST /toolboxes/{name}:*",
     "POST /toolboxes/{name}*/mcp",
 )
-"""The operations on a toolbox that is there."""
+"""The operations on an existing toolbox."""
 
 
 @rule(
@@ -193,7 +193,7 @@ ON_TOOLBOX = (
     fix="Make it first: `POST /toolboxes/{name}/versions`, or `mock.toolbox(…)`.",
 )
 def toolbox_not_found(request: Request, world: WorldView) -> Iterator[Json]:
-    """A toolbox must be there, in the version that is asked for or made the default."""
+    """A toolbox must exist, in the version that is requested or made the default."""
     yield from _find_missing(request, world.store.toolboxes)
 
 
@@ -213,12 +213,12 @@ def toolbox_not_found(request: Request, world: WorldView) -> Iterator[Json]:
     fix="Make it first: `POST /skills/{name}/versions`, or `mock.skill(…)`.",
 )
 def skill_not_found(request: Request, world: WorldView) -> Iterator[Json]:
-    """A skill must be there, in the version that is asked for or made the default."""
+    """A skill must exist, in the version that is requested or made the default."""
     yield from _find_missing(request, world.store.skills)
 
 
 def _find_missing(request: Request, table: Mapping[str, Versioned]) -> Iterator[Json]:
-    """Yield the facts of a named resource, or of the version that a request means, if the project lacks it."""
+    """Yield the facts of a named resource, or of the requested version, if the project lacks it."""
     name, known = request.params["name"], known_versions(table, request.params["name"])
     body = request.body if isinstance(request.body, dict) else {}
     version = request.params.get("version", body.get("default_version"))

@@ -50,7 +50,7 @@ _READ = Case(None, on=f"GET {_SESSION_PATH}/mine?api-version=v1", headers=_BOB)
     fix="Send an id of the user that has no other characters.",
 )
 def user_identity_invalid(request: Request) -> Iterator[Json]:
-    """The identity of a user is a short id."""
+    """The identity of a user must be a short id."""
     identity = request.headers.get(USER_IDENTITY)
     if identity is not None and not _IDENTITY.fullmatch(identity):
         yield {}
@@ -107,7 +107,7 @@ def user_isolated(request: Request, world: WorldView) -> Iterator[Json]:
     fix="Ask on behalf of a user where the session was opened so, and otherwise not.",
 )
 def session_not_accessible(request: Request, world: WorldView) -> Iterator[Json]:
-    """A session that was opened on behalf of a user is there for such requests only, and the other way round."""
+    """A session opened on behalf of a user only exists for requests on behalf of a user, and vice versa."""
     session = world.store.agent_sessions[session_key(request.params["agent_name"], request.params["session_id"])]
     if bool(session.user) != bool(user_of(request)):
         yield {}

@@ -1,4 +1,4 @@
-"""Parameters of how long an answer and its context may become: how they are written, how a context is managed."""
+"""Parameters for the length of an answer and its context: how they are written, how a context is managed."""
 
 from __future__ import annotations
 
@@ -58,9 +58,9 @@ _COUNTS = ("max_output_tokens", "max_tool_calls", "top_logprobs")
     fix="Write a whole number without a decimal point: `100`, not `100.0`.",
 )
 def decimal_count(request: Request) -> Iterator[Json]:
-    """A count with a decimal point is no integer, whatever stands after the point.
+    """A count with a decimal point is no integer, whatever follows the point.
 
-    A schema takes `100.0` for an integer: the API does not.
+    JSON Schema accepts `100.0` as an integer, but the API does not.
     """
     for path, value in _counts(request.body):
         if isinstance(value, float):

@@ -43,7 +43,7 @@ _VERIFY_HINT = (
     fix="Scripted: `mock.organization(verified=True)` ends it. Go on without, or have the organization verified.",
 )
 def organization_unverified(request: Request, world: WorldView) -> Iterator[Json]:
-    """An unverified organization gets neither streams nor summaries of models that reason."""
+    """An unverified organization gets neither streams nor summaries from reasoning models."""
     family = family_of(request, world)
     if world.account.verified or not family or not family.reasons:
         return
@@ -75,20 +75,20 @@ def organization_unverified(request: Request, world: WorldView) -> Iterator[Json
     reads=("input", "instructions", "request.raw", "stream", "truncation", *FAMILY),
 )
 def context_length_exceeded(request: Request, world: WorldView) -> Iterator[Json]:
-    """The input must fit the model; refused is what cannot fit it, for no token spans two words.
+    """The input must fit the model; refused only if it certainly does not, as no token spans two words.
 
-    Only what the request itself brings is counted. A stream begins all the same, and ends as failed.
+    Only the request's own content is counted. A stream begins regardless, and ends as failed.
     """
     if not request.body.get("stream") and exceeds_window(request, world):
         yield {}
 
 
 def exceeds_window(request: Request, world: Any) -> bool:
-    """Return whether a request brings more than the context window of its model can hold."""
+    """Return whether a request's content exceeds the context window of its model."""
     family = family_of(request, world)
     if not family or not family.window or request.body.get("truncation") == "auto":
         return False
-    if 0 < len(request.raw) <= 2 * family.window:  # so few bytes cannot hold so many words
+    if 0 < len(request.raw) <= 2 * family.window:  # too few bytes to contain so many words
         return False
     texts = [{"text": request.body.get("instructions")}, *input_items(request.body)]
     return count_words(texts) > family.window

@@ -1,4 +1,4 @@
-"""The error of each JSON Schema keyword: members that are missing, unknown, of another type, too long."""
+"""The error for each JSON Schema keyword: members that are missing, unknown, of another type, too long."""
 
 from __future__ import annotations
 

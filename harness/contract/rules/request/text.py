@@ -1,4 +1,4 @@
-"""Parameters of the whole answer: strict response schemas, JSON mode, stream options, background."""
+"""Parameters of the answer as a whole: strict response schemas, JSON mode, stream options, background."""
 
 from __future__ import annotations
 
@@ -76,7 +76,7 @@ def _json_schema_body(schema: Json, **members: Any) -> Json:
     fix="Close every object, require all its properties, avoid the keywords it names; or leave `strict` out.",
 )
 def response_schema(request: Request) -> Iterator[Json]:
-    """With `strict: true` the schema of the answer must be closed, and all its properties required; none may be empty."""
+    """With `strict: true` the answer's schema must be closed and require all its properties; no schema may be empty."""
     format = _text_format(request)
     if format.get("type") == "json_schema" and (format.get("strict") is True or not format["schema"]):
         problems = format_problems(format["schema"], find_schema_problem(format["schema"]))
@@ -102,7 +102,7 @@ def response_schema(request: Request) -> Iterator[Json]:
     fix="Say `JSON` in a message; instructions do not count.",
 )
 def json_word(request: Request, transcript: Transcript) -> Iterator[Json]:
-    """JSON mode needs the word in some input message; `instructions` do not count."""
+    """JSON mode requires the word "JSON" in some input message; `instructions` do not count."""
     if _text_format(request).get("type") == "json_object" and not any(map(_contains_json_word, transcript.items)):
         yield {}
 

@@ -1,4 +1,4 @@
-"""Containers in paths and tools, and the files in them: they must exist, and not have expired."""
+"""Containers in paths and tools, and the files in them: they must exist and not have expired."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ EXPIRED_SOURCES = [
 
 
 def file_in_container(content: str = "Paris", name: str = "a.txt", container: str = "{0.id}") -> Case:
-    """Make an example that uploads a file into a container."""
+    """Make an example that uploads a file to a container."""
     part = f'--x\r\ncontent-disposition: form-data; name="file"; filename="{name}"\r\n\r\n{content}\r\n--x--\r\n'
     return Case(raw=part.encode(), headers=FORM_HEADERS, on=f"POST /containers/{container}/files")
 
@@ -49,7 +49,7 @@ def _code_body(container: Any) -> Json:
     fix="Pass the id of a container, not its name.",
 )
 def container_id_prefix(request: Request) -> Iterator[Json]:
-    """The id of a container begins with `cntr`."""
+    """The id of a container must begin with `cntr`."""
     id = request.params["container_id"]
     if not id.startswith("cntr"):
         yield {"id": id}
@@ -92,7 +92,7 @@ def container_not_found(request: Request, world: WorldView) -> Iterator[Json]:
     fix="Fetch files while the container lives: every use of it begins its 20 minutes anew.",
 )
 def container_expired(request: Request, world: WorldView) -> Iterator[Json]:
-    """The files of a container are gone when it has expired; the container itself can still be read."""
+    """The files of an expired container are gone; the container itself can still be read."""
     if world.containers.is_expired(request.params["container_id"]):
         yield {}
 
@@ -116,7 +116,7 @@ def container_expired(request: Request, world: WorldView) -> Iterator[Json]:
     fix="Use the `file_id` of a `container_file_citation`, or an id of the list of the container's files.",
 )
 def container_file_not_found(request: Request, world: WorldView) -> Iterator[Json]:
-    """The file must be one of the container."""
+    """The file must be in the container."""
     container, id = world.containers.find(request.params["container_id"]), request.params["container_file_id"]
     if container and id not in container.files:
         yield {"id": id}
@@ -134,7 +134,7 @@ def container_file_not_found(request: Request, world: WorldView) -> Iterator[Jso
     fix="Send `file` in a form, or the `file_id` of an uploaded file as JSON.",
 )
 def container_file_incomplete(request: Request) -> Iterator[Json]:
-    """A file for a container is one of a form, or an uploaded one by its id."""
+    """A file for a container is either in a form, or an uploaded one named by its id."""
     body = request.body if isinstance(request.body, dict) else {}
     if not isinstance(body.get("file"), dict) and not isinstance(body.get("file_id"), str):
         yield {}
@@ -154,7 +154,7 @@ def container_file_incomplete(request: Request) -> Iterator[Json]:
     fix="Upload it first, with the same key.",
 )
 def container_source_not_found(request: Request, world: WorldView) -> Iterator[Json]:
-    """Only what was uploaded with the same key can be copied into a container."""
+    """Only files uploaded with the same key can be copied to a container."""
     body = request.body
     named = [("file_ids", id) for id in body.get("file_ids") or ()]
     if not isinstance(body.get("file"), dict) and isinstance(body.get("file_id"), str):
@@ -180,7 +180,7 @@ def container_source_not_found(request: Request, world: WorldView) -> Iterator[J
     fix='Make it first: `POST /containers`; `{"type": "auto"}` needs none.',
 )
 def tool_container_not_found(request: Request, world: WorldView) -> Iterator[Json]:
-    """The container of `code_interpreter` must be there, made with the same key, once the key has made any itself."""
+    """The container of `code_interpreter` must exist for this key, once the key has created any itself."""
     for id in _tool_containers(request):
         if world.containers.has_known and world.containers.find(id) is None:
             yield {"id": id}
@@ -222,12 +222,12 @@ _PLOT = [code_interpreter_call("plot()"), message("Done.")]
     fix="Continue within 20 minutes, keep the container alive by reading it, or leave the old calls out.",
 )
 def tool_container_expired(request: Request, world: WorldView, transcript: Transcript) -> Iterator[Json]:
-    """Code cannot run in a container that has expired: that of the tool, or that of the latest call before."""
+    """Code cannot run in an expired container, whether it is the tool's or that of the latest earlier call."""
     tools = [tool for tool in request.body.get("tools") or () if tool["type"] == "code_interpreter"]
     named = list(_tool_containers(request))
     if tools and not named:
         calls = transcript.items_of(CODE_CALL)
-        # With `container: auto` the container of the newest call is used on.
+        # With `container: auto` the newest call's container is used again.
         named = [id for item in calls[-1:] if isinstance(id := item.get("container_id"), str)]
     if any(world.containers.is_expired(id) for id in named):
         yield {}

@@ -13,7 +13,7 @@ from harness.core.exchange import Json, Request
 from harness.items.transcript import input_items
 
 NOT_DOWNLOADABLE = ("assistants", "user_data")
-"""Purposes whose files cannot be downloaded; for other purposes no refusal is known."""
+"""Purposes whose files cannot be downloaded; no refusal is known for other purposes."""
 ACCOUNT_WITH_OLD_FILES = Organization(files=frozenset(["file-old", "vs_old"]))
 
 
@@ -66,7 +66,7 @@ def file_not_found(request: Request, world: WorldView) -> Iterator[Json]:
     fix="Keep a copy: what was uploaded to be read by a model cannot be had back.",
 )
 def file_not_downloadable(request: Request, world: WorldView) -> Iterator[Json]:
-    """A file that was uploaded for a model cannot be downloaded."""
+    """A file uploaded for a model cannot be downloaded."""
     file = world.uploads.file(request.params["file_id"])
     if file and file.object["purpose"] in NOT_DOWNLOADABLE:
         yield {"purpose": file.object["purpose"]}
@@ -104,9 +104,9 @@ def file_not_downloadable(request: Request, world: WorldView) -> Iterator[Json]:
     fix="Upload it first: `POST /files`, or `mock.file(…)` in a test; `mock.organization(files=…)` names what is there.",
 )
 def input_file_not_found(request: Request, world: WorldView) -> Iterator[Json]:
-    """A file that the input names must have been uploaded with the same key, and not be deleted or expired.
+    """A file named in the input must have been uploaded with the same key, and not be deleted or expired.
 
-    While a key has stored nothing, ids are let be: a test of a client need not upload what it names.
+    Until a key has stored anything, all ids are accepted: a client's test need not upload the files that it names.
     """
     if not world.uploads.has_known_files:
         return
@@ -122,7 +122,7 @@ READABLE_FILES = (
     ".sh, .shtml, .srt, .sty, .svg, .svgz, .tex, .text, .txt, .vcf, .vtt, .wiz, .xla, .xlb, .xlc, .xlm, .xls, "
     ".xlsx, .xlt, .xlw, .xml, .yaml, .yml"
 )
-"""The ends of the names of files whose text can be read, as the API lists them."""
+"""The extensions of files whose text can be read, as the API lists them."""
 _NOT_READABLE = f"Invalid input: Expected context stuffing file type to be a supported format: {READABLE_FILES} but got"
 
 
@@ -141,11 +141,11 @@ _NOT_READABLE = f"Invalid input: Expected context stuffing file type to be a sup
     fix="Send a picture as `input_image`; other files only of the types that the message lists.",
 )
 def file_not_readable(request: Request, world: WorldView) -> Iterator[Json]:
-    """An uploaded file that stands as an `input_file` must be of a type whose text can be read, by the end of its name."""
+    """An uploaded file used as an `input_file` must have a readable type, according to its extension."""
     for part in _file_parts(request):
         file = world.uploads.file(part["file_id"]) if isinstance(part.get("file_id"), str) else None
         _, dot, ending = str(file.object["filename"]).rpartition(".") if file else ("", "", "")
-        # What the API says of a name without an ending is not known: it is let pass.
+        # The API's answer to a name without an extension is unknown: such files pass.
         if dot and f".{ending.lower()}" not in READABLE_FILES.split(", "):
             yield {"suffix": f".{ending.lower()}"}
 
@@ -176,7 +176,7 @@ def _file_parts(request: Request) -> Iterator[Json]:
     fix="Sound and video are not taken as files.",
 )
 def file_url_not_readable(request: Request) -> Iterator[Json]:
-    """The address of a file must not lead to sound or video, by the end of its path: the mock fetches nothing."""
+    """A file's URL must not lead to audio or video, judging by the extension: the mock fetches nothing."""
     for _, url in find_part_texts(request, "file_url"):
         if url.partition("?")[0].partition("#")[0].lower().endswith(_SOUND_AND_VIDEO):
             yield {}

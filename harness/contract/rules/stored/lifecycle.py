@@ -33,7 +33,7 @@ _ENDED_PHRASES = {"completed": "a completed response", "failed": "a failed respo
     fix="Poll the response until it is neither `queued` nor `in_progress`.",
 )
 def previous_response_in_progress(request: Request, world: WorldView) -> Iterator[Json]:
-    """A background response can be continued when it has ended."""
+    """A background response can only be continued once it has ended."""
     id = request.body.get("previous_response_id")
     if id in world.store.pending:
         yield {"id": id, "status": world.store.responses[id].response["status"]}
@@ -48,7 +48,7 @@ def previous_response_in_progress(request: Request, world: WorldView) -> Iterato
     fix="Only a response made with `background: true` can be cancelled.",
 )
 def cancel_synchronous(request: Request, world: WorldView) -> Iterator[Json]:
-    """Only a background response can be cancelled; its status is looked at after that."""
+    """Only a background response can be cancelled; its status is checked afterwards."""
     if not world.store.responses[request.params["response_id"]].response.get("background"):
         yield {}
 
@@ -66,7 +66,7 @@ def cancel_synchronous(request: Request, world: WorldView) -> Iterator[Json]:
     fix="Look at the status first; cancelling what is cancelled already does no harm.",
 )
 def cancel_ended(request: Request, world: WorldView) -> Iterator[Json]:
-    """A response that has ended by itself cannot be cancelled; one that was cancelled can, to no effect."""
+    """A response that has ended by itself cannot be cancelled; cancelling a cancelled one has no effect."""
     id = request.params["response_id"]
     status = world.store.responses[id].response["status"]
     if id not in world.store.pending and status != "cancelled":
@@ -85,7 +85,7 @@ def cancel_ended(request: Request, world: WorldView) -> Iterator[Json]:
     fix="Cancel it first, or wait until it has ended.",
 )
 def delete_in_flight(request: Request, world: WorldView) -> Iterator[Json]:
-    """A response cannot be deleted while it is under way."""
+    """A response cannot be deleted while it is in progress."""
     if request.params["response_id"] in world.store.pending:
         yield {}
 
@@ -101,7 +101,7 @@ def delete_in_flight(request: Request, world: WorldView) -> Iterator[Json]:
     fix="Only a response made with `background: true` can be streamed again; read this one without `stream`.",
 )
 def stream_needs_background(request: Request, world: WorldView) -> Iterator[Json]:
-    """Only a background response can be streamed after it was made."""
+    """Only a background response can be streamed after its creation."""
     if request.query.get("stream") and not world.store.responses[request.params["response_id"]].response.get(
         "background"
     ):
@@ -124,7 +124,7 @@ def stream_needs_background(request: Request, world: WorldView) -> Iterator[Json
     fix="Make the response with `stream: true` as well.",
 )
 def stream_needs_stream(request: Request, world: WorldView) -> Iterator[Json]:
-    """A background response can be streamed again only if it was made as a stream."""
+    """A background response can be streamed again only if it was created as a stream."""
     stored = world.store.responses[request.params["response_id"]]
     if request.query.get("stream") and stored.events is None:
         yield {}
@@ -147,7 +147,7 @@ def stream_needs_stream(request: Request, world: WorldView) -> Iterator[Json]:
     fix="Read it without: the API keeps the reasoning of a stored response, and `previous_response_id` continues it.",
 )
 def encrypted_content_persisted(request: Request, world: WorldView) -> Iterator[Json]:
-    """The encrypted reasoning of a response that is stored cannot be read later."""
+    """The encrypted reasoning of a stored response cannot be read later."""
     stored = world.store.responses[request.params["response_id"]].response
     if "reasoning.encrypted_content" in (request.query.get("include") or ()) and stored.get("store") is not False:
         yield {}

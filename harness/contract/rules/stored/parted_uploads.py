@@ -1,6 +1,6 @@
-"""Uploads in parts: the upload must be pending, its parts must be there and add up to what was announced.
+"""Uploads in parts: the upload must be pending, and its parts must exist and add up to the announced size.
 
-What these endpoints are limited to is documented; how they say it is not known, so most words are assumed.
+The limits of these endpoints are documented, but not their messages, so most words are assumed.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ def part(data: str | None = "Paris", account: Organization | None = None) -> Cas
 
 
 def complete(*parts: str, **members: str) -> Case:
-    """Make an example that completes the upload of the first answer."""
+    """Make an example that completes the upload created by the first request."""
     return Case({"part_ids": list(parts), **members}, on="POST /uploads/{0.id}/complete")
 
 
@@ -74,7 +74,7 @@ def upload_not_found(request: Request, world: WorldView) -> Iterator[Json]:
     fix="Begin a new upload.",
 )
 def upload_not_pending(request: Request, world: WorldView) -> Iterator[Json]:
-    """Only a pending upload takes parts, is completed or cancelled."""
+    """Only a pending upload accepts parts, and can be completed or cancelled."""
     id = request.params["upload_id"]
     if upload := world.store.parted_uploads.get(id):
         status = upload.status(world.now)
@@ -108,7 +108,7 @@ def part_incomplete(request: Request) -> Iterator[Json]:
     fix="Send parts of at most 64 MB; `mock.organization(largest_file=…)` lowers the limit.",
 )
 def part_too_large(request: Request, world: WorldView) -> Iterator[Json]:
-    """A part has at most 64 MB, and no more than a whole file may have."""
+    """A part has at most 64 MB, and at most the size of a whole file."""
     if sent_file(request, "data").size > min(LARGEST_PART, world.account.largest_file):
         yield {}
 
@@ -145,7 +145,7 @@ def part_not_found(request: Request, world: WorldView) -> Iterator[Json]:
     fix="Announce the size of the whole file in `bytes`, and name every part.",
 )
 def upload_size_differs(request: Request, world: WorldView) -> Iterator[Json]:
-    """The parts must have as many bytes as the upload announced."""
+    """The parts must add up to the size that the upload announced."""
     upload = world.store.parted_uploads[request.params["upload_id"]]
     sent = sum(len(upload.parts[part]) for part in request.body["part_ids"])
     if sent != upload.object["bytes"]:
@@ -162,7 +162,7 @@ def upload_size_differs(request: Request, world: WorldView) -> Iterator[Json]:
     fix="Give the MD5 of the whole file as hex digits.",
 )
 def upload_checksum_differs(request: Request, world: WorldView) -> Iterator[Json]:
-    """A checksum must be that of the parts in their order."""
+    """A checksum must match the parts in their order."""
     upload = world.store.parted_uploads[request.params["upload_id"]]
     data = join_parts(upload, request.body["part_ids"])
     if md5(data, usedforsecurity=False).hexdigest() != str(request.body["md5"]).lower():

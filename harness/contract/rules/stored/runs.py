@@ -50,7 +50,7 @@ def _submit_outputs(*ids: str) -> Case:
     fix="Wait until the run has ended, answer what it asks for, or cancel it and wait.",
 )
 def message_while_active(request: Request, world: WorldView) -> Iterator[Json]:
-    """A thread takes no messages while a run on it is under way or waits for the client."""
+    """A thread accepts no messages while one of its runs is in progress or waits for the client."""
     thread = request.params["thread_id"]
     if run := world.store.threads[thread].active_run:
         yield {"thread": thread, "run": run["id"]}
@@ -65,7 +65,7 @@ def message_while_active(request: Request, world: WorldView) -> Iterator[Json]:
     fix="One run a thread at a time: wait until it has ended, or cancel it and wait.",
 )
 def run_while_active(request: Request, world: WorldView) -> Iterator[Json]:
-    """A thread has one run at a time."""
+    """A thread can only have one run at a time."""
     thread = request.params["thread_id"]
     if run := world.store.threads[thread].active_run:
         yield {"thread": thread, "run": run["id"]}
@@ -97,7 +97,7 @@ def run_while_active(request: Request, world: WorldView) -> Iterator[Json]:
     fix="Add a message to the thread first, or give the assistant instructions.",
 )
 def run_without_input(request: Request, world: WorldView) -> Iterator[Json]:
-    """A model needs something to read: a message of the thread, or instructions."""
+    """A model needs something to read: a message in the thread, or instructions."""
     body = request.body
     thread = world.store.threads[request.params["thread_id"]].messages if request.params else None
     added = body.get("additional_messages") or (body.get("thread") or {}).get("messages")
@@ -126,7 +126,7 @@ def _find_run(request: Request, world: WorldView) -> Any:
     fix="Poll until the run is `requires_action`, and answer within ten minutes.",
 )
 def outputs_not_expected(request: Request, world: WorldView) -> Iterator[Json]:
-    """Only a run that requires an action takes the outputs for it."""
+    """Only a run that requires an action accepts outputs for it."""
     status = _find_run(request, world)["status"]
     if status != "requires_action":
         yield {"status": status}
@@ -153,7 +153,7 @@ def outputs_not_expected(request: Request, world: WorldView) -> Iterator[Json]:
     fix="Answer every call of `required_action` in one request.",
 )
 def outputs_missing(request: Request, world: WorldView) -> Iterator[Json]:
-    """Every call that a run waits for is answered at once, and no other; the ids are printed as Python prints a list."""
+    """All calls a run waits for, and no others, must be answered at once; ids are printed like a Python list."""
     action = _find_run(request, world)["required_action"]
     what = "outputs" if action["type"] == "submit_tool_outputs" else "approvals"
     expected = [call["id"] for call in action[action["type"]]["tool_calls"]]
@@ -177,7 +177,7 @@ def outputs_missing(request: Request, world: WorldView) -> Iterator[Json]:
     fix="Give the metadata when the run is made, or wait until it has ended.",
 )
 def update_active_run(request: Request, world: WorldView) -> Iterator[Json]:
-    """A run that is under way cannot be changed."""
+    """A run in progress cannot be changed."""
     status = _find_run(request, world)["status"]
     if status in ("queued", "in_progress", "cancelling"):
         yield {"status": status}

@@ -30,7 +30,7 @@ CREATE_CONVERSATION = Case({}, on="POST /conversations")
     fix="Continue a response or a conversation, not both.",
 )
 def previous_response_and_conversation(request: Request) -> Iterator[Json]:
-    """`previous_response_id` and `conversation` exclude each other; nothing is looked up before that."""
+    """`previous_response_id` and `conversation` exclude each other, which is checked before any look-up."""
     if request.body.get("previous_response_id") is not None and request.body.get("conversation") is not None:
         yield {}
 
@@ -140,7 +140,7 @@ def conversation_item_not_found(request: Request, world: WorldView) -> Iterator[
     fix="Wait until the running response of the conversation is done.",
 )
 def conversation_locked(request: Request, world: WorldView) -> Iterator[Json]:
-    """A conversation takes one response at a time, and is held by a response in the background until that has ended."""
+    """A conversation accepts one response at a time; a background response occupies it until that has ended."""
     if (id := conversation_id(request.body)) and (
         id in world.account.locked or any(run.conversation == id for run in world.store.pending.values())
     ):
@@ -157,7 +157,7 @@ def conversation_locked(request: Request, world: WorldView) -> Iterator[Json]:
     fix="Use a prompt of this project: `mock.organization(prompts={'pmpt_…'})`.",
 )
 def prompt_not_found(request: Request, world: WorldView) -> Iterator[Json]:
-    """`prompt.id` must name a stored prompt; looked up after the conversation, before the previous response."""
+    """`prompt.id` must name a stored prompt; checked after the conversation and before the previous response."""
     prompt = request.body.get("prompt")
     if prompt and prompt["id"] not in world.account.prompts:
         yield {"id": prompt["id"]}
@@ -243,9 +243,9 @@ def response_not_found(request: Request, world: WorldView) -> Iterator[Json]:
     fix="Use a name of `GET /models`, or say which there are: `mock.organization(models={…})`.",
 )
 def model_path_not_found(request: Request, world: WorldView) -> Iterator[Json]:
-    """The name in the path must be that of a model this key may use; here the status is 404, and no full stop follows."""
+    """The name in the path must be that of a model this key may use; here the status is 404, without a full stop."""
     name, listed = request.params["model"], world.account.models
-    # An unknown name may be a model of tomorrow; one letter beside a known one is a slip.
+    # An unknown name may be a future model, but one a letter away from a known name is a typing error.
     is_slip = request.dialect == OPENAI and world.models.find_meant(name) is not None
     if name in world.account.deleted_models or (
         is_slip or is_missing_model(name, world) if listed is None else name not in listed
@@ -262,7 +262,7 @@ def model_path_not_found(request: Request, world: WorldView) -> Iterator[Json]:
     fix="Only a fine-tuned model of your own can be deleted.",
 )
 def model_not_fine_tuned(request: Request) -> Iterator[Json]:
-    """Only a fine-tuned model can be deleted; its name has `ft` and the name of the organization."""
+    """Only a fine-tuned model can be deleted; its name contains `ft` and the name of the organization."""
     name = request.params["model"]
     if not name.startswith("ft:") and ":ft-" not in name:
         yield {}

@@ -71,7 +71,7 @@ def path_ids(request: Request) -> Iterator[Json]:
     fix="Tools of MCP servers are Foundry's: ask below `/api/projects/…`.",
 )
 def members_of_foundry(request: Request) -> Iterator[Json]:
-    """Only Foundry asks for leave to call tools, and gives a run the headers of their servers."""
+    """Only Foundry asks for approval to call tools, and lets a run send headers for their servers."""
     for name in ("tool_approvals", "tool_resources"):
         if name in request.body:
             yield {"name": name}
@@ -87,7 +87,7 @@ def members_of_foundry(request: Request) -> Iterator[Json]:
     fix="Send `tool_outputs`, one for each call of `required_action`.",
 )
 def outputs_absent(request: Request) -> Iterator[Json]:
-    """The body must contain what the run waits for: outputs, or on Foundry approvals in their place."""
+    """The body must contain what the run waits for: outputs, or on Foundry approvals instead."""
     if request.body.get("tool_outputs") is None and not (
         request.dialect == FOUNDRY and "tool_approvals" in request.body
     ):
@@ -147,7 +147,7 @@ def tools_of_foundry(request: Request) -> Iterator[Json]:
     fix="Use the id the API gave to this key; a deleted assistant is gone.",
 )
 def assistant_not_found(request: Request, world: WorldView) -> Iterator[Json]:
-    """The assistant must be one of this key."""
+    """The assistant must belong to this key."""
     id = request.params.get("assistant_id") or request.body["assistant_id"]
     if id not in world.store.assistants:
         yield {"id": id}
@@ -172,14 +172,14 @@ def assistant_not_found(request: Request, world: WorldView) -> Iterator[Json]:
     fix="Create the thread first; a deleted one is gone.",
 )
 def thread_not_found(request: Request, world: WorldView) -> Iterator[Json]:
-    """The thread must be one of this key."""
+    """The thread must belong to this key."""
     id = request.params["thread_id"]
     if id not in world.store.threads:
         yield {"id": id}
 
 
 def _check_in_thread(request: Request, world: WorldView, name: str, table: str) -> Iterator[Json]:
-    """Yield the id of this name in the path if the thread's table does not have it."""
+    """Yield the id of this name in the path if it is not in the thread's table."""
     id = request.params[name]
     known: Mapping[str, Any] = getattr(world.store.threads[request.params["thread_id"]], table)
     if id not in known:
@@ -199,7 +199,7 @@ def _check_in_thread(request: Request, world: WorldView, name: str, table: str) 
     fix="Use an id from the list of the thread's messages.",
 )
 def message_not_found(request: Request, world: WorldView) -> Iterator[Json]:
-    """The message must be one of the thread."""
+    """The message must be in the thread."""
     yield from _check_in_thread(request, world, "message_id", "messages")
 
 
@@ -215,7 +215,7 @@ def message_not_found(request: Request, world: WorldView) -> Iterator[Json]:
     fix="Use the id the API gave, with the thread of the run.",
 )
 def run_not_found(request: Request, world: WorldView) -> Iterator[Json]:
-    """The run must be one of the thread."""
+    """The run must be in the thread."""
     yield from _check_in_thread(request, world, "run_id", "runs")
 
 
@@ -234,5 +234,5 @@ def run_not_found(request: Request, world: WorldView) -> Iterator[Json]:
     fix="Use an id from the list of the run's steps.",
 )
 def run_step_not_found(request: Request, world: WorldView) -> Iterator[Json]:
-    """The step must be one of the thread."""
+    """The step must be in the thread."""
     yield from _check_in_thread(request, world, "step_id", "steps")

@@ -1,4 +1,4 @@
-"""Uploads: `POST /files` has the messages of a JSON Schema library, unlike the endpoints of responses."""
+"""Uploads: unlike the endpoints for responses, `POST /files` has the messages of a JSON Schema library."""
 
 from __future__ import annotations
 
@@ -14,10 +14,10 @@ from harness.core.exchange import Json, Request
 UPLOAD = "POST /files"
 PURPOSES = ["fine-tune", "assistants", "batch", "user_data", "vision", "evals"]
 JSON_LINES_PURPOSES = {"batch": "Batch", "fine-tune": "Fine-Tuning"}
-"""Purposes that accept JSON lines only, with the name of their API."""
+"""Purposes that only accept JSON lines, with the name of their API."""
 LARGEST_BATCH = 200 * 1024 * 1024
 EXPIRY_SECONDS = (3_600, 2_592_000)
-"""The minimum and maximum expiry of a file."""
+"""The minimum and maximum seconds until a file expires."""
 _AUTH_HEADERS = {"authorization": "Bearer sk-harness-example"}
 ADD_PART = "POST /uploads/{upload_id}/parts"
 ADD_TO_CONTAINER = "POST /containers/{container_id}/files"
@@ -64,7 +64,7 @@ def upload_not_a_form(request: Request) -> Iterator[Json]:
     fix="Let the HTTP library make the form and its content type; set neither the header nor the length yourself.",
 )
 def upload_unparsable(request: Request) -> Iterator[Json]:
-    """A form begins and ends with the boundary that its content type names."""
+    """A form must begin and end with the boundary named in its content type."""
     if request.fault and request.fault.kind == "form":
         yield {}
 
@@ -84,7 +84,7 @@ def upload_unparsable(request: Request) -> Iterator[Json]:
     fix="Send both `file`, as a file with a name, and `purpose`; a bare text is no file.",
 )
 def upload_incomplete(request: Request) -> Iterator[Json]:
-    """A form needs a file and a purpose; a field without a file name is no file."""
+    """A form needs a file and a purpose; a field without a file name is not a file."""
     if not isinstance(request.body.get("file"), dict):
         yield {"name": "file"}
     elif not isinstance(request.body.get("purpose"), str):
@@ -110,7 +110,7 @@ def upload_incomplete(request: Request) -> Iterator[Json]:
     fix="Remove the field.",
 )
 def upload_unknown_field(request: Request) -> Iterator[Json]:
-    """A form has no other fields than `file`, `purpose` and `expires_after`."""
+    """A form may only have the fields `file`, `purpose` and `expires_after`."""
     unknown = [repr(name) for name in request.body if name not in ("file", "purpose", "expires_after")]
     if unknown:
         yield {"names": f"{', '.join(unknown)} {'was' if len(unknown) == 1 else 'were'}"}
@@ -157,7 +157,7 @@ def upload_purpose(request: Request) -> Iterator[Json]:
     fix="Let it expire from an hour to thirty days after `created_at`.",
 )
 def upload_expiry(request: Request) -> Iterator[Json]:
-    """A file expires from one hour to thirty days after it was created."""
+    """A file expires between one hour and thirty days after its creation."""
     lasts = request.body.get("expires_after")
     if isinstance(lasts, dict):
         anchor, seconds = lasts.get("anchor", "created_at"), lasts.get("seconds", str(EXPIRY_SECONDS[0]))
@@ -171,7 +171,7 @@ def _seconds_problem(value: str) -> str:
     if not value.isdecimal():
         return f"'{value}' is not of type 'integer'"
     number, (least, most) = value.lstrip("0") or "0", EXPIRY_SECONDS
-    # Python refuses to convert a number of thousands of digits.
+    # Python refuses to convert numbers with thousands of digits.
     if len(number) > len(str(most)) or int(number) > most:
         return f"{number} is greater than the maximum of {most}"
     return f"{number} is less than the minimum of {least}" if int(number) < least else ""
@@ -189,7 +189,7 @@ def _seconds_problem(value: str) -> str:
     fix="Name the file `….jsonl`, with one JSON object a line.",
 )
 def upload_not_lines(request: Request) -> Iterator[Json]:
-    """Files for batches and for fine-tuning are JSON lines, as their names must say."""
+    """Files for batches and fine-tuning must be JSON lines, with an extension that says so."""
     api = JSON_LINES_PURPOSES.get(request.body["purpose"])
     if api and not request.body["file"]["filename"].endswith(".jsonl"):
         yield {"api": api}
@@ -204,7 +204,7 @@ def upload_not_lines(request: Request) -> Iterator[Json]:
     fix="Rewind the stream before it is sent: it may have been read already.",
 )
 def upload_empty(request: Request) -> Iterator[Json]:
-    """A file has at least one byte."""
+    """A file needs at least one byte."""
     if not sent_file(request, "file").size:
         yield {}
 
@@ -221,7 +221,7 @@ def upload_empty(request: Request) -> Iterator[Json]:
     fix="Send less than 512 MB, for a batch less than 200 MB; `mock.organization(largest_file=…)` sets the limit.",
 )
 def upload_too_large(request: Request, world: WorldView) -> Iterator[Json]:
-    """A file has at most 512 MB, one for a batch 200 MB."""
+    """A file has at most 512 MB, one for a batch at most 200 MB."""
     most = world.account.largest_file
     if request.body["purpose"] == "batch":
         most = min(most, LARGEST_BATCH)

@@ -60,7 +60,7 @@ _MAKE_STORE = (
     fix="Pass the id of a vector store, not its name.",
 )
 def vector_store_id_prefix(request: Request) -> Iterator[Json]:
-    """The id of a vector store begins with `vs_`."""
+    """The id of a vector store must begin with `vs_`."""
     id = request.params["vector_store_id"]
     if not id.startswith("vs_"):
         yield {"id": id}
@@ -80,7 +80,7 @@ def vector_store_id_prefix(request: Request) -> Iterator[Json]:
     fix="Pass the id of a batch; the polling functions of some SDKs return the vector store's.",
 )
 def batch_id_prefix(request: Request) -> Iterator[Json]:
-    """The id of a batch begins with `vsfb_`."""
+    """The id of a batch must begin with `vsfb_`."""
     id = request.params["batch_id"]
     if not id.startswith("vsfb_"):
         yield {"id": id}
@@ -124,7 +124,7 @@ def vector_store_not_found(request: Request, world: WorldView) -> Iterator[Json]
     fix="Use the id that `POST …/file_batches` answered with, with the same vector store.",
 )
 def batch_not_found(request: Request, world: WorldView) -> Iterator[Json]:
-    """The batch must be one of the vector store."""
+    """The batch must be in the vector store."""
     store, id = world.uploads.store(request.params["vector_store_id"]), request.params["batch_id"]
     if store and id not in store.batches:
         yield {"id": id, "store": request.params["vector_store_id"]}
@@ -149,7 +149,7 @@ def batch_not_found(request: Request, world: WorldView) -> Iterator[Json]:
     fix="Take it in first; being uploaded is not enough.",
 )
 def vector_store_file_not_found(request: Request, world: WorldView) -> Iterator[Json]:
-    """The file must have been taken into the vector store."""
+    """The file must have been added to the vector store."""
     store, id = world.uploads.store(request.params["vector_store_id"]), request.params["file_id"]
     if store and id not in store.files:
         yield {"id": id, "store": request.params["vector_store_id"], "missing": [id]}
@@ -173,7 +173,7 @@ def vector_store_file_not_found(request: Request, world: WorldView) -> Iterator[
     fix="Name the files: `file_ids`, or `files` with attributes of their own.",
 )
 def batch_of_nothing(request: Request) -> Iterator[Json]:
-    """A batch has files: `file_ids` or `files`."""
+    """A batch needs files: `file_ids` or `files`."""
     if not (request.body.get("file_ids") or request.body.get("files") or sources_of(request.body)):
         yield {}
 
@@ -242,7 +242,7 @@ def batch_of_both(request: Request) -> Iterator[Json]:
     fix="Upload them first, with the same key.",
 )
 def files_not_found(request: Request, world: WorldView) -> Iterator[Json]:
-    """Only what was uploaded with the same key can be taken into a vector store."""
+    """Only files uploaded with the same key can be added to a vector store."""
     body = request.body
     named = [body.get("file_id"), *(body.get("file_ids") or ()), *(sent["file_id"] for sent in body.get("files") or ())]
     named += [
@@ -281,7 +281,7 @@ def files_not_found(request: Request, world: WorldView) -> Iterator[Json]:
     fix=_MAKE_STORE,
 )
 def file_search_store_missing(request: Request, world: WorldView) -> Iterator[Json]:
-    """The vector stores of `file_search` must be there, made with the same key, once the key has stored anything."""
+    """The vector stores of `file_search` must exist for this key, once the key has stored anything."""
     for missing in _missing_stores(request, world):
         named = {"id": missing[0], "organization": world.account.name, "project": PROJECT_ID}
         yield {**named, "missing": missing}
@@ -308,14 +308,14 @@ def file_search_store_missing(request: Request, world: WorldView) -> Iterator[Js
     fix=_MAKE_STORE,
 )
 def file_search_store_not_found(request: Request, world: WorldView) -> Iterator[Json]:
-    """The words of 2025 for a vector store that is not there, and those of Azure."""
+    """The message of 2025, and Azure's, for a vector store that does not exist."""
     yield from ({"ids": missing, "missing": missing} for missing in _missing_stores(request, world))
 
 
 def _missing_stores(request: Request, world: WorldView) -> Iterator[list[str]]:
-    """Yield, for each `file_search`, the ids of vector stores that do not exist, once the key has stored something."""
+    """Yield, for each `file_search`, the ids of missing vector stores, once the key has stored anything."""
     for tool in request.body.get("tools") or ():
-        # A key that has stored nothing names vector stores of the account, of which nothing is known.
+        # A key that has stored nothing names vector stores of the account, which are unknown.
         is_checked = tool["type"] == "file_search" and world.uploads.has_known_files
         if missing := [id for id in tool["vector_store_ids"] if world.uploads.store(id) is None] if is_checked else []:
             yield missing

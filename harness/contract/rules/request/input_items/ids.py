@@ -111,9 +111,9 @@ shape(
     fix="Pass the id of a response; a wrong base URL can put another word there.",
 )
 def path_response_id(request: Request) -> Iterator[Json]:
-    """The id in the path must begin with `resp`, as a word of its own: `responses` does not (reported).
+    """The id in the path must begin with `resp` as a separate word: `responses` does not (reported).
 
-    In a project also with what the ids of workflow and hosted agents begin with.
+    In a project it may also begin with the prefixes for workflow and hosted agents.
     """
     id = request.params["response_id"]
     if not id.startswith(RESPONSE_PREFIXES if request.dialect == FOUNDRY else "resp_"):

@@ -1,4 +1,4 @@
-"""Images inside the request: their data must decode, their addresses must be some; and what cannot be fetched."""
+"""Images in the request: their data must decode, their URLs must be valid; and URLs that cannot be fetched."""
 
 from __future__ import annotations
 
@@ -59,7 +59,7 @@ BROKEN_PNG = (
     fix="Encode the picture as `data:image/png;base64,…`, or give an address.",
 )
 def image_data_url(request: Request) -> Iterator[Json]:
-    """A picture that comes as a data URL must be declared as a picture, in base64, and not be empty."""
+    """An image given as a data URL must be declared as an image, in base64, and not be empty."""
     for path, url in find_data_urls(request, "image_url"):
         head, _, data = url.partition(",")
         if not mime_type(url).startswith("image/"):
@@ -68,7 +68,7 @@ def image_data_url(request: Request) -> Iterator[Json]:
             yield {"path": path, "what": "a value without the ';base64' separator"}
         elif not data:
             yield {"path": path, "what": "empty base64-encoded bytes"}
-        # A picture may have megabytes; what is wrong with one shows at its beginning.
+        # An image may have megabytes; an error in it shows at the beginning.
         elif not _BASE64.fullmatch(_join_lines(data)[:CHECKED_CHARACTERS]):
             yield {"path": path, "what": "an invalid base64-encoded value"}
 
@@ -92,14 +92,14 @@ def image_data_url(request: Request) -> Iterator[Json]:
     fix="Send the bytes of a JPEG, PNG, GIF or WebP file.",
 )
 def image_not_valid(request: Request) -> Iterator[Json]:
-    """A picture's data must decode as a JPEG, PNG, GIF or WebP file; of very large ones only the head is read."""
+    """An image's data must decode as a JPEG, PNG, GIF or WebP file; of very large ones only the header is read."""
     for _, url in islice(find_data_urls(request, "image_url"), MAX_DECODED_IMAGES):
         if not is_valid_image(url.partition(",")[2]):
             yield {}
 
 
 def _join_lines(data: str) -> str:
-    """Join the beginning of base64 that may be broken into lines, as MIME does: recorded in 2025-08."""
+    """Join the beginning of base64 that may be broken into lines, as in MIME: recorded in 2025-08."""
     return re.sub(r"[\r\n]", "", data[: 2 * CHECKED_CHARACTERS])
 
 
@@ -124,7 +124,7 @@ def _join_lines(data: str) -> str:
     fix="Send the file itself as `file_data`, or give an `http` or `https` address.",
 )
 def file_url_with_data(request: Request) -> Iterator[Json]:
-    """Azure tries to fetch the address of a file, even one that is the data of the file itself."""
+    """Azure tries to fetch a file's URL even if it is a data URL."""
     yield from ({} for _, url in find_part_texts(request, "file_url") if url.startswith("data:"))
 
 
@@ -159,9 +159,10 @@ def file_url_with_data(request: Request) -> Iterator[Json]:
     fix="Give an `http` or `https` address, or the picture itself as `data:image/png;base64,…`; a file as `file_data`.",
 )
 def image_url_format(request: Request) -> Iterator[Json]:
-    """A picture's address begins with `http` or `https`, or is a data URL; that of a file is no data URL.
+    """An image's URL must begin with `http` or `https`, or be a data URL; a file's must not be a data URL.
 
-    That a file's address has the words of a picture's is assumed; the refusal itself is reported of Azure (2026).
+    That the error for a file's URL has the words of an image's is assumed; the refusal itself is reported for Azure
+    (2026).
     """
     yield from ({"path": path} for path, url in find_part_texts(request, "image_url") if not _URL_START.match(url))
     yield from ({"path": path} for path, url in find_part_texts(request, "file_url") if url.startswith("data:"))
@@ -193,6 +194,6 @@ _URL_START = re.compile(r"https?://|data:", re.IGNORECASE)
     fix="Scripted: `mock.organization(unreachable=…)`. The real API must be able to fetch the address itself.",
 )
 def download_failed(request: Request, world: WorldView) -> Iterator[Json]:
-    """The API fetches pictures and files itself; the mock fetches nothing, and fails where it is told to."""
+    """The API fetches images and files itself; the mock fetches nothing, and fails only for those in `unreachable`."""
     for member in ("image_url", "file_url"):
         yield from ({"url": url} for _, url in find_part_texts(request, member) if url in world.account.unreachable)

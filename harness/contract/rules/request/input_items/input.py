@@ -73,9 +73,9 @@ shape(
     reads=("input", "previous_response_id", "conversation", "prompt"),
 )
 def input_empty(request: Request) -> Iterator[Json]:
-    """There must be something to answer: an empty `input`, list or text, needs something it continues.
+    """There must be something to answer: an empty `input`, whether list or string, must continue something.
 
-    Judged after the schema and after the look-ups of stored state.
+    Checked after the schema and after the look-ups of stored state.
     """
     body = request.body
     if body.get("input") in ([], "") and not any(

@@ -1,4 +1,4 @@
-"""Files and images inside the request: each has one source, the data of a file a type and a prefix."""
+"""Files and images in the request: each must have one source; the data of a file needs a type and a prefix."""
 
 from __future__ import annotations
 
@@ -68,7 +68,7 @@ _CALL: Json = {"type": "function_call", "call_id": "call_1", "name": "f", "argum
     fix="Give the picture: `image_url`, an address or a data URL, or the `file_id` of an upload.",
 )
 def image_without_source(request: Request) -> Iterator[Json]:
-    """A picture is an address or an uploaded file; null is neither."""
+    """An image needs a URL or an uploaded file; null is neither."""
     for path, part in find_parts(request, "input_image"):
         if all(part.get(name) is None for name in _IMAGE_SOURCES):
             yield {"path": path}
@@ -107,7 +107,7 @@ def image_without_source(request: Request) -> Iterator[Json]:
     fix="Send one of them: a `filename` goes with `file_data` alone.",
 )
 def part_with_two_sources(request: Request) -> Iterator[Json]:
-    """A picture has one source, a name goes only with the data of a file; the error names `file_id` for `file_url`, too."""
+    """An image has one source; a name only goes with a file's data. The error names `file_id` for `file_url`, too."""
     for path, part in find_parts(request, "input_image"):
         if all(part.get(name) is not None for name in _IMAGE_SOURCES):
             yield {"path": path, "names": "'file_id' or 'image_url'"}
@@ -136,7 +136,7 @@ def part_with_two_sources(request: Request) -> Iterator[Json]:
     fix="Send documents as `input_file`; sound and video are not taken there.",
 )
 def file_mime_type(request: Request) -> Iterator[Json]:
-    """A file that comes as a data URL must not be sound or video; which other types are refused is not known."""
+    """A file given as a data URL must not be audio or video; which other types are refused is unknown."""
     for path, url in find_data_urls(request, "file_data"):
         if mime_type(url).startswith(("audio/", "video/")):
             yield {"path": path, "mime": mime_type(url)}
@@ -168,7 +168,7 @@ _RAW_FILE_OUTPUT: Json = {
     fix="Write `data:application/pdf;base64,` before the base64.",
 )
 def output_file_data_prefix(request: Request) -> Iterator[Json]:
-    """Azure has words of its own for a file in a tool's output whose data is base64 alone."""
+    """Azure has its own message for a file in a tool's output whose data is plain base64."""
     for path, text in find_part_texts(request, "file_data"):
         if "].output[" in path and not text.startswith("data:"):
             yield {"path": path}
@@ -208,7 +208,7 @@ def output_file_data_prefix(request: Request) -> Iterator[Json]:
     fix="Write `data:application/pdf;base64,` before the base64.",
 )
 def file_data_prefix(request: Request) -> Iterator[Json]:
-    """The data of a file is a data URL; base64 alone is not taken."""
+    """A file's data must be a data URL; plain base64 is not accepted."""
     yield from ({"path": path} for path, text in find_part_texts(request, "file_data") if not text.startswith("data:"))
 
 
@@ -241,7 +241,7 @@ def file_data_prefix(request: Request) -> Iterator[Json]:
     fix="Encode the bytes of the file; an address goes into `file_url`.",
 )
 def file_data_base64(request: Request) -> Iterator[Json]:
-    """The data of a base64 data URL must be base64; line breaks, blanks and the URL-safe letters are accepted."""
+    """The data of a base64 data URL must be base64; line breaks, spaces and the URL-safe letters are accepted."""
     for path, url in find_data_urls(request, "file_data"):
         head, _, data = url.partition(",")
         if head.endswith(";base64") and _NO_BASE64.search(data, 0, CHECKED_CHARACTERS):

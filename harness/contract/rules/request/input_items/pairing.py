@@ -97,10 +97,11 @@ _CLIENT_SEARCH: Json = {
     fix="Answer every call of the turn before, in one request: one `…_output` item with its `call_id` for each.",
 )
 def call_needs_output(transcript: Transcript) -> Iterator[Json]:
-    """Every call that the client executes needs an output with its `call_id`; the first without one is named.
+    """Every call that the client executes needs an output with its `call_id`; the first one without is reported.
 
-    Order does not matter, and other items may stand between. A call with `async: true` may stay unanswered; calls the
-    API executes itself need no output. A function's output answers a tool search of the client, too (recorded 2026-07).
+    Order does not matter, and other items may come in between. A call with `async: true` may stay unanswered; calls
+    that the API executes need no output. A function's output also answers a tool search of the client (recorded
+    2026-07).
     """
     for kind, call_id in transcript.unanswered_calls:
         yield {"kind": CLIENT_CALL_NAMES[kind], "call_id": call_id}
@@ -148,7 +149,7 @@ def call_needs_output(transcript: Transcript) -> Iterator[Json]:
     fix="Send the call before its output, or keep the `previous_response_id` or `conversation` that holds it.",
 )
 def output_needs_call(transcript: Transcript) -> Iterator[Json]:
-    """Every output needs a call of its own kind with the same `call_id`; an output without `call_id` is let through."""
+    """Every output needs a call of its own kind with the same `call_id`; an output without `call_id` is accepted."""
     for kind, call_id in transcript.uncalled_outputs:
         suffix = "" if kind == "computer_call" else " output"
         yield {"kind": f"{CLIENT_CALL_NAMES[kind]}{suffix}", "call_id": call_id}
@@ -169,10 +170,10 @@ def output_needs_call(transcript: Transcript) -> Iterator[Json]:
     fix="Send one `mcp_approval_response` for each of them before anything else.",
 )
 def approval_request_unanswered(transcript: Transcript) -> Iterator[Json]:
-    """Every MCP approval request needs its response, or the call it led to, before the next turn."""
+    """Every MCP approval request needs its response, or the call that it led to, before the next turn."""
     requests = [item["id"] for item in transcript.items_of("mcp_approval_request") if item.get("id")]
     items = transcript.items_from_first("mcp_approval_request") if requests else ()
-    # The call that a request led to names it, too: either settles it.
+    # The call that a request led to names it as well: either one settles it.
     settled = {item.get("approval_request_id") for item in items}
     if open_requests := [id for id in requests if id not in settled]:
         yield {"ids": ", ".join(open_requests)}
@@ -209,11 +210,11 @@ def approval_request_unanswered(transcript: Transcript) -> Iterator[Json]:
     fix="Continue the response that asked (`previous_response_id`), or send its `mcp_approval_request` too.",
 )
 def approval_without_request(transcript: Transcript) -> Iterator[Json]:
-    """An MCP approval must answer a request of the same transcript; a request that is answered twice is no fault.
+    """An MCP approval must answer a request in the same transcript; a request may be answered twice.
 
-    That a later answer to the same request is taken is assumed: no report says what the API does.
+    That a later answer to the same request is accepted is assumed: no report says what the API does.
     """
-    # What is stored was accepted once; only what this request adds can be refused.
+    # Stored items have been accepted once; only those that this request adds can be refused.
     answers = transcript.added_by_type.get("mcp_approval_response", ())
     requests = {item.get("id") for item in transcript.items} if answers else set()
     if unknown := [id for item in answers if (id := item["approval_request_id"]) not in requests]:
@@ -251,7 +252,7 @@ _STRUCTURED: Json = {
     fix="Give a program the output that the tool's `output_schema` describes, an error, too, as JSON.",
 )
 def program_output_not_json(request: Request, transcript: Transcript) -> Iterator[Json]:
-    """The output of a function that a program called is JSON if the function declares an `output_schema`."""
+    """If a function declares an `output_schema`, its output for a call by a program must be JSON."""
     structured = {tool.get("name") for tool in _functions(request.body) if tool.get("output_schema")}
     calls = {call.get("call_id"): call for call in transcript.items if structured and _is_programs(call)}
     for index, item in enumerate(request.body["input"] if calls else ()):

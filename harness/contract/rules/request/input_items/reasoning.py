@@ -116,13 +116,13 @@ _ANSWER = {"type": "message", "role": "assistant", "content": [{"type": "output_
     fix="Send the reasoning item with the very item that followed it, or leave both ids out.",
 )
 def reasoning_without_follower(request: Request, world: WorldView, transcript: Transcript) -> Iterator[Json]:
-    """A stored reasoning item needs the item that followed it right behind, by `id`, or a call by `call_id`.
+    """A stored reasoning item must be followed directly by the item that followed it: its `id`, or a call's `call_id`.
 
-    Once both were added to a conversation, that may be the item that was added behind it, or a message with its text.
-    Reasoning without id and ids this key never stored are not looked at. A chain over a response that ended in reasoning
-    fails the same way. o3-mini asks for no follower.
+    Once both were added to a conversation, that may be the item that was added after it, or a message with its text.
+    Reasoning without id, or with an id that this key never stored, is not checked. A chain over a response that ended
+    in reasoning fails the same way. o3-mini needs no follower.
     """
-    # Most keys have stored no reasoning: nothing is walked for them.
+    # Most keys have stored no reasoning: skip walking their items.
     if not world.store.follower_of or str(request.body.get("model")).startswith("o3-mini"):
         return
     for item, next_item in zip(transcript.items, [*transcript.items[1:], {}], strict=False):
@@ -141,7 +141,7 @@ def _is_same_item(item: Json, stored: Json) -> bool:
 
 
 def _is_any_replay(item: Json, stored: Sequence[Json]) -> bool:
-    """Return whether a sent item is one of these of conversations; of a message the text suffices."""
+    """Return whether a sent item is one of these from conversations; for a message, its text suffices."""
     return any(
         _is_same_item(item, added) or (not item.get("id") and _read_message(item) == _read_message(added) != ("", []))
         for added in stored
@@ -175,9 +175,9 @@ def _read_message(item: Json) -> tuple[str, list[str]]:
     fix="Send the reasoning item before it, or the item without its id.",
 )
 def item_without_reasoning(world: WorldView, transcript: Transcript) -> Iterator[Json]:
-    """An item that followed a stored reasoning item needs it, right before it.
+    """An item that followed a stored reasoning item needs it, directly before it.
 
-    The link is the item's id: without it, or with an id this key never stored, nothing is asked for.
+    The link is the item's id: without one, or with an id that this key never stored, nothing is required.
     """
     if not world.store.reasoning_of:
         return
@@ -206,7 +206,7 @@ def item_without_reasoning(world: WorldView, transcript: Transcript) -> Iterator
     fix="Add the reasoning item with its id or its encrypted content, or leave it out.",
 )
 def reasoning_unidentified(request: Request) -> Iterator[Json]:
-    """A conversation takes no reasoning item that has neither `id` nor `encrypted_content`."""
+    """A conversation refuses a reasoning item with neither `id` nor `encrypted_content`."""
     for item in objects_in(request.body.get("input")):  # where rules read the `items` of a conversation
         if item.get("type") == "reasoning" and not (item.get("id") or item.get("encrypted_content")):
             yield {}

@@ -1,4 +1,4 @@
-"""Ids of items: a referenced item must be stored, an id may occur once, and encrypted content belongs to its item."""
+"""Ids of items: a referenced item must be stored, an id must be unique, and encrypted content belongs to its item."""
 
 from __future__ import annotations
 
@@ -93,10 +93,10 @@ def item_not_found(request: Request, transcript: Transcript) -> Iterator[Json]:
     fix="With `previous_response_id` or `conversation`, send only what is new.",
 )
 def duplicate_item(world: WorldView, transcript: Transcript) -> Iterator[Json]:
-    """An item id may stand once in the transcript, whether inlined, referred to, or part of what is continued.
+    """An item id may occur once in the transcript, whether inlined, referenced, or part of what is continued.
 
-    Items without id are never duplicates, nor are messages under an id this key never stored (recorded: the API took two
-    with the same made-up id); a `call_id` that stands twice is no fault.
+    Items without id are never duplicates, nor are messages with an id that this key never stored (recorded: the API
+    accepted two with the same made-up id); a duplicate `call_id` is accepted.
     """
     if not [True for item in transcript.added if item.get("id")]:
         return
@@ -145,9 +145,9 @@ def duplicate_item(world: WorldView, transcript: Transcript) -> Iterator[Json]:
     fix="Without `store`, ask for `include: ['reasoning.encrypted_content']` and send the ciphertext back.",
 )
 def reasoning_not_found(request: Request, world: WorldView, transcript: Transcript) -> Iterator[Json]:
-    """A reasoning item stands for an item that this key has stored, unless it has a ciphertext or no id.
+    """A reasoning item must refer to an item that this key has stored, unless it has a ciphertext or no id.
 
-    Messages and calls are not looked up: they say themselves what they are.
+    Messages and calls are not looked up, as they contain everything themselves.
     """
     for item in transcript.added_by_type.get("reasoning", ()):
         if (id := item.get("id")) and not item.get("encrypted_content") and id not in world.store.items:
@@ -205,9 +205,10 @@ _CIPHERTEXT = make_encrypted_content(ContentOwner("org-harness", "rs_1"), 0)
     fix="Send the ciphertext back unchanged, with the item it came with, to the organization that gave it.",
 )
 def encrypted_content_invalid(world: WorldView, transcript: Transcript) -> Iterator[Json]:
-    """A ciphertext must be one of the API's, of this organization and of this item; an item without id is not compared.
+    """A ciphertext must be the API's, of this organization and this item; an item without id is not compared.
 
-    Texts without the form of one are refused; a foreign one that has it is taken, and so is what a script gave out.
+    Strings without the form of a ciphertext are refused; a foreign one with that form is accepted, and so is one from a
+    script.
     """
     for item in [item for item in transcript.added if item.get("encrypted_content")]:
         text, id = item["encrypted_content"], item.get("id")

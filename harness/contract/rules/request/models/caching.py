@@ -44,7 +44,7 @@ def _input_with_breakpoint(model: str) -> Json:
     fix="Leave the options out: the model caches without them. Or use gpt-5.6 or newer.",
 )
 def cache_options_unsupported(request: Request, world: WorldView) -> Iterator[Json]:
-    """Models before gpt-5.6 take no options of prompt caching."""
+    """Models before gpt-5.6 accept no options for prompt caching."""
     family = family_of(request, world)
     if request.body.get("prompt_cache_options") is not None and family and not family.cache_options:
         yield {}
@@ -66,7 +66,7 @@ def cache_options_unsupported(request: Request, world: WorldView) -> Iterator[Js
     fix="Leave the breakpoints out: the model caches without them. Or use gpt-5.6 or newer.",
 )
 def cache_breakpoint_unsupported(request: Request, world: WorldView) -> Iterator[Json]:
-    """Models before gpt-5.6 take no breakpoints in the input, neither in messages nor in outputs of tools."""
+    """Models before gpt-5.6 accept no breakpoints in the input, neither in messages nor in tool outputs."""
     family = family_of(request, world)
     if family and not family.cache_options and any(map(_has_breakpoint, input_items(request.body))):
         yield {}

@@ -1,4 +1,4 @@
-"""Abilities that the model lacks, by the table of model families (`harness.api.models`)."""
+"""Features that the model lacks, according to the table of model families (`harness.api.models`)."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ TERRA = "gpt-5.6-terra"
     fix="Use a verbosity the message lists.",
 )
 def verbosity_unsupported(request: Request, world: WorldView) -> Iterator[Json]:
-    """`text.verbosity` must be one that the model's family takes."""
+    """`text.verbosity` must be one that the model's family accepts."""
     verbosity, family = (request.body.get("text") or {}).get("verbosity"), family_of(request, world)
     if verbosity and family and verbosity not in family.verbosities:
         yield {"value": verbosity, "model": request.body["model"], "values": quote_and_join(family.verbosities, "and")}
@@ -58,7 +58,7 @@ def verbosity_unsupported(request: Request, world: WorldView) -> Iterator[Json]:
     fix="Leave it out or ask for `24h`.",
 )
 def retention_unsupported(request: Request, world: WorldView) -> Iterator[Json]:
-    """The newest families cache for 24 hours only."""
+    """The newest families only cache for 24 hours."""
     family = family_of(request, world)
     wanted = request.body.get("prompt_cache_retention")
     if wanted == "in_memory" and family and family.retentions and wanted not in family.retentions:
@@ -87,7 +87,7 @@ def retention_unsupported(request: Request, world: WorldView) -> Iterator[Json]:
     fix="Use `json_object` or a newer model.",
 )
 def schema_unsupported(request: Request, world: WorldView) -> Iterator[Json]:
-    """Old models and those for deep research take no schema for their answer; JSON mode they do."""
+    """Old models and those for deep research accept no schema for their answer, but do accept JSON mode."""
     format, family = (request.body.get("text") or {}).get("format") or {}, family_of(request, world)
     if format.get("type") == "json_schema" and family and not family.schemas:
         yield {"model": request.body["model"]}
@@ -127,7 +127,7 @@ NO_FLEX = ApiError(400, "Invalid service_tier argument", "service_tier")
     fix="Set `truncation: auto`.",
 )
 def truncation_unsupported(request: Request, world: WorldView) -> Iterator[Json]:
-    """The model for computer use takes no request that it may not truncate."""
+    """The model for computer use only accepts requests that it may truncate."""
     family, truncation = family_of(request, world), request.body.get("truncation") or "disabled"
     if family and family.truncations and truncation not in family.truncations:
         yield {"model": request.body["model"], "truncation": truncation}
@@ -151,7 +151,7 @@ def truncation_unsupported(request: Request, world: WorldView) -> Iterator[Json]
     fix="Leave the tier out, or use a model with flex processing: `harness models NAME`.",
 )
 def flex_unsupported(request: Request, world: WorldView) -> Iterator[Json]:
-    """Models of before flex processing do not know it."""
+    """Models that predate flex processing do not support it."""
     family = _family_without_flex(request, world)
     if family and not family.name.startswith("gpt-5"):
         yield {}
@@ -172,7 +172,7 @@ def flex_unsupported(request: Request, world: WorldView) -> Iterator[Json]:
     fix="Leave the tier out, or use a model with flex processing: `harness models NAME`.",
 )
 def flex_not_available(request: Request, world: WorldView) -> Iterator[Json]:
-    """Some newer models have no flex processing."""
+    """Some newer models do not offer flex processing."""
     family = _family_without_flex(request, world)
     if family and family.name.startswith("gpt-5"):
         yield {}
@@ -212,7 +212,7 @@ _IMAGE: Json = {"type": "input_image", "image_url": "https://example.com/a.png",
     fix="Use a model that sees: `harness models NAME`.",
 )
 def images_unsupported(request: Request, world: WorldView) -> Iterator[Json]:
-    """Models without vision take no images."""
+    """Models without vision accept no images."""
     family = family_of(request, world)
     if family and not family.images and any(map(_has_image, request.body.get("input") or ())):
         yield {"model": request.body["model"]}

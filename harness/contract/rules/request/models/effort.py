@@ -48,7 +48,7 @@ TERRA = "gpt-5.6-terra"
     fix="Use one of the efforts the message lists.",
 )
 def effort_unsupported(request: Request, world: WorldView) -> Iterator[Json]:
-    """`reasoning.effort` must be one that the model's family takes."""
+    """`reasoning.effort` must be one that the model's family accepts."""
     effort, family = reasoning_options(request).get("effort"), family_of(request, world)
     if effort and family and family.efforts and effort not in family.efforts:
         yield {"value": effort, "model": request.body["model"], "values": quote_and_join(family.efforts, "and")}
@@ -69,7 +69,7 @@ def effort_unsupported(request: Request, world: WorldView) -> Iterator[Json]:
     fix="Leave `reasoning` out for a model that does not reason.",
 )
 def effort_without_reasoning(request: Request, world: WorldView) -> Iterator[Json]:
-    """A model that does not reason takes no effort."""
+    """A model that does not reason accepts no effort."""
     family = family_of(request, world)
     if reasoning_options(request).get("effort") and family and family.reasons is False:
         yield {}
@@ -90,7 +90,7 @@ def effort_without_reasoning(request: Request, world: WorldView) -> Iterator[Jso
     fix="Leave `reasoning.mode` out, or use the one that the model has: `harness models NAME`.",
 )
 def mode_unsupported(request: Request, world: WorldView) -> Iterator[Json]:
-    """Before GPT-5.6 a model has one mode: `pro` if its name says so, else `standard`."""
+    """Models before GPT-5.6 have one mode: `pro` if their name says so, otherwise `standard`."""
     mode, family = reasoning_options(request).get("mode"), family_of(request, world)
     if mode and family and family.modes and mode not in family.modes:
         yield {}
@@ -118,7 +118,7 @@ def mode_unsupported(request: Request, world: WorldView) -> Iterator[Json]:
     fix="Use a value the message lists.",
 )
 def context_unsupported(request: Request, world: WorldView) -> Iterator[Json]:
-    """Models before GPT-5.4 see the reasoning of the current turn only."""
+    """Models before GPT-5.4 only see the reasoning of the current turn."""
     context, family = reasoning_options(request).get("context"), family_of(request, world)
     if context and family and family.contexts and context not in family.contexts:
         yield {"value": context, "model": request.body["model"], "values": quote_and_join(family.contexts, "and")}
@@ -143,7 +143,7 @@ def context_unsupported(request: Request, world: WorldView) -> Iterator[Json]:
     fix="Leave `reasoning.summary` out.",
 )
 def summary_unsupported(request: Request, world: WorldView) -> Iterator[Json]:
-    """Some models give no summaries."""
+    """Some models provide no summaries."""
     family = family_of(request, world)
     if reasoning_options(request).get("summary") and family and not family.summaries:
         yield {"model": request.body["model"]}
@@ -169,7 +169,7 @@ def summary_unsupported(request: Request, world: WorldView) -> Iterator[Json]:
     fix="Use a value the message lists, or `auto`.",
 )
 def summary_value_unsupported(request: Request, world: WorldView) -> Iterator[Json]:
-    """Some models give summaries of one kind only; `auto` is that one."""
+    """Some models only provide one kind of summary, which `auto` selects."""
     summary, family = reasoning_options(request).get("summary"), family_of(request, world)
     values = family.summary_values if family else ()
     if summary and summary != "auto" and values and summary not in values:

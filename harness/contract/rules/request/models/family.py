@@ -1,4 +1,4 @@
-"""Questions of rules about a request's model: its family, the tools that the request declares."""
+"""Lookups for rules about a request's model: its family, and the types of the declared tools."""
 
 from __future__ import annotations
 
@@ -7,11 +7,11 @@ from harness.contract.rule import WorldView
 from harness.core.exchange import Json, Request
 
 FAMILY = ("model", "world.models")
-"""What a rule reads that asks for the family."""
+"""What a rule reads that looks up the family."""
 
 
 def family_of(request: Request, world: WorldView) -> Model | None:
-    """Find the model's family; None for an unlisted model and with a prompt template: then all features are accepted."""
+    """Return the model's family; None for an unlisted model or a prompt template, so that all features are accepted."""
     return world.models.find(request.body.get("model") or "")
 
 
@@ -22,10 +22,10 @@ def is_missing_model(name: str, world: WorldView) -> bool:
 
 
 def reasoning_options(request: Request) -> Json:
-    """Read the member `reasoning`, empty if it is absent."""
+    """Return the member `reasoning`; empty if it is absent."""
     return request.body.get("reasoning") or {}
 
 
 def tool_types(request: Request) -> list[str]:
-    """List the types of the declared tools, without version suffixes."""
+    """Return the types of the declared tools, without version suffixes."""
     return [tool["type"].partition("_2025")[0] for tool in request.body.get("tools") or ()]

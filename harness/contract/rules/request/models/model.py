@@ -36,9 +36,9 @@ from harness.core.exchange import Json, Request
     fix="Use a model that is there: `harness models` lists them. A test of its time says so: `as_of`.",
 )
 def model_gone(request: Request, world: WorldView) -> Iterator[Json]:
-    """A model that was shut down is not found; that is said before anything else about it.
+    """A model that was shut down is not found, which is reported before any other fault of it.
 
-    Only a shutdown that somebody met counts: an announced one may come later.
+    Only an observed shutdown counts: an announced one may come later.
     """
     family = family_of(request, world)
     if family and "" < family.gone <= world.as_of and world.account.models is None:
@@ -73,7 +73,7 @@ def model_gone(request: Request, world: WorldView) -> Iterator[Json]:
     fix="Use a model that the Responses API serves: `harness models` lists them.",
 )
 def model_not_served(request: Request, world: WorldView) -> Iterator[Json]:
-    """Models for audio, for images and for search, and the first ones that reasoned, answer chat completions only."""
+    """Models for audio, images or search, and the first reasoning models, only serve chat completions."""
     family = family_of(request, world)
     if family and not family.served and world.account.models is None and not "" < family.removed <= world.as_of:
         yield {"model": request.body["model"]}
@@ -97,7 +97,7 @@ def model_not_served(request: Request, world: WorldView) -> Iterator[Json]:
     fix="Use a model that the Responses API serves: `harness models` lists them.",
 )
 def model_not_there(request: Request, world: WorldView) -> Iterator[Json]:
-    """The Responses API does not serve models for embeddings, for completions and some for images."""
+    """The Responses API does not serve models for embeddings, for completions, and some for images."""
     family = family_of(request, world)
     if family and not family.found and world.account.models is None:
         yield {"model": request.body["model"]}
@@ -145,11 +145,11 @@ _ASKS_A_MODEL = (
     fix="Use a model of this key; `mock.organization(models={…})` or `harness serve --models` say which there are.",
 )
 def model_not_found(request: Request, world: WorldView) -> Iterator[Json]:
-    """`model` must name a model this key may use; the status is 400, not 404.
+    """`model` must name a model that this key may use; the status is 400, not 404.
 
-    Unless the account lists its models, every name is taken but an empty one, one that the API refused (`gpt-5.1-mini`),
-    another vendor's (`gemini-1.5-flash`), one that says that it is no model (`gpt-nonexistent`), one that is a slip of the
-    keyboard from a model's (`gtp-4.1`), and that of a model that is gone for long.
+    Unless the account lists its models, every name is accepted except an empty one, one that the API refused
+    (`gpt-5.1-mini`), another vendor's (`gemini-1.5-flash`), one that says that it is no model (`gpt-nonexistent`), one
+    that is a typing error away from a model's (`gtp-4.1`), and that of a model removed long ago.
     """
     name, account, family = request.body.get("model"), world.account, family_of(request, world)
     if name is None or (account.models is not None and name in account.models and name not in account.deleted_models):

@@ -1,4 +1,4 @@
-"""Deep research models: the tools that they need, and the tools they take. Checked before any other ability of a model."""
+"""Deep research models: the tools that they need, and those that they accept. Checked before any other feature."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from harness.core.errors import ApiError
 from harness.core.exchange import Json, Request
 
 _THEN = "2026-06"
-"""A month when these models were still there."""
+"""A month in which these models still existed."""
 
 
 @rule(
@@ -44,7 +44,7 @@ _THEN = "2026-06"
     fix="Declare none but these tools.",
 )
 def research_tools_only(request: Request, world: WorldView) -> Iterator[Json]:
-    """A deep research model takes the tools to search with, and none of the client."""
+    """A deep research model accepts search tools, and none of the client's tools."""
     family = family_of(request, world)
     if family and family.only_tools and not set(tool_types(request)) <= {*family.only_tools, "web_search"}:
         yield {"kinds": quote_and_join(family.only_tools, "and")}
@@ -66,7 +66,7 @@ def research_tools_only(request: Request, world: WorldView) -> Iterator[Json]:
     fix="Declare one of these tools.",
 )
 def deep_research_tools(request: Request, world: WorldView) -> Iterator[Json]:
-    """A deep research model needs something to search with; that is said before anything about its other abilities."""
+    """A deep research model needs a tool to search with; checked before its other features."""
     family = family_of(request, world)
     if family and family.needs_tools and not {*family.needs_tools, "web_search"}.intersection(tool_types(request)):
         yield {"kinds": quote_and_join(family.needs_tools, "or")}

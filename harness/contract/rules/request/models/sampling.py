@@ -1,4 +1,4 @@
-"""Sampling parameters and logprobs, which models that reason take only without reasoning."""
+"""Sampling parameters and logprobs, which reasoning models only accept without reasoning."""
 
 from __future__ import annotations
 
@@ -58,9 +58,9 @@ def _is_refused(when: When, request: Request, family: Model) -> bool:
     fix="Leave sampling parameters out for a model that reasons, or send its defaults.",
 )
 def sampling_unsupported(request: Request, world: WorldView) -> Iterator[Json]:
-    """A model that reasons takes no sampling parameters; its `code` is null here.
+    """A reasoning model accepts no sampling parameters; the error's `code` is null.
 
-    With effort `none`, the default of some families, they are taken.
+    With effort `none`, the default of some families, they are accepted.
     """
     body, family = request.body, family_of(request, world)
     if family and _is_refused(family.sampling, request, family):
@@ -80,7 +80,7 @@ def sampling_unsupported(request: Request, world: WorldView) -> Iterator[Json]:
     fix="Ask for logprobs of models that do not reason.",
 )
 def logprobs_unsupported(request: Request, world: WorldView) -> Iterator[Json]:
-    """A model that reasons gives no logprobs; `include` is named before `top_logprobs`."""
+    """A reasoning model provides no logprobs; `include` is reported before `top_logprobs`."""
     family = family_of(request, world)
     if family and _is_refused(family.logprobs, request, family):
         if LOGPROBS in (request.body.get("include") or ()):

@@ -1,4 +1,4 @@
-"""Deferred tools (`defer_loading`, `tool_search`) and namespaces: checked when the tools become a prompt."""
+"""Deferred tools (`defer_loading`, `tool_search`) and namespaces: checked when the tools become part of the prompt."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ def _has_all_tools(request: Request) -> bool:
     fix='Add `{"type": "tool_search"}`, or leave `defer_loading` out.',
 )
 def deferred_without_search(request: Request) -> Iterator[Json]:
-    """A deferred tool, at the top or in a namespace, needs a tool search that can find it."""
+    """A deferred tool, at the top level or in a namespace, needs a tool search that can find it."""
     deferred = any(map(is_deferred, request.body.get("tools") or ()))
     if deferred and _has_all_tools(request) and not _tool_searches(declared_tools(request.body)):
         yield {}
@@ -88,7 +88,7 @@ def _tool_searches(tools: Iterable[Json]) -> list[Json]:
     fix="Defer a tool (`defer_loading: true`), or leave the tool search out.",
 )
 def search_without_deferred(request: Request) -> Iterator[Json]:
-    """A tool search that the API does needs something to find; one that the client does (`execution`) does not."""
+    """A tool search by the API needs something to find; one by the client (`execution`) does not."""
     searches = _tool_searches(request.body.get("tools") or ())
     hosted = any(search.get("execution") != "client" for search in searches) and _has_all_tools(request)
     if (
@@ -122,7 +122,7 @@ def search_without_deferred(request: Request) -> Iterator[Json]:
     fix="Say what the search finds.",
 )
 def search_undescribed(request: Request) -> Iterator[Json]:
-    """A tool search that the client does needs a `description`."""
+    """A tool search by the client needs a `description`."""
     for index, tool in enumerate(request.body.get("tools") or ()):
         if tool["type"] == "tool_search" and tool.get("execution") == "client" and tool.get("description") is None:
             yield {"index": index}
@@ -149,13 +149,13 @@ def search_undescribed(request: Request) -> Iterator[Json]:
     fix="Leave `description` out, or search in the client (`execution: client`).",
 )
 def search_described(request: Request) -> Iterator[Json]:
-    """A tool search that the API does takes no `description`."""
+    """A tool search by the API accepts no `description`."""
     searches = _tool_searches(request.body.get("tools") or ())
     yield from ({} for search in searches if search.get("execution") != "client" and search.get("description"))
 
 
 def _has_search_output(items: Iterable[Json]) -> bool:
-    # Tools that an earlier search has loaded may count as deferred; no refusal of them is known.
+    # Tools that an earlier search has loaded may count as deferred; no refusal of these is known.
     return any(item.get("type") == "tool_search_output" for item in items)
 
 
@@ -218,9 +218,10 @@ def _history_body(*items: Json, tools: list[Json]) -> Json:
     fix="Send the `function_call` back as the model gave it, with its `namespace`.",
 )
 def call_without_namespace(request: Request, transcript: Transcript) -> Iterator[Json]:
-    """A call of a function that only a namespace holds, as declared or as a search before it has found, must name that.
+    """A call of a function that exists only in a namespace, declared or found by an earlier search, must name it.
 
-    A deferred function at the top of `tools` is found in a namespace of its own name. What nothing declares is taken.
+    A deferred function at the top level of `tools` is found in a namespace of its own name. Undeclared functions are
+    accepted.
     """
     if "function_call" not in transcript.added_by_type or not _has_all_tools(request):
         return

@@ -154,10 +154,10 @@ _NOT_STRICT_PROPERTIES: dict[str, Json] = {
     fix="Close every object (`additionalProperties: false`) and require all its properties, or set `strict: false`.",
 )
 def function_schema(request: Request, world: WorldView) -> Iterator[Json]:
-    """A function's parameters are an object and a JSON Schema; with `strict: true` its objects are closed, all is required.
+    """A function's parameters must be a JSON Schema of an object; with `strict: true` it is closed, with all required.
 
-    With `strict: false` models before gpt-5 refuse unions at the top, all refuse an object without `properties` there and
-    arrays without `items`; without `strict` they take them.
+    With `strict: false` models before gpt-5 refuse unions at the top level; all models refuse an object without
+    `properties` there, and arrays without `items`; without `strict` they accept these.
     """
     family = family_of(request, world)
     takes_unions = family is None or family.schema_unions

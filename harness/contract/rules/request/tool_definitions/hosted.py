@@ -29,7 +29,7 @@ from harness.core.exchange import Json, Request
     fix="Declare tools that the model has, or use another model.",
 )
 def hosted_tool_unsupported(request: Request, world: WorldView) -> Iterator[Json]:
-    """The words of 2025 for a hosted tool that the model's family lacks."""
+    """The message of 2025 for a hosted tool that the model's family lacks."""
     yield from _unsupported_tools(request, world)
 
 
@@ -59,7 +59,7 @@ def hosted_tool_unsupported(request: Request, world: WorldView) -> Iterator[Json
     fix="Declare tools that the model has, or use another model.",
 )
 def tool_unsupported(request: Request, world: WorldView) -> Iterator[Json]:
-    """A family refuses the hosted tools that it is known to lack, by a refusal or by the documentation."""
+    """A family refuses hosted tools that it is known to lack, from a refusal or from the documentation."""
     yield from _unsupported_tools(request, world)
 
 
@@ -91,7 +91,7 @@ def _unsupported_tools(request: Request, world: WorldView) -> Iterator[Json]:
     fix="Leave the filters out, or use a newer model.",
 )
 def search_filters_unsupported(request: Request, world: WorldView) -> Iterator[Json]:
-    """Small models of before GPT-5 search the web without filters only."""
+    """Small models before GPT-5 only search the web without filters."""
     family = family_of(request, world)
     if family and not family.search_filters and any(tool.get("filters") for tool in _searches(request)):
         yield {"model": request.body["model"]}
@@ -163,7 +163,7 @@ _IMAGEGEN: Json = {
     fix="Declare one of them, or name the namespace otherwise.",
 )
 def function_named_like_hosted(request: Request, world: WorldView) -> Iterator[Json]:
-    """The hosted image generation is `image_gen.imagegen` to the model: no function may be called so beside it."""
+    """The hosted image generation is `image_gen.imagegen` to the model: no function next to it may have this name."""
     family = family_of(request, world)
     if family and family.turns == "current_turn" and "image_generation" in tool_types(request):
         functions = function_namespaces(request.body["tools"], found=True)
@@ -204,7 +204,7 @@ _WEB_NAMESPACE: Json = {
     fix="Name the namespace otherwise.",
 )
 def namespace_named_like_hosted(request: Request, world: WorldView) -> Iterator[Json]:
-    """A namespace of the request cannot have the name of one that a hosted tool brings."""
+    """A namespace in the request cannot have the name of a hosted tool's namespace."""
     family = family_of(request, world)
     if family and family.turns == "current_turn" and _searches(request):
         yield from (

@@ -1,4 +1,4 @@
-"""Patterns of JSON Schemas that the newer models cannot be held to."""
+"""Patterns in JSON Schemas that the newer models cannot enforce."""
 
 from __future__ import annotations
 
@@ -13,11 +13,11 @@ from harness.core.exchange import Json, Request
 
 AREA = "tools"
 _WITHOUT_LOOKAROUND = ("gpt-5.5", "gpt-5.6", "gpt-6")
-"""The families that refuse it; gpt-5.4 takes it."""
+"""The families that refuse lookarounds; gpt-5.4 accepts them."""
 _MAPS = frozenset({"$defs", "definitions", "dependentSchemas", "patternProperties", "properties"})
 """Keywords whose members are schemas by name."""
 _LOOKAROUND = re.compile(r"\\.|\[(?:\\.|[^\]\\])*\]|(\(\?<?[=!])", re.DOTALL)
-"""An escape, a class of characters, or (in the group) the begin of a lookahead or lookbehind."""
+"""An escape, a character class, or (in the group) the start of a lookahead or lookbehind."""
 _IDENTIFIER = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
 _EMAIL = {"type": "string", "pattern": "^(?!\\.)(?!.*\\.\\.)[a-z.]+@[a-z.]+$"}
 
@@ -83,7 +83,7 @@ _DEFINED = {**_closed(to={"$ref": "#/$defs/Email"}), "$defs": {"Email": {"anyOf"
     fix="Leave out the pattern, or write it without lookahead and lookbehind; `z.email()` of zod makes one with them.",
 )
 def schema_with_lookaround(request: Request, world: WorldView) -> Iterator[Json]:
-    """A pattern in a schema that is enforced has no lookahead and no lookbehind."""
+    """A pattern in an enforced schema must have no lookahead or lookbehind."""
     family = family_of(request, world)
     if family is None or not family.name.startswith(_WITHOUT_LOOKAROUND):
         return
@@ -97,7 +97,7 @@ def schema_with_lookaround(request: Request, world: WorldView) -> Iterator[Json]
 
 
 def _find_lookarounds(schema: Any) -> Iterator[str]:
-    """Yield the places of patterns with a lookaround in a schema, in its order; each of its lists and maps holds schemas."""
+    """Yield the places of patterns with a lookaround in a schema, in order; its lists and maps contain schemas."""
     waiting: list[tuple[Any, str, bool]] = [(schema, "$", False)]
     while waiting:
         node, place, is_map = waiting.pop()

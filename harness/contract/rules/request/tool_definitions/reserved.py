@@ -1,4 +1,4 @@
-"""Names that models have for tools of their own, which a client cannot give to others."""
+"""Names that models use for their own tools, and that a client cannot use for others."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from harness.core.exchange import Json, Request
 
 _PYTHON: Json = {"type": "function", "name": "python", "parameters": {}, "strict": False}
 _RESERVED_BY_ALL = "2026-07-21"
-"""The day since which every model refuses a function named `python`; o3 and o4-mini always have."""
+"""The first day on which every model refuses a function named `python`; o3 and o4-mini always have."""
 
 
 @rule(
@@ -51,7 +51,7 @@ _RESERVED_BY_ALL = "2026-07-21"
     fix="Name the function otherwise, such as `run_python`.",
 )
 def function_name_reserved(request: Request, world: WorldView) -> Iterator[Json]:
-    """The models know a function named `python` of their own: a client's may not be called so."""
+    """The models have a function `python` of their own, so no function of a client may have this name."""
     family = family_of(request, world)
     if family and (world.as_of >= _RESERVED_BY_ALL or family.name.startswith(("o3", "o4-mini"))):
         functions = [tool for tool in request.body["tools"] or () if tool["type"] == "function"]
@@ -59,7 +59,7 @@ def function_name_reserved(request: Request, world: WorldView) -> Iterator[Json]
 
 
 _WITH_AGENTS = ("gpt-5.6", "gpt-6")
-"""The families whose models start agents by tools of the namespace `collaboration`."""
+"""The families whose models start agents through tools in the namespace `collaboration`."""
 
 
 def _agents(*names: str, **of_message: bool) -> Json:
@@ -69,7 +69,7 @@ def _agents(*names: str, **of_message: bool) -> Json:
 
 
 def _agent_namespaces(request: Request, world: WorldView) -> list[Json]:
-    """List the namespaces `collaboration` in a request to a model that has such a namespace itself."""
+    """Return the namespaces `collaboration` in a request to a model that has such a namespace itself."""
     family = family_of(request, world)
     if family is None or not family.name.startswith(_WITH_AGENTS):
         return []
@@ -114,7 +114,7 @@ _NAMESPACE = ("namespace", "collaboration")
     fix="Name the namespace otherwise, such as `agent_collaboration`.",
 )
 def function_schema_reserved(request: Request, world: WorldView) -> Iterator[Json]:
-    """The functions by which a model speaks to its agents have a fixed schema, with an encrypted `message`."""
+    """The functions by which a model communicates with its agents have a fixed schema, with an encrypted `message`."""
     for function in [tool for space in _agent_namespaces(request, world) for tool in space.get("tools") or ()]:
         if function.get("name") in ("followup_task", "send_message", "spawn_agent") and not _is_encrypted(function):
             yield {"name": function["name"]}
@@ -123,7 +123,7 @@ def function_schema_reserved(request: Request, world: WorldView) -> Iterator[Jso
 def _is_encrypted(function: Json) -> bool:
     schema: Any = function.get("parameters")
     for name in ("properties", "message"):
-        schema = schema.get(name) if isinstance(schema, dict) else None  # the schemas take any JSON as parameters
+        schema = schema.get(name) if isinstance(schema, dict) else None  # the schemas accept any JSON as parameters
     return not isinstance(schema, dict) or schema.get("encrypted") is True
 
 
@@ -150,5 +150,5 @@ def _is_encrypted(function: Json) -> bool:
     fix="Name the namespace otherwise, such as `agent_collaboration`.",
 )
 def namespace_reserved(request: Request, world: WorldView) -> Iterator[Json]:
-    """On Azure the namespace by which a model speaks to its agents is refused, whatever is in it."""
+    """Azure refuses the namespace by which a model communicates with its agents, whatever it contains."""
     yield from ({} for _ in _agent_namespaces(request, world))

@@ -1,4 +1,4 @@
-"""The choice of tools: `tool_choice` names only those that the request has."""
+"""The choice of tools: `tool_choice` must only name tools that the request has."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ _CHOICE_AMONG_ADDED: Json = {
 
 
 def _chosen_tool_names(choice: object) -> list[str]:
-    """Name the chosen tools as errors do; empty if the choice is free."""
+    """Return the chosen tools as errors name them; empty if the choice is free."""
     if isinstance(choice, str):
         return [choice] if choice == "required" else []
     if not isinstance(choice, dict):
@@ -57,7 +57,7 @@ def _chosen_tool_names(choice: object) -> list[str]:
     fix="Declare the tool, or leave the choice out.",
 )
 def chosen_tool_without_tools(request: Request) -> Iterator[Json]:
-    """The former words for the choice of one tool without `tools`: it is named by its type."""
+    """The former message for choosing a tool without `tools`, which names it by its type."""
     choice = request.body.get("tool_choice")
     if (
         isinstance(choice, dict)
@@ -89,7 +89,7 @@ def tool_choice_without_tools(request: Request) -> Iterator[Json]:
 
 
 def _may_bring_tools(request: Request, ignored: Container[str] = ()) -> bool:
-    # A stored prompt may have tools of its own, and so may an agent of Foundry, and items of the input.
+    # A stored prompt may have its own tools, and so may an agent of Foundry or items in the input.
     return (
         bool(request.body.get("prompt"))
         or agent_of(request) is not None
@@ -145,14 +145,14 @@ def _may_bring_tools(request: Request, ignored: Container[str] = ()) -> bool:
     fix="Choose a tool that is declared: a function by its name, any other by its type.",
 )
 def tool_choice_not_found(request: Request, world: WorldView) -> Iterator[Json]:
-    """A chosen tool, each of `allowed_tools` too, must be one of the declared tools.
+    """A chosen tool, including each of `allowed_tools`, must be one of the declared tools.
 
     Models before gpt-5.6 do not look for it in `additional_tools` items of the input.
     """
     choice, tools = request.body.get("tool_choice"), request.body.get("tools") or ()
     family = family_of(request, world)
     ignored = () if family is None or family.added_choice else ("additional_tools",)
-    # What a stored prompt or an item brings cannot be seen in the request.
+    # Tools added by a stored prompt or an item are not visible in the request.
     if not isinstance(choice, dict) or not tools or _may_bring_tools(request, ignored):
         return
     if choice.get("type") != "allowed_tools":
@@ -164,19 +164,19 @@ def tool_choice_not_found(request: Request, world: WorldView) -> Iterator[Json]:
 
 
 _NAMED_BY = {"function": "name", "custom": "name", "namespace": "name", "mcp": "server_label"}
-"""The member that names a chosen tool, by its type; the others have none of their own."""
+"""The member that names a chosen tool, by its type; other tools have no name."""
 
 
 def _is_declared(choice: Json, tools: Sequence[Json]) -> bool:
-    """Return whether a choice is among these tools or among those in their namespaces."""
+    """Return whether a choice is among these tools or the tools in their namespaces."""
     kind = _plain_type(choice.get("type"))
     member = _NAMED_BY.get(kind)
     inner = [inner_tool for tool in tools for inner_tool in tool.get("tools") or () if isinstance(inner_tool, dict)]
     alike = [tool for tool in (*tools, *inner) if _plain_type(tool.get("type")) == kind]
-    # A hosted tool has no name: its type alone chooses it.
+    # A hosted tool has no name: it is chosen by its type alone.
     return any(member is None or tool.get(member) == choice.get(member) for tool in alike)
 
 
 def _plain_type(type: Any) -> str:
-    """Strip a tool type of its version: `web_search_preview` is `web_search`, `computer_use_preview` is `computer`."""
+    """Strip the version of a tool type: `web_search_preview` is `web_search`, `computer_use_preview` is `computer`."""
     return str(type).partition("_20")[0].removesuffix("_preview").removesuffix("_use")

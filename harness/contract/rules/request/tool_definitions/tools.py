@@ -1,4 +1,4 @@
-"""Tools that the API reaches itself, MCP servers and vector stores, and tools that are gone."""
+"""Tools that the API itself reaches, MCP servers and vector stores, and tools that are gone."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ def _declared_mcp_tools(request: Request) -> list[Json]:
 
 _MCP_SOURCES = ("server_url", "connector_id", "tunnel_id")
 _CONNECTION = "project_connection_id"
-"""Where a project of Foundry finds a server; the schema refuses the member elsewhere."""
+"""The member by which a Foundry project finds a server; elsewhere the schema refuses it."""
 _TUNNEL = f"tunnel_{'0' * 32}"
 
 
@@ -52,7 +52,7 @@ _TUNNEL = f"tunnel_{'0' * 32}"
     fix="Say where the server is: `server_url`, or `connector_id` for a connector of OpenAI.",
 )
 def mcp_without_server(request: Request) -> Iterator[Json]:
-    """An MCP tool names its server by an address, a connector or a tunnel."""
+    """An MCP tool must name its server by a URL, a connector or a tunnel."""
     for index, tool in enumerate(request.body.get("tools") or ()):
         if tool["type"] == "mcp" and all(tool.get(name) is None for name in (*_MCP_SOURCES, _CONNECTION)):
             yield {"path": f"tools[{index}]"}
@@ -80,7 +80,7 @@ def mcp_without_server(request: Request) -> Iterator[Json]:
     fix="Say in one way where the server is.",
 )
 def mcp_with_two_servers(request: Request) -> Iterator[Json]:
-    """An MCP tool names its server in one way only."""
+    """An MCP tool must name its server in only one way."""
     for index, tool in enumerate(request.body.get("tools") or ()):
         given = [f"'{name}'" for name in _MCP_SOURCES if tool["type"] == "mcp" and tool.get(name) is not None]
         if len(given) > 1:
@@ -111,7 +111,7 @@ def mcp_with_two_servers(request: Request) -> Iterator[Json]:
     fix="Use a label of letters, digits, `-` and `_`.",
 )
 def mcp_label_characters(request: Request) -> Iterator[Json]:
-    """The label of an MCP server starts with a letter and holds letters, digits, `-` and `_`."""
+    """An MCP server's label must start with a letter and consist of letters, digits, `-` and `_`."""
     yield from (
         {"label": tool["server_label"]}
         for tool in _declared_mcp_tools(request)
@@ -132,7 +132,7 @@ _MATCH_LABEL = re.compile(r"[A-Za-z][A-Za-z0-9_-]*").fullmatch
     fix="Give every server a label of its own.",
 )
 def mcp_label_twice(request: Request) -> Iterator[Json]:
-    """Two MCP servers cannot have one label, upper and lower case being the same."""
+    """Two MCP servers cannot have the same label, ignoring case."""
     seen: set[str] = set()
     for tool in _declared_mcp_tools(request):
         label = tool["server_label"]
@@ -164,7 +164,7 @@ def mcp_label_twice(request: Request) -> Iterator[Json]:
     fix="Give an address that the API can reach, or script the MCP server: its address is never asked.",
 )
 def mcp_loopback(request: Request) -> Iterator[Json]:
-    """An MCP server is asked by the API itself: an address of the client's own machine leads nowhere."""
+    """The API itself calls an MCP server, so an address of the client's own machine leads nowhere."""
     for index, tool in enumerate(request.body.get("tools") or ()):
         if tool["type"] == "mcp" and _IS_LOOPBACK(tool.get("server_url") or ""):
             yield {"path": f"tools[{index}].server_url"}
@@ -195,7 +195,7 @@ _IS_LOOPBACK = re.compile(r"https?://(localhost|127\.\d+\.\d+\.\d+|\[::1\])(:\d+
     fix="Scripted: `mock.organization(unreachable=…)`. With the real API see that the server answers it.",
 )
 def mcp_unreachable(request: Request, world: WorldView) -> Iterator[Json]:
-    """An MCP server is asked for its tools before the model runs; the status of a failure is 424."""
+    """The API lists an MCP server's tools before the model runs; a failure has the status 424."""
     for tool in _declared_mcp_tools(request):
         if tool.get("server_url") in world.account.unreachable:
             yield {"label": tool["server_label"]}
@@ -226,7 +226,7 @@ def mcp_unreachable(request: Request, world: WorldView) -> Iterator[Json]:
     fix="Scripted: `mock.organization(unlisted=…)`. With the real API see that the server answers `tools/list`.",
 )
 def mcp_unlisted(request: Request, world: WorldView) -> Iterator[Json]:
-    """An MCP server may fail to list its tools, and the API answers with the status of that failure."""
+    """An MCP server may fail to list its tools; the API answers with the status of that failure."""
     for tool in _declared_mcp_tools(request):
         if tool.get("server_url") in world.account.unlisted:
             yield {"label": tool["server_label"]}
@@ -246,7 +246,7 @@ def mcp_unlisted(request: Request, world: WorldView) -> Iterator[Json]:
     fix="Declare `shell`; calls and outputs of the old tool may stay in the input.",
 )
 def local_shell_retired(request: Request) -> Iterator[Json]:
-    """The tool `local_shell` is gone; it was `codex-mini-latest`'s."""
+    """The tool `local_shell` is gone; only `codex-mini-latest` had it."""
     if any(tool["type"] == "local_shell" for tool in request.body.get("tools") or ()):
         yield {}
 
@@ -275,6 +275,6 @@ MOST_VECTOR_STORES = 2
     fix="Name at most two vector stores; put what must be searched together into one.",
 )
 def many_vector_stores(request: Request) -> Iterator[Json]:
-    """A `file_search` searches at most two vector stores."""
+    """A `file_search` can search at most two vector stores."""
     if any(len(tool.get("vector_store_ids") or ()) > MOST_VECTOR_STORES for tool in request.body.get("tools") or ()):
         yield {}
