@@ -98,7 +98,7 @@ def pytest_unconfigure(config):
     with open(os.environ["BENCH_SUITE"], "w") as file:
         json.dump(median(taken[FIRST:]) * 1e3, file)
 """
-WITHOUT_A_LOOK = "a transport that answers without a look"
+WITHOUT_A_LOOK = "a transport with canned answers"
 SUITES: Mapping[str, str] = {
     "fixtures `mock` and `client`": FIXTURE,
     "fixture `mock`, a client of the test": OVER_HTTP,

@@ -87,7 +87,7 @@ def check_mistakes(ids: Sequence[str], where: str) -> None:
     """Raise ConfigError for an id that is not in `CLIENT_MISTAKES`."""
     for id in ids:
         if id not in CLIENT_MISTAKES:
-            raise ConfigError(f"{where}({id!r}): clients make no such mistake. {suggest_name(id, CLIENT_MISTAKES)}")
+            raise ConfigError(f"{where}({id!r}): no such client mistake. {suggest_name(id, CLIENT_MISTAKES)}")
 
 
 def client_mistakes_of(seen: SeenClient, strict: bool = False) -> list[ClientMistake]:

@@ -51,5 +51,5 @@ def read_loss_policy(text: str) -> LossPolicy:
     for id in ids:
         if id not in LOSSES:
             near = suggest_name(id, LOSSES) if id else "`harness losses` lists them."
-            raise ConfigError(f"losses {text!r}: give fail, allow, strict, or losses to allow, by commas. {near}")
+            raise ConfigError(f"losses {text!r}: use fail, allow, strict, or a comma-separated list of losses. {near}")
     return LossPolicy(allowed=frozenset(ids))

@@ -113,7 +113,7 @@ class _Entries(list[EntryT], OnPath, Generic[EntryT]):
         A false claim fails the test even without the `assert`.
         """
         if not isinstance(number, int) or number < 0:
-            raise ConfigError(f"times({number!r}): give a number from 0 on.")
+            raise ConfigError(f"times({number!r}): pass a non-negative number.")
         wanted = "" if len(self) == number else f", not {number}"
         return self._claim(len(self) == number, f"{pluralize(len(self), self._title, self._plural)}{wanted}")
 
@@ -150,7 +150,7 @@ class _Entries(list[EntryT], OnPath, Generic[EntryT]):
         if isinstance(other, _Entries):
             return other._title, other._first()
         if not isinstance(other, str):
-            raise ConfigError(f"before({other!r}): give the name of a tool, or calls such as mock.calls.named('book').")
+            raise ConfigError(f"before({other!r}): pass the name of a tool, or calls such as mock.calls.named('book').")
         path = self.path
         if step := path.first_of(other):
             return other, step.exchange

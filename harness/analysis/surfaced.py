@@ -54,7 +54,7 @@ def describe_difference(result: Any, said: Any, only: Iterable[str] = ()) -> str
     parts = _parts_to_compare(only)
     replies = ModelReplies([said] if isinstance(said, ModelReply) else said)
     if not replies or not all(isinstance(reply, ModelReply) for reply in replies):
-        raise ConfigError("surfaced(): nothing was said. Give `mock.said` or some of it, after the client has run.")
+        raise ConfigError("surfaced(): no replies. Pass `mock.replies` or part of it, after the client has run.")
     shown = read(result)
     compared = _SurfaceComparison(shown, replies)
     missing = [name for name in parts if getattr(shown, name) is None]
@@ -66,7 +66,7 @@ def describe_difference(result: Any, said: Any, only: Iterable[str] = ()) -> str
 def _parts_to_compare(only: Iterable[str]) -> list[str]:
     named = [only] if isinstance(only, str) else only
     if not isinstance(named, Collection) or not all(name in PARTS for name in named):
-        raise ConfigError(f"surfaced(only={only!r}): give some of {', '.join(PARTS)}.")
+        raise ConfigError(f"surfaced(only={only!r}): use some of {', '.join(PARTS)}.")
     return [name for name in PARTS if name in named]
 
 

@@ -47,7 +47,7 @@ class EventReader:
         self.drift: list[tuple[int, str, str]] = []
         for index, event in enumerate(events):
             if not isinstance(event, dict) or not isinstance(event.get("type"), str):
-                raise StreamError(index, f"{_shorten_repr(event)} is no event; it needs a 'type'")
+                raise StreamError(index, f"{_shorten_repr(event)} is not an event; it needs a 'type'")
         counted = [(index, event) for index, event in enumerate(events) if event["type"] != "keepalive"]
         self._left: list[tuple[int, Json]] = [(len(events), {}), *reversed(counted)]
         self._last_place = 0

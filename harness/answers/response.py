@@ -109,8 +109,8 @@ def finish_response(
 
 DECIDED_BY_MOCK: Mapping[str, str] = {
     **dict.fromkeys(("status", "error", "incomplete_details"), "End the turn with incomplete(…) or failed(…)."),
-    "usage": "Give usage(turn, input_tokens=…).",
-    "output": "Give the items of the turn.",
+    "usage": "Pass usage(turn, input_tokens=…).",
+    "output": "Pass the items of the turn.",
     **dict.fromkeys(
         ("id", "object", "created_at", "completed_at", "background", "store", "previous_response_id", "conversation"),
         "The mock decides it; add_members(turn, …) changes what is sent.",

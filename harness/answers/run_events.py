@@ -216,14 +216,14 @@ def _check_run_turn(turn: Sequence[Item], ending: Ending) -> None:
     possible = sorted((*CALL_RENDERERS, "message", "reasoning", "mcp_list_tools"))
     kinds = [item.type for item in turn]
     if foreign := [kind for kind in kinds if kind not in possible]:
-        raise ScriptError(f"{foreign[0]}: a run has no such step. In a thread a turn can be {', '.join(possible)}.")
+        raise ScriptError(f"{foreign[0]}: a run has no such step. A turn in a thread can be {', '.join(possible)}.")
     first = next((place for place, kind in enumerate(kinds) if kind in AWAITED_CALLS), len(kinds))
     if late := [kind for kind in kinds[first:] if kind != kinds[first]]:
         raise ScriptError(
-            f"{late[0]} after {kinds[first]}: a run waits for the client there. Put it into the next turn."
+            f"{late[0]} after {kinds[first]}: the run waits for the client at that point. Put it into the next turn."
         )
     if ending.status == "incomplete" and ending.members["incomplete_details"]["reason"] != "max_output_tokens":
-        raise ScriptError("incomplete: a run is only ever incomplete for its tokens. Leave out the reason.")
+        raise ScriptError("incomplete: a run can only be incomplete because of tokens. Leave out the reason.")
     if ending.status == "failed" and _error_of_ending(ending)["code"] not in RUN_ERROR_CODES:
         raise ScriptError(
             f"failed: code is {_error_of_ending(ending)['code']!r}. A run fails with one of {', '.join(RUN_ERROR_CODES)}."

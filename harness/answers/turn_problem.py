@@ -95,7 +95,7 @@ class _HeldTurn:
                 return (
                     f"message: {shorten(text, MAX_SHOWN)!r} is not what text.format ({format.get('name')}) asks for: "
                     f"{reason}{'' if reason.endswith('?') else '.'}\nThe API's models keep to the schema: script a text "
-                    f"that does, or say that this one need not: {self.words.off_schema_turn('message')}."
+                    f"that does, or opt out with {self.words.off_schema_turn('message')}."
                 )
         return ""
 
@@ -127,7 +127,7 @@ class _HeldTurn:
         return (
             f"{self._name_call(call)}: the request declares no "
             f"{_NAMED_NOUNS.get(types[0], f'tool of type {types[0]!r}')}, so no model can call it.{near}\nDeclare it in the "
-            f"`tools` of the request, or say that the model makes it up: {self._off_schema_form(call)}."
+            f"`tools` of the request, or opt out with {self._off_schema_form(call)}."
         )
 
     def _find_argument_problem(self, call: Item, tools: Sequence[Json]) -> str:
@@ -147,7 +147,7 @@ class _HeldTurn:
         return (
             f"{self._name_call(call)}: the arguments {shown} break the tool's schema, which is strict"
             f"{default}: {problem}{'' if problem.endswith(('?', '.')) else '.'}\nThe API's models keep to a strict schema: "
-            "correct the arguments, declare the tool with `strict: false`, or say that this call need not fit: "
+            "correct the arguments, declare the tool with `strict: false`, or opt out with "
             f"{self._off_schema_form(call)}."
         )
 
@@ -161,13 +161,13 @@ class _HeldTurn:
         if wrong:
             return (
                 f"{self._name_call(wrong)}: tool_choice is {_show_choice(choice)}, so no model makes this call.\nScript "
-                f"what it leaves, say {self._off_schema_form(wrong)}, or change the request's tool_choice."
+                f"what it permits, opt out with {self._off_schema_form(wrong)}, or change the request's tool_choice."
             )
         if made or choice == "none" or (isinstance(choice, dict) and choice.get("mode") == "auto"):
             return ""
         return (
             f"the turn has no call, but tool_choice is {_show_choice(choice)}: a model has to make one.\nScript that call, "
-            f"say {self.words.off_schema_turn('message')}, or change the request's tool_choice."
+            f"opt out with {self.words.off_schema_turn('message')}, or change the request's tool_choice."
         )
 
     def find_parallel_problem(self, calls: Sequence[Item]) -> str:
@@ -181,7 +181,7 @@ class _HeldTurn:
             return ""
         return (
             f"the turn has {len(named)} calls ({', '.join(map(self._name_call, named))}), but parallel_tool_calls is "
-            "false: a model makes one at a time.\nScript them as turns of their own, say "
+            "false: a model makes one at a time.\nScript them as separate turns, opt out with "
             f"{self.words.off_schema_turn(named[-1].type)}, or change the request."
         )
 

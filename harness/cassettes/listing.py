@@ -31,7 +31,7 @@ def files(paths: Sequence[Path]) -> Iterator[Path]:
 def _explain_missing(path: Path) -> str:
     """Explain why no file or folder is at a path, with the most similar name beside it or advice."""
     if os.path.lexists(path):
-        return "it is neither a file nor a folder. Give the path of a recording, or of a folder."
+        return "it is neither a file nor a folder. Pass the path of a recording, or of a folder."
     return f"no such file or folder. {_suggest_path(path)}"
 
 
@@ -39,7 +39,7 @@ def _suggest_path(path: Path) -> str:
     with suppress(OSError):
         if near := get_close_matches(path.name, os.listdir(path.parent), 1):
             return f"Did you mean {printable_path(path.with_name(near[0]))!r}?"
-    return "Give the path of a recording, or of a folder."
+    return "Pass the path of a recording, or of a folder."
 
 
 def _below(folder: Path) -> Iterator[Path]:

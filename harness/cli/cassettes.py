@@ -25,19 +25,21 @@ MAX_UNUSED = 3
 
 def cassettes(
     paths: Annotated[list[Path] | None, typer.Argument(metavar="PATH", help="Cassettes, or folders of them.")] = None,
-    stale_after: Annotated[int, typer.Option(min=0, metavar="DAYS", help="When a recording is stale.")] = STALE_DAYS,
+    stale_after: Annotated[
+        int, typer.Option(min=0, metavar="DAYS", help="The age from which a recording is stale.")
+    ] = STALE_DAYS,
     fail_stale: Annotated[
-        bool, typer.Option("--fail-stale", help="End with 1 when one is stale, not only when one cannot be read.")
+        bool, typer.Option("--fail-stale", help="Exit with 1 if a cassette is stale, not only if one cannot be read.")
     ] = False,
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
     to_script: Annotated[
-        str, typer.Option("--to-script", metavar="FORM", help="Print one as a script: python, yaml or json.")
+        str, typer.Option("--to-script", metavar="FORM", help="Print one cassette as a script: python, yaml or json.")
     ] = "",
 ) -> None:
     """List cassettes: age, what uses them, how to record them again.
 
-    Told are also the SDK then and now, and what recording the stale ones again costs at most. With `--to-script` the
-    answers of one cassette are printed as a script, which a test or `harness serve --script` plays.
+    Shows also the SDK version then and now, and the maximum cost of recording stale ones again. `--to-script` prints the
+    answers of one cassette as a script for a test or `harness serve --script`.
     """
     if to_script:
         _print_script(paths or [], to_script)
@@ -47,7 +49,7 @@ def cassettes(
 
     listed = list(list_cassettes(paths or [Path("cassettes")], date.today(), stale_after))
     if not listed:
-        raise ConfigError("no cassette there: give the paths of recordings, or of folders of them.")
+        raise ConfigError("no cassette found: pass the paths of recordings, or of their folders.")
     if as_json:
         print_json(
             [
@@ -69,7 +71,7 @@ def _print_script(paths: Sequence[Path], form: str) -> None:
     if form not in SCRIPT_FORMS:
         raise ConfigError(f"--to-script {form}: {suggest_name(form, SCRIPT_FORMS)}")
     if len(paths) != 1 or not paths[0].is_file():
-        raise ConfigError("--to-script: give the path of one cassette, a file.")
+        raise ConfigError("--to-script: pass the path of one cassette file.")
     script = read_script(read_cassette(paths[0]).interactions, paths[0].as_posix())
     print_text(write_script(script, cast("ScriptForm", form)))
     for why in script.left_out if form == "json" else ():

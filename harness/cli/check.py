@@ -19,9 +19,9 @@ _IS_RECORDING = re.compile(r'^\s*\{?\s*"?(?:interactions|log|request)"?\s*:|^int
 def check(
     files: Annotated[list[Path], typer.Argument(metavar="FILE", help="Script files and recordings.")],
 ) -> None:
-    """Check script files and recordings: a script can be used, a recording holds no secret.
+    """Check script files and recordings: scripts must be valid, recordings must not contain secrets.
 
-    Files are told apart by their content; nothing is sent and nothing is written. Script files in Python are run.
+    Files are distinguished by content; nothing is sent or written. Python script files are executed.
     """
     problems = [problem for file in files for problem in _find_problems(file)]
     for problem in problems:
@@ -67,7 +67,7 @@ def _read_text(file: Path) -> str:
         return read_bounded(file).decode()
     except (OSError, UnicodeDecodeError, Malformed) as problem:
         why = getattr(problem, "strerror", None) or problem
-        raise ConfigError(f"{file}: cannot be read: {why}. Give script files and recordings.") from problem
+        raise ConfigError(f"{file}: cannot be read: {why}. Pass script files and recordings.") from problem
 
 
 def _find_secrets(file: Path, text: str) -> Iterator[str]:

@@ -8,7 +8,7 @@ from harness.cli.support.app import ExitCode, make_console, print_text
 
 
 def demo() -> None:
-    """Run two agents against the mock, then a refusal and its repair.
+    """Run two agents against the mock, then a refusal and its fix.
 
     It needs no network and no key.
     """

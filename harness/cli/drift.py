@@ -25,10 +25,10 @@ if TYPE_CHECKING:
     from harness.live.drift.resend import ResentExchange
 
 DRIFT_MEANINGS = {
-    "live": "the mock says what the API says now: record again",
-    "recording": "the mock still says what was recorded: it is behind",
-    "both": "the mock says either: what was stored then is not there now",
-    "neither": "the mock says neither",
+    "live": "the mock answers like the API now: record again",
+    "recording": "the mock answers as recorded: it is outdated",
+    "both": "the mock gives both answers: stored objects of the recording no longer exist",
+    "neither": "the mock gives neither answer",
 }
 
 
@@ -39,9 +39,9 @@ def drift(
     yes: YesOption = False,
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
 ) -> None:
-    """Send recordings to the live API again: what does it say now?
+    """Send recorded requests to the live API again, and compare the answers.
 
-    Compared are the old answer, the new one and the mock's. Ids, times, texts and usage are not compared.
+    Compares the old answer, the new one and the mock's, except for ids, times, texts and usage.
     """
     from harness.live.drift.plan import plan_resending
     from harness.live.drift.resend import resend
@@ -50,7 +50,7 @@ def drift(
     planned = plan_resending(paths or [Path("cassettes")], sender.live.upstream.dialect)
     if not planned.conversations:
         why = "; ".join(f"{times} left out: {why}" for why, times in planned.left_out.items())
-        raise ConfigError(f"no recorded request can be sent again. {why or 'Give the paths of recordings.'}")
+        raise ConfigError(f"no recorded request can be sent again. {why or 'Pass the paths of recordings.'}")
     print_left_out(0, planned.left_out)
     confirm_cost(planned.cost, sender, yes)
     resent: list[ResentExchange] = []
@@ -67,7 +67,7 @@ def drift(
         elif resent:
             _print_drift(resent)
     if all(exchange.why for exchange in resent):
-        raise ConfigError("nothing was compared: no exchange that was sent again has two answers to compare.")
+        raise ConfigError("nothing was compared: no repeated exchange has two answers to compare.")
     raise typer.Exit(ExitCode.FOUND if any(exchange.found for exchange in resent) else ExitCode.OK)
 
 

@@ -32,49 +32,51 @@ class ExamineOptions:
     """The options of `harness examine`."""
 
     adapter: list[str] | None = argument(
-        None, "A ready adapter, or MODULE:CLASS of your own.", metavar="ADAPTER", autocompletion=complete_adapter
+        None, "A built-in adapter, or your own MODULE:CLASS.", metavar="ADAPTER", autocompletion=complete_adapter
     )
-    command: str = option("", "Instead: a program that reads tasks and writes outcomes, a line each.", metavar="CMD")
-    cases: str = option("*", "Only these cases, say 'streams/*,errors/*'.", metavar="GLOB")
-    case: str = option("", "One case, with the flow of each mode.", metavar="ID", autocompletion=complete_case)
-    modes: list[str] | None = option(None, "Only these modes, say stream or plain,chain; repeatable.", metavar="MODE")
-    jobs: int = option(2, "Cases run side by side.", min=1, max=64)
+    command: str = option("", "Instead: a program that reads tasks and writes outcomes, one per line.", metavar="CMD")
+    cases: str = option("*", "Only these cases, such as 'streams/*,errors/*'.", metavar="GLOB")
+    case: str = option("", "A single case, with the flow of each mode.", metavar="ID", autocompletion=complete_case)
+    modes: list[str] | None = option(
+        None, "Only these modes, such as stream or plain,chain; repeatable.", metavar="MODE"
+    )
+    jobs: int = option(2, "The number of cases to run in parallel.", min=1, max=64)
     reports: list[Path] | None = option(None, "Write a report; .json .html .md .xml.", "--report", metavar="FILE")
-    baseline: Path | None = option(None, "An earlier JSON report: only what is new there fails.", metavar="FILE")
+    baseline: Path | None = option(None, "An earlier JSON report: only new failures count.", metavar="FILE")
     write_test: Path | None = option(
-        None, "Write a pytest file with what is no pass, with --case in any case.", metavar="FILE"
+        None, "Write a pytest file of all cases that do not pass; with --case, of that case.", metavar="FILE"
     )
-    init: Path | None = option(None, "Run nothing: write an adapter that passes, to begin with.", metavar="DIR")
+    init: Path | None = option(None, "Run nothing: write a starter adapter that passes.", metavar="DIR")
     language: str = option("", "With --init: python (the default) or js.")
-    merge: bool = option(False, "Run nothing: show the JSON reports given instead of an adapter side by side.")
+    merge: bool = option(False, "Run nothing: show the JSON reports given in place of an adapter side by side.")
     list_cases: bool = option(False, "Run nothing: list the cases.", "--list")
     as_json: bool = option(False, "Print JSON.", "--json")
-    verbose: bool = option(False, "With --case: the diagram, too.", "--verbose", "-v")
+    verbose: bool = option(False, "With --case: also print the diagram.", "--verbose", "-v")
 
 
 @takes_options(ExamineOptions)
 def examine(context: typer.Context, options: ExamineOptions) -> None:
-    """Run what the API may do to a client against one: where does it break?
+    """Run a catalogue of API behaviours against a client: where does it break?
 
-    Each case runs streamed and not, and in each way to keep a session that the client has. A client is driven by an
-    adapter: it reads a task and tells what the client's user saw.
+    Each case runs streamed and plain, and with each way of keeping a session that the client supports. An adapter drives
+    the client: it reads a task and reports what the client's user saw.
     """
     if options.init:
         refuse_others(context, {"init", "language"}, "--init writes an adapter; run it with the command that it prints")
         _print_starter(options.init, options.language or "python")
         return
     if options.language:
-        raise typer.BadParameter("--language says in what --init writes an adapter: give --init DIR, too.")
+        raise typer.BadParameter("--language is the language of the adapter of --init: pass --init DIR, too.")
     if options.verbose and not options.case:
-        raise typer.BadParameter("-v shows the diagram of one case: give --case ID, too.")
+        raise typer.BadParameter("-v shows the diagram of one case: pass --case ID, too.")
     _check_files(options)
     chosen = _select(options.cases, options.case)
     if options.list_cases:
-        refuse_others(context, {"list_cases", "cases", "case", "as_json"}, "--list lists cases; give it with --cases")
+        refuse_others(context, {"list_cases", "cases", "case", "as_json"}, "--list lists cases; pass it with --cases")
         _print_catalogue(chosen, options.as_json)
     elif options.merge:
         refuse_others(
-            context, {"merge", "adapter", "reports", "as_json"}, "--merge shows reports; give it with --report"
+            context, {"merge", "adapter", "reports", "as_json"}, "--merge shows reports; pass it with --report"
         )
         _merge(options.adapter or [], options.reports or [], options.as_json)
     else:
@@ -88,7 +90,7 @@ def _check_files(options: ExamineOptions) -> None:
         check_writable(file)
     written = options.write_test
     if written and not written.absolute().parent.is_dir():
-        raise ConfigError(f"--write-test {written}: there is no folder {written.parent}. Make it first.")
+        raise ConfigError(f"--write-test {written}: no folder {written.parent}. Create it first.")
 
 
 def _examine_client(options: ExamineOptions, cases: Sequence[ClientCase]) -> NoReturn:
@@ -97,7 +99,7 @@ def _examine_client(options: ExamineOptions, cases: Sequence[ClientCase]) -> NoR
 
     given, command = options.adapter or [], options.command
     if bool(command) == bool(given) or len(given) > 1:
-        raise typer.BadParameter("give one ADAPTER, or --command CMD.")
+        raise typer.BadParameter("pass one ADAPTER, or --command CMD.")
     adapter, is_one = given[0] if given else "", bool(options.case)
     earlier = read_results(options.baseline) if options.baseline else None
     results = _examine(adapter, command, cases, options.modes or [], options.jobs)
@@ -114,7 +116,7 @@ def _print_starter(folder: Path, language: str) -> None:
     from harness.examine.starters import STARTERS, starter_command, write_starter
 
     file = write_starter(folder, require_known("language", language, STARTERS))
-    print_text(f"{file}: an adapter that passes. Put your client where YOUR CLIENT stands. Next:")
+    print_text(f"{file}: an adapter that passes. Put in your client at YOUR CLIENT. Next:")
     print_text(starter_command(file))
 
 
@@ -125,7 +127,7 @@ def _select(pattern: str, one: str) -> Sequence[ClientCase]:
     if not one:
         return select_cases(pattern)
     if pattern != "*":
-        raise typer.BadParameter("give --cases or --case.")
+        raise typer.BadParameter("use --cases or --case.")
     return [CASES[require_known("case", one, CASES, "harness examine --list")]]
 
 
@@ -184,7 +186,7 @@ def _merge(files: Sequence[str], reports: Sequence[Path], as_json: bool) -> None
     from harness.examine.report.results import merge_results
 
     if not files:
-        raise typer.BadParameter("say of which files: harness examine --merge A.json B.json --report C.html.")
+        raise typer.BadParameter("pass the files: harness examine --merge A.json B.json --report C.html.")
     merged = merge_results([read_results(Path(file)) for file in files])
     for file in reports:
         write_results(merged, file)
@@ -238,6 +240,6 @@ def _print_verdict(
     if compared:
         print_comparison(compared, to_stderr=as_json)
     if not result.complete:
-        print_text("harness: interrupted: the cases that had not ended are missing, here and in the reports.", err=True)
+        print_text("harness: interrupted: unfinished cases are missing, here and in the reports.", err=True)
         return ExitCode.INTERRUPTED
     return ExitCode.FOUND if failures else ExitCode.OK

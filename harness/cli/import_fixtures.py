@@ -21,23 +21,24 @@ FORMS_BY_SUFFIX = {".yaml": "yaml", ".yml": "yaml", ".py": "python"}
 def import_fixtures(
     paths: Annotated[list[Path], typer.Argument(metavar="PATH", help="Fixture files of aimock, or folders of them.")],
     to: Annotated[
-        str, typer.Option("--to", metavar="FORM", help="python, yaml or json; without it as FILE ends, else yaml.")
+        str,
+        typer.Option("--to", metavar="FORM", help="python, yaml or json (default: by the suffix of FILE, else yaml)."),
     ] = "",
     output: Annotated[
-        Path | None, typer.Option("--output", "-o", metavar="FILE", help="Write there; a file that exists is kept.")
+        Path | None, typer.Option("--output", "-o", metavar="FILE", help="The file to write; must not exist.")
     ] = None,
 ) -> None:
-    """Convert fixtures of aimock into a script: each is a route with its turns.
+    """Convert aimock fixtures to a script: each becomes a route with its turns.
 
-    What the mock has no like for is named on stderr, with its file and place, and why. That is no failure: the command
-    ends with 2 only when nothing could be converted, or nothing written.
+    Features without an equivalent are listed on stderr, with file, place and reason. They are not failures: the command
+    exits with 2 only if nothing could be converted or written.
     """
     form = _find_form(to, output)
     from harness.verify.aimock.script import import_fixtures
     from harness.verify.script_code import write_imported
 
     if output and output.exists():
-        raise ConfigError(f"{output.as_posix()}: is there already. Remove it, or give another name.")
+        raise ConfigError(f"{output.as_posix()}: already exists. Remove it, or choose another name.")
     script = import_fixtures(paths)
     text = write_imported(script, form)
     if output:
@@ -64,5 +65,5 @@ def _find_form(to: str, output: Path | None) -> ScriptForm:
     if to and to not in SCRIPT_FORMS:
         raise ConfigError(f"--to {to}: {suggest_name(to, SCRIPT_FORMS)}")
     if to and by_name and to != by_name:
-        raise ConfigError(f"--to {to}: a file {output.name if output else ''} holds {by_name}. Leave --to out.")
+        raise ConfigError(f"--to {to}: a file {output.name if output else ''} holds {by_name}. Omit --to.")
     return cast("ScriptForm", to or by_name or "yaml")

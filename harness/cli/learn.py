@@ -23,23 +23,23 @@ def learn(
             "--contract",
             metavar="FILE",
             help="The file to write.",
-            show_default="that of [tool.harness], else contract.yaml beside the recordings",
+            show_default="that of [tool.harness], else contract.yaml next to the recordings",
         ),
     ] = None,
     host: Annotated[
         list[str] | None,
-        typer.Option("--host", metavar="HOST", help="A gateway that speaks the API; repeatable."),
+        typer.Option("--host", metavar="HOST", help="The host of a gateway to the API; repeatable."),
     ] = None,
     share: Annotated[
         Path | None,
         typer.Option(
-            "--share", metavar="FILE", help="Write the disagreements for the maintainers instead: cut and scrubbed."
+            "--share", metavar="FILE", help="Instead write the disagreements for the maintainers: shortened and masked."
         ),
     ] = None,
 ) -> None:
-    """Learn from recordings: where the API did otherwise than the mock, the mock will do as the API did.
+    """Learn from recordings: where the API behaved differently, make the mock follow.
 
-    What was learned is one readable file; serve, verify and pytest load it.
+    Writes one readable file, which serve, verify and pytest load.
     """
     from harness.overrides.derive import derive_overrides, relative_evidence
     from harness.overrides.project_file import (

@@ -13,15 +13,13 @@ from harness.cli.support.completion import complete_loss
 def losses(
     name: Annotated[
         str,
-        typer.Argument(
-            metavar="ID", autocompletion=complete_loss, help="The loss to explain; without it all are listed."
-        ),
+        typer.Argument(metavar="ID", autocompletion=complete_loss, help="The loss to explain; default: list all."),
     ] = "",
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
 ) -> None:
-    """List what a client may lose of an answer, or explain one loss.
+    """List the parts of an answer that a client may lose, or explain one loss.
 
-    The API accepts the requests that show a loss.
+    The API accepts requests with losses.
     """
     from harness.analysis.loss import LOSSES
     from harness.report.catalogue import loss_json, loss_row, loss_sections

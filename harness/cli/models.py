@@ -15,24 +15,27 @@ def models(
     name: Annotated[
         str,
         typer.Argument(
-            metavar="NAME", autocompletion=complete_model, help="The model to show; without it all families are listed."
+            metavar="NAME", autocompletion=complete_model, help="The model to show; default: list all families."
         ),
     ] = "",
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
     coverage: Annotated[
-        bool, typer.Option("--coverage", help="How much of the table is known, how, and how much is open.")
+        bool,
+        typer.Option(
+            "--coverage", help="Show how much of the table is known, by level of evidence, and how much is open."
+        ),
     ] = False,
 ) -> None:
-    """List the models and what is known of each, or show all that is known of one.
+    """List the models and the known facts about each, or show all facts about one.
 
-    What is not known is open: no request is refused for it.
+    Unknown facts are open: they cause no refusal.
     """
     from harness.api.models import MODELS
     from harness.report import model_catalogue
 
     if coverage:
         if name:
-            raise typer.BadParameter("--coverage is of all models; give it alone, or with --json.")
+            raise typer.BadParameter("--coverage is of all models; pass it alone, or with --json.")
         print_coverage(None, as_json)
         return
     if not name:

@@ -38,13 +38,14 @@ MAX_COMMAND_LENGTH = 400
 DEFAULT_LISTEN = "127.0.0.1:0"
 NOTHING_RECORDED = "nothing was recorded."
 NO_REQUEST_HINT = "Does the command read OPENAI_BASE_URL?"
-KEY_HINTS = {401: "is the key of the command right, and in its environment?", 429: "the limits of the key are reached"}
+KEY_HINTS = {
+    401: "is the key correct, and in the environment of the command?",
+    429: "the limits of the key are reached",
+}
 """Hints for statuses that concern the key."""
 ADDRESS_HINTS = {
-    **dict.fromkeys(
-        (301, 302, 303, 307, 308), "the API is somewhere else: give --upstream as the answer's location says"
-    ),
-    404: "is the path of --upstream right?",
+    **dict.fromkeys((301, 302, 303, 307, 308), "the API has moved: pass the location in the answer as --upstream"),
+    404: "is the path of --upstream correct?",
 }
 """Hints for statuses, shown if all answers have the same one."""
 
@@ -53,23 +54,25 @@ ADDRESS_HINTS = {
 class RecordOptions:
     """The options of `harness record`."""
 
-    command: list[str] | None = argument(None, "What to run; without it, until interrupted.", metavar="-- COMMAND")
+    command: list[str] | None = argument(
+        None, "The command to run; without it, record until interrupted.", metavar="-- COMMAND"
+    )
     upstream: str = option(
-        OPENAI_URL, "The live API's root, as clients are given it.", envvar="OPENAI_BASE_URL", metavar="URL"
+        OPENAI_URL, "The live API's root, as clients use it.", envvar="OPENAI_BASE_URL", metavar="URL"
     )
-    listen: str = option(DEFAULT_LISTEN, "Where to listen; port 0 takes a free one.", metavar="HOST:PORT")
+    listen: str = option(DEFAULT_LISTEN, "The address to listen on; port 0 picks a free one.", metavar="HOST:PORT")
     into: Path = option(
-        Path("cassettes"), "A new cassette in a folder, or the .yaml file to replace.", metavar="DIR|FILE"
+        Path("cassettes"), "The folder for a new cassette, or the .yaml file to replace.", metavar="DIR|FILE"
     )
-    check: bool = option(False, "Judge each request before it is sent, and each answer by the mock's.")
-    strict: bool = option(False, "--check, and exit code 1 when something was found, 2 when nothing was judged.")
+    check: bool = option(False, "Check each request before it is sent, and compare each answer with the mock's.")
+    strict: bool = option(False, "--check, and exit with 1 if something was found, 2 if nothing was judged.")
 
 
 @takes_options(RecordOptions)
 def record(_context: typer.Context, options: RecordOptions) -> None:
-    """Run a command, and record what its clients and the live API say.
+    """Run a command, and record the exchanges of its clients with the live API.
 
-    The clients may be in any language: a proxy stands between them and the API. The exit code is the command's.
+    A proxy records them, so clients may be in any language. The exit code is the command's.
     """
     require_extra("harness record", "httpx2", "record")
     from harness.api.http.upstream import parse_upstream
@@ -142,7 +145,7 @@ def _parse_address(listen: str) -> tuple[str, int]:
     """Parse host and port from `127.0.0.1:8765`, `[::1]:0` or a port alone."""
     host, _, port = listen.rpartition(":")
     if not port.isdecimal() or int(port) > 65535:
-        raise ConfigError(f"--listen {listen}: give HOST:PORT, say {DEFAULT_LISTEN}; port 0 takes a free one.")
+        raise ConfigError(f"--listen {listen}: pass HOST:PORT, such as {DEFAULT_LISTEN}; port 0 takes a free one.")
     return host.strip("[]") or "127.0.0.1", int(port)
 
 

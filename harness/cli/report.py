@@ -53,10 +53,10 @@ def _flags(option: str) -> list[str]:
 
 @with_format_options
 def report(
-    files: Annotated[list[str], typer.Argument(metavar="[merge] FILE", help="JSON reports; several become one.")],
+    files: Annotated[list[str], typer.Argument(metavar="[merge] FILE", help="JSON reports; several are merged.")],
     fail_under: Annotated[
         float | None,
-        typer.Option(min=0, max=100, metavar="PCT", help="End with 1 below so many per cent of the rules."),
+        typer.Option(min=0, max=100, metavar="PCT", help="Exit with 1 below this percentage of the rules."),
     ] = None,
     **outputs: Path | None,
 ) -> None:
@@ -64,8 +64,8 @@ def report(
 
     pytest --harness-report=FILE.json and harness verify --report FILE.json write them.
 
-    `merge` makes one JSON report of several, of shards or jobs of a matrix: in the file of -o, else on stdout; the other
-    options go with it. Without it the report is told, with annotations where GitHub Actions reads them.
+        `merge` combines several JSON reports, of shards or matrix jobs, into one: in the file of -o, else on stdout; other
+    options may be added. Without it, the report is summarized, with annotations in GitHub Actions.
     """
     from harness.report.formats.json_file import merge_reports, read_report
 
@@ -93,10 +93,10 @@ def report(
 def _check_arguments(merging: bool, files: list[str], on_stdout: int) -> None:
     """Raise ConfigError for contradictory arguments."""
     if merging and not files[1:]:
-        raise ConfigError("merge: say of which files: harness report merge A.json B.json -o C.json.")
+        raise ConfigError("merge: pass the files: harness report merge A.json B.json -o C.json.")
     if on_stdout > 1:
         also = "merge writes JSON there unless -o names a file; " if merging else ""
-        raise ConfigError(f"only one form can go to stdout: {also}give the others a file.")
+        raise ConfigError(f"only one format can go to stdout: {also}write the others to files.")
 
 
 def _print_report(report: Report) -> None:
@@ -132,6 +132,6 @@ def _check_fail_under(report: Report, least: float | None) -> None:
 
     if least is not None and not has_coverage(report.hit["rules"], report.known["rules"], least):
         print_text(
-            f"harness: {report.percent_covered('rules')} % of rules, --fail-under asks for {least:g} %", err=True
+            f"harness: {report.percent_covered('rules')} % of rules, --fail-under requires {least:g} %", err=True
         )
         raise typer.Exit(ExitCode.FOUND)

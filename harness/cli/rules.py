@@ -23,28 +23,29 @@ def rules(
         typer.Argument(
             metavar="[ID | WORDS]",
             autocompletion=complete_rule,
-            help="The rule to explain, or words that all stand in its text, words, source or fix; else all are listed.",
+            help="The rule to explain, or words in its text, error, source or fix; default: list all.",
         ),
     ] = None,
     area: Annotated[str, typer.Option(autocompletion=complete_area, help="Only the rules of this area.")] = "",
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
-    assumed: Annotated[bool, typer.Option("--assumed", help="Only what is assumed, not known.")] = False,
+    assumed: Annotated[bool, typer.Option("--assumed", help="Only assumed rules.")] = False,
     contract: Annotated[
         Path | None,
         typer.Option(
-            "--contract", metavar="FILE", help="Also the rules that `harness learn` wrote; their area is yours."
+            "--contract", metavar="FILE", help="Also the rules written by `harness learn`; their area is yours."
         ),
     ] = None,
     coverage: Annotated[
         bool,
         typer.Option(
-            "--coverage", help="How well each area is known, what proves it, and how each rule did on recordings."
+            "--coverage",
+            help="Show how well each area is known, its evidence, and how each rule performed on recordings.",
         ),
     ] = False,
 ) -> None:
-    """List why the API refuses requests, explain one rule, or search their text, the API's words, sources and fixes.
+    """List why the API refuses requests, explain one rule, or search their texts, errors, sources and fixes.
 
-    The list is in order of precedence: the API reports one error, the first.
+    The list is in order of precedence: the API reports only the first error.
     """
     from harness.contract.overrides import AREA
     from harness.contract.rule import RULES
@@ -54,7 +55,7 @@ def rules(
 
     if coverage:
         if words or area or assumed:
-            raise typer.BadParameter("--coverage is of all rules; give it alone, or with --json.")
+            raise typer.BadParameter("--coverage is of all rules; pass it alone, or with --json.")
         print_coverage(load_kept_records(), as_json)
         return
     own = load_overrides(contract, Path())

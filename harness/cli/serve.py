@@ -32,14 +32,14 @@ MAX_LOSSES = 5
 
 
 NO_VIEW = (
-    "none with --workers: each process has Worlds of its own. /_harness/worlds and /_harness/events tell of those in the "
-    "process of the key they come with. Serve without --workers to see all."
+    "none with --workers: each process has its own Worlds. /_harness/worlds and /_harness/events cover those in the "
+    "process of the key they are sent with. Serve without --workers to see all."
 )
 
 
 @takes_options(ServeOptions)
 def serve(context: typer.Context, options: ServeOptions) -> None:
-    """Serve the mock, every key that starts with `sk-` a world of its own, until interrupted or a COMMAND has ended."""
+    """Serve the mock until interrupted or a COMMAND has ended; each key that starts with `sk-` has its own World."""
     from harness.server.control_plane.access import control_access
 
     check_options(options, context)

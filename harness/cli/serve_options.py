@@ -32,8 +32,10 @@ COMMAND_OPTIONS = frozenset({"unused", "losses", "reports", "trace"})
 
 
 def _limit(what: str, default: int | None) -> Any:
-    """Declare an option that limits how much is kept."""
-    return option(None, f"How many {what}.", metavar="N", min=1, show_default=f"{default:,}, with a COMMAND all")
+    """Declare an option that bounds what is kept."""
+    return option(
+        None, f"The maximum number of {what}.", metavar="N", min=1, show_default=f"{default:,}, with a COMMAND all"
+    )
 
 
 @dataclass(frozen=True)
@@ -45,63 +47,69 @@ class ServeOptions:
     )
     host: str = option("127.0.0.1", "The address to listen on.")
     port: int | None = option(
-        None, "The port to listen on; 0 takes a free one.", min=0, max=65535, show_default="8765, with a COMMAND 0"
+        None, "The port to listen on; 0 picks a free one.", min=0, max=65535, show_default="8765, with a COMMAND 0"
     )
-    script: Path | None = option(None, "What the model says: a .py or .yaml file.")
-    keys: str = option("", "The only API keys that are known, by commas.")
-    models: str = option("", "The only models that are known, by commas.")
-    scripted: bool = option(False, "Without a script refuse every request instead of making an answer up.")
+    script: Path | None = option(None, "The script of the model: a .py or .yaml file.")
+    keys: str = option("", "The only valid API keys, comma-separated.")
+    models: str = option("", "The only available models, comma-separated.")
+    scripted: bool = option(False, "Without a script, refuse every request instead of making up answers.")
     zdr: bool = option(False, "Zero Data Retention: nothing is stored for any key.")
-    dialect: str = option("", "openai, azure or foundry; without it all three, by the path.")
-    assistants: str = option("v2", "v2, or gone as since the sunset: 404.")
-    as_of: str = option("", "The day, or the month, whose API is served: 2026-03-15, 2026-03.", metavar="DATE")
-    contract: Path | None = option(None, "What `harness learn` wrote, which overrules.", metavar="FILE")
-    webhook: list[str] | None = option(
-        None, "Tell this address of background responses that have ended.", metavar="URL"
-    )
+    dialect: str = option("", "openai, azure or foundry (default: all three, by path).")
+    assistants: str = option("v2", "v2, or gone: 404, as since the sunset.")
+    as_of: str = option("", "Serve the API as of a day or month: 2026-03-15, 2026-03.", metavar="DATE")
+    contract: Path | None = option(None, "Overrides written by `harness learn`.", metavar="FILE")
+    webhook: list[str] | None = option(None, "Notify this URL when background responses end.", metavar="URL")
     webhook_secret: str = option(
-        DEFAULT_SECRET, "What signs for --webhook.", envvar=SECRET_VARIABLE, metavar="whsec_…", show_default="printed"
+        DEFAULT_SECRET,
+        "The signing secret for --webhook.",
+        envvar=SECRET_VARIABLE,
+        metavar="whsec_…",
+        show_default="printed",
     )
-    pace: str = option("", "How fast answers come: ttft=300ms,tokens=80/s,jitter=0.2.", metavar="TEXT")
-    journal: int | None = _limit("exchanges of a World that are kept, the newest", SERVER_LIMITS.exchanges)
-    keep: int | None = _limit("responses of a World that are stored, the newest", SERVER_LIMITS.responses)
-    worlds: int | None = _limit("Worlds that are kept, the last used", SERVER_LIMITS.worlds)
-    workers: int = option(1, "Processes that answer; a key belongs to one.", metavar="N", min=1)
-    store: str = option(MEMORY, "Where Worlds are: memory, or redis://HOST:PORT/N, which servers share.", metavar="URL")
-    store_prefix: str = option("", "How the keys in a shared store begin.", metavar="TEXT", show_default=DEFAULT_PREFIX)
+    pace: str = option("", "The speed of answers: ttft=300ms,tokens=80/s,jitter=0.2.", metavar="TEXT")
+    journal: int | None = _limit("exchanges kept per World, the newest", SERVER_LIMITS.exchanges)
+    keep: int | None = _limit("responses stored per World, the newest", SERVER_LIMITS.responses)
+    worlds: int | None = _limit("Worlds kept, the most recently used", SERVER_LIMITS.worlds)
+    workers: int = option(1, "The number of processes; each key belongs to one.", metavar="N", min=1)
+    store: str = option(
+        MEMORY, "Where to keep Worlds: memory, or redis://HOST:PORT/N, shared by servers.", metavar="URL"
+    )
+    store_prefix: str = option("", "The prefix of keys in a shared store.", metavar="TEXT", show_default=DEFAULT_PREFIX)
     store_seconds: int = option(
-        STORED_SECONDS, "How long a shared store keeps a World that nobody uses.", metavar="N", min=1
+        STORED_SECONDS, "Seconds that a shared store keeps an unused World.", metavar="N", min=1
     )
     replay: Path | None = option(None, "Play these recordings; nothing is made up.", metavar="DIR|FILE")
     paced: bool = option(False, "--replay at the pace of the recording.")
-    unused: str = option("", "With a COMMAND: turns that no request took are no failure.", metavar="allow")
+    unused: str = option("", "With a COMMAND: permit unused turns.", metavar="allow")
     losses: str = option(
         "",
-        "With a COMMAND: how losses are judged: strict, allow, or what clients may lose, by commas.",
+        "With a COMMAND: how to judge losses: strict, allow, or permitted losses, comma-separated.",
         metavar="NAMES",
     )
-    client: str = option("", "How clients are judged: strict, allow, or what they may do, by commas.", metavar="NAMES")
-    refusals: str = option("", "Refusals that are no failure: allow, or rules and areas, by commas.", metavar="NAMES")
+    client: str = option(
+        "", "How to judge clients: strict, allow, or permitted mistakes, comma-separated.", metavar="NAMES"
+    )
+    refusals: str = option("", "Permitted refusals: allow, or rules and areas, comma-separated.", metavar="NAMES")
     reports: list[Path] | None = option(
-        None, f"With a COMMAND: write what it exchanged: {' '.join(FORMATS)}.", "--report", metavar="FILE"
+        None, f"With a COMMAND: write a report of its exchanges: {' '.join(FORMATS)}.", "--report", metavar="FILE"
     )
     opens: bool = option(False, "Open the viewer of the server in a browser.", "--open")
     trace: Path | None = option(
-        None, "With a COMMAND: write a file for each World with a verdict, for harness view.", metavar="DIR"
+        None, "With a COMMAND: write a trace for each World with a verdict, for harness view.", metavar="DIR"
     )
-    log: str = option("", "Write each request to stderr, not only refused ones.", metavar="json|text")
+    log: str = option("", "Log every request to stderr, not only refused ones.", metavar="json|text")
     metrics: bool = option(False, "Count requests for Prometheus: GET /_harness/metrics.")
-    otel: bool = option(False, "Export a span of OpenTelemetry for each request, as OTEL_… variables say.")
-    tls: bool = option(False, "Speak TLS, with a certificate made for this run that printed variables trust.")
-    certificate: Path | None = option(None, "Speak TLS with this certificate (PEM).", metavar="FILE")
+    otel: bool = option(False, "Export an OpenTelemetry span per request, configured by OTEL_… variables.")
+    tls: bool = option(False, "Use TLS, with a certificate for this run; the printed variables make clients trust it.")
+    certificate: Path | None = option(None, "Use TLS with this certificate (PEM).", metavar="FILE")
     key_file: Path | None = option(
         None, "The private key of --certificate, if not in its file.", "--key", metavar="FILE"
     )
     control_token: str = option(
-        "", "What control requests have to carry; off loopback one is made.", envvar=TOKEN_VARIABLE
+        "", "The token required in control requests; generated if not on loopback.", envvar=TOKEN_VARIABLE
     )
     allowed_host: str = option(
-        "", "Other names of this host for control requests and --tls, by commas.", metavar="NAMES"
+        "", "Other names of this host for control requests and --tls, comma-separated.", metavar="NAMES"
     )
 
     @property
@@ -197,29 +205,25 @@ def check_options(options: ServeOptions, context: typer.Context) -> None:
     _check_client(options.client_judgement)
     check_writable(options.reports or [])
     if options.replay:
-        why = "--replay plays what was recorded; give it with --host, --port, --paced and TLS alone"
+        why = "--replay only plays recordings; it can only be combined with --host, --port, --paced and TLS"
         refuse_others(context, REPLAY_OPTIONS, why)
     if options.paced and not options.replay:
-        raise typer.BadParameter("--paced is the pace of recordings: give --replay DIR, too.")
+        raise typer.BadParameter("--paced is the pace of recordings: pass --replay DIR, too.")
     if not options.command and given.keys() & COMMAND_OPTIONS:
-        raise typer.BadParameter(
-            "--unused, --losses, --report and --trace are about what a COMMAND did: give one after --."
-        )
+        raise typer.BadParameter("--unused, --losses, --report and --trace need a COMMAND: pass one after --.")
     if options.command and options.workers > 1:
-        raise typer.BadParameter("a COMMAND has a mock of its own: --workers is for servers without one.")
+        raise typer.BadParameter("a COMMAND has its own mock: --workers is for servers without one.")
     if options.opens and (options.command or options.workers > 1):
         raise typer.BadParameter("--open shows a server of one process; of a COMMAND write a page: --report FILE.html.")
     options.cluster.check(options.script)
     if options.command and options.cluster.is_shared:
-        raise typer.BadParameter("a COMMAND has a mock of its own: --store is for servers without one.")
+        raise typer.BadParameter("a COMMAND has its own mock: --store is for servers without one.")
     _check_webhooks(options.webhooks)
     if "store_seconds" in given and not options.cluster.is_shared:
-        raise typer.BadParameter("--store-seconds: it is for a shared --store, redis://HOST:PORT/NUMBER.")
+        raise typer.BadParameter("--store-seconds: only for a shared --store, redis://HOST:PORT/NUMBER.")
     check_observers(options.log, metrics=options.metrics, otel=options.otel)
     if options.command and options.metrics:
-        raise typer.BadParameter(
-            "a COMMAND ends before its metrics could be read: --metrics is for a server without one."
-        )
+        raise typer.BadParameter("a COMMAND ends before its metrics can be read: --metrics is for servers without one.")
 
 
 def _check_refusals(names: str | list[str]) -> None:
@@ -237,7 +241,7 @@ def _check_client(judgement: str | list[str]) -> None:
     for name in judgement if isinstance(judgement, list) else ():
         if name not in CLIENT_MISTAKES:
             known = suggest_name(name, CLIENT_MISTAKES)
-            raise typer.BadParameter(f"--client {name}: give strict, allow, or what clients may do. {known}")
+            raise typer.BadParameter(f"--client {name}: pass strict, allow, or what clients may do. {known}")
 
 
 def _check_webhooks(webhooks: list[dict[str, str]]) -> None:

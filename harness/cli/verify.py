@@ -34,25 +34,29 @@ class VerifyOptions:
 
     paths: list[Path] | None = argument(None, "Recordings, or folders of them.", metavar="PATH")
     server: str = option("", "Instead of recordings: the base URL of a server.", metavar="URL")
-    model: str = option("", "With --server: the model it is asked for.")
-    key_env: str = option("", "With --server: the variable that holds its key.", metavar="NAME")
-    timeout: float = option(30.0, "With --server: seconds that an answer may take.", min=0.1)
+    model: str = option("", "With --server: the model to request.")
+    key_env: str = option("", "With --server: the variable that contains its key.", metavar="NAME")
+    timeout: float = option(30.0, "With --server: the timeout for an answer, in seconds.", min=0.1)
     as_json: Path | None = option(None, "Write the whole report; - is stdout.", "--json", metavar="FILE")
     reports: list[Path] | None = option(
-        None, f"Of recordings: write a report; {' '.join(FORMATS)}.", "--report", metavar="FILE"
+        None, f"For recordings: write a report; {' '.join(FORMATS)}.", "--report", metavar="FILE"
     )
     jobs: int | None = option(
         None,
-        "Files judged, or questions asked, side by side.",
+        "Files to judge, or requests to send, in parallel.",
         min=1,
-        show_default="as many files as there are processors, 1 question",
+        show_default="one file per CPU, 1 request",
     )
-    shard: str = option("", "Of recordings: judge one of M shards, and write its part with --json FILE.", metavar="N/M")
+    shard: str = option(
+        "", "For recordings: judge one of M shards, and write its part with --json FILE.", metavar="N/M"
+    )
     merge: bool = option(False, "The paths are the parts of all shards: report them as one run.")
-    host: list[str] | None = option(None, "Of recordings: a gateway that speaks the API; repeatable.", metavar="HOST")
-    contract: Path | None = option(None, "Of recordings: what `harness learn` wrote, which overrules.", metavar="FILE")
-    verbose: bool = option(False, "Name the files that are no recordings.", "--verbose", "-v")
-    respell: bool = option(False, "Also: would the mock, scripted with what an answer says, have answered alike?")
+    host: list[str] | None = option(
+        None, "For recordings: the host of a gateway to the API; repeatable.", metavar="HOST"
+    )
+    contract: Path | None = option(None, "For recordings: overrides written by `harness learn`.", metavar="FILE")
+    verbose: bool = option(False, "List the files that are not recordings.", "--verbose", "-v")
+    respell: bool = option(False, "Also compare each answer with that of the mock when scripted with its content.")
 
 
 @takes_options(VerifyOptions)
@@ -61,25 +65,25 @@ def verify(context: typer.Context, options: VerifyOptions) -> None:
 
     Recordings are cassettes (of vcrpy and others), HAR and JSON lines.
 
-    Would the mock take what the API took, and refuse in the same words what it refused? Do the answers and streams conform?
-    A server is asked what the rules give as examples, and plays some scenarios: every answer costs it a run of the model.
+    Would the mock accept what the API accepted, and refuse the rest with the same error? Do answers and streams conform?
+    A server gets the examples of the rules, and plays some scenarios: each of its answers costs a run of the model.
     """
     if bool(options.paths) == bool(options.server):
-        raise typer.BadParameter("give recordings, or --server URL.")
+        raise typer.BadParameter("pass recordings, or --server URL.")
     if options.server:
-        refuse_others(context, SERVER_OPTIONS, "a server is asked; what is about recordings goes with recordings")
+        refuse_others(context, SERVER_OPTIONS, "--server cannot be combined with options for recordings")
         _verify_server(options)
         return
     if given_options(context).keys() & (SERVER_OPTIONS - RECORDING_OPTIONS):
-        raise typer.BadParameter("--model, --key-env and --timeout go with --server.")
+        raise typer.BadParameter("--model, --key-env and --timeout need --server.")
     if options.merge:
         refuse_others(
-            context, MERGE_OPTIONS, "the parts say how they were judged: give --merge with --json and -v alone"
+            context, MERGE_OPTIONS, "parts already contain their options: combine --merge only with --json and -v"
         )
         _merge_parts(options)
         return
     if options.shard and (options.reports or options.as_json in (None, Path("-"))):
-        raise typer.BadParameter("--shard writes its part with --json FILE, and no --report.")
+        raise typer.BadParameter("--shard writes its part with --json FILE, without --report.")
     _verify_recordings(options)
 
 
@@ -247,5 +251,5 @@ def _write_json(document: Any, file: Path) -> None:
 
 @contextmanager
 def _open_output(file: Path) -> Iterator[IO[bytes]]:
-    with explain_write_errors(str(file), "Give another file to --json"), open_replacement(file) as out:
+    with explain_write_errors(str(file), "Pass another file to --json"), open_replacement(file) as out:
         yield out

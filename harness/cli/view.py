@@ -29,22 +29,26 @@ class ViewOptions:
         ..., "Traces, a page, a JSON report, recordings; or folders of traces or recordings.", metavar="PATH"
     )
     against: Path | None = option(
-        None, "An earlier run to compare with: what is new, gone, broken, mended.", metavar="PATH"
+        None, "An earlier run to compare with: new and fixed causes, broken and fixed tests.", metavar="PATH"
     )
-    out: Path | None = option(None, "Write the page there, not to a temporary file.", "--out", "-o", metavar="FILE")
+    out: Path | None = option(
+        None, "Write the page to this file, not to a temporary one.", "--out", "-o", metavar="FILE"
+    )
     opens: bool = option(False, "Open the page in a browser.", "--open")
-    text: bool = option(False, "Print it as text instead: what is wrong first.")
-    tokens: int = option(2000, "With --text: about how long it may be.", min=50, metavar="N")
+    text: bool = option(False, "Print text instead, problems first.")
+    tokens: int = option(2000, "With --text: the approximate maximum length.", min=50, metavar="N")
     case: str = option("", "With --text, --json, --write-test: only this case, or part of its name.", metavar="NAME")
-    as_json: bool = option(False, "Print it as JSON instead.", "--json")
-    test: Path | None = option(None, "Write a pytest file that fails as the case did.", "--write-test", metavar="FILE")
+    as_json: bool = option(False, "Print JSON instead.", "--json")
+    test: Path | None = option(
+        None, "Write a pytest file that reproduces the failure of the case.", "--write-test", metavar="FILE"
+    )
 
 
 @takes_options(ViewOptions)
 def view(context: typer.Context, options: ViewOptions) -> None:
-    """Look at what a run has left: as a page, or as text.
+    """Show traces, reports and recordings: as a page, or as text.
 
-    A page is written and its path printed. `pytest --harness-trace=failed` leaves traces, `--harness-report` reports.
+    The path of the page is printed. `pytest --harness-trace=failed` writes traces, `--harness-report` reports.
     """
     from harness.cli.support.viewed import plain_json, read_compared, read_viewed
 
@@ -54,13 +58,13 @@ def view(context: typer.Context, options: ViewOptions) -> None:
         if is_given
     ]
     if len(ways) > 1:
-        raise typer.BadParameter(f"{' and '.join(ways)}: give one of them.")
+        raise typer.BadParameter(f"{' and '.join(ways)}: pass one of them.")
     if options.case and not ways:
         raise typer.BadParameter(
-            "--case is one case as text, as JSON or as a test: give --text, --json or --write-test, too."
+            "--case selects a case for text, JSON or a test: pass --text, --json or --write-test, too."
         )
     if options.against and (options.case or options.test):
-        raise typer.BadParameter("--against compares whole runs: give it without --case and --write-test.")
+        raise typer.BadParameter("--against compares whole runs: pass it without --case and --write-test.")
     viewed = read_compared(options.paths, options.against) if options.against else read_viewed(options.paths)
     if options.text:
         print_text(_render_text(viewed, options))
@@ -135,5 +139,5 @@ def _write_page(viewed: Viewed, options: ViewOptions) -> None:
 
 
 def _write(file: Path, content: bytes) -> None:
-    with explain_write_errors(str(file), "Give another file"), open_replacement(file) as out:
+    with explain_write_errors(str(file), "Pass another file"), open_replacement(file) as out:
         out.write(content)

@@ -63,24 +63,24 @@ class Cluster:
             raise ConfigError("--workers: this system cannot fork processes. Serve with one.")
         if is_python:
             raise ConfigError(
-                f"--workers {self.workers} with --script {script}: a script in Python stays with one process, which "
-                "alone knows what its functions have done. Write it in YAML, send it to /_harness/script, or serve with one "
+                f"--workers {self.workers} with --script {script}: a Python script is bound to one process, which "
+                "alone has the state of its functions. Write it in YAML, send it to /_harness/script, or serve with one "
                 "worker."
             )
 
     def _check_store(self, python_script: Path | None) -> None:
         if not self.is_shared:
             if self.prefix:
-                raise ConfigError("--store-prefix: it is for a shared --store, redis://HOST:PORT/NUMBER.")
+                raise ConfigError("--store-prefix: only for a shared --store, redis://HOST:PORT/NUMBER.")
             return
         if not self.store.startswith(SCHEMES):
             # The address may hold a password, which no message may show.
             shown = self.store.partition("@")[2] or self.store
-            raise ConfigError(f"--store {shown}: give `{MEMORY}`, or redis://HOST:PORT/NUMBER.")
+            raise ConfigError(f"--store {shown}: pass `{MEMORY}`, or redis://HOST:PORT/NUMBER.")
         if python_script:
             raise ConfigError(
-                f"--store with --script {python_script}: a script in Python stays with one process, which alone knows what "
-                "its functions have done. Write it in YAML, send it to /_harness/script, or serve with --store memory."
+                f"--store with --script {python_script}: a Python script is bound to one process, which alone has the "
+                "state of its functions. Write it in YAML, send it to /_harness/script, or serve with --store memory."
             )
         require_extra(f"--store {SCHEMES[0]}…", "redis", "cluster", "redis", "hiredis")
 

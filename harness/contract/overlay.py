@@ -115,7 +115,7 @@ def _parse_entry(file: str, index: int, entry: Any) -> OverlayEntry:
         target, pointer = _parse_at(entry)
         operations = {name: entry[name] for name in OVERLAY_OPERATIONS if name in entry}
         if not operations:
-            raise OverlayEntryError(f"no operation; give one of {', '.join(OVERLAY_OPERATIONS)}")
+            raise OverlayEntryError(f"no operation; pass one of {', '.join(OVERLAY_OPERATIONS)}")
         for name, value in operations.items():
             if not isinstance(value, ARGUMENT_TYPES[name]):
                 raise OverlayEntryError(f"`{name}` takes a {ARGUMENT_TYPES[name].__name__}, got {value!r}")
@@ -138,7 +138,7 @@ def _parse_at(entry: Any) -> tuple[str, str]:
             raise OverlayEntryError(suggest_nearest(f"unknown key `{name}`", str(name), _ENTRY_KEYS))
     at = entry.get("at")
     if not isinstance(at, str) or not at:
-        raise OverlayEntryError("`at` is missing; give a root or `$defs/Name`, then `#/json/pointer`")
+        raise OverlayEntryError("`at` is missing; pass a root or `$defs/Name`, then `#/json/pointer`")
     target, _, pointer = at.partition("#")
     if pointer and not pointer.startswith("/"):
         raise OverlayEntryError(f"`at: {at}`: the pointer after # starts with /")
@@ -185,7 +185,7 @@ def _resolve_pointer(place: Json, pointer: str) -> Json:
     for step in (part.replace("~1", "/").replace("~0", "~") for part in pointer.split("/")[1:]):
         node = _follow_step(node, step)
     if not isinstance(node, dict):
-        raise OverlayEntryError(f"the pointer leads to {node!r}, which is no schema object; merge into its parent")
+        raise OverlayEntryError(f"the pointer leads to {node!r}, which is not a schema object; merge into its parent")
     return node
 
 

@@ -104,7 +104,7 @@ def _add_enum_values(node: Json, values: Sequence[Any]) -> None:
     if present is None:
         raise OverlayEntryError(f"`enum_add`: no enum or const among {', '.join(node) or 'no keywords'}")
     if known := [value for value in values if value in present]:
-        raise OverlayEntryError(f"`enum_add`: {known[0]!r} is there already")
+        raise OverlayEntryError(f"`enum_add`: {known[0]!r} already exists")
     node.pop("const", None)
     node["enum"] = [*present, *values]
 
@@ -113,7 +113,7 @@ def _add_branches(node: Json, schemas: Sequence[Json]) -> None:
     if "anyOf" not in node:
         raise OverlayEntryError(f"`branches`: no union among {', '.join(node) or 'no keywords'}")
     if known := [schema for schema in schemas if schema in node["anyOf"]]:
-        raise OverlayEntryError(f"`branches`: {known[0]!r} is there already")
+        raise OverlayEntryError(f"`branches`: {known[0]!r} already exists")
     node["anyOf"] = [*node["anyOf"], *schemas]
 
 

@@ -107,7 +107,7 @@ class _Reader:
     def place(self, node: Lined) -> str:
         place = self.text(node, "`at`")
         if not is_place(place):
-            raise self.fail(node.line, f"{place!r} is no place; write `tools[].name`, without numbers.")
+            raise self.fail(node.line, f"{place!r} is not a place; write `tools[].name`, without numbers.")
         return place
 
 
@@ -184,7 +184,7 @@ def _check_template(read: _Reader, line: int, text: str) -> None:
     plain = text.replace("{{", "").replace("}}", "")
     for name in _FIELD.findall(plain):
         if name not in _FACTS:
-            raise read.fail(line, f"{{{name}}} is no fact. {_nearest(name, _FACTS)} A brace itself is {{{{ or }}}}.")
+            raise read.fail(line, f"{{{name}}} is not a fact. {_nearest(name, _FACTS)} A brace itself is {{{{ or }}}}.")
     if "{" in _FIELD.sub("", plain) or "}" in _FIELD.sub("", plain):
         raise read.fail(line, "a brace stands alone; write {{ or }}.")
 
@@ -220,10 +220,10 @@ def _read_seen(read: _Reader, node: Lined | None) -> tuple[Evidence, ...]:
             raise read.fail(own["exchange"].line, f"`exchange` is a number from 1, got {_show(number)}.")
         date = read.text(own.get("date"), "`date`")
         if date and not is_day(date):
-            raise read.fail(own["date"].line, f"`date` is a day, say 2026-03-15, got {date!r}.")
+            raise read.fail(own["date"].line, f"`date` is a day, such as 2026-03-15, got {date!r}.")
         if read.today and date > read.today:
             problem = (
-                f"`date` {date!r} lies in the future: today is {read.today}. Give the day of the recording, or none."
+                f"`date` {date!r} lies in the future: today is {read.today}. Pass the day of the recording, or none."
             )
             raise read.fail(own["date"].line, problem)
         found.append(Evidence(read.text(own["file"], "`file`"), number, date))
@@ -265,13 +265,13 @@ def _compose(text: str, file: str) -> Lined:
         mark = getattr(error, "problem_mark", None)
         problem = getattr(error, "problem", None) or "it cannot be read"
         if problem == "exceeded maximum nesting depth":  # PyYAML since 6.0.4; before that, Python's recursion limit
-            raise ConfigError(f"{file}:1: no contract: it cannot be read.") from None
-        raise ConfigError(f"{file}:{mark.line + 1 if mark else 1}: no YAML: {problem}.") from None
+            raise ConfigError(f"{file}:1: not a contract: it cannot be read.") from None
+        raise ConfigError(f"{file}:{mark.line + 1 if mark else 1}: not YAML: {problem}.") from None
     except _Twice as twice:
         line, name = twice.args
-        raise ConfigError(f"{file}:{line}: `{name}` stands there twice; delete one of them.") from None
+        raise ConfigError(f"{file}:{line}: `{name}` is a duplicate key; delete one of them.") from None
     except (RecursionError, ValueError):
-        raise ConfigError(f"{file}:1: no contract: it cannot be read.") from None
+        raise ConfigError(f"{file}:1: not a contract: it cannot be read.") from None
 
 
 def _convert(node: yaml.Node, loader: Any, depth: int) -> Lined:

@@ -92,18 +92,18 @@ class Organization:
         for name, member in self.__dataclass_fields__.items():
             value = getattr(self, name)
             if isinstance(value, str) and str(member.type).startswith("frozenset"):  # `in` would match substrings
-                raise ConfigError(f"organization({name}={value!r}): give a set of texts, {{{value!r}}}.")
+                raise ConfigError(f"organization({name}={value!r}): pass a set of strings, {{{value!r}}}.")
         for name in ("requests_per_minute", "tokens_per_minute"):
             limit = getattr(self, name)
             if limit is not None and (not isinstance(limit, int) or isinstance(limit, bool) or limit < 1):
-                raise ConfigError(f"organization({name}={limit!r}): give a number from 1 on, or None for no limit.")
+                raise ConfigError(f"organization({name}={limit!r}): pass a number of at least 1, or None for no limit.")
         if strange := set(self.blocked) - set(FILTER_CATEGORIES):
             raise ConfigError(
                 f"organization(blocked={', '.join(sorted(strange))}): the categories are {', '.join(FILTER_CATEGORIES)}."
             )
         if self.assistants not in ASSISTANTS_STATES:
             raise ConfigError(
-                f"organization(assistants={self.assistants!r}): it is one of {', '.join(ASSISTANTS_STATES)}."
+                f"organization(assistants={self.assistants!r}): use one of {', '.join(ASSISTANTS_STATES)}."
             )
 
 

@@ -33,7 +33,7 @@ def size_limit() -> int:
     """Return the maximum size of a document or line in bytes; ConfigError if the variable is no number of MiB."""
     text = os.environ.get(LIMIT_VARIABLE) or str(DEFAULT_LIMIT)
     if not (text.isascii() and text.isdecimal() and 0 < int(text) < 1 << 20):
-        raise ConfigError(f"{LIMIT_VARIABLE}={text}: give a number of MiB, say {2 * DEFAULT_LIMIT}.")
+        raise ConfigError(f"{LIMIT_VARIABLE}={text}: pass a number of MiB, such as {2 * DEFAULT_LIMIT}.")
     return int(text) << 20
 
 

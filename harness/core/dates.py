@@ -42,10 +42,10 @@ def parse_as_of(text: object, option: str = "as_of") -> str:
     """Return the day for `2026-03-15` or `2026-03` (its last day); ConfigError for any other value or a future day."""
     found = _find_day(text)
     if not found:
-        raise ConfigError(f"{option}: {text!r} is no date; give a day or a month, say 2026-03-15 or 2026-03.")
+        raise ConfigError(f"{option}: {text!r} is not a date; pass a day or a month, such as 2026-03-15 or 2026-03.")
     if found[0] > CONTRACT_DATE[: len(found[0])]:
         raise ConfigError(
-            f"{option}: {text!r} lies in the future: this release knows the API up to {CONTRACT_DATE}, which is the default."
+            f"{option}: {text!r} is in the future: this release knows the API up to {CONTRACT_DATE}, which is the default."
         )
     return min(last_day(found[0]), CONTRACT_DATE)
 

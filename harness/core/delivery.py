@@ -75,15 +75,15 @@ class Pause(Fault):
 
     def __post_init__(self) -> None:
         if not is_non_negative_number(self.seconds):
-            raise ScriptError(f"pause: seconds is {self.seconds!r}. Give a number from 0 on, such as 0.05.")
+            raise ScriptError(f"pause: seconds is {self.seconds!r}. Pass a non-negative number, such as 0.05.")
         if self.after is not None and not (isinstance(self.after, int) and is_non_negative_number(self.after)):
-            raise ScriptError(f"pause: after is {self.after!r}. Give a number of events from 0 on, or leave it out.")
+            raise ScriptError(f"pause: after is {self.after!r}. Pass a non-negative number of events, or leave it out.")
         if self.until is not None and not isinstance(self.until, Gate | str):
             raise ScriptError(
-                f"pause: until is {self.until!r}. Give a gate: pause(turn, until=Gate()), or the name of one."
+                f"pause: until is {self.until!r}. Pass a gate: pause(turn, until=Gate()), or the name of one."
             )
         if self.until is None and not self.seconds:
-            raise ScriptError("pause: it does not say how long. Give seconds=0.05, or until=Gate().")
+            raise ScriptError("pause: no duration. Pass seconds=0.05, or until=Gate().")
 
     def applies_at(self, sent: int) -> bool:
         """Return whether the answer pauses when `sent` events have been sent."""

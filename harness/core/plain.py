@@ -35,7 +35,7 @@ def _dump(value: Any, *, exclude_unset: bool) -> Any:
         return value.model_dump(mode="json", by_alias=True, exclude_unset=exclude_unset, warnings=False)
     except Exception as problem:
         raise ScriptError(
-            f"{type(value).__name__}.model_dump() raised {type(problem).__name__}: {problem}. Give its JSON as a dict."
+            f"{type(value).__name__}.model_dump() raised {type(problem).__name__}: {problem}. Pass its JSON as a dict."
         ) from problem
 
 
@@ -45,4 +45,4 @@ def write_json(what: str, value: Any) -> str:
         plain = dump_model(value) if is_model(value) else value
         return json.dumps(plain, ensure_ascii=False, allow_nan=False, separators=(",", ":"))
     except (TypeError, ValueError, RecursionError) as error:
-        raise ScriptError(f"{what} cannot be written as JSON: {error}. Give plain JSON values, or a str.") from error
+        raise ScriptError(f"{what} cannot be serialized to JSON: {error}. Pass plain JSON values, or a str.") from error

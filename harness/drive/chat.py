@@ -52,7 +52,7 @@ class Chat:
         **request: Any,
     ) -> None:
         if mode not in get_args(Mode):
-            raise ConfigError(f"Chat(mode={mode!r}): it is one of {', '.join(get_args(Mode))}.")
+            raise ConfigError(f"Chat(mode={mode!r}): use one of {', '.join(get_args(Mode))}.")
         self.texts: list[str] = []
         self.items: list[Json] = []
         self.turns: list[SentTurn] = []

@@ -38,11 +38,11 @@ def counted(function: Callable[P, R]) -> Counted[P, R]:
     compared with the output that the model was sent (the loss `output-invented`).
     """
     if not callable(function):
-        raise ConfigError(f"counted({function!r}): give the function itself, before a framework makes a tool of it.")
+        raise ConfigError(f"counted({function!r}): pass the function itself, before a framework turns it into a tool.")
     try:
         signature = inspect.signature(function)
     except ValueError as problem:
-        raise ConfigError(f"counted({function!r}): {problem}. Wrap it in a function of your own.") from problem
+        raise ConfigError(f"counted({function!r}): {problem}. Wrap it in your own function.") from problem
     runs: list[dict[str, Any]] = []
     name = _declare(function)
 

@@ -98,7 +98,7 @@ def completed(*, off_schema: bool = False, awaits_outputs: bool = False) -> Endi
 def incomplete(reason: str = "max_output_tokens") -> Ending:
     """End the response within its last item; `reason` is max_output_tokens, content_filter, …"""
     if reason not in INCOMPLETE_REASONS:
-        raise ScriptError(f"incomplete: reason is {reason!r}. It is one of: {', '.join(INCOMPLETE_REASONS)}.")
+        raise ScriptError(f"incomplete: reason is {reason!r}. Use one of: {', '.join(INCOMPLETE_REASONS)}.")
     return Ending("incomplete", {"incomplete_details": {"reason": reason}}, off_schema=True)
 
 
@@ -148,15 +148,15 @@ def make_usage_line(
     }
     given = {name: count for name, count in named.items() if count is not None}
     if not given:
-        raise ScriptError(f"usage: no count is given. Give one of {', '.join(named)}.")
+        raise ScriptError(f"usage: no count. Pass one of {', '.join(named)}.")
     for name, count in given.items():
         if not isinstance(count, int) or isinstance(count, bool) or not 0 <= count < 2**53:
-            raise ScriptError(f"usage: {name} is {count!r}. Give a whole number of tokens from 0 on.")
+            raise ScriptError(f"usage: {name} is {count!r}. Pass a non-negative integer.")
     for name, whole in (("cached", "input_tokens"), ("cache_written", "input_tokens"), ("reasoning", "output_tokens")):
         if name in given and given[name] > given.get(whole, 0):
             wrong = f"{given[whole]}" if whole in given else "not given"
             raise ScriptError(
-                f"usage: {name} is {given[name]}, a part of {whole}, which is {wrong}. Give {whole} as well."
+                f"usage: {name} is {given[name]}, a part of {whole}, which is {wrong}. Pass {whole} as well."
             )
     return ResponseMembers(usage=given)
 
@@ -172,11 +172,11 @@ def make_response_line(**members: Any) -> ResponseMembers:
     The script checks their values.
     """
     if not members:
-        raise ScriptError("response: no member is given. Give one by name: service_tier='priority'.")
+        raise ScriptError("response: no members. Pass one by name: service_tier='priority'.")
     try:
         plain = orjson.loads(json.dumps(members, allow_nan=False))
     except (TypeError, ValueError, RecursionError) as problem:
-        raise ScriptError(f"response: {problem}. Give plain JSON values; a text must be valid Unicode.") from problem
+        raise ScriptError(f"response: {problem}. Pass plain JSON values; strings must be valid Unicode.") from problem
     return ResponseMembers(plain)
 
 

@@ -83,7 +83,7 @@ class ClientProcess:
             self.declared = Declaration.from_json(declared)
         except (Crashed, Hung, Malformed) as problem:
             self.end()
-            raise ConfigError(f"{' '.join(command)} does not declare what it is: {problem}") from problem
+            raise ConfigError(f"{' '.join(command)} writes no valid declaration: {problem}") from problem
 
     def do(self, task: Task, seconds: float) -> Done:
         """Let the client do a task and return the outcome. Raises Crashed or Hung without one."""

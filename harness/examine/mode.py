@@ -37,7 +37,7 @@ def parse_mode(text: str) -> Mode:
     for stream, state, dialect in product((False, True), STATES, API_ROOTS):
         if str(made := Mode(stream, state, dialect)) == text:
             return made
-    raise ConfigError(f"no mode {text!r}: give a way, a state and perhaps a dialect, say stream,chain.")
+    raise ConfigError(f"no mode {text!r}: pass a way, a state and optionally a dialect, such as stream,chain.")
 
 
 def parse_modes(texts: Iterable[str]) -> Callable[[Mode], bool]:

@@ -42,7 +42,9 @@ class Cut(Fault):
 
     def __post_init__(self) -> None:
         if not is_non_negative_number(self.after):
-            raise ScriptError(f"cut: after is {self.after!r}. Give a number of events from 0 on, 4.5 to cut the fifth.")
+            raise ScriptError(
+                f"cut: after is {self.after!r}. Pass a non-negative number of events; 4.5 cuts the fifth."
+            )
 
 
 @dataclass(frozen=True, slots=True)
@@ -107,7 +109,7 @@ def delay(turn: Any, *, seconds: str | float) -> Any:
 def make_delay(seconds: str | float) -> Delay:
     """Build the line of a turn that delays its answer."""
     if (parsed := parse_duration(seconds)) is None:
-        raise ScriptError(f"delay: seconds is {seconds!r}. Give a number, or a text such as '200ms', '1s'.")
+        raise ScriptError(f"delay: seconds is {seconds!r}. Pass a number, or a string such as '200ms', '1s'.")
     return Delay(parsed)
 
 
@@ -197,7 +199,7 @@ def http_error(
 ) -> Refusal:
     """Refuse with an HTTP error of any status from 400 to 599, in the API's format or with this `body`."""
     if not isinstance(status, int) or not 400 <= status < 600:
-        raise ScriptError(f"http_error: status is {status!r}. Give one from 400 to 599.")
+        raise ScriptError(f"http_error: status is {status!r}. Use 400 to 599.")
     return Refusal(error=ApiError(status, message, param, code, type, headers, body))
 
 
@@ -206,7 +208,7 @@ def rate_limit(after: str | float = "1s") -> Refusal:
     """Refuse with a 429; a retry succeeds after this time (seconds, or `200ms`, `1s`, `2m`)."""
     seconds = parse_duration(after)
     if seconds is None:
-        raise ScriptError(f"rate_limit: after is {after!r}. Give seconds, or a text such as '200ms', '1s', '2m'.")
+        raise ScriptError(f"rate_limit: after is {after!r}. Pass seconds, or a string such as '200ms', '1s', '2m'.")
     return Refusal({"rate_limit": RateLimit(3, 3, 1, seconds=whole_number(seconds))})
 
 

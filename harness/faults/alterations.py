@@ -58,7 +58,7 @@ class AddMembers(Alteration):
 
     def __post_init__(self) -> None:
         if not isinstance(self.members, Mapping) or not self.members:
-            raise ScriptError(f"add_members: members is {self.members!r}. Give an object with at least one member.")
+            raise ScriptError(f"add_members: members is {self.members!r}. Pass an object with at least one member.")
 
     def alter(self, answer: Answer) -> Answer:
         """Add the members to the body and to the events."""
@@ -183,9 +183,9 @@ def _number(events: Sequence[Json]) -> list[Json]:
 
 def _check_typed(what: str, value: Any) -> None:
     if not isinstance(value, Mapping) or not isinstance(value.get("type"), str):
-        raise ScriptError(f"{what} is {value!r}. Give an object with a `type`.")
+        raise ScriptError(f"{what} is {value!r}. Pass an object with a `type`.")
 
 
 def _check_count(what: str, value: Any, name: str = "after") -> None:
     if not isinstance(value, int) or not is_non_negative_number(value):
-        raise ScriptError(f"{what}: {name} is {value!r}. Give a whole number from 0 on.")
+        raise ScriptError(f"{what}: {name} is {value!r}. Pass a non-negative integer.")

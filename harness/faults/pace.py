@@ -33,18 +33,16 @@ def make_pace(ttft: str | float = 0, tokens: str | float = 0, jitter: float = 0)
     With `jitter` 0.2 each wait is up to 20 % longer or shorter, at random but the same in every run.
     """
     if (seconds := parse_duration(ttft)) is None:
-        raise ScriptError(f"pace: ttft is {ttft!r}. Give seconds, or a text such as '300ms', '1s', '2m'.")
+        raise ScriptError(f"pace: ttft is {ttft!r}. Pass seconds, or a string such as '300ms', '1s', '2m'.")
     found = _RATE.fullmatch(tokens) if isinstance(tokens, str) else None
     rate = float(found[1]) if found else tokens
     # Less than one token in a quarter of an hour is probably a wrong unit.
     if not is_non_negative_number(rate) or (0 < float(rate) < 0.001):
-        raise ScriptError(f"pace: tokens is {tokens!r}. Give how many come in a second, 80 or '80/s'.")
+        raise ScriptError(f"pace: tokens is {tokens!r}. Pass the tokens per second, 80 or '80/s'.")
     if not is_non_negative_number(jitter) or jitter > 1:
-        raise ScriptError(
-            f"pace: jitter is {jitter!r}. Give the share by which waits differ, from 0 to 1, such as 0.2."
-        )
+        raise ScriptError(f"pace: jitter is {jitter!r}. Pass the variation of waits, from 0 to 1, such as 0.2.")
     if not seconds and not rate:
-        raise ScriptError("pace: it does not say how fast. Give ttft='300ms', tokens='80/s', or both.")
+        raise ScriptError("pace: no speed. Pass ttft='300ms', tokens='80/s', or both.")
     return Pace(seconds, float(rate), float(jitter))
 
 
@@ -56,7 +54,7 @@ def parse_pace(text: str) -> Pace:
         if name not in MEMBERS:
             raise ScriptError(f"pace: it has no {name!r}. {suggest_name(name, MEMBERS)} Write ttft=300ms,tokens=80/s.")
         if name in named:
-            raise ScriptError(f"pace: {name} is given twice. Leave one of them out.")
+            raise ScriptError(f"pace: {name} is set twice. Remove one.")
         named[name] = value
     for name, value in named.items():
         if value.replace(".", "", 1).isdecimal():

@@ -53,7 +53,7 @@ def agent_message(author: str, recipient: str, encrypted_content: str = PLACEHOL
 
 def _check_action(action: str) -> str:
     if action not in ACTIONS:
-        raise ScriptError(f"action is {action!r}. It is one of: {', '.join(ACTIONS)}.")
+        raise ScriptError(f"action is {action!r}. Use one of: {', '.join(ACTIONS)}.")
     return action
 
 

@@ -106,7 +106,9 @@ def custom_tool_call(
 
 def _optional_members(namespace: str | None, async_: bool | None, caller: Json | None, off_schema: bool) -> Json:
     if caller is not None and not isinstance(caller, dict):
-        raise ScriptError(f"caller is {caller!r}. Give an object, say {{'type': 'program', 'caller_id': 'call_1'}}.")
+        raise ScriptError(
+            f"caller is {caller!r}. Pass an object, such as {{'type': 'program', 'caller_id': 'call_1'}}."
+        )
     known: Json = {"namespace": namespace, "async": async_, "caller": caller, "off_schema": off_schema or None}
     known["status"] = "in_progress" if caller and caller.get("type") == "program" else None
     return {name: value for name, value in known.items() if value is not None}

@@ -47,7 +47,7 @@ def _build_output(number: int, output: str | Json) -> Json:
         return {"type": "logs", "logs": output}
     if not isinstance(output, dict) or output.get("type") not in OUTPUT_TYPES:
         raise ScriptError(
-            f"outputs[{number}] is {output!r}. Give a text, or an object of type {' or '.join(OUTPUT_TYPES)}."
+            f"outputs[{number}] is {output!r}. Pass a string, or an object of type {' or '.join(OUTPUT_TYPES)}."
         )
     return output
 

@@ -29,7 +29,9 @@ def computer_call(
     doing = [action] if isinstance(action, dict) else list(action)
     for number, step in enumerate(doing):
         if not isinstance(step, dict) or not step.get("type"):
-            raise ScriptError(f"action {number} is {step!r}. Give an object with a type, say {{'type': 'screenshot'}}.")
+            raise ScriptError(
+                f"action {number} is {step!r}. Pass an object with a type, such as {{'type': 'screenshot'}}."
+            )
     what: Json = {"action": action} if isinstance(action, dict) else {"actions": doing}
     return {**what, "call_id": call_id, "pending_safety_checks": list(pending_safety_checks)}
 
@@ -50,7 +52,7 @@ def computer_call(
 def apply_patch_call(operation: Json, *, call_id: str | None = None) -> Json:
     """The model changes a file of the client: `create_file(…)`, `update_file(…)` or `delete_file(…)`."""
     if not isinstance(operation, dict) or operation.get("type") not in PATCH_OPERATIONS:
-        raise ScriptError(f"operation is {operation!r}. Give one of: {', '.join(PATCH_OPERATIONS)}.")
+        raise ScriptError(f"operation is {operation!r}. Pass one of: {', '.join(PATCH_OPERATIONS)}.")
     return {"call_id": call_id, "operation": operation}
 
 
@@ -73,6 +75,6 @@ def delete_file(path: str) -> Json:
 def apply_patch_call_output(call_id: str, output: str | None = None, *, status: str = "completed") -> Json:
     """The result of a patch that the API applied itself; `status` is completed or failed."""
     if status not in ("completed", "failed"):
-        raise ScriptError(f"status is {status!r}. It is one of: completed, failed.")
+        raise ScriptError(f"status is {status!r}. Use one of: completed, failed.")
     members: Json = {"call_id": require_text("call_id", call_id), "output": output}
     return members if status == "completed" else {**members, "status": status}

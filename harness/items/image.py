@@ -27,7 +27,7 @@ class StreamedImage(FinalMember):
         if shown is None or isinstance(shown, str):
             return {}
         if not isinstance(shown, list) or not shown or not all(isinstance(image, str) for image in shown):
-            raise ScriptError(f"{self.member} is {shown!r}. Give base64, or a list of it: each image shown, the last.")
+            raise ScriptError(f"{self.member} is {shown!r}. Pass base64, or a list of it: each image shown, in order.")
         value[self.member] = shown[-1]
         return {(PARTIAL_IMAGE, 0): tuple(shown)}
 

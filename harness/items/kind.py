@@ -253,7 +253,7 @@ def item_from_wire(wire: Json) -> Item:
     Its `id` is dropped, and so is a `status` that follows from the response; `failed` remains.
     """
     if not isinstance(wire, dict):
-        raise ScriptError(f"{wire!r} is no item. Give an object with a 'type'.")
+        raise ScriptError(f"{wire!r} is not an item. Pass an object with a 'type'.")
     if str(wire.get("type")) not in ITEMS:
         raise ScriptError(f"type is {wire.get('type')!r}. An item's type is one of: {', '.join(sorted(ITEMS))}.")
     with _prefix_errors(wire["type"]):
@@ -327,7 +327,7 @@ def _without_quotes(item: Item) -> Json:
 def require_text(member: str, value: Any) -> str:
     """Return the value of a required string member; ScriptError unless it is a non-empty str."""
     if not isinstance(value, str) or not value:
-        raise ScriptError(f"{member} is {value!r}. Give a text that is not empty.")
+        raise ScriptError(f"{member} is {value!r}. Pass a non-empty string.")
     return value
 
 
@@ -356,7 +356,7 @@ def _take_holds(wire: Json) -> int:
     """Remove `holds`, which is not on the wire: how many items a script places inside this one."""
     said = wire.pop("holds", 0)
     if not isinstance(said, int) or isinstance(said, bool) or said < 0:
-        raise ScriptError(f"holds is {said!r}. It is the number of items that follow inside this one.")
+        raise ScriptError(f"holds is {said!r}. Pass the number of items that follow inside this one.")
     return said
 
 
@@ -365,7 +365,7 @@ def _take_off_schema(declared: ItemKind, wire: Json) -> bool:
     said = wire.pop("off_schema", False)
     if not isinstance(said, bool) or (said and not declared.tool_types):
         raise ScriptError(
-            f"off_schema is {said!r}. It is true or false, and belongs to a call; for a text end the turn with "
+            f"off_schema is {said!r}. Use true or false, only for calls; for a text, end the turn with "
             "completed(off_schema=True)."
         )
     return said
@@ -378,7 +378,7 @@ def _prefix_errors(name: str) -> Iterator[None]:
     except ScriptError as error:
         raise ScriptError(f"{name}: {error}") from error
     except orjson.JSONEncodeError as error:
-        raise ScriptError(f"{name}: {error}. Give plain JSON values; a text must be valid Unicode.") from error
+        raise ScriptError(f"{name}: {error}. Pass plain JSON values; strings must be valid Unicode.") from error
 
 
 def _copy_json(members: Json) -> Json:

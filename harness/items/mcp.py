@@ -74,7 +74,7 @@ def mcp_list_tools(server_label: str, tools: Sequence[str | Json] = (), *, error
 def _build_tool(at: str, tool: str | Json) -> Json:
     own = {"name": tool} if isinstance(tool, str) else tool
     if not isinstance(own, dict) or not own.get("name"):
-        raise ScriptError(f"{at} is {tool!r}. Give a name, or an object with a name.")
+        raise ScriptError(f"{at} is {tool!r}. Pass a name, or an object with a name.")
     blank = {"annotations": {"read_only": False}, "description": "", "input_schema": {"type": "object"}}
     return {**blank, **own}
 

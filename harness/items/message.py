@@ -79,7 +79,7 @@ def message(
     if _is_part(text):
         if annotations or logprobs:
             raise ScriptError(
-                "annotations and logprobs belong to a text. Give them to output_text('…', annotations=…)."
+                "annotations and logprobs belong to a text. Pass them to output_text('…', annotations=…)."
             )
         first = text
     else:
@@ -88,7 +88,7 @@ def message(
     if phase is None:
         return {"content": content, "role": "assistant"}
     if phase not in PHASES:
-        raise ScriptError(f"phase is {phase!r}. It is one of: {', '.join(PHASES)}.")
+        raise ScriptError(f"phase is {phase!r}. Use one of: {', '.join(PHASES)}.")
     return {"content": content, "phase": phase, "role": "assistant"}
 
 
@@ -163,14 +163,14 @@ def file_path(file_id: str, index: int | None = None, *, cite: str | None = None
 
 def _join_deltas(text: Any) -> str:
     if not isinstance(text, list | tuple) or not all(isinstance(delta, str) for delta in text):
-        raise ScriptError(f"text is {text!r}. Give a str, or a list of str: the exact deltas to stream.")
+        raise ScriptError(f"text is {text!r}. Pass a str, or a list of str: the exact deltas to stream.")
     return "".join(text)
 
 
 def _place_annotation(at: str, note: Json, text: str) -> Json:
     """Return the annotation with its indexes filled in; ScriptError if it is no object or they are outside the text."""
     if not isinstance(note, Mapping):
-        raise ScriptError(f"{at} is {note!r}. Give an object with the type of the annotation.")
+        raise ScriptError(f"{at} is {note!r}. Pass an object with the type of the annotation.")
     note = dict(note)
     start, end = _find_cited_range(at, note.pop("cite", None), text)
     known = note.get("type")
@@ -182,7 +182,7 @@ def _place_annotation(at: str, note: Json, text: str) -> Json:
         _check_indexes(at, text, index=note["index"])
     else:
         raise ScriptError(
-            f"{at}.type is {known!r}. It is one of: {', '.join(sorted((*RANGE_CITATIONS, *INDEX_CITATIONS)))}."
+            f"{at}.type is {known!r}. Use one of: {', '.join(sorted((*RANGE_CITATIONS, *INDEX_CITATIONS)))}."
         )
     return note
 
@@ -200,6 +200,6 @@ def _check_indexes(at: str, text: str, **places: int) -> None:
     for name, place in places.items():
         if not isinstance(place, int) or not least <= place <= len(text):
             raise ScriptError(
-                f"{at}.{name} is {place!r}. This text allows {least} to {len(text)}; or give cite='words'."
+                f"{at}.{name} is {place!r}. This text allows {least} to {len(text)}; or pass cite='words'."
             )
         least = place

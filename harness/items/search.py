@@ -36,7 +36,7 @@ def web_search_call(action: str | Json | None = None) -> Json:
         return {}
     does = search(action) if isinstance(action, str) else action
     if not isinstance(does, dict) or does.get("type") not in ACTIONS:
-        raise ScriptError(f"action is {action!r}. Give the text searched for, or one of: {', '.join(ACTIONS)}.")
+        raise ScriptError(f"action is {action!r}. Pass the search text, or one of: {', '.join(ACTIONS)}.")
     return {"action": does}
 
 
@@ -111,5 +111,5 @@ def tool_search_output(tools: Sequence[Json], *, execution: str = "server", call
 
 def _execution_members(execution: str, call_id: str | None) -> Json:
     if execution not in EXECUTIONS:
-        raise ScriptError(f"execution is {execution!r}. It is one of: {', '.join(EXECUTIONS)}.")
+        raise ScriptError(f"execution is {execution!r}. Use one of: {', '.join(EXECUTIONS)}.")
     return {"call_id": call_id, "execution": execution}

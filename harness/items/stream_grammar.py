@@ -91,7 +91,7 @@ class StreamedText:
         if isinstance(text, str) or (text is None and not self.required):
             return {}
         if not isinstance(text, Sequence) or not all(isinstance(delta, str) for delta in text):
-            raise ScriptError(f"{self.member} is {text!r}. Give a str, or a list of str: the exact deltas to stream.")
+            raise ScriptError(f"{self.member} is {text!r}. Pass a str, or a list of str: the exact deltas to stream.")
         value[self.member] = "".join(text)
         return {(self.stem, 0): tuple(text)}
 
@@ -143,7 +143,7 @@ class Parts:
         deltas: dict[tuple[str, int], Sequence[str]] = {}
         parts = value.get(self.member, [])
         if not isinstance(parts, list):
-            raise ScriptError(f"{self.member} is {parts!r}. Give a list of parts.")
+            raise ScriptError(f"{self.member} is {parts!r}. Pass a list of parts.")
         for number, part in enumerate(parts):
             if not isinstance(part, dict) or part.get("type") not in self.elements:
                 raise ScriptError(
@@ -229,7 +229,7 @@ class NestedObject:
         """Split the elements into their deltas; ScriptError unless the member is an object."""
         inner = value.get(self.member)
         if not isinstance(inner, dict):
-            raise ScriptError(f"{self.member} is {inner!r}. Give an object.")
+            raise ScriptError(f"{self.member} is {inner!r}. Pass an object.")
         deltas: dict[tuple[str, int], Sequence[str]] = {}
         for element in self.elements:
             deltas |= element.extract_deltas(inner)

@@ -30,12 +30,12 @@ def read_overrides(file: Path) -> Overrides:
     """Read the overrides in a file. ConfigError, with the line, if it cannot be read or has a mistake."""
     try:
         if file.stat().st_size > MAX_BYTES:
-            raise ConfigError(f"{file}: it has more than {MAX_BYTES:,} bytes, and is no contract.")
+            raise ConfigError(f"{file}: it has more than {MAX_BYTES:,} bytes, and is not a contract.")
         text = file.read_bytes().decode()
     except OSError as problem:
         raise ConfigError(f"{file}: cannot be read: {problem.strerror}. `harness learn PATH` writes one.") from None
     except UnicodeDecodeError:
-        raise ConfigError(f"{file}: not UTF-8, and no contract.") from None
+        raise ConfigError(f"{file}: not UTF-8, so not a contract.") from None
     # The day in the easternmost time zone, so that recordings of a machine ahead of this one are not in the future.
     today = (datetime.now(UTC) + timedelta(hours=14)).date().isoformat()
     return parse_overrides(text, file.as_posix(), today)

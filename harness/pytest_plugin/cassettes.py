@@ -77,12 +77,12 @@ def pytest_addoption(parser: pytest.Parser) -> None:
         const="new",
         default=None,
         metavar="new|all|rules",
-        help="ask the live API and record its answers: what no cassette holds (new), everything again (all), or the "
+        help="call the live API and record its answers: requests without a recording (new), all requests (all), or the "
         "cassettes of rules (rules). Without it cassettes are replayed and nothing is asked.",
     )
     parser.addini(
         "harness_cassettes",
-        f"the folder of cassettes, below the root of the project ({DEFAULT_FOLDER})",
+        f"the folder of cassettes, relative to the project root ({DEFAULT_FOLDER})",
         default=DEFAULT_FOLDER,
     )
 
@@ -99,13 +99,13 @@ def pytest_configure(config: pytest.Config) -> None:
     """Declare the marker `cassette`, and validate `--record`."""
     config.addinivalue_line(
         "markers",
-        "cassette(name, pace=False, as_script=False): requests of the test are answered from the cassette of this name, say "
-        '"openai/scenarios/weather"; with pace=True as slowly as they were recorded; with as_script=True its answers are '
-        "the script of the mock, whatever the requests are. `pytest --record` records it.",
+        "cassette(name, pace=False, as_script=False): answer the requests of the test from this cassette, such as "
+        '"openai/scenarios/weather"; with pace=True as slowly as recorded; with as_script=True its answers are the script '
+        "of the mock, regardless of the requests. `pytest --record` records it.",
     )
     mode = config.getoption("--record")
     if mode is not None and mode not in RECORD_MODES:
-        told = f"--record={mode}: it is one of {', '.join(RECORD_MODES)}; alone it means new."
+        told = f"--record={mode}: use one of {', '.join(RECORD_MODES)}; alone it means new."
         raise pytest.UsageError(add_section(told, "options-and-files"))
     config.stash[_STARTED_STASH_KEY] = time.time()
 
@@ -218,7 +218,7 @@ def cassette_path(config: pytest.Config, name: str) -> Path:
     path = folder / (name if name.endswith((".yaml", ".yml")) else f"{name}.yaml")
     if not isinstance(name, str) or not name or not path.resolve().is_relative_to(folder.resolve()):
         raise ConfigError(
-            f"cassette({name!r}): give the name of a file below {folder}, as in 'openai/scenarios/weather'."
+            f"cassette({name!r}): pass the name of a file below {folder}, as in 'openai/scenarios/weather'."
         )
     return path
 
@@ -298,17 +298,17 @@ def read_cassette_marker(node: pytest.Item) -> CassetteMarker:
     known = len(args) == 1 and not options.keys() - {*_MARKER_OPTIONS}
     if not known or not isinstance(read.pace, bool) or not isinstance(read.as_script, bool):
         raise ConfigError(
-            '@pytest.mark.cassette: give it one name, as in cassette("openai/scenarios/weather"), pace=True to replay it as '
-            "slowly as it was recorded, or as_script=True to play its answers whatever the requests are."
+            '@pytest.mark.cassette: pass it one name, as in cassette("openai/scenarios/weather"), pace=True to replay it as '
+            "slowly as it was recorded, or as_script=True to play its answers regardless of the requests."
         )
     if read.pace and read.as_script:
         raise ConfigError(
-            "@pytest.mark.cassette: pace=True is of a replay; a script has no pace. Leave out one of them."
+            "@pytest.mark.cassette: pace=True is only for replay; a script has no pace. Remove one of them."
         )
     if "openai_mock" in getattr(node, "fixturenames", ()) and not read.as_script:
         raise ConfigError(
-            "a test has a cassette or a script, not both: drop the marker and say mock.script(*cassette(name)), with the "
-            "fixture `cassette`; or say as_script=True; or drop the fixture `mock`."
+            "a test has a cassette or a script, not both: drop the marker and call mock.script(*cassette(name)), with the "
+            "fixture `cassette`; or add as_script=True; or drop the fixture `mock`."
         )
     return read._replace(name=str(args[0]))
 
@@ -322,7 +322,7 @@ def _record_mode(config: pytest.Config, path: Path) -> CassetteMode:
         return "replay"
     if not any(os.environ.get(name) for name in (*KEY_VARIABLES, *ENDPOINT_VARIABLES)):
         raise ConfigError(
-            f"--record asks the live API, and there is no key: set {KEY_VARIABLES[0]} (or {', '.join(KEY_VARIABLES[1:])})."
+            f"--record calls the live API, and there is no key: set {KEY_VARIABLES[0]} (or {', '.join(KEY_VARIABLES[1:])})."
         )
     return "new" if mode == "new" or _is_recorded_in_run(path, config) else "all"
 

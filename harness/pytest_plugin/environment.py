@@ -32,8 +32,8 @@ SESSION_KEY = "sk-harness-session"
 
 _SERVER_STASH_KEY = pytest.StashKey["OnDemandServer"]()
 _NO_WORLD = (
-    f"no test uses `mock` now, and the key of `{SESSION_ENV}` leads to the World of the running test. Request the fixture "
-    "`mock` in the test that asks, or make no request at import."
+    f"no test uses `mock` now, and the key of `{SESSION_ENV}` selects the World of the running test. Request the fixture "
+    "`mock` in the test that sends the request, or send none at import."
 )
 
 
@@ -41,8 +41,8 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     """Declare the ini option for the environment."""
     parser.addini(
         ENV_INI,
-        "when OPENAI_BASE_URL and OPENAI_API_KEY lead to the mock: while a test uses it (test), or from before collection "
-        "to the end of the run (session), which clients made at import need",
+        "when OPENAI_BASE_URL and OPENAI_API_KEY point to the mock: while a test uses it (test), or from before collection "
+        "to the end of the run (session), for clients created at import",
         default=ENV_VALUES[0],
     )
 
@@ -62,7 +62,7 @@ def pytest_configure(config: pytest.Config) -> None:
 def _set_session_environment(config: pytest.Config) -> None:
     chosen = config.getini(ENV_INI)
     if chosen not in ENV_VALUES:
-        told = f"{ENV_INI} = {chosen}: it is one of {', '.join(ENV_VALUES)}."
+        told = f"{ENV_INI} = {chosen}: use one of {', '.join(ENV_VALUES)}."
         raise pytest.UsageError(add_section(told, "options-and-files"))
     if chosen != "session" or session_server(config):
         return

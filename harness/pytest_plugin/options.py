@@ -51,16 +51,16 @@ def add_ini_options(parser: pytest.Parser) -> None:
     """Declare the ini options that set the marker's defaults."""
     parser.addini(
         REFUSALS_INI,
-        "what a refusal does that no test expects: fail (the default), allow, or rules and areas to allow",
+        "the effect of an unexpected refusal: fail (the default), allow, or rules and areas to allow",
         type="args",
         default=[REFUSALS_VALUES[0]],
     )
-    parser.addini(CONTRACT_INI, "the file that `harness learn` wrote, below the root of the project", default="")
+    parser.addini(CONTRACT_INI, "a file written by `harness learn`, relative to the project root", default="")
     parser.getgroup("harness").addoption(
         CONTRACT_OPTION,
         metavar="FILE",
         default="",
-        help="what `harness learn` wrote: it overrules the mock's contract.",
+        help="overrides of the mock's contract, written by `harness learn`.",
     )
 
 
@@ -100,8 +100,8 @@ def read_marker_options(node: pytest.Item) -> dict[str, Any]:
         if unknown:
             near = next((name for name in marker.kwargs if name not in MARKER_VALUES), "")
             raise ConfigError(
-                f"@pytest.mark.harness({', '.join(unknown)}): it knows {', '.join(MARKER_VALUES)}, as in unused='allow'."
-                f"{_suggest(near, MARKER_VALUES)}"
+                f"@pytest.mark.harness({', '.join(unknown)}): the options are {', '.join(MARKER_VALUES)}, as in "
+                f"unused='allow'.{_suggest(near, MARKER_VALUES)}"
             )
         for name, value in marker.kwargs.items():
             if problem := _describe_misfit(name, value):
@@ -158,14 +158,14 @@ def _describe_misfit(name: str, value: Any) -> str:
     """Describe what is wrong with the value of an option; empty if it is valid."""
     if name == "key":
         is_text = isinstance(value, str) and value.strip()
-        return "" if is_text else "give the API key that the program sends, as in key='sk-test'."
+        return "" if is_text else "pass the API key that the program sends, as in key='sk-test'."
     if name == "patience":
         is_positive = isinstance(value, int | float) and not isinstance(value, bool) and 0 < value < float("inf")
-        return "" if is_positive else "give the seconds that a client may wait for an answer, as in patience=2."
+        return "" if is_positive else "pass the seconds that a client may wait for an answer, as in patience=2."
     if name == "contract":
-        return "" if isinstance(value, str) and value else "give the name of a file, as in contract='contract.yaml'."
+        return "" if isinstance(value, str) and value else "pass the name of a file, as in contract='contract.yaml'."
     if name == "tls":
-        return "" if isinstance(value, bool) else "give True or False."
+        return "" if isinstance(value, bool) else "use True or False."
     if name == "as_of":
         return _describe_misfit_date(value)
     if name == "refusals" and isinstance(value, list):
@@ -181,7 +181,7 @@ def _describe_misfit(name: str, value: Any) -> str:
     lists = {option: f" or a list of {names} to allow" for option, names in listed.items()}
     wrong = next((id for id in value if id not in ids), "") if ids else value
     near = _suggest(wrong, ids or MARKER_VALUES[name])
-    return f"give {'some' if ids else 'one'} of {known}{'' if ids else lists.get(name, '')}.{near}"
+    return f"use {'some' if ids else 'one'} of {known}{'' if ids else lists.get(name, '')}.{near}"
 
 
 def _suggest(name: object, known: Iterable[str]) -> str:

@@ -85,21 +85,21 @@ def pytest_configure(config: pytest.Config) -> None:
     """Declare the marker `harness`."""
     config.addinivalue_line(
         "markers",
-        'harness(unused="fail"): what the mock does at the end of a test; unused="allow" lets turns be left over. '
-        'harness(losses="fail"): a client that lost what was said fails its test; losses="allow" permits all of it, '
-        'losses=["citation-dropped"] these, "strict" looks for more. '
-        'harness(refusals="fail"): so does a request that the contract refuses, unless it is expected; refusals="allow" '
-        'permits all of them, refusals=["call_needs_output", "tools"] those of these rules and areas. '
-        'harness(webhooks="fail"): so does what a receiver of webhooks does wrong; webhooks="allow" permits all of it, '
+        'harness(unused="fail"): unused turns fail the test; unused="allow" permits them. '
+        'harness(losses="fail"): so do parts of an answer that the client lost; losses="allow" permits all losses, '
+        'losses=["citation-dropped"] these, "strict" also reports those that may be intended. '
+        'harness(refusals="fail"): so do unexpected refusals; refusals="allow" permits all, '
+        'refusals=["call_needs_output", "tools"] those of these rules and areas. '
+        'harness(webhooks="fail"): so do mistakes of a webhook receiver; webhooks="allow" permits all, '
         'webhooks=["webhook-late"] these. '
-        'harness(client="fail"): so does a client that asks in a way that can be no intention; client="strict" looks for '
-        'all that clients do wrong, client=["no-backoff"] allows these, client="allow" all of it; with patience=2 a '
-        "client may wait two seconds for an answer. "
-        'harness(dialect="azure"): the mock is that provider alone (openai, azure, foundry), and so is the environment. '
+        'harness(client="fail"): so do client mistakes that cannot be intended; client="strict" reports all mistakes, '
+        'client=["no-backoff"] permits these, client="allow" all; with patience=2 a client may wait two seconds for an '
+        "answer. "
+        'harness(dialect="azure"): the mock and the environment are those of one provider (openai, azure, foundry). '
         'harness(key="sk-test"): requests with this key belong to the test, too. '
-        "harness(tls=True): the mock speaks TLS, and the environment says whom to trust. "
-        'harness(as_of="2026-03"): the mock is the API of that day or month. '
-        'harness(contract="contract.yaml"): what `harness learn` wrote overrules it.',
+        "harness(tls=True): the mock uses TLS, and the environment trusts its certificate. "
+        'harness(as_of="2026-03"): mock the API as of that day or month. '
+        'harness(contract="contract.yaml"): overrides written by `harness learn`.',
     )
 
 

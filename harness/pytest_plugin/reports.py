@@ -61,14 +61,14 @@ def pytest_addoption(parser: pytest.Parser) -> None:
         default=[],
         type=Path,
         metavar="FILE",
-        help=f"write what the tests exchanged with the API, in the form of the suffix: {' '.join(FORMATS)}; "
+        help=f"write the exchanges of the tests with the API, in the format of the suffix: {' '.join(FORMATS)}; "
         "without a suffix Markdown is appended, as to $GITHUB_STEP_SUMMARY",
     )
     group.addoption(
         "--harness-fail-under",
         type=float,
         metavar="PCT",
-        help="fail a run whose requests were held to less than so many per cent of the rules",
+        help="fail a run whose requests exercised less than this percentage of the rules",
     )
 
 
@@ -79,7 +79,7 @@ def pytest_configure(config: pytest.Config) -> None:
             raise pytest.UsageError(add_section(f"--harness-report={file}: {why}", "options-and-files"))
     least = config.getoption("--harness-fail-under")
     if least is not None and not 0 <= least <= 100:
-        told = f"--harness-fail-under={least:g}: give a number from 0 to 100."
+        told = f"--harness-fail-under={least:g}: pass a number from 0 to 100."
         raise pytest.UsageError(add_section(told, "options-and-files"))
     config.pluginmanager.register(_Reporter(config), "harness-reporter")
 

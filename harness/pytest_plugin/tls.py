@@ -104,7 +104,7 @@ def foundry_credential(openai_mock: Mock) -> FoundryCredential:
 
     if not openai_mock.base_url.startswith("https:"):
         raise ConfigError(
-            f"`{CREDENTIAL}`: the mock of this test speaks plain http, over which Azure's clients send no token. Name the "
+            f"`{CREDENTIAL}`: the mock of this test uses plain HTTP, over which Azure's clients send no token. Name the "
             "fixture among the test's arguments, or mark the test @pytest.mark.harness(tls=True)."
         )
     return FoundryCredential(openai_mock.api_key)

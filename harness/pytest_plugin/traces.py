@@ -35,7 +35,7 @@ def pytest_addoption(parser: pytest.Parser) -> None:
         "--harness-trace",
         choices=MODES,
         metavar="|".join(MODES),
-        help="write a file with all that was exchanged for each of these tests, which `harness view` opens; "
+        help="write a file with all exchanges for each of these tests, which `harness view` opens; "
         "the default is failed where the variable CI is set, else off",
     )
     group.addoption(

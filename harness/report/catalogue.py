@@ -54,7 +54,7 @@ def suggest_words(rules: Iterable[Rule], words: Sequence[str]) -> str:
     known = sorted({word for text in texts for word in _WORD.findall(text)})
     missing = [word for word in words if not any(word.lower() in text for text in texts)]
     said = [f"{word!r} is in none. {suggest_name(word.lower(), known)}" for word in missing]
-    return " ".join(said) or "Each is in some rule; give fewer."
+    return " ".join(said) or "Each is in some rule; use fewer."
 
 
 _WORD = re.compile(r"[a-z_][\w.-]{2,}")

@@ -73,7 +73,7 @@ class HeldRequests:
         """
         held = next((held for held in self.of(world) if held.number == number), None)
         if held is None:
-            raise HarnessError(f"request {number} does not wait: it was answered, or its client has left.")
+            raise HarnessError(f"request {number} is not pending: it was answered, or its client has disconnected.")
         self._release(held, turn)
 
     def end(self, world: World) -> None:

@@ -107,7 +107,7 @@ def find_gaps(rules: Mapping[str, Rule], cassettes: Mapping[str, RuleCassette]) 
 
 def _explain_gap(rule: Rule) -> str:
     if rule.error.body_template is not None and "error" not in rule.error.body_template:
-        return "its answer is no error object, which a cassette holds"
+        return "its answer is not an error object, which a cassette holds"
     assumptions = [source.where for source in rule.sources if source.level == "assumed"]
     proving = [source for source in rule.sources if source.level in EVIDENCE_LEVELS]
     if assumptions:

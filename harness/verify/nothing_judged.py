@@ -27,13 +27,13 @@ def explain_nothing_judged(tally: Tally) -> str:
         return f"nothing was judged: {_explain_exchanges(tally)}{_suggest_hosts(tally)}"
     if not tally.judged_files:
         return (
-            "nothing was judged: no file there has a recording's suffix. Give cassettes (YAML, JSON), HAR or JSON lines; "
+            "nothing was judged: no file there has a recording's suffix. Pass cassettes (YAML, JSON), HAR or JSON lines; "
             "of flows of mitmproxy `mitmdump -nr FILE --set hardump=out.har` makes a HAR file."
         )
     if tally.counts["others"] < len(tally.judged_files):
-        return "nothing was judged: the recordings hold no exchanges. Record them again."
+        return "nothing was judged: the recordings have no exchanges. Record them again."
     files = pluralize(len(tally.judged_files), "file")
-    return f"nothing was judged: {files}, and no recording. Give cassettes (YAML, JSON), HAR or JSON lines."
+    return f"nothing was judged: {files}, but no recording. Pass cassettes (YAML, JSON), HAR or JSON lines."
 
 
 def explain_bare_paths(tally: Tally) -> str:

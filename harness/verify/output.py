@@ -127,7 +127,7 @@ def summary_lines(tally: Tally, verbose: bool = False) -> Iterator[str]:
     for host, times in count_reasons(tally, "gateways").items():
         yield f"skipped  {pluralize(times, 'request')} for responses to {host}: --host {host} judges such"
     if others := tally.counts["others"]:
-        no_recording = "is no recording" if others == 1 else "are no recordings"
+        no_recording = "is not a recording" if others == 1 else "are not recordings"
         yield f"others  {pluralize(others, 'file')} that {no_recording}{'' if verbose else '; -v names them'}"
     if verbose:
         yield from (f"  {entry['message']}" for entry in tally.entries("others"))

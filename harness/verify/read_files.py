@@ -103,17 +103,17 @@ def _name_file_in_errors(name: str) -> Iterator[None]:
     try:
         yield
     except Malformed as problem:
-        raise UnreadableRecording(f"{name}: {problem}. Record it again, or mend that place.") from problem
+        raise UnreadableRecording(f"{name}: {problem}. Record it again, or fix that place.") from problem
     except _NotRecording as problem:
         reason = str(problem).replace("FILE", shlex.quote(name))
-        raise NotARecording(f"{name}: {reason}. Give a cassette, a HAR file or JSON lines of exchanges.") from problem
+        raise NotARecording(f"{name}: {reason}. Pass a cassette, a HAR file or JSON lines of exchanges.") from problem
     except (EOFError, zlib.error, gzip.BadGzipFile) as problem:
         raise UnreadableRecording(
-            f"{name}: the compressed data breaks off or is damaged. Fetch the file again."
+            f"{name}: the compressed data is truncated or damaged. Fetch the file again."
         ) from problem
     except OSError as problem:
         raise UnreadableRecording(
-            f"{name}: cannot be read: {problem.strerror}. Give the path of a recording."
+            f"{name}: cannot be read: {problem.strerror}. Pass the path of a recording."
         ) from problem
 
 
@@ -180,10 +180,10 @@ def _read_documents(raw: bytes, suffix: str) -> Iterator[_EntryOrProblem]:
                 yield from _socket_entries(document)
     except Malformed as problem:
         if not known and not _RECORDING_MARKERS.search(raw.decode("latin-1")):
-            raise _NotRecording("it is no recording, nor JSON or YAML") from problem
+            raise _NotRecording("it is not a recording, nor JSON or YAML") from problem
         raise
     if not known:
-        raise _NotRecording("it holds no recorded exchanges")
+        raise _NotRecording("it has no recorded exchanges")
 
 
 def _socket_entries(document: Any) -> Iterator[Sequence[Interaction]]:

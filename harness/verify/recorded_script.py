@@ -84,8 +84,8 @@ def read_script(interactions: Iterable[Interaction], name: str) -> RecordedScrip
         below = path_below_root(path) or path.removeprefix(root)
         _add(script, interaction, below)
     if not script.turns and not script.routes:
-        why = f": {script.left_out[0]}" if script.left_out else ". Give a recording of `POST /responses`."
-        raise ScriptError(f"{name}: it holds no response of a model{why}")
+        why = f": {script.left_out[0]}" if script.left_out else ". Pass a recording of `POST /responses`."
+        raise ScriptError(f"{name}: it has no model response{why}")
     return script
 
 

@@ -43,8 +43,8 @@ VERDICT_TEXTS: Mapping[VerdictKind, str] = {
 FIX_DISAGREEMENT = (
     "Record it again. What stays so is new in the API, and the contract is behind it; or the server is another."
 )
-FIX_UNREADABLE = "Record it again, or mend that place."
-FIX_NOTHING_JUDGED = "Give recordings of the API; `harness verify` says how to name a gateway's host."
+FIX_UNREADABLE = "Record it again, or fix that place."
+FIX_NOTHING_JUDGED = "Pass recordings of the API; `harness verify` says how to name a gateway's host."
 
 
 class CaseWriter:

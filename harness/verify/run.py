@@ -186,7 +186,7 @@ def _judge_files(
     except BrokenProcessPool:
         after = f"{recordings[done].as_posix()} or one of the {jobs} after it"
         raise HarnessError(
-            f"a process that judged recordings has died, as one does that has no memory left: {after} was being judged. "
+            f"a worker process died, probably out of memory, while judging {after}. "
             "Judge it alone, or with fewer --jobs."
         ) from None
 

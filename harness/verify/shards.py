@@ -55,7 +55,7 @@ def parse_shard(text: str) -> Shard:
     found = _SHARD.fullmatch(text)
     shard = Shard(int(found[1]), int(found[2])) if found else None
     if shard is None or not 1 <= shard.number <= shard.count <= MAX_SHARDS:
-        raise ConfigError(f"--shard {text}: give the number of a shard, from 1, and how many there are: 1/4.")
+        raise ConfigError(f"--shard {text}: pass the number of the shard, from 1, and the total: 1/4.")
     return shard
 
 
@@ -126,7 +126,7 @@ def merge_parts(files: Sequence[Path]) -> tuple[Tally, Json]:
     for file, head in heads.items():
         if head["of"] != of["of"]:
             raise ConfigError(
-                f"{file} is a shard of {head['of']}, {first} one of {of['of']}: give the parts of one run."
+                f"{file} is a shard of {head['of']}, {first} one of {of['of']}: pass the parts of one run."
             )
         for name in sorted(head["run"].keys() | of["run"].keys()):
             if (mine := head["run"].get(name)) != (others := of["run"].get(name)):
@@ -134,12 +134,12 @@ def merge_parts(files: Sequence[Path]) -> tuple[Tally, Json]:
                     f"{file} and {first} are of different runs: {name} is {mine!r} and {others!r}. {_FIX}."
                 )
         if other := by_number.get(head["shard"]):
-            raise ConfigError(f"shard {head['shard']}/{head['of']} is there twice: {other} and {file}. Leave one out.")
+            raise ConfigError(f"shard {head['shard']}/{head['of']} is duplicated: {other} and {file}. Leave one out.")
         by_number[head["shard"]] = file
     missing = [number for number in range(1, of["of"] + 1) if number not in by_number]
     if missing:
         named = ", ".join(f"{number}/{of['of']}" for number in missing[:10])
-        raise ConfigError(f"missing: shard {named}{' …' if missing[10:] else ''}. Give the parts of all {of['of']}.")
+        raise ConfigError(f"missing: shard {named}{' …' if missing[10:] else ''}. Pass the parts of all {of['of']}.")
     tally = Tally(respelled=bool(of["run"].get("respell")))
     for number in sorted(by_number):
         tally.merge(_as_tally(heads[by_number[number]], by_number[number]))
@@ -154,16 +154,18 @@ def _read_head(file: Path) -> Json:
         with file.open("rb") as lines:
             head = orjson.loads(next(lines, b""))
             if not isinstance(head, dict) or head.get("harness_verify_part") != PART_FORMAT:
-                raise ConfigError(f"{file}: it is no part that `harness verify --shard` of this version wrote. {_FIX}.")
+                raise ConfigError(f"{file}: not a part written by `harness verify --shard` of this version. {_FIX}.")
             count, last = -1, b""
             for line in lines:
                 count, last = count + 1, line
     except OSError as problem:
-        raise ConfigError(f"{file}: cannot be read: {problem.strerror}. Give the parts of all shards.") from None
+        raise ConfigError(f"{file}: cannot be read: {problem.strerror}. Pass the parts of all shards.") from None
     except orjson.JSONDecodeError:
-        raise ConfigError(f"{file}: it is no part of a report. Give what `--shard N/M --json FILE` wrote.") from None
+        raise ConfigError(
+            f"{file}: not a part of a report. Pass a file written by `--shard N/M --json FILE`."
+        ) from None
     if last.rstrip() != orjson.dumps({"entries": count}):
-        raise ConfigError(f"{file}: it breaks off. {_FIX}, or copy the file again.")
+        raise ConfigError(f"{file}: it is truncated. {_FIX}, or copy the file again.")
     return head
 
 

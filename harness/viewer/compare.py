@@ -38,7 +38,7 @@ def compare_runs(run: Run, earlier: Run, label: str, paths: tuple[str, str] = ("
         return _compare_examinations(run, run.examination, earlier, earlier.examination, label)
     if run.examination or earlier.examination:
         which = "the run" if run.examination else "the earlier run"
-        raise ConfigError(f"--against: only {which} is an examination of clients. Give two of the same kind.")
+        raise ConfigError(f"--against: only {which} is an examination of clients. Pass two of the same kind.")
     now, before = _stands_of_rows(run.cases, paths[0]), _stands_of_rows(earlier.cases, paths[1])
     return replace(run, comparison=_compare(run, earlier, label, now, before))
 

@@ -39,7 +39,7 @@ def read_bytes(raw: bytes, kind: type[_Made]) -> _Made:
             raw = _decompress(raw)
         return from_json(orjson.loads(raw), kind)
     except (zlib.error, EOFError, ValueError, KeyError, TypeError, AttributeError, RecursionError) as problem:
-        raise ConfigError(f"this holds no {kind.__name__} of the viewer: {shorten(str(problem))}") from problem
+        raise ConfigError(f"this is not a {kind.__name__} of the viewer: {shorten(str(problem))}") from problem
 
 
 def read_text(text: str, kind: type[_Made]) -> _Made:

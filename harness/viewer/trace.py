@@ -65,7 +65,7 @@ def read_trace(file: Path) -> Trace:
         trace = read_bytes(raw, Trace)
     except ConfigError as problem:
         raise ConfigError(
-            f"{file}: {problem}. Give a trace, say one that `pytest --harness-trace=failed` wrote."
+            f"{file}: {problem}. Pass a trace, such as one written by `pytest --harness-trace=failed`."
         ) from problem
     if trace.version > TRACE_VERSION:
         raise ConfigError(f"{file}: a trace of version {trace.version}; this harness reads {TRACE_VERSION}. Update it.")

@@ -136,7 +136,7 @@ class McpServers:
                 # Faults concern the whole response and end a turn, also where several turns make one response.
                 return sorted(lines, key=_is_fault), taken, held
             taken = take_turn()
-        raise ScriptError(f"{MAX_ROUNDS} turns in a row end with a call of an MCP server. Let one end with a message.")
+        raise ScriptError(f"{MAX_ROUNDS} consecutive turns end with an MCP call. Let one end with a message.")
 
     def _decide_turn(
         self, decided: list[PlannedLine], words: Sequence[TurnLine], offers: OfferedServers

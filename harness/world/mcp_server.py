@@ -70,7 +70,7 @@ class McpServer:
             raise_as_script_error(problem, f"{where}: it raised ")
         made = mcp_call(self.label, name, arguments, approval_request_id=approval_request_id, **ended)
         if finding := check_item(made):
-            raise ScriptError(f"{where} is not what the API could say: {finding.message} (at {finding.at})")
+            raise ScriptError(f"{where} is not valid output of the API: {finding.message} (at {finding.at})")
         return made
 
 
@@ -85,7 +85,7 @@ def _run_tool(result: Any, arguments: str, where: str) -> Any:
         named = None
     if not isinstance(named, dict):
         raise ScriptError(
-            f"{where}: the arguments are {arguments}. A tool's function takes those of an object by name."
+            f"{where}: the arguments are {arguments}. A tool function takes the members of an object by name."
         )
     return result(**named)
 
@@ -98,7 +98,7 @@ def _output_text(result: Any) -> str:
 def build_server(label: str, tools: Mapping[str, Any]) -> McpServer:
     """Build a server from its label and tools, declared as for `Mock.mcp`; ConfigError for an invalid declaration."""
     if not isinstance(tools, Mapping):
-        raise ConfigError(f"mcp({label!r}): tools is {tools!r}. Give a dict: by the name of each tool its result.")
+        raise ConfigError(f"mcp({label!r}): tools is {tools!r}. Pass a dict: by the name of each tool its result.")
     own = {name: _tool_declaration(label, name, tool) for name, tool in tools.items()}
     shown = [{"name": name, **{key: tool[key] for key in TOOL_MEMBERS if key in tool}} for name, tool in own.items()]
     listing = mcp_list_tools(label, shown)

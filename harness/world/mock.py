@@ -157,7 +157,7 @@ class Mock(JournalViews):
         """
         if not isinstance(text, str):
             raise ConfigError(
-                f"refuses({text!r}): give the id of a rule, an area of rules, or a part of the error's message."
+                f"refuses({text!r}): pass the id of a rule, an area of rules, or part of the error's message."
             )
         return self.world.refusals.expect(text)
 
@@ -268,7 +268,7 @@ class Mock(JournalViews):
         nothing: it runs with `examples` generated scripts, and raises if the outcome is wrong.
         """
         if self.world.explorer is None:
-            raise ConfigError("explore: only the fixture `mock` of pytest can explore.")
+            raise ConfigError("explore: only the pytest fixture `mock` can explore.")
         if generate is not None:
             if cases != "*" or combined:
                 raise ConfigError("explore: a generated script has no variations; leave out `cases` and `combined`.")
@@ -283,7 +283,7 @@ class Mock(JournalViews):
     @automatic.setter
     def automatic(self, value: bool) -> None:
         if not isinstance(value, bool):
-            raise ConfigError(f"automatic = {value!r}: give True or False.")
+            raise ConfigError(f"automatic = {value!r}: use True or False.")
         self.world.automatic = value
 
     @property
@@ -295,7 +295,7 @@ class Mock(JournalViews):
     def citations(self, value: CitationPlacement) -> None:
         known = get_args(CitationPlacement)
         if value not in known:
-            raise ConfigError(f"citations = {value!r}: give one of {', '.join(map(repr, known))}.")
+            raise ConfigError(f"citations = {value!r}: pass one of {', '.join(map(repr, known))}.")
         self.world.citations = value
 
     def advance(self, id: str | None = None) -> list[Json]:

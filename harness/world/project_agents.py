@@ -69,7 +69,7 @@ def make_agent(world: World, name: str, kind: str, described: Json, definition: 
     if not foundry_agents.AGENT_NAME.fullmatch(name):
         raise ConfigError(f"agent({name!r}): a name is at most 63 letters and digits, with hyphens between them.")
     if kind == "prompt" and not definition.get("model"):
-        raise ConfigError(f"agent({name!r}): a prompt agent has a model, say agent({name!r}, model='gpt-4.1').")
+        raise ConfigError(f"agent({name!r}): a prompt agent needs a model: agent({name!r}, model='gpt-4.1').")
     made = add_version(world, name, {**described, "definition": {"kind": kind, **definition}})
     provision(world, name)
     return str(made["id"])

@@ -131,7 +131,7 @@ def _make_dataset(world: World, name: str, members: Json) -> str:
 
 def _file_bytes(dataset: str, path: str, data: Any) -> bytes:
     if not isinstance(data, str | bytes):
-        raise ConfigError(f"dataset({dataset!r}): the file {path!r} is {data!r}; give a text or bytes.")
+        raise ConfigError(f"dataset({dataset!r}): the file {path!r} is {data!r}; pass a string or bytes.")
     return data.encode() if isinstance(data, str) else data
 
 
@@ -140,7 +140,7 @@ def _memory_members(store: str, memory: Any) -> Json:
     is_memory = isinstance(memory, dict) and "content" in memory and set(memory) <= set(known)
     if not is_memory or not all(isinstance(text, str) for text in memory.values()):
         raise ConfigError(
-            f"memory_store({store!r}): {memory!r} is no memory; give a text, or an object with content, kind and scope."
+            f"memory_store({store!r}): {memory!r} is not a memory; pass a string, or an object with content, kind and scope."
         )
     return dict(memory)
 
@@ -213,7 +213,7 @@ def make_resource(world: World, kind: str, name: str, members: Json) -> str:
             raise ConfigError(f"{kind}({name!r}, {member}=…): no member {member!r}. {suggest_name(member, known)}")
         if not isinstance(value, known[member]):
             forms = " or ".join(_FORMS[form] for form in known[member] if form in _FORMS)
-            raise ConfigError(f"{kind}({name!r}, {member}={value!r}): give {forms}.")
+            raise ConfigError(f"{kind}({name!r}, {member}={value!r}): pass {forms}.")
     return RESOURCES[kind].make(world, name, members)
 
 

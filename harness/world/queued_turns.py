@@ -67,7 +67,7 @@ def _find(script: Script, id: str, was: str) -> tuple[Route, int]:
     known = next((waiting for waiting in list_waiting(script) if waiting.id == id), None)
     if known is None or known.yaml != was:
         raise ScriptError(
-            f"turn {id!r} is not what it was: a request took a turn, or somebody changed it. List them again."
+            f"turn {id!r} has changed: a request took a turn, or another client edited it. List the turns again."
         )
     number, index = map(int, id.split("."))
     return script.all_routes[number], index

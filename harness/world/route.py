@@ -76,7 +76,7 @@ class Route:
     def script(self, *turns: Turn, repeat: bool = False) -> Route:
         """Add turns, with `repeat` in a loop; an invalid turn is a ScriptError here, not in the middle of a test."""
         if not isinstance(repeat, bool) or (repeat and not turns):
-            raise ScriptError(f"{self}: repeat is {repeat!r}. Give True, after the turns to repeat.")
+            raise ScriptError(f"{self}: repeat is {repeat!r}. Pass True, after the turns to repeat.")
         made = (Repeated(turns),) if repeat else turns
         return self.add_turns(made, [[find_calling_place()]] * len(made))
 
@@ -182,13 +182,15 @@ def _read_turn(turn: Any, route: Route) -> Turn:
         for repeated in turn.turns:
             if isinstance(repeated, Iterator) or inspect.isgeneratorfunction(repeated):
                 raise ScriptError(
-                    f"{route}: {describe_code(repeated)} cannot be repeated. Let the generator loop itself."
+                    f"{route}: {describe_code(repeated)} cannot be repeated. Use a loop in the generator."
                 )
         return Repeated([_read_turn(repeated, route) for repeated in turn.turns])
     if inspect.iscoroutinefunction(turn) or inspect.isasyncgenfunction(turn):
-        raise ScriptError(f"{route}: {describe_code(turn)} is async, and no turn. Give a plain function or generator.")
+        raise ScriptError(
+            f"{route}: {describe_code(turn)} is async, so not a turn. Pass a plain function or generator."
+        )
     if isinstance(turn, type):
-        raise ScriptError(f"{route}: {turn.__name__} is a class, and no turn. Give an object of it, or a function.")
+        raise ScriptError(f"{route}: {turn.__name__} is a class, so not a turn. Pass an instance, or a function.")
     if isinstance(turn, Iterator) or (callable(turn) and not is_plain_line(turn)):
         code: Turn = turn
         return code
@@ -208,7 +210,9 @@ def parse_turn(turn: Any, route: Route) -> list[TurnLine]:
     ending = lines[-1] if lines and isinstance(lines[-1], Ending) else None
     items = lines[:-1] if ending else lines
     if not items and not (ending and ending.status != DEFAULT_ENDING.status):
-        raise ScriptError(f"{route}: {turn!r} is an empty turn. Give at least one item: a model always says something.")
+        raise ScriptError(
+            f"{route}: {turn!r} is an empty turn. Pass at least one item: a model always answers something."
+        )
     for item in items:
         if not isinstance(item, Item):
             raise ScriptError(f"{route}: {item!r} {_NOT_LAST if isinstance(item, Ending) else _NO_TURN}")
@@ -238,24 +242,20 @@ def _parse_faulty_turn(lines: list[TurnLine], route: Route) -> list[TurnLine]:
     spoken = [line for line in lines if not isinstance(line, Fault)]
     faults = lines[len(spoken) :]
     if refusal := next((line for line in lines if isinstance(line, Refusal)), None):
-        raise ScriptError(f"{route}: {refusal!r} is an answer by itself. Make it a turn of its own.")
+        raise ScriptError(f"{route}: {refusal!r} is an answer by itself. Make it a separate turn.")
     for line in faults:
         if isinstance(line, ResponseMembers) and (problem := check_response_members(line.members)):
             raise ScriptError(f"{route}: {problem}")
         if isinstance(line, ResponseMembers) and line.usage and split_ending(lines)[1].status == "failed":
-            raise ScriptError(
-                f"{route}: usage: a response that failed has none. Leave it out, or end with incomplete()."
-            )
+            raise ScriptError(f"{route}: usage: a failed response has none. Leave it out, or end with incomplete().")
     if not all(isinstance(line, Fault) for line in faults):
-        raise ScriptError(
-            f"{route}: a fault is followed by what is said. Give it last: cut([reasoning('…'), …], after=4)."
-        )
+        raise ScriptError(f"{route}: a fault must come last: cut([reasoning('…'), …], after=4).")
     return [*parse_turn(spoken, route), *faults]
 
 
 _NOT_LAST = "is not the last line of its turn. Give it last: [message('Once'), incomplete()]."
 _NO_TURN = (
-    "is not a turn. Give an item (message('hi'), function_call('f', {})), a text, a list of these, a function of the "
+    "is not a turn. Pass an item (message('hi'), function_call('f', {})), a text, a list of these, a function of the "
     "request that returns one of these, or a generator function that yields them."
 )
 
@@ -263,7 +263,7 @@ _NO_TURN = (
 def _validate_item(item: Item, route: Route) -> None:
     """Check an item against the API's schemas, once, when it is first scripted."""
     if finding := check_item(item):
-        raise ScriptError(f"{route}: {item.type} is not what the API could say: {finding.message} (at {finding.at})")
+        raise ScriptError(f"{route}: {item.type} is not valid output of the API: {finding.message} (at {finding.at})")
     if len(route.validated_items) >= MAX_VALIDATED:
         route.validated_items.clear()
     route.validated_items[id(item)] = item

@@ -34,7 +34,7 @@ METHODS = ("GET", "POST", "PUT", "PATCH", "DELETE", "HEAD")
 _HEADER_NAME = re.compile(r"[!#$%&'*+.^_`|~0-9A-Za-z-]+")
 _HEADER_VALUE = re.compile(r"[\t\x20-\x7e\x80-\xff]*")
 _FORMS = (
-    "Give a dict, a text, bytes, http_error(429, '…'), Answer(202, {…}, {'name': 'value'}), a function of the request that "
+    "Pass a dict, a text, bytes, http_error(429, '…'), Answer(202, {…}, {'name': 'value'}), a function of the request that "
     "returns one of these, or a list of these for one request each."
 )
 
@@ -70,7 +70,7 @@ class RoutedPath:
         """Answer a request; ScriptError if no answer is left, or if a function raises or returns something invalid."""
         if self.is_list and self.taken >= len(self.answers):
             raise ScriptError(
-                f"{self}: all {len(self.answers)} answers are taken. Add one to the list, or give a function."
+                f"{self}: all {len(self.answers)} answers are used. Add one to the list, or pass a function."
             )
         made = self.answers[self.taken if self.is_list else 0]
         self.taken += 1
@@ -82,7 +82,7 @@ class RoutedPath:
             if inspect.iscoroutine(returned):
                 # Python would warn of a coroutine that nobody awaited.
                 returned.close()
-                raise ScriptError(f"{self}: {describe_code(made)} is async. Give a plain function.")
+                raise ScriptError(f"{self}: {describe_code(made)} is async. Pass a plain function.")
             return self.make_answer(_join(returned))
         except BaseException as problem:
             raise_as_script_error(problem, f"{self}: its function raised ", f"{self}: ")
@@ -98,13 +98,13 @@ class RoutedPath:
         plain = dump_set(body) if is_model(body) else body
         kind = _content_type(plain)
         if kind is None:
-            raise ScriptError(f"{self}: {shorten_repr(plain, 80)} is no answer. {_FORMS}")
+            raise ScriptError(f"{self}: {shorten_repr(plain, 80)} is not an answer. {_FORMS}")
         if not isinstance(plain, bytes):
             try:
                 orjson.dumps(plain)
             except orjson.JSONEncodeError as problem:
                 raise ScriptError(
-                    f"{self}: {problem}. Give plain JSON values; a text must be valid Unicode."
+                    f"{self}: {problem}. Pass plain JSON values; strings must be valid Unicode."
                 ) from problem
         if isinstance(plain, str):
             plain = plain.encode()
@@ -115,7 +115,7 @@ class RoutedPath:
         if error := refusal.error:
             return Answer(error.status, error.body(), error.headers or EMPTY_MAPPING)
         if refusal.account:
-            raise ScriptError(f"{self}: such an error is one of the mock's own. Give http_error(429, '…').")
+            raise ScriptError(f"{self}: this error is reserved for the mock. Use http_error(429, '…').")
         return Answer(0, delivery=DISCONNECT_AT_END._replace(resets=refusal.resets))
 
 
@@ -143,7 +143,7 @@ def make_routed(method: Any, path: Any, answer: Any, status: Any, headers: Any) 
     if known:
         what = f"{operation.id} is mocked" if operation else f"{path} is mocked, and {method} is refused there"
         raise ConfigError(
-            f"{at}: {what}. Script what the model says with mock.script(…); route only what the mock has not."
+            f"{at}: {what}. Script model answers with mock.script(…); route only endpoints that are not mocked."
         )
     _check_head(at, status, headers or {})
     is_list = isinstance(answer, list)
@@ -153,7 +153,7 @@ def make_routed(method: Any, path: Any, answer: Any, status: Any, headers: Any) 
     made = RoutedPath(method, path, answers, is_list, status, dict(headers or {}), place=find_calling_place())
     for reply in answers:
         if isinstance(reply, type) or (inspect.iscoroutinefunction(reply) or inspect.isasyncgenfunction(reply)):
-            raise ConfigError(f"{at}: {reply!r} is a class or async. Give a plain function, or what it returns.")
+            raise ConfigError(f"{at}: {reply!r} is a class or async. Pass a plain function, or what it returns.")
         if not callable(reply) or is_model(reply):
             made.make_answer(reply)  # so that a mistake shows here, not at the first request
     return made
@@ -161,21 +161,21 @@ def make_routed(method: Any, path: Any, answer: Any, status: Any, headers: Any) 
 
 def _check_path(at: str, path: Any) -> None:
     if not isinstance(path, str) or not path.startswith("/") or re.search(r"[?#\s]", path):
-        raise ConfigError(f"{at}: give the path below the base URL, with a slash and without a query: '/embeddings'.")
+        raise ConfigError(f"{at}: pass the path below the base URL, with a slash and without a query: '/embeddings'.")
     if re.match(r"/(?:v1|openai|_harness)(?:/|$)|/api/projects/", path):
-        raise ConfigError(f"{at}: give the path below the base URL, '/embeddings' for all of the provider's forms.")
+        raise ConfigError(f"{at}: pass the path below the base URL, '/embeddings' for all of the provider's forms.")
     names = re.findall(r"\{(\w+)\}", path)
     if re.sub(r"\{[a-zA-Z_]\w*\}", "", path).translate({ord(brace): "{" for brace in "}"}).count("{") or len(
         names
     ) != len(set(names)):
-        raise ConfigError(f"{at}: a parameter of a path has a name of its own: '/batches/{{batch_id}}'.")
+        raise ConfigError(f"{at}: path parameters must have different names: '/batches/{{batch_id}}'.")
 
 
 def _check_head(at: str, status: Any, headers: Any) -> None:
     if not isinstance(status, int) or isinstance(status, bool) or not 200 <= status <= 599:
-        raise ConfigError(f"{at}: status is {status!r}. Give one from 200 to 599.")
+        raise ConfigError(f"{at}: status is {status!r}. Use 200 to 599.")
     if not isinstance(headers, Mapping) or not all(map(_is_header, headers.items())):
-        raise ConfigError(f"{at}: headers is {headers!r}. Give a dict of names and texts: {{'x-request-id': 'a'}}.")
+        raise ConfigError(f"{at}: headers is {headers!r}. Pass a dict of strings: {{'x-request-id': 'a'}}.")
 
 
 def _is_header(pair: tuple[Any, Any]) -> bool:

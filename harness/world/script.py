@@ -124,7 +124,7 @@ class Script:
                 raise ScriptError(f"when({name}=…): no condition {name!r}. {suggest_name(name, CONDITIONS)}")
             if not is_matcher(name, wanted):
                 form = "a text or a list of names" if name == "tools" else "a text"
-                raise ScriptError(f"when({name}={wanted!r}): give {form}, a compiled pattern, or a function.")
+                raise ScriptError(f"when({name}={wanted!r}): pass {form}, a compiled pattern, or a function.")
         self.routes.append(Route(conditions, vocabulary=self.vocabulary, made_at=find_calling_place()))
         return self.routes[-1]
 

@@ -137,7 +137,7 @@ class Webhooks:
         check_names("faults", made.faults, FAULTS)
         _check_secret(made.secret)
         if not (made.late >= 0 and made.timeout > 0):
-            raise ConfigError("webhooks: `late` is a number of seconds from 0 on, and `timeout` a positive one.")
+            raise ConfigError("webhooks: `late` is a non-negative number of seconds, and `timeout` a positive one.")
         self.endpoints[made.id] = made
         return made
 
@@ -310,7 +310,7 @@ class Courier(Protocol):
 def check_names(what: str, names: object, known: Sequence[str] | dict[str, str]) -> None:
     """Check a list of names; ConfigError, with the known ones, for any other."""
     if isinstance(names, str) or not isinstance(names, Sequence):
-        raise ConfigError(f"webhooks({what}={names!r}): give a list of {', '.join(known)}.")
+        raise ConfigError(f"webhooks({what}={names!r}): pass a list of {', '.join(known)}.")
     for name in names:
         if name not in known:
             raise ConfigError(f"webhooks({what}=[{name!r}]): {suggest_name(name, known)}")

@@ -139,7 +139,7 @@ class World:
     def skip(self, seconds: int) -> int:
         """Let time pass and return the World's time; otherwise only requests take time, one second each."""
         if seconds < 0:
-            raise ConfigError(f"skip({seconds}): time does not go back; give a number of seconds from 0 on.")
+            raise ConfigError(f"skip({seconds}): time does not go back; pass a non-negative number of seconds.")
         self.skipped_seconds += seconds
         self.now += seconds
         for id, thread in self.store.threads.items():
@@ -276,7 +276,7 @@ class World:
         files = []
         for id in body.get("file_ids") or ():
             if (file := self.uploads.file(id)) is None:
-                raise ConfigError(f"container({id!r}): this key has no file of this id; make one: mock.file(…).")
+                raise ConfigError(f"container({id!r}): no such file for this key; create one: mock.file(…).")
             files.append(file)
         made = self.containers.add(body)
         for file in files:
@@ -314,7 +314,7 @@ class World:
         if id is not None and id not in under_way:
             known = ", ".join(under_way) or "none"
             raise ConfigError(
-                f"advance: no background response or run of this key is under way by the id {id}; {known} is."
+                f"advance: no background response or run of this key is in progress with the id {id}; {known} is."
             )
         moved = [id] if id else under_way
         return [

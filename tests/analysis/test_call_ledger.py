@@ -163,7 +163,7 @@ class TestACountedTool:
         assert inspect.signature(tool) == inspect.signature(deploy)
         assert typing.get_type_hints(tool) == {"ref": str, "count": int, "return": str}
 
-    @pytest.mark.parametrize(("no_function", "words"), [(3, "give the function itself"), (iter, "of your own")])
+    @pytest.mark.parametrize(("no_function", "words"), [(3, "pass the function itself"), (iter, "your own function")])
     def test_is_made_of_a_function_with_a_signature(self, no_function: Any, words: str) -> None:
         with pytest.raises(ConfigError, match=words):
             counted(no_function)

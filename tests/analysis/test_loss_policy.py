@@ -56,4 +56,4 @@ def test_by_default_losses_fail_that_can_be_no_intention() -> None:
 def test_another_text_is_an_error_that_says_what_to_give(text: str, near: str) -> None:
     with pytest.raises(ConfigError) as error:
         read_loss_policy(text)
-    assert f"losses {text!r}: give fail, allow, strict, or losses to allow, by commas. {near}" in str(error.value)
+    assert f"losses {text!r}: use fail, allow, strict, or a comma-separated list of losses. {near}" in str(error.value)

@@ -95,9 +95,9 @@ class TestCalls:
 
     @pytest.mark.parametrize("number", [-1, "2", None])
     def test_cannot_be_counted_by_anything_else(self, mock: Mock, number: Any) -> None:
-        with pytest.raises(ConfigError, match="give a number from 0 on"):
+        with pytest.raises(ConfigError, match="pass a non-negative number"):
             mock.calls.times(number)
-        with pytest.raises(ConfigError, match="give the name of a tool"):
+        with pytest.raises(ConfigError, match="pass the name of a tool"):
             mock.calls.before(3)  # type: ignore[arg-type]
 
     def test_stay_what_they_were_when_more_come(self, mock: Mock, client: Client) -> None:

@@ -303,7 +303,7 @@ class TestOnly:
 
     @pytest.mark.parametrize("only", [["words"], "words", 7])
     def test_names_parts(self, only: Any) -> None:
-        with pytest.raises(ConfigError, match=r"give some of text, annotations, calls, reasoning, usage\."):
+        with pytest.raises(ConfigError, match=r"use some of text, annotations, calls, reasoning, usage\."):
             surfaced(TEXT, self.CLIENT.mock.said, only=only)
 
 
@@ -317,7 +317,7 @@ class TestWhatWasSaid:
 
     @pytest.mark.parametrize("nothing", [(), ["One."]])
     def test_is_something(self, nothing: Any) -> None:
-        with pytest.raises(ConfigError, match="nothing was said"):
+        with pytest.raises(ConfigError, match="no replies"):
             surfaced("One.", nothing)
 
 
@@ -416,14 +416,14 @@ class TestTheProtocol:
     @pytest.mark.parametrize(
         ("result", "words"),
         [
-            (7, "nobody knows how to read a builtins.int. Give a text"),
-            ({"txt": "Hi."}, "'txt' is no part of a result. It has text, annotations"),
+            (7, "unsupported result a builtins.int. Pass a text"),
+            ({"txt": "Hi."}, "'txt' is not a part of a result. It has text, annotations"),
             ({"text": 7}, "text is 7. A text and reasoning are texts"),
             ({"annotations": ["file-1"]}, "annotations is \\['file-1'\\]"),
             ({"calls": {}}, "calls is {}"),
             ({"usage": 7}, "usage is 7"),
-            ({"object": "response", "output": [7]}, "a builtins.dict is not as it is known: "),
-            ({"choices": []}, "a builtins.dict is not as it is known: "),
+            ({"object": "response", "output": [7]}, "a builtins.dict has an unexpected structure: "),
+            ({"choices": []}, "a builtins.dict has an unexpected structure: "),
         ],
     )
     def test_says_what_it_cannot_read(self, result: Any, words: str) -> None:

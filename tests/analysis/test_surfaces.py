@@ -87,7 +87,7 @@ class TestAgentFramework:
         module: Any = ModuleType("agent_framework.made_up")
         module.ChatResponse = like("agent_framework.made_up.ChatResponse")
         monkeypatch.setitem(sys.modules, "agent_framework.made_up", module)
-        with pytest.raises(ConfigError, match=r"ChatResponse cannot be made of updates\. Give the final response\."):
+        with pytest.raises(ConfigError, match=r"ChatResponse cannot be built from updates\. Pass the final response\."):
             read([like("agent_framework.made_up.ChatResponseUpdate")()])
 
 

@@ -55,8 +55,8 @@ class TestACall:
     def test_of_a_tool_that_is_not_declared_is_a_mistake_with_the_nearest_name(self, client: Client) -> None:
         assert told(client, function_call("get_wether", PARIS), tools=[WEATHER]) == (
             "script, turn 1: function_call('get_wether'): the request declares no function of that name, so no model can "
-            "call it. Did you mean 'get_weather'?\nDeclare it in the `tools` of the request, or say that the model "
-            "makes it up: function_call(…, off_schema=True)."
+            "call it. Did you mean 'get_weather'?\nDeclare it in the `tools` of the request, or opt out "
+            "with function_call(…, off_schema=True)."
         )
 
     def test_names_the_turn_and_its_route(self, client: Client) -> None:
@@ -133,7 +133,7 @@ class TestACall:
         wire = {"type": "function_call", "name": "f", "arguments": "{}", "off_schema": True}
         client.mock.script(item_from_wire(wire))
         assert client.ask().status == 200
-        with pytest.raises(ScriptError, match=r"message: off_schema is True\. .* belongs to a call"):
+        with pytest.raises(ScriptError, match=r"message: off_schema is True\. .* only for calls"):
             item_from_wire({"type": "message", "content": [], "off_schema": True})
 
 
@@ -142,7 +142,7 @@ class TestArguments:
         assert told(client, function_call("get_weather", {"adress": "Paris"}), tools=[WEATHER]) == (
             'script, turn 1: function_call(\'get_weather\'): the arguments {"adress":"Paris"} break the tool\'s schema, '
             "which is strict: it has no member 'adress'. Did you mean 'address'?\nThe API's models keep to a strict schema: "
-            "correct the arguments, declare the tool with `strict: false`, or say that this call need not fit: "
+            "correct the arguments, declare the tool with `strict: false`, or opt out with "
             "function_call(…, off_schema=True)."
         )
 
@@ -233,7 +233,7 @@ class TestToolChoice:
     def test_is_told_with_its_place_and_its_remedy(self, client: Client) -> None:
         assert told(client, "Sunny.", tools=[WEATHER], tool_choice="required") == (
             "script, turn 1: the turn has no call, but tool_choice is 'required': a model has to make one.\nScript that "
-            "call, say [message(…), completed(off_schema=True)], or change the request's tool_choice."
+            "call, opt out with [message(…), completed(off_schema=True)], or change the request's tool_choice."
         )
 
     @pytest.mark.parametrize("ending", [completed(off_schema=True), incomplete(), failed(), RECORDED_ENDING])
@@ -326,7 +326,7 @@ class TestAText:
     def test_that_breaks_the_schema_is_a_mistake(self, client: Client, strict: Any, text: str, reason: str) -> None:
         said = told(client, message(text), **formatted(**strict))
         assert said.startswith(f"script, turn 1: message: {text!r} is not what text.format (trip) asks for: {reason}")
-        assert said.endswith("or say that this one need not: [message(…), completed(off_schema=True)].")
+        assert said.endswith("or opt out with [message(…), completed(off_schema=True)].")
 
     @pytest.mark.parametrize(
         "turn",

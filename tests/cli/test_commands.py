@@ -18,7 +18,7 @@ ROOT = Path(__file__).parents[2]
 @pytest.mark.parametrize("arguments", [[], ["--check"], ["--sync", "--openapi", "x.yaml"]])
 def test_the_command_says_what_it_became(arguments: list[str]) -> None:
     result = run_cli("schemas", *arguments)
-    message = "harness: `harness schemas` is `python -m tools.schemas` now, in a checkout of the project."
+    message = "harness: `harness schemas` is now `python -m tools.schemas`, in a checkout of the project."
     assert (result.exit_code, result.stdout, result.stderr) == (
         2,
         "",

@@ -120,5 +120,5 @@ class TestExamining:
             child.send_signal(signal.SIGINT)
             _, said = child.communicate(timeout=20)
         assert child.returncode == 130
-        assert "interrupted: the cases that had not ended are missing" in said
+        assert "interrupted: unfinished cases are missing" in said
         assert not read_results(report).clients[0].complete

@@ -84,14 +84,14 @@ def test_what_was_merged_goes_to_stdout_unless_a_file_is_named(a: Path, b: Path,
 def test_the_gate_of_what_was_merged_leaves_the_json_alone(a: Path, b: Path) -> None:
     said = report("merge", a, b, "--fail-under", "50")
     assert (said.exit_code, len(json.loads(said.stdout)["tests"])) == (1, 2)
-    assert "--fail-under asks for 50 %" in said.stderr
+    assert "--fail-under requires 50 %" in said.stderr
 
 
 @pytest.mark.parametrize(("least", "code"), [("0.1", 0), ("50", 1)])
 def test_the_gate(a: Path, least: str, code: int) -> None:
     said = report(a, "--fail-under", least)
     assert said.exit_code == code
-    assert ("--fail-under asks for" in said.stderr) is bool(code)
+    assert ("--fail-under requires" in said.stderr) is bool(code)
 
 
 def test_a_finding_with_a_line_of_its_own_is_told_there(tmp_path: Path) -> None:

@@ -184,7 +184,7 @@ class TestTheExitCode:
         missing = serve("--", "no-such-command")
         assert missing.returncode == 127
         assert missing.stderr == (
-            "harness: no-such-command: cannot be run: No such file or directory. Give a command after --.\n"
+            "harness: no-such-command: cannot be run: No such file or directory. Pass a command after --.\n"
         )
 
 
@@ -270,7 +270,7 @@ class TestTheDay:
     @pytest.mark.slow
     @pytest.mark.parametrize(
         ("as_of", "problem"),
-        slow_except([0], [("soon", "'soon' is no date; give a day"), ("2999-01-01", "lies in the future")]),
+        slow_except([0], [("soon", "'soon' is not a date; pass a day"), ("2999-01-01", "is in the future")]),
     )
     def test_has_to_be_one_of_the_past(self, as_of: str, problem: str) -> None:
         ended = serve("--as-of", as_of, *program("ask()"))

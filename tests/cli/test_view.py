@@ -109,11 +109,11 @@ def test_recordings_become_a_page_that_judges_them() -> None:
 @pytest.mark.parametrize(
     ("content", "name", "words"),
     [
-        (None, "no.html", "no.html: no such file or folder. Give a trace"),
+        (None, "no.html", "no.html: no such file or folder. Pass a trace"),
         ("<p>", "a.html", "a page without a run"),
-        ("{}", f"a{SUFFIX}", "this holds no Trace of the viewer"),
-        ('{"facts": {}, "case": 1}', f"a{SUFFIX}", "Give a trace"),
-        ("text", "a.txt", "nothing to look at"),
+        ("{}", f"a{SUFFIX}", "this is not a Trace of the viewer"),
+        ('{"facts": {}, "case": 1}', f"a{SUFFIX}", "Pass a trace"),
+        ("text", "a.txt", "nothing to show"),
     ],
 )
 def test_what_cannot_be_looked_at_is_told(content: str | None, name: str, words: str) -> None:
@@ -207,7 +207,7 @@ def test_two_releases_of_a_client_are_compared() -> None:
 def test_an_examination_is_not_compared_with_tests(traces: Path) -> None:
     write_results(results(cell("tools/a")), Path("results.json"))
     ended = run_cli("view", str(traces), "--against", "results.json", "--text")
-    assert (ended.exit_code, "Give two of the same kind." in " ".join(ended.stderr.split())) == (2, True)
+    assert (ended.exit_code, "Pass two of the same kind." in " ".join(ended.stderr.split())) == (2, True)
 
 
 # A test

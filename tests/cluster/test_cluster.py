@@ -31,10 +31,10 @@ def test_what_goes_together_is_taken(cluster: Cluster, script: Path | None) -> N
 @pytest.mark.parametrize(
     ("cluster", "script", "message"),
     [
-        (Cluster(prefix="ci"), None, "--store-prefix: it is for a shared --store, redis://HOST:PORT/NUMBER."),
-        (Cluster(store="mysql://u:p@db"), None, "--store db: give `memory`, or redis://HOST:PORT/NUMBER."),
-        (Cluster(store=REDIS), "s.py", "--store with --script s.py: a script in Python stays with one process"),
-        (WORKERS, "s.py", "--workers 3 with --script s.py: a script in Python stays with one process"),
+        (Cluster(prefix="ci"), None, "--store-prefix: only for a shared --store, redis://HOST:PORT/NUMBER."),
+        (Cluster(store="mysql://u:p@db"), None, "--store db: pass `memory`, or redis://HOST:PORT/NUMBER."),
+        (Cluster(store=REDIS), "s.py", "--store with --script s.py: a Python script is bound to one process"),
+        (WORKERS, "s.py", "--workers 3 with --script s.py: a Python script is bound to one process"),
     ],
     ids=["prefix without a store", "no such store", "Python in a store", "Python with workers"],
 )

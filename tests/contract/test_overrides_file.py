@@ -55,7 +55,7 @@ def test_entries_about_other_requests_contradict_nothing(text: str) -> None:
         ("exemptions: []", 1, "a contract needs `format`."),
         ("[1]", 1, "a contract is a mapping, got a list."),
         ("", 1, "a contract needs `format`."),
-        ("format: [", 2, "no YAML: "),
+        ("format: [", 2, "not YAML: "),
         ("format: 1\nexemption: []", 2, "a contract has no `exemption`. Did you mean 'exemptions'?"),
         (
             EXEMPTIONS + "- rule: invalid_typ\n  at: x",
@@ -87,7 +87,7 @@ def test_entries_about_other_requests_contradict_nothing(text: str) -> None:
         (
             REFUSALS + f"{REFUSAL.format(message=chr(34) + 'a {modle}' + chr(34))}",
             3,
-            "{modle} is no fact. Did you mean 'model'? A brace itself is {{ or }}.",
+            "{modle} is not a fact. Did you mean 'model'? A brace itself is {{ or }}.",
         ),
         (
             REFUSALS + f"{REFUSAL.format(message=chr(34) + 'a { b' + chr(34))}",
@@ -119,12 +119,12 @@ def test_entries_about_other_requests_contradict_nothing(text: str) -> None:
         (
             EXEMPTIONS + "- {rule: invalid_type, at: 'tools[0].name'}",
             3,
-            "'tools[0].name' is no place; write `tools[].name`, without numbers.",
+            "'tools[0].name' is not a place; write `tools[].name`, without numbers.",
         ),
         (
             EXEMPTIONS + "- rule: invalid_type\n  seen: [{file: a, exchange: 1, date: 2026-02-30}]",
             4,
-            "`date` is a day, say 2026-03-15, got '2026-02-30'.",
+            "`date` is a day, such as 2026-03-15, got '2026-02-30'.",
         ),
         (
             EXEMPTIONS + "- rule: invalid_type\n  seen: [{file: a, exchange: 0}]",
@@ -134,7 +134,7 @@ def test_entries_about_other_requests_contradict_nothing(text: str) -> None:
         (
             EXEMPTIONS + "- rule: invalid_type\n  rule: invalid_value",
             4,
-            "`rule` stands there twice; delete one of them.",
+            "`rule` is a duplicate key; delete one of them.",
         ),
         ("format: 1\n? [1]\n: 2\n", 3, "a contract has no "),
         ("format: 1\nrefusals: [{error: {status: 400, message: 1}, models: [x]}]", 2, "`error.message` is a text"),

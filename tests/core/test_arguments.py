@@ -44,11 +44,11 @@ def test_a_wrong_name_is_told_with_the_nearest(call: Any, says: str) -> None:
 
 @pytest.mark.parametrize("wanted", [5, b"x", re.compile(b"x"), ["a"], {"a": 1}], ids=repr)
 def test_what_no_condition_can_look_for_is_refused_when_it_is_scripted(wanted: Any) -> None:
-    with pytest.raises(ScriptError, match=r"^when\(input=.*\): give a text, a compiled pattern, or a function\.$"):
+    with pytest.raises(ScriptError, match=r"^when\(input=.*\): pass a text, a compiled pattern, or a function\.$"):
         Mock().when(input=wanted)
 
 
 @pytest.mark.parametrize("wanted", [5, [5], ["a", None]], ids=repr)
 def test_tools_are_names(wanted: Any) -> None:
-    with pytest.raises(ScriptError, match=r"^when\(tools=.*\): give a text or a list of names, a compiled pattern"):
+    with pytest.raises(ScriptError, match=r"^when\(tools=.*\): pass a text or a list of names, a compiled pattern"):
         Mock().when(tools=wanted)

@@ -166,7 +166,7 @@ def test_the_limit_is_raised_by_a_variable(tmp_path: Path, monkeypatch: pytest.M
 def test_a_limit_that_is_none_is_refused(text: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     (path := tmp_path / "x.json").write_bytes(RECORDING)
     monkeypatch.setenv(LIMIT_VARIABLE, text)
-    with pytest.raises(ConfigError, match="give a number of MiB"):
+    with pytest.raises(ConfigError, match="pass a number of MiB"):
         list(read_recording(path))
 
 

@@ -41,14 +41,14 @@ def test_a_day_is_itself_and_a_month_its_last_day_or_that_of_the_contract(text: 
     "text", ["yesterday", "2026", "2026-13", "2026-00", "2025-02-29", "2026-3", "٢٠٢٦-٠٣", "", 2026, None]
 )
 def test_what_is_no_date_is_refused_with_an_example(text: object) -> None:
-    told = r"--as-of: .* is no date; give a day or a month, say 2026-03-15 or 2026-03\."
+    told = r"--as-of: .* is not a date; pass a day or a month, such as 2026-03-15 or 2026-03\."
     with pytest.raises(ConfigError, match=told):
         parse_as_of(text, "--as-of")
 
 
 @pytest.mark.parametrize("text", ["2999-01", "2999-01-01"])
 def test_the_future_is_not_known(text: str) -> None:
-    told = f"'{text}' lies in the future: this release knows the API up to {CONTRACT_DATE}"
+    told = f"'{text}' is in the future: this release knows the API up to {CONTRACT_DATE}"
     with pytest.raises(ConfigError, match=told):
         parse_as_of(text)
 

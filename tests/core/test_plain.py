@@ -31,7 +31,7 @@ def test_a_class_is_no_object() -> None:
 
 
 def test_an_object_that_cannot_be_dumped_is_a_mistake_of_the_script() -> None:
-    told = r"^Broken\.model_dump\(\) raised LookupError: no city\. Give its JSON as a dict"
+    told = r"^Broken\.model_dump\(\) raised LookupError: no city\. Pass its JSON as a dict"
     with pytest.raises(ScriptError, match=told):
         dump_model(Broken())
 
@@ -43,6 +43,6 @@ def test_json_is_written_as_models_write_it() -> None:
 
 @pytest.mark.parametrize("value", [float("nan"), {1, 2}, object()])
 def test_what_json_has_not_is_a_mistake_of_the_script(value: object) -> None:
-    told = r"^arguments of f cannot be written as JSON: .* Give plain JSON values, or a str"
+    told = r"^arguments of f cannot be serialized to JSON: .* Pass plain JSON values, or a str"
     with pytest.raises(ScriptError, match=told):
         write_json("arguments of f", value)

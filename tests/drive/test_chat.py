@@ -295,7 +295,7 @@ class TestAChat:
         assert chat.texts == ["Hi."]
 
     def test_has_one_of_three_modes(self) -> None:
-        with pytest.raises(ConfigError, match=r"Chat\(mode='all'\): it is one of replay, chain, both\."):
+        with pytest.raises(ConfigError, match=r"Chat\(mode='all'\): use one of replay, chain, both\."):
             Chat("http://127.0.0.1:9/v1", "key", mode="all")  # type: ignore[arg-type]
 
     def test_needs_the_openai_package(self, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -42,7 +42,7 @@ class TestIncomplete:
         assert one.ask().body["output"] == []
 
     def test_has_one_of_the_known_reasons(self) -> None:
-        with pytest.raises(ScriptError, match=r"incomplete: reason is 'bored'\. It is one of: max_output_tokens, "):
+        with pytest.raises(ScriptError, match=r"incomplete: reason is 'bored'\. Use one of: max_output_tokens, "):
             incomplete("bored")
 
     def test_can_be_continued(self, one: Client) -> None:
@@ -111,7 +111,7 @@ class TestFailed:
 
     @pytest.mark.parametrize("arguments", [("",), ("server_error", ""), (5,)])
     def test_has_a_code_and_a_message(self, arguments: Any) -> None:
-        with pytest.raises(ScriptError, match="Give a text that is not empty"):
+        with pytest.raises(ScriptError, match="Pass a non-empty string"):
             failed(*arguments)
 
 

@@ -81,13 +81,13 @@ def test_lines_add_up_and_go_with_faults_and_functions(mock: Mock, client: opena
 @pytest.mark.parametrize(
     ("counts", "says"),
     [
-        ({}, "usage: no count is given. Give one of input_tokens, output_tokens,"),
-        ({"input_tokens": -1}, "usage: input_tokens is -1. Give a whole number of tokens from 0 on."),
+        ({}, "usage: no count. Pass one of input_tokens, output_tokens,"),
+        ({"input_tokens": -1}, "usage: input_tokens is -1. Pass a non-negative integer."),
         ({"input_tokens": True}, "usage: input_tokens is True."),
         ({"input_tokens": "5"}, "usage: input_tokens is '5'."),
         ({"output_tokens": 1.5}, "usage: output_tokens is 1.5."),
         ({"input_tokens": 2**53}, "usage: input_tokens is 9007199254740992."),
-        ({"cached": 5}, "usage: cached is 5, a part of input_tokens, which is not given. Give input_tokens as well."),
+        ({"cached": 5}, "usage: cached is 5, a part of input_tokens, which is not given. Pass input_tokens as well."),
         ({"cached": 5, "input_tokens": 4}, "usage: cached is 5, a part of input_tokens, which is 4."),
         ({"reasoning": 5}, "usage: reasoning is 5, a part of output_tokens, which is not given."),
         ({"input": 5}, "'input'"),
@@ -105,17 +105,17 @@ def test_counts_that_no_response_has_are_refused(counts: Json, says: str) -> Non
 @pytest.mark.parametrize(
     ("members", "says"),
     [
-        ({}, "response: no member is given."),
+        ({}, "response: no members."),
         ({"service_tyer": "x"}, "response: no member 'service_tyer'. Did you mean 'service_tier'?"),
         ({"service_tier": 5}, "response: service_tier: "),
         ({"metadata": "a"}, "response: metadata: "),
-        ({"metadata": {"a": {1}}}, "response: Object of type set is not JSON serializable. Give plain JSON"),
+        ({"metadata": {"a": {1}}}, "response: Object of type set is not JSON serializable. Pass plain JSON"),
         ({"metadata": {"a": date(2026, 1, 2)}}, "response: Object of type date is not JSON serializable."),
         ({"temperature": float("nan")}, "response: Out of range float values are not JSON compliant"),
-        ({"model": "\ud800"}, "Give plain JSON values; a text must be valid Unicode."),
+        ({"model": "\ud800"}, "Pass plain JSON values; strings must be valid Unicode."),
         ({"status": "incomplete"}, "response: status is not set so. End the turn with incomplete(…) or failed(…)."),
-        ({"usage": {}}, "response: usage is not set so. Give usage(turn, input_tokens=…)."),
-        ({"output": []}, "response: output is not set so. Give the items of the turn."),
+        ({"usage": {}}, "response: usage is not set so. Pass usage(turn, input_tokens=…)."),
+        ({"output": []}, "response: output is not set so. Pass the items of the turn."),
         ({"id": "resp_1"}, "response: id is not set so. The mock decides it;"),
     ],
     ids=str,
@@ -133,7 +133,7 @@ def test_what_is_wrong_with_a_model_is_told_in_a_line_or_two() -> None:
 
 
 def test_a_failed_turn_has_no_usage() -> None:
-    with pytest.raises(ScriptError, match=r"^script: usage: a response that failed has none\. "):
+    with pytest.raises(ScriptError, match=r"^script: usage: a failed response has none\. "):
         Script().add([usage(failed(), input_tokens=5)])
 
 

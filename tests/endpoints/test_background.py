@@ -70,7 +70,7 @@ class TestABackgroundResponse:
     @pytest.mark.parametrize("asked", [True, False])
     def test_cannot_be_moved_when_it_is_not_under_way(self, client: Client, asked: bool) -> None:
         id = client.ask().body["id"] if asked else "none"
-        with pytest.raises(ConfigError, match=rf"advance: no background response .* by the id resp_x; {id} is"):
+        with pytest.raises(ConfigError, match=rf"advance: no background response .* with the id resp_x; {id} is"):
             client.mock.advance("resp_x")
         assert len(client.mock.advance()) == asked
 

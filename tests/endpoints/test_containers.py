@@ -115,9 +115,9 @@ class TestItsFiles:
         assert error(put(client, container)) == (400, "Container is expired.", None, None)
 
     def test_a_test_that_names_what_is_not_there_is_told(self, client):
-        with pytest.raises(ConfigError, match="this key has no container of this id; its containers: none"):
+        with pytest.raises(ConfigError, match="no such container for this key; its containers: none"):
             client.mock.container_file("cntr_x", "a.txt")
-        with pytest.raises(ConfigError, match="this key has no file of this id"):
+        with pytest.raises(ConfigError, match="no such file for this key"):
             client.mock.container("file-x")
 
 

@@ -184,7 +184,7 @@ def test_every_address_of_files_is_known() -> None:
 def test_a_vector_store_of_what_is_not_there_is_the_testers_fault(client) -> None:
     with pytest.raises(ConfigError, match="vector_store\\(nam=…\\): it has name, description"):
         client.mock.vector_store(nam="Docs")
-    with pytest.raises(ConfigError, match="this key has no file of this id"):
+    with pytest.raises(ConfigError, match="no such file for this key"):
         client.mock.vector_store("file-x")
 
 

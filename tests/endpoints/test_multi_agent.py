@@ -61,7 +61,7 @@ def test_agents_of_items_are_known_with_the_header_alone(client):
 @pytest.mark.parametrize(
     ("build", "words"),
     [
-        (lambda: multi_agent_call("spawn"), "action is 'spawn'. It is one of: spawn_agent"),
+        (lambda: multi_agent_call("spawn"), "action is 'spawn'. Use one of: spawn_agent"),
         (lambda: multi_agent_call_output("spawn_agent", ""), "call_id is ''"),
         (lambda: agent_message("", "/root"), "author is ''"),
         (lambda: by_agent("", message("x")), "agent is ''"),

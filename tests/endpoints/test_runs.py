@@ -113,7 +113,7 @@ class TestPolling:
         assert [desk.read(run)["status"] for _ in range(2)] == ["queued", "queued"]
         assert [run["status"] for run in desk.mock.advance()] == ["in_progress"]
         assert [moved["status"] for moved in desk.mock.advance(run["id"])] == ["completed"]
-        with pytest.raises(ConfigError, match=rf"advance: no .* by the id {run['id']}; none is"):
+        with pytest.raises(ConfigError, match=rf"advance: no .* with the id {run['id']}; none is"):
             desk.mock.advance(run["id"])
 
     def test_takes_the_members_of_the_run_before_the_assistants(self, desk: Desk) -> None:
@@ -237,8 +237,11 @@ class TestOnFoundry:
     ("turn", "problem"),
     [
         ([web_search_call("x")], "web_search_call: a run has no such step"),
-        ([function_call("f", {}), message("x")], "message after function_call: a run waits for the client there"),
-        ([message("x"), incomplete("content_filter")], "only ever incomplete for its tokens"),
+        (
+            [function_call("f", {}), message("x")],
+            "message after function_call: the run waits for the client at that point",
+        ),
+        ([message("x"), incomplete("content_filter")], "can only be incomplete because of tokens"),
         ([failed("vector_store_timeout", "x")], "code is 'vector_store_timeout'. A run fails with one of"),
     ],
 )

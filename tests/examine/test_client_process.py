@@ -39,7 +39,7 @@ def program(*lines):
     ],
 )
 def test_an_adapter_that_cannot_be_used(target, says):
-    with pytest.raises(ConfigError, match="does not declare what it is") as told:
+    with pytest.raises(ConfigError, match="writes no valid declaration") as told:
         examine(command_for(target), CASE)
     assert says in str(told.value)
 

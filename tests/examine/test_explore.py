@@ -185,15 +185,15 @@ class TestMistakes:
             mock.script(message(f"{next(numbers)}"))
             return stream(client, input="Weather?")
 
-        with pytest.raises(ConfigError, match="the scenario gives '0', then '1', without any variation"):
+        with pytest.raises(ConfigError, match="the scenario returns '0', then '1', without any variation"):
             mock.explore(scenario)
 
     def test_a_scenario_that_asks_nothing(self, mock: Mock) -> None:
-        with pytest.raises(ConfigError, match="asked the model nothing"):
+        with pytest.raises(ConfigError, match="sent no request to the model"):
             mock.explore(lambda mock: 1)
 
     def test_a_mock_of_no_test(self) -> None:
-        with pytest.raises(ConfigError, match="only the fixture `mock`"):
+        with pytest.raises(ConfigError, match="only the pytest fixture `mock`"):
             Mock().explore(lambda mock: 1)
 
 

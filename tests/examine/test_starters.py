@@ -55,7 +55,7 @@ def test_a_file_that_is_there_is_kept(tmp_path):
         (tmp_path / name).write_text("mine")
         ended = init(tmp_path, "--language", language)
         assert ended.exit_code == 2
-        assert f"{tmp_path / name} is there already and is kept. Give another folder, or move it away." in ended.stderr
+        assert f"{tmp_path / name} already exists and is kept. Choose another folder, or move it away." in ended.stderr
         assert (tmp_path / name).read_text() == "mine"
 
 
@@ -63,7 +63,7 @@ def test_a_folder_that_nobody_may_write_to_is_told(tmp_path):
     (tmp_path / "file").touch()
     ended = init(tmp_path / "file" / "folder")
     assert ended.exit_code == 2
-    assert f"--init {tmp_path}/file/folder: cannot be written: Not a directory. Give a folder that you" in ended.stderr
+    assert f"--init {tmp_path}/file/folder: cannot be written: Not a directory. Pass a folder that you" in ended.stderr
 
 
 @pytest.mark.parametrize(

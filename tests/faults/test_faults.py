@@ -260,16 +260,22 @@ class TestAScript:
     @pytest.mark.parametrize(
         ("made", "words"),
         [
-            (lambda: cut(ONCE, after=-1), "cut: after is -1. Give a number of events from 0 on, 4.5 to cut the fifth."),
+            (
+                lambda: cut(ONCE, after=-1),
+                "cut: after is -1. Pass a non-negative number of events; 4.5 cuts the fifth.",
+            ),
             (lambda: cut(ONCE, after="4"), "cut: after is '4'."),
             (lambda: cut(ONCE, after=True), "cut: after is True."),
             (lambda: cut(ONCE, after=float("inf")), "cut: after is inf."),
-            (lambda: pause(ONCE), "pause: it does not say how long. Give seconds=0.05, or until=Gate()."),
+            (lambda: pause(ONCE), "pause: no duration. Pass seconds=0.05, or until=Gate()."),
             (lambda: pause(ONCE, seconds=-1), "pause: seconds is -1."),
             (lambda: pause(ONCE, seconds=1, after=1.5), "pause: after is 1.5."),
             (lambda: pause(ONCE, seconds=1, after=-1), "pause: after is -1."),
             (lambda: pause(ONCE, until=3), "pause: until is 3."),
-            (lambda: rate_limit("soon"), "rate_limit: after is 'soon'. Give seconds, or a text such as '200ms', '1s'"),
+            (
+                lambda: rate_limit("soon"),
+                "rate_limit: after is 'soon'. Pass seconds, or a string such as '200ms', '1s'",
+            ),
             (lambda: rate_limit(None), "rate_limit: after is None."),
         ],
     )
@@ -281,12 +287,12 @@ class TestAScript:
     @pytest.mark.parametrize(
         ("turn", "words"),
         [
-            ([ONCE, rate_limit()], "is an answer by itself. Make it a turn of its own."),
-            (cut(server_error(), after=3), "is an answer by itself. Make it a turn of its own."),
+            ([ONCE, rate_limit()], "is an answer by itself. Make it a separate turn."),
+            (cut(server_error(), after=3), "is an answer by itself. Make it a separate turn."),
             ([*cut(ONCE, after=3), ONCE], "is not a turn"),
             (
                 [ONCE, *cut(ONCE, after=3), ONCE, *cut(ONCE, after=3)],
-                "a fault is followed by what is said. Give it last",
+                "a fault must come last",
             ),
             (cut([], after=3), "is an empty turn"),
         ],

@@ -125,14 +125,14 @@ class TestHowItIsWritten:
     @pytest.mark.parametrize(
         ("text", "said"),
         [
-            ("ttft=soon", "pace: ttft is 'soon'. Give seconds"),
-            ("tokens=fast", "pace: tokens is 'fast'. Give how many come in a second"),
+            ("ttft=soon", "pace: ttft is 'soon'. Pass seconds"),
+            ("tokens=fast", "pace: tokens is 'fast'. Pass the tokens per second"),
             ("tokens=-1", "pace: tokens is '-1'."),
             ("jitter=2,ttft=1", "pace: jitter is 2.0."),
-            ("jitter=0.1", "pace: it does not say how fast."),
+            ("jitter=0.1", "pace: no speed."),
             ("tfft=1", "pace: it has no 'tfft'. Did you mean 'ttft'?"),
             ("", "pace: it has no ''."),
-            ("tokens=80,tokens=10", "pace: tokens is given twice."),
+            ("tokens=80,tokens=10", "pace: tokens is set twice."),
         ],
     )
     def test_refuses_what_is_none(self, text: str, said: str) -> None:

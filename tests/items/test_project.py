@@ -88,7 +88,7 @@ class TestBuilders:
 
     @pytest.mark.parametrize("holds", [-1, "1", True, None])
     def test_a_step_holds_a_number_of_items(self, holds):
-        with pytest.raises(ScriptError, match="It is the number of items that follow inside this one"):
+        with pytest.raises(ScriptError, match="Pass the number of items that follow inside this one"):
             workflow_action("SendActivity", "a", holds=holds)
 
     def test_what_is_read_back_is_what_was_built(self):

@@ -333,7 +333,7 @@ class TestAWrongServer:
 
     @pytest.mark.slow
     def test_a_history_that_is_there_twice(self, forgetful: Score) -> None:
-        assert "no part of a chained history is there twice" in kinds(forgetful)
+        assert "no part of a chained history is duplicated" in kinds(forgetful)
 
     @pytest.mark.slow
     def test_a_history_that_is_listed_twice(self, forgetful: Score) -> None:
@@ -424,12 +424,12 @@ class TestNoSuchServer:
         with server(lambda *_: (308, {"location": "https://a.test/v1?key=x"}, b"")) as url:
             result = verify("--server", url)
         assert result.exit_code == 2
-        assert "it leads elsewhere (308), to https://a.test/v1. Give the base URL" in result.stderr
+        assert "it leads elsewhere (308), to https://a.test/v1. Pass the base URL" in result.stderr
 
     def test_a_key_that_cannot_be_sent_is_not_shown(self, right: str) -> None:
         result = verify("--server", right, "--key-env", "OWN", OWN=f"{KEY}\nx-more: 1")
         assert (result.exit_code, KEY in result.output) == (2, False)
-        assert "the key has a line break or another control character: give the key alone." in result.stderr
+        assert "the key has a line break or another control character: pass only the key." in result.stderr
 
     def test_one_without_the_model(self) -> None:
         body = b'{"error": {"message": "The model does not exist", "code": "model_not_found"}}'
@@ -518,7 +518,7 @@ class TestNoSuchServer:
     def test_no_url(self, url: str) -> None:
         result = verify("--server", url)
         assert result.exit_code == 2
-        assert "give a base URL" in result.stderr
+        assert "pass a base URL" in result.stderr
 
 
 @contextmanager

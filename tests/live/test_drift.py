@@ -67,7 +67,7 @@ def test_other_words_than_the_mock_says_leave_it_behind(tmp_path: Path) -> None:
         "project/tape.jsonl#1  error.message\n"
         "  recorded  Unknown parameter: 'seed'.\n"
         "  live      What is 'seed'?\n"
-        "  the mock still says what was recorded: it is behind\n"
+        "  the mock answers as recorded: it is outdated\n"
     )
 
 
@@ -75,7 +75,7 @@ def test_a_recording_that_the_mock_has_left_behind_is_to_be_made_again(tmp_path:
     (one,) = recorded({**HI, "seed": 1})
     one["response"]["error"]["message"] = "Unrecognized request argument supplied: seed"
     result = drifted(recording(tmp_path, [one]))
-    assert "the mock says what the API says now: record again" in result.stdout
+    assert "the mock answers like the API now: record again" in result.stdout
 
 
 def test_what_is_accepted_now_is_reported_by_its_status(tmp_path: Path) -> None:
@@ -91,15 +91,15 @@ def test_neither_is_what_the_mock_says(tmp_path: Path) -> None:
     (one,) = recorded({**HI, "seed": 1})
     one["response"]["error"]["message"] = "Once."
     result = drifted(recording(tmp_path, [one]), lambda *request: error(400, "Now.", "seed", "unknown_parameter"))
-    assert "  the mock says neither\n" in result.stdout
+    assert "  the mock gives neither answer\n" in result.stdout
 
 
 @pytest.mark.parametrize(
     ("change", "expected"),
     [
-        ({"mood": "good"}, "answer.mood\n  recorded  absent\n  live      'good'\n  the mock still says"),
+        ({"mood": "good"}, "answer.mood\n  recorded  absent\n  live      'good'\n  the mock answers as"),
         ({"safety_identifier": "gone"}, "answer.safety_identifier\n  recorded  None\n  live      absent"),
-        ({"tool_choice": "none"}, "answer.tool_choice\n  recorded  'auto'\n  live      'none'\n  the mock still says"),
+        ({"tool_choice": "none"}, "answer.tool_choice\n  recorded  'auto'\n  live      'none'\n  the mock answers as"),
         ({"usage": None}, "answer.usage\n  recorded  an object\n  live      null"),
     ],
 )
@@ -228,7 +228,7 @@ def test_of_what_the_mock_does_not_answer_itself_the_form_tells_who_is_behind(tm
     result = drifted(
         recording(tmp_path, made), lambda method, path, body: (200, {}, empty) if method == "GET" else None
     )
-    assert result.stdout.endswith("live      'no'\n  the mock still says what was recorded: it is behind\n")
+    assert result.stdout.endswith("live      'no'\n  the mock answers as recorded: it is outdated\n")
 
 
 def test_a_new_member_of_an_item_is_not_taken_for_the_mocks(tmp_path: Path) -> None:
@@ -237,7 +237,7 @@ def test_a_new_member_of_an_item_is_not_taken_for_the_mocks(tmp_path: Path) -> N
     result = drifted(recording(tmp_path, [one]), altered(output=[{**item, "flavour": "x"}]))
     assert result.stdout.endswith(
         "answer.output[message].flavour\n  recorded  absent\n  live      a text\n"
-        "  the mock still says what was recorded: it is behind\n"
+        "  the mock answers as recorded: it is outdated\n"
     )
 
 

@@ -270,7 +270,7 @@ def test_the_plan_says_what_to_run_and_what_it_costs(project: Path) -> None:
 
 def test_no_cassette_is_a_mistake(tmp_path: Path) -> None:
     result = list_cassettes(tmp_path)
-    assert (result.exit_code, "no cassette there" in result.stderr) == (2, True)
+    assert (result.exit_code, "no cassette found" in result.stderr) == (2, True)
 
 
 def test_a_stale_one_fails_on_request(project: Path) -> None:

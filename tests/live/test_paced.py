@@ -90,7 +90,7 @@ def test_a_limit_that_is_used_up_is_waited_for_before_the_next_request(
     [
         (error(401, f"Incorrect API key provided: {KEY}."), "refuses the key: Incorrect API key provided: "),
         (error(429, "No credit.", code="insufficient_quota"), "the account is out of credit"),
-        ((404, {}, "<html>Not here</html>"), "Give the root of the API, say http://127.0.0.1"),
+        ((404, {}, "<html>Not here</html>"), "Pass the root of the API, such as http://127.0.0.1"),
         ((502, {}, "<html>Bad gateway</html>"), "502, the answer is neither JSON nor events"),
     ],
 )
@@ -103,7 +103,7 @@ def test_what_makes_going_on_pointless_ends_it(answer: Reply, message: str) -> N
 def test_nobody_there_ends_it() -> None:
     with live() as (url, _):
         pass
-    with pytest.raises(UpstreamError, match=r"the connection is refused\. Is it up, and is the address right\?"):
+    with pytest.raises(UpstreamError, match=r"the connection is refused\. Is it running, and is the URL right\?"):
         get(Sender(behind(url)))
 
 

@@ -157,7 +157,7 @@ def test_an_event_that_is_gone_is_reported(tmp_path: Path) -> None:
     assert result.stdout == (
         "1 exchange sent again: 0 as recorded, 1 not\n"
         f"{tmp_path}/it.yaml#1.1  events[response.in_progress]\n"
-        "  recorded  an object\n  live      absent\n  the mock still says what was recorded: it is behind\n"
+        "  recorded  an object\n  live      absent\n  the mock answers as recorded: it is outdated\n"
     )
 
 
@@ -165,7 +165,7 @@ def test_an_event_that_the_recording_lacks_is_reported(tmp_path: Path) -> None:
     then = talked(create(), change=only("response.in_progress", lambda event: None))
     result = drifted(tmp_path, connection(then))
     assert "events[response.in_progress]\n  recorded  absent\n  live      an object" in result.stdout
-    assert "the mock says what the API says now: record again" in result.stdout
+    assert "the mock answers like the API now: record again" in result.stdout
 
 
 def test_other_words_of_a_refusal_are_reported(tmp_path: Path) -> None:
@@ -175,7 +175,7 @@ def test_other_words_of_a_refusal_are_reported(tmp_path: Path) -> None:
         "2 exchanges sent again: 1 as recorded, 1 not\n"
         f"{tmp_path}/it.yaml#1.1  error.message\n"
         "  recorded  Unknown parameter: 'seed'.\n  live      What is 'seed'?\n"
-        "  the mock still says what was recorded: it is behind\n"
+        "  the mock answers as recorded: it is outdated\n"
     )
 
 

@@ -276,9 +276,9 @@ class TestTheFileOfTheUser:
     @pytest.mark.parametrize(
         ("content", "problem"),
         [
-            (b"\xff\xfe", "not UTF-8, and no contract"),
+            (b"\xff\xfe", "not UTF-8, so not a contract"),
             (b"a: &a [*a]\n", "cannot be read"),
-            (b"\x00", "no YAML"),
+            (b"\x00", "not YAML"),
             (b"- " * 5000, "cannot be read"),
         ],
     )

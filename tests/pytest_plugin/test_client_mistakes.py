@@ -75,5 +75,5 @@ class TestWhatMayBeIntended:
 
 def test_a_mistake_that_there_is_not_says_so(run: Run) -> None:
     judged(run, 'mock.allows("no-backof")').shows(
-        "*ConfigError: allows('no-backof'): clients make no such mistake. Did you mean*no-backoff*"
+        "*ConfigError: allows('no-backof'): no such client mistake. Did you mean*no-backoff*"
     )

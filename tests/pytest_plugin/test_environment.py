@@ -171,7 +171,7 @@ def test_it(mock): ...
 
     def test_of_an_unknown_kind_is_refused(self, run: Run) -> None:
         result = run("def test_it(): ...", "-o", "harness_env=module")
-        result.stderr.fnmatch_lines(["ERROR: harness_env = module: it is one of test, session."])
+        result.stderr.fnmatch_lines(["ERROR: harness_env = module: use one of test, session."])
 
     @pytest.mark.slow
     def test_costs_nothing_unless_a_request_comes(self, pytester: pytest.Pytester) -> None:

@@ -129,7 +129,7 @@ def test_a_block_without_a_with_expects_until_the_end_of_the_test(run):
 
 def test_a_text_is_what_is_expected(run):
     run("def test_it(mock):\n    mock.refuses(404)").shows(
-        "E*ConfigError: refuses(404): give the id of a rule, an area of rules, or a part*"
+        "E*ConfigError: refuses(404): pass the id of a rule, an area of rules, or part*"
     )
 
 

@@ -220,8 +220,8 @@ def test_a_test_that_changes_the_folder_moves_no_report(run, pytester, monkeypat
     ("option", "said"),
     [
         ("--harness-report=a.txt", "--harness-report=a.txt: its suffix must be one of .json .html .xml .sarif .md."),
-        ("--harness-report=no/a.json", "--harness-report=no/a.json: there is no folder no. Make it first."),
-        ("--harness-fail-under=101", "--harness-fail-under=101: give a number from 0 to 100."),
+        ("--harness-report=no/a.json", "--harness-report=no/a.json: no folder no. Create it first."),
+        ("--harness-fail-under=101", "--harness-fail-under=101: pass a number from 0 to 100."),
     ],
 )
 def test_an_option_that_does_not_fit_is_refused_before_the_first_test(run, option, said):
@@ -234,7 +234,7 @@ def test_a_report_that_cannot_be_written_fails_the_run(run, pytester):
     (pytester.path / "a.json").mkdir()
     result = run("def test_it(mock): ...", "--harness-report=a.json")
     assert result.ret == pytest.ExitCode.TESTS_FAILED
-    result.stdout.fnmatch_lines(["*a.json: cannot be written: Is a directory. Give another file."])
+    result.stdout.fnmatch_lines(["*a.json: cannot be written: Is a directory. Pass another file."])
 
 
 GOOD = """

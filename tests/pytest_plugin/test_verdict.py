@@ -64,7 +64,7 @@ def test_a_script_that_no_request_reached_says_how_clients_find_the_mock(run):
 
 @pytest.mark.parametrize(
     ("turn", "cause"),
-    [("[7]", "*ScriptError: *7*"), ("*cassette('nothing')", "*nothing.yaml: there is no such cassette*")],
+    [("[7]", "*ScriptError: *7*"), ("*cassette('nothing')", "*nothing.yaml: no such cassette*")],
     ids=["a mistake of the script", "a cassette that is missing"],
 )
 def test_what_stops_the_script_is_its_own_cause(run, turn, cause):

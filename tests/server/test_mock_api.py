@@ -198,7 +198,7 @@ class TestWhatOnlyTheUserCanFix:
     def test_is_a_turn_the_api_could_not_have_given(self) -> None:
         broken = message("hi")
         broken.members["content"] = "hi"
-        wanted = r"^script: message is not what the API could say: Invalid type for 'output\[0\]\.content'"
+        wanted = r"^script: message is not valid output of the API: Invalid type for 'output\[0\]\.content'"
         with pytest.raises(ScriptError, match=wanted):
             MockApi().open("sk-mock").script(broken)
 

@@ -157,7 +157,7 @@ class TestResponses:
             "response.id is not set: the mock makes its own",
             "response.reasoningSignature is not sent: the Responses API has no such member",
             "response.colour is not known",
-            "chaos.dropRate is not played: the mock does nothing by chance. Script a fault, say cut(…) or hang_up()",
+            "chaos.dropRate is not played: the mock does nothing by chance. Script a fault, such as cut(…) or hang_up()",
             "disconnectAfterMs is not played: without latency the stream has ended. Script cut(…, after=4)",
             "replaySpeed is not played",
         ]
@@ -233,31 +233,35 @@ class TestLeftOut:
         ("given", "where", "why"),
         [
             (fixture({"embedding": [0.1]}, {"inputText": "x"}), ".match.inputText", "it matches embeddings"),
-            (fixture({"embedding": [0.1]}), ".response", "embedding is no answer of the Responses API"),
-            (fixture({"image": {"url": "x"}}), ".response", "image is no answer of the Responses API"),
+            (fixture({"embedding": [0.1]}), ".response", "embedding is not an answer of the Responses API"),
+            (fixture({"image": {"url": "x"}}), ".response", "image is not an answer of the Responses API"),
             (fixture({"content": "x"}, {"predicate": {}}), ".match.predicate", "it is code"),
             (fixture({"content": "x"}, {"responseFormat": "json_object"}), ".match.responseFormat", "text.format"),
             (fixture({"content": "x"}, {"context": "a"}), ".match.context", "a header of aimock"),
             (fixture({"content": "x"}, {"endpoint": "speech"}), ".match.endpoint", "another part of the API"),
             (fixture({"content": "x"}, {"usermessage": "x"}), ".match.usermessage", "Did you mean 'userMessage'?"),
-            (fixture({"content": "x"}, {"userMessage": 5}), ".match", "userMessage is 5. Give a text."),
-            (fixture({"content": "x"}, {"sequenceIndex": -1}), ".match", "sequenceIndex is -1. Give a whole number"),
+            (fixture({"content": "x"}, {"userMessage": 5}), ".match", "userMessage is 5. Pass a text."),
+            (
+                fixture({"content": "x"}, {"sequenceIndex": -1}),
+                ".match",
+                "sequenceIndex is -1. Pass a non-negative integer",
+            ),
             (fixture({"content": "x"}, {"sequenceIndex": 3}), "", "sequenceIndex 3 never comes"),
-            (fixture({}), ".response", "it says nothing: {}"),
+            (fixture({}), ".response", "it is empty: {}"),
             (fixture({"content": "x", "finishReason": "odd"}), ".response", 'finishReason is "odd"'),
-            (fixture({"content": "x", "finishReason": {}}), ".response", "finishReason is {}. Give one of: stop"),
-            (fixture({"toolCalls": [{"arguments": {}}]}), ".response.toolCalls[0]", "name is null. Give a text."),
+            (fixture({"content": "x", "finishReason": {}}), ".response", "finishReason is {}. Pass one of: stop"),
+            (fixture({"toolCalls": [{"arguments": {}}]}), ".response.toolCalls[0]", "name is null. Pass a text."),
             (fixture({"toolCalls": [{"name": "f"}]}), ".response.toolCalls[0]", "arguments is null"),
-            (fixture({"toolCalls": 5}), ".response.toolCalls", "toolCalls is 5. Give a list"),
-            (fixture({"blocks": [{"type": "odd"}]}), ".response.blocks[0]", 'type is "odd". Give text or toolCall.'),
-            (fixture({"webSearches": 5, "content": "x"}), ".response", "webSearches is 5. Give a list of texts."),
-            (fixture({"error": {}}), ".response.error", "message is null. Give a text."),
+            (fixture({"toolCalls": 5}), ".response.toolCalls", "toolCalls is 5. Pass a list"),
+            (fixture({"blocks": [{"type": "odd"}]}), ".response.blocks[0]", 'type is "odd". Use text or toolCall.'),
+            (fixture({"webSearches": 5, "content": "x"}), ".response", "webSearches is 5. Pass a list of texts."),
+            (fixture({"error": {}}), ".response.error", "message is null. Pass a text."),
             (fixture({"error": {"message": "x"}, "status": 200}), ".response", "status is 200"),
-            (fixture({"content": "x"}, latency="slow"), "", 'latency is "slow". Give a number'),
-            (fixture({"content": "x"}, chunkSize=0), ".response", "chunkSize is 0. Give a whole number from 1 on."),
-            ({"match": {}}, ".response", "response is null. Give an object."),
-            ({"response": {"content": "x"}}, ".match", "null stands where names are expected"),
-            ("odd", "", "it is no object. Give match and response."),
+            (fixture({"content": "x"}, latency="slow"), "", 'latency is "slow". Pass a non-negative number'),
+            (fixture({"content": "x"}, chunkSize=0), ".response", "chunkSize is 0. Pass a positive integer."),
+            ({"match": {}}, ".response", "response is null. Pass an object."),
+            ({"response": {"content": "x"}}, ".match", "null is not an object. Its members"),
+            ("odd", "", "it is not an object. Add match and response."),
         ],
     )
     def test_says_where_and_why(self, convert: Convert, given: Any, where: str, why: str) -> None:
@@ -268,11 +272,11 @@ class TestLeftOut:
     @pytest.mark.parametrize(
         ("content", "why"),
         [
-            ("{", "it is no JSON"),
+            ("{", "it is not JSON"),
             ('{"fixtures": {}}', 'it has no list "fixtures"'),
             ("[]", 'it has no list "fixtures"'),
-            ("[" * 2000, "it is no JSON"),
-            ("", "it is no JSON"),
+            ("[" * 2000, "it is not JSON"),
+            ("", "it is not JSON"),
         ],
     )
     def test_a_file_that_is_none_does_not_stop_the_others(self, tmp_path: Path, content: str, why: str) -> None:
@@ -283,7 +287,7 @@ class TestLeftOut:
         assert [told.partition(": ")[2].startswith(why) for told in script.left_out] == [True]
 
     def test_nothing_at_all_is_an_error(self, tmp_path: Path) -> None:
-        with pytest.raises(ConfigError, match="no fixture is there"):
+        with pytest.raises(ConfigError, match="no fixtures found"):
             import_fixtures([tmp_path])
         with pytest.raises(ConfigError, match=r"absent\.json: it cannot be read: No such file"):
             import_fixtures([tmp_path / "absent.json"])
@@ -339,7 +343,7 @@ class TestCommand:
         assert 'mock.when(user="hello").script(message("Hi."), repeat=True)' in made.read_text()
         assert run_cli("check", made).exit_code == 0
         again = run_cli("import", file, "-o", made)
-        assert (again.exit_code, "is there already" in again.stderr) == (2, True)
+        assert (again.exit_code, "already exists" in again.stderr) == (2, True)
 
     @pytest.mark.parametrize(
         ("arguments", "why"),

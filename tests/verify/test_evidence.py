@@ -154,7 +154,7 @@ def test_one_that_has_not_the_form_of_a_cassette_is_named_by_its_place(
 @pytest.mark.parametrize(
     ("content", "problem"),
     [
-        (b"a: [", "no YAML"),
+        (b"a: [", "not YAML"),
         (b"\xff\xfe", "not UTF-8"),
         (b"", "no recorded exchanges"),
         (b"- 1", "no recorded exchanges"),

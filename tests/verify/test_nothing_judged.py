@@ -34,8 +34,8 @@ class TestVerify:
         ("files", "why"),
         [
             ({}, "no file there has a recording's suffix"),
-            (dict.fromkeys(("package.json", "notes.yaml"), '{"name": "x"}'), "2 files, and no recording"),
-            ({"empty.yaml": "version: 1\ninteractions: []\n"}, "the recordings hold no exchanges"),
+            (dict.fromkeys(("package.json", "notes.yaml"), '{"name": "x"}'), "2 files, but no recording"),
+            ({"empty.yaml": "version: 1\ninteractions: []\n"}, "the recordings have no exchanges"),
         ],
         ids=["no files", "files that are no recordings", "a recording of nothing"],
     )
@@ -110,8 +110,8 @@ class TestVerify:
         (tmp_path / "package.json").write_text('{"name": "x"}')
         plain, verbose = run_cli("verify", tmp_path), run_cli("verify", "-v", tmp_path)
         assert (plain.exit_code, verbose.exit_code) == (0, 0)
-        assert plain.stdout.endswith("others  1 file that is no recording; -v names them\n")
-        assert f"  {(tmp_path / 'package.json').as_posix()}: it holds no recorded exchanges." in verbose.stdout
+        assert plain.stdout.endswith("others  1 file that is not a recording; -v names them\n")
+        assert f"  {(tmp_path / 'package.json').as_posix()}: it has no recorded exchanges." in verbose.stdout
         run_cli("verify", tmp_path, "--json", tmp_path / "said.json")
         (named,) = json.loads((tmp_path / "said.json").read_text())["other_files"]
         assert named["file"].endswith("package.json")
@@ -166,7 +166,7 @@ class TestGateways:
 
     @pytest.mark.parametrize("text", ["", "https://", "a b", "*.example", "http://["])
     def test_what_is_no_host(self, text: str) -> None:
-        with pytest.raises(ConfigError, match="give the name of a host"):
+        with pytest.raises(ConfigError, match="pass a host name"):
             parse_host(text)
 
 

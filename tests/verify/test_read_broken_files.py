@@ -68,10 +68,10 @@ BROKEN = {
     "deep JSON and an escape": ("x.json", '{"interactions": ["\\u00e9", ' + "[" * 100_000, 0,
                                 "no JSON (nested too deeply)"),
     "cut YAML": ("x.yaml", f"interactions:\n- {json.dumps(GOOD)}\n- {json.dumps(GOOD)[:-9]}", 1,
-                 "line 4, column 1: no YAML ("),
+                 "line 4, column 1: not YAML ("),
     "cut in a value": ("x.yaml", f"interactions:\n- {json.dumps(GOOD)}\n- request:\n    method: PO", 1,
                        "interactions[1]: it has no request with a method and an address"),
-    "a second document": ("x.yaml", f"interactions:\n- {json.dumps(GOOD)}\n---\n[", 1, "line 5, column 1: no YAML ("),
+    "a second document": ("x.yaml", f"interactions:\n- {json.dumps(GOOD)}\n---\n[", 1, "line 5, column 1: not YAML ("),
     "deep YAML": ("x.yaml", "interactions: " + "[" * 100_000, 0, "line 1: nested more than 400 levels deep"),
     "deep blocks": ("x.yaml", f"interactions:\n- {json.dumps(GOOD)}\n- " + "- " * 100_000, 1, "line 3: nested more than"),
     "aliases of aliases": ("x.yaml", "interactions: [&a [x,x,x,x,x,x]" + "".join(
@@ -79,19 +79,19 @@ BROKEN = {
         "line 1: its aliases multiply"),
     "an alias of itself": ("x.yaml", "interactions: &a [*a]", 0, "line 1: an alias of nothing, or of what it stands in"),
     "an alias of nothing": ("x.yaml", "interactions: *a", 0, "line 1: an alias of nothing, or of what it stands in"),
-    "a key that is a list": ("x.yaml", "interactions: {[a]: 1}", 0, "a mapping has a key that is no text"),
+    "a key that is a list": ("x.yaml", "interactions: {[a]: 1}", 0, "a mapping has a key that is not a string"),
     "no base64": ("x.yaml", "interactions: [!!binary abc]", 0, "line 1: a binary value that is no base64"),
-    "NUL": ("x.yaml", "interactions: [\0]", 0, "no YAML ("),
+    "NUL": ("x.yaml", "interactions: [\0]", 0, "not YAML ("),
     "Latin-1": ("x.yaml", "interactions: [é]".encode("latin-1"), 0, "byte 15: not UTF-8"),
     "half of UTF-16": ("x.yaml", b"\xff\xfe" + b'"entries":x', 0, "byte "),
     "a bad line": ("x.jsonl", f"{json.dumps(FLAT)}\n\n{{'\n{json.dumps(FLAT)}\n", 2, "line 3: line 1, column 2: no JSON ("),
     "a line that is none": ("x.jsonl", f"{json.dumps(FLAT)}\n7\n", 1, "line 2: it is a number, not an exchange"),
     "a first line that is cut": ("x.jsonl", f'{{"url_path": "/v1\n{json.dumps(FLAT)}', 1, "line 1: line 1, column "),
     "cut gzip": ("x.jsonl.gz", gzip.compress(f"{json.dumps(FLAT)}\n".encode() * 3)[:-9], 3,
-                 "the compressed data breaks off or is damaged"),
+                 "the compressed data is truncated or damaged"),
     "a newer format": ("x.yaml", b"version: 1\nharness: {format: 9}\ninteractions: []\nsockets: []\n", 0,
                        "its format is 9, and this harness reads up to 1; a newer harness reads it"),
-    "damaged gzip": ("x.yaml.gz", b"\x1f\x8bsomething else", 0, "the compressed data breaks off or is damaged"),
+    "damaged gzip": ("x.yaml.gz", b"\x1f\x8bsomething else", 0, "the compressed data is truncated or damaged"),
 }  # fmt: skip
 
 
@@ -100,7 +100,7 @@ def test_what_can_be_read_comes_first_and_the_place_is_named(name: str, write: W
     file, content, count, message = BROKEN[name]
     read_so_far, problem = outcome(write(content, file))
     assert problem.startswith(message)
-    assert problem.endswith(("Record it again, or mend that place.", "Fetch the file again."))
+    assert problem.endswith(("Record it again, or fix that place.", "Fetch the file again."))
     assert read_so_far == count
 
 
@@ -129,7 +129,7 @@ FOREIGN = {
 @pytest.mark.parametrize("name", FOREIGN)
 def test_other_files_are_distinguished(name: str, write: Write) -> None:
     file, content = FOREIGN[name]
-    with pytest.raises(NotARecording, match=r"Give a cassette, a HAR file or JSON lines of exchanges\.$"):
+    with pytest.raises(NotARecording, match=r"Pass a cassette, a HAR file or JSON lines of exchanges\.$"):
         list(read_recording(write(content, file)))
 
 
@@ -148,7 +148,7 @@ def test_what_is_not_there_is_reported(tmp_path: Path) -> None:
 @pytest.mark.parametrize("make", [os.mkfifo, lambda path: path.symlink_to(path)], ids=["a pipe", "a link to itself"])
 def test_what_is_neither_a_file_nor_a_folder_is_told_so(make: Callable[[Path], None], tmp_path: Path) -> None:
     make(path := tmp_path / "x.yaml")
-    with pytest.raises(UnreadableRecording, match=r"x\.yaml: it is neither a file nor a folder\. Give the path"):
+    with pytest.raises(UnreadableRecording, match=r"x\.yaml: it is neither a file nor a folder\. Pass the path"):
         list(files([path]))
 
 
@@ -158,7 +158,7 @@ def test_what_is_neither_a_file_nor_a_folder_is_told_so(make: Callable[[Path], N
         (
             "my flows.mitm",
             b"1234:9:websocket;0:~8:response;300:6:reason;2:OK,",
-            "it holds flows of mitmproxy, which `mitmdump -nr '{path}' --set hardump=out.har` writes as a HAR file. Give",
+            "it holds flows of mitmproxy, which `mitmdump -nr '{path}' --set hardump=out.har` writes as a HAR file. Pass",
         ),
         (
             "flows",

@@ -149,8 +149,8 @@ class TestOtherParts:
 
     @pytest.mark.parametrize(
         ("tape", "why"),
-        [([posted("/threads/runs", {})], r": POST /v1/threads/runs: what a run"), ([], r"\. Give a recording")],
+        [([posted("/threads/runs", {})], r": POST /v1/threads/runs: what a run"), ([], r"\. Pass a recording")],
     )
     def test_alone_are_no_script(self, tape: list[Interaction], why: str) -> None:
-        with pytest.raises(ScriptError, match=f"tape: it holds no response of a model{why}"):
+        with pytest.raises(ScriptError, match=f"tape: it has no model response{why}"):
             script(*tape)

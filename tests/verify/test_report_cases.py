@@ -218,10 +218,10 @@ def test_a_file_elsewhere_keeps_its_whole_path() -> None:
     ("arguments", "says"),
     [
         (["tape.jsonl", "--report", "o.txt"], "--report o.txt: its suffix must be one of .json .html .xml .sarif .md."),
-        (["tape.jsonl", "--report", "no/o.json"], "--report no/o.json: there is no folder no. Make it first."),
+        (["tape.jsonl", "--report", "no/o.json"], "--report no/o.json: no folder no. Create it first."),
         (
             ["--server", "http://a", "--report", "o.json"],
-            "what is about recordings goes with recordings, without --report.",
+            "--server cannot be combined with options for recordings, without --report.",
         ),
     ],
 )

@@ -81,8 +81,8 @@ class TestTheCommand:
     def test_refuses_what_it_cannot_print(self, tape: Path) -> None:
         for paths, form, why in (
             ([tape], "yml", "--to-script yml: Did you mean 'yaml'?"),
-            ([tape.parent], "yaml", "--to-script: give the path of one cassette, a file."),
-            ([], "yaml", "--to-script: give the path of one cassette, a file."),
+            ([tape.parent], "yaml", "--to-script: pass the path of one cassette file."),
+            ([], "yaml", "--to-script: pass the path of one cassette file."),
         ):
             ended = run_cli("cassettes", *paths, "--to-script", form)
             assert (ended.exit_code, why in ended.output) == (2, True), ended.output

@@ -89,20 +89,20 @@ def test_the_parts_of_other_runs_are_refused(folder: Path) -> None:
     cut = Path("cut.jsonl")
     cut.write_bytes(Path(second).read_bytes().rpartition(b"{")[0])
     for parts, problem in (
-        ([first], "missing: shard 2/2. Give the parts of all 2."),
+        ([first], "missing: shard 2/2. Pass the parts of all 2."),
         ([first, second, first], ""),
         ([first, "respelled.jsonl"], "are of different runs: respell is True and False"),
         ([first, "late.jsonl"], "are of different runs: recordings is"),
         ([first, "third.jsonl"], "is a shard of 3"),
-        ([first, str(cut)], "cut.jsonl: it breaks off. Judge that shard again, or copy the file again."),
-        ([first, "recordings/0.jsonl"], "0.jsonl: it is no part that"),
+        ([first, str(cut)], "cut.jsonl: it is truncated. Judge that shard again, or copy the file again."),
+        ([first, "recordings/0.jsonl"], "0.jsonl: not a part written by"),
         ([first, "nowhere"], "nowhere: cannot be read"),
     ):
         code, output = run("--merge", *parts)
         assert problem in " ".join(output.split()), parts
         assert code == (2 if problem else 1)
     Path("copy.jsonl").write_bytes(Path(first).read_bytes())
-    with pytest.raises(ConfigError, match=r"shard 1/2 is there twice: part1.jsonl and copy.jsonl"):
+    with pytest.raises(ConfigError, match=r"shard 1/2 is duplicated: part1.jsonl and copy.jsonl"):
         merge_parts([Path(first), Path("copy.jsonl"), Path(second)])
 
 
@@ -122,7 +122,7 @@ def test_options_that_do_not_fit_are_refused(folder: Path, options: tuple[str, .
 
 def test_a_process_that_dies_is_told(folder: Path, tmp_path: Path) -> None:
     (spools := tmp_path / "spools").mkdir()
-    with pytest.raises(HarnessError, match=r"a process that judged recordings has died.*fewer --jobs"):
+    with pytest.raises(HarnessError, match=r"a worker process died.*fewer --jobs"):
         verify_recordings([folder], spools, 2, JudgeOptions(make_observer=die))
 
 

@@ -23,9 +23,9 @@ def test_a_run_is_read_as_it_was_written() -> None:
 @pytest.mark.parametrize(
     ("raw", "words"),
     [
-        (b"[]", "this holds no Run of the viewer"),
+        (b"[]", "this is not a Run of the viewer"),
         (to_bytes(RUN)[:-9], "it is cut off"),
-        (b"\x1f\x8bno", "holds no Run"),
+        (b"\x1f\x8bno", "not a Run"),
     ],
     ids=["another-form", "cut-off", "no-gzip"],
 )

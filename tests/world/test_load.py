@@ -12,8 +12,8 @@ from tests.support.script_files import complaint
 @pytest.mark.parametrize(
     ("name", "says"),
     [
-        ("no.yaml", "cannot be read: No such file or directory. Give the path of a script file."),
-        ("a.py", "cannot be read: it is not UTF-8. Give the path of a script file."),
+        ("no.yaml", "cannot be read: No such file or directory. Pass the path of a script file."),
+        ("a.py", "cannot be read: it is not UTF-8. Pass the path of a script file."),
         ("a.json", "not a script. The name of a script file ends in .py, .yaml, .yml."),
     ],
     ids=["a missing file", "another encoding", "another kind"],

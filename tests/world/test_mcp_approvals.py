@@ -317,7 +317,7 @@ def test_a_model_that_only_calls_is_stopped(team):
 
     team.mock.script(loops)
     refused = team.ask(tools=[prod("never")])
-    assert refused.body["error"]["message"].startswith("100 turns in a row end with a call of an MCP server.")
+    assert refused.body["error"]["message"].startswith("100 consecutive turns end with an MCP call.")
 
 
 class TestAConnection:

@@ -118,10 +118,10 @@ def test_a_tool_fails_by_a_tool_error(result, error):
         (raising(KeyError("ref")), "{}", rf"^{DEPLOYING}: it raised KeyError: 'ref', at .*\.py:\d+\n  at "),
         (lambda ref: ref, "{}", "it raised TypeError: .*'ref'"),
         (lambda: object(), "{}", "it raised TypeError: Type is not JSON serializable"),
-        (lambda ref: ref, "[]", r"the arguments are \[\]\. A tool's function takes those of an object by name"),
-        (lambda ref: ref, "{", r"the arguments are \{\. A tool's function"),
+        (lambda ref: ref, "[]", r"the arguments are \[\]\. A tool function takes the members of an object by name"),
+        (lambda ref: ref, "{", r"the arguments are \{\. A tool function"),
         (raising(ScriptError("mine")), "{}", r"^mine, at .*\.py:\d+\n  at "),
-        (ToolError({"type": "odd"}), "{}", r"is not what the API could say: .* \(at output\[0\]\.error"),
+        (ToolError({"type": "odd"}), "{}", r"is not valid output of the API: .* \(at output\[0\]\.error"),
     ],
 )
 def test_what_else_goes_wrong_in_a_tool_is_told_to_its_author(result, arguments, says):
@@ -150,9 +150,9 @@ def test_an_approved_call_of_no_tool_is_one_too(prod):
 @pytest.mark.parametrize(
     ("label", "tools", "error", "says"),
     [
-        ("prod", ["deploy"], ConfigError, r"mcp\('prod'\): tools is \['deploy'\]\. Give a dict"),
+        ("prod", ["deploy"], ConfigError, r"mcp\('prod'\): tools is \['deploy'\]\. Pass a dict"),
         ("", {}, ScriptError, "server_label is ''"),
-        ("prod", {"": "x"}, ScriptError, r"tools\[0\] is .*Give a name"),
+        ("prod", {"": "x"}, ScriptError, r"tools\[0\] is .*Pass a name"),
         (
             "prod",
             {"deploy": {"description": "Deploys."}},

@@ -43,9 +43,9 @@ def test_a_misspelt_setting_is_an_error() -> None:
 
 
 def test_a_value_that_a_setting_has_not_is_an_error() -> None:
-    with pytest.raises(ConfigError, match="citations = 'deltas': give one of 'both', 'delta', 'completed'"):
+    with pytest.raises(ConfigError, match="citations = 'deltas': pass one of 'both', 'delta', 'completed'"):
         Mock().citations = "deltas"
-    with pytest.raises(ConfigError, match="automatic = 'no': give True or False"):
+    with pytest.raises(ConfigError, match="automatic = 'no': use True or False"):
         Mock().automatic = "no"
 
 
@@ -63,6 +63,6 @@ def test_its_type_is_imported_from_harness_when_it_is_first_named() -> None:
 
 @pytest.mark.parametrize("name", ["models", "unlisted", "unreachable", "blocked"])
 def test_a_text_is_no_set_of_texts(name: str) -> None:
-    told = rf"^organization\({name}='gpt-4\.1'\): give a set of texts, \{{'gpt-4\.1'}}\.$"
+    told = rf"^organization\({name}='gpt-4\.1'\): pass a set of strings, \{{'gpt-4\.1'}}\.$"
     with pytest.raises(ConfigError, match=told):
         Mock().organization(**{name: "gpt-4.1"})

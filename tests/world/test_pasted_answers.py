@@ -154,26 +154,26 @@ CUT_OFF: Json = {"output": [], "status": "incomplete"}
     ("turn", "says"),
     [
         ({"typ": "message"}, "script: typ: no item 'typ'."),
-        ({}, "script: {} is no item."),
-        ({"message": "a", "reasoning": "b"}, 'script: {"message": "a", "reasoning": "b"} is no item.'),
+        ({}, "script: {} is not an item."),
+        ({"message": "a", "reasoning": "b"}, 'script: {"message": "a", "reasoning": "b"} is not an item.'),
         ({"massage": "a"}, "script: massage: no item 'massage'. Did you mean 'message'?"),
         ({"message": {"txt": "a"}}, "script: message.txt: no message argument 'txt'. Did you mean 'text'?"),
         ({"type": "massage"}, "script: type is 'massage'. An item's type is one of:"),
-        ({"type": 5}, "script: type is 5. Give a text."),
-        ({"type": "message", "content": 5}, "script: message: content is 5. Give a list of parts."),
+        ({"type": 5}, "script: type is 5. Pass a text."),
+        ({"type": "message", "content": 5}, "script: message: content is 5. Pass a list of parts."),
         ({"type": "message", "content": [{"type": "output_txt", "text": "a"}]}, "script: message: content[0] is"),
-        ({"type": "function_call", "name": 5, "arguments": ""}, "script: function_call is not what the API could say"),
-        ({"type": "message", "content": {1, 2}}, "script: Type is not JSON serializable: set. Give plain JSON values"),
+        ({"type": "function_call", "name": 5, "arguments": ""}, "script: function_call is not valid output of the API"),
+        ({"type": "message", "content": {1, 2}}, "script: Type is not JSON serializable: set. Pass plain JSON values"),
         ({**ENDED, "status": "queued"}, 'script: status: status is "queued". A turn is a response that has ended:'),
-        ({"output": 5, "status": "completed"}, "script: output: output is 5. Give a list"),
+        ({"output": 5, "status": "completed"}, "script: output: output is 5. Pass a list"),
         ({"output": [{"type": "massage"}], "status": "completed"}, "script: output[0]: type is 'massage'."),
-        ({"output": [5], "status": "completed"}, "script: output[0]: 5 is no item."),
-        (CUT_OFF, "script: incomplete_details: incomplete_details is null. Give an object"),
+        ({"output": [5], "status": "completed"}, "script: output[0]: 5 is not an item."),
+        (CUT_OFF, "script: incomplete_details: incomplete_details is null. Pass an object"),
         (
             {**CUT_OFF, "incomplete_details": {"reason": "x"}},
-            "script: incomplete_details: incomplete: reason is 'x'. It is one of:",
+            "script: incomplete_details: incomplete: reason is 'x'. Use one of:",
         ),
-        (ENDED, "is an empty turn. Give at least one item"),
+        (ENDED, "is an empty turn. Pass at least one item"),
         ([{**FAILED, "output": [{"message": "a"}]}, "x"], "is not the last line of its turn. Give it last"),
     ],
     ids=str,
@@ -211,7 +211,9 @@ class TestAMessage:
 
     @pytest.mark.parametrize("data", [{"a": {1}}, {"a": float("nan")}, {"a": object()}], ids=["set", "nan", "object"])
     def test_of_what_json_cannot_say_is_refused(self, data: Any) -> None:
-        with pytest.raises(ScriptError, match=r"^message: text cannot be written as JSON: .* Give plain JSON values"):
+        with pytest.raises(
+            ScriptError, match=r"^message: text cannot be serialized to JSON: .* Pass plain JSON values"
+        ):
             message(data)
 
     def test_of_an_object_that_does_not_dump_itself_says_what_it_raised(self) -> None:
@@ -219,10 +221,10 @@ class TestAMessage:
             def model_dump(self) -> Json:
                 return {}
 
-        with pytest.raises(ScriptError, match=r"^message: Odd\.model_dump\(\) raised TypeError: .* Give its JSON"):
+        with pytest.raises(ScriptError, match=r"^message: Odd\.model_dump\(\) raised TypeError: .* Pass its JSON"):
             message(Odd())
 
 
 def test_a_class_is_no_object() -> None:
-    with pytest.raises(ScriptError, match=r"is a class, and no turn\. Give an object of it"):
+    with pytest.raises(ScriptError, match=r"is a class, so not a turn\. Pass an instance"):
         scripted(Weather)

@@ -92,7 +92,7 @@ def script(request):
     def test_turns_repeat(self, write: Write) -> None:
         world = world_of(self.python(write, "script = ['a', lambda request: 'b']\nrepeat = True"))
         assert [take_turn(world) for _ in range(3)] == [[message("a")], [message("b")], [message("a")]]
-        assert "script.py:3: repeat is 2. Give True" in complaint(self.python(write, "script = 'a'\nrepeat = 2"))
+        assert "script.py:3: repeat is 2. Pass True" in complaint(self.python(write, "script = 'a'\nrepeat = 2"))
 
     @pytest.mark.parametrize(
         ("text", "says"),
@@ -101,7 +101,7 @@ def script(request):
                 "def script(request):\n    yield 'a'\nrepeat = True",
                 "script.py:2: script: script (script.py:2) cannot be repeated.",
             ),
-            ("routes = [({'input': 5}, ['x'])]", "script.py:2: routes[0]: when(input=5): give a text,"),
+            ("routes = [({'input': 5}, ['x'])]", "script.py:2: routes[0]: when(input=5): pass a text,"),
         ],
     )
     def test_what_cannot_be_added_is_told_with_its_line(self, write: Write, text: str, says: str) -> None:
@@ -138,13 +138,13 @@ def script(request):
         [
             ("script = [", 2, "'[' was never closed."),
             ("x = 1\nscript = [message(y)]", 3, "NameError: name 'y' is not defined"),
-            ("script = message(4)", 2, "message: text is 4. Give a str, or a list of str: the exact deltas to stream."),
+            ("script = message(4)", 2, "message: text is 4. Pass a str, or a list of str: the exact deltas to stream."),
             (
                 "x = 1",
                 1,
                 "nothing is scripted. Define `script = [message('…')]`, `routes = […]` or `def setup(mock):`.",
             ),
-            ("setup = 4", 2, "setup is 4. Give a plain function of the World: `def setup(mock):`."),
+            ("setup = 4", 2, "setup is 4. Pass a plain function of the World: `def setup(mock):`."),
             (
                 "def setup():\n    pass",
                 2,
@@ -154,10 +154,10 @@ def script(request):
             ("def setup(mock):\n    mock.mpc()", 3, "AttributeError: 'Mock' object has no attribute 'mpc'"),
             ("import sys\nsys.exit(0)", 3, "SystemExit: 0"),
             ("def setup(mock):\n    raise SystemExit", 3, "SystemExit: "),
-            ("script = []", 2, "script is empty. Give turns: [message('…')]."),
-            ("script = [[]]", 2, "script holds an empty turn. Give items: [message('…')]."),
-            ("x = 1\nroutes = 4", 3, "routes is 4. Give a list of ({condition: text}, [turns])."),
-            ("routes = [4]", 2, "routes[0] is 4. Give ({'instructions': 'planner'}, [turns])."),
+            ("script = []", 2, "script is empty. Add turns: [message('…')]."),
+            ("script = [[]]", 2, "script has an empty turn. Add items: [message('…')]."),
+            ("x = 1\nroutes = 4", 3, "routes is 4. Pass a list of ({condition: text}, [turns])."),
+            ("routes = [4]", 2, "routes[0] is 4. Pass ({'instructions': 'planner'}, [turns])."),
             (
                 "routes = [({'instruction': 'x'}, message('a'))]",
                 2,
@@ -177,5 +177,5 @@ def script(request):
         "text", ["script = (message('a') for _ in 'ab')", "script = [iter([])]", "async def script(request):\n    ..."]
     )
     def test_generators_and_async_functions_are_refused(self, write: Write, text: str) -> None:
-        told = "is not a turn. Give the function itself|is async, and no turn"
+        told = "is not a turn. Pass the function itself|is async, so not a turn"
         assert re.search(told, complaint(self.python(write, text)))

@@ -176,7 +176,7 @@ class TestAClientThatWaits:
 class TestSettings:
     @pytest.mark.parametrize("limit", [0, -1, 1.5, "3", True])
     def test_must_be_a_number(self, limit: Any) -> None:
-        with pytest.raises(ConfigError, match=r"organization\(requests_per_minute=.*: give a number from 1 on"):
+        with pytest.raises(ConfigError, match=r"organization\(requests_per_minute=.*: pass a number of at least 1"):
             Organization(requests_per_minute=limit)
 
     def test_stand_in_a_script_file_and_begin_with_a_world(self) -> None:

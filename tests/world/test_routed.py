@@ -138,7 +138,7 @@ class TestAnAnswer:
         answers = [ask(api), ask(api), ask(api)]
         assert [answer.body for answer in answers[:2]] == [{"a": 1}, [1, 2]]
         assert answers[2].status == 418
-        assert "route('POST', '/embeddings'): all 2 answers are taken. Add one" in answers[2].body["error"]["message"]
+        assert "route('POST', '/embeddings'): all 2 answers are used. Add one" in answers[2].body["error"]["message"]
         assert len(api.worlds["sk-a"].problems) == 1
 
     def test_may_be_none_at_all(self) -> None:
@@ -271,26 +271,26 @@ class TestAFunction:
         ("PSOT", "/embeddings", {}, "no method 'PSOT'. Did you mean 'POST'?"),
         ("post", "/embeddings", {}, "no method 'post'. Did you mean 'POST'?"),
         (5, "/embeddings", {}, "no method 5."),
-        ("POST", "embeddings", {}, "give the path below the base URL, with a slash"),
-        ("POST", "https://example.org/v1/embeddings", {}, "give the path below the base URL, with a slash"),
+        ("POST", "embeddings", {}, "pass the path below the base URL, with a slash"),
+        ("POST", "https://example.org/v1/embeddings", {}, "pass the path below the base URL, with a slash"),
         ("POST", "/embeddings?a=b", {}, "without a query"),
-        ("POST", None, {}, "give the path below the base URL"),
+        ("POST", None, {}, "pass the path below the base URL"),
         ("POST", "/v1/embeddings", {}, "'/embeddings' for all of the provider's forms"),
         ("POST", "/openai/deployments/d/embeddings", {}, "'/embeddings' for all of the provider's forms"),
-        ("POST", "/_harness/script", {}, "give the path below the base URL"),
-        ("POST", "/a/{b}/{b}", {}, "a parameter of a path has a name of its own"),
-        ("POST", "/a/{b", {}, "a parameter of a path has a name of its own"),
-        ("POST", "/responses", {}, "POST /responses is mocked. Script what the model says with mock.script(…)"),
+        ("POST", "/_harness/script", {}, "pass the path below the base URL"),
+        ("POST", "/a/{b}/{b}", {}, "path parameters must have different names"),
+        ("POST", "/a/{b", {}, "path parameters must have different names"),
+        ("POST", "/responses", {}, "POST /responses is mocked. Script model answers with mock.script(…)"),
         ("GET", "/responses/resp_1", {}, "GET /responses/{response_id} is mocked."),
         ("PATCH", "/responses", {}, "/responses is mocked, and PATCH is refused there."),
-        ("POST", "/embeddings", None, "None is no answer. Give a dict, a text, bytes,"),
-        ("POST", "/embeddings", 5, "5 is no answer."),
+        ("POST", "/embeddings", None, "None is not an answer. Pass a dict, a text, bytes,"),
+        ("POST", "/embeddings", 5, "5 is not an answer."),
         ("POST", "/embeddings", [], "the list of answers is empty."),
-        ("POST", "/embeddings", [{}, 5], "5 is no answer."),
-        ("POST", "/embeddings", {"a": {1}}, "Type is not JSON serializable: set. Give plain JSON values"),
-        ("POST", "/embeddings", "\ud800", "Give plain JSON values; a text must be valid Unicode."),
-        ("POST", "/embeddings", rate_limit(), "such an error is one of the mock's own. Give http_error(429, '…')."),
-        ("POST", "/embeddings", dict, "is a class or async. Give a plain function"),
+        ("POST", "/embeddings", [{}, 5], "5 is not an answer."),
+        ("POST", "/embeddings", {"a": {1}}, "Type is not JSON serializable: set. Pass plain JSON values"),
+        ("POST", "/embeddings", "\ud800", "Pass plain JSON values; strings must be valid Unicode."),
+        ("POST", "/embeddings", rate_limit(), "this error is reserved for the mock. Use http_error(429, '…')."),
+        ("POST", "/embeddings", dict, "is a class or async. Pass a plain function"),
     ],
     ids=str,
 )
@@ -310,7 +310,7 @@ def test_what_cannot_be_routed_is_told_why(method: Any, path: Any, answer: Any, 
     ids=str,
 )
 def test_a_head_that_cannot_be_sent_is_refused(head: Json) -> None:
-    with pytest.raises(ConfigError, match=r"^route\('POST', '/embeddings'\): (status|headers) is .* Give "):
+    with pytest.raises(ConfigError, match=r"^route\('POST', '/embeddings'\): (status|headers) is .* (Pass|Use) "):
         Mock().route("POST", "/embeddings", {}, **head)
 
 
@@ -339,16 +339,20 @@ def test_a_document_routes_as_well(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("route", "at", "says"),
     [
-        (5, "route", "route is 5. Give an object"),
-        ({"POST /embeddings": 5}, "route.POST /embeddings", "5 stands where names are expected"),
-        ({"POST /embeddings": {}}, "route.POST /embeddings", "an answer has one of json, text, base64; this has none"),
-        ({"POST /e": {"json": {}, "text": ""}}, "route.POST /e", "this has json, text"),
+        (5, "route", "route is 5. Use an object"),
+        ({"POST /embeddings": 5}, "route.POST /embeddings", "5 is not an object. Its members"),
+        (
+            {"POST /embeddings": {}},
+            "route.POST /embeddings",
+            "an answer has one of json, text, base64; this one has none",
+        ),
+        ({"POST /e": {"json": {}, "text": ""}}, "route.POST /e", "this one has json, text"),
         ({"POST /e": {"jsn": {}}}, "route.POST /e.jsn", "Did you mean 'json'?"),
-        ({"POST /e": {"json": 5}}, "route.POST /e.json", "json is 5. Give an object or a list"),
-        ({"POST /e": {"base64": "…"}}, "route.POST /e.base64", "Give bytes in base64"),
-        ({"POST /e": [{"json": {}}, {"text": 5}]}, "route.POST /e[1].text", "text is 5. Give a text"),
-        ({"POST /e": {"json": {}, "status": 99}}, "route", "status is 99. Give one from 200 to 599"),
-        ({"POST /e": {"json": {}, "headers": {"a": 1}}}, "route", "Give a dict of names and texts"),
+        ({"POST /e": {"json": 5}}, "route.POST /e.json", "json is 5. Pass an object or a list"),
+        ({"POST /e": {"base64": "…"}}, "route.POST /e.base64", "Use base64"),
+        ({"POST /e": [{"json": {}}, {"text": 5}]}, "route.POST /e[1].text", "text is 5. Pass a text"),
+        ({"POST /e": {"json": {}, "status": 99}}, "route", "status is 99. Use 200 to 599"),
+        ({"POST /e": {"json": {}, "headers": {"a": 1}}}, "route", "Pass a dict of strings"),
         ({"/embeddings": {"json": {}}}, "route", "no method '/embeddings'"),
         ({"POST /responses": {"json": {}}}, "route", "POST /responses is mocked."),
         ({"POST /e": []}, "route", "the list of answers is empty"),
@@ -442,5 +446,5 @@ def test_a_cassette_answers_a_form_whatever_its_boundary(tmp_path: Path) -> None
 
 
 def test_what_is_no_cassette_is_told(tmp_path: Path) -> None:
-    with pytest.raises(HarnessError, match="there is no such cassette"):
+    with pytest.raises(HarnessError, match="no such cassette"):
         recorded(tmp_path / "none.yaml")

@@ -58,7 +58,7 @@ class TestATurn:
 
     @pytest.mark.parametrize("turn", [5, None, [message("x"), 5], [["x"]], [[message("x")]]])
     def test_of_another_form_is_refused_when_it_is_scripted(self, turn: Any) -> None:
-        with pytest.raises(ScriptError, match=r"^script: .* is not a turn\. Give an item"):
+        with pytest.raises(ScriptError, match=r"^script: .* is not a turn\. Pass an item"):
             scripted(turn)
 
     def test_that_is_empty_is_refused_when_it_is_scripted(self) -> None:
@@ -146,7 +146,7 @@ class TestATurn:
         async def model(request: Request) -> Item:
             return message("x")
 
-        with pytest.raises(ScriptError, match=r"^script: model \(test_script\.py:\d+\) is async, and no turn"):
+        with pytest.raises(ScriptError, match=r"^script: model \(test_script\.py:\d+\) is async, so not a turn"):
             Script().add([model])
 
     def test_whose_condition_raises_is_told_with_its_line(self) -> None:
@@ -185,12 +185,12 @@ class TestRepeatedTurns:
             yield message("x")
 
         for turn in (model, iter(["x"])):
-            with pytest.raises(ScriptError, match=r"^script: .* cannot be repeated\. Let the generator loop itself\."):
+            with pytest.raises(ScriptError, match=r"^script: .* cannot be repeated\. Use a loop in the generator\."):
                 Script().add([turn], repeat=True)
 
     @pytest.mark.parametrize(("turns", "repeat"), [([], True), (["x"], 2), (["x"], None)])
     def test_are_turns_and_a_truth(self, turns: list[str], repeat: Any) -> None:
-        with pytest.raises(ScriptError, match=r"^script: repeat is .* Give True, after the turns to repeat\.$"):
+        with pytest.raises(ScriptError, match=r"^script: repeat is .* Pass True, after the turns to repeat\.$"):
             Script().add(turns, repeat)
 
 

@@ -142,11 +142,11 @@ class TestASecret:
     ("options", "message"),
     [
         ({"faults": ["doubeld"]}, "Did you mean 'doubled'"),
-        ({"faults": "doubled"}, "give a list"),
+        ({"faults": "doubled"}, "pass a list"),
         ({"events": ["response.complete"]}, "Did you mean 'response.completed'"),
         ({"secret": "s3cret"}, "whsec_"),
         ({"secret": "whsec_*"}, "base64"),
-        ({"late": -1}, "from 0 on"),
+        ({"late": -1}, "non-negative number"),
         ({"timeout": 0}, "positive"),
     ],
 )

@@ -21,7 +21,7 @@ from tests.support.script_files import Write, complaint, take_turn, world_of
 
 KINDS = ", ".join(sorted(ITEMS))
 
-NO_ITEM = 'is no item. An item is one name with its arguments, `message: {text: …}`, or `{"type": "message", …}`.'
+NO_ITEM = 'is not an item. An item is one name with its arguments, `message: {text: …}`, or `{"type": "message", …}`.'
 
 
 Yaml = Callable[[str], World]
@@ -221,20 +221,25 @@ script:
             ),
             ("scripts: []", 1, "no key 'scripts'. Did you mean 'script'?"),
             ("xyz: []", 1, f"no key 'xyz'. Known: {', '.join(DOCUMENT_KEYS)}."),
-            ("repeat: true", 1, f"nothing is scripted. Give `script:`, `when:` or a setting: {', '.join(SETTINGS)}."),
+            ("repeat: true", 1, f"nothing is scripted. Add `script:`, `when:` or a setting: {', '.join(SETTINGS)}."),
             ("", 1, "the file is empty. Begin with `script:` and a list of items."),
-            ("- message: a", 1, f'[{{"message": "a"}}] stands where names are expected: {", ".join(DOCUMENT_KEYS)}.'),
-            ("script: []", 1, "script is []. Give a list with at least one entry."),
-            ("script: hello", 1, 'script is "hello". Give a list with at least one entry.'),
+            (
+                "- message: a",
+                1,
+                f'[{{"message": "a"}}] is not an object. Its members: {", ".join(DOCUMENT_KEYS)}.',
+            ),
+            ("script: []", 1, "script is []. Pass a list with at least one entry."),
+            ("script: hello", 1, 'script is "hello". Pass a list with at least one entry.'),
             (
                 "script:\n  - []",
                 2,
-                "[] is no turn. Give a text, an item (`message: {text: …}`), or a list of these, an ending and faults.",
+                "[] is not a turn. Pass a text, an item (`message: {text: …}`), or a list of these, an ending and faults.",
             ),
             (
                 "script:\n  - overloaded",
                 2,
-                '"overloaded" is the name of a turn. Write `overloaded:` with its arguments, or `message: overloaded`.',
+                '"overloaded" is the name of a kind of turn. Write `overloaded:` with its arguments, or '
+                "`message: overloaded`.",
             ),
             ("script:\n  - [5]", 2, f"5 {NO_ITEM}"),
             (
@@ -242,30 +247,30 @@ script:
                 2,
                 f'{{"message": "a", "phase": "commentary"}} {NO_ITEM}',
             ),
-            ("script: [ {message: a} ]\nscript: []", 2, "key 'script' is given twice. Remove one."),
-            ("script: [ {message: a} ]\nrepeat: often", 2, 'repeat is "often". Give true or false.'),
+            ("script: [ {message: a} ]\nscript: []", 2, "key 'script' is set twice. Remove one."),
+            ("script: [ {message: a} ]\nrepeat: often", 2, 'repeat is "often". Pass true or false.'),
             (
                 "when:\n  - script: [ {message: a} ]",
                 2,
                 "a route has a condition (instructions, tools, model, input, user, call_id, agent) and a "
-                "script. Give both.",
+                "script. Add both.",
             ),
-            ("when:\n  - model: 4\n    script: []", 2, "model is 4. Give a text, or a pattern."),
-            ("when:\n  - tools: [4]\n    script: []", 2, "tools is [4]. Give a text, a list of names, or a pattern."),
+            ("when:\n  - model: 4\n    script: []", 2, "model is 4. Pass a text, or a pattern."),
+            ("when:\n  - tools: [4]\n    script: []", 2, "tools is [4]. Pass a text, a list of names, or a pattern."),
             (
                 "script:\n  - message: {text: a, phase: final}",
                 2,
-                "message: phase is 'final'. It is one of: commentary, final_answer.",
+                "message: phase is 'final'. Use one of: commentary, final_answer.",
             ),
             (
                 "script:\n  - message: {text: a, annotations: [[1]]}",
                 2,
-                "message: annotations[0] is [1]. Give an object with the type of the annotation.",
+                "message: annotations[0] is [1]. Pass an object with the type of the annotation.",
             ),
             (
                 "script:\n  - - reasoning:\n    - message: a\n    - cut: {after: soon}",
                 4,
-                "cut: after is 'soon'. Give a number of events from 0 on, 4.5 to cut the fifth.",
+                "cut: after is 'soon'. Pass a non-negative number of events; 4.5 cuts the fifth.",
             ),
             (
                 "script:\n  - message: a\n  -\n    - incomplete:\n    - message: b",
@@ -273,21 +278,21 @@ script:
                 'A turn is items, then an ending, then faults: [{"message": "Once"}, {"cut": {"after": 4}}].',
             ),
             ("script:\n  - type: mesage", 2, f"type is 'mesage'. An item's type is one of: {KINDS}."),
-            ("script:\n  - function_call: {name: f, name: g}", 2, "key 'name' is given twice. Remove one."),
+            ("script:\n  - function_call: {name: f, name: g}", 2, "key 'name' is set twice. Remove one."),
             (
                 "when:\n  - input:\n      pattern: '('\n    script: []",
                 3,
-                'pattern is "(": missing ), unterminated subpattern at position 0. Give a regular expression.',
+                'pattern is "(": missing ), unterminated subpattern at position 0. Use a regular expression.',
             ),
-            ("when:\n  - input: {pattern: 4}\n    script: []", 2, "pattern is 4. Give a text."),
-            ("organization:\n  zdr: true\n  verified: often", 3, 'verified is "often". Give true or false.'),
-            ("mcp:\n  prod:\n    deploy:\n      error: 4", 4, "error is 4. Give a text or an object."),
+            ("when:\n  - input: {pattern: 4}\n    script: []", 2, "pattern is 4. Pass a text."),
+            ("organization:\n  zdr: true\n  verified: often", 3, 'verified is "often". Pass true or false.'),
+            ("mcp:\n  prod:\n    deploy:\n      error: 4", 4, "error is 4. Pass a text or an object."),
             (
                 "files: {a.txt: b}\nvector_stores:\n  docs:\n    - a.txt\n    - c.txt",
                 3,
-                "vector_store('c.txt'): this key has no file of this id; make one: mock.file(…).",
+                "vector_store('c.txt'): no such file for this key; create one: mock.file(…).",
             ),
-            ("vector_stores:\n  docs: [4]", 2, "files is [4]. Give a list of texts."),
+            ("vector_stores:\n  docs: [4]", 2, "files is [4]. Pass a list of texts."),
             (
                 "connections:\n  search:\n    kind: x",
                 3,
@@ -296,16 +301,20 @@ script:
             (
                 "connections:\n  search:\n    credentials: 4",
                 2,
-                "connection('search', credentials=4): give a text or an object.",
+                "connection('search', credentials=4): pass a text or an object.",
             ),
-            ("datasets: {faq: {files: {a.txt: 4}}}", 1, "dataset('faq'): the file 'a.txt' is 4; give a text or bytes."),
+            (
+                "datasets: {faq: {files: {a.txt: 4}}}",
+                1,
+                "dataset('faq'): the file 'a.txt' is 4; pass a string or bytes.",
+            ),
             (
                 "memory_stores: {coffee: {memories: [{text: x}]}}",
                 1,
-                "memory_store('coffee'): {'text': 'x'} is no memory; give a text, or an object with "
+                "memory_store('coffee'): {'text': 'x'} is not a memory; pass a string, or an object with "
                 "content, kind and scope.",
             ),
-            ("deployments: [a]", 1, 'deployments is ["a"]. Give an object: by each name, a text, what belongs to it.'),
+            ("deployments: [a]", 1, 'deployments is ["a"]. Use an object with the names as keys.'),
             ("script:\n  - message: 'a\n", 3, "found unexpected end of stream."),
             ("script: &a [*a]", 1, "found unconstructable recursive node."),
             ("script: \x01", 1, "unacceptable character #x0001: special characters are not allowed."),

@@ -41,7 +41,9 @@ def join_updates(updates: Sequence[Any]) -> Any:
     for name in ("from_updates", "from_agent_run_response_updates", "from_chat_response_updates"):
         if hasattr(response_class, name):
             return getattr(response_class, name)(list(updates))
-    raise ConfigError(f"surfaced(): {response_class.__qualname__} cannot be made of updates. Give the final response.")
+    raise ConfigError(
+        f"surfaced(): {response_class.__qualname__} cannot be built from updates. Pass the final response."
+    )
 
 
 @register_reader("agent_framework.Message", "agent_framework.ChatMessage")

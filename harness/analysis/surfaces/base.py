@@ -92,7 +92,7 @@ def surface_from_mapping(members: Mapping[str, Any]) -> Surface:
     """Build the surface that a mapping describes. ConfigError for an unknown member or a wrong type."""
     known = [field.name for field in fields(Surface)]
     if unknown := [name for name in members if name not in known]:
-        raise ConfigError(f"surfaced(): {unknown[0]!r} is no part of a result. It has {', '.join(PARTS)}.")
+        raise ConfigError(f"surfaced(): {unknown[0]!r} is not a part of a result. It has {', '.join(PARTS)}.")
     values: dict[str, Any] = {name: value for name, value in members.items() if value is not None}
     for name, value in values.items():
         inside: Sequence[Any] = value if name in LIST_PARTS and isinstance(value, list | tuple) else ()

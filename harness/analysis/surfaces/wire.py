@@ -25,7 +25,7 @@ from harness.core.replies import annotations_of, text_parts
 FINAL_EVENTS = ("response.completed", "response.incomplete", "response.failed")
 ANNOTATION_ADDED = "response.output_text.annotation.added"
 USAGE_HINT = (
-    "Give a text, the result of a framework, a mapping {'text': …, 'annotations': …, 'calls': …, 'reasoning': …, "
+    "Pass a text, the result of a framework, a mapping {'text': …, 'annotations': …, 'calls': …, 'reasoning': …, "
     "'usage': …}, or an object with a `__surfaced__()` that returns one."
 )
 COMPLETION_ANNOTATIONS = frozenset({"url_citation"})
@@ -38,7 +38,7 @@ def read(result: Any) -> Surface:
         return _read_result(result)
     except (AttributeError, IndexError, KeyError, TypeError) as problem:
         raise ConfigError(
-            f"surfaced(): {_describe_type(result)} is not as it is known: {problem!r}. {USAGE_HINT}"
+            f"surfaced(): {_describe_type(result)} has an unexpected structure: {problem!r}. {USAGE_HINT}"
         ) from problem
 
 
@@ -60,7 +60,7 @@ def _read_result(result: Any) -> Surface:
         return _read_list(result["messages"])
     if isinstance(result, Mapping) or hasattr(result, "model_dump"):
         return _read_object(to_plain_json(result))
-    raise ConfigError(f"surfaced(): nobody knows how to read {_describe_type(result)}. {USAGE_HINT}")
+    raise ConfigError(f"surfaced(): unsupported result {_describe_type(result)}. {USAGE_HINT}")
 
 
 def _read_if_needed(result: Any) -> Surface:

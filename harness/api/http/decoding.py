@@ -136,7 +136,7 @@ def _decode_events(pairs: Sequence[tuple[str, str]]) -> DecodedAnswer:
             flags |= _BROKEN_OFF
         else:
             flags.add("unread-answer")
-            wrong = "its data is no JSON object"
+            wrong = "its data is not a JSON object"
         if wrong:
             misframed.setdefault(wrong, Finding(f"events[{index}]", wrong))
     return DecodedAnswer(None, events, frozenset(flags), tuple(misframed.values()))

@@ -60,7 +60,7 @@ class ApiPath(NamedTuple):
 def check_dialect(name: str | None) -> str | None:
     """Return the name of a known dialect, or None for all dialects; ConfigError for an unknown name."""
     if name is not None and name not in PROVIDERS:
-        raise ConfigError(f"dialect={name!r}: it is one of {', '.join(PROVIDERS)}; leave it out for all of them.")
+        raise ConfigError(f"dialect={name!r}: use one of {', '.join(PROVIDERS)}; leave it out for all of them.")
     return name
 
 

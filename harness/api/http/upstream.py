@@ -14,7 +14,7 @@ BASE_URL_VARIABLE = "OPENAI_BASE_URL"
 AZURE_VARIABLE = "AZURE_OPENAI_ENDPOINT"
 PROJECT_VARIABLES = ("AZURE_AI_PROJECT_ENDPOINT", "FOUNDRY_PROJECT_ENDPOINT", "PROJECT_ENDPOINT")
 """The environment variables with a project's endpoint, as read by samples and frameworks."""
-_ROOT_ADVICE = "Give the API's root, say https://api.openai.com/v1"
+_ROOT_ADVICE = "Pass the API's root, such as https://api.openai.com/v1"
 
 
 class Upstream(NamedTuple):
@@ -39,7 +39,7 @@ def parse_upstream(url: str) -> Upstream:
     parts = _split_checked(url)
     path = parts.path.rstrip("/")
     if path.endswith(("/responses", "/chat/completions")):
-        raise ConfigError(f"--upstream {url}: this is one endpoint. {_ROOT_ADVICE}.")
+        raise ConfigError(f"--upstream {url}: this is an endpoint. {_ROOT_ADVICE}.")
     host = parts.hostname or ""
     dialect = provider_of_host(host, f"{path}/") or parse_api_path(f"{path}/responses").dialect
     below = {OPENAI: API_ROOTS[OPENAI], AZURE: API_ROOTS[AZURE], FOUNDRY: f"{path}{API_ROOTS[AZURE]}"}[dialect]
@@ -55,7 +55,7 @@ def _split_checked(url: str) -> SplitResult:
         raise ConfigError(f"--upstream {url}: {problem}. {_ROOT_ADVICE}.") from problem
     if parts.username or parts.password:
         raise ConfigError(
-            f"--upstream: it holds a password. Leave it out, the command's own key is sent. {_ROOT_ADVICE}."
+            f"--upstream: the URL contains a password. Leave it out; the command's own key is sent. {_ROOT_ADVICE}."
         )
     if parts.scheme not in ("http", "https") or not parts.hostname:
         fault = "this is no http:// or https:// URL"

@@ -121,7 +121,7 @@ class Containers:
         """
         if id not in self._containers:
             known = ", ".join(self._containers) or "none"
-            raise ConfigError(f"container_file({id!r}): this key has no container of this id; its containers: {known}.")
+            raise ConfigError(f"container_file({id!r}): no such container for this key; its containers: {known}.")
         container = self._containers[id]
         made: Json = {
             "id": file_id or self._owner.ids.hex("cfile_", 32),

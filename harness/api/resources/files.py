@@ -226,7 +226,7 @@ class Uploads:
         store = new_store(id, now, members)
         for file in files:
             if (found := self.file(file)) is None:
-                raise ConfigError(f"vector_store({file!r}): this key has no file of this id; make one: mock.file(…).")
+                raise ConfigError(f"vector_store({file!r}): no such file for this key; create one: mock.file(…).")
             store.attach(found, now, members)
         self._stores[id] = store
         return id

@@ -124,7 +124,7 @@ def parse_cassette(text: str, name: str) -> CassetteContent:
     try:
         document = next(iter([*parse_yaml_documents(text, max_nodes=max_yaml_nodes())]), None)
         if (parsed := parse_interactions(document)) is None or not isinstance(document, dict | list):
-            raise NotARecording(f"{name}: it holds no recorded exchanges. Give a cassette, or record it again.")
+            raise NotARecording(f"{name}: it has no recorded exchanges. Pass a cassette, or record it again.")
         header = _parse_header(document)
         entries = document["interactions"] if header and isinstance(document, dict) else ()
         wires = chain((entry.get("wire") for entry in entries), repeat(None))
@@ -134,7 +134,7 @@ def parse_cassette(text: str, name: str) -> CassetteContent:
         ]
         return CassetteContent(header, (*interactions, *parse_websockets(document)))
     except Malformed as problem:
-        raise UnreadableRecording(f"{name}: {problem}. Record it again, or mend that place.") from problem
+        raise UnreadableRecording(f"{name}: {problem}. Record it again, or fix that place.") from problem
 
 
 def _raise_if_malformed(parsed: Interaction | Malformed) -> Interaction:

@@ -127,7 +127,7 @@ def _parse_documents(text: str, max_nodes: int | None) -> Iterator[Any]:
             raise _InvalidYaml(mark, _NESTED) from problem
         place = f"line {mark.line + 1}, column {mark.column + 1}: " if mark else ""
         reason = reason or getattr(problem, "reason", None) or "it cannot be read"
-        raise _InvalidYaml(mark, f"{place}no YAML ({reason})", show_line=False) from problem
+        raise _InvalidYaml(mark, f"{place}not YAML ({reason})", show_line=False) from problem
 
 
 @dataclass(slots=True)
@@ -207,7 +207,7 @@ def _to_mapping(ended: _Collection, values: Sequence[Any]) -> dict[str, Any]:
     mapping: dict[str, Any] = {}
     for name, value in zip(ended.parts[::2], values, strict=True):
         if not isinstance(name, yaml.ScalarEvent):
-            raise _InvalidYaml(ended.start.start_mark, "a mapping has a key that is no text", show_line=False)
+            raise _InvalidYaml(ended.start.start_mark, "a mapping has a key that is not a string", show_line=False)
         if name.value == "<<" and isinstance(value, dict):
             mapping.update({**value, **mapping})
         else:

@@ -35,7 +35,7 @@ def turns_from_recording(interactions: Sequence[Interaction], name: str) -> list
     ]
     turns: list[Turn] = [parse_recorded_turn(lines, name, number) for number, lines in enumerate(recorded, 1)]
     if not turns:
-        raise ScriptError(f"{name}: it holds no response of a model. Give a recording of `POST /responses`.")
+        raise ScriptError(f"{name}: it has no model response. Pass a recording of `POST /responses`.")
     return turns
 
 
@@ -137,7 +137,7 @@ def _streamed_output(events: Sequence[Json], response: Json) -> list[Any]:
 def _drop_nulls(item: Any) -> Json:
     """Drop members that the mock itself sets, and null members except those that the API sends."""
     if not isinstance(item, dict):
-        raise ScriptError(f"{item!r} is no item.")
+        raise ScriptError(f"{item!r} is not an item.")
     kept = ("call_id", *NULL_ON_WIRE)
     return {
         name: value

@@ -94,7 +94,7 @@ class Replay:
         name = f"{wanted.method} {wanted.path}"
         if played:
             times = "once" if played == 1 else f"{played} times"
-            return NoMatch(f"{name} was recorded {times}, and has been played as often")
+            return NoMatch(f"{name} was recorded {times}, and has been replayed as often")
         if not self.interactions:
             return NoMatch(f"{name} was not recorded: the cassette is empty")
         closeness = [_similarity(wanted, recorded) for recorded in self._requests]

@@ -54,7 +54,7 @@ def load_recordings(path: Path) -> tuple[Interaction, ...]:
             continue
         last_used.note_replay(file)
     if not interactions:
-        raise ConfigError(f"--replay {path}: it holds no recordings. Make some with `harness record`.")
+        raise ConfigError(f"--replay {path}: it has no recordings. Make some with `harness record`.")
     return tuple(interactions)
 
 

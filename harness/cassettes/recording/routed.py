@@ -31,7 +31,7 @@ def recorded(path: str | Path) -> Callable[[Request], Answer]:
         asked = Interaction(request.method, request.path, request.headers, request.raw)
         found = replay.play(_below_root(asked, request.root))
         if isinstance(found, NoMatch):
-            advice = "Record it again, or mend the request."
+            advice = "Record it again, or change the request."
             raise ScriptError(f"{path}: not recorded: {found.why}", changed_lines(found.diff), advice)
         return Answer(found.status, found.answer, replayed_headers(found))
 

@@ -153,13 +153,13 @@ def read_cassette(path: Path) -> CassetteContent:
     try:
         return _check_addresses(parse_cassette(decode_text(read_bounded(path)), name), name)
     except FileNotFoundError:
-        raise UnreadableRecording(f"{name}: there is no such cassette. Record it, or correct the name.") from None
+        raise UnreadableRecording(f"{name}: no such cassette. Record it, or correct the name.") from None
     except OSError as problem:
         raise UnreadableRecording(
-            f"{name}: cannot be read: {problem.strerror}. Give the path of a cassette."
+            f"{name}: cannot be read: {problem.strerror}. Pass the path of a cassette."
         ) from problem
     except Malformed as problem:
-        raise UnreadableRecording(f"{name}: {problem}. Give the path of a cassette.") from problem
+        raise UnreadableRecording(f"{name}: {problem}. Pass the path of a cassette.") from problem
 
 
 def _check_addresses(content: CassetteContent, name: str) -> CassetteContent:
@@ -168,8 +168,8 @@ def _check_addresses(content: CassetteContent, name: str) -> CassetteContent:
         try:
             urlsplit(interaction.uri)
         except ValueError as problem:
-            where = f"{name}: exchange {number}: its address is none ({problem})"
-            raise UnreadableRecording(f"{where}. Record it again, or mend that place.") from problem
+            where = f"{name}: exchange {number}: its URL is invalid ({problem})"
+            raise UnreadableRecording(f"{where}. Record it again, or fix that place.") from problem
     return content
 
 
@@ -239,7 +239,7 @@ def _explain_write_errors(path: Path) -> Iterator[None]:
     except OSError as problem:
         way = WRITE_ERROR_FIXES.get(problem.errno or 0, "Make the folder writable, or record into another one")
         raise RecordError(
-            f"{path.as_posix()}: cannot be written: {describe_write_error(problem)}. What was there is unchanged. {way}."
+            f"{path.as_posix()}: cannot be written: {describe_write_error(problem)}. Nothing was changed. {way}."
         ) from problem
 
 
@@ -248,7 +248,7 @@ def _secret_found_text(path: Path, places: Sequence[str], written: int) -> str:
     listed = "".join(f"\n  {place}" for place in places[:MAX_PLACES_LISTED])
     before = f" The first {pluralize(written, 'exchange')} of this recording are there." if written else ""
     return (
-        f"{path.as_posix()}: not written, because the recording still holds what looks secret:{listed}{more}\n"
+        f"{path.as_posix()}: not written, because the recording still contains possible secrets:{listed}{more}\n"
         f"Leave it out of the request, or name its value as a secret, and record again.{before}"
     )
 

@@ -111,7 +111,7 @@ def _decode_bodies(interaction: Interaction, number: int) -> Interaction:
         )
         what = "request" if body is None else "answer"
         raise Unsearchable(
-            f"exchange {number}: the {what} is in an encoding that cannot be undone here ({coding!r}), so it cannot be "
+            f"exchange {number}: the {what} has an encoding that cannot be decoded here ({coding!r}), so it cannot be "
             "searched for secrets. Record with `Accept-Encoding: identity` or gzip, or install the library for it."
         )
     return replace(interaction, body=body, chunks=chunks)

@@ -95,7 +95,7 @@ class Command(TyperCommand):
         A trailing `--` comes from a variable that is not set: `serve -- $COMMAND` would run forever.
         """
         if args[-1:] == ["--"]:
-            raise typer.BadParameter("no COMMAND stands after --. Give one, or leave the -- out.", ctx=ctx)
+            raise typer.BadParameter("no COMMAND after --. Add one, or omit the --.", ctx=ctx)
         left = super().parse_args(ctx, args)
         names = {name for parameter in self.params for name in parameter.opts if name.startswith("-")}
         for parameter in self.params:
@@ -110,7 +110,7 @@ app = typer.Typer(
     no_args_is_help=True,
     rich_markup_mode=None,
     pretty_exceptions_enable=False,
-    help="A strict mock of the OpenAI Responses API: it refuses what the API refuses, word for word.",
+    help="A strict mock of the OpenAI Responses API, which refuses what the API refuses, word for word.",
 )
 
 
@@ -134,7 +134,7 @@ def harness(
 @app.command(hidden=True, context_settings={"allow_extra_args": True, "ignore_unknown_options": True})
 def schemas() -> None:
     """Say what this command became."""
-    raise ConfigError("`harness schemas` is `python -m tools.schemas` now, in a checkout of the project.")
+    raise ConfigError("`harness schemas` is now `python -m tools.schemas`, in a checkout of the project.")
 
 
 def require_known(what: str, name: str, all_known: Iterable[str], listing: str = "") -> str:

@@ -105,7 +105,7 @@ class CommandReport(ApiObserver):
         if shown and self._traces and causes:
             from harness.viewer.trace import write_trace
 
-            with explain_write_errors(str(self._traces), "Give another folder"):
+            with explain_write_errors(str(self._traces), "Pass another folder"):
                 write_trace(self._traces, self._facts("trace"), shown)
         self._cases.append(replace(case, view=view_of_case(shown)) if shown and self._with_views else case)
 

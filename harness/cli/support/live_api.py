@@ -25,9 +25,9 @@ KEY_BY_DIALECT: Mapping[str, str] = {
 }
 """The variable that holds the key for each dialect."""
 
-YesOption = Annotated[bool, typer.Option("--yes", "-y", help="Do not ask; the budget is shown all the same.")]
+YesOption = Annotated[bool, typer.Option("--yes", "-y", help="Do not ask for confirmation; the cost is still shown.")]
 KeyEnvOption = Annotated[
-    str, typer.Option(metavar="NAME", help="The variable that holds the key, if it is another one.")
+    str, typer.Option(metavar="NAME", help="The variable that contains the key, if not the default.")
 ]
 UpstreamOption = Annotated[str, typer.Option(envvar="OPENAI_BASE_URL", metavar="URL", help="The live API's root.")]
 
@@ -68,7 +68,7 @@ def confirm_cost(cost: Budget, sender: Sender, yes: bool) -> None:
     try:
         agreed = typer.confirm("Go on?", err=True)
     except typer.Abort:
-        raise ConfigError("nothing was sent: nobody could be asked whether to spend this. Give --yes.") from None
+        raise ConfigError("nothing was sent: there is no terminal to confirm this cost. Pass --yes.") from None
     if not agreed:
         raise ConfigError("nothing was sent.")
 

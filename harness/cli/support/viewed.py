@@ -53,7 +53,7 @@ def read_viewed(paths: Sequence[Path]) -> Viewed:
     for path in paths:
         if not path.exists():
             raise ConfigError(
-                f"{path}: no such file or folder. Give a trace, a report, a recording, or a folder of them."
+                f"{path}: no such file or folder. Pass a trace, a report, a recording, or a folder of them."
             )
     traces = list(list_traces(paths))
     if traces:
@@ -99,7 +99,7 @@ def _read_page(path: Path) -> Viewed:
 
     scripts = dict(_SCRIPT.findall(path.read_text(encoding="utf-8", errors="replace")))
     if "run" not in scripts:
-        raise ConfigError(f"{path}: a page without a run. Give one that `--harness-report=FILE.html` wrote.")
+        raise ConfigError(f"{path}: a page without a run. Pass one that `--harness-report=FILE.html` wrote.")
     run = read_text(scripts["run"], Run)
     return Viewed(run, [scripts[f"case-{number}"] for number in range(len(run.cases)) if f"case-{number}" in scripts])
 
@@ -149,9 +149,7 @@ def _read_recordings(paths: Sequence[Path]) -> Viewed:
     if not any(case.exchanges for case in report.cases):
         named = ", ".join(map(str, paths))
         why = next((f" {finding.message}" for case in report.cases for finding in case.found), "")
-        raise ConfigError(
-            f"{named}: nothing to look at: no trace (*{SUFFIX}), no report, no recording of this API.{why}"
-        )
+        raise ConfigError(f"{named}: nothing to show: no trace (*{SUFFIX}), no report, no recording of this API.{why}")
     run, texts = build_run(replace(report, facts=RunFacts("recordings")))
     return Viewed(run, texts)
 

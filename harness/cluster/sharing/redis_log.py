@@ -61,7 +61,7 @@ class RedisLog:
                 protocol=2,
             )
         except ValueError as problem:
-            raise ConfigError(f"--store {self._place}: {problem}. Give redis://HOST:PORT/NUMBER.") from problem
+            raise ConfigError(f"--store {self._place}: {problem}. Pass redis://HOST:PORT/NUMBER.") from problem
         self._prefix = prefix
         self._own_record = record
         self._record = b""
@@ -202,17 +202,17 @@ class RedisLog:
         kind, *rest = answer
         if lost := _LOSSES.get(kind):
             return lost(
-                f"{self._place}: what it held of this key is gone: it was deleted or evicted, the server has lost its data, "
-                "or this is another one than before. The verdict on the key says so; POST /_harness/world begins anew."
+                f"{self._place}: its data for this key is gone: it was deleted or evicted, or the server was replaced or "
+                "lost its data. The verdict on the key says so; POST /_harness/world starts afresh."
             )
         if kind == b"late":
             return LogDropped(
-                f"{self._place}: it keeps {MOST_ENTRIES:,} requests of a key at most, has dropped the first {rest[0]:,} of "
-                "this one, has no snapshot of it, and this server has not carried them out. Ask a server that has, begin "
-                "anew with POST /_harness/world, or use another key."
+                f"{self._place}: it keeps at most {MOST_ENTRIES:,} requests per key, has dropped the first {rest[0]:,} of "
+                "this key and has no snapshot of them, and this server has not executed them. Ask a server that has, start "
+                "afresh with POST /_harness/world, or use another key."
             )
         if kind == b"other":
-            return StoreLost(f"{self._place}: other servers have taken the prefix {self._prefix!r} meanwhile.")
+            return StoreLost(f"{self._place}: other servers have taken over the prefix {self._prefix!r} meanwhile.")
         epoch, base, start, tail, own, last, strays_before, stray_epoch, stray_start, strays = rest
         lines = [parse_line(line) for line in tail]
         if own == start + len(lines) + 1:  # the store does not send back what it was just given
@@ -272,7 +272,7 @@ class RedisLog:
         self._append_sha, self._snapshot_sha, _, self._record = answers
         if difference := self._own_record.difference(self._record):
             raise StoreLost(
-                f"{self._place}: {difference} Servers that share a prefix are the same in all of it; stop those others "
+                f"{self._place}: {difference} Servers with the same prefix must not differ; stop the others "
                 f"and delete their keys (`{self._prefix}:*`), or choose another --store-prefix."
             )
 
@@ -280,17 +280,17 @@ class RedisLog:
         """Describe why the server cannot be used, and what to do."""
         is_late = _is_late(problem)
         why = " ".join(str(problem).split()).rstrip(".") or ("no answer" if is_late else type(problem).__name__)
-        advice = "Start it, or give the address of one that runs"
+        advice = "Start it, or pass the address of a running one"
         if isinstance(problem, redis_errors.AuthenticationError | redis_errors.AuthorizationError):
-            advice = "Give user and password: redis://USER:PASSWORD@HOST:PORT/NUMBER"
+            advice = "Pass user and password: redis://USER:PASSWORD@HOST:PORT/NUMBER"
         elif "CERTIFICATE_VERIFY_FAILED" in why:
-            advice = "Name who has signed its certificate: rediss://HOST:PORT/NUMBER?ssl_ca_certs=FILE"
+            advice = "Pass the authority that signed its certificate: rediss://HOST:PORT/NUMBER?ssl_ca_certs=FILE"
         elif is_late:
-            advice = f"It has {ANSWER_SECONDS:g} s for an answer"
+            advice = f"The timeout for an answer is {ANSWER_SECONDS:g} s"
         elif isinstance(problem, redis_errors.OutOfMemoryError) or why.startswith("OOM"):
-            advice = "It is full: give it more `maxmemory`, or delete what is not needed"
+            advice = "It is full: raise its `maxmemory`, or delete unneeded keys"
         elif isinstance(problem, redis_errors.ReadOnlyError):
-            advice = "It is a replica: give the address of the server that takes writes"
+            advice = "It is a replica: pass the address of the server that takes writes"
         elif isinstance(problem, redis_errors.ResponseError):
             advice = "Choose a database and a user that may write"
         return f"{self._place}: {why}. {advice}."

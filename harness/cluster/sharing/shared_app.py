@@ -223,8 +223,8 @@ def unavailable_answer(problem: StoreLost) -> Answer:
 def _too_large(size: int) -> Answer:
     return teapot_answer(
         ConfigError(
-            f"the request has {size:,} bytes, and the shared store takes {LARGEST_BODY:,}. Send less, or serve with "
-            "--store memory."
+            f"the request has {size:,} bytes, and the limit of the shared store is {LARGEST_BODY:,}. Send less, or serve "
+            "with --store memory."
         )
     )
 

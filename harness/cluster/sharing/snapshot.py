@@ -171,9 +171,9 @@ class _Unpickler(pickle.Unpickler):
         if (module, name) not in _CONTAINERS:
             # A name with a dot reaches into a class, to functions that could be called.
             if not module.startswith("harness.") or "." in name:
-                raise pickle.UnpicklingError(f"{module}.{name} is no part of a World")
+                raise pickle.UnpicklingError(f"{module}.{name} is not a part of a World")
             made = super().find_class(module, name)
             if not isinstance(made, type):
-                raise pickle.UnpicklingError(f"{module}.{name} is no class")
+                raise pickle.UnpicklingError(f"{module}.{name} is not a class")
             return made
         return super().find_class(module, name)

@@ -264,7 +264,7 @@ class Dispatcher:
         failures = worker.failures + 1 if not is_killed and time.monotonic() - worker.begun < LEAST_SECONDS else 0
         if failures >= MOST_FAILURES:
             del self._workers[worker.number]
-            raise ConfigError(f"--workers: worker {worker.number + 1} ends as soon as it is started, {how}.")
+            raise ConfigError(f"--workers: worker {worker.number + 1} exits as soon as it is started, {how}.")
         self._start(worker.number, lost, failures)
 
     def _start(self, number: int, lost: Sequence[str], failures: int) -> None:

@@ -22,7 +22,7 @@ _MAKER_CALLS = {
 """Calls by which a test creates something, and the same in a script document."""
 _VERBOSE_REPORT = "GET /_harness/report?verbose=true"
 _ALLOWED = "GET /_harness/report?{}=allow"
-_JSON_TYPES = {"a list of str": "a list of texts", "Give a str": "Give a text"}
+_JSON_TYPES = {"a list of str": "a list of strings", "Pass a str": "Pass a string"}
 _PYTHON_VALUES = {"None": "null", "True": "true", "False": "false"}
 _PYTHON_VALUE = re.compile(r" is (None|True|False)\b")
 _JSON_WORDS = {"True": "true", "False": "false", "()": "[]", "{…}": "[…]"}

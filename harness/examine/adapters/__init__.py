@@ -36,7 +36,7 @@ def command_for(adapter: str) -> list[str]:
         return ["node", str(_HERE / target)]
     if ":" not in target:
         raise ConfigError(
-            f"no adapter {adapter!r}. {suggest_name(adapter, ADAPTERS)} Give one of these, MODULE:CLASS of your own, or "
+            f"no adapter {adapter!r}. {suggest_name(adapter, ADAPTERS)} Pass one of these, MODULE:CLASS of your own, or "
             "--command."
         )
     return [sys.executable, "-m", "harness.examine.worker", target]
@@ -49,5 +49,5 @@ def split_command(command: str) -> list[str]:
     except ValueError as problem:
         raise ConfigError(f"--command {command!r}: {problem}") from problem
     if not words:
-        raise ConfigError("--command is empty: give the program that reads tasks and writes outcomes.")
+        raise ConfigError("--command is empty: pass the program that reads tasks and writes outcomes.")
     return words

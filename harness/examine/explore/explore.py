@@ -138,10 +138,12 @@ def _run_plain(scenario: Scenario, fresh: FreshMock) -> _ScenarioRun:
     if plain.problems:
         raise ConfigError(f"explore: the scenario fails without any variation: {plain.problems[0]}")
     if not plain.answers:
-        raise ConfigError("explore: the scenario asked the model nothing. Does it script the mock that it is given?")
+        raise ConfigError(
+            "explore: the scenario sent no request to the model. Does it script the mock that it receives?"
+        )
     if (again := _run(scenario, fresh, ())).differs_from(plain):
         raise ConfigError(
-            f"explore: the scenario gives {plain.result!r}, then {again.result!r}, without any variation. Return what "
+            f"explore: the scenario returns {plain.result!r}, then {again.result!r}, without any variation. Return what "
             "does not depend on time or chance."
         )
     return plain

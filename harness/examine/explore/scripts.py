@@ -90,15 +90,15 @@ def _calls_of(tool: Mapping[str, Any]) -> st.SearchStrategy[Built] | None:
             return _built(custom_tool_call, st.just(tool["name"]), _texts())
         case "web_search":
             return None
-    raise ConfigError(f"scripts: tool {tool!r} cannot be generated. Give functions, custom tools of text, web_search.")
+    raise ConfigError(
+        f"scripts: tool {tool!r} cannot be generated. Pass functions, custom tools with text, or web_search."
+    )
 
 
 def _values(schema: Mapping[str, Any], root: Mapping[str, Any]) -> st.SearchStrategy[Any]:
     """Generate values that fit a JSON Schema, within the subset that strict functions allow."""
     if unknown := set(schema) - KNOWN - ANNOTATING:
-        raise ConfigError(
-            f"scripts: the keyword {min(unknown)!r} of a tool's parameters cannot be generated: {schema!r}"
-        )
+        raise ConfigError(f"scripts: the keyword {min(unknown)!r} in a tool's parameters is not supported: {schema!r}")
     if "$ref" in schema:
         found: Any = root
         for part in schema["$ref"].removeprefix("#").strip("/").split("/"):

@@ -14,7 +14,7 @@ from harness.core.bounded_file import RAISE_ADVICE, read_bounded, refuse_many_va
 from harness.core.errors import ConfigError, Malformed
 from harness.examine.report.results import RESULTS_VERSION, ClientResult, ExaminationResults
 
-_HINT = "Give a file that harness examine --report FILE.json wrote."
+_HINT = "Pass a file that harness examine --report FILE.json wrote."
 
 
 def render(results: ExaminationResults) -> str:

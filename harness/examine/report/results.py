@@ -181,5 +181,5 @@ def _find_earlier(result: ClientResult, baseline: ExaminationResults) -> ClientR
     held = ", ".join(earlier.client for earlier in baseline.clients)
     problem = "several results" if same else "no result"
     raise ConfigError(
-        f"--baseline: it has {problem} of {result.name} (it holds {held}). Give the file of one earlier run."
+        f"--baseline: it has {problem} of {result.name} (it holds {held}). Pass the file of one earlier run."
     )

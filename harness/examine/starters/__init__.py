@@ -23,9 +23,9 @@ def write_starter(folder: Path, language: str) -> Path:
     file = folder / STARTERS[language]
     if os.path.lexists(file):
         raise ConfigError(
-            f"--init {folder}: {file} is there already and is kept. Give another folder, or move it away."
+            f"--init {folder}: {file} already exists and is kept. Choose another folder, or move it away."
         )
-    with explain_write_errors(f"--init {folder}", "Give a folder that you may write to"):
+    with explain_write_errors(f"--init {folder}", "Pass a folder that you may write to"):
         folder.mkdir(parents=True, exist_ok=True)
         with open_replacement(file) as out:
             out.write((_HERE / file.name).read_bytes())

@@ -50,7 +50,7 @@ def workflow_action(
     A stream sends the next `holds` items of the turn while this one is in progress: they are what the step says.
     """
     if status is not None and status not in ACTION_STATUSES:
-        raise ScriptError(f"status is {status!r}. It is one of: {', '.join(ACTION_STATUSES)}.")
+        raise ScriptError(f"status is {status!r}. Use one of: {', '.join(ACTION_STATUSES)}.")
     own = {"kind": require_text("kind", kind), "action_id": require_text("action_id", action_id), "holds": holds}
     before = {"parent_action_id": parent_action_id, "previous_action_id": previous_action_id}
     return {**own, **before} if status is None else {**own, **before, "status": status}
@@ -115,7 +115,7 @@ def memory_search_call(
     Recorded: it stays `in_progress` in a completed response, as an update of the memories follows.
     """
     if status not in SEARCH_STATUSES:
-        raise ScriptError(f"status is {status!r}. It is one of: {', '.join(SEARCH_STATUSES)}.")
+        raise ScriptError(f"status is {status!r}. Use one of: {', '.join(SEARCH_STATUSES)}.")
     found = [{"memory_item": {"content": memory}} if isinstance(memory, str) else memory for memory in memories]
     details = {"input_tokens_details": _NO_DETAILS, "output_tokens_details": _NO_DETAILS}
     return {

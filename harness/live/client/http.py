@@ -124,9 +124,9 @@ class HttpClient:
         except (ValueError, httpx2.InvalidURL):
             parts, host = urlsplit(""), None
         if not host or parts.scheme not in CONNECTED_EVENTS or parts.query or parts.username:
-            raise ConfigError("--server: give a base URL such as http://127.0.0.1:8765/v1, without a query or a key.")
+            raise ConfigError("--server: pass a base URL such as http://127.0.0.1:8765/v1, without a query or a key.")
         if not key.isprintable():
-            raise ConfigError("the key has a line break or another control character: give the key alone.")
+            raise ConfigError("the key has a line break or another control character: pass only the key.")
         self._transport = httpx2.HTTPTransport(
             verify=ssl.create_default_context() if parts.scheme == "https" else False,
             limits=httpx2.Limits(max_connections=None, max_keepalive_connections=0),

@@ -136,15 +136,15 @@ class Sender:
         self._unanswered = self._unanswered + 1 if failed else 0
         # A server that has answered before may recover from a failure; an address that never has will not.
         if failed and (not (self._answered or status) or self._unanswered >= MAX_UNANSWERED):
-            raise UpstreamError(f"{where}: {f'{status}, ' * bool(status)}{fault}. Is it up, and is the address right?")
+            raise UpstreamError(f"{where}: {f'{status}, ' * bool(status)}{fault}. Is it running, and is the URL right?")
         # Something else than the API answers there: a login page, another path.
         if fault and not self._answered and not failed:
-            raise UpstreamError(f"{where}: {status}, {fault}. Give the root of the API, say {where}/v1.")
+            raise UpstreamError(f"{where}: {status}, {fault}. Pass the root of the API, such as {where}/v1.")
         if status == 401 and with_key:
             message = redact(str(facts.error.get("message")))
-            raise UpstreamError(f"{where} refuses the key: {message} Give a key that it knows.")
+            raise UpstreamError(f"{where} refuses the key: {message} Use a valid key.")
         if status == 429 and facts.error.get("code") == "insufficient_quota":
-            raise UpstreamError(f"{where}: the account is out of credit. Add some; what is recorded is kept.")
+            raise UpstreamError(f"{where}: the account is out of credit. Add some; recordings so far are kept.")
         self._answered = self._answered or not failed
 
 

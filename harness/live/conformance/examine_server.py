@@ -231,16 +231,16 @@ def _format_error(error: Json) -> str:
 def _explain_unusable(reply: ServerReply, url: str) -> str:
     """Explain why a server cannot be examined, and what to do; empty if it can."""
     if not reply.status:
-        return f"{url} cannot be examined: {reply.fault}. Start the server, or give another URL to --server."
+        return f"{url} cannot be examined: {reply.fault}. Start the server, or pass another URL to --server."
     if reply.status in NO_KEY_STATUSES:
         refusal = _format_error(reply_error(reply))
         return f"{url} refuses the key: {refusal}. Name the variable that holds it: --key-env NAME."
     error = reply.recorded.answer.get("error") if isinstance(reply.recorded.answer, dict) else None
     missing_model = isinstance(error, dict) and error.get("code") == "model_not_found"
     if reply.status in NO_URL_STATUSES and not missing_model:
-        return f"{url} has no /responses ({_format_error(reply_error(reply))}). Give the base URL, which mostly ends in /v1."
+        return f"{url} has no /responses ({_format_error(reply_error(reply))}). Pass the base URL, which mostly ends in /v1."
     if reply.status < 400 and reply.body is None:
-        return f"{url} does not speak the API: {reply.fault}. Give the base URL of a server that does."
+        return f"{url} does not speak the API: {reply.fault}. Pass the base URL of a server that does."
     return ""
 
 

@@ -87,7 +87,7 @@ def _claim_token_costs(alone: Any, chained: Any, replayed: Any) -> Iterator[Clai
         return
     times = (chained - alone) / (replayed - alone)
     cost = f"its third turn reads {chained} tokens by chain, {replayed} by replay, {alone} are read by a turn alone"
-    yield Claim("no part of a chained history is there twice", cost if times > DUPLICATE_RATIO else "")
+    yield Claim("no part of a chained history is duplicated", cost if times > DUPLICATE_RATIO else "")
     yield Claim("no part of a chained history is missing", cost if times < MISSING_RATIO else "")
 
 

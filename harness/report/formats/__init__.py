@@ -64,7 +64,7 @@ def why_unwritable(file: Path, formats: Mapping[str, ReportFormat] = FORMATS) ->
         return "it is a folder. Name a file; a variable that is not set names none."
     if file.suffix and file.suffix not in formats:
         return f"its suffix must be one of {' '.join(formats)}."
-    return "" if file.absolute().parent.is_dir() else f"there is no folder {file.parent}. Make it first."
+    return "" if file.absolute().parent.is_dir() else f"no folder {file.parent}. Create it first."
 
 
 def is_page(file: Path) -> bool:
@@ -86,7 +86,7 @@ def write_report(report: Any, file: Path, suffix: str, formats: Mapping[str, Rep
     """
     content = render_report(report, suffix, formats).encode()
     with (
-        explain_write_errors(str(file), "Give another file"),
+        explain_write_errors(str(file), "Pass another file"),
         open_replacement(file) if suffix else file.open("ab") as out,
     ):
         out.write(content)

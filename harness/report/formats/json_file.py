@@ -49,7 +49,7 @@ def read_report(file: Path) -> Report:
     return _parse_report(document)
 
 
-_FILE_HINT = "Give a file that pytest --harness-report=FILE.json or harness verify --report FILE.json wrote."
+_FILE_HINT = "Pass a file that pytest --harness-report=FILE.json or harness verify --report FILE.json wrote."
 
 
 @cache

@@ -37,7 +37,7 @@ class ControlAccess:
         if not self._is_named(host):
             return _refusal(
                 403,
-                f"Host {host!r} is no name of this server. Send the request to its address, or start it with "
+                f"Host {host!r} is not a name of this server. Send the request to its address, or start it with "
                 f"`--allowed-host {_name_of(host) or 'NAME'}`.",
             )
         sent = headers.get(TOKEN_HEADER, "").encode()

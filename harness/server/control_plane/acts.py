@@ -74,7 +74,9 @@ async def hold(request: Request) -> Json:
     mock, held = mock_of(request), api_of(request).held
     if BOOLEAN.check("on", (await read_members(request, "on")).get("on")):
         if not api_of(request).can_hold:
-            raise HarnessError("hold: servers that share a store hold no request. Start the server without `--store`.")
+            raise HarnessError(
+                "hold: servers that share a store cannot hold requests. Start the server without `--store`."
+            )
         held.keys.add(mock.api_key)
     else:
         held.end(mock.world)
@@ -101,7 +103,7 @@ async def step(request: Request) -> Json:
     gate = step_gate(script)
     if "on" not in sent:
         if gate is None:
-            raise HarnessError('step: answers go out at once; send {"on": true} before the request.')
+            raise HarnessError('step: answers are not held; send {"on": true} before the request.')
         return {"stepped": gate.step()}
     if BOOLEAN.check("on", sent["on"]):
         script.step = script.step or Pause(until=StepGate())
@@ -125,9 +127,7 @@ def _named(sent: Json) -> tuple[str, str]:
 def _parse_one(yaml: str) -> Turn:
     made = parse_yaml_turns(yaml)
     if len(made) != 1:
-        raise ScriptError(
-            f"turns: {len(made)} turns where one stands. Put the items of a turn into a list in the list."
-        )
+        raise ScriptError(f"turns: {len(made)} turns in place of one. Put the items of a turn into a nested list.")
     return made[0]
 
 

@@ -35,7 +35,9 @@ async def decide(request: Request) -> Json:
     if "reason" in sent:
         decision["reason"] = TEXT.check("reason", sent["reason"])
     if not api.can_hold:
-        raise HarnessError("decide: servers that share a store send no request. Start the server without `--store`.")
+        raise HarnessError(
+            "decide: servers that share a store cannot send requests. Start the server without `--store`."
+        )
     asking = _find_asking(mock, decision["approval_request_id"])
     headers = {
         **{name: value for name, value in asking.request.headers.items() if name != "content-length"},
@@ -52,13 +54,13 @@ def _find_asking(mock: Mock, id: str) -> Exchange:
     known = {approval.id: approval for approval in mock.approvals}
     if id not in known:
         waiting = ", ".join(approval.id for approval in known.values() if approval.approve is None) or "none"
-        raise HarnessError(f"decide: no approval {id!r} was asked for. These wait: {waiting}.")
+        raise HarnessError(f"decide: no approval {id!r} was requested. Pending: {waiting}.")
     if known[id].answers:
         raise HarnessError(f"decide: {id} was answered in request {known[id].answers[0]}.")
     asked = next((exchange for exchange in mock.exchanges if exchange.number == known[id].asked), None)
     if asked is None or asked.request.method != "POST":
         raise HarnessError(
-            f"decide: the request in which {id} was asked for is not in the journal, or came over a WebSocket."
+            f"decide: the request in which {id} was requested is not in the journal, or came over a WebSocket."
         )
     return asked
 

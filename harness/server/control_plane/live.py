@@ -54,7 +54,9 @@ async def events(request: Request, after: int | None = None) -> StreamingRespons
     try:
         position = ring.last if seen is None else int(seen)
     except ValueError as problem:
-        raise HarnessError(f"Last-Event-ID: {seen!r} is no number of an event; leave it out to begin now.") from problem
+        raise HarnessError(
+            f"Last-Event-ID: {seen!r} is not the number of an event; leave it out to start now."
+        ) from problem
     headers = {"cache-control": "no-store", "x-accel-buffering": "no"}
     told = _tell(ring, position, request.scope.get("state", {}))
     return StreamingResponse(told, media_type="text/event-stream", headers=headers)

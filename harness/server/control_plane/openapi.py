@@ -63,7 +63,7 @@ def _refusal(description: str) -> Json:
 REFUSALS: dict[int | str, Json] = {
     400: _refusal("No World, or something in the request that cannot be used; the message says what and where."),
     401: _refusal("The token of the control plane is missing or wrong."),
-    403: _refusal("The Host is no name of this server."),
+    403: _refusal("The Host is not a name of this server."),
 }
 """The refusals that every control request may receive, by status."""
 

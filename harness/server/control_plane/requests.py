@@ -32,7 +32,7 @@ def named_world(api: MockApi, name: str) -> World:
     if world := find_by_name(api, name):
         return world
     known = ", ".join(shown_name(newest) for newest in list(api.worlds.values())[-3:]) or "none"
-    raise HarnessError(f"no World is called {name!r}: GET {CONTROL_ROOT}/worlds lists them, the newest are {known}.")
+    raise HarnessError(f"no World named {name!r}: GET {CONTROL_ROOT}/worlds lists them, the newest are {known}.")
 
 
 def mock_of(request: Request) -> Mock:
@@ -53,7 +53,7 @@ async def read_object(request: Request) -> Json:
     except (ValueError, RecursionError) as problem:
         raise HarnessError(f"the body is not JSON: {problem}") from problem
     except ClientDisconnect as problem:
-        raise HarnessError("the client has left before its body was whole") from problem
+        raise HarnessError("the client disconnected before its body was complete") from problem
     if not isinstance(sent, dict):
         raise HarnessError('the body must be an object: {"turns": [[{"type": "message", …}]]}')
     return sent

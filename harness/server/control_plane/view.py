@@ -33,8 +33,8 @@ from harness.world.world import World
 
 VIEW_PATH = f"{CONTROL_ROOT}/view"
 NO_VIEWER = (
-    "there is no viewer with --workers {}: each worker has Worlds of its own, and would show these alone. Serve with one, "
-    "or ask for /_harness/report with the key of a World."
+    "there is no viewer with --workers {}: each worker has its own Worlds, and would show only these. Serve with one, "
+    "or request /_harness/report with the key of a World."
 )
 NEWEST_OF_ROW = 50
 """How many of a World's newest exchanges its row covers: their texts can be searched, their lanes are named."""

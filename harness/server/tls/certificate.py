@@ -148,7 +148,7 @@ def _general_name(name: str) -> x509.GeneralName:
         return x509.DNSName(name.encode("idna").decode())
     except ValueError as problem:
         raise ConfigError(
-            f"{name!r} cannot be in a certificate: {problem}. Give a host's name or address."
+            f"{name!r} cannot be in a certificate: {problem}. Use a host name or an address."
         ) from problem
 
 
@@ -169,7 +169,7 @@ def load_certificate(file: Path, key: Path | None) -> ServerCertificate:
     except ssl.SSLError as problem:
         belongs = problem.reason in ("KEY_VALUES_MISMATCH", "KEY_TYPE_MISMATCH")
         why = f"the key is not that of --certificate {file}" if belongs else f"it cannot be used: {problem.reason}"
-        advice = "Give the key that the certificate was made with; the server's certificate comes first in its file."
+        advice = "Pass the key that the certificate was made with; the server's certificate comes first in its file."
         raise ConfigError(f"{named}: {why}. {advice}") from problem
     anchors = [
         # Clients can be told to trust a certificate that has signed itself; any other has an authority.
@@ -189,8 +189,8 @@ def _read_chain(file: Path) -> Sequence[x509.Certificate]:
         chain = x509.load_pem_x509_certificates(_read(file, option))
     except ValueError as problem:
         raise ConfigError(
-            f"{option}: no certificate in PEM can be read from it. Give a file with -----BEGIN CERTIFICATE-----; of DER "
-            "it is made by: openssl x509 -inform der -in FILE -out FILE."
+            f"{option}: it has no certificate in PEM. Pass a file with -----BEGIN CERTIFICATE-----; convert DER "
+            "with: openssl x509 -inform der -in FILE -out FILE."
         ) from problem
     now, own = datetime.now(UTC), chain[0]
     if now > own.not_valid_after_utc:
@@ -212,8 +212,8 @@ def _read(file: Path, option: str) -> bytes:
 def _check_key(content: bytes, option: str) -> None:
     """Raise ConfigError unless a file contains a private key."""
     if b"PRIVATE KEY-----" not in content:
-        more = " (API keys are given by --keys)" if option.startswith("--key ") else " Give its file by --key."
-        raise ConfigError(f"{option}: no private key in PEM is in it.{more}")
+        more = " (API keys are given by --keys)" if option.startswith("--key ") else " Pass its file with --key."
+        raise ConfigError(f"{option}: it has no private key in PEM.{more}")
 
 
 def _names_in(certificate: x509.Certificate) -> list[str]:

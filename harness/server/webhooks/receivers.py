@@ -66,10 +66,10 @@ class Receiver(Protocol):
 def lead_deliveries(receiver: Any, path: str, url: str) -> tuple[str, Receiver | None]:
     """Return the URL of deliveries, and the receiver to call unless they are posted to it; ConfigError if invalid."""
     if path and url:
-        raise ConfigError(f"webhooks(…, {path!r}, url={url!r}): the URL has the path; leave out the other.")
+        raise ConfigError(f"webhooks(…, {path!r}, url={url!r}): the URL includes the path; omit the other one.")
     if isinstance(receiver, str):
         if path:
-            raise ConfigError(f"webhooks({receiver!r}, {path!r}): a path is that of an app; the URL has its own.")
+            raise ConfigError(f"webhooks({receiver!r}, {path!r}): only an app takes a path; the URL has its own.")
         check_url(receiver)
         return (check_url(url), poster_to(receiver)) if url else (receiver, None)
     made = make_receiver(receiver)
@@ -88,8 +88,8 @@ def make_receiver(app: Any) -> Receiver:
     if callable(app) and _takes(app, 2):
         return WsgiReceiver(app)
     raise ConfigError(
-        f"webhooks({app!r}): give a URL, or an ASGI or WSGI app. One that is neither, as an app of aiohttp, is run by its "
-        "own test server: give the URL of that."
+        f"webhooks({app!r}): pass a URL, or an ASGI or WSGI app. Serve any other app, such as one of aiohttp, with "
+        "its own test server, and pass its URL."
     )
 
 
@@ -110,7 +110,7 @@ def check_url(url: str) -> str:
     except ValueError:
         is_valid = False
     if not is_valid:
-        raise ConfigError(f"webhooks({url!r}): give an address like http://localhost:8000/hook, or an app.")
+        raise ConfigError(f"webhooks({url!r}): pass a URL like http://localhost:8000/hook, or an app.")
     return url
 
 

@@ -27,7 +27,7 @@ _NO_LIKE = {
     "predicate": "it is code. Write it as a condition: mock.when(user=lambda text: …)",
     "responseFormat": "the Responses API has no response_format, so that it never matches there; the form of an answer "
     "is text.format, and the mock holds each turn to it. Leave the matcher out",
-    "context": "it is a header of aimock. Give each test a mock of its own, by the API key",
+    "context": "it is a header of aimock. Each test has its own mock, by API key",
 }
 """Matchers that have no equivalent condition, and the reason."""
 _SYSTEM = ValueForm("a text, or a list of texts", lambda value: TEXT.is_valid(value) or TEXT_LIST.is_valid(value))

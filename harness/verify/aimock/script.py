@@ -98,7 +98,7 @@ def import_fixtures(paths: Sequence[Path]) -> ImportedScript:
         raise ConfigError(
             f"no fixture could be converted:\n  {shown}"
             if shown
-            else f'{where}: no fixture is there. Give JSON files of aimock, {{"fixtures": […]}}, or folders of them.'
+            else f'{where}: no fixtures found. Pass JSON files of aimock, {{"fixtures": […]}}, or folders of them.'
         )
     return script
 
@@ -141,13 +141,13 @@ def _read_fixtures(file: Path) -> list[Any]:
     try:
         content = orjson.loads(read_bounded(file))
     except OSError as problem:
-        raise Malformed(f"it cannot be read: {problem.strerror}. Give the path of a file of fixtures.") from problem
+        raise Malformed(f"it cannot be read: {problem.strerror}. Pass the path of a file of fixtures.") from problem
     except orjson.JSONDecodeError as problem:
-        raise Malformed(f"it is no JSON: {problem}. Give a file of fixtures.") from problem
+        raise Malformed(f"it is not JSON: {problem}. Pass a file of fixtures.") from problem
     fixtures = content.get("fixtures") if isinstance(content, dict) else None
     if not isinstance(fixtures, list):
         raise Malformed(
-            'it has no list "fixtures". Give a file of aimock, {"fixtures": [{"match": …, "response": …}]}.'
+            'it has no list "fixtures". Pass a file of aimock, {"fixtures": [{"match": …, "response": …}]}.'
         )
     return fixtures
 
@@ -159,7 +159,7 @@ def _convert(script: ImportedScript, file: str, fixtures: Sequence[Any]) -> Iter
         try:
             with errors_at():
                 if not isinstance(fixture, dict):
-                    raise InvalidData("it is no object. Give match and response.")
+                    raise InvalidData("it is not an object. Add match and response.")
                 match, turn = convert_match(fixture.get("match")), convert_turn(fixture)
             _try_turn(turn.lines)
         except InvalidData as problem:

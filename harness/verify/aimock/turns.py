@@ -42,8 +42,8 @@ _ENDINGS: Mapping[str, Line | None] = {
 """How a response ends, by its finish reason; None for a normal end."""
 _MADE_BY_THE_MOCK = ("id", "created", "role", "systemFingerprint", "provider", "nativeFinishReason")
 _OF_OTHER_PROVIDERS = ("reasoningSignature", "redactedThinking", "retryAfter", "fallthrough")
-_NUMBER = ValueForm("a number from 0 on", lambda value: type(value) in (int, float) and value >= 0)
-_POSITIVE = ValueForm("a whole number from 1 on", lambda value: type(value) is int and value > 0)
+_NUMBER = ValueForm("a non-negative number", lambda value: type(value) in (int, float) and value >= 0)
+_POSITIVE = ValueForm("a positive integer", lambda value: type(value) is int and value > 0)
 
 
 @dataclass(slots=True)
@@ -64,7 +64,7 @@ def convert_turn(fixture: Json) -> ConvertedTurn:
             return turn
         for name in answer:
             if name in _OTHER_PARTS and answer[name] is not None:
-                raise InvalidData(f"{name} is no answer of the Responses API. {_OTHER_PARTS[name]}")
+                raise InvalidData(f"{name} is not an answer of the Responses API. {_OTHER_PARTS[name]}")
         size = fixture.get("chunkSize")
         turn.lines += _convert_items(answer, None if size is None else _POSITIVE.check("chunkSize", size))
         turn.lines += _convert_ending(answer)
@@ -97,7 +97,7 @@ def _convert_items(answer: Json, size: int | None) -> Iterator[Line]:
         return
     content, calls = answer.get("content"), answer.get("toolCalls")
     if content is None and calls is None:
-        raise InvalidData(f"it says nothing: {render_json(answer)}. Give content, toolCalls, blocks, or an error.")
+        raise InvalidData(f"it is empty: {render_json(answer)}. Add content, toolCalls, blocks, or an error.")
     # An empty string beside calls means no message; alone it is an empty message.
     if content is not None and (content or not calls):
         yield _message(content, size)
@@ -114,7 +114,7 @@ def _convert_block(block: Any, size: int | None) -> Line:
         return _message(TEXT.check("text", block.get("text")), size)
     if kind == "toolCall":
         return _call(block, size)
-    raise InvalidData(f"type is {render_json(kind)}. Give text or toolCall.")
+    raise InvalidData(f"type is {render_json(kind)}. Use text or toolCall.")
 
 
 def _message(content: Any, size: int | None) -> Line:
@@ -130,7 +130,7 @@ def _call(call: Any, size: int | None) -> Line:
         # Without a size the script has an object, which is easier to read, if the mock renders it to the same string.
         given = shortest_arguments(given) if size is None else _split(given, size)
     elif not isinstance(given, dict | list):
-        raise InvalidData(f"arguments is {render_json(given)}. Give an object, or its JSON as a text.")
+        raise InvalidData(f"arguments is {render_json(given)}. Pass an object, or its JSON as a text.")
     elif size is not None or isinstance(given, list):
         given = _split(orjson.dumps(given).decode(), size)
     own_id = {"call_id": TEXT.check("id", call["id"])} if call.get("id") else {}
@@ -148,7 +148,7 @@ def _convert_ending(answer: Json) -> Iterator[Line]:
     """Yield the ending of the response, then its usage and its model."""
     if (reason := answer.get("finishReason")) is not None:
         if not isinstance(reason, str) or reason not in _ENDINGS:
-            raise InvalidData(f"finishReason is {render_json(reason)}. Give one of: {', '.join(_ENDINGS)}.")
+            raise InvalidData(f"finishReason is {render_json(reason)}. Pass one of: {', '.join(_ENDINGS)}.")
         if ending := _ENDINGS[reason]:
             yield ending
     if counts := as_object(answer.get("usage")):
@@ -184,7 +184,7 @@ def _add_delivery(turn: ConvertedTurn, fixture: Json) -> None:
         if latency := _NUMBER.check("latencyMs", chaos.get("latencyMs") or 0):
             turn.lines.append({"delay": {"seconds": latency / 1000}})
     turn.dropped += [
-        f"chaos.{name} is not played: the mock does nothing by chance. Script a fault, say cut(…) or hang_up()"
+        f"chaos.{name} is not played: the mock does nothing by chance. Script a fault, such as cut(…) or hang_up()"
         for name in chaos
         if name != "latencyMs"
     ]

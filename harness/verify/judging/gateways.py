@@ -25,7 +25,7 @@ def parse_host(text: str) -> str:
     except ValueError:
         host = None
     if not host or any(mark in host for mark in "*, "):
-        raise ConfigError(f"--host {text!r}: give the name of a host, say gateway.example; the option can be repeated.")
+        raise ConfigError(f"--host {text!r}: pass a host name, such as gateway.example; the option can be repeated.")
     return host
 
 

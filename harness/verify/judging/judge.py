@@ -172,7 +172,7 @@ def _judge_refused(
     recorded: Recorded, world: World, request: Request, violation: Violation | None
 ) -> Iterator[Verdict]:
     if not (error := recorded_error(recorded)):
-        why = "the answer is no error object"
+        why = "the answer is not an error object"
         yield Verdict(VerdictKind.REFUSAL_UNVERIFIABLE, {"why": why}, request, violation)
         return
     entry: Json = {"recorded": {"status": recorded.status, **error}}

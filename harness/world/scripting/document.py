@@ -44,7 +44,7 @@ Locate = Callable[[Sequence[PathStep]], Place]
 """Finds the place of a part of the document."""
 DOCUMENT_KEYS = ("script", "when", "repeat", *SETTINGS)
 ROUTE_KEYS = ("turns", "when", "repeat")
-_TURN_FORMS = "Give a text, an item (`message: {text: …}`), or a list of these, an ending and faults."
+_TURN_FORMS = "Pass a text, an item (`message: {text: …}`), or a list of these, an ending and faults."
 
 
 @dataclass(frozen=True, slots=True)
@@ -103,7 +103,7 @@ def parse_document(value: Any, more_keys: Sequence[str] = ()) -> ScriptDocument:
     own = check_members(value, "key", (*DOCUMENT_KEYS, *more_keys))
     # `repeat` alone scripts nothing, and is more likely a slip than meant.
     if not own.keys() - {"repeat"}:
-        raise InvalidData(f"nothing is scripted. Give `script:`, `when:` or a setting: {', '.join(SETTINGS)}.")
+        raise InvalidData(f"nothing is scripted. Add `script:`, `when:` or a setting: {', '.join(SETTINGS)}.")
     changes = {}
     for name in SETTINGS:
         if name in own:
@@ -131,7 +131,7 @@ def _parse_route(index: int, value: Any, repeat: bool) -> ScriptedRoute:
         own = check_members(value, "condition", (*CONDITIONS, "script", "repeat"))
         conditions = _parse_conditions({name: own[name] for name in CONDITIONS if name in own})
         if not conditions or "script" not in own:
-            raise InvalidData(f"a route has a condition ({', '.join(CONDITIONS)}) and a script. Give both.")
+            raise InvalidData(f"a route has a condition ({', '.join(CONDITIONS)}) and a script. Add both.")
         return ScriptedRoute(conditions, _parse_turns("script", own, repeat), ("when", index, "script"))
 
 
@@ -164,7 +164,7 @@ def _parse_condition(name: str, value: Any) -> Matcher:
         try:
             return re.compile(pattern)
         except re.error as problem:
-            raise InvalidData(f"pattern is {render_json(pattern)}: {problem}. Give a regular expression.") from problem
+            raise InvalidData(f"pattern is {render_json(pattern)}: {problem}. Use a regular expression.") from problem
 
 
 def _parse_turns(name: str, own: Json, repeat: bool) -> Sequence[Turn]:
@@ -178,7 +178,7 @@ def _parse_turn(index: int, value: Any) -> list[TurnLine]:
         if isinstance(value, dict | str):
             return _validate_lines(parse_lines(value))
         if not isinstance(value, list) or not value:
-            raise InvalidData(f"{render_json(value)} is no turn. {_TURN_FORMS}")
+            raise InvalidData(f"{render_json(value)} is not a turn. {_TURN_FORMS}")
         lines: list[TurnLine] = []
         for place, line in enumerate(value):
             with errors_at(place):
@@ -188,7 +188,7 @@ def _parse_turn(index: int, value: Any) -> list[TurnLine]:
 
 _LINE_ORDER = (Item, Ending, Fault)
 _ORDER = 'A turn is items, then an ending, then faults: [{"message": "Once"}, {"cut": {"after": 4}}].'
-_REFUSAL_ALONE = "An error such as `rate_limit` is an answer by itself. Make it a turn of its own."
+_REFUSAL_ALONE = "An error such as `rate_limit` is an answer by itself. Make it a separate turn."
 
 
 def _validate_lines(lines: list[TurnLine]) -> list[TurnLine]:

@@ -70,7 +70,7 @@ def _parse_ending(ending: Callable[..., TurnLine], response: Json, member: str, 
     details = response.get(member)
     with errors_at(member):
         if not isinstance(details, dict):
-            raise InvalidData(f"{member} is {render_json(details)}. Give an object with {' and '.join(names)}.")
+            raise InvalidData(f"{member} is {render_json(details)}. Pass an object with {' and '.join(names)}.")
         return ending(**{name: details[name] for name in names if details.get(name) is not None})
 
 
@@ -116,7 +116,7 @@ def _parse_line(value: Any) -> TurnLine:
         return _parse_text(value)
     if not isinstance(value, dict) or ("type" not in value and len(value) != 1):
         form = 'An item is one name with its arguments, `message: {text: …}`, or `{"type": "message", …}`.'
-        raise InvalidData(f"{render_json(value)} is no item. {form}")
+        raise InvalidData(f"{render_json(value)} is not an item. {form}")
     check_json(value)
     if "type" in value:
         TEXT.check("type", value["type"])
@@ -131,7 +131,7 @@ def _parse_text(text: str) -> TurnLine:
     check_json(text)
     if text in line_builders():
         raise InvalidData(
-            f"{render_json(text)} is the name of a turn. Write `{text}:` with its arguments, or `message: {text}`."
+            f"{render_json(text)} is the name of a kind of turn. Write `{text}:` with its arguments, or `message: {text}`."
         )
     return message(text)
 
@@ -156,7 +156,7 @@ def _build_named(name: str, value: Any) -> TurnLine:
     if not takes_any:
         check_members(named, f"{name} argument", known)
     if not all(isinstance(argument, str) for argument in named):
-        raise InvalidData(f"{render_json(value)} stands where names are expected.")
+        raise InvalidData(f"{render_json(value)} has keys that are not strings.")
     alone = () if value is None or isinstance(value, dict) else (value,)
     try:
         bound = signature.bind(*alone, **named)

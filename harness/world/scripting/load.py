@@ -65,7 +65,7 @@ def load_script_file(path: Path) -> ScriptFile:
         text = read_bounded(path, RAISE_ADVICE).decode()
     except (OSError, UnicodeDecodeError, Malformed) as problem:
         why = "it is not UTF-8" if isinstance(problem, UnicodeDecodeError) else getattr(problem, "strerror", problem)
-        raise ScriptError(f"{path}: cannot be read: {why}. Give the path of a script file.") from problem
+        raise ScriptError(f"{path}: cannot be read: {why}. Pass the path of a script file.") from problem
     script = readers[path.suffix](path, text)
     script.apply(Mock(World("trial")))
     return ScriptFile(script)

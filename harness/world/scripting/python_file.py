@@ -106,7 +106,7 @@ def _build_script(path: Path, tree: ast.Module, module: ModuleType) -> PythonScr
         )
     at = f"{path}:{_find_line(tree, 'routes')}: routes"
     if not isinstance(routes or [], list | tuple):
-        raise ScriptError(f"{at} is {routes!r}. Give a list of ({{condition: text}}, [turns]).")
+        raise ScriptError(f"{at} is {routes!r}. Pass a list of ({{condition: text}}, [turns]).")
     parts = [
         replace(_parse_route(f"{at}[{index}]", route), places=_find_places(path, tree, "routes", index, 1))
         for index, route in enumerate(routes or [])
@@ -116,7 +116,7 @@ def _build_script(path: Path, tree: ast.Module, module: ModuleType) -> PythonScr
         parts.append(PythonRoute({}, _parse_turns(at, script), at=at, places=_find_places(path, tree, "script")))
     repeat = getattr(module, "repeat", False)
     if not isinstance(repeat, bool):
-        raise ScriptError(f"{path}:{_find_line(tree, 'repeat')}: repeat is {repeat!r}. Give True to play turns again.")
+        raise ScriptError(f"{path}:{_find_line(tree, 'repeat')}: repeat is {repeat!r}. Pass True to play turns again.")
     parts = [replace(part, repeat=repeat) for part in parts]
     return PythonScript(path, _check_setup(f"{path}:{_find_line(tree, 'setup')}: setup", setup), tuple(parts))
 
@@ -125,7 +125,7 @@ def _check_setup(at: str, setup: Any) -> Callable[[Mock], Any] | None:
     if setup is None:
         return None
     if not callable(setup) or inspect.iscoroutinefunction(setup) or inspect.isgeneratorfunction(setup):
-        raise ScriptError(f"{at} is {setup!r}. Give a plain function of the World: `def setup(mock):`.")
+        raise ScriptError(f"{at} is {setup!r}. Pass a plain function of the World: `def setup(mock):`.")
     try:
         inspect.signature(setup).bind(None)
     except TypeError as problem:
@@ -163,7 +163,7 @@ def _written_parts(node: ast.AST | None) -> Sequence[ast.expr]:
 
 def _parse_route(at: str, route: Any) -> PythonRoute:
     if not isinstance(route, list | tuple) or len(route) != 2 or not isinstance(route[0], dict) or not route[0]:
-        raise ScriptError(f"{at} is {route!r}. Give ({{'instructions': 'planner'}}, [turns]).")
+        raise ScriptError(f"{at} is {route!r}. Pass ({{'instructions': 'planner'}}, [turns]).")
     conditions, script = route
     for name in conditions:
         if name not in CONDITIONS:
@@ -175,7 +175,7 @@ def _parse_turns(at: str, script: Any) -> list[Turn] | AnswerFunction:
     """Check the script of a Python file: one turn, a list of them, or a function for every request."""
     turns = script if isinstance(script, list) else [script]
     if not turns:
-        raise ScriptError(f"{at} is empty. Give turns: [message('…')].")
+        raise ScriptError(f"{at} is empty. Add turns: [message('…')].")
     checked = [_check_turn(at, turn) for turn in turns]
     if callable(script) and not inspect.isgeneratorfunction(script):
         function: AnswerFunction = checked[0]
@@ -186,9 +186,9 @@ def _parse_turns(at: str, script: Any) -> list[Turn] | AnswerFunction:
 def _check_turn(at: str, turn: Any) -> Any:
     """Check that a value can be a turn; ScriptError if not."""
     if isinstance(turn, Iterator):
-        raise ScriptError(f"{at}: {turn!r} is not a turn. Give the function itself, not what it returns.")
+        raise ScriptError(f"{at}: {turn!r} is not a turn. Pass the function itself, not its result.")
     if isinstance(turn, list | tuple) and not turn:
-        raise ScriptError(f"{at} holds an empty turn. Give items: [message('…')].")
+        raise ScriptError(f"{at} has an empty turn. Add items: [message('…')].")
     try:
         Route({}).script(turn)
     except ScriptError as problem:

@@ -59,7 +59,7 @@ FORMS_BY_TYPE: Mapping[str, ValueForm] = {
     "int": WHOLE_NUMBER,
     "int | None": ValueForm("a whole number, or null", lambda value: value is None or WHOLE_NUMBER.is_valid(value)),
     "float": ValueForm(
-        "a number from 0 on",
+        "a non-negative number",
         lambda value: WHOLE_NUMBER.is_valid(value) or (isinstance(value, float) and 0 <= value < 1e9),
     ),
     "frozenset[str]": TEXT_LIST,
@@ -95,7 +95,7 @@ def _parse_fields(of: type[Organization] | type[RateLimit], value: Any) -> Json:
     known: dict[str, Field[Any]] = {field.name: field for field in fields(of)}
     own = _check_forms(value, "member", {name: FORMS_BY_TYPE[str(field.type)] for name, field in known.items()})
     if missing := [name for name, field in known.items() if field.default is MISSING and name not in own]:
-        raise InvalidData(f"{', '.join(missing)} is missing. Give {', '.join(known)}.")
+        raise InvalidData(f"{', '.join(missing)} is missing. Add {', '.join(known)}.")
     return own
 
 
@@ -157,7 +157,7 @@ def _decode_base64(value: str) -> bytes:
         try:
             return b64decode(value, validate=True)
         except ValueError as problem:
-            raise InvalidData(f"base64 is {render_json(value)}. Give bytes in base64: {problem}.") from problem
+            raise InvalidData(f"base64 is {render_json(value)}. Use base64: {problem}.") from problem
 
 
 _FILE_FORMS: Mapping[str, ValueForm] = {"data": TEXT, "base64": TEXT, "purpose": TEXT, "expires_after": WHOLE_NUMBER}
@@ -347,7 +347,9 @@ def _parse_answer(value: Any) -> Answer:
     own = _check_forms(value, "member of an answer", {**_ROUTE_BODIES, **_ROUTE_HEAD})
     given = [name for name in _ROUTE_BODIES if name in own]
     if len(given) != 1:
-        raise InvalidData(f"an answer has one of {', '.join(_ROUTE_BODIES)}; this has {', '.join(given) or 'none'}.")
+        raise InvalidData(
+            f"an answer has one of {', '.join(_ROUTE_BODIES)}; this one has {', '.join(given) or 'none'}."
+        )
     body = _decode_base64(own["base64"]) if "base64" in own else own[given[0]]
     return Answer(own.get("status", 200), body, own.get("headers", {}))
 

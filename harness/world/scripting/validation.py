@@ -55,7 +55,7 @@ class ValueForm(NamedTuple):
     def check(self, name: str, value: Any) -> Any:
         """Return the value if it is valid; InvalidData if not."""
         if not self.is_valid(value):
-            raise InvalidData(f"{name} is {render_json(value)}. Give {self.description}.")
+            raise InvalidData(f"{name} is {render_json(value)}. Pass {self.description}.")
         return value
 
 
@@ -66,7 +66,7 @@ TEXT_LIST = ValueForm(
 )
 OBJECT = ValueForm("an object", lambda value: isinstance(value, dict))
 WHOLE_NUMBER = ValueForm(
-    "a whole number from 0 on",
+    "a non-negative integer",
     lambda value: isinstance(value, int) and not isinstance(value, bool) and 0 <= value < 2**53,
 )
 
@@ -74,7 +74,7 @@ WHOLE_NUMBER = ValueForm(
 def check_members(value: Any, what: str, known: Collection[str]) -> Json:
     """Check that an object has only known members; errors call a member `what`."""
     if not isinstance(value, dict):
-        raise InvalidData(f"{render_json(value)} stands where names are expected: {', '.join(known)}.")
+        raise InvalidData(f"{render_json(value)} is not an object. Its members: {', '.join(known)}.")
     for name in value:
         if name not in known:
             with errors_at(name):
@@ -85,14 +85,14 @@ def check_members(value: Any, what: str, known: Collection[str]) -> Json:
 def check_named_members(value: Any, what: str) -> Json:
     """Check an object whose members the user names freely."""
     if not isinstance(value, dict) or not all(isinstance(name, str) for name in value):
-        raise InvalidData(f"{what} is {render_json(value)}. Give an object: by each name, a text, what belongs to it.")
+        raise InvalidData(f"{what} is {render_json(value)}. Use an object with the names as keys.")
     return value
 
 
 def check_list(value: Any, what: str) -> list[Any]:
     """Check a list, which needs at least one entry."""
     if not isinstance(value, list) or not value:
-        raise InvalidData(f"{what} is {render_json(value)}. Give a list with at least one entry.")
+        raise InvalidData(f"{what} is {render_json(value)}. Pass a list with at least one entry.")
     return value
 
 
@@ -101,5 +101,5 @@ def check_json(value: Any) -> Any:
     try:
         orjson.dumps(value)
     except orjson.JSONEncodeError as problem:
-        raise InvalidData(f"{problem}. Give plain JSON values; a text must be valid Unicode.") from problem
+        raise InvalidData(f"{problem}. Pass plain JSON values; strings must be valid Unicode.") from problem
     return value

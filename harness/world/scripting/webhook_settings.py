@@ -64,7 +64,7 @@ def _parse_webhook(value: Any) -> tuple[str, Json, list[str]]:
         with errors_at(name):
             _FORMS[name].check(name, member)
     if "url" not in own:
-        raise InvalidData('url is missing. Give {"url": "http://localhost:8000/hook"}.')
+        raise InvalidData('url is missing. Add {"url": "http://localhost:8000/hook"}.')
     given: str | list[str] = own.pop("allow", [])
     allowed: list[str] = [given] if isinstance(given, str) else given
     check_names("allow", [name for name in allowed if name != ALL_ALLOWED], list(RECEIVER_MISTAKES))

@@ -68,7 +68,7 @@ def _load(path: Path, text: str) -> tuple[yaml.Node, Any]:
             raise ScriptError(f"{path}:1: the file is empty. Begin with `script:` and a list of items.")
         # YAML would silently take the last of two equal keys.
         for key in _duplicate_keys(node, set()):
-            raise ScriptError(f"{path}:{key.start_mark.line + 1}: key {key.value!r} is given twice. Remove one.")
+            raise ScriptError(f"{path}:{key.start_mark.line + 1}: key {key.value!r} is set twice. Remove one.")
         return node, loader.construct_object(node, deep=True)
     except yaml.MarkedYAMLError as problem:
         line = problem.problem_mark.line + 1 if problem.problem_mark else 1

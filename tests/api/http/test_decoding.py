@@ -56,7 +56,7 @@ def test_a_stream_is_the_data_of_its_events(said: str, events: list[Any], flags:
         ('event: b\ndata: {"type": "a"}\n\n', [("events[0]", "its line is 'event: b', its data has the type 'a'")]),
         ('event: a \ndata: {"type": "a"}\n\n', [("events[0]", "its line is 'event: a ', its data has the type 'a'")]),
         ("event: a\n" + 3 * 'data: {"type": "a"}\n\n', [("events[1]", NO_EVENT_LINE)]),
-        ('event: a\ndata: {"type": \n\n' + B, [("events[0]", "its data is no JSON object")]),
+        ('event: a\ndata: {"type": \n\n' + B, [("events[0]", "its data is not a JSON object")]),
         ('event: a\ndata: {"type": "a"}\n\nevent: b\ndata: {"ty', []),
         ("event: done\ndata: [DONE]\n\n", []),
         ('event: thread.created\ndata: {"id": "thread_1"}\n\n', []),

@@ -64,7 +64,7 @@ def test_a_path_of_another_dialect_leads_nowhere(only: str) -> None:
 
 def test_a_dialect_is_chosen_by_name() -> None:
     assert [check_dialect(name) for name in (None, AZURE)] == [None, AZURE]
-    with pytest.raises(ConfigError, match="dialect='aws': it is one of openai, azure, foundry"):
+    with pytest.raises(ConfigError, match="dialect='aws': use one of openai, azure, foundry"):
         check_dialect("aws")
 
 

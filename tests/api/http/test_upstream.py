@@ -47,11 +47,11 @@ def test_an_address_is_taken_apart(url, origin, root, dialect):
         ("https://api.openai.com:99999/v1", "Port out of range"),
         ("https://[::1/v1", "Invalid IPv6"),
         ("https://api.openai.com/v1?key=1", "it has a query"),
-        ("https://api.openai.com/v1/responses", "this is one endpoint"),
+        ("https://api.openai.com/v1/responses", "this is an endpoint"),
     ],
 )
 def test_an_address_that_cannot_be_the_api_says_why(url, problem):
-    with pytest.raises(ConfigError, match=f"(?s)--upstream.*{problem}.*Give the API's root"):
+    with pytest.raises(ConfigError, match=f"(?s)--upstream.*{problem}.*Pass the API's root"):
         parse_upstream(url)
 
 

@@ -251,10 +251,10 @@ class TestEditedByHand:
             parse_cassette(text.replace(old, new).partition("\n#")[0], "it")
         assert says in str(caught.value)
         assert str(caught.value).startswith("it: ")
-        assert re.search(r"Record it again, or mend that place\.$|Update it, or record it again\.$", str(caught.value))
+        assert re.search(r"Record it again, or fix that place\.$|Update it, or record it again\.$", str(caught.value))
 
     def test_yaml_that_is_none_is_named_by_its_line(self):
-        with pytest.raises(UnreadableRecording, match=r"it: line .*: no YAML"):
+        with pytest.raises(UnreadableRecording, match=r"it: line .*: not YAML"):
             parse_cassette(text_of(over_http(REQUEST, ANSWER)).replace("interactions:", "interactions: ["), "it")
 
     def test_a_value_is_never_quoted(self):
@@ -320,7 +320,7 @@ def test_what_came_at_once_has_no_times():
 
 @pytest.mark.parametrize("text", ["", "a: 1", "just words", "[1]"])
 def test_other_files_are_no_cassettes(text):
-    with pytest.raises(NotARecording, match="it: it holds no recorded exchanges"):
+    with pytest.raises(NotARecording, match="it: it has no recorded exchanges"):
         parse_cassette(text, "it")
 
 

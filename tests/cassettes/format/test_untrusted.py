@@ -76,8 +76,8 @@ def test_of_a_broken_list_what_stands_before_is_read() -> None:
     [
         ("a: *x", "line 1: an alias of nothing, or of what it stands in"),
         ("a:\n- &x [*x]", "line 2: an alias of nothing, or of what it stands in"),
-        ("[a]: b", "a mapping has a key that is no text"),
-        ("a: &x [1]\n*x : b", "a mapping has a key that is no text"),
+        ("[a]: b", "a mapping has a key that is not a string"),
+        ("a: &x [1]\n*x : b", "a mapping has a key that is not a string"),
         ("a: !!binary a", "line 1: a binary value that is no base64"),
         ("[" * (MAX_NESTING + 2), f"line 1: nested more than {MAX_NESTING} levels deep"),
         (

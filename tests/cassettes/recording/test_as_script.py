@@ -83,7 +83,7 @@ def test_what_is_no_response_is_left_out():
 
 
 def test_a_recording_without_any_says_so():
-    with pytest.raises(ScriptError, match="it: it holds no response of a model"):
+    with pytest.raises(ScriptError, match="it: it has no model response"):
         turns_from_recording([], "it")
 
 

@@ -48,9 +48,9 @@ def test_another_request_is_a_miss(other):
 def test_the_same_request_is_answered_in_order_and_once():
     replay = Replay([over_http({"a": 1}, 1), over_http({"b": 1}, 3), over_http({"a": 1}, 2)])
     assert [played(replay, {"a": 1}), played(replay, {"a": 1})] == [1, 2]
-    assert str(played(replay, {"a": 1})) == "POST /v1/responses was recorded 2 times, and has been played as often"
+    assert str(played(replay, {"a": 1})) == "POST /v1/responses was recorded 2 times, and has been replayed as often"
     played(replay, {"b": 1})
-    assert str(played(replay, {"b": 1})) == "POST /v1/responses was recorded once, and has been played as often"
+    assert str(played(replay, {"b": 1})) == "POST /v1/responses was recorded once, and has been replayed as often"
 
 
 def test_again_repeats_the_last():

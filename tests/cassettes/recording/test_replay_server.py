@@ -196,7 +196,7 @@ class TestWhatIsLoaded:
         assert [recording.answer for recording in load_recordings(tmp_path / "b.yaml")] == [b'{"said":"B"}']
 
     def test_is_something_or_an_error(self, tmp_path):
-        with pytest.raises(ConfigError, match="it holds no recordings"):
+        with pytest.raises(ConfigError, match="it has no recordings"):
             load_recordings(tmp_path)
         (tmp_path / "other.yaml").write_text("name: nothing recorded\n")
         with pytest.raises(NotARecording):

@@ -216,7 +216,7 @@ def test_a_miss_is_a_418_that_names_the_closest_recording(http, live, file):
 def test_what_was_played_is_not_played_again(http, live, file):
     with use_cassette(file) as session:
         assert [send(http, live.url).status_code for _ in range(2)] == [200, 418]
-    assert "was recorded once, and has been played as often" in session.problems[0].what
+    assert "was recorded once, and has been replayed as often" in session.problems[0].what
 
 
 @pytest.mark.usefixtures("first")
@@ -303,7 +303,7 @@ def test_the_gate_holds_here_too(http, live, world, file, monkeypatch):
 def test_two_recorders_and_a_cassette_that_is_not_there_are_reported(file):
     with lock_cassette(file), pytest.raises(RecordError, match="another recorder"), use_cassette(file, "all"):
         pytest.fail("unreachable")
-    with pytest.raises(UnreadableRecording, match="there is no such cassette"), use_cassette(file):
+    with pytest.raises(UnreadableRecording, match="no such cassette"), use_cassette(file):
         pytest.fail("unreachable")
 
 

@@ -150,8 +150,8 @@ class TestACassetteThatGrows:
 @pytest.mark.parametrize(
     ("code", "says"),
     [
-        (errno.ENOSPC, "the disk is full.*unchanged.*Free some space"),
-        (errno.EFBIG, "File too large.*unchanged.*ulimit -f"),
+        (errno.ENOSPC, "the disk is full.*Nothing was changed.*Free some space"),
+        (errno.EFBIG, "File too large.*Nothing was changed.*ulimit -f"),
         (errno.EIO, "Input/output error.*folder writable"),
     ],
 )
@@ -245,11 +245,11 @@ def test_what_cannot_be_read_is_told(file):
         with pytest.raises(UnreadableRecording, match=words):
             read_cassette(path)
 
-    is_told(r"weather.yaml: there is no such cassette\. Record it")
+    is_told(r"weather.yaml: no such cassette\. Record it")
     record(file, over_http({}, {}), over_http({}, {}))
     first, second = file.read_text().rsplit("https://api.openai.com", 1)
     file.write_text(f"{first}https://[api{second}")
-    is_told(r"weather.yaml: exchange 2: its address is none \(Invalid IPv6 URL\)")
+    is_told(r"weather.yaml: exchange 2: its URL is invalid \(Invalid IPv6 URL\)")
     file.write_bytes(b"interactions: \xff")
     is_told("not UTF-8")
     is_told("cannot be read: Is a directory", file.parent)

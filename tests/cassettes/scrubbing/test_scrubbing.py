@@ -391,14 +391,14 @@ def test_what_cannot_be_decoded_is_refused(member, headers):
     raw = b"\x28\xb5\x2f\xfd damaged"
     value = raw if member == "body" else ((0.1, raw),)
     made = Interaction("POST", "/v1/responses", **{member: value, headers: {"content-encoding": "zstd"}})
-    with pytest.raises(Unsearchable, match=r"exchange 1: the (request|answer) is in an encoding .*'zstd'.*identity"):
+    with pytest.raises(Unsearchable, match=r"exchange 1: the (request|answer) has an encoding .*'zstd'.*identity"):
         scrub_interactions([made])
 
 
 @pytest.mark.parametrize("coding", ["xz", "gzip, br"])
 def test_what_is_in_an_encoding_of_no_known_name_is_refused_unless_it_is_text(coding):
     packed = over_http({}, chunks=((0.1, b"\xfd7zXZ\x00 packed"),), answer_headers=JSON | {"content-encoding": coding})
-    with pytest.raises(Unsearchable, match=f"exchange 1: the answer is in an encoding .*{coding!r}"):
+    with pytest.raises(Unsearchable, match=f"exchange 1: the answer has an encoding .*{coding!r}"):
         scrub_interactions([packed])
     plain = over_http({}, {"a": 1}, answer_headers=JSON | {"content-encoding": coding})
     assert scrub_interactions([plain])[0].answer == plain.answer
@@ -444,7 +444,7 @@ def test_wrapped_too_deeply_is_refused():
         Masker().mask_text(DEEP)
 
 
-@pytest.mark.parametrize("text", [f"a: '{DEEP}'", "a: ["], ids=["wrapped too deeply", "no YAML"])
+@pytest.mark.parametrize("text", [f"a: '{DEEP}'", "a: ["], ids=["wrapped too deeply", "not YAML"])
 def test_a_file_that_cannot_be_looked_through_does_not_pass(text):
     assert secrets_in(text)[0].startswith("the file: it cannot be looked through")
 

@@ -29,11 +29,11 @@ def url(port: int, head: str = "") -> tuple[str, str]:
 @pytest.mark.parametrize(
     ("options", "words"),
     [
-        (("--store", "mysql://x"), "give `memory`, or redis://HOST:PORT/NUMBER"),
-        (("--store", "redis://127.0.0.1:x/0"), "Give redis://HOST:PORT/NUMBER"),
-        (("--store-prefix", "a"), "it is for a shared --store"),
-        (("--store", "redis://127.0.0.1:1/0", "--script", "bench/script.py"), "stays with one process"),
-        (("--store", "redis://127.0.0.1:1/0"), "Start it, or give the address of one that runs"),
+        (("--store", "mysql://x"), "pass `memory`, or redis://HOST:PORT/NUMBER"),
+        (("--store", "redis://127.0.0.1:x/0"), "Pass redis://HOST:PORT/NUMBER"),
+        (("--store-prefix", "a"), "only for a shared --store"),
+        (("--store", "redis://127.0.0.1:1/0", "--script", "bench/script.py"), "is bound to one process"),
+        (("--store", "redis://127.0.0.1:1/0"), "Start it, or pass the address of a running one"),
         (("--store", "redis://127.0.0.1:1/0", "--", "true"), "--store is for servers without one"),
     ],
 )
@@ -153,7 +153,7 @@ def test_a_store_that_takes_too_long(start, redis_port, store):
         wire.delay = 1.2
         late = create(served.port)
         assert (late.status, late.headers["x-should-retry"]) == (503, "false")
-        assert "no answer. It has 1 s for an answer." in late.json["error"]["message"]
+        assert "no answer. The timeout for an answer is 1 s." in late.json["error"]["message"]
         wire.delay = 0
         assert wait_until(lambda: create(served.port).status == 200, 10)
 
@@ -254,7 +254,7 @@ def test_a_key_is_used_without_end_where_its_requests_are_known(store, redis_por
         assert int(say(redis_port, "LLEN", f"{store[-1]}:world:sk-team")) <= 41
         with serving(*store, patch=SHORT_LOGS) as late:
             refused = create(late.port)
-            assert (refused.status, "has dropped the first" in refused.json["error"]["message"]) == (503, True)
+            assert (refused.status, "dropped the first" in refused.json["error"]["message"]) == (503, True)
             assert ask(late.port, "GET", "/_harness/exchanges").status == 503
             assert create(ours.port, previous_response_id=ids[0]).status == 200
             assert ask(late.port, "POST", "/_harness/world", {"name": "again"}).status == 200

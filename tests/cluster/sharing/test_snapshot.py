@@ -243,10 +243,13 @@ class Call:
         (b"", "it is cut"),
         (zlib.compress(b"rubbish")[:-3], "it is cut"),
         (zlib.compress(b"rubbish"), "Error"),
-        (zlib.compress(pickle.dumps(Call(eval, "1"))), "builtins.eval is no part of a World"),
-        (zlib.compress(pickle.dumps(Call(print, "hi"))), "builtins.print is no part of a World"),
+        (zlib.compress(pickle.dumps(Call(eval, "1"))), "builtins.eval is not a part of a World"),
+        (zlib.compress(pickle.dumps(Call(print, "hi"))), "builtins.print is not a part of a World"),
         (zlib.compress(pickle.dumps(((), Limits(1, 2), OrderedDict()))), "it holds something else"),
-        (zlib.compress(pickle.dumps(encode_snapshot)), "harness.cluster.sharing.snapshot.encode_snapshot is no class"),
+        (
+            zlib.compress(pickle.dumps(encode_snapshot)),
+            "harness.cluster.sharing.snapshot.encode_snapshot is not a class",
+        ),
     ],
 )
 def test_bytes_that_are_none(api, bytes_, says):

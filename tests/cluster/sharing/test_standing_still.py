@@ -68,7 +68,7 @@ def stand_still(wire: Wire) -> None:
 def test_at_the_start() -> None:
     with socket.create_server(("127.0.0.1", 0)) as silent, within(20):
         said = refused_start("--store", f"redis://127.0.0.1:{silent.getsockname()[1]}/0")
-    assert "no answer. It has 5 s for an answer." in said
+    assert "no answer. The timeout for an answer is 5 s." in said
 
 
 def test_requests_of_all_kinds(served: Served, wire: Wire) -> None:

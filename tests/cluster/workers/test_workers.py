@@ -238,10 +238,10 @@ def test_workers_end_with_their_first_process():
 @pytest.mark.parametrize(
     ("options", "words"),
     [
-        (("--workers", "2", "--script", "bench/script.py"), "stays with one process"),
+        (("--workers", "2", "--script", "bench/script.py"), "is bound to one process"),
         (("--workers", "2", "--", "true"), "--workers is for servers without one"),
         (("--workers", "2", "--log", "xml"), "--log xml: it is json"),
-        (("--workers", "2", "--replay", "cassettes"), "--replay plays what was recorded"),
+        (("--workers", "2", "--replay", "cassettes"), "--replay only plays recordings"),
         (("--workers", "0"), "greater than or equal to 1"),
         (("--workers", "-1"), "greater than or equal to 1"),
     ],
@@ -296,7 +296,7 @@ def test_workers_that_end_as_soon_as_they_are_started_end_the_server():
     ended = run([sys.executable, "-c", program, "serve", "--port", "0", "--workers", "2"], cwd=ROOT)
     assert ended.returncode == 2
     lines = ended.stderr.splitlines()
-    assert re.fullmatch(r"harness: --workers: worker [12] ends as soon as it is started, with \d\.", lines[-2]), lines
+    assert re.fullmatch(r"harness: --workers: worker [12] exits as soon as it is started, with \d\.", lines[-2]), lines
     assert lines[-1].startswith("manual: docs/troubleshooting.md#")
     assert "is started again" in ended.stderr
 

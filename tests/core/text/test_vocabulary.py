@@ -109,8 +109,8 @@ def test_a_value_that_json_cannot_say_is_shown_all_the_same():
         ([{"incomplete": "max_output_tokens"}, {"message": "x"}], "A turn is items, then an ending, then faults: "),
         ([{"cut": {"after": 4}}, {"message": "x"}], "A turn is items, then an ending, then faults: "),
         ([{"message": "x"}, {"rate_limit": {"after": "1s"}}], "An error such as `rate_limit` is an answer by itself."),
-        ([{"message": 4}], "text is 4. Give a text, or a list of texts: the exact deltas to stream."),
-        ([{"function_call": {"name": None}}], "name is null. Give a text that is not empty."),
+        ([{"message": 4}], "text is 4. Pass a string, or a list of strings: the exact deltas to stream."),
+        ([{"function_call": {"name": None}}], "name is null. Pass a non-empty string."),
         ([{"message": {"text": "x", "phase": True}}], "phase is true. "),
     ],
 )

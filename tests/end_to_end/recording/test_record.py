@@ -140,17 +140,17 @@ class TestTheEnd:
         assert interactions_in(tmp_path / "a.yaml")[0].answer_headers["retry-after"] == "1"
         monkeypatch.delenv("OPENAI_API_KEY")
         missing = record(live, tmp_path / "b.yaml")
-        assert "1 × 401: is the key of the command right, and in its environment?" in missing.stderr
+        assert "1 × 401: is the key correct, and in the environment of the command?" in missing.stderr
 
     @pytest.mark.parametrize(
         ("answer", "hint"),
         slow_except(
             [0],
             [
-                (error(401, "Incorrect API key provided: sk-live*cdef."), "1 × 401: is the key of the command right"),
+                (error(401, "Incorrect API key provided: sk-live*cdef."), "1 × 401: is the key correct"),
                 (error(429, "Slow down.", retry_after="7"), "1 × 429: the limits of the key are reached"),
-                ((404, {}, "<html>nothing here</html>"), "1 × 404: is the path of --upstream right?"),
-                ((308, {"location": "https://127.0.0.1:1/v1"}, ""), "1 × 308: the API is somewhere else: give --upstr"),
+                ((404, {}, "<html>nothing here</html>"), "1 × 404: is the path of --upstream correct?"),
+                ((308, {"location": "https://127.0.0.1:1/v1"}, ""), "1 × 308: the API has moved: pass the location in"),
                 (error(500, "No."), "1 exchange in "),
             ],
         ),
@@ -180,8 +180,8 @@ class TestTheEnd:
         ("options", "problem"),
         [
             (["--upstream", "api.openai.com"], "--upstream api.openai.com: this is no http:// or https:// URL"),
-            (["--listen", "nowhere"], "--listen nowhere: give HOST:PORT"),
-            (["--listen", "127.0.0.1:99999"], "--listen 127.0.0.1:99999: give HOST:PORT"),
+            (["--listen", "nowhere"], "--listen nowhere: pass HOST:PORT"),
+            (["--listen", "127.0.0.1:99999"], "--listen 127.0.0.1:99999: pass HOST:PORT"),
             (["--listen", "256.0.0.1:0"], "cannot listen on 256.0.0.1:0"),
         ],
     )
@@ -394,8 +394,8 @@ class TestServingARecording:
 
     def test_is_not_mixed_with_a_script(self, tmp_path):
         result = run_cli("serve", "--replay", tmp_path, "--zdr")
-        assert (result.exit_code, "--replay plays what was recorded" in result.stderr) == (2, True)
+        assert (result.exit_code, "--replay only plays recordings" in result.stderr) == (2, True)
 
     def test_of_nothing_is_one_message(self, tmp_path):
         result = run_cli("serve", "--replay", tmp_path)
-        assert (result.exit_code, "it holds no recordings" in result.stderr) == (2, True)
+        assert (result.exit_code, "it has no recordings" in result.stderr) == (2, True)

@@ -156,7 +156,7 @@ class TestARecorder:
         assert (code, errors.splitlines()[1:]) == (
             2,
             [
-                f"harness: {file}: cannot be written: File too large. What was there is unchanged. "
+                f"harness: {file}: cannot be written: File too large. Nothing was changed. "
                 "Raise the limit on the size of a file (`ulimit -f`).",
                 "manual: docs/troubleshooting.md#recordings",
             ],

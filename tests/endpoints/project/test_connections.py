@@ -65,7 +65,7 @@ class TestAConnection:
     def test_takes_no_other_member(self, project: ProjectClient) -> None:
         with pytest.raises(ConfigError, match="no member 'kind'"):
             project.mock.connection("a", kind="AzureOpenAI")
-        with pytest.raises(ConfigError, match="give a text or an object"):
+        with pytest.raises(ConfigError, match="pass a text or an object"):
             project.mock.connection("a", credentials=5)
 
 

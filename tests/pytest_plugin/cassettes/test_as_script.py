@@ -85,4 +85,4 @@ def test_with_xdist_changes_are_told_too(run):
 
 def test_a_cassette_without_an_answer_says_so(run, pytester: pytest.Pytester):
     (pytester.path / "cassettes/weather.yaml").write_text("version: 1\ninteractions: []\n")
-    run(marked("pass")).shows("*weather.yaml: it holds no response of a model*", errors=1)
+    run(marked("pass")).shows("*weather.yaml: it has no model response*", errors=1)

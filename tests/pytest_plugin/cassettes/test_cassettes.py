@@ -206,7 +206,7 @@ class TestRecord:
     def test_a_key_is_needed(self, run, monkeypatch):
         for name in ("OPENAI_API_KEY", "AZURE_OPENAI_API_KEY"):
             monkeypatch.delenv(name, raising=False)
-        run(ONE, "--record").shows("*--record asks the live API, and there is no key: set OPENAI_API_KEY*", errors=1)
+        run(ONE, "--record").shows("*--record calls the live API, and there is no key: set OPENAI_API_KEY*", errors=1)
 
     def test_secrets_of_the_environment_are_not_written(self, run, live: Mock, file, monkeypatch):
         monkeypatch.setenv("MY_TOOL_PASSWORD", "correct-horse-battery")
@@ -217,11 +217,11 @@ class TestRecord:
     def test_other_words_are_refused(self, run):
         result = run(ONE, "--record=some")
         assert result.ret == pytest.ExitCode.USAGE_ERROR
-        assert "--record=some: it is one of new, all, rules" in "\n".join(result.errlines)
+        assert "--record=some: use one of new, all, rules" in "\n".join(result.errlines)
 
 
 ONE_NAME = (
-    '@pytest.mark.cassette: give it one name, as in cassette("openai/scenarios/weather"), pace=True to replay it as '
+    '@pytest.mark.cassette: pass it one name, as in cassette("openai/scenarios/weather"), pace=True to replay it as '
 )
 NOT_ONE_NAME = (
     *("cassette", "cassette('a', 'b')", "cassette('a', True)", "cassette(pace=True)", "cassette('a', pace=2)"),
@@ -230,8 +230,8 @@ NOT_ONE_NAME = (
 WRONG = {
     **dict.fromkeys(NOT_ONE_NAME, ONE_NAME),
     "cassette('a', as_script=True, pace=True)": "a script has no pace",
-    "cassette('../a')": "cassette('../a'): give the name of a file below",
-    "cassette('')": "cassette(''): give the name of a file below",
+    "cassette('../a')": "cassette('../a'): pass the name of a file below",
+    "cassette('')": "cassette(''): pass the name of a file below",
 }
 """Marks that make no sense, and what is said of each."""
 
@@ -246,7 +246,7 @@ def test_a_marker_that_makes_no_sense_says_so(run):
 
 def test_a_cassette_that_is_not_there_is_told_with_the_way_to_record_it(run):
     result = run("@pytest.mark.cassette('none')\ndef test_one(): ...").shows(errors=1)
-    assert re.search(r"none.yaml: there is no such cassette\.[\s\S]*Record it: pytest --record", result.stdout.str())
+    assert re.search(r"none.yaml: no such cassette\.[\s\S]*Record it: pytest --record", result.stdout.str())
 
 
 def test_a_cassette_and_a_script_are_two_things(run):

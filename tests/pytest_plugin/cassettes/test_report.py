@@ -132,7 +132,7 @@ def test_a_report_tells_each_test_that_has_a_cassette(run, pytester):
         ("test_none", "test_silent", "test_elsewhere"), 0
     )
     assert (told["test_none"].outcome, told["test_lossy"].outcome) == ("error", "passed")
-    assert "there is no such cassette" in told["test_none"].why
+    assert "no such cassette" in told["test_none"].why
     assert "POST /responses" in told["test_good"].diagram
     (exchange,) = told["test_good"].exchanges
     assert (exchange["operation"], exchange["request"], exchange["status"]) == ("POST /responses", HI, 200)
@@ -178,7 +178,7 @@ def test_a_test_that_is_expected_to_fail_may_lose_what_it_likes(run, pytester):
 def test_a_marker_that_does_not_fit_is_the_error_of_its_test_alone(run):
     source = SUITE.replace('losses=["citation-dropped"]', 'losses="some"')
     run(source, "--harness-report=a.json", "-k", "allowed or good").shows(
-        "*@pytest.mark.harness(losses='some'): give one of*", "contract: 1 exchange,*", passed=1, errors=1
+        "*@pytest.mark.harness(losses='some'): use one of*", "contract: 1 exchange,*", passed=1, errors=1
     )
 
 

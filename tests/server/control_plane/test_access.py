@@ -50,7 +50,7 @@ class TestTheHost:
     def test_of_another_site_is_refused(self, local: Served, name: str) -> None:
         status, said = ask(local.port, "/_harness/exchanges", Host=name)
         assert status == 403
-        assert said["error"]["message"].startswith(f"Host {name!r} is no name of this server.")
+        assert said["error"]["message"].startswith(f"Host {name!r} is not a name of this server.")
 
     def test_that_is_refused_is_told_how_to_allow_it(self, local: Served) -> None:
         said = ask(local.port, "/_harness/rules", Host="ci.example:8765")[1]

@@ -107,7 +107,7 @@ class TestTurns:
         hand.act("turns", yaml="- One.\n- Two.")
         one = hand.waits["turns"][0]
         hand.ask()
-        assert "List them again" in hand.act("turns", turn=one["turn"], was=one["yaml"])
+        assert "List the turns again" in hand.act("turns", turn=one["turn"], was=one["yaml"])
         assert said(hand.ask()) == "Two."
 
     @pytest.mark.parametrize(
@@ -116,7 +116,7 @@ class TestTurns:
             ("- One.\n- mesage: Two.", "turns:2: 'mesage'"),
             ("- a: [", "turns:1: "),
             ("", "turns:1: "),
-            ("- 3", "turns:1: 3 is no turn"),
+            ("- 3", "turns:1: 3 is not a turn"),
         ],
     )
     def test_a_mistake_has_its_line(self, hand: Hand, yaml: str, problem: str) -> None:
@@ -126,7 +126,7 @@ class TestTurns:
     def test_several_do_not_replace_one(self, hand: Hand) -> None:
         hand.act("turns", yaml="One.")
         (one,) = hand.waits["turns"]
-        assert "2 turns where one stands" in hand.act("turns", turn=one["turn"], was=one["yaml"], yaml="- A\n- B")
+        assert "2 turns in place of one" in hand.act("turns", turn=one["turn"], was=one["yaml"], yaml="- A\n- B")
 
 
 class TestAHeldRequest:
@@ -172,7 +172,7 @@ class TestAHeldRequest:
             )
             (waits,) = until(lambda: hand.waits["requests"])
         until(lambda: not hand.waits["requests"])
-        assert "does not wait" in hand.act("answer", request=waits["request"], yaml="Late.")
+        assert "is not pending" in hand.act("answer", request=waits["request"], yaml="Late.")
         assert hand.http.get("/_harness/exchanges").json() == []
 
     def test_gets_an_answer_when_its_world_begins_again(self, hand: Hand) -> None:
@@ -269,7 +269,7 @@ class TestADecision:
     def test_names_what_waits(self, hand: Hand) -> None:
         waits = self.wait(hand)
         assert hand.act("decide", approval="mcpr_1", approve=True) == (
-            f"decide: no approval 'mcpr_1' was asked for. These wait: {waits}."
+            f"decide: no approval 'mcpr_1' was requested. Pending: {waits}."
         )
 
 

@@ -211,7 +211,7 @@ class TestTheEvents:
         assert send(server, "GET", "/_harness/events?after=x")[0] == 400
         status, told = send(server, "GET", "/_harness/events", **{"Last-Event-ID": "x"})
         assert status == 400
-        assert told["error"]["message"].startswith("Last-Event-ID: 'x' is no number of an event")
+        assert told["error"]["message"].startswith("Last-Event-ID: 'x' is not the number of an event")
 
     def test_are_followed_by_comments_while_nothing_happens(
         self, server: Server, monkeypatch: pytest.MonkeyPatch

@@ -91,9 +91,7 @@ def test_a_world_that_is_not_there_is_named(server: Server) -> None:
     send(server, "POST", "/_harness/world", {"name": "talk"})
     status, answer = send(server, "GET", "/_harness/view/case?id=other")
     assert status == 400
-    assert answer["error"]["message"].startswith(
-        "no World is called 'other': GET /_harness/worlds lists them, the newest"
-    )
+    assert answer["error"]["message"].startswith("no World named 'other': GET /_harness/worlds lists them, the newest")
     assert "talk" in answer["error"]["message"]
 
 

@@ -132,9 +132,9 @@ def test_a_script_may_allow_a_mistake(client, hook):
     [
         ({"secret": SECRET}, "webhooks: url is missing"),
         ([{"url": "http://x", "faults": ["late"]}], "webhooks[0]: webhooks(faults=['late']): "),
-        ({"url": "http://x", "timeout": 0}, "webhooks.timeout: timeout is 0. Give a number above 0."),
+        ({"url": "http://x", "timeout": 0}, "webhooks.timeout: timeout is 0. Pass a number above 0."),
         ({"url": "http://x", "allow": ["webhook-lat"]}, "Did you mean 'webhook-late'?"),
-        ("nowhere", "give an address like http://localhost:8000/hook"),
+        ("nowhere", "pass a URL like http://localhost:8000/hook"),
         ({"uri": "http://x"}, "no member of a webhook 'uri'. Did you mean 'url'?"),
     ],
 )

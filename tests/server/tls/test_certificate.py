@@ -63,7 +63,7 @@ def test_no_key_is_on_disk_that_can_be_read(tmp_path: Path, monkeypatch: pytest.
 
 
 def test_a_name_that_is_none_is_told() -> None:
-    with pytest.raises(ConfigError, match=r"'\.\.' cannot be in a certificate: .* Give a host's name or address"):
+    with pytest.raises(ConfigError, match=r"'\.\.' cannot be in a certificate: .* Use a host name or an address"):
         make_certificate([".."])
 
 
@@ -138,11 +138,11 @@ def test_what_a_file_lacks_is_named_with_its_fix(files: Files, tmp_path: Path) -
     told = {
         (absent, key): f"--certificate {absent}: cannot be read: No such file",
         (tmp_path, key): f"--certificate {tmp_path}: cannot be read: Is a directory",
-        (nothing, key): f"--certificate {nothing}: no certificate in PEM",
+        (nothing, key): f"--certificate {nothing}: it has no certificate in PEM",
         (der, key): "openssl x509 -inform der",
         (certificate, absent): f"--key {absent}: cannot be read: No such file",
-        (certificate, nothing): "no private key in PEM is in it. (API keys are given by --keys)",
-        (certificate, None): f"--certificate {certificate}: no private key in PEM is in it. Give its file by --key.",
+        (certificate, nothing): "it has no private key in PEM. (API keys are given by --keys)",
+        (certificate, None): f"--certificate {certificate}: it has no private key in PEM. Pass its file with --key.",
         (certificate, other): f"--key {other}: the key is not that of --certificate {certificate}",
         (certificate, broken): f"--key {broken}: it cannot be used",
         expired: f"it expired on {datetime.now(UTC) - 3 * DAY:%Y-%m-%d}. Renew it, or use --tls alone.",

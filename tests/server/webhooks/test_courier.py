@@ -195,7 +195,7 @@ class TestAnApp:
 
     def test_of_another_kind_is_refused_with_what_to_give(self, mock):
         for app in (web.Application(), object(), lambda: None):
-            with pytest.raises(ConfigError, match="give a URL, or an ASGI or WSGI app"):
+            with pytest.raises(ConfigError, match="pass a URL, or an ASGI or WSGI app"):
                 mock.webhooks(app)
 
 
@@ -258,7 +258,7 @@ class TestAUrl:
 
     @pytest.mark.parametrize("url", ["localhost:8000/hook", "ftp://localhost", "http://", "http://localhost:99999/"])
     def test_that_is_none_is_refused(self, mock, url):
-        with pytest.raises(ConfigError, match="give an address like http://localhost:8000/hook"):
+        with pytest.raises(ConfigError, match="pass a URL like http://localhost:8000/hook"):
             mock.webhooks(url)
 
 

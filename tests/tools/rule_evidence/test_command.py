@@ -259,7 +259,7 @@ def test_an_interrupted_run_keeps_what_it_has_and_goes_on_later(tmp_path: Path) 
 def test_nothing_is_sent_before_somebody_has_agreed(api: tuple[str, Live], tmp_path: Path) -> None:
     result = record(api[0], tmp_path, "access")
     assert result.exit_code == 2
-    assert "nobody could be asked whether to spend this. Give --yes." in result.stderr
+    assert "there is no terminal to confirm this cost. Pass --yes." in result.stderr
     assert "3 calls, at most" in result.stderr
     assert (api[1].requests, list(tmp_path.iterdir())) == ([], [])
 

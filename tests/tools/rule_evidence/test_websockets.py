@@ -253,7 +253,7 @@ def test_one_that_says_nothing_is_abandoned_in_time() -> None:
 def test_nobody_there_ends_it() -> None:
     with live_websocket() as (url, _):
         pass
-    with pytest.raises(UpstreamError, match=r"the connection is refused\. Is it up"):
+    with pytest.raises(UpstreamError, match=r"the connection is refused\. Is it running"):
         send_probe(of("event_type_missing"), sender(url))
 
 

@@ -195,7 +195,7 @@ def test_data_that_is_no_object_is_found_in_the_middle_of_a_stream(tmp_path: Pat
     (one,) = recorded({**HI, "stream": True})
     one["events"].insert(2, {"event": "response.in_progress", "data": '{"type": "resp'})
     (found,) = judge(tmp_path, [one])["streams"]["findings"]
-    assert (found["at"], found["message"]) == ("events[2]", "its data is no JSON object")
+    assert (found["at"], found["message"]) == ("events[2]", "its data is not a JSON object")
 
 
 def test_a_cut_stream_is_not_read_as_a_whole(tmp_path: Path) -> None:
