@@ -149,8 +149,8 @@ def test_reasoning_that_lost_its_follower_stands_at_its_place(world, ask):
     thought, _ = ask(USER["content"], model="gpt-5")["output"]
     ask([USER, thought, USER], model="gpt-5")
     assert explain_request(world.exchanges[-1], world.exchanges, []).where == (
-        f"input[1]: reasoning ({thought['id']}), said in exchange 1; A stored reasoning item needs the item that followed "
-        "it right behind, by `id`, or a call by `call_id`."
+        f"input[1]: reasoning ({thought['id']}), said in exchange 1; A stored reasoning item must be followed "
+        "directly by the item that followed it: its `id`, or a call's `call_id`."
     )
 
 

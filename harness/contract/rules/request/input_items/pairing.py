@@ -97,7 +97,7 @@ _CLIENT_SEARCH: Json = {
     fix="Answer every call of the turn before, in one request: one `…_output` item with its `call_id` for each.",
 )
 def call_needs_output(transcript: Transcript) -> Iterator[Json]:
-    """Every call that the client executes needs an output with its `call_id`; the first one without is reported.
+    """Every call that the client executes needs an output with its `call_id`; the first call without one is reported.
 
     Order does not matter, and other items may come in between. A call with `async: true` may stay unanswered; calls
     that the API executes need no output. A function's output also answers a tool search of the client (recorded
