@@ -12,6 +12,14 @@ const set = async (label, path, on) => {
   await page.getByLabel(label).setChecked(on);
   await known;
 };
+/** Queues turns in the page, as a list in YAML, and folds the script again. */
+const queue = async (turns) => {
+  await page.click(".dock-script summary");
+  await page.fill(".dock-script textarea", turns);
+  await page.click(".dock-script button.primary");
+  await says("2 turns wait");
+  await page.click(".dock-script summary");
+};
 const where = () => page.evaluate(() => decodeURIComponent(location.hash));
 
 async function ask(key, input, members = {}) {
@@ -72,14 +80,9 @@ seen.injected.push(...(await injected(page)));
 
 // What the model says next is queued, said by hand, and let go event by event.
 await go(page, `#/case/${encodeURIComponent(one)}`);
-await page.click(".dock-script summary");
-await page.fill(".dock-script textarea", '- "Queued in the page."\n- "Event by event."');
-await page.click(".dock-script button.primary");
-await says("2 turns wait");
+await queue('- "Queued in the page."\n- "Event by event."');
 seen.queued = await ask("sk-live-one", "What is next?");
 await says("Queued in the page.");
-await page.keyboard.press("Escape");
-await go(page, `#/case/${encodeURIComponent(one)}`);
 await set("answer requests by hand", "/hold", true);
 const held = ask("sk-live-one", "Who answers?");
 await says("A request waits for your answer");
@@ -130,12 +133,7 @@ await page.unrouteAll({ behavior: "wait" });
 await set("answer requests by hand", "/hold", false);
 
 // A call that waits for an approval is approved where it was asked for.
-await page.click(".dock-script summary");
-await page.fill(".dock-script textarea", '- mcp_approval_request: {server_label: prod, name: deploy}\n- "It is live."');
-await page.click(".dock-script button.primary");
-await says("2 turns wait");
-await page.keyboard.press("Escape");
-await go(page, `#/case/${encodeURIComponent(one)}`);
+await queue('- mcp_approval_request: {server_label: prod, name: deploy}\n- "It is live."');
 const prod = { type: "mcp", server_label: "prod", server_url: "https://mcp.example.org/sse", require_approval: "always" };
 await ask("sk-live-one", "Deploy.", { tools: [prod] });
 await page.getByRole("button", { name: "approve", exact: true }).click();
