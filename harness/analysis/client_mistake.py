@@ -19,7 +19,7 @@ from harness.core.registry import Registry, suggest_name
 
 @dataclass(frozen=True)
 class SeenClient:
-    """What can be observed of a client: the journal, the times of its exchanges, the numbers of those that took a turn.
+    """A client as observed: the journal, the times of its exchanges, and the numbers of exchanges that took a turn.
 
     `patience` is how many seconds the client may wait for an answer that does not come.
     """

@@ -59,7 +59,7 @@ class _AgentProfile(NamedTuple):
 
 @dataclass(slots=True)
 class _Lane:
-    """An agent: its declared name, profile and instructions, the tool that first led to it, the name of its lane."""
+    """An agent: declared name, profile, instructions, the tool that first led to it, and the name of its lane."""
 
     declared_name: str
     profile: _AgentProfile

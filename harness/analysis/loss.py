@@ -42,7 +42,7 @@ class Lost:
 
 @dataclass(frozen=True, slots=True)
 class Loss:
-    """A kind of loss: its message with `{fact}` fields, its fix, examples that show it and that do not, and its check.
+    """A kind of loss: message with `{fact}` fields, fix, examples with and without the loss, and check.
 
     A `strict` loss may be intended by the client and is reported only on demand.
     """

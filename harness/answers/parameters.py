@@ -1,4 +1,4 @@
-"""The parameters of a request, one entry each: how a response echoes it, since which day, its default, an example.
+"""The parameters of a request: for each its echo in a response, the first day of the echo, the default, examples.
 
 The schema of a parameter is in `schemas/`, the rules about it are in `harness.contract.rules`.
 """

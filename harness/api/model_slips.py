@@ -31,7 +31,7 @@ def group_by_shape(names: Iterable[str]) -> NamesByShape:
 
 
 def find_meant(name: str, known: NamesByShape) -> str | None:
-    """Return the known name that a name is one slip from; None if there is none."""
+    """Return the known name that differs from a name by one slip, or None."""
     words = _WORD.findall(name)
     for correct in known.get(_shape(name), ()):
         differing = [

@@ -82,7 +82,7 @@ class Model:
 
     @property
     def ends(self) -> tuple[str, str]:
-        """The days from which the model is gone, and from which its name is unknown; empty while it is served."""
+        """The first day without the model, and the first day its name is unknown; empty while it is served."""
         return self.gone, self.removed
 
     @property

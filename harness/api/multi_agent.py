@@ -1,4 +1,4 @@
-"""The multi-agent beta: its header, the requests that enable it, and its members of items."""
+"""The multi-agent beta: its header, the requests that enable it, and the members of items."""
 
 from __future__ import annotations
 

@@ -95,7 +95,7 @@ def _only(viewed: Viewed, name: str) -> Viewed:
 
 
 def _find(viewed: Viewed, name: str) -> ShownCase:
-    """Return the case with this name, or the only one whose name contains it; without a name the first that failed."""
+    """Find a case by its name, or by a unique part of it; without a name, find the first failed case."""
     ids = [row.id for row in viewed.run.cases]
     if not name:
         wrong = [id for group in viewed.run.causes for id, _ in group.cases] or ids

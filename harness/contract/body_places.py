@@ -72,7 +72,7 @@ def find_places(body: Any, at: str) -> Iterator[tuple[Any, Any]]:
 
 
 def walk_places(body: Any, at: str) -> Iterator[tuple[str, Any, Any]]:
-    """Yield every member at a place: its path, the object that holds it, its value."""
+    """Yield the path, the containing object and the value of every member at a place."""
     yield from _walk("", None, body, split_path(at))
 
 

@@ -177,7 +177,7 @@ def discriminator_values(root: Json, schema: Json, key: str) -> list[str]:
 
 
 def with_definitions(schema: Json, definitions: Json) -> Json:
-    """Add to a schema the definitions that it refers to, and only these, in their order."""
+    """Add to a schema only the definitions that it refers to, in their order."""
     needed: set[str] = set()
     queue = [schema]
     while queue:

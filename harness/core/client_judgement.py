@@ -1,4 +1,4 @@
-"""Decides which mistakes of a client count in a World: the certain ones or all, except those that the test allows."""
+"""Decides which client mistakes count in a World: certain ones or all, except those the test allows."""
 
 from __future__ import annotations
 

@@ -40,7 +40,7 @@ class Registry(dict[str, T]):
 
 
 def import_modules(package: str, modules: Iterable[str]) -> None:
-    """Import modules of a package in this order, which is the order in which their declarations are registered."""
+    """Import modules of a package in this order, which is also the registration order of their declarations."""
     with paused_collection():
         for module in modules:
             import_module(f"{package}.{module}")

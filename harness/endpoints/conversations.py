@@ -111,7 +111,7 @@ def retrieve_item(call: ApiCall) -> Answer:
 
 @operation("DELETE", "/conversations/{conversation_id}/items/{item_id}", answer="ConversationItemDeleted")
 def delete_item(call: ApiCall) -> Answer:
-    """Remove an item from a conversation, which is the answer; items that depend on it now lack it.
+    """Remove an item from a conversation and return the conversation; dependent items now lack it.
 
     It can still be referenced while a stored response has it as input or output, or another conversation contains it.
     """

@@ -60,7 +60,7 @@ def find_prompt(call: ApiCall) -> Prompt:
 
 
 def take_turn(prompt: Prompt, call: ApiCall) -> Turn:
-    """Take the turn that answers a prompt; NoTurn if there is none, ScriptError if no model could answer like that."""
+    """Take the turn that answers a prompt; NoTurn if no turn does, ScriptError if no model could answer like that."""
     taken, held = _take_lines(prompt, call)
     items, ending = split_ending(taken.lines)
     taken.check(prompt.body, items, ending, lambda: prompt.transcript.items)

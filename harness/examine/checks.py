@@ -117,7 +117,7 @@ def requests(least: int, most: int | None = None) -> Check:
 
 
 def fails(*parts: str, status: int | None = None) -> Check:
-    """Check that the task ended in an error, with these parts in its message and this HTTP status."""
+    """Check that the task ended in an error with all `parts` in its message and this HTTP status."""
 
     def check(seen: ObservedRun) -> Iterator[str]:
         error = seen.outcome.error

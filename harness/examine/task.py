@@ -39,7 +39,7 @@ class Tool:
 
 @dataclass(frozen=True, slots=True)
 class Agent:
-    """An agent: its instructions, the names of its tools, and of the agents that it may hand over to or ask as tools.
+    """An agent: instructions, names of tools, and names of agents that it may hand over to or ask as tools.
 
     The function that hands over to `ops` is `transfer_to_ops`, the one that asks it is `ask_ops`, with a string
     `input`.

@@ -37,7 +37,7 @@ def client_causes(world: World) -> list[Cause]:
 
 
 def client_findings(world: World, passed: bool) -> list[ReportFinding]:
-    """Build a finding for each mistake; those in a test that passed, and those that the World allows, were expected."""
+    """Build a finding for each mistake, expected if the test passed or the World allows the mistake."""
     return [
         ReportFinding("client", passed or is_allowed, made.message, made.mistake, made.exchange, fix=made.fix)
         for made, is_allowed in _mistakes_of_client(world)
@@ -71,7 +71,7 @@ def webhook_causes(world: World) -> list[Cause]:
 
 
 def webhook_findings(world: World, passed: bool) -> list[ReportFinding]:
-    """Build a finding for each mistake; those in a test that passed, and those that the World allows, were expected."""
+    """Build a finding for each mistake, expected if the test passed or the World allows the mistake."""
     return [
         ReportFinding("webhook", passed or is_allowed, made.message, made.mistake, why=delivery, fix=made.fix)
         for made, delivery, is_allowed in _mistakes_of_receivers(world)

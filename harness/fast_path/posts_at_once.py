@@ -53,7 +53,7 @@ class PostReader:
         self._last: tuple[bytes, PostHead] | None = None
 
     def read(self, data: bytes, start: int = 0) -> tuple[PostHead, bytes, int] | None:
-        """Read the POST that begins at `start`; return its head, its body and where it ends.
+        """Read the POST that begins at `start`; return the head, the body and the end position.
 
         None for anything else, and for POSTs that are incomplete or in any way unusual.
         """

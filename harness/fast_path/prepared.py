@@ -77,7 +77,7 @@ class SplitBody(NamedTuple):
 
 
 def split_at_input(raw: bytes) -> SplitBody | None:
-    """Split a body at the string that follows the name `input`; None if there is none or the body is long."""
+    """Split a body at the string that follows the name `input`; None without such a string, or if the body is long."""
     name = raw.find(_INPUT)
     if name < 0 or len(raw) > MAX_BODY:
         return None

@@ -170,7 +170,7 @@ class Transcript:
 
     @property
     def effort(self) -> str | None:
-        """The effort that the request's last `configuration_update` sets; None if there is none."""
+        """The effort that the request's last `configuration_update` sets, or None."""
         updates = self.added_by_type.get("configuration_update") or ({},)
         effort: str | None = (updates[-1].get("reasoning") or {}).get("effort")
         return effort

@@ -42,7 +42,7 @@ class CassetteStatus:
 
     `sdk` is the client that sent its requests, `now` the installed version of it; `stale` are the reasons to record it
     again; an `orphan` is named in no source file and was never replayed here; `replayed` is the day of the last replay.
-    `again` is the command that records it again, empty if there is none, and `cost` the maximum cost of that. A file
+    `again` is the command that records it again, empty if no command can, and `cost` the maximum cost of that. A file
     that cannot be read to its end `is_broken`. `unused` are the exchanges that no test has replayed since it was
     recorded; they are known once as many tests have replayed it here as marks name it.
     """

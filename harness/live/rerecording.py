@@ -34,7 +34,7 @@ def dialect_of_rules(file: Path) -> str:
 
 
 def record_command(file: Path, content: CassetteContent, root: Path, stale_after: int) -> str:
-    """Return the command that records a cassette of the project at `root` again; empty if there is none."""
+    """Return the command that records a cassette of the project at `root` again; empty if no command can."""
     if dialect := dialect_of_rules(file):
         return _rules_command(file, dialect, stale_after)
     if content.header is None:

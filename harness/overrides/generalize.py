@@ -59,7 +59,7 @@ def _compare_by(member: MemberCondition) -> tuple[Any, ...]:
 
 
 def join_types(proposals: Sequence[Proposal]) -> list[Proposal]:
-    """Join entries that differ only in the type of the object that has the member, if there are enough of them."""
+    """Join entries that differ only in the type of the member's object, if there are enough."""
     groups: dict[Any, list[Proposal]] = {}
     for number, proposal in enumerate(proposals):
         groups.setdefault(_key_without_type(proposal) or number, []).append(proposal)

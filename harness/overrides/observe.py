@@ -109,7 +109,7 @@ def _observe_one(recorded: Recorded, world: World, recording: Path, number: int)
 
 
 def _past_day(day: str) -> str:
-    """Return a day; empty if it is none or lies in the future, because then the recorder's clock was wrong."""
+    """Return a day; empty if it is invalid or in the future, because then the recorder's clock was wrong."""
     tomorrow = (datetime.now(UTC) + timedelta(days=1)).date().isoformat()
     return day if is_day(day) and day <= tomorrow else ""
 

@@ -145,7 +145,7 @@ def merge_overrides(old: Overrides, new: Overrides, judged: Iterable[str]) -> tu
 
 
 def _is_overruled(old: AnyEntry, new: Overrides) -> bool:
-    """Return whether new entries contradict an old one, or repeat it for all requests that it covers."""
+    """Return whether new entries contradict an old entry, or repeat it for all requests it covers."""
     if isinstance(old, Exemption):
         return any(refusal.is_contradicted_by(old) for refusal in new.refusals)
     if isinstance(old, AddedMember):

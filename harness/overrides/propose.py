@@ -318,7 +318,7 @@ def shared_atoms(group: Sequence[Seen]) -> list[tuple[str, Any]]:
 
 
 def _whole_shape(group: Sequence[Seen]) -> list[MemberCondition]:
-    """Build conditions on what all these requests have and what all lack, for errors that name no member."""
+    """Build conditions on values in all requests and members missing from all, for errors that name no member."""
     shared = [
         (place, value)
         for place, value in shared_atoms(group)

@@ -34,7 +34,7 @@ _STASH_KEY = pytest.StashKey["_LateRequests"]()
 
 
 class _Late(NamedTuple):
-    """A late request: the World that was open, and descriptions of the lines that sent it and that made the client."""
+    """A late request: the World then open, and descriptions of the lines that sent it and made the client."""
 
     stray: Stray
     world: World | None

@@ -245,7 +245,7 @@ def _report_sections(
 
 
 def _disallowed_losses(node: pytest.Item, world: World, *, accepted_only: bool) -> list[Lost]:
-    """List the losses that a test does not allow: all of them, or with `accepted_only` those that fail a test."""
+    """List the losses that a test does not allow; with `accepted_only`, only those that fail a test."""
     losses_option = read_marker_options(node)["losses"]
     if losses_option == "allow":
         return []

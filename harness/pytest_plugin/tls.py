@@ -34,7 +34,7 @@ _STASH_KEY = pytest.StashKey["TlsServer"]()
 
 
 class TlsServer(NamedTuple):
-    """The server that speaks TLS: its authority (PEM), variables that make clients trust it, clients that rejected it.
+    """The TLS server: its authority (PEM), variables that make clients trust it, and rejections by clients.
 
     `reported` holds the reasons that are not reported again.
     """

@@ -103,7 +103,7 @@ class Totals(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class RunFacts:
-    """Facts about a run: its `source`, its `command`, when it `began` (unix seconds, 0: unknown), how long it took.
+    """Facts about a run: `source`, `command`, the time it `began` (unix seconds, 0: unknown) and the duration.
 
     `commit` is the branch with the beginning of the commit, `versions` are those of packages by name. `outcomes` count
     everything that was run by outcome, cases or not; they are empty if only the cases are known.

@@ -53,7 +53,7 @@ class ApiObserver:
         """Hear of a new World."""
 
     def on_changed(self, world: World, what: str) -> None:
-        """Hear that a control request changed a World; `what` is the last part of its path, such as `script`."""
+        """Hear of a World changed by a control request; `what` is the last part of the path, such as `script`."""
 
     def on_closed(self, world: World) -> None:
         """Hear of a World that is about to be forgotten."""

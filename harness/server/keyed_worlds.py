@@ -181,5 +181,5 @@ def shown_name(world: World) -> str:
 
 
 def find_by_name(worlds: KeyedWorlds, name: str) -> World | None:
-    """Find the World with this display name, the newest if there are several; None if there is none."""
+    """Return the newest World with this display name, or None."""
     return next((world for world in reversed(worlds.worlds.values()) if shown_name(world) == name), None)

@@ -1,4 +1,4 @@
-"""Picks the tool that a model without a script calls: one that `tool_choice` requires, or that the user names."""
+"""Picks the tool that a model without a script calls: required by `tool_choice` or named by the user."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ _ANY_TOOL = re.compile(r"\b(?:call|use) (?:a|one of your|the|this|your) (?:funct
 
 
 def pick_tool(tools: Sequence[CallableTool], choice: str | Json, said: str) -> CallableTool | None:
-    """Pick the tool to call, if any: among those that the choice allows, the one that the user's text names best.
+    """Pick the tool to call, if any: of the allowed tools, the best match for the user's text.
 
     Unless a tool is required, one is called only if what the user `said` has a word of its name or asks for a tool.
     """

@@ -134,7 +134,7 @@ def summary_lines(tally: Tally, verbose: bool = False) -> Iterator[str]:
 
 
 def finding_lines(entry: Json) -> Iterator[str]:
-    """Yield the lines of one finding: its place and message, or what was recorded and what the mock does."""
+    """Yield the lines of a finding: place and message, or what was recorded and what the mock does."""
     if isinstance(entry.get("recorded"), str):
         yield f"{entry['at']}"
         yield from (f"  {side.ljust(8)}  {_shorten(entry[side])}" for side in ("recorded", "mock"))

@@ -33,7 +33,7 @@ class Edge:
 
 @dataclass(frozen=True, slots=True)
 class Tried:
-    """A route that was tried: its conditions, and the first one that failed; empty if none did."""
+    """A route that was tried: its conditions, and the first failed condition, empty if none failed."""
 
     route: str
     failed: str
@@ -134,7 +134,7 @@ class ShownExchange:
 
 @dataclass(frozen=True, slots=True)
 class ShownCall:
-    """A call that a client has to make: the exchange that `said` it, those that `answered` it, how often it ran.
+    """A call that a client has to make: `said` and `answered` are exchange numbers, `executed` counts the runs.
 
     `approval` is the decision about it: `approved`, `denied`, `waiting`, or empty if none was requested.
     """

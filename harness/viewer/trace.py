@@ -1,4 +1,4 @@
-"""Traces: one file per test, with everything that it exchanged and why it failed, to be viewed elsewhere and later."""
+"""Traces: one file per test, with its exchanges and the reason for its failure, to be viewed elsewhere and later."""
 
 from __future__ import annotations
 

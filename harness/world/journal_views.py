@@ -49,7 +49,7 @@ class JournalViews:
 
     @property
     def calls(self) -> Calls:
-        """All calls that a client must answer, in order, each with its outputs and the request that led to it.
+        """All calls for a client to answer, in order, each with its outputs and the request that led to it.
 
         The list has assertions on a part of it, such as `assert mock.calls.named("get_weather").times(2)`.
         """

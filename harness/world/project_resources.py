@@ -169,7 +169,7 @@ def _make_toolbox(world: World, name: str, members: Json) -> str:
 
 
 class ResourceKind(NamedTuple):
-    """A kind of resource: its members with their allowed types, and the function that creates one."""
+    """A kind of resource: its members with allowed types, and the function that creates a resource."""
 
     members: Mapping[str, tuple[type, ...]]
     make: Callable[[World, str, Json], str]

@@ -128,7 +128,7 @@ class ExpectedRefusal:
         return suggestion if suggestion.startswith("Did") else "No rule has this name: `harness rules` lists all."
 
     def list_refusals(self) -> list[str]:
-        """Describe the first refusals that came in this time, or say that there were none."""
+        """Describe the first refusals within this time, or say that nothing was refused."""
         last = float("inf") if self._last is None else self._last
         during = [exchange for exchange in self._journal if self._first <= exchange.number <= last]
         refused = [_summarize_refusal(exchange) for exchange in during if exchange.answer.rule]

@@ -174,7 +174,7 @@ class World:
         return self.gates.setdefault(name, Gate())
 
     def add_exchange(self, request: Request, answer: Answer, edge: EdgeRecord | ReturnedAnswer | None = None) -> None:
-        """Add an exchange to the journal, with what the edge knows of it, and the turn that answered it."""
+        """Add an exchange to the journal, with the edge's record and the turn that answered it."""
         self.exchange_count = number = self.exchange_count + 1
         exchange = Exchange(number, request, answer)
         self.heard_strays.note(number - 1)
@@ -204,7 +204,7 @@ class World:
             self.store.keep_newest(limits.responses)
 
     def hear_strays(self, log: StrayLog) -> None:
-        """Watch for requests whose keys lead to no World; they may have been meant for this one."""
+        """Watch for requests without a World, as they may be meant for this one."""
         self.heard_strays = HeardStrays(log)
         self.refusals = RefusalLedger(self.exchanges, self.heard_strays)
 

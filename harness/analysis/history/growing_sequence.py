@@ -1,4 +1,4 @@
-"""Sequences that share their beginnings, so that extending one costs only the new part."""
+"""Sequences with shared beginnings, so that an extension costs only the new part."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ class _Held(Generic[T]):
 
 
 class GrowingSequence(Sequence[T]):
-    """An immutable sequence whose `extend` costs only what is added, as the longer one shares or links its values."""
+    """An immutable sequence; `extend` costs only the added part, as the longer sequence shares or links the values."""
 
     __slots__ = ("_held", "_length")
 

@@ -235,7 +235,7 @@ class History:
         return original if original and item_type(original.item) == item_type(item) else None
 
     def find_said(self, message: Json) -> SaidText | None:
-        """Find the text that an assistant message repeats, by its id, else by its text; None without one."""
+        """Find the text that an assistant message repeats, by id or else by text; None if not found."""
         if original := self._find_by_id(message):
             return said_once(original)
         return self.by_text.get(message_text(message).strip())

@@ -198,7 +198,7 @@ class HistoryReply:
 
 @dataclass(frozen=True, slots=True)
 class OutputItem:
-    """An output item as the client received it, or a message with one of its parts; `index` is its output index."""
+    """An output item as the client received it, or a message with one of its parts; `index` is the output index."""
 
     item: Json
     reply: HistoryReply

@@ -59,7 +59,7 @@ def partial_taken(request: HistoryRequest, history: History) -> Iterator[LossFac
 
 
 def _find_partial(item: Json, history: History) -> OutputItem | None:
-    """Find the latest output item that an item repeats, if all those that it may repeat are incomplete."""
+    """Find the latest output item that an item repeats, if all candidates are incomplete."""
     if is_assistant(item):
         said = history.find_said(item)
         # Another response may have completed with the same text: then nothing partial was taken.

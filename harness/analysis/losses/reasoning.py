@@ -117,7 +117,7 @@ def reasoning_dropped(request: HistoryRequest, history: History) -> Iterator[Los
     ],
 )
 def reasoning_orphaned(request: HistoryRequest, history: History) -> Iterator[LossFacts]:
-    """Reasoning comes back without the call or message that followed it, which the API refuses if it has stored both.
+    """Reasoning comes back without the call or message that followed it; the API refuses this if both are stored.
 
     The message may come back reworded and without its id.
     """

@@ -86,7 +86,7 @@ def sent_changed(request: HistoryRequest, history: History) -> Iterator[LossFact
 
 
 class _Change(NamedTuple):
-    """A change to an item that was sent: where it is in the request, and what happened to it."""
+    """A change to a sent item: its place in the request, and what happened to it."""
 
     at: str
     item: Json

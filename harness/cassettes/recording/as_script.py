@@ -26,7 +26,7 @@ _OWN_MEMBERS = ("id", "status")
 
 
 def turns_from_recording(interactions: Sequence[Interaction], name: str) -> list[Turn]:
-    """Return the turns of a recording, one per response; ScriptError if there is none, or one that no turn can express.
+    """Convert each response of a recording to a turn; ScriptError without responses, or if no turn can express one.
 
     Refused requests are omitted, as the contract refuses them again. `name` is the recording's name in errors.
     """

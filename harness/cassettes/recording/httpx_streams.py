@@ -158,7 +158,7 @@ def _replay_stream_class(library: Any) -> Any:
 
 def _recording_stream_class(library: Any) -> Any:
     class RecordingStream(library.SyncByteStream, library.AsyncByteStream):  # type: ignore[misc]
-        """A body that is recorded once, with the times of its chunks: at its end, or where it breaks off."""
+        """A body recorded once, with the times of its chunks, when it ends or breaks off."""
 
         def __init__(self, stream: Any, began: float, record: Callable[[Sequence[Chunk], bool], None]) -> None:
             self._stream = stream

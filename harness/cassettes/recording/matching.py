@@ -1,4 +1,4 @@
-"""Finds the recorded answer to a request, or explains with a diff why there is none.
+"""Finds the recorded answer to a request, or explains with a diff why nothing matches.
 
 Requests are compared by method, path, query and JSON, both sides scrubbed. Ids that a recorded answer created must
 match; ids that the client made up are compared only by their order, since they differ in every run.
@@ -167,7 +167,7 @@ class _IdNumbering:
 
 
 def ids_from_answers(interactions: Sequence[Interaction]) -> frozenset[str]:
-    """Return the ids that the answers created, that is, those that no earlier request had."""
+    """Return the ids created by the answers: those that no earlier request had."""
     sent_before, created = set[str](), set[str]()
     for interaction in interactions:
         sent = f"{interaction.uri}\n{interaction.body.decode('utf-8', 'replace')}"

@@ -42,7 +42,7 @@ HOW_TO_RECORD = "Record it with `harness record`, or change the request."
 def load_recordings(path: Path) -> tuple[Interaction, ...]:
     """Load the interactions of a cassette, or of all cassettes in a folder, sorted by name.
 
-    ConfigError if there are none.
+    ConfigError without recordings.
     """
     interactions: list[Interaction] = []
     for file in files([path]):

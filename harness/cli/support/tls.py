@@ -25,7 +25,7 @@ EVERY_ADDRESS = {"0.0.0.0": "127.0.0.1", "::": "::1"}
 
 @dataclass(frozen=True)
 class Secured:
-    """The TLS setup of a server: its certificate, variables that make clients trust it, removal of its files."""
+    """The TLS setup of a server: the certificate, variables that make clients trust it, removal of the files."""
 
     certificate: ServerCertificate
     variables: Mapping[str, str]

@@ -91,7 +91,7 @@ class WorldLost(StoreLost):
 
 
 class LogGone(WorldLost):
-    """The log of a key is not the one this process has followed; the store records in the new one what is lost."""
+    """The log of a key is not the one this process has followed; the store records the loss in the new log."""
 
 
 class LogMoved(LogGone):

@@ -115,7 +115,7 @@ class RedisLog:
             raise StoreLost(self._describe(answer))
 
     async def get_snapshots(self, keys: Sequence[str], deadline: float | None = None) -> dict[str, StoredSnapshot]:
-        """Return the snapshots of these keys in one round trip, if their logs still continue them."""
+        """Return, in one round trip, the snapshots that the logs of these keys still continue."""
         none = StoredSnapshot("", 0, b"")
         answers = await self._run_snapshot(
             [self._snapshot_command(key, none) for key in keys], deadline or self.deadline()

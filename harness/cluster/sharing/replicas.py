@@ -204,7 +204,7 @@ class Replicas:
         return is_restored
 
     async def _restore_again(self, key: str, deadline: float) -> bool:
-        """Restore a World whose log has dropped requests from its snapshot; return whether there was one."""
+        """Restore a World from its snapshot after its log has dropped requests; return whether it was restored."""
         with suppress(StoreLost):
             if await self._read_snapshots([key], deadline):
                 return True

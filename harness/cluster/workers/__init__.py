@@ -1,1 +1,1 @@
-"""Several processes behind one address: each key belongs to one process, which gets all connections of its clients."""
+"""Several processes behind one address: each key and all connections of its clients belong to one process."""

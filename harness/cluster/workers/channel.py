@@ -24,7 +24,7 @@ CONNECTION, STRAY = b"c", b"s"
 
 
 class Message(NamedTuple):
-    """A message: its kind, its bytes, and a connection if it carries one."""
+    """A message: kind, bytes, and an optional connection."""
 
     kind: bytes
     data: bytes

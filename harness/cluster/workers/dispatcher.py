@@ -69,7 +69,7 @@ class _Arriving:
     parts: list[bytes] = field(default_factory=list)
 
     def receive(self) -> bytes | None:
-        """Read the available bytes: None if there are none, empty once the client has disconnected."""
+        """Read the available bytes: None if nothing is available, empty once the client has disconnected."""
         if isinstance(self.connection, SecuredSocket):
             return self.connection.receive()
         try:

@@ -35,7 +35,7 @@ class SecuredSocket:
         return self._socket.fileno()
 
     def receive(self) -> bytes | None:
-        """Read the available bytes: None if there are none, empty once the client has left or broken TLS."""
+        """Read the available bytes: None if nothing is available, empty once the client has left or broken TLS."""
         try:
             if not self.is_open:
                 self._socket.do_handshake()

@@ -1,4 +1,4 @@
-"""Kills a worker that computes without returning to its event loop, no matter what keeps it busy.
+"""Kills a worker that computes without returning to its event loop, whatever the cause.
 
 The system's timer counts CPU time, so a process that is stopped or waits for a slow reader does not count as hung.
 """

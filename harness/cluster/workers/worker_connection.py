@@ -26,7 +26,7 @@ MOST_EARLY = 1 << 20
 
 
 class WorkerConnection(HttpConnection):
-    """A connection of a worker, which parses a request only once its head shows that it belongs here.
+    """A connection of a worker. A request is parsed only once its head shows that it belongs here.
 
     idle ──bytes──> head collected ──whole──> its own? ──yes──> parsed as usual; later bytes wait for the answer
                                                  └──no──> leaving ──earlier answers are sent──> given back with the
@@ -100,7 +100,7 @@ class WorkerConnection(HttpConnection):
         super().send_at_once(answer)
 
     def begin_body(self, head: RequestHead) -> None:
-        """Start answering a request; refuse one for another worker that was pipelined behind one for this worker."""
+        """Start answering a request; refuse a request for another worker pipelined behind one for this worker."""
         if not self._is_judged and not self._is_own(head.url, dict(head.headers)):
             raise BadRequest(PIPELINED)
         self._is_judged = False

@@ -35,7 +35,7 @@ def summarize_item(item: Any, width: int = 40) -> str:
 
 
 def summarize_input(input: Any) -> str:
-    """Summarize a request's input in one line: its text, or the number of its items and the last one."""
+    """Summarize a request's input in one line: the text, or the number of items and the last item."""
     if isinstance(input, str):
         return quote(input)
     if not isinstance(input, list) or not input:

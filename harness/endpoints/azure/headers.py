@@ -45,7 +45,7 @@ GATEWAY_TIMEOUT = 408
 
 
 class Header(NamedTuple):
-    """A header of a project: the answers that have it, its first and last day, and its first day on streams with tools.
+    """A header of a project: the answers with it, its first and last day, and the first day on streams with tools.
 
     `value` may contain `{model}` and `{snapshot}` of a response, `{streamed}`, `{session}`, `{apim}` for the gateway's
     id, and `{guid}` for a new one.

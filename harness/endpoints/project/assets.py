@@ -44,7 +44,7 @@ def _retrieve(kind: AssetKind, call: ApiCall) -> Answer:
 
 
 def _delete(kind: AssetKind, call: ApiCall) -> Answer:
-    """Delete a version; recorded: also succeeds if there is none."""
+    """Delete a version; recorded: succeeds even if it does not exist."""
     table, name = table_of(kind, call.world), call.params["name"]
     if name in table:
         table[name].remove(call.params["version"])

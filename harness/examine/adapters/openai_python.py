@@ -21,7 +21,7 @@ class OpenAISession(ClientSession):
         self._history: list[Any] = []
 
     async def say(self, prompt: str) -> str:
-        """Send a prompt, and answer calls and approval requests until there are none."""
+        """Send a prompt, and answer calls and approval requests until no more come."""
         if self.task.state == "conversation" and not self._state:
             self._state = {"conversation": (await self._client.conversations.create()).id}
         if self.task.compact_after == len(self.texts):

@@ -1,4 +1,4 @@
-"""The catalogue of cases: importing this package registers them in this order; their ids begin with the area."""
+"""The catalogue of cases. Importing this package registers them in this order; ids begin with the area."""
 
 from harness.core.registry import import_modules
 

@@ -83,7 +83,7 @@ def compacts(*gone: str) -> Check:
 
 
 def kept_apart(instructions: str, *texts: str) -> Check:
-    """Check that the agent with these instructions has sent requests, none of which has any of these texts."""
+    """Check that the agent with these instructions has sent requests, all without these texts."""
 
     def check(seen: ObservedRun) -> Iterator[str]:
         own = [accepted for accepted in _accepted(seen) if instructions in _instructions_of(accepted)]

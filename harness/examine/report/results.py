@@ -152,7 +152,7 @@ def is_untold(cell: Cell) -> bool:
 
 
 class BaselineComparison(NamedTuple):
-    """The failures that the baseline does not have, those in both, and those that are fixed."""
+    """The failures compared with a baseline: new, known (in both) and fixed."""
 
     new: Sequence[Cell]
     known: Sequence[Cell]

@@ -36,7 +36,7 @@ def _pair(tool: str, doing: str, *tool_types: str) -> tuple[Builder, Builder]:
 
 
 def _named_pair(tool: str, doing: str, *tool_types: str) -> tuple[Builder, Builder]:
-    """Make the builders for a call of one of a tool's functions and for its result, which both have its `name`."""
+    """Make the builders for a call of a tool's function and for its result; both items have the function's `name`."""
 
     def call(name: str, arguments: Arguments = "{}", *, call_id: str | None = None, off_schema: bool = False) -> Json:
         own = {"arguments": encode_arguments(arguments), "call_id": call_id, "off_schema": off_schema}

@@ -1,4 +1,4 @@
-"""Examines a server: whether it is there, which endpoints it lacks, then every question and every scenario."""
+"""Examines a server: its availability, its missing endpoints, then every question and every scenario."""
 
 from __future__ import annotations
 

@@ -224,7 +224,7 @@ def _explain_case_left_out(case: Case, allowed: Collection[str], absent: Collect
 
 
 def _needed_endpoints(step: Case) -> Iterator[str]:
-    """Yield the optional endpoints that a request needs: its own, and conversations if it continues one."""
+    """Yield the optional endpoints a request needs: its own, and conversations if it continues a conversation."""
     on = step.on or CREATE_RESPONSE
     path = on.partition(" ")[2].partition("?")[0]
     yield from (endpoint for endpoint in OPTIONAL_ENDPOINTS if endpoint == on or f"{path}/".startswith(f"{endpoint}/"))

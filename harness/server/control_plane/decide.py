@@ -50,7 +50,7 @@ async def decide(request: Request) -> Json:
 
 
 def _find_asking(mock: Mock, id: str) -> Exchange:
-    """Find the exchange in which the model asked for a pending approval; HarnessError if there is none."""
+    """Find the exchange in which the model asked for a pending approval; HarnessError if not found."""
     known = {approval.id: approval for approval in mock.approvals}
     if id not in known:
         waiting = ", ".join(approval.id for approval in known.values() if approval.approve is None) or "none"

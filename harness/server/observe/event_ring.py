@@ -29,7 +29,7 @@ UNWATCHED_SECONDS = 60.0
 
 
 class LiveEvent(NamedTuple):
-    """Something that happened in a World: its `kind`, the exchange it is about (0 for none), and what is shown.
+    """An event in a World: its `kind`, the `number` of the exchange (0 without an exchange), and the data to show.
 
     `row` holds the times of an `edge` event, and is a mapping for all others.
     """

@@ -55,7 +55,7 @@ class ObservedRequest:
 
     @property
     def response(self) -> Json:
-        """The object in the answer, or in the last event of a stream; empty if there is none."""
+        """The object in the answer, or in the last event of a stream; empty without an object."""
         return self.answer.body if isinstance(self.answer.body, dict) else {}
 
     @property

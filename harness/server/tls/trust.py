@@ -22,7 +22,7 @@ _SUFFIXES = (".pem", ".crt", ".cer")
 
 
 def write_trust(anchors: bytes, folder: Path, environment: Mapping[str, str]) -> dict[str, str]:
-    """Write the files that make clients trust these certificates as well, and return the variables that name them.
+    """Write files that make clients also trust these certificates; return the variables that name the files.
 
     `environment` is the environment of the clients, whose variables name the authorities they trust already.
     """

@@ -31,6 +31,6 @@ class Presence:
             self._count -= 1
 
     def call_alone(self, call: Callable[[], T]) -> T | None:
-        """Call a function in this thread if there is no connection; None if there is one."""
+        """Call a function in this thread if no connection is open; else return None."""
         with self._lock:
             return None if self._count else call()

@@ -57,7 +57,7 @@ class Answered(NamedTuple):
 
 
 class Receiver(Protocol):
-    """Sends a delivery and returns its answer; DeliveryProblem if there is none."""
+    """Sends a delivery and returns its answer; DeliveryProblem without an answer."""
 
     def __call__(self, url: str, request: SignedRequest, timeout: float) -> Answered:
         """Send the delivery."""
@@ -213,7 +213,7 @@ class WsgiReceiver:
 
 
 class AsgiReceiver:
-    """Calls an ASGI app, without its lifespan, in the event loop it was given in, else in one that apps share."""
+    """Calls an ASGI app, without its lifespan, in the event loop it was given in, else in a loop shared by apps."""
 
     def __init__(self, app: Callable[..., Coroutine[Any, Any, None]]) -> None:
         self._app = app

@@ -1,4 +1,4 @@
-"""Makes one attempt to deliver an event: signs it, sends it, and returns it as a `WebhookDelivery`."""
+"""Makes one attempt to deliver an event: signs and sends it, and returns a `WebhookDelivery`."""
 
 from __future__ import annotations
 
@@ -70,7 +70,7 @@ def make_attempt(attempt: DueDelivery, endpoint: WebhookEndpoint, world: World) 
 
 
 def _observe(endpoint: WebhookEndpoint, problems: list[str]) -> Any:
-    """Call the test's `effects` function; None if there is none or it raises."""
+    """Call the test's `effects` function; None if it is missing or raises."""
     if endpoint.effects is None:
         return None
     try:

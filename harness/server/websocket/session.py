@@ -120,7 +120,7 @@ class SocketSession:
         return answer._replace(events=[*ended, *(answer.events or [_error_event(answer, lane)])])
 
     def _end_open_response(self, lane: str | None) -> list[Json]:
-        """End the response that waits in this lane, as the client moves on without it; return its last event."""
+        """End the response waiting in this lane, as the client moves on without it; return the last event."""
         opened = next(
             (waiting for waiting in self._connection.open_responses.values() if waiting.held.lane == lane), None
         )

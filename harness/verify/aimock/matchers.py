@@ -65,7 +65,7 @@ def _check_place(match: Json, name: str) -> int | None:
 
 
 def _convert_conditions(match: Json) -> Json:
-    """Convert each matcher to a condition; an empty string, which matches everything, is none."""
+    """Convert each matcher to a condition, except empty strings, which match everything."""
     conditions: Json = {}
     if user := _text(match, "userMessage"):
         conditions["user"] = user

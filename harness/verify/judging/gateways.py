@@ -30,7 +30,7 @@ def parse_host(text: str) -> str:
 
 
 def adopt_gateway(recorded: Recorded, hosts: Collection[str]) -> Recorded:
-    """Set the provider of an exchange if its host is a named one or a subdomain of it, and its path is the API's."""
+    """Set the provider of an exchange, and reduce its path to the API's, if its host is in `hosts` or a subdomain."""
     if recorded.provider or not any(is_host_of(recorded.host, host) for host in hosts):
         return recorded
     # A gateway that keeps Azure's paths speaks Azure's dialect.

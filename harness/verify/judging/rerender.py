@@ -213,7 +213,7 @@ def _place_among_listings(steps: Sequence[ComparedEvent], step: ComparedEvent) -
 
 
 def _merge_delta(before: ComparedEvent, step: ComparedEvent) -> bool:
-    """Merge a delta into the event before it, if it continues that; return whether it did."""
+    """Merge a delta into the previous event if it continues that event; return whether it was merged."""
     old, new = before.members, step.members
     if before.type != step.type or {**old, "delta": ""} != {**new, "delta": ""}:
         return False

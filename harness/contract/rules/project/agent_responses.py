@@ -119,7 +119,7 @@ NOT_ALLOWED = "Not allowed when agent is specified."
 
 
 def find_settled_members(request: Request, as_of: str) -> list[str]:
-    """Return the members that a request sends although its agent sets them; null and empty ones count as not sent."""
+    """Return the sent members that the request's agent sets; null and empty members count as not sent."""
     if not agent_of(request):
         return []
     return [

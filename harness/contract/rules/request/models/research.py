@@ -1,4 +1,4 @@
-"""Deep research models: the tools that they need, and those that they accept. Checked before any other feature."""
+"""Deep research models: required and accepted tools. Checked before any other feature."""
 
 from __future__ import annotations
 
