@@ -173,7 +173,7 @@ export interface Edge {
   readonly measured: boolean;
 }
 
-/** A route that was tried: its conditions, and the first one that failed; empty if none did. */
+/** A route that was tried: its conditions, and the first failed condition, empty if none failed. */
 export interface Tried {
   readonly route: string;
   readonly failed: string;
@@ -268,7 +268,7 @@ export interface ShownExchange {
 }
 
 /**
- * A call that a client has to make: the exchange that `said` it, those that `answered` it, how often it ran.
+ * A call that a client has to make: `said` and `answered` are exchange numbers, `executed` counts the runs.
  *
  * `approval` is the decision about it: `approved`, `denied`, `waiting`, or empty if none was requested.
  */
