@@ -80,7 +80,7 @@ _SECTIONS: dict[CauseKind, Section] = {
 _ROW_LABELS = tuple(field.name for field in fields(Cause) if field.kw_only)
 
 FindingKind = Literal["refusal", "loss", "unanswered", "unused", "disagreement", "unreadable", "webhook", "client"]
-_PLACES: dict[FindingKind, str] = {"unreadable": "the file", "refusal": "outside of its test", "webhook": "a webhook"}
+_PLACES: dict[FindingKind, str] = {"unreadable": "the file", "refusal": "outside its test", "webhook": "a webhook"}
 """The place of findings without an exchange: an unreadable recording, a request without a World, a delivery."""
 
 

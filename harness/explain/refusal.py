@@ -12,7 +12,7 @@ from harness.api.models import Models
 from harness.contract.rule import LEVELS, LIMITED_ACCOUNT, RULES, Rule
 from harness.core.exchange import Exchange
 from harness.core.loose_json import as_object
-from harness.core.text.shorten import answer_error, pluralize
+from harness.core.text.shorten import answer_error
 from harness.explain.model import Cause, ReportFinding
 from harness.explain.refused_request import describe_refusal, describe_refusal_in_general, explain_request
 from harness.world.refusals import ExpectedRefusal
@@ -76,14 +76,16 @@ def probe_causes(world: World) -> list[Cause]:
     if not probes:
         return []
     asked = dict.fromkeys(f"{probe.request.method} {probe.request.root}{probe.request.path}" for probe in probes)
-    were = "was" if len(probes) == 1 else "were"
-    what = f"{pluralize(len(probes), 'request')} for what only other servers have {were} refused ({probes[0].status})."
+    requests, were = (
+        ("1 request for a path", "was") if len(probes) == 1 else (f"{len(probes)} requests for paths", "were")
+    )
+    what = f"{requests} that only other servers have {were} refused ({probes[0].status})."
     cause = Cause(
         what,
         probes[0].number,
         "probe",
         where=", ".join(asked),
-        fix="The client asks so which kind of server this is. Where that is meant, expect it.",
+        fix="This is how the client detects the kind of server. If that is intended, expect it.",
         expect=world.vocabulary.expect_refusals([PROBE_RULES[1]]),
     )
     return [cause]

@@ -142,7 +142,7 @@ class _RefusedRequest:
             if origin or holders:
                 _, item = holders[0] if holders else ("", {})
                 places = ", ".join(place for place, _ in holders) or f"{self.param or 'input'}, not among its items"
-                return f"{places}: {describe_item(origin.item if origin else item)}, {describe_origin(origin)}"
+                return f"{places}: {describe_item(origin.item if origin else item)}{describe_origin(origin)}"
         return ""
 
     def _input_objects(self) -> Iterator[tuple[str, Json]]:
@@ -164,7 +164,7 @@ class _RefusedRequest:
         )
         part = "" if value is item and not missing else f"{what} in "
         origin = next(_find_origins(self.history, item), None)
-        said = f" that exchange {origin.number} said as {describe_item(origin.item)}" if origin else ""
+        said = f" that exchange {origin.number} returned as {describe_item(origin.item)}" if origin else ""
         return f"{self.param}: {part}{_describe_item(item)}{said}"
 
     def _describe_outer_place(self) -> str:

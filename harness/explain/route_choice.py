@@ -72,19 +72,19 @@ def _why_not(route: Route, request: Request, words: Vocabulary) -> str:
         unmet = route.unmet_conditions(request)
     except HarnessError as problem:
         return str(problem)
-    return describe_unmet(*unmet[0], words) if unmet else "it had no turn left, or none yet"
+    return describe_unmet(*unmet[0], words) if unmet else "it had no turns left, or none yet"
 
 
 def describe_unmet(name: str, wanted: Matcher, actual: Any, words: Vocabulary) -> str:
-    """Describe how a request fails a condition: `instructions has no 'planner', it is 'You are ops.'`."""
+    """Describe how a request fails a condition: `instructions does not contain 'planner': 'You are ops.'`."""
     sent = shorten(words.render_value(actual), MAX_SHOWN)
     if callable(wanted):
-        return f"{name}: {describe_code(wanted)} says no to {sent}"
+        return f"{name}: {describe_code(wanted)} rejects {sent}"
     if isinstance(wanted, Pattern):
-        return f"{name} does not match {words.render_value(wanted.pattern)}, it is {sent}"
+        return f"{name} does not match {words.render_value(wanted.pattern)}: {sent}"
     if name == "model":
         return f"model is {sent}, not {words.render_value(wanted)}"
     if name != "tools":
-        return f"{name} has no {words.render_value(wanted)}, it is {sent}"
+        return f"{name} does not contain {words.render_value(wanted)}: {sent}"
     missing = sorted(set([wanted] if isinstance(wanted, str) else wanted) - set(actual))
-    return f"tools has no {', '.join(map(words.render_value, missing))}, it is {sent}"
+    return f"tools does not contain {', '.join(map(words.render_value, missing))}: {sent}"

@@ -21,20 +21,21 @@ def stray_cause(world: World) -> Cause:
     shown = mask_key(last.key)
     what = f"with another key, {shown}," if last.key else "without a key"
     where = "\n".join(
-        f"{stray.request.method} {stray.request.path}, {f'after request {before}' if before else 'before any of its own'}"
+        f"{stray.request.method} {stray.request.path}, "
+        f"{f'after request {before}' if before else 'before any request of this test'}"
         for before, stray in world.strays
         if stray.key == last.key
     )
-    fix = f"The client must send the key of this test: OPENAI_API_KEY{words.too_early}, or {words.api_key}."
+    fix = f"The client must send this test's key: OPENAI_API_KEY{words.too_early}, or {words.api_key}."
     if last.key and words.mark:
         let_in = words.mark.format(f'key="{shown if shown == last.key else "…"}"')
-        fix = f"Let a program in that has a key of its own: {let_in}. Else give its client {words.api_key}."
+        fix = f"To accept a program with its own key: {let_in}. Otherwise pass {words.api_key} to its client."
     if last.owner:
         fix = (
-            f"The client was made in {last.owner}, which has ended. Make one in each test, or set `harness_env = session`: "
-            "its key leads to the running test."
+            f"The client was created in {last.owner}, which has ended. Create one in each test, or set "
+            "`harness_env = session`: its key leads to the running test."
         )
-    head = f"A request came {what} and was refused ({last.answer.status})."
+    head = f"A request {what} was refused ({last.answer.status})."
     return Cause(head, kind="stray", where=where, unused=list_unused(world), fix=fix)
 
 
@@ -47,26 +48,30 @@ def late_cause(strays: Sequence[Stray], during: Sequence[str], asked: Iterable[s
     first, owner = strays[0], strays[0].owner
     test = owner.rpartition("::")[2]
     whose = f"with the key {mask_key(first.key)}" if first.key else "without a key"
-    what = f"with the key of {owner} after it had ended" if owner else f"{whose} while no test used `mock`"
-    when = [f"while {name} ran" if name else "after the last test with `mock`" if owner else "" for name in during]
+    what = (
+        f"with the key of {owner} came after that test had ended"
+        if owner
+        else f"{whose} came while no test used `mock`"
+    )
+    when = [f"while {name} ran" if name else "after the last test that used `mock`" if owner else "" for name in during]
     where = [
         f"{stray.request.method} {stray.request.path}{f', {place}' if place else ''}"
         for stray, place in zip(strays, when, strict=True)
     ]
     fix = (
-        f"Wait in {test}, or in a fixture that requests `mock`, for what it has started: thread.join(), "
+        f"In {test}, or in a fixture that requests `mock`, wait for everything it started: thread.join(), "
         "executor.shutdown(), process.wait(), the end of a task. A client belongs to one test."
         if owner
-        else "Ask while a test uses `mock`: in the test, or in a fixture that requests it."
+        else "Send requests only while a test uses `mock`: in the test, or in a fixture that requests it."
     )
     rule = first.answer.rule
     marked, listed = PYTHON.mark.format(f'refusals=["{rule}"]'), f"harness_refusals = {rule or 'allow'}"
     return Cause(
-        f"A request came {what}, and was refused ({first.answer.status}).",
+        f"A request {what} and was refused ({first.answer.status}).",
         kind="stray",
         where="\n".join(where),
         asked="\n".join(asked),
-        made="\n".join(made) or (f"while {test} ran, on a line that is not known" if owner else ""),
+        made="\n".join(made) or (f"while {test} ran, on an unknown line" if owner else ""),
         fix=fix,
         allow=marked if owner and rule else f"{listed} in pytest's configuration",
     )
@@ -79,7 +84,7 @@ def unknown_key_cause(strays: StrayLog) -> Cause | None:
     _, (request, answer, *_) = strays.kept[-1]
     error = answer.body.get("error", answer.body) if isinstance(answer.body, dict) else {}
     return Cause(
-        f"{pluralize(strays.number, 'request')} came with a key that the mock does not know, the last one "
+        f"{pluralize(strays.number, 'request')} came with an unknown key, the last one "
         f"{request.method} {request.path}: {answer.status} {error.get('message', '')}",
         kind="stray",
     )

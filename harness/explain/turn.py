@@ -34,11 +34,11 @@ def unused_cause(world: World) -> Cause:
     last = asked[-1] if asked else None
     refused = last if last and last.status >= 400 and not has_problem(world, last) else None
     return Cause(
-        f"{' and '.join(counted)} no request took.",
+        f"{' and '.join(counted)} {'was' if len(world.unused) == 1 else 'were'} never used.",
         kind="unused",
         where=list_unused(world),
-        why=f"request {refused.number}, the last one, was refused, and so took no turn" if refused else "",
-        fix="Remove what is too much, or look why the requests for it did not come.",
+        why=f"request {refused.number}, the last one, was refused and therefore took no turn" if refused else "",
+        fix="Remove what is not needed, or find out why the requests for it did not come.",
         allow=world.vocabulary.allow_unused,
     )
 
@@ -46,11 +46,11 @@ def unused_cause(world: World) -> Cause:
 def empty_route_cause(route: Route) -> Cause:
     """Explain a route that answers nothing, because `when` was given no turn."""
     return Cause(
-        f"{route} has no turn, and so answers no request.",
+        f"{route} has no turns, so it answers no requests.",
         kind="unused",
-        general="A condition of `when` has no turn, and so answers no request.",
+        general="A condition of `when` has no turns, so it answers no requests.",
         where=route.made_at.short,
-        fix="Give it one: `.script(message('…'))` after the condition; or remove it.",
+        fix="Add one, such as `.script(message('…'))`, after the condition, or remove the condition.",
         allow=route.vocabulary.allow_unused,
     )
 
@@ -64,13 +64,13 @@ def no_request_cause(world: World) -> Cause:
             kind="no_request",
             where="\n".join(world.not_awaited),
             unused=list_unused(world),
-            fix="Write `await` before the call of an async client, or run what it returns; until then it sends nothing.",
+            fix="Write `await` before the call of an async client, or run the coroutine; until then it sends nothing.",
         )
     return Cause(
         f"No request came with this test's key {world.api_key}.",
         kind="no_request",
         unused=list_unused(world),
-        fix=f"The code under test must read OPENAI_BASE_URL and OPENAI_API_KEY{words.too_early}, or be given "
+        fix=f"The code under test must read OPENAI_BASE_URL and OPENAI_API_KEY{words.too_early}, or be passed "
         f"{words.base_url} and {words.api_key}.",
     )
 
@@ -102,7 +102,7 @@ def summarize_unused(route: Route | RoutedPath, turn: Any) -> str:
 def summarize_turn(turn: Any) -> str:
     """Summarize a turn in one line: items, ending, faults."""
     if isinstance(turn, Repeated):
-        return f"{', '.join(map(summarize_turn, turn.turns))}, over and over"
+        return f"{', '.join(map(summarize_turn, turn.turns))}, repeated"
     return " + ".join(map(_summarize_line, turn if isinstance(turn, list | tuple) else [turn]))
 
 

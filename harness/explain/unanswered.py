@@ -10,11 +10,11 @@ from harness.core.text.shorten import answer_error, pluralize, summarize_item
 from harness.explain.model import Cause, ReportFinding
 from harness.world.world import World
 
-SAME_REQUEST = "a stream that is not read, an answer that nobody awaits and a retry after a timeout take one each"
-UNANSWERED_FIX = "Script or record an answer to the request, or mend what it asks."
-HANG_UP = "The client hung up before its answer had ended."
+SAME_REQUEST = "an unread stream, an answer that is not awaited and a retry after a timeout each take one"
+UNANSWERED_FIX = "Script or record an answer to the request, or correct the request."
+HANG_UP = "The client hung up before the answer was complete."
 HANG_UP_FIX = (
-    "Give the client more time than the answer takes (its `timeout`), let it ask once (`max_retries=0`), read its stream "
+    "Give the client a longer `timeout` than the answer takes, disable its retries (`max_retries=0`), read its stream "
     "to the end, or script a turn for the second request."
 )
 MAX_DIFFERING = 4
@@ -29,9 +29,9 @@ def unanswered_cause(world: World, request: Request, problem: Problem) -> Cause:
     head = f"Request {number}, {asked}, could not be answered:"
     again = _find_same_request(world, request, number)
     if again and (hang_up := describe_hang_up(world, again.number)):
-        left = f"{head} the client {hang_up} and asked again."
+        left = f"{head} the client {hang_up} and sent it again."
         return Cause(left, number, "hang_up", general=HANG_UP, where=what, sent=sent, fix=HANG_UP_FIX)
-    why = f"request {again.number} asked the same and took a turn: {SAME_REQUEST}" if again else ""
+    why = f"request {again.number} was identical and took a turn: {SAME_REQUEST}" if again else ""
     shown = [line.strip() for line in problem.shown]
     fix = " ".join(line.strip() for line in [*advice, *problem.fix.splitlines()])
     general = f"{asked} could not be answered: {what}"

@@ -67,8 +67,8 @@ def describe_unpaired(rule: str | None, items: Sequence[PlacedItem]) -> str:
 
 
 def describe_origin(origin: OutputItem | None) -> str:
-    """Name the exchange in which the model produced an item."""
-    return f"said in exchange {origin.number}" if origin else "which no exchange of this test has said"
+    """Name the exchange in which the model produced an item, as an addition to the item's description."""
+    return f" from exchange {origin.number}" if origin else ", which no exchange of this test produced"
 
 
 def _find_open_calls(placed: Sequence[tuple[str, Json]], history: History) -> Iterator[PlacedItem]:
@@ -99,18 +99,19 @@ def _describe_open_calls(calls: Sequence[PlacedItem]) -> str:
     groups: dict[str, list[str]] = {}
     for call in calls:
         groups.setdefault(describe_origin(call.origin), []).append(describe_item(call.item))
-    told = "; ".join(f"{', '.join(names)}, {origin}" for origin, names in groups.items())
+    told = "; ".join(f"{', '.join(names)}{origin}" for origin, names in groups.items())
+    missing = "answer" if calls[0].is_approval else "output"
     if len(calls) == 1:
-        return f"{calls[0].place}: {told}, is answered nowhere in this request"
+        return f"{calls[0].place}: {told}{'' if calls[0].origin else ','} has no {missing} in this request"
     places = ", ".join(dict.fromkeys(call.place for call in calls))
     noun = "approval requests" if calls[0].is_approval else "calls"
-    return f"{places}: {len(calls)} {noun} are answered nowhere in this request: {told}"
+    return f"{places}: {len(calls)} {noun} have no {missing} in this request: {told}"
 
 
 def _describe_missing_call(output: PlacedItem) -> str:
     if output.other_kind:
-        return f"the {output.other_kind} of that `call_id`, which takes an output of its own kind"
+        return f"the {output.other_kind} with this `call_id`, which takes another kind of output"
     if output.origin:
-        return f"{describe_item(output.origin.item)}, {describe_origin(output.origin)}, which this request leaves out"
+        return f"{describe_item(output.origin.item)}{describe_origin(output.origin)}, which this request omits"
     member = "approval_request_id" if output.is_approval else "call_id"
-    return f"a `{member}` that nobody asked for: no exchange of this test has said it"
+    return f"an unknown `{member}`: no exchange of this test produced it"

@@ -94,20 +94,20 @@ def _unused_or_no_request(world: World) -> Cause:
 def _claim_cause(claim: PathClaim) -> Cause:
     """Explain a false claim about the path that the test made without `assert`."""
     return Cause(
-        f"A claim that nothing asserts does not hold: {claim.text}",
+        f"A claim that is not asserted is false: {claim.text}",
         kind="claim",
-        general="A claim that nothing asserts does not hold.",
+        general="A claim that is not asserted is false.",
         where=claim.place.short,
-        fix="Write `assert` before it, to fail in that line, and look at the path.",
+        fix="Write `assert` before it, so that the test fails in that line, and check the path.",
     )
 
 
 def _dropped_world_cause() -> Cause:
     """Report that the server dropped an earlier World of this key, which therefore cannot be judged."""
     return Cause(
-        "The server had dropped what this key did before, to keep no more Worlds than its limit, as a worker had ended, or "
-        "as its store had lost it; nothing of it is judged.",
+        "The server dropped an earlier World of this key, because its limit was reached, a worker ended, or its store lost "
+        "it; that World is not judged.",
         kind="dropped",
-        fix="Serve with a higher --worlds, from a store that evicts nothing, or end each test with DELETE "
+        fix="Serve with a higher --worlds, use a store that evicts nothing, or end each test with DELETE "
         "/_harness/world.",
     )

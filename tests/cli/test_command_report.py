@@ -50,9 +50,7 @@ class TestTheReport:
             "failed",
             2,
         )
-        assert failed["why"].startswith(
-            "2 requests came with a key that the mock does not know, the last one POST /resp"
-        )
+        assert failed["why"].startswith("2 requests came with an unknown key, the last one POST /resp")
         assert 'failures="1"' in files[".xml"].read_text()
         assert all("Incorrect API key provided: test." in files[suffix].read_text() for suffix in (".sarif", ".md"))
 

@@ -118,7 +118,7 @@ class TestTheExitCode:
     def test_is_1_with_the_report_when_the_verdict_is_not_null(self, script: str) -> None:
         ended = serve("--script", script, *program("ask()"))
         assert ended.returncode == 1
-        assert ended.stderr.startswith("harness: sk-anything:\n\n1 turn of the script no request took.\n")
+        assert ended.stderr.startswith("harness: sk-anything:\n\n1 turn of the script was never used.\n")
         assert "pytest" not in ended.stderr
 
     @pytest.mark.slow
@@ -130,7 +130,7 @@ class TestTheExitCode:
         )
         ended = serve(*program(sending))
         assert ended.returncode == 1, ended.stderr
-        assert "The client does not show what was said: text lost: " in ended.stderr
+        assert "The client does not show what the model said: text lost: " in ended.stderr
         assert "\n  allow   harness serve --losses allow -- …\n" in ended.stderr
         assert serve("--losses", "allow", *program(sending)).returncode == 0
 
@@ -167,9 +167,7 @@ class TestTheExitCode:
     def test_is_1_when_a_request_came_with_an_unknown_key(self) -> None:
         ended = serve(*program("ask(); ask(key='test')"))
         assert ended.returncode == 1
-        assert (
-            "1 request came with a key that the mock does not know, the last one POST /responses: 401" in ended.stderr
-        )
+        assert "1 request came with an unknown key, the last one POST /responses: 401" in ended.stderr
 
     @pytest.mark.slow
     def test_is_1_for_a_request_that_nothing_was_scripted_for(self) -> None:

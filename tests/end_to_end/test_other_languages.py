@@ -46,7 +46,7 @@ def test_a_loop_with_a_tool_and_a_stream(command: list[str], tmp_path: Path) -> 
 def test_a_turn_that_is_left_is_told(command: list[str], tmp_path: Path) -> None:
     code, printed, told = serve(tmp_path, f'{SCRIPT}  - message: "Anything else?"\n', command)
     assert (code, printed) == (1, "It is 18 degrees in Paris.\n"), told
-    assert '1 turn of the script no request took.\n  where   script: message "Anything else?"' in told
+    assert '1 turn of the script was never used.\n  where   script: message "Anything else?"' in told
 
 
 def test_an_error_ends_the_program(command: list[str], tmp_path: Path) -> None:

@@ -67,7 +67,12 @@ def test_what_an_account_was_set_up_to_refuse_is_expected() -> None:
 
 def test_a_loss_says_where_the_original_was_said() -> None:
     (found,) = fill_case(lossy(), "failed").found
-    assert (found.kind, found.id, found.exchange, found.why) == ("loss", "citation-dropped", 2, "said in exchange 1")
+    assert (found.kind, found.id, found.exchange, found.why) == (
+        "loss",
+        "citation-dropped",
+        2,
+        "original in exchange 1",
+    )
     assert not found.expected
 
 

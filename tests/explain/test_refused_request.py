@@ -58,23 +58,22 @@ def test_a_call_without_output_is_traced_to_who_said_it(world, ask):
     world.script(function_call("deploy", {}, call_id="call_1"))
     first = ask("Ship v2.", tools=TEAM)
     ask("Well?", previous_response_id=first["id"])
-    assert why(world) == "input: function_call deploy (call_1), said in exchange 1, is answered nowhere in this request"
+    assert why(world) == "input: function_call deploy (call_1) from exchange 1 has no output in this request"
     ask([USER, *first["output"]])
-    assert why(world).startswith("input[1]: function_call deploy (call_1), said in exchange 1, is answered nowhere")
+    assert why(world).startswith("input[1]: function_call deploy (call_1) from exchange 1 has no output")
 
 
 def test_a_call_that_nobody_said_is_named_as_such(world, ask):
     ask([USER, {"type": "function_call", "name": "f", "call_id": "call_1", "arguments": "{}"}])
     assert why(world) == (
-        "input[1]: function_call f (call_1), which no exchange of this test has said, is answered nowhere in this request"
+        "input[1]: function_call f (call_1), which no exchange of this test produced, has no output in this request"
     )
 
 
 def test_an_output_without_call_is_traced_too(world, ask):
     ask([USER, output()])
     assert why(world) == (
-        "input[1]: function_call_output (call_1) answers a `call_id` that nobody asked for: no exchange of this test has "
-        "said it"
+        "input[1]: function_call_output (call_1) answers an unknown `call_id`: no exchange of this test produced it"
     )
     world.script(function_call("deploy", {}, call_id="call_1"))
     ask("Ship v2.", tools=TEAM)
@@ -82,8 +81,8 @@ def test_an_output_without_call_is_traced_too(world, ask):
     [lost] = world.losses
     assert why(world) == f"input[1]: {lost.message} (loss call-dropped)"
     assert explain_request(world.exchanges[-1], world.exchanges, []).where == (
-        "input[1]: function_call_output (call_1) answers function_call deploy (call_1), said in exchange 2, which this "
-        "request leaves out"
+        "input[1]: function_call_output (call_1) answers function_call deploy (call_1) from exchange 2, which this "
+        "request omits"
     )
 
 
@@ -96,8 +95,8 @@ def test_every_call_without_output_is_named_with_its_exchange(world, ask):
     ask([USER, *first["output"], output("call_1"), *second["output"]])
     refused = explain_request(world.exchanges[-1], world.exchanges, world.losses)
     assert refused.where == (
-        "input[2], input[4]: 2 calls are answered nowhere in this request: function_call undo (call_2), said in exchange "
-        "1; function_call check (call_3), said in exchange 2"
+        "input[2], input[4]: 2 calls have no output in this request: function_call undo (call_2) from exchange 1; "
+        "function_call check (call_3) from exchange 2"
     )
     assert refused.sent.startswith("input = [… 2 entries, {")
     assert '"call_2"' in refused.sent
@@ -108,15 +107,15 @@ def test_calls_of_a_response_that_is_continued_are_all_named_too(world, ask):
     world.script([function_call("deploy", {}, call_id="call_1"), function_call("undo", {}, call_id="call_2")])
     ask("Well?", previous_response_id=ask("Ship v2.", tools=TEAM)["id"])
     assert why(world) == (
-        "input: 2 calls are answered nowhere in this request: function_call deploy (call_1), function_call undo (call_2), "
-        "said in exchange 1"
+        "input: 2 calls have no output in this request: function_call deploy (call_1), function_call undo (call_2) "
+        "from exchange 1"
     )
 
 
 def test_every_output_that_nobody_asked_for_is_named(world, ask):
     world.script(function_call("deploy", {}, call_id="call_1"))
     ask([output("call_8"), output("call_1"), output("call_9")], previous_response_id=ask("Ship v2.", tools=TEAM)["id"])
-    nobody = "answers a `call_id` that nobody asked for: no exchange of this test has said it"
+    nobody = "answers an unknown `call_id`: no exchange of this test produced it"
     assert why(world) == (
         f"input[0]: function_call_output (call_8) {nobody}; input[2]: function_call_output (call_9) {nobody}"
     )
@@ -128,8 +127,8 @@ def test_an_output_of_the_wrong_kind_is_named_as_such(world, ask):
     custom = {"type": "custom_tool_call_output", "call_id": "call_1", "output": "up"}
     ask([output(), custom], previous_response_id=first["id"])
     assert why(world) == (
-        "input[1]: custom_tool_call_output (call_1) answers the function_call of that `call_id`, which takes an output of "
-        "its own kind"
+        "input[1]: custom_tool_call_output (call_1) answers the function_call with this `call_id`, which takes "
+        "another kind of output"
     )
 
 
@@ -139,9 +138,7 @@ def test_an_approval_that_is_missing_is_named(world, ask):
     first = ask("Ship v2.", tools=[SERVER])
     id = first["output"][-1]["id"]
     ask("Well?", tools=[SERVER], previous_response_id=first["id"])
-    assert why(world) == (
-        f"input: mcp_approval_request deploy ({id}), said in exchange 1, is answered nowhere in this request"
-    )
+    assert why(world) == (f"input: mcp_approval_request deploy ({id}) from exchange 1 has no answer in this request")
 
 
 def test_reasoning_that_lost_its_follower_stands_at_its_place(world, ask):
@@ -149,7 +146,7 @@ def test_reasoning_that_lost_its_follower_stands_at_its_place(world, ask):
     thought, _ = ask(USER["content"], model="gpt-5")["output"]
     ask([USER, thought, USER], model="gpt-5")
     assert explain_request(world.exchanges[-1], world.exchanges, []).where == (
-        f"input[1]: reasoning ({thought['id']}), said in exchange 1; A stored reasoning item must be followed "
+        f"input[1]: reasoning ({thought['id']}) from exchange 1; A stored reasoning item must be followed "
         "directly by the item that followed it: its `id`, or a call's `call_id`."
     )
 
@@ -160,7 +157,9 @@ def test_a_file_in_an_assistant_message_is_traced_to_what_was_said(world, ask):
     part = {"type": "output_text", "text": "See the report.", "annotations": []}
     ask([USER, {"role": "assistant", "content": [part, {"type": "input_file", "file_id": "file_1"}]}, USER])
     [lost] = world.losses
-    where = 'input[1].content[1]: input_file in an assistant message that exchange 1 said as message "See the report."'
+    where = (
+        'input[1].content[1]: input_file in an assistant message that exchange 1 returned as message "See the report."'
+    )
     assert why(world) == f"{where}; {lost.message} (loss citation-dropped)"
     assert explain_request(world.exchanges[-1], world.exchanges, []).where == (
         f"{where}; An assistant message holds `output_text` and `refusal` parts only, or a string."

@@ -30,12 +30,12 @@ def tried(mock: Mock, number: int = -1) -> list[TriedRoute]:
 @pytest.mark.parametrize(
     ("condition", "why"),
     [
-        ({"instructions": "planner"}, "instructions has no 'planner', it is 'You are ops.'"),
-        ({"tools": ["f", "g"]}, "tools has no 'g', it is ['f']"),
-        ({"tools": "g"}, "tools has no 'g', it is ['f']"),
+        ({"instructions": "planner"}, "instructions does not contain 'planner': 'You are ops.'"),
+        ({"tools": ["f", "g"]}, "tools does not contain 'g': ['f']"),
+        ({"tools": "g"}, "tools does not contain 'g': ['f']"),
         ({"model": "gpt-5*"}, "model is 'gpt-4.1', not 'gpt-5*'"),
-        ({"input": re.compile("^bye")}, "input does not match '^bye', it is 'hi'"),
-        ({"agent": "ops"}, "agent has no 'ops', it is ''"),
+        ({"input": re.compile("^bye")}, "input does not match '^bye': 'hi'"),
+        ({"agent": "ops"}, "agent does not contain 'ops': ''"),
         ({"input": "hi", "model": "o3"}, "model is 'gpt-4.1', not 'o3'"),
     ],
 )
@@ -59,7 +59,7 @@ def test_a_function_is_named_with_its_place() -> None:
     mock.script("ok")
     ask(api)
     line = is_long.__code__.co_firstlineno
-    assert tried(mock)[0].why == f"input: is_long (test_route_choice.py:{line}) says no to 'hi'"
+    assert tried(mock)[0].why == f"input: is_long (test_route_choice.py:{line}) rejects 'hi'"
 
 
 def test_a_function_that_raises_later_is_told_as_it_is() -> None:
@@ -79,7 +79,7 @@ def test_a_route_without_turns_has_stepped_aside() -> None:
     mock.script("two")
     assert [ask(api), ask(api)] == [200, 200]
     assert tried(mock, 0) == [TriedRoute(str(route), 1)]
-    assert tried(mock, 1) == [TriedRoute(str(route), why="it had no turn left, or none yet"), TriedRoute("script", 1)]
+    assert tried(mock, 1) == [TriedRoute(str(route), why="it had no turns left, or none yet"), TriedRoute("script", 1)]
 
 
 def test_a_request_that_no_route_answers_was_tried_against_all() -> None:
@@ -89,7 +89,7 @@ def test_a_request_that_no_route_answers_was_tried_against_all() -> None:
     mock.when(model="o3").script("never")
     assert ask(api) == 418
     assert [route.why for route in tried(mock)] == [
-        "input has no 'bye', it is 'hi'",
+        "input does not contain 'bye': 'hi'",
         "model is 'gpt-4.1', not 'o3'",
     ]
 
@@ -123,7 +123,7 @@ def test_the_words_are_those_of_the_reader() -> None:
     mock.when(input="bye").script("never")
     mock.script("ok")
     ask(api)
-    assert tried(mock)[0].why == 'input has no "bye", it is "hi"'
+    assert tried(mock)[0].why == 'input does not contain "bye": "hi"'
 
 
 def test_paths_that_a_test_answers_itself_say_so_too() -> None:

@@ -99,7 +99,7 @@ def test_without_a_request_the_report_says_how_clients_find_the_mock(mock, world
         '  unused  script: message "hi"',
         "  fix     The code under test must read OPENAI_BASE_URL and OPENAI_API_KEY while the test runs (a client made at "
         "import",
-        "          is too early), or be given mock.base_url and mock.api_key.",
+        "          is too early), or be passed mock.base_url and mock.api_key.",
         "  manual  docs/troubleshooting.md#no-request-came",
     ]
 

@@ -18,10 +18,11 @@ def test_it(mock):
     result = run(source.format(mark="")).shows(
         "E *AuthenticationError: Error code: 401 - Incorrect API key provided: sk-test.*", failed=1
     )
-    assert [line for line in result.outlines if line.startswith(("A request came", "  where", "  fix"))] == [
-        "A request came with another key, sk-test, and was refused (401).",
-        "  where   POST /responses, before any of its own",
-        '  fix     Let a program in that has a key of its own: @pytest.mark.harness(key="sk-test"). Else give its client',
+    assert [line for line in result.outlines if line.startswith(("A request with", "  where", "  fix"))] == [
+        "A request with another key, sk-test, was refused (401).",
+        "  where   POST /responses, before any request of this test",
+        '  fix     To accept a program with its own key: @pytest.mark.harness(key="sk-test"). '
+        "Otherwise pass mock.api_key to its",
     ]
     assert "No request came" not in result.stdout.str()
     run(source.format(mark='@pytest.mark.harness(key="sk-test")')).assert_outcomes(passed=1)
@@ -39,10 +40,10 @@ def test_second(mock, openai_client):
     openai_client.responses.create(model="gpt-4.1", input="x")
     kept[0].responses.create(model="gpt-4.1", input="x")
 """).shows(
-        "A request came with another key, sk-harne***************????, and was refused (401).",
+        "A request with another key, sk-harne***************????, was refused (401).",
         "  where   POST /responses, after request 1",
-        "  fix     The client was made in test_a_client_*.py::test_first, which",
-        "          has ended. Make one in each test, or set `harness_env = session`: *",
+        "  fix     The client was created in test_a_client_*.py::test_first, which",
+        "          has ended. Create one in each test, or set `harness_env = session`: *",
         passed=1,
         failed=1,
     )
@@ -54,8 +55,8 @@ def test_it(mock):
     mock.script(message("hi"))
     for key in ("sk-a-key-that-is-long-enough", ""):
         swallow(openai.OpenAI(api_key=key))
-""").shows("A request came *", failed=1)
-    assert "sk-a-key-that-is-long-enough" not in result.stdout.str().partition("A request came")[2]
+""").shows("A request *", failed=1)
+    assert "sk-a-key-that-is-long-enough" not in result.stdout.str().partition("A request with")[2]
 
 
 def test_a_401_that_the_code_swallows_fails_its_test_though_its_script_was_used(run: Run) -> None:
@@ -67,7 +68,7 @@ def test_it(mock, openai_client):
 
 def test_next(mock):
     pass
-""").shows("A request came with another key, sk-strange, and was refused (401).", passed=1, failed=1)
+""").shows("A request with another key, sk-strange, was refused (401).", passed=1, failed=1)
 
 
 def test_one_caught_401_excuses_no_other(run: Run) -> None:

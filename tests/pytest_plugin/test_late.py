@@ -25,7 +25,7 @@ def agent():
     yield made
     swallow(made[0])
 """
-LATE = "A request came with the key of test_*.py::test_first *"
+LATE = "A request with the key of test_*.py::test_first *"
 THREAD = """
 gate = threading.Event()
 left = []
@@ -62,10 +62,10 @@ class TestAfterTheLastTest:
         run(THREAD).shows(
             "*= responses-harness: after the tests =*",
             LATE,
-            "  where   POST /responses, after the last test with `mock`",
+            "  where   POST /responses, after the last test that used `mock`",
             "  asked   test_*.py:*, in swallow:*",
             "  made    test_*.py:*, in test_first: kept = *",
-            "  fix     Wait in test_first, or in a fixture that requests `mock`, for what it has started: *",
+            "  fix     In test_first, or in a fixture that requests `mock`, wait for everything it started: *",
             '  allow   @pytest.mark.harness(refusals=[[]"auth_invalid_key"])',
             "*The run fails for it, with exit code 1.",
             passed=1,
@@ -146,7 +146,7 @@ def agent():
 
 def test_first(agent, mock):
     agent.append(mock.base_url)
-""").shows("A request came with the key sk-strange while no test used `mock`, and was refused (401).").exits(FAILED)
+""").shows("A request with the key sk-strange came while no test used `mock` and was refused (401).").exits(FAILED)
 
     def test_the_key_of_the_session(self, run: Run) -> None:
         run(
@@ -193,13 +193,13 @@ def test_every_form_of_a_report_tells_it(run: Run, pytester: pytest.Pytester, mo
     files = [pytester.path / f"report{suffix}" for suffix in FORMATS]
     result = run(THREAD, *(f"--harness-report={file}" for file in files))
     result.shows("contract: 0 exchanges, 0 refusals expected, 1 unexpected, *").exits(FAILED)
-    result.shows("::error file=test_*.py,line=*,title=refusal auth_invalid_key::A request came with *")
+    result.shows("::error file=test_*.py,line=*,title=refusal auth_invalid_key::A request with *")
     for file in files:
         text = file.read_text()
         assert "✅" not in text
         if file.suffix == ".html":
             text = in_page(text)[0].causes[0].what
-        assert "after it had ended" in text, file
+        assert "after that test had ended" in text, file
     passed, error = read_valid_report(pytester.path / "report.json").cases
     assert (passed.outcome, error.outcome) == ("passed", "error")
     assert passed.id == error.id

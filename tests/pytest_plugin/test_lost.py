@@ -33,7 +33,7 @@ def test_a_loss_fails_a_test_whose_own_assertions_held(run):
         "  where   input[[]1].content[[]0]",
         "  fix     Send `annotations` of each *",
         '  allow   @pytest.mark.harness(losses=[[]"citation-dropped"])',
-        "  source  exchange 1 said it; `harness losses citation-dropped` explains it",
+        "  source  the original is in exchange 1; `harness losses citation-dropped` explains the loss",
         SECTION,
         '  1  agent 1  user "Report?"',
         failed=1,
@@ -124,9 +124,9 @@ def test_a_failure_after_a_refusal_begins_with_it_and_the_loss_that_explains_it(
 
 def test_a_turn_left_over_after_a_refusal_that_was_asked_for_says_so(run):
     run(REFUSED.replace("off_schema=True))\n", 'off_schema=True), message("Up."))\n')).shows(
-        "1 turn of the script no request took.",
+        "1 turn of the script was never used.",
         '  where   script: message "Up."',
-        "  why     request 2, the last one, was refused, and so took no turn",
+        "  why     request 2, the last one, was refused and therefore took no turn",
         failed=1,
     )
 
@@ -147,7 +147,7 @@ def test_it(mock, client):
 """
     run(swallowing).shows(
         "Request 2 was refused (400): No tool call found for function call output with call_id call_1.",
-        "  where   input[[]1]: function_call_output (call_1) answers function_call deploy (call_1), said in exchange *",
+        "  where   input[[]1]: function_call_output (call_1) answers function_call deploy (call_1) from exchange *",
         SECTION,
         '  1  agent 1  user "Ship v2."',
         failed=1,

@@ -26,9 +26,9 @@ def test_a_claim_that_holds_passes(run):
 class TestAClaimWithoutAnAssertion:
     def test_fails_the_test_when_it_does_not_hold(self, run):
         run(CALL + "    mock.calls.named('get_weather').times(2)").shows(
-            "A claim that nothing asserts does not hold: 1 call of get_weather, not 2; the path: planner → *",
+            "A claim that is not asserted is false: 1 call of get_weather, not 2; the path: planner → *",
             "  where   test_fails_the_test_when_it_does_not_hold.py:*",
-            "  fix     Write `assert` before it, to fail in that line, and look at the path.",
+            "  fix     Write `assert` before it, so that the test fails in that line, and check the path.",
             "  manual  docs/troubleshooting.md#a-claim-does-not-hold",
             failed=1,
         )

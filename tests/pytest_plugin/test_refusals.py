@@ -21,7 +21,7 @@ REFUSED = "Request 2 was refused (400): No tool output found for function call c
 def test_code_that_swallows_a_refusal_fails_its_test(run):
     run(AGENT + "def test_it(mock): agent()").shows(
         REFUSED,
-        "  where   input: function_call f *, said in exchange 1, is answered nowhere in this",
+        "  where   input: function_call f * from exchange 1 has no output in this request",
         "  fix     Answer every call of the turn before*",
         '  expect  with mock.refuses("call_needs_output"): …, or for a whole test',
         '          @pytest.mark.harness(refusals=["[]"call_needs_output"])',
@@ -358,7 +358,7 @@ def test_it(mock):
 """).shows(
         "Request 6 was refused (400): *",
         "and 1 more; -v shows them:",
-        "  5 requests for what only other servers have were refused (404).",
+        "  5 requests for paths that only other servers have were refused (404).",
         failed=1,
     ).hides("*base URL must end*")
 

@@ -77,7 +77,7 @@ def test_stray(mock, openai_client):
         assert "✅" not in text
         if file.suffix == ".html":
             text = in_page(text)[0].causes[0].what
-        assert "A request came with another key" in text, file
+        assert "A request with another key" in text, file
 
 
 def test_a_page_tells_the_run_and_why_each_test_failed(run, pytester):

@@ -73,7 +73,7 @@ def test_the_async_client_under_trio(run):
 @pytest.mark.slow
 def test_in_parallel_processes(run):
     run(TWO, "-n", "2", apart=True).shows(
-        "1 turn of the script no request took.",
+        "1 turn of the script was never used.",
         "*- responses-harness -*",
         "*refused: 400 Unknown parameter: *",
         passed=8,

@@ -18,7 +18,7 @@ def test_it(mock):
 
 def test_a_turn_that_no_request_took_fails_the_test(run):
     run(UNUSED).shows(
-        "3 turns of the script no request took.",
+        "3 turns of the script were never used.",
         "  where   when(instructions='ops'): the function <lambda> (test_*.py:*)",
         '          script: message "at last"',
         '          script: message "there" + function_call f {"a":1}',
@@ -34,7 +34,7 @@ def test_only_the_first_unused_turns_are_named(run):
 def test_it(mock, client):
     mock.script(*map(message, "abcdefghijklm"))
     client.responses.create(model="gpt-4.1", input="x")
-""").shows("12 turns of the script no request took.", '*script: message "g"', "*… 6 more").hides('*message "h"*')
+""").shows("12 turns of the script were never used.", '*script: message "g"', "*… 6 more").hides('*message "h"*')
 
 
 def test_a_condition_without_turns_fails_the_test(run):
@@ -45,7 +45,7 @@ def test_it(mock, client):
     client.responses.create(model="gpt-4.1", input="x")
 """
     run(forgotten).shows(
-        "when(instructions='ops') has no turn, and so answers no request.",
+        "when(instructions='ops') has no turns, so it answers no requests.",
         "  where   test_*.py:*",
         '  allow   @pytest.mark.harness(unused="allow")',
         failed=1,
@@ -282,7 +282,7 @@ def test_asked_twice(mock, client):
     shown = result.stdout.str()
     assert "The client hung up on request 1 after 0." in shown
     assert "POST /responses, could not be answered: the client hung up on request 1 after 0." in shown
-    assert "  why     request 1 asked the same and took a turn: a stream that is not read" in shown
+    assert "  why     request 1 was identical and took a turn: an unread stream" in shown
 
 
 def test_a_call_that_was_never_awaited_is_told_of(run):

@@ -151,7 +151,7 @@ class TestWorlds:
         ask(api, "sk-b")
         ask(api, "sk-a")
         judged = judge_world(api.open("sk-a"))
-        assert judged.verdict.startswith("The server had dropped what this key did before")
+        assert judged.verdict.startswith("The server dropped an earlier World of this key")
         assert "--worlds" in judged.verdict
         ask(api, "sk-c")
         assert judge_world(api.open("sk-d")).verdict == ""

@@ -58,7 +58,7 @@ def test_a_call_without_output_is_marked_where_it_stands(asked: Asked) -> None:
         2,
         "refusal:call_needs_output:input",
     )
-    assert "said in exchange 1, is answered nowhere" in dict(cause.rows)["where"]
+    assert "from exchange 1 has no output" in dict(cause.rows)["where"]
 
 
 def test_what_was_edited_stands_beside_what_was_said(asked: Asked) -> None:

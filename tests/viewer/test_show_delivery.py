@@ -52,7 +52,7 @@ def test_an_exchange_says_when_it_came_and_which_turn_answered(asked: Asked) -> 
     lines = Path(__file__).read_text().splitlines()
     assert 'asked.mock.script("One.", "Two.")' in lines[first.answered_by.line - 1]
     assert [(route.route, route.failed) for route in first.tried] == [
-        ("when(instructions='planner')", "instructions has no 'planner', it is 'You are ops.'"),
+        ("when(instructions='planner')", "instructions does not contain 'planner': 'You are ops.'"),
         ("script", ""),
     ]
     assert (second.answered_by, second.tried) == (None, [])

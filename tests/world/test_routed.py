@@ -206,11 +206,11 @@ class TestWhatNoRequestTook:
         world = api.worlds["sk-a"]
         place = f"test_routed.py:{raises.__code__.co_firstlineno}"
         assert render_verdict(world) == (
-            "3 answers of mock.route no request took.\n"
+            "3 answers of mock.route were never used.\n"
             "  where   route('POST', '/embeddings'): 500 'down'\n"
             "          route('POST', '/embeddings'): refusal\n"
             f"          route('POST', '/embeddings'): the function raises ({place})\n"
-            "  fix     Remove what is too much, or look why the requests for it did not come.\n"
+            "  fix     Remove what is not needed, or find out why the requests for it did not come.\n"
             '  allow   @pytest.mark.harness(unused="allow")\n'
             "  manual  docs/troubleshooting.md#turns-are-left"
         )
@@ -222,7 +222,7 @@ class TestWhatNoRequestTook:
         api = routed([{"a": 1}, {"a": 2}])
         api.open("sk-a").script("Hi.")
         ask(api)
-        told = "1 turn of the script and 1 answer of mock.route no request took.\n"
+        told = "1 turn of the script and 1 answer of mock.route were never used.\n"
         assert render_verdict(api.worlds["sk-a"]).startswith(told)
 
     def test_of_an_answer_for_every_request_is_nothing(self) -> None:

@@ -80,7 +80,7 @@ def test_a_report_names_them() -> None:
     ask(api, "wrong")
     list_models(api, "sk-one")
     ask(api, "wrong")
-    told = "POST /responses, before any of its own\n          POST /responses, after request 1"
+    told = "POST /responses, before any request of this test\n          POST /responses, after request 1"
     assert told in judge_world(mock).report
 
 

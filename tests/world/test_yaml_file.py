@@ -87,7 +87,7 @@ when:
     def test_what_is_repeated_is_told_when_nobody_asks_for_it(self, yaml: Yaml) -> None:
         world = yaml("script: [ {message: a}, [{message: b}, incomplete: {}] ]\nrepeat: true")
         ((_, turn),) = world.script.unused
-        assert summarize_turn(turn) == 'message "a", message "b" + incomplete, over and over'
+        assert summarize_turn(turn) == 'message "a", message "b" + incomplete, repeated'
 
     def test_every_world_starts_at_the_beginning(self, write: Write) -> None:
         script = load_script_file(write("script: [ {message: a}, {message: b} ]\nrepeat: true"))

@@ -28,7 +28,7 @@ def verdict(port: int, **more: str) -> str | None:
 
 
 def is_lost(port: int, **more: str) -> bool:
-    return (verdict(port, **more) or "").startswith("The server had dropped what this key did before")
+    return (verdict(port, **more) or "").startswith("The server dropped an earlier World of this key")
 
 
 def assert_told_once(port: int) -> None:

@@ -73,7 +73,7 @@ def test_a_verdict_speaks_of_documents_alone():
     for api, words in [
         (spent, 'Add one: {"script": [{"message": "…"}]}.'),
         (unused, '  where   script: message "b"'),
-        (repeated, 'when {"input": "x"}: message "b", over and over'),
+        (repeated, 'when {"input": "x"}: message "b", repeated'),
         (silent, "No request came with this test's key"),
         (refused, '`{"organization": {"models": […]}}` or `harness serve --models`'),
         (refused, 'POST /_harness/expect {"refusals": ["model_not_found"]}'),

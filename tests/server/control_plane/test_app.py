@@ -302,11 +302,13 @@ class TestWhatWasSaid:
         assert client.send("POST", "/_harness/surfaced", shown)[1]["message"] == message
         client.send("POST", "/_harness/surfaced", {"result": "See"})
         told = client.send("GET", "/_harness/report")[1]
-        assert told["verdict"].startswith("The client does not show what was said: annotations lost: 1 of 1 url_cit")
+        assert told["verdict"].startswith(
+            "The client does not show what the model said: annotations lost: 1 of 1 url_cit"
+        )
         _, _, *rest = told["verdict"].splitlines()
         assert [line.split()[0] for line in rest] == ["fix", "allow", "source", "manual", "and", "The"]
         assert "?losses=allow" in rest[1]
-        assert "The client does not show what was said: text truncated" in rest[-1]
+        assert "The client does not show what the model said: text truncated" in rest[-1]
         assert told["report"].startswith(told["verdict"])
         assert client.send("GET", "/_harness/report?losses=allow")[1]["verdict"] is None
         client.send("POST", "/_harness/world", {"name": "again"})
