@@ -55,7 +55,7 @@ _CONDITION_KEYS = ("operation", "dialect", "models", "when")
 
 
 class Lined(NamedTuple):
-    """A value in a YAML file with its line, from 1; its members or elements are `Lined`, too."""
+    """A value in a YAML file with its line, from 1, a member's that of its key; its members or elements are `Lined`, too."""
 
     value: Any
     line: int
@@ -281,15 +281,22 @@ def _convert(node: yaml.Node, loader: Any, depth: int) -> Lined:
     if isinstance(node, yaml.MappingNode):
         members: dict[str, Lined] = {}
         for key, value in node.value:
-            if str(key.value) in members:
-                raise _Twice(key.start_mark.line + 1, str(key.value))
-            members[str(key.value)] = _convert(value, loader, depth + 1)
+            name, at = _key_text(key), key.start_mark.line + 1
+            if name in members:
+                raise _Twice(at, name)
+            members[name] = _convert(value, loader, depth + 1)._replace(line=at)
         return Lined(members, line)
     if isinstance(node, yaml.SequenceNode):
         return Lined([_convert(child, loader, depth + 1) for child in node.value], line)
     # Keep a day as written; YAML would make it a date.
     value = node.value if node.tag.endswith(":timestamp") else loader.construct_object(node)
     return Lined(value, line)
+
+
+def _key_text(key: yaml.Node) -> str:
+    if isinstance(key, yaml.ScalarNode):
+        return str(key.value)
+    return " ".join(yaml.serialize(key, Dumper=yaml.SafeDumper).split())
 
 
 def _show(value: Any) -> str:
