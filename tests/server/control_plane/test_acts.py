@@ -113,14 +113,17 @@ class TestTurns:
     @pytest.mark.parametrize(
         ("yaml", "problem"),
         [
-            ("- One.\n- mesage: Two.", "turns:2: 'mesage'"),
-            ("- a: [", "turns:1: "),
-            ("", "turns:1: "),
-            ("- 3", "turns:1: 3 is not a turn"),
+            ("- One.\n- mesage: Two.", "2: no item 'mesage'. Did you mean 'message'?"),
+            ("- a: [", "1: expected the node content, but found '<stream end>'."),
+            ("", "1: the file is empty. Begin with `script:` and a list of items."),
+            (
+                "- 3",
+                "1: 3 is not a turn. Pass a text, an item (`message: {text: …}`), or a list of these, an ending and faults.",
+            ),
         ],
     )
     def test_a_mistake_has_its_line(self, hand: Hand, yaml: str, problem: str) -> None:
-        assert problem.split("'")[0] in hand.act("turns", yaml=yaml)
+        assert hand.act("turns", yaml=yaml) == f"turns:{problem}"
         assert hand.waits["turns"] == []
 
     def test_several_do_not_replace_one(self, hand: Hand) -> None:
