@@ -57,7 +57,7 @@ def answered(wire: ClientConnection) -> list[dict[str, Any]]:
     return events
 
 
-def code_of(wire: ClientConnection) -> str | None:
+def code_of(wire: ClientConnection) -> str:
     return str(answered(wire)[-1]["error"]["code"])
 
 
@@ -74,11 +74,15 @@ class TestAnUpgrade:
         assert response.headers["x-request-id"].startswith("req_")
         assert words in json.loads(response.body)["error"]["message"]
 
-    @pytest.mark.parametrize(("path", "status"), [("/v1/realtime", 404), ("/_harness/health", 403)])
-    def test_elsewhere_is_refused(self, server: Server, path: str, status: int) -> None:
+    @pytest.mark.parametrize(
+        ("path", "status", "words"),
+        [("/v1/realtime", 404, b"GET /v1/realtime is not part of this mock"), ("/_harness/health", 403, b"")],
+    )
+    def test_elsewhere_is_refused(self, server: Server, path: str, status: int, words: bytes) -> None:
         with pytest.raises(InvalidStatus) as refused:
             opened(server, path)
         assert refused.value.response.status_code == status
+        assert words in refused.value.response.body
 
     def test_is_what_makes_a_get_a_connection(self, server: Server) -> None:
         plain = http.client.HTTPConnection(server.host, server.port, timeout=10)
@@ -161,11 +165,28 @@ class TestAConnection:
 
 
 class TestAMessage:
-    @pytest.mark.parametrize("said", ["", "{", b"\x00\xff", b"{}", "[]", "null", '{"type": "nope"}', "x" * 2_000_000])
-    def test_that_is_no_event_is_answered_by_an_error(self, server: Server, said: str | bytes) -> None:
+    @pytest.mark.parametrize(
+        ("said", "code", "words"),
+        [
+            ("{", "invalid_json", "Invalid body: failed to parse JSON value."),
+            ("x" * 2_000_000, "invalid_json", "Invalid body: failed to parse JSON value."),
+            (b"\x00\xff", "invalid_json", "Invalid body: encountered a unicode decode error"),
+            ("", "missing_required_parameter", "Missing required parameter: 'type'."),
+            (b"{}", "missing_required_parameter", "Missing required parameter: 'type'."),
+            ("null", "missing_required_parameter", "Missing required parameter: 'type'."),
+            ("[]", None, "Invalid type: expected an object, but got an array instead."),
+            ('{"type": "nope"}', "invalid_value", "Invalid value: 'nope'. Supported values are: 'response.create'"),
+        ],
+        ids=["brace", "long", "no utf-8", "empty", "object", "null", "list", "other type"],
+    )
+    def test_that_is_no_event_is_answered_by_an_error(
+        self, server: Server, said: str | bytes, code: str | None, words: str
+    ) -> None:
         with opened(server) as wire:
             wire.send(said)
-            assert answered(wire)[-1]["status"] == 400
+            answer = answered(wire)[-1]
+            assert (answer["status"], answer["error"]["code"]) == (400, code)
+            assert answer["error"]["message"].startswith(words)
             wire.send(json.dumps(CREATE))
             assert answered(wire)[-1]["type"] == "response.completed"
 
