@@ -88,10 +88,11 @@ PREFIX = {
     "webhook_endpoint_id": "we_",
 }
 DELETES = {
-    name: min((id for id in OPERATIONS if re.fullmatch(rf"DELETE .*\{{{name}\}}", id)), key=len, default="")
+    name: min(endpoints, key=len)
     for name in PREFIX
+    if (endpoints := [id for id in OPERATIONS if re.fullmatch(rf"DELETE .*\{{{name}\}}", id)])
 }
-"""How each kind of thing is deleted; runs, steps and batches go with what holds them."""
+"""How each kind of thing is deleted; runs, steps and batches go with what holds them, uploads are kept."""
 
 
 AFTERWARDS = {"cancel_synchronous", "file_not_downloadable", "message_while_active", "run_while_active"}
@@ -212,30 +213,33 @@ class TestAnId:
     def test_names_nothing_of_another_key(self, mine: Tenant, theirs: Tenant, call: str, name: str, body: Json) -> None:
         refused(mine.ask(call, {**mine.ids, name: theirs.ids[name]}, body), theirs.ids[name])
 
-    def test_names_nothing_that_was_deleted(self, mine: Tenant, call: str, name: str, body: Json) -> None:
-        if DELETES[name]:
-            assert mine.ask(DELETES[name], mine.ids).status == 200
-            refused(mine.ask(call, mine.ids, body), mine.ids[name])
+
+@pytest.mark.parametrize(
+    ("call", "name", "body"), [named for named in [*IN_PATHS, *IN_BODIES] if named[1] in DELETES], ids=by_id
+)
+def test_an_id_names_nothing_that_was_deleted(mine: Tenant, call: str, name: str, body: Json) -> None:
+    assert mine.ask(DELETES[name], mine.ids).status == 200
+    refused(mine.ask(call, mine.ids, body), mine.ids[name])
 
 
-LISTS = [
-    endpoint
+CURSORS = [
+    (endpoint, cursor)
     for endpoint in API
-    if endpoint.query_schema
-    and "after" in schema.load(endpoint.query_schema)["properties"]
-    and not endpoint.id.endswith("}")
+    if endpoint.query_schema and not endpoint.id.endswith("}")
+    for cursor in ("after", "before")
+    if cursor in schema.load(endpoint.query_schema)["properties"]
 ]
 
 
-@pytest.mark.parametrize("operation", LISTS, ids=by_id)
-class TestAList:
-    @pytest.mark.parametrize("cursor", ["after", "before"])
-    def test_has_no_page_beside_what_is_not_there(self, mine: Tenant, operation: Operation, cursor: str) -> None:
-        if cursor in schema.load(str(operation.query_schema))["properties"]:
-            answer = mine.ask(operation.id, mine.ids, query={cursor: "msg_nobodys"})
-            refused(answer, "msg_nobodys")
-            assert answer.body["error"]["param"] == cursor
+@pytest.mark.parametrize(("operation", "cursor"), CURSORS, ids=by_id)
+def test_a_list_has_no_page_beside_what_is_not_there(mine: Tenant, operation: Operation, cursor: str) -> None:
+    answer = mine.ask(operation.id, mine.ids, query={cursor: "msg_nobodys"})
+    refused(answer, "msg_nobodys")
+    assert answer.body["error"]["param"] == cursor
 
+
+@pytest.mark.parametrize("operation", [operation for operation, cursor in CURSORS if cursor == "after"], ids=by_id)
+class TestAList:
     def test_has_a_page_after_its_last(self, mine: Tenant, operation: Operation) -> None:
         last = mine.ask(operation.id, mine.ids).body["last_id"]
         assert mine.ask(operation.id, mine.ids, query={"after": last}).body["data"] == []
