@@ -626,20 +626,25 @@ class Talking:
             yield lambda body: socket.send_event(json.dumps({"type": "response.create", **body}).encode())
 
 
+SERVER = ("--server", "http://a/v1")
+
+
 class TestOptions:
     @pytest.mark.parametrize(
-        "arguments",
+        ("arguments", "problem"),
         [
-            [],
-            ["tests/cassettes", "--server", "http://a/v1"],
-            ["tests/cassettes", "--model", "m"],
-            ["--server", "http://a/v1", "--respell"],
-            ["--server", "http://a/v1", "--key-env", "NOT_SET_ANYWHERE"],
-            ["--server", "http://a/v1", "--timeout", "0"],
+            ([], "pass recordings, or --server URL."),
+            (["tests/cassettes", *SERVER], "pass recordings, or --server URL."),
+            (["tests/cassettes", "--model", "m"], "--model, --key-env and --timeout need --server."),
+            ([*SERVER, "--respell"], "--server cannot be combined with options for recordings, without --respell."),
+            ([*SERVER, "--key-env", "NOT_SET_ANYWHERE"], "--key-env NOT_SET_ANYWHERE: the variable is not set."),
+            ([*SERVER, "--timeout", "0"], "'--timeout': Input should be greater than or equal to 0.1"),
         ],
     )
-    def test_a_mistake_in_the_request(self, arguments: list[str]) -> None:
-        assert verify(*arguments).exit_code == 2
+    def test_a_mistake_in_the_request(self, arguments: list[str], problem: str) -> None:
+        result = verify(*arguments)
+        assert (result.exit_code, result.stdout) == (2, "")
+        assert problem in result.stderr
 
 
 SOME_MODELS = {
