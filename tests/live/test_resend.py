@@ -15,11 +15,10 @@ from harness.cassettes.format.serializer import dump_cassette
 from harness.cli import app
 from harness.core.exchange import Answer
 from harness.items import message
-from tests.support.recordings import over_http
+from tests.support.recordings import HI, over_http, recorded
 from tests.support.servers.live_api import KEY, Event, EventChange, live_websocket
 from tests.support.websockets import Socket, create
 
-HI = {"model": "gpt-4.1", "input": "hi"}
 WHOLE = "response.completed"
 
 
@@ -118,12 +117,18 @@ def test_each_connection_is_opened_anew_at_its_own_path(tmp_path: Path) -> None:
 
 
 def test_what_http_began_goes_on_over_a_websocket(tmp_path: Path) -> None:
-    answer = {"id": "resp_then", "object": "response", "status": "failed", "output": []}
-    first = over_http(HI, answer, uri="https://api.openai.com/v1/responses")
-    went_on = [*frames(CLIENT, create(previous_response_id="resp_then")), *talked(create())[1:]]
+    answer = recorded(HI)[0]["response"]
+    then = answer["id"]
+
+    def after(event: Event) -> Event:
+        whole = event.get("response")
+        return {**event, "response": {**whole, "previous_response_id": then}} if whole else event
+
+    went_on = [*frames(CLIENT, create(previous_response_id=then)), *talked(create(), change=after)[1:]]
     with live_websocket() as (url, api):
-        drift(url, cassette(tmp_path, first, connection(went_on)))
-    assert api.requests[0]["previous_response_id"] not in ("resp_then", None)
+        result = drift(url, cassette(tmp_path, over_http(HI, answer), connection(went_on)))
+    assert result.stdout == "2 exchanges sent again: 2 as recorded, 0 not\n"
+    assert api.requests[0]["previous_response_id"] not in (then, None)
 
 
 def test_words_ids_and_times_may_be_others_and_some_events_come_when_they_like(tmp_path: Path) -> None:
