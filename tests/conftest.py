@@ -13,7 +13,7 @@ import hypothesis
 import pytest
 
 pytest_plugins = ["pytester"]
-pytest.register_assert_rewrite("tests.support", "tests.contract.evidence", "tests.end_to_end.clients", "tests.verify")
+pytest.register_assert_rewrite("tests.support", "tests.contract.evidence", "tests.end_to_end", "tests.verify")
 collect_ignore = ["clients"]
 
 SLOW_FOLDERS = [Path(__file__).parent / name for name in ("end_to_end", "live", "pytest_plugin/cassettes")]

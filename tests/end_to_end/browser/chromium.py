@@ -25,6 +25,16 @@ SECONDS = 200
 """How long a script may run: an idle machine needs 20, beside other browsers it is several times slower."""
 
 
+class EveryPage:
+    """What holds for every page; `seen` is what a reader saw of it."""
+
+    def test_asks_for_nothing_has_no_error_and_runs_nothing_that_was_said(self, seen: Any) -> None:
+        assert (seen["problems"], seen["injected"], seen["title"]) == ([], [], "responses-harness")
+
+    def test_is_accessible_at_every_width_in_both_themes(self, seen: Any) -> None:
+        assert seen["axe"] == []
+
+
 def look_at(page: Path, script: str, **settings: str) -> Any:
     """Return what a script saw in a page; skips the test where there is no Chromium or no playwright-core.
 

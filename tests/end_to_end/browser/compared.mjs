@@ -24,5 +24,6 @@ seen.examined = { head: await head(), counts: await counts() };
 await page.click(".examine-compare button");
 await settle(page);
 seen.examined = { ...seen.examined, all: await head(), counts_of_all: await counts() };
+seen.title = await page.title();
 await browser.close();
 console.log(JSON.stringify(seen));

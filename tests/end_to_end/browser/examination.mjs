@@ -29,7 +29,7 @@ await settle(page);
 seen.onlyNew = { address: await where(), causes: await texts(".matrix .cause") };
 await go(page, "#/");
 seen.crawled = await crawl(page, 30);
-seen.injected = await injected(page);
+seen.injected = [...seen.crawled.evil, ...(await injected(page))];
 await go(page, "#/");
 seen.axe = await auditAll(page, { matrix: "#/", cell: seen.opened.address });
 seen.title = await page.title();

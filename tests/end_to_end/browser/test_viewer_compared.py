@@ -11,7 +11,7 @@ import pytest
 from harness.examine.report.formats import write_results
 from harness.report.report import RunFacts
 from harness.viewer.trace import write_trace
-from tests.end_to_end.browser.chromium import look_at, look_once
+from tests.end_to_end.browser.chromium import EveryPage, look_at, look_once
 from tests.end_to_end.browser.stories import EVIL
 from tests.support.command_line import run_cli
 from tests.support.examined import cell, results
@@ -60,8 +60,8 @@ def compare(run: Path, earlier: Path, page: Path) -> None:
     assert ended.exit_code == 0, ended.stderr
 
 
-def test_it_asks_for_nothing_and_runs_nothing_of_the_earlier_run(seen: Any) -> None:
-    assert (seen["problems"], seen["injected"]) == ([], [])
+class TestThePage(EveryPage):
+    """Of two runs, the earlier one hostile."""
 
 
 def test_what_differs_stands_above_the_causes(seen: Any) -> None:
@@ -87,7 +87,3 @@ def test_two_releases_of_a_client_stand_side_by_side(seen: Any) -> None:
     assert seen["examined"]["counts"] == ["1 new", "1 gone", "0 in both"]
     assert seen["examined"]["all"] == ["cause", "mine 1.0", "mine 2.0"]
     assert seen["examined"]["counts_of_all"] == []
-
-
-def test_it_is_accessible_at_every_width_in_both_themes(seen: Any) -> None:
-    assert seen["axe"] == []

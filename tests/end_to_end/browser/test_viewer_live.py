@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from tests.end_to_end.browser.chromium import look_at, look_once
+from tests.end_to_end.browser.chromium import EveryPage, look_at, look_once
 from tests.end_to_end.browser.stories import EVIL
 from tests.support.servers.served import serving
 
@@ -27,8 +27,8 @@ def look(folder: Path) -> Any:
         return look_at(folder / "none.html", "live.mjs", origin=origin, token=TOKEN, evil=EVIL)
 
 
-def test_it_has_no_error_and_nothing_becomes_a_part_of_the_page(seen: Any) -> None:
-    assert (seen["problems"], seen["injected"]) == ([], [])
+class TestThePage(EveryPage):
+    """Of a server that runs."""
 
 
 def test_the_token_is_asked_for_and_leaves_the_address(seen: Any) -> None:
@@ -73,7 +73,3 @@ def test_a_call_is_approved_in_the_clients_place(seen: Any) -> None:
 
 def test_a_refusal_is_told_at_once(seen: Any) -> None:
     assert "No tool output found for function call call_1" in seen["refused"]
-
-
-def test_it_is_accessible_at_every_width_in_both_themes(seen: Any) -> None:
-    assert seen["axe"] == []

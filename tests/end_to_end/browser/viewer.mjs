@@ -124,6 +124,7 @@ seen.headers = await text(".exchange");
 // Every link, and nothing that was sent becomes a part of the page.
 await go(page, "#/");
 seen.crawled = await crawl(page, 120);
+seen.injected = seen.crawled.evil;
 const [hostile, fileOfHostile] = JSON.parse(settings.hostile).map((id) => `#/case/${encodeURIComponent(id)}`);
 const tabs = ["", "/sent", "/answer", "/stream", "/why", "/headers", "/compare"];
 const screens = ["", ...[1, 2, 3, 4].flatMap((number) => tabs.map((tab) => `/${number}${tab}`))];
@@ -131,7 +132,7 @@ const places = { ...Object.fromEntries(screens.map((rest) => [rest, hostile + re
 seen.hostile = {};
 for (const [name, place] of Object.entries(places)) {
   await go(page, place);
-  seen.crawled.evil.push(...(await injected(page)));
+  seen.injected.push(...(await injected(page)));
   seen.hostile[name] = await text("#app");
 }
 
