@@ -27,7 +27,7 @@ QUIET = RunConfig(tracing_disabled=True)
 
 
 @pytest.fixture(autouse=True)
-def _every_answer_conforms():
+def every_answer_conforms():
     """Here none is."""
 
 

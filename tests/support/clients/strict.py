@@ -10,6 +10,7 @@ from functools import cache
 from typing import Any
 
 import orjson
+import pytest
 from openai.types import FileDeleted, FileObject, VectorStore, VectorStoreDeleted
 from openai.types.beta import BetaResponse, BetaResponsesServerEvent, BetaResponseStreamEvent
 from openai.types.conversations import Conversation, ConversationDeletedResource
@@ -20,6 +21,7 @@ from pydantic import TypeAdapter, ValidationError
 
 from harness.api.multi_agent import has_multi_agent_beta
 from harness.core.exchange import Exchange, Json
+from harness.world.mock import Mock
 
 ANSWERS: dict[str, Any] = {
     "POST /responses": Response,
@@ -38,6 +40,13 @@ ANSWERS: dict[str, Any] = {
     "GET /vector_stores/{vector_store_id}/files/{file_id}": VectorStoreFile,
 }
 """What the SDK reads the answer of an operation as; it does not look at the answer of `DELETE /responses`."""
+
+
+@pytest.fixture(autouse=True)
+def every_answer_conforms(mock: Mock) -> Iterator[None]:
+    """Fail the tests of a folder whose `conftest.py` imports this for each fault of an answer."""
+    yield
+    assert [fault for exchange in mock.exchanges for fault in faults(exchange)] == []
 
 
 def faults(exchange: Exchange) -> list[str]:
