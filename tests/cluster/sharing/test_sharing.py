@@ -24,9 +24,7 @@ def test_answers_are_those_from_memory(start, store):
     alone, shared = Conversation(plain.port), Conversation(ours.port, other.port)
     everything(alone)
     everything(shared)
-    assert len(alone.said) > 40
-    for expected, reply in zip(alone.said, shared.said, strict=True):
-        assert reply == expected
+    assert shared.said == alone.said
 
 
 def test_a_server_that_comes_late_knows_it_all(start, store):

@@ -52,9 +52,7 @@ def test_what_comes_back_from_a_snapshot_answers_as_before(start, store):
     with serving(*store, "--worlds", "1", patch=EACH) as ours:
         dropped = Interrupted(ours.port)
         everything(dropped)
-    assert len(alone.said) > 40
-    for expected, reply in zip(alone.said, dropped.said, strict=True):
-        assert reply == expected
+    assert dropped.said == alone.said
 
 
 @pytest.mark.slow
@@ -140,21 +138,27 @@ def answered(api, body, path="/v1/responses"):
     return post(api, body, path, KEY).body
 
 
+def carried(api, world):
+    """Return another World, made of the bytes of a snapshot of this one."""
+    made = decode_snapshot(encode_snapshot(Snapshot(world, OrderedDict()), api.own_objects), api.own_objects).world
+    assert made is not None
+    assert made is not world
+    return made
+
+
 def test_a_world_that_is_made_of_bytes_shares_what_the_process_has(api):
     first = answered(api, {"model": "gpt-4.1", "input": "hi"})["id"]
     world = api.worlds[KEY]
-    made = decode_snapshot(encode_snapshot(Snapshot(world, OrderedDict()), api.own_objects), api.own_objects)
-    assert made.world is not None
-    assert made.world is not world
-    assert (made.world.models, made.world.account) == (world.models, world.account)
-    assert made.world.account is world.account
-    assert made.world.script.fallback is world.script.fallback
-    assert made.world.uploads.add_file("a.txt", "a", "user_data", None) == world.uploads.add_file(
+    made = carried(api, world)
+    assert made.models == world.models
+    assert made.account is world.account
+    assert made.script.fallback is world.script.fallback
+    assert made.uploads.add_file("a.txt", "a", "user_data", None) == world.uploads.add_file(
         "a.txt", "a", "user_data", None
     )
     continued = {"model": "gpt-4.1", "input": "and?", "previous_response_id": first}
     expected = answered(api, continued)
-    api.put_world(made.world)
+    api.put_world(made)
     assert answered(api, continued) == expected
 
 
@@ -166,8 +170,7 @@ def test_a_long_chain_and_a_long_conversation_come_back(api):
         last = answered(api, {"model": "gpt-4.1", "input": "on", "previous_response_id": last})["id"]
         answered(api, {"model": "gpt-4.1", "input": "on", "conversation": held})
     world = api.worlds[KEY]
-    made = decode_snapshot(encode_snapshot(Snapshot(world, OrderedDict()), api.own_objects), api.own_objects).world
-    assert made is not None
+    made = carried(api, world)
     assert made.store.conversations[held].items == world.store.conversations[held].items
     assert list(made.store.responses[last].chain) == list(world.store.responses[last].chain)
 
@@ -177,8 +180,7 @@ def test_the_resources_of_a_project_come_back(api):
     for kind in RESOURCES:
         make_resource(mock.world, kind, "mine", SAMPLES.get(kind, {}))
     mock.world.store.memory_stores["mine"].queue("update_1", {"scope": "s", "items": "I like cats."})
-    made = decode_snapshot(encode_snapshot(Snapshot(mock.world, OrderedDict()), api.own_objects), api.own_objects).world
-    assert made is not None
+    made = carried(api, mock.world)
     assert made.store == mock.world.store
 
 
@@ -189,8 +191,7 @@ def test_the_agents_of_a_project_come_back(api):
     mock.world.store.agent_settings["helper"] = {"state": "disabled"}
     mock.world.store.agent_sessions["helper/s"] = new_session("s", "1", 0, "alice")
     mock.world.store.owners["resp_1"] = "alice"
-    made = decode_snapshot(encode_snapshot(Snapshot(mock.world, OrderedDict()), api.own_objects), api.own_objects).world
-    assert made is not None
+    made = carried(api, mock.world)
     assert made.store == mock.world.store
 
 
@@ -209,11 +210,7 @@ def test_a_script_that_repeats_itself_goes_on_where_it_was(api):
     parse_document({"script": ["one", "two", "three"], "repeat": True}).apply(api.open(KEY))
     body = {"model": "gpt-4.1", "input": "hi"}
     said = [answered(api, body)["output"][0]["content"][0]["text"] for _ in range(4)]
-    made = decode_snapshot(
-        encode_snapshot(Snapshot(api.worlds[KEY], OrderedDict()), api.own_objects), api.own_objects
-    ).world
-    assert made is not None
-    api.worlds[KEY] = made
+    api.worlds[KEY] = carried(api, api.worlds[KEY])
     said += [answered(api, body)["output"][0]["content"][0]["text"] for _ in range(3)]
     assert said == ["one", "two", "three", "one", "two", "three", "one"]
 

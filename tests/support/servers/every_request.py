@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from harness.api.project.blobs import sign
-from tests.support.servers.json_client import ask
+from tests.support.servers.json_client import Said, ask
 
 WEATHER = {"type": "function", "name": "get_weather", "parameters": {}, "strict": False}
 CALL = {"function_call": {"name": "get_weather", "arguments": {"city": "Paris"}}}
@@ -19,7 +19,7 @@ class Conversation:
 
     def __init__(self, *ports: int) -> None:
         self.ports = ports
-        self.said: list[object] = []
+        self.said: list[Said] = []
 
     def ask(self, method, path, body=None, **more):
         more["OpenAI-Beta"] = "assistants=v2"
@@ -80,6 +80,7 @@ def agents(talk: Conversation) -> None:
     sessions = "/agents/hosted/endpoint/sessions"
     project("POST", f"{sessions}?api-version=v1", {"agent_session_id": "mine"})
     project("PUT", f"{sessions}/mine/files/content?api-version=v1&path=a.txt", b"Paris")
+    talk.post("/_harness/script", {"script": ["From a prompt agent.", "From a hosted agent."]})
     for agent in ("prompt", "hosted"):
         asked = f"/agents/{agent}/endpoint/protocols/openai/responses?api-version=v1"
         project("POST", asked, {"input": "hi", "agent_session_id": "mine"}, user="alice" if agent == "prompt" else "")
@@ -127,3 +128,5 @@ def everything(talk: Conversation) -> None:
     talk.post("/_harness/world", {"name": "again"})
     talk.respond()
     talk.get("/_harness/report")
+    refusals = [answer for answer in talk.said if answer.status >= 300]
+    assert [answer.status for answer in refusals] == [401, 400, 418], refusals
