@@ -7,7 +7,7 @@ import json
 import socket
 import time
 from collections.abc import Iterator
-from contextlib import closing, suppress
+from contextlib import closing
 from itertools import count
 from typing import Any
 
@@ -116,7 +116,9 @@ class TestAnAnswerThatWentOut:
         opened = time.time()
         gate.open()
         answer.read()
-        third, fourth = (ended(mock).event_time(index) or 0 for index in (2, 3))
+        third, fourth = (ended(mock).event_time(index) for index in (2, 3))
+        assert third is not None
+        assert fourth is not None
         assert third <= opened <= fourth
 
     def test_has_one_time_for_the_events_that_went_out_together(
@@ -249,7 +251,8 @@ class TestAWebSocket:
         assert first.whole
         assert first.events == len(mock.exchanges[0].answer.events or ())
         assert first.connection == second.connection > 0
-        assert (first.last_byte or 0) <= second.arrived
+        assert first.last_byte is not None
+        assert first.last_byte <= second.arrived
         assert first.size > 1000
         assert [*first.event_times] == sorted(first.event_times)
         assert (len(first.event_times), first.event_times[-1]) == (first.events, first.last_byte)
@@ -302,7 +305,10 @@ def test_reports_word_a_client_that_left(server: Server, mock: Mock) -> None:
     from harness.explain.unanswered import hang_up_causes
 
     mock.script(pause("Once.", until=Gate()))
-    with closing(http.client.HTTPConnection(server.host, server.port, timeout=0.1)) as wire, suppress(TimeoutError):
+    with (
+        closing(http.client.HTTPConnection(server.host, server.port, timeout=0.1)) as wire,
+        pytest.raises(TimeoutError),
+    ):
         ask(wire, mock)
     ended(mock)
     (cause,) = hang_up_causes(mock.world)
