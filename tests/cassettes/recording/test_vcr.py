@@ -19,7 +19,7 @@ from harness.cassettes.recording import writer
 from harness.cassettes.recording.vcr import VcrAdapter, body_bytes, interaction_from_vcr, use_cassette
 from harness.cassettes.recording.writer import RecordError, SecretFound, lock_cassette, read_cassette
 from harness.core.headers import normalize_headers
-from harness.faults import Gate, cut, pause
+from harness.faults import Gate, chunks, cut, pause
 from harness.items import message
 from harness.server.asgi import serve_in_thread
 from harness.server.mock_api import MockApi
@@ -178,14 +178,22 @@ def test_a_stream_that_breaks_off_is_recorded_as_far_as_it_came_and_breaks_off_a
         broken()
 
 
-@pytest.mark.parametrize(("until", "cut"), [(b"word3", True), (b"response.completed", False)])
-def test_a_client_that_stops_reading(http, live, world, file, until, cut):
+@pytest.mark.parametrize("until", [b"word3", b"response.completed"])
+def test_a_client_that_stops_reading_after_an_event_has_cut_nothing(http, live, world, file, until):
     slowly(world)
     with use_cassette(file, "all"):
         read_stream(http, live.url, REQUEST, until)
     (interaction,) = read_cassette(file).interactions
     assert until in interaction.answer
-    assert interaction.cut is cut or interaction.answer.endswith(b"\n\n")
+    assert not interaction.cut
+
+
+def test_a_client_that_stops_reading_within_an_event_has_cut_it(http, live, world, file):
+    world.script(chunks(message("one"), size=50))
+    with use_cassette(file, "all"):
+        read_stream(http, live.url, REQUEST, b"event: response.created")
+    (interaction,) = read_cassette(file).interactions
+    assert interaction.cut
 
 
 def test_an_error_of_the_api_is_recorded_like_any_answer(http, live, world, file):
