@@ -56,9 +56,13 @@ class TestAConversation:
             assert refusal(ask(project, {**ASKED, "conversation": id})) == malformed
         assert ask(project, {**ASKED, "conversation": f"conv_{'0' * 50}"}).status == 404
 
-    @pytest.mark.parametrize("id", [7, [], {}, {"id": 7}])
-    def test_of_another_type_is_refused_as_ever(self, project: ProjectClient, id: Any) -> None:
-        assert ask(project, {**ASKED, "conversation": id}).status in (200, 400)
+    @pytest.mark.parametrize(
+        ("id", "place"),
+        [(7, "conversation"), ([], "conversation"), ({}, "conversation.id"), ({"id": 7}, "conversation.id")],
+    )
+    def test_of_another_type_is_refused_as_ever(self, project: ProjectClient, id: Any, place: str) -> None:
+        status, _, param = refusal(ask(project, {**ASKED, "conversation": id}))
+        assert (status, param) == (400, place)
 
 
 class TestBesideAnAgent:

@@ -73,16 +73,23 @@ class TestMembersOfAProjectAlone:
         answer = classic.api.handle(ReceivedRequest("POST", f"/v1{path}", headers, raw=orjson.dumps(body)))
         assert (answer.status, answer.body["error"]["message"]) == (400, f"Unknown parameter: '{place}'.")
 
-    def test_are_kept(self, classic: Classic) -> None:
-        resources = {"mcp": [{"server_label": "docs", "headers": {}, "require_approval": "never"}]}
+    @pytest.mark.parametrize("servers", [[{"server_label": "docs", "headers": {}, "require_approval": "never"}], 5])
+    def test_are_kept(self, classic: Classic, servers: Any) -> None:
+        resources = {"mcp": servers}
         made = classic.make("/assistants", model="m", tools=[SERVER], tool_resources=resources)
         assert made["tool_resources"] == resources
 
     @pytest.mark.parametrize(
-        "broken", [5, "x", [5], {"mcp": 5}, {"code_interpreter": 5}, {"file_search": {"vector_stores": 5}}]
+        ("broken", "place"),
+        [
+            *((broken, "tool_resources") for broken in (5, "x", [5])),
+            ({"code_interpreter": 5}, "tool_resources.code_interpreter"),
+            ({"file_search": {"vector_stores": 5}}, "tool_resources.file_search.vector_stores"),
+        ],
     )
-    def test_of_a_wrong_type_are_no_crash(self, classic: Classic, broken: Any) -> None:
-        assert classic.ask("POST /assistants", {"model": "m", "tool_resources": broken}).status in (200, 400)
+    def test_of_a_wrong_type_are_refused(self, classic: Classic, broken: Any, place: str) -> None:
+        answer = classic.ask("POST /assistants", {"model": "m", "tool_resources": broken})
+        assert (answer.status, answer.body["error"]["param"]) == (400, place)
 
 
 class TestAFileInTheStorageOfTheProject:

@@ -282,8 +282,9 @@ class TestSecretsOfServers:
         return Client("/api/projects/p", api).send(body, "/agents/helper/versions", **{"api-version": "v1"})
 
     @pytest.mark.parametrize("name", ["Authorization", "authorization", "X-MCP-API-Key", "x-secret", "X-Token"])
-    def test_a_name_tells_a_secret(self, name):
-        answer = self.make({name: "x"})
+    @pytest.mark.parametrize("value", ["x", None])
+    def test_a_name_tells_a_secret(self, name, value):
+        answer = self.make({name: value})
         assert (answer.status, answer.rule) == (400, "agent_mcp_headers")
         assert answer.body["error"]["code"] == "invalid_payload"
         assert answer.body["error"]["additionalInfo"]["request_id"] == answer.headers["x-request-id"]
@@ -296,9 +297,10 @@ class TestSecretsOfServers:
         assert self.make({"X-Token": "x"}, as_of="2026-04-20").status == 200
         assert self.make({"Authorization": "x"}, as_of="2026-04-20").status == 400
 
-    @pytest.mark.parametrize("headers", [7, [], ["Authorization"], {"Authorization": None}, None])
+    @pytest.mark.parametrize("headers", [7, [], ["Authorization"], None])
     def test_odd_headers_break_nothing(self, headers):
-        assert self.make(headers, 7, None).status in (200, 400)
+        assert self.make(headers, None).status == 200
+        assert self.make(headers, 7).rule == "agent_member_type"
 
     def test_a_request_with_a_model_may_have_them(self, project):
         assert project.create(tools=[{**SERVER, "headers": {"X-Key": "x"}}]).status == 200

@@ -93,9 +93,12 @@ class TestASkillBeforeItHadVersions:
         assert (changed.status, changed.body["description"]) == (200, "Two.")
         assert project.get("/skills/s")["description"] == "Two."
 
-    @pytest.mark.parametrize("body", [{}, {"description": 5}, {"default_version": 5}, b"{", []])
-    def test_bad_input_is_no_crash(self, project: ProjectClient, body: Any) -> None:
-        assert project.ask("POST /skills/s", body).status in (200, 400)
+    @pytest.mark.parametrize(
+        ("body", "status"),
+        [({}, 200), ({"description": 5}, 200), ({"default_version": 5}, 200), (b"{", 400), ([], 400)],
+    )
+    def test_bad_input_is_no_crash(self, project: ProjectClient, body: Any, status: int) -> None:
+        assert project.ask("POST /skills/s", body).status == status
 
 
 @pytest.mark.parametrize(
