@@ -150,10 +150,24 @@ class TestAMessage:
         whole = {"type": "message", "role": "assistant", "content": [{**text, "annotations": []}]}
         assert ask(project, {**ASKED, "input": [USER, whole]}, PREVIEW).status == 200
 
-    @pytest.mark.parametrize("items", [[7], [None], [[]], [{"role": 7}], [{"role": "assistant", "content": [7]}], [{}]])
+    @pytest.mark.parametrize(
+        ("item", "rule"),
+        [
+            *((odd, "invalid_type") for odd in (7, None, [])),
+            *((odd, "input_item_role") for odd in ({}, {"role": 7})),
+            ({"role": "user", "content": [7]}, "invalid_type"),
+        ],
+    )
     @pytest.mark.parametrize("root", [V1, PREVIEW, ENDPOINT])
-    def test_that_is_none_is_refused(self, project: ProjectClient, items: Any, root: str) -> None:
-        assert ask(project, {**ASKED, "input": items}, root).status == 400
+    def test_that_is_none_is_refused(self, project: ProjectClient, item: Any, rule: str, root: str) -> None:
+        assert ask(project, {**ASKED, "input": [item]}, root).rule == rule
+
+    @pytest.mark.parametrize(
+        ("root", "rule"), [(V1, "invalid_type"), (PREVIEW, "answer_incomplete"), (ENDPOINT, "invalid_type")]
+    )
+    def test_of_an_assistant_has_parts_that_are_objects(self, project: ProjectClient, root: str, rule: str) -> None:
+        item = {"role": "assistant", "content": [7]}
+        assert ask(project, {**ASKED, "input": [item]}, root).rule == rule
 
 
 class TestAnItemOfATool:

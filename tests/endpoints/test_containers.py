@@ -107,7 +107,8 @@ class TestItsFiles:
 
     @pytest.mark.parametrize(("kind", "body"), [("application/json", b"{"), ("application/json", b"[]"), ("", b"x")])
     def test_what_is_no_file_is_refused(self, client, kind, body):
-        assert copy(client, client.mock.container(), body, kind).status == 400
+        refused = copy(client, client.mock.container(), body, kind)
+        assert (refused.status, refused.rule) == (400, "container_file_incomplete")
 
     def test_they_are_gone_with_an_expired_container(self, client):
         container = client.mock.container()

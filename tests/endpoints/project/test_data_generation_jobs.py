@@ -81,10 +81,18 @@ def test_jobs_are_listed_newest_first_until_they_are_deleted(project: ProjectCli
 
 
 @pytest.mark.parametrize(
-    "body", [b"{", [], {**EVALUATION, "sources": "all"}, {"name": 5}, {**EVALUATION, "generation_configuration": None}]
+    ("body", "place"),
+    [
+        ({**EVALUATION, "sources": "all"}, "/sources"),
+        ({**EVALUATION, "generation_configuration": None}, "/generation_configuration"),
+        ({"name": 5}, "/name"),
+        (b"{", None),
+        ([], None),
+    ],
 )
-def test_what_is_no_job_is_refused(project: ProjectClient, body: Any) -> None:
-    assert project.ask(f"POST {JOBS}", body).status == 400
+def test_what_is_no_job_is_refused(project: ProjectClient, body: Any, place: str | None) -> None:
+    answer = project.ask(f"POST {JOBS}", body)
+    assert (answer.status, answer.body["error"]["param"]) == (400, place)
 
 
 @pytest.mark.parametrize(
