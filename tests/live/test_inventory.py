@@ -285,7 +285,8 @@ def test_a_stale_one_fails_on_request(project: Path) -> None:
 def test_one_that_cannot_be_read_fails(project: Path, options: tuple[str, ...]) -> None:
     cassette(project, "test_order.yaml", CassetteHeader(recorded=TODAY))
     (project / "cassettes/broken.yaml").write_text("interactions: [\n  - {request: ]]")
-    assert list_cassettes(project / "cassettes", *options).exit_code == 1
+    result = list_cassettes(project / "cassettes", *options)
+    assert (result.exit_code, "it cannot be read: line 2, column 3: not YAML" in result.stdout) == (1, True)
 
 
 @pytest.mark.parametrize(
