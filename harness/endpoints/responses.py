@@ -23,6 +23,7 @@ from harness.faults import ends_early
 from harness.faults.broken_off import apply_faults
 from harness.items.kind import Item
 from harness.world.api_call import ApiCall
+from harness.world.background import advance_pending, cancel_response, enqueue_response
 from harness.world.store import PendingResponse
 from harness.world.world import World
 
@@ -62,7 +63,7 @@ def _build_whole(run: PendingResponse, prompt: Prompt, items: Sequence[Item], wo
         error = to_api_error(ending.members["error"])
         return Answer(error.status, error.body())
     if background and not streams:
-        return Answer(200, world.enqueue(run))
+        return Answer(200, enqueue_response(world, run))
     response = world.finish(run)
     if streams:
         return _stream(response, prompt.body, items, world)
@@ -125,7 +126,7 @@ def retrieve(call: ApiCall) -> Answer:
         events = stored.events or ()
         return Answer(200, stored.response, events=events[max(0, call.query.get("starting_after", -1) + 1) :])
     if call.world.automatic and id in call.store.pending:
-        call.world.advance(id)
+        advance_pending(call.world, id)
     response = _reveal_included(call.store.responses[id].response, call.request, call.world)
     return Answer(200, with_billing(response, call.world.as_of))
 
@@ -143,7 +144,7 @@ def _reveal_included(response: Json, request: Request, world: World) -> Json:
 @operation("POST", "/responses/{response_id}/cancel", answer="Response")
 def cancel(call: ApiCall) -> Answer:
     """Cancel a background response in progress."""
-    return Answer(200, call.world.cancel(call.params["response_id"]))
+    return Answer(200, cancel_response(call.world, call.params["response_id"]))
 
 
 @operation("DELETE", "/responses/{response_id}", answer="ResponseDeleted")

@@ -23,6 +23,7 @@ from harness.endpoints.threads import CODE_INTERPRETER_RESOURCES, add_messages, 
 from harness.faults import ScriptedRefusal
 from harness.faults.broken_off import apply_faults
 from harness.world.api_call import ApiCall
+from harness.world.background import advance_run
 from harness.world.world import World
 
 RUNS = "/threads/{thread_id}/runs"
@@ -126,7 +127,7 @@ def retrieve(call: ApiCall) -> Answer:
     """Retrieve a run; one in progress is advanced first, unless the World is not `automatic`."""
     thread, id = find_thread(call), call.params["run_id"]
     if call.world.automatic and id in thread.pending_events:
-        return Answer(200, call.world.advance_run(call.params["thread_id"], id))
+        return Answer(200, advance_run(call.world, call.params["thread_id"], id))
     return Answer(200, thread.runs[id])
 
 

@@ -19,6 +19,7 @@ from harness.core.delivery import Gate
 from harness.core.errors import ConfigError
 from harness.core.exchange import Json
 from harness.core.webhooks import DEFAULT_SECRET, EVENT_TYPES, TIMEOUT_SECONDS
+from harness.world.background import advance_pending
 from harness.world.conditions import Matcher
 from harness.world.exploration import Exploration, Scenario
 from harness.world.journal_views import JournalViews
@@ -303,7 +304,7 @@ class Mock(JournalViews):
 
         Returns each one in its new state; ConfigError if nothing in progress has this `id`.
         """
-        moved = self.world.advance(id)
+        moved = advance_pending(self.world, id)
         self._deliver()
         return moved
 

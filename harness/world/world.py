@@ -41,7 +41,7 @@ from harness.world.refusals import RefusalLedger
 from harness.world.route import Route
 from harness.world.routed import RoutedPath
 from harness.world.script import Script, TurnLog
-from harness.world.store import PendingResponse, Store, StoredResponse, empty_store
+from harness.world.store import PendingResponse, Store, empty_store
 from harness.world.strays import MAX_SHOWN, NO_STRAYS, HeardStrays, StrayLog
 from harness.world.webhooks import Courier, Webhooks
 
@@ -289,62 +289,6 @@ class World:
             container, f"{file.object['id']}-{file.object['filename']}", file.content.read()
         )
 
-    def enqueue(self, run: PendingResponse) -> Json:
-        """Store a background response as queued and return it."""
-        id = run.initial_response["id"]
-        queued = {**run.initial_response, "status": "queued"}
-        self.store.responses[id] = StoredResponse(queued, run.own_input, run.previous.extend(*run.own_input))
-        self.store.pending[id] = run
-        return queued
-
-    def advance(self, id: str | None = None) -> list[Json]:
-        """Advance a background response or a run by one step, or all of them without `id`; returns their objects.
-
-        ConfigError if nothing in progress has this `id`. The states of a background response:
-
-            queued -> in_progress -> completed, incomplete or failed, as its turn ends
-            queued, in_progress -> cancelled, by `cancel`
-            a streamed one ends when its stream is made
-
-        An `automatic` World advances a response before each time that it is read.
-        """
-        # Runs are named by themselves, though their events are kept with the thread.
-        threads = {run: thread for thread, stored in self.store.threads.items() for run in stored.pending_events}
-        under_way = [*self.store.pending, *threads]
-        if id is not None and id not in under_way:
-            known = ", ".join(under_way) or "none"
-            raise ConfigError(
-                f"advance: no background response or run of this key is in progress with the id {id}; {known} is."
-            )
-        moved = [id] if id else under_way
-        return [
-            self.advance_run(threads[moving], moving) if moving in threads else self._advance_response(moving)
-            for moving in moved
-        ]
-
-    def advance_run(self, thread_id: str, run_id: str) -> Json:
-        """Advance a run by one step and return it in its new state."""
-        thread = self.store.threads[thread_id]
-        run = thread.advance_run(run_id)
-        self.store.threads[thread_id] = thread
-        return run
-
-    def _advance_response(self, id: str) -> Json:
-        stored = self.store.responses[id]
-        if stored.response["status"] == "in_progress":
-            return self.finish(self.store.pending.pop(id))
-        running = {**stored.response, "status": "in_progress"}
-        self.store.responses[id] = stored._replace(response=running)
-        return running
-
-    def cancel(self, id: str) -> Json:
-        """Cancel a background response, without output; one that has ended stays unchanged."""
-        stored = self.store.responses[id]
-        if self.store.pending.pop(id, None):
-            self.store.responses[id] = stored = stored._replace(response={**stored.response, "status": "cancelled"})
-            self._tell_webhooks(stored.response)
-        return stored.response
-
     def finish(self, run: PendingResponse) -> Json:
         """End a response: store it, and add its items to its conversation."""
         response = finish_response(run.initial_response, run.output, run.usage, self.now + 1, run.ending)
@@ -352,7 +296,7 @@ class World:
             self.store.put_response(response, run.own_input, run.previous)
         if run.ending.status != "failed" and run.conversation and run.conversation in self.store.conversations:
             self.store.add_to_conversation(run.conversation, [*run.own_input, *run.output])
-        self._tell_webhooks(response)
+        self.tell_webhooks(response)
         return response
 
     def open_webhooks(self) -> Webhooks:
@@ -362,7 +306,7 @@ class World:
             self.webhooks = Webhooks(Ids(f"{self.name} webhooks"))
         return self.webhooks
 
-    def _tell_webhooks(self, response: Json) -> None:
+    def tell_webhooks(self, response: Json) -> None:
         """Schedule the webhooks for a background response that has ended."""
         if self.webhooks is not None and self.courier is not None and response.get("background"):
             self.webhooks.add_event(response, self.now)
