@@ -9,7 +9,7 @@ from harness.api import include
 from harness.api.http.dialects import FOUNDRY
 from harness.api.operations import ITEM_LIST, Cursors, operation
 from harness.api.paging import list_object, page
-from harness.api.project.agents import page_of
+from harness.api.project.lists import agent_page
 from harness.contract.check import drop_nulls
 from harness.core.exchange import Answer, Json
 from harness.world.api_call import ApiCall
@@ -43,7 +43,7 @@ def list_all(call: ApiCall) -> Answer:
         {name: conversation.object[name] for name in ("id", "object", "metadata", "created_at")}
         for conversation in call.store.conversations.values()
     ]
-    return Answer(200, page_of(shown, call.query))
+    return Answer(200, agent_page(shown, call.query))
 
 
 @operation("GET", "/conversations/{conversation_id}", answer="Conversation")

@@ -13,7 +13,7 @@ from harness.api.http.dialects import FOUNDRY, user_of
 from harness.api.include import filter_page, filter_stored_items
 from harness.api.operations import ITEM_LIST, Cursors, operation
 from harness.api.paging import page
-from harness.api.project.agents import page_of
+from harness.api.project.lists import agent_page
 from harness.api.tokens import make_usage
 from harness.contract.check import drop_nulls
 from harness.core.exchange import Answer, Json, Request
@@ -97,7 +97,7 @@ def list_all(call: ApiCall) -> Answer:
     `agent_name` or `agent_id`, `name:version`. A request on behalf of a user only lists that user's responses.
     """
     listed = [stored.response for stored in call.store.responses.values() if _is_asked_for(stored.response, call)]
-    return Answer(200, page_of(listed, call.query))
+    return Answer(200, agent_page(listed, call.query))
 
 
 def _is_asked_for(response: Json, call: ApiCall) -> bool:

@@ -146,7 +146,7 @@ class App:
         return self.api.handle(ReceivedRequest(method, path, headers, query, *read), edge=edge)
 
     async def _serve_websocket(self, scope: Scope, receive: Receive, send: Send) -> None:
-        from harness.server.websocket.protocol import refuse_upgrade, serve_session
+        from harness.server.websocket.connection import refuse_upgrade, serve_session
 
         await receive()
         opened = self.api.open_session(ReceivedRequest("GET", scope["path"], *_headers_and_query(scope)))
@@ -181,7 +181,7 @@ def _headers_and_query(scope: Scope) -> tuple[dict[str, str], dict[str, str | li
 
 def websocket_protocol(**arguments: Any) -> asyncio.Protocol:
     """Build uvicorn's protocol for a WebSocket; it is imported on first use, as most servers never see one."""
-    from harness.server.websocket.protocol import WebSocketProtocol as Sockets
+    from harness.server.websocket.connection import WebSocketProtocol as Sockets
 
     return Sockets(**arguments)
 

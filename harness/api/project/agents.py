@@ -10,7 +10,7 @@ import re
 from collections.abc import Mapping, Sequence
 from typing import Any, Protocol
 
-from harness.api.project.versions import PROJECT_LIST, merge_patch, page_list
+from harness.api.project.versions import merge_patch
 from harness.core.account import Organization
 from harness.core.exchange import Json
 from harness.core.ids import Ids
@@ -218,12 +218,3 @@ def change_settings(settings: Json, patch: Json) -> Json:
     if "agent_card" in patch:
         changed["agent_card"] = patch["agent_card"]
     return changed
-
-
-def page_of(
-    items: Sequence[Json], query: Mapping[str, Any], members: Sequence[str] = PROJECT_LIST, id: str = "id"
-) -> Json:
-    """Make a page of agents, versions or sessions (oldest first); recorded: an empty one has no ids."""
-    shown = page_list(items, query, members, id_member=id)
-    ends = () if shown["data"] else ("first_id", "last_id")
-    return {name: value for name, value in shown.items() if name not in ends}

@@ -1,19 +1,13 @@
-"""Shared parts of a project's named resources: versions, merge patches, and the two forms of lists."""
+"""Shared parts of a project's named resources: versions and merge patches."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from hashlib import sha1
 from typing import Any
 
-from harness.api.paging import page
 from harness.core.exchange import Json
-
-PROJECT_LIST = ("data", "first_id", "last_id", "has_more", "object")
-"""The members of a paged list, in order (recorded 2026-02 to 2026-05: memory stores, toolboxes)."""
-SKILL_LIST = ("object", "data", "first_id", "last_id", "has_more")
-"""The members of a paged list of skills (recorded 2026-07-01)."""
 
 
 @dataclass(slots=True)
@@ -79,21 +73,3 @@ def merge_patch(target: Any, patch: Any) -> Any:
         else:
             merged[name] = merge_patch(merged.get(name), value)
     return merged
-
-
-def value_list(items: Iterable[Json]) -> Json:
-    """Make a list without pages, like those of Azure's own resources."""
-    return {"value": list(items)}
-
-
-def page_list(
-    items: Sequence[Json],
-    query: Mapping[str, Any],
-    members: Sequence[str] = PROJECT_LIST,
-    no_id: str | None = "",
-    id_member: str = "id",
-) -> Json:
-    """Make a page of `items` (oldest first), newest first unless `order=asc`; an empty one has the ids `no_id`."""
-    shown = page(items, query, id_member=id_member)
-    ends = dict.fromkeys(("first_id", "last_id"), no_id) if not shown["data"] else {}
-    return {name: {**shown, **ends}[name] for name in members}

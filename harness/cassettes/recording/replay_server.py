@@ -28,7 +28,7 @@ from harness.core.headers import encode_headers, normalize_headers
 from harness.server.asgi import read_body
 from harness.server.transport.asgi_types import Receive, Scope, Send
 from harness.server.transport.deliver import disconnect, send_answer
-from harness.server.websocket.protocol import CLOSE_NORMAL, refuse_upgrade
+from harness.server.websocket.connection import CLOSE_NORMAL, refuse_upgrade
 
 API_KEY_HEADERS = ("authorization", "api-key")
 """Headers that may contain a client's key."""

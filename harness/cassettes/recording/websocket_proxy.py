@@ -17,7 +17,7 @@ from harness.cassettes.recording.in_flight import InFlightInteraction, Recording
 from harness.core.exchange import Answer
 from harness.core.headers import HeaderPairs, encode_headers, header_pairs, normalize_headers
 from harness.server.transport.asgi_types import Receive, Send
-from harness.server.websocket.protocol import CLOSE_NORMAL, refuse_upgrade
+from harness.server.websocket.connection import CLOSE_NORMAL, refuse_upgrade
 
 SWITCHING_PROTOCOLS = 101
 CONNECTION_LOST = 1006

@@ -110,7 +110,7 @@ class SharedApp(App):
         return answer
 
     async def _serve_websocket(self, scope: Scope, receive: Receive, send: Send) -> None:
-        from harness.server.websocket.protocol import refuse_upgrade, serve_session
+        from harness.server.websocket.connection import refuse_upgrade, serve_session
 
         await receive()
         request = _logged(UPGRADE, scope, b"")._replace(session=secrets.token_hex(8))

@@ -21,7 +21,8 @@ from harness.api.project.agent_sessions import (
     stop_session,
     use_session,
 )
-from harness.api.project.agents import answering_version, page_of
+from harness.api.project.agents import answering_version
+from harness.api.project.lists import SESSION_LIST, agent_page
 from harness.core.exchange import Answer, Json, Request
 from harness.core.loose_json import as_object, as_string
 from harness.world.api_call import ApiCall
@@ -29,8 +30,6 @@ from harness.world.world import World
 
 SESSIONS = "/agents/{agent_name}/endpoint/sessions"
 SESSION = f"{SESSIONS}/{{session_id}}"
-SESSION_LIST = ("data", "first_id", "last_id", "has_more")
-"""The members of a list of sessions, which has no `object` (recorded)."""
 _BINARY = {"content-type": "application/octet-stream"}
 
 
@@ -75,7 +74,7 @@ def list_all(call: ApiCall) -> Answer:
     own, user = session_key(call.params["agent_name"], ""), user_of(call.request)
     known = [session for key, session in call.store.agent_sessions.items() if key.startswith(own)]
     sessions = [session.object for session in known if user in ("", session.user)]
-    return Answer(200, page_of(sessions, call.query, SESSION_LIST, "agent_session_id"))
+    return Answer(200, agent_page(sessions, call.query, SESSION_LIST, "agent_session_id"))
 
 
 @operation("GET", SESSION, project=True)

@@ -10,6 +10,7 @@ from harness.api.http.multipart import sent_file
 from harness.api.operations import operation
 from harness.api.project import agents as foundry_agents
 from harness.api.project.agent_definitions import sent_version
+from harness.api.project.lists import agent_page
 from harness.core.exchange import Answer
 from harness.world.api_call import ApiCall
 from harness.world.project_agents import add_version, forget_versions, provision
@@ -39,7 +40,7 @@ def list_all(call: ApiCall) -> Answer:
     every = [foundry_agents.render_agent(call.world, name) for name in foundry_agents.agent_names(call.world)]
     kind = call.query.get("kind")
     shown = [agent for agent in every if kind in (None, agent["versions"]["latest"]["definition"].get("kind"))]
-    return Answer(200, foundry_agents.page_of(shown, call.query))
+    return Answer(200, agent_page(shown, call.query))
 
 
 @operation("GET", AGENT, project=True)
@@ -110,7 +111,7 @@ def list_versions(call: ApiCall) -> Answer:
     with_drafts = str(call.query.get("include_drafts")).lower() == "true"
     known = provision(call.world, call.params["agent_name"])
     shown = [version for version in known if with_drafts or not version.get("draft")]
-    return Answer(200, foundry_agents.page_of(shown, call.query))
+    return Answer(200, agent_page(shown, call.query))
 
 
 @operation("GET", VERSION, project=True)

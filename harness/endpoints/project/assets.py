@@ -11,7 +11,8 @@ from harness.api.operations import operation
 from harness.api.project.assets import DATASETS, INDEXES, AssetKind
 from harness.api.project.blobs import BLOB_ROOT, container_address, signed_query
 from harness.api.project.connections import ACCOUNT, SUBSCRIPTION, project_of
-from harness.api.project.versions import known_versions, value_list
+from harness.api.project.lists import value_list
+from harness.api.project.versions import known_versions
 from harness.core.exchange import Answer, Json
 from harness.world.api_call import ApiCall
 from harness.world.project_resources import new_container, origin_of, put_asset, table_of

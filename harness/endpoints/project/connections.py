@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from harness.api.operations import operation
 from harness.api.project.connections import fits_query, hide_credentials
-from harness.api.project.versions import value_list
+from harness.api.project.lists import value_list
 from harness.core.exchange import Answer
 from harness.world.api_call import ApiCall
 

@@ -15,7 +15,7 @@ from harness.api.project.data_generation import (
     write_partitions,
     write_samples,
 )
-from harness.api.project.versions import page_list
+from harness.api.project.lists import page_list
 from harness.core.exchange import Answer, Json
 from harness.world.api_call import ApiCall
 from harness.world.project_resources import make_resource, origin_of

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from harness.api.operations import operation
+from harness.api.project.lists import page_list
 from harness.api.project.memories import USER_PROFILE, Memories, render_update
-from harness.api.project.versions import page_list
 from harness.core.exchange import Answer
 from harness.core.loose_json import as_object
 from harness.world.api_call import ApiCall

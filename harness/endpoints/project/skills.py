@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from harness.api.http.multipart import CONTENT_TYPE, sent_files
 from harness.api.operations import operation
+from harness.api.project.lists import SKILL_LIST, page_list
 from harness.api.project.skills import VERSIONED_SKILLS_SINCE, package_of, read_header, render_skill, write_package
-from harness.api.project.versions import SKILL_LIST, Versioned, page_list
+from harness.api.project.versions import Versioned
 from harness.core.exchange import Answer
 from harness.core.loose_json import as_object, as_string
 from harness.world.api_call import ApiCall

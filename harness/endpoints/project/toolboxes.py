@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from harness.api.operations import operation
+from harness.api.project.lists import page_list
 from harness.api.project.toolboxes import render_toolbox
-from harness.api.project.versions import page_list
 from harness.core.exchange import Answer
 from harness.world.api_call import ApiCall
 from harness.world.project_resources import put_toolbox

@@ -1,4 +1,4 @@
-"""WebSocket connections to `/v1/responses`: the ASGI side, and the session without a network.
+"""WebSocket connections to `/v1/responses`: `connection.py` accepts, sends and closes over ASGI, `session.py` answers events.
 
 The state of a connection is in `world.websocket_state`.
 """

@@ -1,4 +1,4 @@
-"""A WebSocket connection to `/v1/responses` without the network: client events in, server events out.
+"""The session of a WebSocket connection to `/v1/responses`, without the network: client events in, server events out.
 
 A `response.create` is checked and answered like `POST /responses`, with the connection's own state. Every client event
 is answered completely before the next, so responses of different lanes never interleave. Source: OpenAI's guides to

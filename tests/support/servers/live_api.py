@@ -13,7 +13,7 @@ import pytest
 from harness.core.exchange import Answer
 from harness.server.asgi import App, read_body
 from harness.server.mock_api import MockApi
-from harness.server.websocket.protocol import refuse_upgrade
+from harness.server.websocket.connection import refuse_upgrade
 from harness.unscripted.default_model import small_talk
 from tests.support.servers.live_server import serving
 

@@ -25,7 +25,7 @@ from harness.items import message
 from harness.server import asgi as module
 from harness.server.asgi import App, Server, serve_in_thread, uvicorn_config
 from harness.server.mock_api import MockApi
-from harness.server.websocket.protocol import serve_session
+from harness.server.websocket.connection import serve_session
 from harness.server.websocket.session import SocketSession
 from tests.support.processes import wait_until
 from tests.support.servers.live_server import over_tls
