@@ -37,7 +37,7 @@ MAX_BODY = 64 * 1024
 
 _INPUT = b'"input"'
 
-DECISIVE_HEADERS = ("content-type", "openai-beta")
+DECISIVE_HEADERS = ("content-type", "openai-beta", "x-ms-oai-image-generation-deployment")
 """The headers that may decide whether a request is accepted, once its key has led to a World."""
 
 Key = tuple[tuple[str | None, ...], bytes]

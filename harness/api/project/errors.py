@@ -73,7 +73,8 @@ def validation_detail(message: str, param: str) -> Json:
 
 def without_param(error: ApiError) -> ApiError:
     """Return an error of a project without `param`, as some of its services send it."""
-    form = {name: value for name, value in PROJECT_ERROR_FORM["error"].items() if name != "param"}
+    template = error.body_template or PROJECT_ERROR_FORM
+    form = {name: value for name, value in template["error"].items() if name != "param"}
     return replace(error, body_template={"error": form})
 
 

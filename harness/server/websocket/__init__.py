@@ -1,4 +1,4 @@
-"""WebSocket connections to `/v1/responses`: `connection.py` accepts, sends and closes over ASGI, `session.py` answers events.
+"""WebSocket connections to `/v1/responses`: `connection.py` is their ASGI side, `session.py` answers the events of one.
 
 The state of a connection is in `world.websocket_state`.
 """

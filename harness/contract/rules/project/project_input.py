@@ -7,13 +7,21 @@ from collections.abc import Iterator, Sequence
 from typing import Any
 
 from harness.api.http.dialects import FOUNDRY, agent_of, is_preview_of_agents
-from harness.api.project.errors import INVALID_PAYLOAD, project_error, project_not_found, validation_detail
+from harness.api.project.errors import (
+    INVALID_PAYLOAD,
+    project_error,
+    project_not_found,
+    validation_detail,
+    without_param,
+)
 from harness.contract.phrasing import quote_and_join
 from harness.contract.rule import CREATE_RESPONSE, Case, WorldView, after, assumed, recorded, reported, rule
 from harness.contract.rules.example_requests import (
+    CALL,
     CREATE_PROJECT_CONVERSATION,
     HELPER_REFERENCE,
     ON_FOUNDRY,
+    OUTPUT,
     PROJECT_PATH,
     VALID_BODY,
 )
@@ -90,6 +98,49 @@ def _find_missing(item: Json, place: str) -> list[Json]:
 
 def _is_missing(name: str, place: str) -> Json:
     return validation_detail(f'required: Required properties ["{name}"] are not present', place)
+
+
+NULL_STATUS: Json = {"type": "function_call", "call_id": "call_1", "name": "f", "arguments": "{}", "status": None}
+
+
+@rule(
+    when="input[]",
+    items="function_call",
+    dialects=FOUNDRY,
+    error=without_param(INVALID_PAYLOAD),
+    source=[
+        reported("https://github.com/microsoft/agent-framework/pull/4626: the whole body", "2026-03-11"),
+        reported("https://github.com/microsoft/agent-framework/issues/4576: taken until the day before", "2026-03-10"),
+        reported("https://github.com/microsoft/agent-framework/issues/4701: of a function call, null", "2026-03-14"),
+    ],
+    rejects=[Case({**VALID_BODY, "input": [USER_MESSAGE, NULL_STATUS, OUTPUT]}, on=ON_FOUNDRY)],
+    accepts=[
+        Case({**VALID_BODY, "input": [USER_MESSAGE, CALL, OUTPUT]}, on=ON_FOUNDRY),
+        Case({**VALID_BODY, "input": [USER_MESSAGE, NULL_STATUS, OUTPUT]}, on=ON_FOUNDRY, as_of="2026-03-09"),
+        {**VALID_BODY, "input": [USER_MESSAGE, NULL_STATUS, OUTPUT]},
+    ],
+    since="2026-03-10",
+    fix="Leave `status` out of a call, or send it as it came.",
+)
+def call_status_null(request: Request) -> Iterator[Json]:
+    """The `status` of a function call cannot be null in a project."""
+    details = [
+        {**detail, "details": []}
+        for index, item in enumerate(request.body["input"])
+        if isinstance(item, dict) and item.get("type") == "function_call" and item.get("status", "") is None
+        for detail in _is_no_status(f"/input/{index}/status")
+    ]
+    if details:
+        yield {"details": [{**_is_no_string("/input"), "details": []}, *details]}
+
+
+def _is_no_status(place: str) -> list[Json]:
+    """Return why a null is no status, in the service's words, which escape the quotes of each value."""
+    unequal = [
+        validation_detail(f'const: Expected "\\u0022{status}\\u0022"', place)
+        for status in ("in_progress", "completed", "incomplete")
+    ]
+    return [validation_detail('type: Value is "null" but should be "string"', place), *unequal]
 
 
 TYPES_UNTIL_SUMMER = (

@@ -155,6 +155,48 @@ def output_needs_call(transcript: Transcript) -> Iterator[Json]:
         yield {"kind": f"{CLIENT_CALL_NAMES[kind]}{suffix}", "call_id": call_id}
 
 
+_WARNED_CALL: Json = {
+    "type": "computer_call",
+    "call_id": "call_1",
+    **_CALL_MEMBERS["computer_call"],
+    "pending_safety_checks": [{"id": "cu_sc_1", "code": "malicious_instructions", "message": "Look out."}],
+}
+_SCREENSHOT: Json = {
+    "type": "computer_call_output",
+    "call_id": "call_1",
+    "output": {"type": "computer_screenshot", "image_url": f"data:image/png;base64,{ONE_PIXEL_PNG}"},
+}
+
+
+@rule(
+    when=TRANSCRIPT_MEMBERS,
+    items="computer_call_output",
+    error=ApiError(400, "Computer tool has unacknowledged safety check for {ids}", "input"),
+    source=[
+        reported("https://github.com/openai/openai-agents-python/issues/843: the whole error", "2025-06-11"),
+        reported("https://github.com/openai/openai-agents-python/pull/923: mended by acknowledging them", "2025-06-23"),
+        assumed("that it names all checks of a call that are not acknowledged, and no others"),
+    ],
+    rejects={
+        "Computer tool has unacknowledged safety check for ['cu_sc_1']": {"input": [HI, _WARNED_CALL, _SCREENSHOT]}
+    },
+    accepts=[
+        {"input": [HI, _WARNED_CALL, {**_SCREENSHOT, "acknowledged_safety_checks": [{"id": "cu_sc_1"}]}]},
+        {"input": [HI, {**_WARNED_CALL, "pending_safety_checks": []}, _SCREENSHOT]},
+    ],
+    fix="Ask the user, then send the call's `pending_safety_checks` as `acknowledged_safety_checks` of its output.",
+)
+def safety_check_unacknowledged(transcript: Transcript) -> Iterator[Json]:
+    """The output of a computer call acknowledges all its pending safety checks."""
+    outputs = {item["call_id"]: item for item in transcript.added_by_type.get("computer_call_output", ())}
+    for call in transcript.items_of("computer_call") if outputs else ():
+        if output := outputs.get(call.get("call_id")):
+            known = {check.get("id") for check in output.get("acknowledged_safety_checks") or ()}
+            pending = [check.get("id") for check in call.get("pending_safety_checks") or ()]
+            if ids := [id for id in pending if id not in known]:
+                yield {"ids": ids}
+
+
 @rule(
     when=TRANSCRIPT_MEMBERS,
     items="mcp_approval_request",
