@@ -108,7 +108,7 @@ def loss(**words: Unpack[LossDeclaration]) -> Callable[[LossCheck], LossCheck]:
 
 def _declaration_problem(made: Loss) -> str | None:
     if not inspect.isgeneratorfunction(made.check):
-        return "is no generator: write a function of (request, history) that yields facts"
+        return "is not a generator: write a function of (request, history) that yields facts"
     if not made.doc:
         return "has no docstring"
     if not (made.loses and made.keeps):

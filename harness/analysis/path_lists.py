@@ -127,7 +127,7 @@ class _Entries(list[EntryT], OnPath, Generic[EntryT]):
             return self._claim(False, f"there is no {self._title if mine is None else name}")
         this = self._name or self.noun
         if mine == its:
-            return self._claim(False, f"{this} and {name} were made at once, in the answer to request {mine}")
+            return self._claim(False, f"{this} and {name} were made together, in the answer to request {mine}")
         order = "before" if mine < its else "after"
         return self._claim(mine < its, f"{this} (request {mine}) came {order} {name} (request {its})")
 

@@ -69,8 +69,8 @@ _FORGERIES = {"wrong": "it was signed with another secret", "missing": "it was n
 @mistake(
     RECEIVER_MISTAKES,
     area="webhooks",
-    message="the receiver took delivery {number} of {event} with {status}, although {why}",
-    fix="Verify before anything else: `client.webhooks.unwrap(body, headers)` with the raw body; answer 400 when it raises.",
+    message="the receiver accepted delivery {number} of {event} with {status}, although {why}",
+    fix="Verify before anything else: `client.webhooks.unwrap(body, headers)` with the raw body; answer 400 if it raises.",
     source=f"{_SPEC}, “Verifying signatures”; {_SDK} raises InvalidWebhookSignatureError, or ValueError without the headers",
     shows=[_seen(_made(204, "wrong")), _seen(_made(200, "missing"))],
     lacks=[_seen(_made(400, "wrong"), _made(401, "missing"), _made()), _seen(_made(500, "wrong"))],
@@ -85,8 +85,8 @@ def webhook_unverified(seen: SeenReceiver) -> Iterator[MistakeFacts]:
 @mistake(
     RECEIVER_MISTAKES,
     area="webhooks",
-    message="the receiver took delivery {number} of {event} with {status}, although it was signed ten minutes ago",
-    fix="Compare `webhook-timestamp` with the clock, as `client.webhooks.unwrap` does, and refuse what is older.",
+    message="the receiver accepted delivery {number} of {event} with {status}, although it was signed ten minutes ago",
+    fix="Compare `webhook-timestamp` with the clock, as `client.webhooks.unwrap` does, and reject old deliveries.",
     source=f"{_SPEC}, “Verifying signatures”; {_SDK} allows 300 seconds",
     shows=[_seen(_made(200, "stale"))],
     lacks=[_seen(_made(400, "stale")), _seen(_made())],
@@ -102,7 +102,7 @@ def webhook_replayed(seen: SeenReceiver) -> Iterator[MistakeFacts]:
     RECEIVER_MISTAKES,
     area="webhooks",
     message="the receiver answered delivery {number} of {event} after {seconds:.1f} s; the sender waits {limit:g} s",
-    fix="Store the event and answer 2xx at once; do what takes long afterwards, in a task or a queue.",
+    fix="Store the event and answer 2xx at once; do slow work afterwards, in a task or a queue.",
     source=f"{_SPEC}, “Request timeouts”: senders wait 15 to 30 seconds",
     shows=[_seen(_made(None, seconds=15.1)), _seen(_made(None, seconds=2.5, limit=2.0))],
     lacks=[_seen(_made(seconds=14.9)), _seen(_made(None, error="connection refused", seconds=0.1))],
@@ -117,8 +117,8 @@ def webhook_late(seen: SeenReceiver) -> Iterator[MistakeFacts]:
 @mistake(
     RECEIVER_MISTAKES,
     area="webhooks",
-    message="the receiver did its work again when {event} came again (delivery {number}): {what}",
-    fix="Remember the `webhook-id` of what was done, with the work in one transaction, and answer 2xx to what comes again.",
+    message="the receiver repeated its work when {event} was redelivered (delivery {number}): {what}",
+    fix="Store the `webhook-id` of each handled event, in one transaction with the work, and answer 2xx to redeliveries.",
     source=f"{_SPEC}, “Verifying signatures”: `webhook-id` is an idempotency key",
     shows=[
         _seen(_made(effect=(0, 1)), _made(effect=(1, 2))),
@@ -168,9 +168,9 @@ def webhook_not_idempotent(seen: SeenReceiver) -> Iterator[MistakeFacts]:
 @mistake(
     RECEIVER_MISTAKES,
     area="webhooks",
-    message="the receiver took no attempt to deliver {event}; the last one got {answer}",
-    fix="Answer 2xx. A 400 may come of another secret: the receiver has to know `hook.secret`, in OPENAI_WEBHOOK_SECRET.",
-    source="OpenAI retries for up to 72 hours what is not answered 2xx, and then gives up",
+    message="the receiver accepted no attempt to deliver {event}; the last one got {answer}",
+    fix="Answer 2xx. A 400 may mean another secret: the receiver needs `hook.secret`, in OPENAI_WEBHOOK_SECRET.",
+    source="OpenAI retries deliveries that are not answered with 2xx for up to 72 hours, and then gives up",
     shows=[_seen(_made(500)), _seen(_made(None, error="refused")), _seen(_made(500), _made(404, attempt=2))],
     lacks=[
         _seen(_made(500), _made(204, attempt=2)),
@@ -204,7 +204,7 @@ def _second_effect(earlier: Sequence[WebhookDelivery], delivery: WebhookDelivery
     for before_that in earlier:
         for written in _writes(before_that, exchanges):
             if written in again:
-                return f"it sent {written[0]} {written[1]} with the same body once more"
+                return f"it sent {written[0]} {written[1]} with the same body again"
     return ""
 
 

@@ -158,7 +158,7 @@ class _SurfaceComparison:
         said = [note for message in self._messages for note in annotations_of(message.message)]
         doubled = (next((note for note in said if _has_same_source(shown, note)), None) for shown in left)
         return lines + [
-            f"annotations doubled: {_describe_annotation(note)} is in the result once too often"
+            f"annotations doubled: {_describe_annotation(note)} has an extra copy in the result"
             for note in doubled
             if note
         ]
@@ -180,7 +180,9 @@ class _SurfaceComparison:
             lines.append(f"call {_describe_call(call)} not in the result{instead}")
         # A call that no response made was already reported with the call that it replaces.
         doubled = [call for call in shown - all_calls if call in all_calls]
-        return lines + [f"call {_describe_call(call)} doubled: in the result {shown[call]} times" for call in doubled]
+        return lines + [
+            f"call {_describe_call(call)} doubled: it is in the result {shown[call]} times" for call in doubled
+        ]
 
     def _replies_to_show(self, shown: Mapping[Any, int]) -> list[ModelReply]:
         """List the responses whose calls the result must show: the last, and all since the first whose calls it has."""
@@ -302,7 +304,7 @@ def _describe_quote(note: Json, shown: Sequence[Json]) -> str:
         return ""
     own = _quote_of(found[0])
     became = f"is {quote(own)}" if own else "is gone"
-    return f"; of {_source_name(note)} the quote {quote(_quote_of(note))} {became}"
+    return f"; the quote {quote(_quote_of(note))} of {_source_name(note)} {became}"
 
 
 def _describe_annotation(note: Json) -> str:

@@ -90,4 +90,6 @@ def describe_text_change(what: str, shown: str, original: str) -> str:
         (place for place, (before, after) in enumerate(zip(original, shown, strict=False)) if before != after),
         len(original),
     )
-    return f"{what} changed at character {at}: said was {quote(original[at:])}, the result has {quote(shown[at:])}"
+    return (
+        f"{what} changed at character {at}: the model said {quote(original[at:])}, the result has {quote(shown[at:])}"
+    )

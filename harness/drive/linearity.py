@@ -11,7 +11,7 @@ import harness.analysis.losses  # noqa: F401  (registers every loss)
 from harness.analysis.lanes import asks_model, group_by_lane
 from harness.analysis.loss import Lost, losses_in_accepted
 from harness.core.exchange import Exchange, Json
-from harness.core.text.shorten import item_text, quote, summarize_item
+from harness.core.text.shorten import item_text, pluralize, quote, summarize_item
 from harness.core.tool_runs import SentTurn, ToolRuns
 from harness.items.kind import CALL_OF_OUTPUT
 from harness.items.transcript import input_items
@@ -67,12 +67,12 @@ def _find_problems(exchange: Exchange, previous: Exchange | None, texts: Sequenc
     for place, item in enumerate(items):
         seen[_item_key(item)] += 1
         if seen[_item_key(item)] > max(allowed[_item_key(item)] + (_item_key(item) in new), 1):
-            yield f"input[{place}] stands there twice: {summarize_item(item)}"
+            yield f"input[{place}] appears twice: {summarize_item(item)}"
     for text, times in Counter(texts).items():
         if (found := sum(_count_text(text, item) for item in items if item.get("role") == "user")) > times:
-            yield f"the user's text {quote(text)} stands there {found} times, said {times}"
+            yield f"the user's text {quote(text)} appears {found} times, but was sent {pluralize(times, 'time')}"
     if len(items) > (allowed_count := len(known) + len(items) - _new_items_start(items)):
-        yield f"it has {len(items)} items, at most {allowed_count} were due"
+        yield f"it has {len(items)} items, but at most {allowed_count} were expected"
 
 
 def _input_items(exchange: Exchange) -> list[Json]:

@@ -59,8 +59,8 @@ class TestACitationOfAnEditedMessage:
         assert self.sent_back(client, "Ask your manager two weeks before you leave .") == [
             (
                 "citation-dropped",
-                f'1 of 1 annotations of the message "{ADVICE[:39]}…", said in exchange 1, are gone, and its text was '
-                'edited, "re you leave." to "re you leave .": the client dropped them',
+                f'1 of 1 annotations of the message "{ADVICE[:39]}…" from exchange 1 are missing, and its text was '
+                'edited from "re you leave." to "re you leave .": the client dropped them',
             )
         ]
 
@@ -95,7 +95,7 @@ class TestACitationOfAnEditedMessage:
 
     def test_of_a_text_that_comes_back_cut_off_is_told_so(self, client: Client) -> None:
         _, (_, told) = self.sent_back(client, ADVICE[:40])
-        assert told.endswith("are gone, and its text came back cut off: the client dropped them")
+        assert told.endswith("are missing, and its text came back cut off: the client dropped them")
 
     def test_is_kept_with_the_edited_text(self, client: Client) -> None:
         assert self.kinds(client, "", content=annotated(ADVICE + " !", 0)) == []
@@ -104,7 +104,7 @@ class TestACitationOfAnEditedMessage:
     def test_is_lost_though_further_text_is_joined_to_it(self, client: Client, joined: str) -> None:
         ((loss, told),) = self.sent_back(client, joined.format(ADVICE))
         assert loss == "citation-dropped"
-        assert told.endswith("are gone, and further text was joined to it: the client dropped them")
+        assert told.endswith("are missing, and other text was joined to it: the client dropped them")
         assert self.kinds(Client(), "", content=joined.format(ADVICE)) == ["citation-flattened"]
 
     @pytest.mark.parametrize("joined", JOINED)

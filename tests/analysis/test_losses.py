@@ -51,7 +51,7 @@ class TestAConversationIsFollowed:
         client.ask([PROMPT, call(), output(), assistant(TEXT), NEXT], previous_response_id=second)
         (lost,) = client.mock.losses
         assert (lost.loss, lost.exchange, lost.at, lost.said) == ("history-replayed", 3, "input[1]", 1)
-        assert lost.message.startswith("2 items that this transcript holds already stand in it again")
+        assert lost.message.startswith("this transcript repeats 2 items that it already contains")
 
     def test_through_a_background_response_which_a_retrieve_tells(self, client: Client) -> None:
         client.mock.script(REPLY)

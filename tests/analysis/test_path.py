@@ -91,7 +91,7 @@ class TestCalls:
         client.ask()
         claim = client.mock.calls.named("get_weather").before("book")
         assert not claim
-        assert str(claim).startswith("get_weather and book were made at once, in the answer to request 1; the path: ")
+        assert str(claim).startswith("get_weather and book were made together, in the answer to request 1; the path: ")
 
     @pytest.mark.parametrize("number", [-1, "2", None])
     def test_cannot_be_counted_by_anything_else(self, mock: Mock, number: Any) -> None:

@@ -98,9 +98,15 @@ class TestAText:
             ("See the re", "text truncated: the result has the first 10 of 26 characters of"),
             ("all of it.", "text truncated: the result has the last 10 of 26 characters of"),
             (f"{TEXT} Bye.", 'text changed: the result has more than "See the report, all of it.": "See the'),
-            ("See the  report, all of it.", 'text changed at character 8: said was "report, all of it.", the result'),
+            (
+                "See the  report, all of it.",
+                'text changed at character 8: the model said "report, all of it.", the result',
+            ),
             ("See thereport, all of it.", "text changed at character 7"),
-            ("See the report, none of it.", 'text changed at character 16: said was "all of it.", the result has "n'),
+            (
+                "See the report, none of it.",
+                'text changed at character 16: the model said "all of it.", the result has "n',
+            ),
         ],
     )
     def test_is_told_by_how_it_differs(self, shown: str, why: str) -> None:
@@ -176,16 +182,16 @@ class TestAnnotations:
         for shown in (cited, {"file_id": "file-1"}, {"file": "file-1", "quote": " Store it\ncold. "}, {"id": "file-1"}):
             surfaced({"annotations": [shown]}, reply)
         for wrong, words in (
-            ({"file_id": "file-1"}, '; of file-1 the quote "Store it cold." is gone'),
-            ({"file_id": "file-1", "quote": ""}, '; of file-1 the quote "Store it cold." is gone'),
-            ({"file_id": "file-1", "quote": "Store it."}, '; of file-1 the quote "Store it cold." is "Store it."'),
+            ({"file_id": "file-1"}, '; the quote "Store it cold." of file-1 is gone'),
+            ({"file_id": "file-1", "quote": ""}, '; the quote "Store it cold." of file-1 is gone'),
+            ({"file_id": "file-1", "quote": "Store it."}, '; the quote "Store it cold." of file-1 is "Store it."'),
             ({"file_id": "file-2", "quote": "Store it cold."}, ""),
         ):
             with pytest.raises(AssertionError) as raised:
                 surfaced({"annotations": [{"type": "file_citation", "file_citation": wrong}]}, reply)
             told = 'annotations lost: 1 of 1 file_citation (file-1) of the message "See the report, all of it." are not'
             assert str(raised.value) == f"{told} in the result{words}"
-        with pytest.raises(AssertionError, match=r'the quote "Store it cold\." is "Warm\."'):
+        with pytest.raises(AssertionError, match=r'the quote "Store it cold\." of \S+ is "Warm\."'):
             surfaced({"annotations": [{"file": "file-1", "quote": "Warm."}]}, reply)
 
     def test_without_a_quote_may_be_shown_with_an_empty_one(self) -> None:
@@ -197,7 +203,7 @@ class TestAnnotations:
     def test_more_than_once_are_doubled(self) -> None:
         shown = {"text": TEXT, "annotations": [*CITED, CITED[0]]}
         assert fault(shown, self.CLIENT) == (
-            "annotations doubled: file_citation report.pdf is in the result once too often"
+            "annotations doubled: file_citation report.pdf has an extra copy in the result"
         )
 
     def test_of_earlier_messages_and_of_the_client_itself_may_be_there(self) -> None:
@@ -235,7 +241,9 @@ class TestCalls:
 
     def test_more_often_than_said_are_doubled(self) -> None:
         client = said(function_call("deploy", {"ref": "v2"}))
-        assert fault({"calls": [CALL, CALL]}, client) == 'call deploy({"ref":"v2"}) doubled: in the result 2 times'
+        assert (
+            fault({"calls": [CALL, CALL]}, client) == 'call deploy({"ref":"v2"}) doubled: it is in the result 2 times'
+        )
 
     def test_with_arguments_that_are_no_json_are_compared_as_texts(self) -> None:
         client = said(function_call("f", "{oops"))
@@ -418,7 +426,7 @@ class TestTheProtocol:
         [
             (7, "unsupported result a builtins.int. Pass a text"),
             ({"txt": "Hi."}, "'txt' is not a part of a result. It has text, annotations"),
-            ({"text": 7}, "text is 7. A text and reasoning are texts"),
+            ({"text": 7}, "text is 7. Text and reasoning are strings"),
             ({"annotations": ["file-1"]}, "annotations is \\['file-1'\\]"),
             ({"calls": {}}, "calls is {}"),
             ({"usage": 7}, "usage is 7"),

@@ -47,8 +47,8 @@ class TestAFinding:
     def test_is_a_message_of_the_user_that_is_told_of_and_not_there(self) -> None:
         first, second = answered("v2 is live", FOLLOW_UP, FOLLOW_UP)
         assert first == (
-            "function_call notify (call_2), said in exchange 1, was answered with a text that no tool returned: "
-            '"Tool execution skipped - user provided …", though no message of the user follows'
+            "function_call notify (call_2) from exchange 1 was answered with a text that no tool returned: "
+            '"Tool execution skipped - user provided …", although no user message follows'
         )
         assert "(call_3)" in second
 
@@ -57,8 +57,8 @@ class TestAFinding:
     )
     def test_are_calls_that_were_not_executed_all_of_them_in_the_same_words(self, text: str) -> None:
         found = answered("v2 is live", text, text)
-        assert [loss.rpartition(", ")[2] for loss in found] == ["and nothing tells why"] * 2
-        assert "as 2 calls were" in found[0]
+        assert [loss.rpartition(", ")[2] for loss in found] == ["without a reason"] * 2
+        assert "as were 2 calls in all" in found[0]
 
     def test_is_one_through_a_chain(self) -> None:
         talk = Conversation()

@@ -97,7 +97,7 @@ class TestWhatIsPermitted:
         assert serve("--script", script, *twice).returncode == 0
         ended = serve("--script", script, "--client", "strict", *twice)
         assert ended.returncode == 1
-        assert "Client duplicate-create: request 2 is request 1 again" in ended.stderr
+        assert "Client duplicate-create: request 2 repeats request 1" in ended.stderr
         assert "\n  allow   harness serve --client duplicate-create -- …\n" in ended.stderr
         assert serve("--script", script, "--client", "duplicate-create", *twice).returncode == 0
 

@@ -201,7 +201,7 @@ class TestAServer:
         with pytest.raises(AssertionError) as raised:
             linear(mock.exchanges)
         assert str(raised.value).splitlines() == [
-            'request 3: input[2] stands there twice: user "Who?"',
+            'request 3: input[2] appears twice: user "Who?"',
             "items in the requests of this agent: 1, 4, 5, 8, 11, 14",
         ]
 
@@ -213,7 +213,9 @@ class TestAServer:
 
     def test_that_joins_what_the_user_said_is_found_by_the_texts(self, mock: Any) -> None:
         chat = talk(mock, lambda body, stored: [*right(body, stored)[:-1], *joined(body, stored)], "replay")
-        with pytest.raises(AssertionError, match=r'request 3: the user\'s text "Who\?" stands there 2 times, said 1'):
+        with pytest.raises(
+            AssertionError, match=r'request 3: the user\'s text "Who\?" appears 2 times, but was sent 1 time'
+        ):
             linear(mock.exchanges, chat.texts)
 
     @pytest.mark.parametrize("mode", MODES)
@@ -224,14 +226,14 @@ class TestAServer:
             linear(mock.exchanges, chat)
         first, *rest = str(raised.value).splitlines()
         assert first.startswith("request 3: input[1]: function_call look (call_"), first
-        assert "turn 2, is not in this request, which has what stood before and after it" in first
+        assert "turn 2, is not in this request, which has the items before and after it" in first
         assert rest == ["items in the requests of this agent: 1, 4, 3, 6, 5, 8"]
         assert [lost.loss for lost in losses_of(mock.exchanges, True, mock.world.tool_runs)] == ["sent-changed"] * 4
         assert mock.losses == []
 
     def test_that_changes_typed_items_is_found_by_the_chat(self, mock: Any) -> None:
         chat = talk(mock, lambda body, stored: changed(right(body, stored)), "replay", stream=False)
-        with pytest.raises(AssertionError, match=r'output .*turn 2, arrived changed: "3" is "Cleared\." now'):
+        with pytest.raises(AssertionError, match=r'output .*turn 2, arrived changed: "3" is now "Cleared\."'):
             linear(mock.exchanges, chat)
 
     @pytest.mark.harness(losses="allow")

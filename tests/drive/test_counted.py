@@ -70,8 +70,8 @@ class TestAToolThatRan:
     def test_is_not_answered_with_another_text(self, client: Client, text: str) -> None:
         counted(deploy)("v2")
         assert answered(client, text) == [
-            "function_call deploy (call_0), said in exchange 1, was answered with a text that no tool returned: "
-            f'"{text}", where deploy returned "v2 is live"'
+            "function_call deploy (call_0) from exchange 1 was answered with a text that no tool returned: "
+            f'"{text}", but deploy returned "v2 is live"'
         ]
 
     @pytest.mark.parametrize(("text", "count"), [("The user denied it.", 0), ("Another text.", 0), (SKIPPED, 1)])
@@ -138,8 +138,7 @@ class TestAToolThatDidNotRun:
     def test_is_answered_with_a_placeholder(self, client: Client) -> None:
         counted(deploy)
         assert answered(client, SKIPPED) == [
-            "function_call deploy (call_0), said in exchange 1, was answered with a text that no tool returned: "
-            f'"{SKIPPED}"'
+            f'function_call deploy (call_0) from exchange 1 was answered with a text that no tool returned: "{SKIPPED}"'
         ]
 
     @pytest.mark.parametrize(

@@ -47,17 +47,17 @@ class TestLinear:
     @pytest.mark.parametrize(
         ("inputs", "problem"),
         [
-            (([user("a"), user("a")],), 'request 1: input[1] stands there twice: user "a"'),
+            (([user("a"), user("a")],), 'request 1: input[1] appears twice: user "a"'),
             (
                 ([user("a")], [user("a"), OK, user("a"), OK, user("b")]),
-                'request 2: input[2] stands there twice: user "a"',
+                'request 2: input[2] appears twice: user "a"',
             ),
             (([user("")],), "request 1: input[0] is an empty message: user"),
             (([user([])],), "request 1: input[0] is an empty message: user"),
             (([user([{"type": "input_text", "text": " "}])],), "request 1: input[0] is an empty message: user"),
             (
                 ([user("a")], [user("x"), OK, {**OK, "content": "x"}, OK | {"content": "y"}, user("b")]),
-                "at most 3 were due",
+                "but at most 3 were expected",
             ),
         ],
     )
@@ -72,5 +72,5 @@ class TestLinear:
     def test_counts_texts_of_several_lines_as_whole_lines(self) -> None:
         linear(journal([user("a b\na")]), ["a b\na"])
         linear(journal([user("a\nb\na\nb")]), ["a\nb", "a\nb"])
-        with pytest.raises(AssertionError, match="stands there 2 times, said 1"):
+        with pytest.raises(AssertionError, match="appears 2 times, but was sent 1 time"):
             linear(journal([user("a\nb\na\nb")]), ["a\nb"])

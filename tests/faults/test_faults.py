@@ -451,7 +451,7 @@ class TestALoss:
         asked(client, ONCE, input=[PROMPT, told, {"role": "user", "content": "Go on."}])
         (lost,) = client.mock.losses
         assert (lost.loss, lost.said, lost.at) == ("partial-taken", 1, "input[1]")
-        assert "said in exchange 1 by a response that is cut off" in lost.message
+        assert "from exchange 1, whose response is cut off" in lost.message
 
     def test_is_none_when_a_background_response_goes_on(self, client):
         first = streamed(client, cut(ONCE, after=5), input=[PROMPT], background=True).body

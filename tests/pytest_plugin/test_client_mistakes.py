@@ -28,9 +28,9 @@ def judged(run: Run, body: str, mark: str = "") -> InnerRun:
 class TestWhatCanBeNoIntention:
     def test_fails_a_test(self, run: Run) -> None:
         judged(run, f"{REFUSED}; {COUNTED}").shows(
-            "Client retried-non-retryable: request 2 is request 1 again, which was refused with 400*",
+            "Client retried-non-retryable: request 2 repeats request 1, which was refused with 400*",
             "  where   POST /responses, request 2",
-            "  fix     Ask again only after 408, 409, 429, 5xx*",
+            "  fix     Retry only after 408, 409, 429, 5xx*",
             '  allow   with mock.allows("retried-non-retryable"): …, or for a whole test',
             '          @pytest.mark.harness(client=[[]"retried-non-retryable"[]])',
             "  manual  docs/troubleshooting.md#how-the-client-asks",
@@ -69,7 +69,8 @@ class TestWhatMayBeIntended:
         slow = 'mock.script(pause("ok", seconds=0.3)); ask(mock, 1)'
         judged(run, slow, 'client="strict"').assert_outcomes(passed=1)
         judged(run, slow, 'client="strict", patience=0.1').shows(
-            "Client no-timeout: the client waited *.* s for request 1 without a byte; 0.1 s *", failed=1
+            "Client no-timeout: the client waited *.* s for request 1 without receiving a byte; the limit is 0.1 s*",
+            failed=1,
         )
 
 

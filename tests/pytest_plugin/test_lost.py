@@ -23,7 +23,7 @@ def test_it(mock, client):
     with pytest.raises(openai.BadRequestError, match="No tool call found"):
         client.responses.create(model="gpt-4.1", input=[{"role": "user", "content": "Ship v2."}, output])
 """
-FIRST = "Loss citation-dropped in request 2: *said in exchange 1*"
+FIRST = "Loss citation-dropped in request 2: *from exchange 1 *"
 SECTION = "*- responses-harness -*"
 
 
@@ -31,7 +31,7 @@ def test_a_loss_fails_a_test_whose_own_assertions_held(run):
     run(LOSSY + TEST).shows(
         FIRST,
         "  where   input[[]1].content[[]0]",
-        "  fix     Send `annotations` of each *",
+        "  fix     Send the `annotations` of each *",
         '  allow   @pytest.mark.harness(losses=[[]"citation-dropped"])',
         "  source  the original is in exchange 1; `harness losses citation-dropped` explains the loss",
         SECTION,
@@ -114,7 +114,7 @@ def test_a_failure_after_a_refusal_begins_with_it_and_the_loss_that_explains_it(
         "E*openai.BadRequestError*",
         SECTION,
         "Request 2 was refused (400): No tool call found for function call output with call_id call_1.",
-        "  where   input[[]1]: function_call deploy (call_1), said in exchange 1, *",
+        "  where   input[[]1]: function_call deploy (call_1) from exchange 1 *",
         "  source  output_needs_call: *",
         "",
         '  1  agent 1  user "Ship v2."',
@@ -197,4 +197,4 @@ def test_it(mock, client):
     result.assert_outcomes(failed=1)
     told = " ".join(" ".join(result.outlines).split())
     assert "was answered with a text that no tool returned" in told
-    assert '"Tool call interrupted.", where refund returned "A7 is refunded"' in told
+    assert '"Tool call interrupted.", but refund returned "A7 is refunded"' in told

@@ -36,7 +36,7 @@ IMMEDIATE = 0.05
 LEAST_GROWTH = 1.25
 """The factor by which a pause must exceed the first one to count as longer; less may be jitter."""
 
-_SDK = "OpenAI's SDKs retry 408, 409, 429, 5xx and lost connections, twice, after 0.5 s and more (`max_retries`)"
+_SDK = "OpenAI's SDKs retry 408, 409, 429, 5xx and lost connections, twice, after 0.5 s or more (`max_retries`)"
 _COUNTED = {"x-stainless-retry-count": "1"}
 _AGAIN = Sending(1, OK)
 
@@ -55,9 +55,9 @@ def _forbids_retry(exchange: Exchange) -> bool:
 @mistake(
     CLIENT_MISTAKES,
     certain=True,
-    message="request {number} is request {of} again, which was refused with {status}{code}, and will be each time",
-    fix="Ask again only after 408, 409, 429, 5xx and lost connections, never after `x-should-retry: false`; for any other "
-    "status change the request, or give up.",
+    message="request {number} repeats request {of}, which was refused with {status}{code} and will be every time",
+    fix="Retry only after 408, 409, 429, 5xx and lost connections, never after `x-should-retry: false`; for any other "
+    "status, change the request or give up.",
     source=_SDK,
     shows=[
         seen(Sending(0, refused(400)), Sending(1, refused(400))),
@@ -109,7 +109,7 @@ def _has_changed(client: SeenClient, retry: Retry) -> bool:
     message="request {number} did not wait the {asked:g} s that the {status} to request {of} asked for",
     fix="Wait as long as `retry-after` (or `retry-after-ms`) says before the next attempt, also where the client has a "
     "back-off of its own.",
-    source="RFC 9110, 10.2.3; OpenAI's SDKs wait as `retry-after` says, if it is a minute at most",
+    source="RFC 9110, 10.2.3; OpenAI's SDKs obey `retry-after` up to one minute",
     shows=[
         seen(Sending(0, refused(429, retry_after="2")), Sending(0.5, OK)),
         seen(Sending(0, refused(503, retry_after_ms="900", retry_after="9")), Sending(0.5, OK)),
@@ -136,9 +136,9 @@ def _attempts(status: int, *times: float) -> SeenClient:
 
 @mistake(
     CLIENT_MISTAKES,
-    message="request {of} was sent {count} times more, up to request {number}, after {reasons}",
-    fix="Bound the attempts, to two or three in all layers together: a loop around a client that retries itself multiplies "
-    "them (`max_retries=0` leaves them to the loop).",
+    message="request {of} was sent {count} more times, up to request {number}, after {reasons}",
+    fix="Limit the attempts to two or three across all layers: a loop around a client that retries by itself multiplies "
+    "them (`max_retries=0` leaves retries to the loop).",
     source=_SDK,
     shows=[_attempts(503, 0, 1, 3, 7, 15, 31, 63), _attempts(429, 0, 1, 2, 3, 4, 5, 6, 7, 8, 9)],
     lacks=[_attempts(503, 0, 1, 3), _attempts(503, 0, 1, 3, 7, 15, 31)],
@@ -153,8 +153,8 @@ def retry_storm(client: SeenClient) -> Iterator[MistakeFacts]:
 
 @mistake(
     CLIENT_MISTAKES,
-    message="request {of} was sent {count} times more without longer pauses",
-    fix="Let each pause be twice the one before, with some chance in it: 0.5 s, 1 s, 2 s.",
+    message="request {of} was sent {count} more times without longer pauses",
+    fix="Double the pause before each retry, and add jitter: 0.5 s, 1 s, 2 s.",
     source=_SDK,
     shows=[_attempts(500, 0, 0.02, 0.04), _attempts(429, 0, 1, 2, 3), _attempts(500, 0, 2.01, 3.02, 3.53)],
     lacks=[
@@ -178,9 +178,9 @@ def no_backoff(client: SeenClient) -> Iterator[MistakeFacts]:
 
 @mistake(
     CLIENT_MISTAKES,
-    message="request {number} got {reason}, and the client did not ask again",
-    fix="Ask again after 429, 5xx and lost connections: OpenAI's SDKs do unless `max_retries=0`. Where a stream has begun "
-    "already, ask for it anew, or go on from its last event (`starting_after`).",
+    message="request {number} got {reason}, and the client did not retry",
+    fix="Retry after 429, 5xx and lost connections, as OpenAI's SDKs do unless `max_retries=0`. If a stream has already "
+    "begun, request it again, or resume it after its last event (`starting_after`).",
     source=_SDK,
     shows=[
         seen(Sending(0, refused(429, retry_after="1"))),
@@ -224,10 +224,10 @@ def _goes_on(exchange: Exchange, client: SeenClient) -> bool:
 
 @mistake(
     CLIENT_MISTAKES,
-    message="request {number} is request {of} again, and both took a turn of the model; the first answer {how}",
-    fix="Send a request once. After a timeout the model may have answered, called its tools and been paid for: give it more "
-    "time, or ask with `background: true` and retrieve the response.",
-    source="The Responses API has no key that would make two equal requests one",
+    message="request {number} repeats request {of}, and both took a turn of the model; the first answer {how}",
+    fix="Send a request once. After a timeout the model may have answered, called its tools and been billed: give it more "
+    "time, or set `background: true` and retrieve the response.",
+    source="The Responses API has no idempotency key that would merge two equal requests",
     shows=[
         seen(Sending(0, OK), Sending(1, OK)),
         seen(Sending(0, OK, left=0.5), Sending(1, OK)),
@@ -250,5 +250,5 @@ def duplicate_create(client: SeenClient) -> Iterator[MistakeFacts]:
             continue
         if before := answered.get(key):
             yield {"number": exchange.number, "of": before[0], "how": before[1]}
-        how = "was whole" if not failure else f"was not awaited: the client left after {times.left:.1f} s"
+        how = "was complete" if not failure else f"was not awaited: the client left after {times.left:.1f} s"
         answered[key] = exchange.number, how

@@ -38,9 +38,9 @@ def _response_id(exchange: Exchange) -> str | None:
 @mistake(
     CLIENT_MISTAKES,
     message="request {number} continues {response}, whose stream (request {of}) broke off after {events} events",
-    fix="A stream ends with `response.completed`, `incomplete` or `failed`; without one it broke off, also when the "
-    "connection was closed properly. Ask again, or retrieve the response, before going on.",
-    source="The last event of each stream of a response says how it has ended (`response.completed` and its kin)",
+    fix="A stream ends with `response.completed`, `incomplete` or `failed`; without one it broke off, even if the "
+    "connection was closed properly. Retry, or retrieve the response, before continuing.",
+    source="The last event of each stream of a response says how it ended, such as `response.completed`",
     shows=[
         seen(
             Sending(0, streamed(cut=True), body=_STREAM, sent=3),
@@ -78,11 +78,11 @@ def truncated_stream_accepted(client: SeenClient) -> Iterator[MistakeFacts]:
 
 @mistake(
     CLIENT_MISTAKES,
-    message="the client left request {number} after {events} events of its stream ({left:.1f} s), and the model went on for "
-    "nobody",
-    fix="Read a stream to its end. To stop the model, cancel a response that is in the `background`; closing the connection "
-    "stops only what is not.",
-    source="`POST /responses/{{response_id}}/cancel`, and `GET` with `starting_after` to go on",
+    message="the client left request {number} after {events} events of its stream ({left:.1f} s), and the model continued "
+    "with no reader",
+    fix="Read a stream to its end. To stop the model, cancel a `background` response; closing the connection stops only "
+    "other responses.",
+    source="`POST /responses/{{response_id}}/cancel`, and `GET` with `starting_after` to resume",
     shows=[
         seen(Sending(0, streamed(), body=_STREAM, sent=2, left=0.5)),
         seen(Sending(0, streamed(), body=_STREAM, sent=2, left=0.5), Sending(1, OK, body={"input": "else"})),
@@ -111,8 +111,8 @@ def abandoned_stream(client: SeenClient) -> Iterator[MistakeFacts]:
 @mistake(
     CLIENT_MISTAKES,
     certain=True,
-    message="request {number} goes on after event {after} of {response}, but only events up to {last} have gone out: "
-    "{missing} never come",
+    message="request {number} resumes after event {after} of {response}, but only events up to {last} were sent: "
+    "{missing} will never arrive",
     fix="Resume with `starting_after` set to the `sequence_number` of the last event that was handled.",
     source="`GET /responses/{{response_id}}?stream=true&starting_after=N` sends the events with greater numbers",
     shows=[

@@ -11,10 +11,10 @@ from harness.analysis.mistake import MistakeFacts, mistake
 
 @mistake(
     CLIENT_MISTAKES,
-    message="the client waited {waited:.1f} s for request {number} without a byte; {patience:g} s is the most it may",
-    fix="Give the client a timeout for what it reads: `OpenAI(timeout=httpx.Timeout(60, read=20))`; that of OpenAI's SDKs "
+    message="the client waited {waited:.1f} s for request {number} without receiving a byte; the limit is {patience:g} s",
+    fix="Give the client a read timeout: `OpenAI(timeout=httpx.Timeout(60, read=20))`; the default of OpenAI's SDKs "
     "is ten minutes.",
-    source="OpenAI's SDKs wait 600 s by default; what is too long is set with `patience`",
+    source="OpenAI's SDKs wait 600 s by default; `patience` sets the limit",
     shows=[
         seen(Sending(0, stalled(90), lasts=90)),
         seen(Sending(0, stalled(2), lasts=2.1), patience=2),

@@ -16,8 +16,8 @@ _PICTURE: Json = {"type": "input_image", "image_url": "https://example.org/a.png
 _OTHER: Json = {"type": "input_image", "image_url": "https://example.org/b.png"}
 _WORDS: Json = {"type": "input_text", "text": "What is it?"}
 _SHOWN, _BARE = user([_WORDS, _PICTURE]), user("What is it?")
-_GONE = "{lost} of {had} pictures and files of the user's {what}, sent in exchange {said}, are gone"
-_FIX = "Send each part of a message of the user back, not its text alone."
+_GONE = "{lost} of {had} images and files of the user's {what} from exchange {said} are missing"
+_FIX = "Send back every part of a user message, not only its text."
 
 
 @loss(

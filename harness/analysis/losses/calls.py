@@ -51,8 +51,8 @@ _APPROVAL_REQUEST = mcp_approval_request("prod", "deploy", {"ref": "v2"})
 
 
 @loss(
-    message="{what}, said in exchange {said}, {where}: the client dropped it",
-    fix="Send the call back with its output; of a call that was refused or given up, say so in an output.",
+    message="{what} from exchange {said} {where}: the client dropped it",
+    fix="Send the call back with its output; if it was refused or abandoned, say so in the output.",
     loses=[
         ask(
             [PROMPT],
@@ -110,11 +110,11 @@ def call_dropped(request: HistoryRequest, history: History) -> Iterator[LossFact
     calls = {id: item for item in request.other_items if (id := client_call_id(item))}
     for place, id, _ in request.outputs:
         if id not in calls and id in history.by_call:
-            yield _missing_call_facts(place, history.by_call[id][-1], "is not in this request, though its output is")
+            yield _missing_call_facts(place, history.by_call[id][-1], "is not in this request, although its output is")
     if history.open_calls:
         yield from _find_unanswered_calls(request, history, calls)
     for place, original in _find_forgotten_calls(request, history, calls):
-        yield _missing_call_facts(place, original, "is gone from this request, and its output too")
+        yield _missing_call_facts(place, original, "is missing from this request, and so is its output")
 
 
 def _find_unanswered_calls(request: HistoryRequest, history: History, calls: Mapping[str, Json]) -> Iterator[LossFacts]:
@@ -130,7 +130,7 @@ def _find_unanswered_calls(request: HistoryRequest, history: History, calls: Map
             and _is_same_agent(request, original)
             and content_of(original.item) not in renamed
         ):
-            yield _missing_call_facts(place, original, "is neither in this request nor answered in any")
+            yield _missing_call_facts(place, original, "is neither in this request nor answered in any other")
 
 
 def _missing_call_facts(place: str, original: OutputItem, where: str) -> LossFacts:
@@ -230,8 +230,8 @@ def _is_same_agent(request: HistoryRequest, original: OutputItem) -> bool:
 
 
 @loss(
-    message="{what}, said in exchange {said}, comes back changed: {member} was {was}, is {now}",
-    fix="Send a call back as it was said; what was changed by leave of the user goes into the output.",
+    message="{what} from exchange {said} comes back changed: {member} was {was} and is now {now}",
+    fix="Send a call back unchanged; changes that the user allowed belong in the output.",
     loses=[
         ask([PROMPT], [PROMPT, call(arguments='{"ref":"v3"}'), output()], turns=[DEPLOY]),
         ask([PROMPT], [PROMPT, call(name="destroy"), output()], turns=[DEPLOY]),

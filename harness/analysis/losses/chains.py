@@ -27,8 +27,8 @@ def _then(previous: str, *new: Json) -> Case:
 
 
 @loss(
-    message="{what}, said in exchange {said}, is not in this request, which continues the response before it again",
-    fix="Keep the id of the newest response as `previous_response_id`, after each answer.",
+    message="{what} from exchange {said} is not in this request, which again continues the response before it",
+    fix="After each answer, keep the id of the newest response as `previous_response_id`.",
     strict=True,
     loses=[_then("{0.id}", _THIRD)],
     keeps=[

@@ -28,8 +28,8 @@ def _sent_back(*notes: Json, text: str = _TEXT, turn: Any = CITED_MESSAGE) -> Ca
 
 
 @loss(
-    message="an annotation of the {what}, said in exchange {said} of {was}, comes back of {now}: {source}",
-    fix="Send the positions of an annotation back as they were said, as long as its text is the same.",
+    message="an annotation of the {what} from exchange {said} comes back at {now} instead of {was}: {source}",
+    fix="Send the positions of an annotation back unchanged, as long as its text is the same.",
     loses=[_sent_back({**_NOTE, "end_index": 0}), _sent_back({**_NOTE, "start_index": 3, "end_index": 5})],
     keeps=[
         _sent_back(_NOTE),

@@ -29,9 +29,9 @@ _WIRE_ANNOTATION: Json = {
     "start_index": 0,
     "end_index": 20,
 }
-_ANNOTATIONS_GONE = "{lost} of {had} annotations of the {what}, said in exchange {said}, are gone{edited}"
-_JOINED = ", and further text was joined to it"
-_FIX = "Send `annotations` of each `output_text` back as they were said."
+_ANNOTATIONS_GONE = "{lost} of {had} annotations of the {what} from exchange {said} are missing{edited}"
+_JOINED = ", and other text was joined to it"
+_FIX = "Send the `annotations` of each `output_text` back unchanged."
 _HOST_AND_PATH = re.compile(r"https?://(?:www\.)?([^?#]*).*", re.S | re.I)
 _LINKED_TEXT = "v2 is out ([Notes](https://example.org/v2))."
 _LINKED_MESSAGE = message(_LINKED_TEXT, annotations=[ANNOTATION])
@@ -85,8 +85,8 @@ def citation_dropped(request: HistoryRequest, history: History) -> Iterator[Loss
 
 
 @loss(
-    message=_ANNOTATIONS_GONE + ": it came back as a plain text, which cannot carry them",
-    fix="Send the message in parts, as it was said: `output_text` with its `annotations`.",
+    message=_ANNOTATIONS_GONE + ": it came back as plain text, which cannot carry them",
+    fix="Send the message back in parts, as received: `output_text` with its `annotations`.",
     loses=[_FLATTENED],
     keeps=[
         ask({}, [PROMPT, _message_annotated(_WIRE_ANNOTATION)], turns=[CITED_MESSAGE]),
@@ -107,8 +107,8 @@ def citation_flattened(request: HistoryRequest, history: History) -> Iterator[Lo
 
 
 @loss(
-    message="{again} of {had} annotations of the {what}, said in exchange {said}, come back more often",
-    fix="Collect each annotation of a stream once: from its `annotation.added` event, or from the whole item.",
+    message="{again} of {had} annotations of the {what} from exchange {said} come back with extra copies",
+    fix="Collect each annotation of a stream once: from its `annotation.added` event or from the completed item.",
     loses=[
         ask([PROMPT], [PROMPT, _message_annotated(_WIRE_ANNOTATION, _WIRE_ANNOTATION), NEXT], turns=[CITED_MESSAGE])
     ],
@@ -203,7 +203,7 @@ def _find_annotated(item: Json, history: History, placed: OutputItem | None) -> 
             yield candidate, f", and its text came back {damage}"
             return
         if is_edited(was, text):
-            yield candidate, ", and its text was edited, {} to {}".format(*map(quote, describe_edit(was, text)))
+            yield candidate, ", and its text was edited from {} to {}".format(*map(quote, describe_edit(was, text)))
             joined = (longer for longer in _find_joined(text, (), history) if longer.item is not candidate.item)
             yield from ((longer, _JOINED) for longer in joined)
             return

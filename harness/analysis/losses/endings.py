@@ -18,8 +18,8 @@ _STREAMED_REQUEST = {"input": [PROMPT], "stream": True}
 
 
 @loss(
-    message="{what}, said in exchange {said} by a response that is {status}, comes back as if it were whole",
-    fix="Look at the `status` of a response, or at the event that ends it; ask again, or send the item as `incomplete`.",
+    message="{what} from exchange {said}, whose response is {status}, comes back as if it were complete",
+    fix="Check the `status` of a response, or the event that ends it; retry, or send the item back as `incomplete`.",
     loses=[
         ask([PROMPT], [PROMPT, assistant(TEXT), NEXT], turns=[[REPLY, incomplete()]]),
         ask(

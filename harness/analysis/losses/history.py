@@ -40,6 +40,7 @@ from harness.analysis.losses.text import is_doubled
 from harness.contract.rule import Case, after
 from harness.core.exchange import Json
 from harness.core.loose_json import as_string
+from harness.core.text.shorten import pluralize
 from harness.items import function_call, message
 
 UNMISTAKABLE_LENGTH = 24
@@ -52,14 +53,12 @@ _DONE_ANSWER = message("Done.")
 _DONE = assistant("Done.")
 
 
-_STANDS_AGAIN = (
-    "{count} that this transcript holds already {stand} in it again; the first is {what}, said in exchange {said}"
-)
-_SEND_ONCE = "Send the whole transcript, or name what it continues and send only what is new; store each turn once."
+_REPEATED = "this transcript repeats {count} that it already contains; the first is {what} from exchange {said}"
+_SEND_ONCE = "Send the whole transcript, or name what it continues and send only the new items; store each turn once."
 
 
 @loss(
-    message=_STANDS_AGAIN,
+    message=_REPEATED,
     fix=_SEND_ONCE,
     loses=[
         ask([PROMPT], {"previous_response_id": "{0.id}", "input": [PROMPT, assistant(TEXT), NEXT]}, turns=[REPLY]),
@@ -111,12 +110,11 @@ def history_replayed(request: HistoryRequest, history: History) -> Iterator[Loss
 
 def _describe_first(found: list[tuple[str, int, Json]]) -> Iterator[LossFacts]:
     for place, number, item in found[:1]:
-        count, stand = (f"{len(found)} items", "stand") if len(found) > 1 else ("1 item", "stands")
-        yield {"at": place, "said": number, "what": describe_item(item), "count": count, "stand": stand}
+        yield {"at": place, "said": number, "what": describe_item(item), "count": pluralize(len(found), "item")}
 
 
 @loss(
-    message=_STANDS_AGAIN,
+    message=_REPEATED,
     fix=_SEND_ONCE,
     strict=True,
     loses=[ask([PROMPT], {"previous_response_id": "{0.id}", "input": [PROMPT, NEXT]}, turns=[REPLY])],
@@ -199,8 +197,8 @@ def _most_frequent_pairs(request: HistoryRequest) -> Mapping[ItemKey, int]:
 
 
 @loss(
-    message="{what}, {verb} in exchange {said}, {became}",
-    fix="Keep the items of a transcript as they are, each with its `type` and its members.",
+    message="{what} from exchange {said} {became}",
+    fix="Keep the items of a transcript unchanged, each with its `type` and all its members.",
     loses=[
         ask(
             [PROMPT],
@@ -254,14 +252,13 @@ def item_coerced(request: HistoryRequest, history: History) -> Iterator[LossFact
         words = message_text(item).strip()
         if _is_empty_message(item):
             for number, lost in _find_missing_item(request, index, here, history):
-                yield _coercion_facts(place, number, lost, "is gone, and an empty message stands in this request")
+                yield _coercion_facts(place, number, lost, "is missing, and this request has an empty message")
         elif (found := find_printed_item(words, history)) and not here & set(_item_ids(found[1])):
             yield _coercion_facts(place, *found, "became a message with its JSON as text")
 
 
 def _coercion_facts(place: str, number: int, item: Json, became: str) -> LossFacts:
-    verb = "sent" if answered_id(item) else "said"
-    return {"at": place, "said": number, "what": describe_item(item), "verb": verb, "became": became}
+    return {"at": place, "said": number, "what": describe_item(item), "became": became}
 
 
 def _is_empty_message(item: Json) -> bool:

@@ -20,7 +20,7 @@ _AGENT: Json = {"instructions": "You run operations.", "tools": TOOLS}
 _SYSTEM: Json = {"role": "system", "content": "You run operations."}
 _ANSWERED = [PROMPT, call(), output()]
 _CHAINED: Json = {"previous_response_id": "{0.id}", "input": [output()]}
-_GONE = "the instructions of exchange {said}, which said {what}, are gone: the model goes on without any"
+_GONE = "the instructions of exchange {said}, which returned {what}, are missing: the model continues without any"
 _FIX = "Send `instructions` with each request: `previous_response_id` and `conversation` do not carry them over."
 
 
@@ -86,8 +86,8 @@ def instructions_omitted(request: HistoryRequest, history: History) -> Iterator[
 
 
 @loss(
-    message="the tools of exchange {said}, which said {what}, are gone: the model can call none",
-    fix="Send `tools` with each request, unless the model shall call none any more.",
+    message="the tools of exchange {said}, which returned {what}, are missing: the model can call none",
+    fix="Send `tools` with each request, unless the model should not call any.",
     strict=True,
     loses=[_then({"input": _ANSWERED, "instructions": "You run operations."})],
     keeps=[_then({"input": _ANSWERED, **_AGENT}), _then({"input": _ANSWERED, **_AGENT, "tools": TOOLS[:1]})],

@@ -25,8 +25,8 @@ from harness.analysis.losses.examples import (
 from harness.analysis.losses.tools import is_not_executed
 from harness.core.exchange import Json
 
-MESSAGE = "{what} stands after {other}, but was said before it in exchange {said}"
-FIX = "Send the items of a response back in the order of its `output`; only outputs may stand between them."
+MESSAGE = "{what} comes after {other}, but came before it in exchange {said}"
+FIX = "Send the items of a response back in the order of its `output`; only outputs may come between them."
 _NOTIFY_CALL = call("call_2", "notify", '{"who":"ops"}')
 _REASONING_MODEL: Json = {"model": "gpt-5"}
 _CALLS_SWAPPED = ask([PROMPT], [PROMPT, _NOTIFY_CALL, output("call_2"), call(), output()], turns=[[DEPLOY, NOTIFY]])

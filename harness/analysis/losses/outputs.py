@@ -63,7 +63,7 @@ def _mcp_case(**changed: Any) -> Case:
 
 @loss(
     message="{what}, {verb} in exchange {said} as {was}, {how}: {now}",
-    fix="Keep outputs as they were sent first, as the text or the parts that they were.",
+    fix="Send each output again exactly as it was first sent, as the same text or parts.",
     loses=[
         _changed_output_case(""),
         _changed_output_case("None"),
@@ -100,8 +100,8 @@ def output_altered(request: HistoryRequest, history: History) -> Iterator[LossFa
 
 
 @loss(
-    message="{what}, {verb} in exchange {said} as {was}, is another text now: {now}",
-    fix="Keep outputs as they were sent first, unless they are shortened on purpose.",
+    message="{what}, {verb} in exchange {said} as {was}, is now a different text: {now}",
+    fix="Send each output again as it was first sent, unless it is shortened on purpose.",
     strict=True,
     loses=[
         _changed_output_case("[output left out]"),
@@ -127,14 +127,14 @@ def _find_changed_outputs(request: HistoryRequest, history: History) -> Iterator
                 was, (number, _) = next(reversed(sent.items()))
                 changed = _describe_change(item, was, now)
                 if not changed["how"] and (other := _find_owner(now, request, history)):
-                    changed["how"] = f"is that of {other} now"
+                    changed["how"] = f"is now that of {other}"
                 yield {"at": f"{place}.output", "said": number, "verb": "sent", **changed}
     for place, item in request.placed_items:
         if item_type(item) == "mcp_call" and (original := history.find_original(item)):
             was, now = as_string(original.item.get("output")), as_string(item.get("output"))
             if was and now != was:
                 changed = {**_describe_change(item, was, now), "how": ""}
-                yield {"at": f"{place}.output", "said": original.number, "verb": "said", **changed}
+                yield {"at": f"{place}.output", "said": original.number, "verb": "returned", **changed}
 
 
 def _find_owner(text: str, request: HistoryRequest, history: History) -> str:
@@ -154,17 +154,17 @@ def _describe_damage(was: str, now: str) -> str:
     if not was.strip() or was in PRINTED_NOTHING:
         return ""
     if not now.strip() or now in PRINTED_NOTHING:
-        return "is empty now"
+        return "is now empty"
     if is_doubled(was, now):
-        return "is doubled now"
+        return "is now doubled"
     # A tool may return a printed list itself: it counts only if the earlier output was not one.
     printed = _PRINTED_LIST.match(now) and was[:20] in now and not _PRINTED_LIST.match(was)
-    return "is the print of a list now" if printed else ""
+    return "is now a printed list" if printed else ""
 
 
 @loss(
-    message="{what} answers what was said in exchange {said} a second time",
-    fix="Answer each call once: in the request after it, and never again.",
+    message="{what} answers a call from exchange {said} a second time",
+    fix="Answer each call only once, in the request that follows it.",
     loses=[
         ask(
             [PROMPT],
@@ -202,8 +202,8 @@ def output_twice(request: HistoryRequest, history: History) -> Iterator[LossFact
 
 
 @loss(
-    message="{what}, said in exchange {said}, was answered with the print of an object: {now}",
-    fix="Await what the tool returns, and write its values as a text or as JSON.",
+    message="{what} from exchange {said} was answered with a printed object: {now}",
+    fix="Await what the tool returns, and serialize it as text or JSON.",
     loses=[
         ask([PROMPT], [PROMPT, call(), output(value=text)], turns=[DEPLOY])
         for text in (

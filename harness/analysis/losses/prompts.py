@@ -30,7 +30,7 @@ _PICTURE: Json = {"type": "input_image", "image_url": "https://example.org/a.png
 _TOLD = "The operators know of it, all of them."
 _TOLD_REPLY, _LAST = message(_TOLD), user("Thanks.")
 _TURNS = [REPLY, _TOLD_REPLY]
-_FIX = "Append each message of the user to the history as it was sent, before the answer to it."
+_FIX = "Append each user message to the history as it was sent, before its answer."
 
 
 def _third_request(*prompt: Json) -> list[Json]:
@@ -55,7 +55,7 @@ class _Turn(NamedTuple):
 
 
 @loss(
-    message="the user's {what}, sent in exchange {said}, is {gone} a history that has {rest}",
+    message="the user's {what} from exchange {said} is {gone} a history that has {rest}",
     fix=_FIX,
     loses=[
         ask(*_talk(), turns=_TURNS),
@@ -107,10 +107,10 @@ def prompt_dropped(request: HistoryRequest, history: History) -> Iterator[LossFa
             continue
         for place, now, back in _find_changed_prompts(turn, request):
             if not now:
-                yield {"at": place, "gone": "without text in", "rest": "the answer to it", **_facts(turn, -back)}
+                yield {"at": place, "gone": "empty in", "rest": "its answer", **_facts(turn, -back)}
         rest = _describe_rest(turn, request)
         if rest and not any(_is_told(text, request, history) for _, text in turn.was):
-            yield {"at": _place(turn, request), "gone": "gone from", "rest": rest, **_facts(turn, -1)}
+            yield {"at": _place(turn, request), "gone": "missing from", "rest": rest, **_facts(turn, -1)}
 
 
 def _describe_rest(turn: _Turn, request: HistoryRequest) -> str:
@@ -121,11 +121,11 @@ def _describe_rest(turn: _Turn, request: HistoryRequest) -> str:
         is_answered = request.item_keys[turn.start - 1][0] == "assistant" and _goes_on(turn, request)
         return "the answers before and after it" if is_answered else ""
     kinds = [key[0] for key in request.item_keys]
-    return "the call that followed it, and no words of the user" if kinds[0] == "call" and "user" not in kinds else ""
+    return "the call that followed it, and no user message" if kinds[0] == "call" and "user" not in kinds else ""
 
 
 @loss(
-    message="the user's {what}, sent in exchange {said}, {how}",
+    message="the user's {what} from exchange {said} {how}",
     fix=_FIX,
     loses=[
         ask(*_talk(user("[object Object]")), turns=_TURNS),
@@ -148,13 +148,13 @@ def prompt_altered(request: HistoryRequest, history: History) -> Iterator[LossFa
         if turn.reply.request.is_same_agent(request):
             for place, now, back in _find_changed_prompts(turn, request):
                 if _is_printed(turn.was[-back][1], now):
-                    yield {"at": place, "how": f"is a printed value now: {quote(now, 80)}", **_facts(turn, -back)}
+                    yield {"at": place, "how": f"is now a printed value: {quote(now, 80)}", **_facts(turn, -back)}
         if turn.start == turn.end and (how := _describe_other_place(turn, request)):
             yield {"at": _place(turn, request), "how": how, **_facts(turn, -1)}
 
 
 @loss(
-    message="the user's {what}, sent in exchange {said}, comes back in other words: {now}",
+    message="the user's {what} from exchange {said} comes back reworded: {now}",
     fix=_FIX,
     strict=True,
     loses=[ask(*_talk(user("In other words.")), turns=_TURNS), ask(*_talk(user("And")), turns=_TURNS)],
@@ -255,12 +255,12 @@ def _describe_other_place(turn: _Turn, request: HistoryRequest) -> str:
         and keys[turn.end - 1] == ("assistant", text)
         and before.digests[length] == request.digests[turn.end - 1]
     ):
-        return "comes back as words of the assistant"
+        return "comes back as an assistant message"
     if before.digests[length] != request.digests[turn.end]:
         return ""
     said = [key for item in turn.reply.output if (key := item_key(item))]
     if length and list(keys[turn.end : turn.end + len(said) + 1]) == [*said, turn.was[0]]:
-        return "stands after the answer to it"
+        return "comes after its answer"
     for _, item in reversed(request.placed_items[: len(request.placed_items) - len(request.items_after(turn.end)) + 2]):
         role = as_string(item.get("role"))
         if item_type(item) == MESSAGE and role in INSTRUCTION_ROLES and message_text(item).strip() == text:

@@ -35,8 +35,8 @@ _STORED_CALL: Json = {**call(), "id": "{0.output.1.id}"}
 
 
 @loss(
-    message="{what}, said in exchange {said} before {call}, is not in this request: the client dropped it",
-    fix="Send the reasoning back with the call that followed it, until the user speaks again.",
+    message="{what} from exchange {said}, which preceded {call}, is not in this request: the client dropped it",
+    fix="Send the reasoning back with the call that followed it, until the next user message.",
     loses=[
         ask([PROMPT], [PROMPT, call(), output()], turns=[[THOUGHT, DEPLOY]], **_ENCRYPTED_REQUEST),
         ask([PROMPT], [PROMPT, _STORED_CALL, output()], turns=[[THOUGHT, DEPLOY]]),
@@ -79,8 +79,8 @@ def reasoning_dropped(request: HistoryRequest, history: History) -> Iterator[Los
 
 
 @loss(
-    message="{what}, said in exchange {said}, stands in this request without {then}, which followed it",
-    fix="Send the reasoning back with the item that followed it, or leave both out.",
+    message="{what} from exchange {said} is in this request without {then}, which followed it",
+    fix="Send the reasoning back with the item that followed it, or omit both.",
     loses=[
         ask(
             [PROMPT],

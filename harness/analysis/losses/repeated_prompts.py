@@ -37,8 +37,8 @@ _PICTURES: list[Json] = [
 
 
 @loss(
-    message="the user's {what} stands {here} in request {number}, and {there} in exchange {said}",
-    fix="Append a message of the user to the history once: not there and to the new input as well.",
+    message="the user's {what} appears {here} in request {number}, but {there} in exchange {said}",
+    fix="Append a user message only once: not to both the history and the new input.",
     loses=[
         ask([PROMPT], [PROMPT, PROMPT, assistant(TEXT), NEXT], turns=[REPLY]),
         ask(
@@ -108,8 +108,8 @@ def _doubling_facts(place: str, item: Json, said: int, number: int, here: str, t
 
 
 @loss(
-    message="the user's {what} stands twice in a row, after what was said in exchange {said}",
-    fix="Append a message of the user to the history once, unless it was said twice.",
+    message="the user's {what} appears twice in a row after exchange {said}",
+    fix="Append a user message to the history only once, unless the user sent it twice.",
     strict=True,
     loses=[ask([PROMPT], [PROMPT, assistant(TEXT), NEXT, NEXT], turns=[REPLY])],
     keeps=[
@@ -126,8 +126,8 @@ def prompt_repeated(request: HistoryRequest, history: History) -> Iterator[LossF
 
 
 @loss(
-    message="the user's {what} stands again after the outputs of the calls that it led to in exchange {said}",
-    fix="Send the outputs alone, after the calls: what the user said stands before them already.",
+    message="the user's {what} appears again after the outputs of the calls that it led to in exchange {said}",
+    fix="Send only the outputs, after the calls: the user message already comes before them.",
     strict=True,
     loses=[
         ask([PROMPT], [PROMPT, call(), output(), PROMPT], turns=[DEPLOY]),
@@ -160,8 +160,8 @@ def prompt_after_outputs(request: HistoryRequest, history: History) -> Iterator[
 
 
 @loss(
-    message="nothing new stands after {what}, said in exchange {said}: no words of the user and no output",
-    fix="Append the next message of the user to the history, or the outputs of the calls, before it is sent.",
+    message="nothing new follows {what} from exchange {said}: no user message and no output",
+    fix="Append the next user message or the outputs of the calls to the history before you send it.",
     strict=True,
     loses=[ask([PROMPT], [PROMPT, assistant(TEXT)], turns=[REPLY])],
     keeps=[

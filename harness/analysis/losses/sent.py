@@ -30,12 +30,12 @@ _SPEAKERS = ("user", "assistant")
 _SENT_CALL = (PROMPT, call("call_9"), output("call_9"), NEXT)
 _SENT = (PROMPT, call("call_9"), output("call_9"), assistant(TEXT), NEXT)
 _OFFERED: Json = {"tools": TOOLS}
-_GONE = "is not in this request, which has what stood before and after it"
+_GONE = "is not in this request, which has the items before and after it"
 
 
 @loss(
-    message="{what}, in the conversation that the chat UI goes on with in turn {turn}, {how}",
-    fix="Send each item on as it came; what is shortened on purpose has a summary in its place.",
+    message="{what}, in the conversation that the chat UI continues in turn {turn}, {how}",
+    fix="Forward each item unchanged; replace what is left out on purpose with a summary.",
     strict=True,
     loses=[
         ask([PROMPT], [PROMPT, assistant(TEXT), NEXT], turns=[REPLY], sent=_SENT, **_OFFERED),
@@ -198,7 +198,7 @@ def _find_changed_message(item: Json, key: _MessageKey, arrived: _Arrived, sent:
     role, letters = key
     if (times := arrived.count(key)) > sent and len(letters) >= 2 * SHORTEST_TOLD and role == "user":
         often = "once" if sent == 1 else f"{sent} times"
-        yield _Change(arrived.place_of(key), item, f"stands there {times} times, sent {often}")
+        yield _Change(arrived.place_of(key), item, f"arrived {times} times, but was sent {often}")
     elif place and not times and not arrived.tells(message_text(item)):
         yield _Change(place, item, _GONE)
 
@@ -208,11 +208,12 @@ def _find_changed_call(item: Json, arrived: _Arrived, place: str) -> Iterator[_C
     if now := arrived.outputs.get(answered_id(item)):
         was, text = output_text(item), output_text(now)
         if letters_of(was) != letters_of(text):
-            how = f"arrived changed: {quote(was)} is {quote(text)} now"
+            how = f"arrived changed: {quote(was)} is now {quote(text)}"
             yield _Change(f"{arrived.place_of_item(now)}.output", item, how)
     elif now := arrived.calls.get(client_call_id(item)):
         if member := changed_member(item, now):
-            how = f"arrived changed: {member} was {shorten_json(item.get(member))}, is {shorten_json(now.get(member))}"
+            was, is_now = shorten_json(item.get(member)), shorten_json(now.get(member))
+            how = f"arrived changed: {member} was {was} and is now {is_now}"
             yield _Change(f"{arrived.place_of_item(now)}.{member}", item, how)
     elif place and not arrived.has_call(item) and not _is_told(item, arrived):
         yield _Change(place, item, _GONE)

@@ -41,8 +41,8 @@ _MESSAGE_ID = {"id": "{0.output.0.id}"}
 
 
 @loss(
-    message="{what}, said in exchange {said}, comes back {how}: {now}",
-    fix="Collect a text once: from its deltas, or from the event that closes it, not from both; and to its end.",
+    message="{what} from exchange {said} comes back {how}: {now}",
+    fix="Collect a text to its end, and only once: from its deltas or from the event that closes it, not from both.",
     loses=[
         _sent_back_case(TEXT + TEXT),
         _sent_back_case(f"{TEXT}\n{TEXT}", **_MESSAGE_ID),
@@ -81,8 +81,8 @@ def text_altered(request: HistoryRequest, history: History) -> Iterator[LossFact
 
 
 @loss(
-    message="{what}, said in exchange {said}, comes back {how}: {now}",
-    fix="Send the assistant's words back as they were said.",
+    message="{what} from exchange {said} comes back {how}: {now}",
+    fix="Send the assistant's text back unchanged.",
     strict=True,
     loses=[_sent_back_case("Never mind.", **_MESSAGE_ID), _sent_back_case("I would rather not.")],
     keeps=[_sent_back_case(TEXT), _sent_back_case(f"{TEXT}\n", **_MESSAGE_ID)],
@@ -91,7 +91,7 @@ def text_edited(request: HistoryRequest, history: History) -> Iterator[LossFacts
     """The assistant's text comes back reworded; a user may have edited it."""
     for place, item, original in _find_edited_messages(request, history):
         if not describe_damage(message_text(original.item), message_text(item)):
-            yield _change_facts(place, item, original, "in other words")
+            yield _change_facts(place, item, original, "reworded")
 
 
 def _change_facts(place: str, item: Json, original: OutputItem, how: str) -> LossFacts:
@@ -126,7 +126,7 @@ def describe_damage(was: str, now: str) -> str:
     if is_doubled(was, now):
         return "doubled"
     if now in PRINTED_NOTHING and now != was:
-        return "as what a program prints for no text"
+        return "as a printed value"
     # A text that was shortened on purpose has a mark in that place.
     if was == now or not was or (now and _ELLIPSIS.search(now)):
         return ""
@@ -169,8 +169,8 @@ def is_doubled(was: str, now: str) -> bool:
 
 
 @loss(
-    message="phase {was} of the {what}, said in exchange {said}, {became}",
-    fix="Send `phase` of each assistant message back as it was said.",
+    message="phase {was} of the {what} from exchange {said} {became}",
+    fix="Send the `phase` of each assistant message back unchanged.",
     loses=[
         ask([PROMPT], [PROMPT, assistant(TEXT), NEXT], turns=[_MESSAGE_WITH_PHASE]),
         ask([PROMPT], [PROMPT, assistant(TEXT, **_MESSAGE_ID), NEXT], turns=[_MESSAGE_WITH_PHASE]),
@@ -188,7 +188,7 @@ def phase_dropped(request: HistoryRequest, history: History) -> Iterator[LossFac
     for place, item in request.assistant_messages:
         phases = said.phases if (said := history.find_said(item)) else {}
         if phases and "" not in phases and as_string(item.get("phase")) not in phases:
-            became = f"is {item['phase']} now" if item.get("phase") else "is gone"
+            became = f"is now {item['phase']}" if item.get("phase") else "is missing"
             was, original = next(reversed(phases.items()))
             what = describe_item(original.item)
             yield {"at": place, "said": original.number, "was": was, "what": what, "became": became}

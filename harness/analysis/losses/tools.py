@@ -54,8 +54,8 @@ def _both_answered(text: str, *then: Json) -> Case:
     return ask([PROMPT], [*_TWO_CALLS, output(value=text), output("call_2", text), *then], turns=[[DEPLOY, NOTIFY]])
 
 
-MESSAGE = "{what}, said in exchange {said}, was answered with a text that no tool returned: {now}{instead}"
-FIX = "Send what the tool returned as the output of its call; of a call that was refused or given up, say why."
+MESSAGE = "{what} from exchange {said} was answered with a text that no tool returned: {now}{instead}"
+FIX = "Send what the tool returned as the output of its call; if the call was refused or abandoned, say why."
 
 
 @loss(
@@ -92,8 +92,8 @@ def output_invented(request: HistoryRequest, history: History) -> Iterator[LossF
         original, text = originals[-1], output_text(item)
         run = history.tool_results.find_replaced(id, text)
         if run or id in ahead or id in unexplained or (id in history.tool_results.unexecuted and is_placeholder(text)):
-            instead = f", where {run.name} returned {describe_result(run.returned)}" if run else ""
-            where = ", ahead of what was said before it" if id in ahead else unexplained.get(id, "")
+            instead = f", but {run.name} returned {describe_result(run.returned)}" if run else ""
+            where = ", placed before text that preceded the call" if id in ahead else unexplained.get(id, "")
             yield _facts(f"{place}.output", original, text, instead or where)
 
 
@@ -156,12 +156,12 @@ def _find_unexplained(request: HistoryRequest, history: History) -> Mapping[str,
         if spoken > calls.get(id, -1):
             continue
         if _TOLD_MESSAGE.search(text):
-            found[id] = ", though no message of the user follows"
+            found[id] = ", although no user message follows"
         elif _TOOL_NOT_EXECUTED.search(text) and not _EXPLAINED.search(text):
             same[original.number, text][id] = content_of(original.item)
     for contents in same.values():
         if len(set(contents.values())) > 1:
-            found |= dict.fromkeys(contents, f", as {len(contents)} calls were, and nothing tells why")
+            found |= dict.fromkeys(contents, f", as were {len(contents)} calls in all, without a reason")
     return found
 
 

@@ -43,18 +43,18 @@ _DONE, _DONE_ANSWER = assistant("Done."), message("Done.")
 _LAST = user("Thanks.")
 _THIRD = user("Who knows of it?")
 _OTHER_SPEAKERS = {
-    "user": "message of the user",
+    "user": "user message",
     "developer": "developer message",
     "system": "system message",
 }
-_FIX = "Append what the model said to the history, before the next message of the user."
+_FIX = "Append the model's answer to the history before the next user message."
 _THOUGHT_KEPT: Json = {"type": "reasoning", "summary": [], "encrypted_content": "{0.output.0.encrypted_content}"}
 _DATA_PROMPT = user("Plan v2, as JSON.")
 _ONLY_PROMPTS = ask([PROMPT], [PROMPT, NEXT], turns=[REPLY])
 
 
 @loss(
-    message="{what}, said in exchange {said}, is {gone}: the client dropped it",
+    message="{what} from exchange {said} is {gone}: the client dropped it",
     fix=_FIX,
     loses=[
         _ONLY_PROMPTS,
@@ -134,7 +134,7 @@ def answer_dropped(request: HistoryRequest, history: History) -> Iterator[LossFa
             (said,) = _answers(reply)
             kept = _find_kept(request, history) if kept is None else kept
             if _is_surely_lost(said, reply, length, request, history, kept):
-                gone = "gone from the history, which goes on after it"
+                gone = "missing from the history, which continues after it"
                 yield {"at": place, "said": reply.number, "what": describe_item(said), "gone": gone}
         yield from _find_late_answers(request, history)
         yield from _find_last_parts(request, history)
@@ -153,7 +153,7 @@ def _find_late_answers(request: HistoryRequest, history: History) -> Iterator[Lo
         for reply in history.by_input.get(before, ()) if late else ():
             said = [answer for answer in _answers(reply) if text == message_text(answer).strip()]
             if said and reply.is_completed and reply.number < late[0].number:
-                gone = f"not in request {late[0].number}, and here only now"
+                gone = f"not in request {late[0].number}, and reappears only here"
                 at = request.items_after(place - 1)[0][0]
                 yield {"at": at, "said": reply.number, "what": describe_item(said[0]), "gone": gone}
                 return
@@ -169,7 +169,7 @@ def _find_last_parts(request: HistoryRequest, history: History) -> Iterator[Loss
             last = letters_of(message_text(answers[-1]))
             is_told = history.told.is_held(last, request.message_letters)
             if not is_told and original.reply.request.is_same_agent(request):
-                gone = "gone from the history, which has what was said before it in the same answer"
+                gone = "missing from the history, which has the message before it in the same answer"
                 yield {"at": place, "said": original.number, "what": describe_item(answers[-1]), "gone": gone}
 
 
@@ -229,8 +229,8 @@ def _is_data(request: HistoryRequest) -> bool:
 
 
 @loss(
-    message="{what}, said in exchange {said}, comes back as a {role}",
-    fix="Send what the model said back with `role: assistant`.",
+    message="{what} from exchange {said} comes back as a {role}",
+    fix="Send the model's messages back with `role: assistant`.",
     loses=[
         ask([PROMPT], [PROMPT, {"role": "developer", "content": TEXT}, NEXT], turns=[REPLY]),
         ask([PROMPT], [PROMPT, {"role": "system", "content": TEXT}, NEXT], turns=[REPLY], instructions="You plan."),

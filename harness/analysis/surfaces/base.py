@@ -26,7 +26,7 @@ PART_TYPES: Mapping[str, tuple[type, ...]] = {
     "usage": (Mapping,),
     **dict.fromkeys(("ids", "kinds"), (list, tuple, set, frozenset)),
 }
-EXPECTED_FORM = "A text and reasoning are texts, annotations and calls lists of objects, usage is an object."
+EXPECTED_FORM = "Text and reasoning are strings, annotations and calls are lists of objects, usage is an object."
 HIDDEN_MEMBERS = ("raw_representation",)
 """Members in which a framework stores the raw response; they are not part of the surface."""
 

@@ -541,7 +541,7 @@ class TestHowAClientAsks:
         client.headers |= self.COUNTED
         client.ask(temperature=9)
         told = client.send("GET", "/_harness/report")[1]["verdict"]
-        assert told.startswith("Client retried-non-retryable: request 2 is request 1 again, which was refused with 400")
+        assert told.startswith("Client retried-non-retryable: request 2 repeats request 1, which was refused with 400")
         assert '\n  allow   with mock.allows("retried-non-retryable"): …' in told
         assert client.send("GET", "/_harness/retries")[1][0]["reason"] == "400"
         client.send("POST", "/_harness/script", {"client": ["retried-non-retryable"]})
@@ -553,7 +553,7 @@ class TestHowAClientAsks:
         assert [client.ask()[0], client.ask()[0]] == [200, 200]
         assert client.send("GET", "/_harness/report")[1]["verdict"] is None
         told = client.send("GET", "/_harness/report?client=strict")[1]["verdict"]
-        assert told.startswith("Client duplicate-create: request 2 is request 1 again, and both took a turn")
+        assert told.startswith("Client duplicate-create: request 2 repeats request 1, and both took a turn")
         assert client.send("GET", "/_harness/report?client=maybe")[0] == 400
 
     def test_may_be_allowed_before(self, client: Client) -> None:

@@ -115,7 +115,7 @@ def test_a_wrong_receiver_is_in_the_verdict_unless_that_is_allowed(client, hook)
     client.send("POST", "/_harness/script", {"webhooks": {"url": hook.url, "faults": ["forged"]}})
     run_job(client)
     _, judged = client.send("GET", "/_harness/report")
-    assert judged["verdict"].startswith("Webhook webhook-unverified: the receiver took delivery 1")
+    assert judged["verdict"].startswith("Webhook webhook-unverified: the receiver accepted delivery 1")
     assert "GET /_harness/report?webhooks=allow" in judged["verdict"]
     assert client.send("GET", "/_harness/report?webhooks=allow")[1]["verdict"] is None
 
