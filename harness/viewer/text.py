@@ -186,7 +186,7 @@ def _marked(shown: ShownExchange, pool: PoolReader) -> Iterator[str]:
     items: list[Any] = pool.value(shown.transcript) or []
     for item in (from_json(item, TranscriptItem) for item in items):
         if item.mark:
-            said = f", said in request {item.said}" if item.said else ""
+            said = f", from request {item.said}" if item.said else ""
             yield f"{item.mark} {item.at or '(not there)'}{said}: {_short(item.item)}"
             if item.was is not None and item.mark != "lost":
                 yield f"  was: {_short(item.was)}"

@@ -123,7 +123,7 @@ def test_an_item_has_an_address(seen: Any) -> None:
 
 def test_requests_are_compared_by_item(seen: Any) -> None:
     assert "temperature" in seen["compare"]
-    assert "Request 1 sends its input as a text" in seen["asText"]
+    assert "Request 1 sends its input as a string" in seen["asText"]
     assert "1 the same" in seen["asText"]
     assert "How do I store milk?" not in seen["asText"].split("Answered")[0]
     assert "function_call_output" in seen["compare"]
@@ -133,7 +133,7 @@ def test_requests_are_compared_by_item(seen: Any) -> None:
 
 
 def test_history_is_one_line_until_it_is_opened(seen: Any) -> None:
-    assert "22 items as before, said in requests 1–11" in seen["fold"]
+    assert "22 items as before, from requests 1–11" in seen["fold"]
     assert seen["unfolded"] >= 5
 
 

@@ -71,7 +71,7 @@ def test_what_differs_stands_above_the_causes(seen: Any) -> None:
         "1 new cause, 1 gone",
         "✓ 1 cause gone",
         "✗ 1 · Tests that fail and were not in the earlier run",
-        "✓ 1 · Tests that do well again",
+        "✓ 1 · Tests that pass again",
         "– 1 · Tests that failed before and are not in this run",
     ]
     assert seen["causes"] == [False, True]

@@ -41,7 +41,7 @@ def test_what_passed_is_folded_and_has_an_order(seen: Any) -> None:
 
 def test_a_filter_is_an_address(seen: Any) -> None:
     assert {line.partition("\n")[0] for line in seen["passed"]} == {"✓"}
-    assert "Nothing says this" in seen["nothing"][0]
+    assert "No matches" in seen["nothing"][0]
     assert seen["cleared"] == "#/"
 
 

@@ -85,7 +85,7 @@ function LineText({ line, opened, exchange, rails, unfold }: LineShape) {
         </button>
       );
     case "more":
-      return <button class="act dim" aria-expanded={false} onClick={unfold}>▸ {count(line.count, "item")} more that this request added</button>;
+      return <button class="act dim" aria-expanded={false} onClick={unfold}>▸ {count(line.count, "item")} more added by this request</button>;
     case "item":
       return <ItemLine line={line} opened={opened} rails={rails} />;
     case "mark": {
@@ -174,7 +174,7 @@ function Decisions({ id, world }: { id: string; world: string }) {
   );
 }
 
-const APPROVALS: { readonly [decision: string]: string } = { approved: "✓ approved by the client", denied: "✗ denied by the client", waiting: "● waits for an approval" };
+const APPROVALS: { readonly [decision: string]: string } = { approved: "✓ approved by the client", denied: "✗ denied by the client", waiting: "● waiting for approval" };
 
 export function Tracks({ rails, lane, segments, number }: { rails: Rails; lane: number; segments: readonly Segment[]; number: number }) {
   const crossed = segments.findLastIndex((segment) => segment === "start" || segment === "end");

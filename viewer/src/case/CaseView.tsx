@@ -84,7 +84,7 @@ function Waiting({ opened }: { opened: OpenedCase }) {
     <section class="waiting small dim">
       {opened.waiting.map((turn, index) => (
         <p key={index} class="wrap">
-          <Sign of={lives ? "open" : "neutral"} label="" /> {lives ? "next" : "not taken"}: {turn.text}
+          <Sign of={lives ? "open" : "neutral"} label="" /> {lives ? "next" : "unused"}: {turn.text}
           {turn.route && turn.route !== "script" && ` · route ${turn.route}`}
           {turn.file && ` · ${turn.file}${turn.line ? `:${turn.line}` : ""}`}
         </p>

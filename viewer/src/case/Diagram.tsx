@@ -34,7 +34,7 @@ function readSequence(value: Json): { participants: string[]; messages: Message[
 export function Diagram({ opened }: { opened: OpenedCase }) {
   const { participants, messages } = useMemo(() => readSequence(opened.sequence), [opened]);
   const picture = useRef<SVGSVGElement>(null);
-  if (messages.length === 0) return <p class="empty">Nothing happened that could be drawn.</p>;
+  if (messages.length === 0) return <p class="empty">There is nothing to draw.</p>;
   return (
     <>
       <div class="acts">

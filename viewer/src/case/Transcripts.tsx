@@ -21,7 +21,7 @@ export function Transcripts({ opened }: { opened: OpenedCase }) {
         return (
           <section key={name}>
             {opened.lanes.length > 1 && <h2><span style={{ color: laneColour(lane) }}>■</span> {name}</h2>}
-            {last ? <Transcript opened={opened} last={last} /> : <p class="empty">Nothing was answered here.</p>}
+            {last ? <Transcript opened={opened} last={last} /> : <p class="empty">No answers here.</p>}
           </section>
         );
       })}

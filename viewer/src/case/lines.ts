@@ -49,7 +49,7 @@ function foldMiddle(lines: readonly Line[], unfolded: boolean): readonly Line[] 
 function edgeLines({ shown: { edge } }: OpenedExchange): Line[] {
   const lines: Line[] = [];
   if (edge.cut) lines.push({ kind: "edge", text: `cut: ${edge.cut}` });
-  if (edge.left !== null) lines.push({ kind: "edge", text: `the client left after ${milliseconds(edge.left - (edge.arrived ?? 0))}` });
+  if (edge.left !== null) lines.push({ kind: "edge", text: `the client disconnected after ${milliseconds(edge.left - (edge.arrived ?? 0))}` });
   return lines;
 }
 

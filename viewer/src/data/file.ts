@@ -23,11 +23,11 @@ async function read(element: Element): Promise<string> {
 
 async function parse<T>(id: string): Promise<T> {
   const element = document.getElementById(id);
-  if (!element) throw new Problem(`This file has no part “${id}”: it was cut, or changed. Make it again.`);
+  if (!element) throw new Problem(`This file has no part “${id}”: it was truncated or changed. Create it again.`);
   try {
     return JSON.parse(await read(element)) as T;
   } catch (problem) {
-    throw new Problem(`Part “${id}” of this file cannot be read (${String(problem)}). Make the file again.`);
+    throw new Problem(`Part “${id}” of this file cannot be read (${String(problem)}). Create the file again.`);
   }
 }
 

@@ -51,7 +51,7 @@ export function CellScreen({ examination, cell }: CellScreenProps) {
           <Side cell={beside}>
             {others.length > 1 && (
               <label class="small dim">
-                beside it{" "}
+                compared with{" "}
                 <select value={nameOf(beside)} onChange={(event) => setQuery({ beside: event.currentTarget.value })}>
                   {others.map((other) => (
                     <option key={nameOf(other)} value={nameOf(other)}>

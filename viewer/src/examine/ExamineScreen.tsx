@@ -26,7 +26,7 @@ function NoExamination() {
   return (
     <main class="scrolls screen" tabIndex={-1}>
       <p class="empty">
-        This run examined no client. <code>harness examine ADAPTER --report FILE.html</code> does, and writes this page.
+        This run examined no client. To examine one, run <code>harness examine ADAPTER --report FILE.html</code>.
       </p>
     </main>
   );
@@ -60,7 +60,7 @@ function Matrix({ run: { line, comparison }, examination }: { run: Run; examinat
       {examination.clients.length > 1 && <Comparison examination={examination} old={old} now={now} />}
       {changes && <ChangeCounts changes={changes} wanted={wanted} />}
       {causes.length === 0 ? (
-        <p class="empty">{changes ? "Nothing is as chosen." : "Every client passed every case that it was asked."}</p>
+        <p class="empty">{changes ? "Nothing matches this choice." : "Every client passed every case that it ran."}</p>
       ) : (
         <CauseTable causes={causes} clients={clients} examination={examination} changes={changes} />
       )}
@@ -179,7 +179,7 @@ function titleOf(examination: ShownExamination, id: string): string {
 
 /** The cells of a client in a case: those of the cause by mode, the others summed up. */
 function Cells({ cells, cause, changes }: { cells: readonly ShownCell[]; cause: CauseRow; changes: CauseTableProps["changes"] }) {
-  if (cells.length === 0) return <span class="dim">not asked</span>;
+  if (cells.length === 0) return <span class="dim">not run</span>;
   const own = cells.filter((cell) => cell.group === cause.group);
   const others = cells.filter((cell) => cell.group !== cause.group);
   const verdicts = [...new Set(others.map((cell) => cell.verdict))];

@@ -28,7 +28,7 @@ export function RuleScreen({ run, id }: { run: Run; id: string }) {
           </>
         ) : (
           <p>
-            This run has no documentation of it. <code>harness rules {id}</code> or <code>harness losses {id}</code> explains it.
+            This run does not document it. Run <code>harness rules {id}</code> or <code>harness losses {id}</code>.
           </p>
         )}
         <Met run={run} id={id} />
@@ -65,8 +65,8 @@ function Met({ run, id }: { run: Run; id: string }) {
   const met = casesThatMet(run, id);
   return (
     <section>
-      <h2>Who met it</h2>
-      {met.length === 0 && <p class="dim">No case of this run.</p>}
+      <h2>Cases with it</h2>
+      {met.length === 0 && <p class="dim">No case in this run.</p>}
       <ul class="met">
         {met.map(([row, numbers]) => (
           <li key={row.id}>

@@ -42,7 +42,7 @@ export function AnswerTab(shown: Shown) {
   return (
     <>
       <BodyActs name={`${opened.row.name}-${exchange.number}-answer.json`} value={exchange.answer} />
-      {exchange.shown.events && <p class="dim">The answer at the end of its stream; the tab Stream has its events.</p>}
+      {exchange.shown.events && <p class="dim">The answer at the end of its stream; the events are in the tab Stream.</p>}
       <Body value={exchange.answer} at={found?.at ?? ""} note={found?.message ?? ""} empty="The answer has no body." />
       <Unfinished exchange={exchange} />
     </>

@@ -23,7 +23,7 @@ export function CompareTab({ opened, exchange }: Shown) {
       <div class="columns">
         <section>
           <h2>Sent</h2>
-          {text > 0 && <p class="dim">Request {text} sends its input as a text, which is compared as a message.</p>}
+          {text > 0 && <p class="dim">Request {text} sends its input as a string, which is compared as a message.</p>}
           <JsonDiff was={was} is={is} />
         </section>
         <section>

@@ -44,9 +44,9 @@ function Found({ run, opened, exchange, tab }: Shown & { tab: Tab }) {
   const see = (number: number | undefined) => number && go(link.case(opened.id, number, tab));
   const back = () => go(link.case(opened.id));
   useKeys({
-    h: ["the request before", () => see(earlier)],
+    h: ["the previous request", () => see(earlier)],
     l: ["the next request", () => see(later)],
-    "[": ["the request before", () => see(earlier)],
+    "[": ["the previous request", () => see(earlier)],
     "]": ["the next request", () => see(later)],
     Escape: ["back to the test", back],
     ...Object.fromEntries(
@@ -101,7 +101,7 @@ function Head({ opened, exchange, earlier, later, tab }: HeadProps) {
         {since(shown.edge.arrived) && <span class="dim">{since(shown.edge.arrived)}</span>}
       </p>
       <nav class="exchange-steps" aria-label="Requests">
-        <Step href={earlier && link.case(opened.id, earlier, tab)} label="before" sign="‹" />
+        <Step href={earlier && link.case(opened.id, earlier, tab)} label="previous" sign="‹" />
         <Step href={later && link.case(opened.id, later, tab)} label="next" sign="›" />
       </nav>
     </header>

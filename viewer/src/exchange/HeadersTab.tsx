@@ -52,13 +52,13 @@ function Timing({ edge }: { edge: Edge }) {
     ["arrived", since(arrived)],
     ["first byte", after(first)],
     ["last byte", after(last)],
-    ["client gone", after(left)],
-    ["handed over", [events === null ? "" : `${events} events`, bytes === null ? "" : sizeOf(bytes)].filter(Boolean).join(", ")],
+    ["client disconnected", after(left)],
+    ["sent", [events === null ? "" : `${events} events`, bytes === null ? "" : sizeOf(bytes)].filter(Boolean).join(", ")],
     ["cut", cut],
     ["connection", connection === null ? "" : String(connection)],
   ];
   const known = facts.filter(([, value]) => value);
-  if (known.length === 0) return <p class="dim">Nothing was measured: this exchange did not come over a connection.</p>;
+  if (known.length === 0) return <p class="dim">Nothing was measured: this exchange did not use a connection.</p>;
   return (
     <table class="facts" aria-label="times">
       <tbody>

@@ -82,7 +82,7 @@ function Problem({ run, linkTo, what, rule, expected, where, fix, place }: Probl
       </h2>
       {more.length > 0 && <p class="problem-more">{more.join("\n")}</p>}
       <dl class="pairs">
-        {expected && <Pair name="expected" value="the test has asked for it" />}
+        {expected && <Pair name="expected" value="the test asked for it" />}
         {(where || place) && (
           <>
             <dt>where</dt>

@@ -14,7 +14,7 @@ import { placesOf } from "./Problems";
 import { duration } from "./times";
 
 const MEASURED = "Times since the first byte, measured when the last byte of each event was handed to the socket.";
-const PLANNED = "Times since the first byte, as its turn plans or a recording has them.";
+const PLANNED = "Times since the first byte, as planned by the turn or as recorded.";
 /** A wait as long as this fills the bar. */
 const LONGEST_BAR = 100;
 
@@ -24,7 +24,7 @@ export function StreamTab(shown: Shown) {
   if (!events || events.length === 0) {
     return (
       <p class="dim">
-        Not streamed. {exchange.shown.events ? "No event was sent." : "The tab Answer has the whole answer."}
+        Not streamed. {exchange.shown.events ? "No event was sent." : "See the whole answer in the tab Answer."}
       </p>
     );
   }
@@ -46,9 +46,9 @@ function Stream({ exchange, events, wrong }: StreamProps) {
   const see = (index: number) => setQuery({ event: Math.min(Math.max(index, 0), last) });
   useKeys({
     j: ["the next event", () => see(selected + 1)],
-    k: ["the event before", () => see(selected - 1)],
+    k: ["the previous event", () => see(selected - 1)],
     ArrowDown: ["the next event", () => see(selected + 1)],
-    ArrowUp: ["the event before", () => see(selected - 1)],
+    ArrowUp: ["the previous event", () => see(selected - 1)],
   });
   const waits = useMemo(() => waitsOf(events), [events]);
   const longest = Math.max(...waits, 1);
@@ -101,7 +101,7 @@ function waitsOf(events: readonly OpenedEvent[]): number[] {
 function Cut({ exchange }: { exchange: OpenedExchange }) {
   const { cut, left } = exchange.shown.edge;
   if (!cut && left === null) return null;
-  return <p class="stream-cut wrong">✂ {cut ? `cut here: ${cut}` : "the client had gone here"}</p>;
+  return <p class="stream-cut wrong">✂ {cut ? `cut here: ${cut}` : "the client disconnected here"}</p>;
 }
 
 interface EventRowProps {
@@ -165,7 +165,7 @@ function gistOf(event: unknown): string {
 function Stepper({ index, count, see }: { index: number; count: number; see: (index: number) => void }) {
   return (
     <p class="stepper">
-      <button onClick={() => see(index - 1)} disabled={index === 0} aria-label="the event before">
+      <button onClick={() => see(index - 1)} disabled={index === 0} aria-label="the previous event">
         ‹
       </button>
       <input

@@ -13,8 +13,8 @@ import { ranges, rowsOfTranscript, type FoldRow, type TranscriptRow } from "./tr
 
 const WORDS: { readonly [mark: string]: string } = {
   lost: "lost: it is not in this request",
-  doubled: "doubled: an earlier item says the same",
-  edited: "edited: it was said in other words",
+  doubled: "doubled: it repeats an earlier item",
+  edited: "edited: it was reworded",
   refused: "refused",
 };
 
@@ -56,13 +56,13 @@ function Nothing({ exchange }: { exchange: Shown["exchange"] }) {
   const { operation, gist } = exchange.shown;
   return (
     <p class="dim">
-      No model was asked{operation ? ` by ${operation}` : ""}. {gist}
+      No model request was made{operation ? ` by ${operation}` : ""}. {gist}
     </p>
   );
 }
 
 function Fold({ row, toggle }: { row: FoldRow; toggle: () => void }) {
-  const from = row.said.length ? `, said in request${row.said.length > 1 ? "s" : ""} ${ranges(row.said)}` : "";
+  const from = row.said.length ? `, from request${row.said.length > 1 ? "s" : ""} ${ranges(row.said)}` : "";
   return (
     <button class="quiet fold" onClick={toggle} aria-expanded={row.open}>
       {row.open ? "▾" : "▸"} {count(row.count, "item")} as before{from}
@@ -124,8 +124,8 @@ const ORIGINS: { readonly [origin: string]: string } = {
   instructions: "instructions",
   input: "new",
   resent: "sent again",
-  chain: "by previous_response_id",
-  conversation: "of the conversation",
+  chain: "via previous_response_id",
+  conversation: "from the conversation",
 };
 
 function Origin({ opened, item }: { opened: OpenedCase; item: OpenedItem }) {
@@ -134,7 +134,7 @@ function Origin({ opened, item }: { opened: OpenedCase; item: OpenedItem }) {
       {item.at && <span class="mono">{item.at}</span>} {ORIGINS[item.origin] ?? item.origin}
       {item.said > 0 && (
         <>
-          , said in <a href={link.case(opened.id, item.said)}>request {item.said}</a>
+          , from <a href={link.case(opened.id, item.said)}>request {item.said}</a>
         </>
       )}
     </span>

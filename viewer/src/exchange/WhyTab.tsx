@@ -18,10 +18,10 @@ export function WhyTab({ opened, exchange }: Shown) {
 }
 
 function nobody(status: number, rule: string): string {
-  if (rule) return `The rule ${rule} refused the request before a turn was asked.`;
-  if (status === HARNESS_STATUS) return "No turn of the script was left for this request, and no route matched it.";
-  if (status >= 400) return "The request was refused before a turn was asked.";
-  return "No turn was needed: what was stored, or the request alone, decides this answer.";
+  if (rule) return `The rule ${rule} refused the request before a turn was taken.`;
+  if (status === HARNESS_STATUS) return "The script had no turn left for this request, and no route matched it.";
+  if (status >= 400) return "The request was refused before a turn was taken.";
+  return "No turn was needed: stored objects or the request alone determine this answer.";
 }
 
 export function place(file: string, line: number): string {
@@ -45,7 +45,7 @@ function Answered({ by }: { by: AnsweredBy }) {
 function Routes({ tried }: { tried: readonly Tried[] }) {
   return (
     <>
-      <h2>Routes that were tried, in this order</h2>
+      <h2>Routes tried, in order</h2>
       <table class="facts">
         <thead>
           <tr>
@@ -58,7 +58,7 @@ function Routes({ tried }: { tried: readonly Tried[] }) {
             <tr key={index}>
               <td class="mono">{route || "every request"}</td>
               <td class={failed ? "" : "right"}>
-                <Sign of={failed ? "wrong" : "right"} label={failed ? "did not match" : "matched"} /> {failed || "all hold: it answered"}
+                <Sign of={failed ? "wrong" : "right"} label={failed ? "did not match" : "matched"} /> {failed || "all conditions hold: it answered"}
               </td>
             </tr>
           ))}
@@ -71,7 +71,7 @@ function Routes({ tried }: { tried: readonly Tried[] }) {
 function Waiting({ turns }: { turns: readonly WaitingTurn[] }) {
   return (
     <>
-      <h2>Turns that no request has taken</h2>
+      <h2>Unused turns</h2>
       <ul>
         {turns.map((turn, index) => (
           <li key={index}>

@@ -71,7 +71,7 @@ function LiveDock({ world, source }: { world: string; source: LiveSource }) {
   };
   if (!waiting) return null;
   return (
-    <section class="dock" aria-label="What can be done in this World">
+    <section class="dock" aria-label="Controls of this World">
       {problem && <p class="wrong wrap" role="alert"><Sign of="wrong" label="" /> {problem} <button class="act" onClick={() => setProblem("")}>dismiss</button></p>}
       {waiting.requests.map((request) => <Held key={request.request} request={request} act={act} />)}
       <div class="dock-row">
@@ -110,7 +110,7 @@ function Steps({ stepped, act }: { stepped: number | null; act: Act }) {
       <Switch on={stepped !== null} label="event by event" path="/step" act={act} />
       {stepped !== null && (
         <button disabled={stepped === 0} onClick={() => act("/step", {})}>
-          {stepped === 0 ? "no stream waits" : "next event ▸"}
+          {stepped === 0 ? "no stream is waiting" : "next event ▸"}
         </button>
       )}
     </>
@@ -128,10 +128,10 @@ function Time({ act }: { act: Act }) {
       }}
     >
       <label>
-        <span class="unseen">Seconds to pass</span>
+        <span class="unseen">Seconds to skip</span>
         <input class="seconds" type="number" min="0" max="9007199254740991" step="1" value={seconds} onInput={(event) => setSeconds(event.currentTarget.value)} /> s
       </label>
-      <button>pass</button>
+      <button>skip</button>
     </form>
   );
 }
@@ -141,9 +141,9 @@ function Reset({ world, act }: { world: string; act: Act }) {
   if (!asked) return <button onClick={() => setAsked(true)}>reset</button>;
   return (
     <span class="row">
-      Forget all of “{world}”?{" "}
-      <button class="primary" onClick={async () => (await act("/world", {}, "DELETE")) && go(link.run())}>forget it</button>
-      <button onClick={() => setAsked(false)}>keep it</button>
+      Delete everything in “{world}”?{" "}
+      <button class="primary" onClick={async () => (await act("/world", {}, "DELETE")) && go(link.run())}>delete</button>
+      <button onClick={() => setAsked(false)}>cancel</button>
     </span>
   );
 }

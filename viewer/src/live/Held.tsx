@@ -12,13 +12,13 @@ export interface HeldRequest {
 
 export function Held({ request, act }: { request: HeldRequest; act: Act }) {
   return (
-    <article class="held" aria-label="A request that waits">
-      <p><Sign of="open" label="" /> <strong>A request waits for your answer</strong> <span class="mono dim">POST {request.path}</span></p>
+    <article class="held" aria-label="A waiting request">
+      <p><Sign of="open" label="" /> <strong>A request is waiting for your answer</strong> <span class="mono dim">POST {request.path}</span></p>
       <div class="held-sides">
-        <div class="scrolls held-body" tabIndex={0} role="group" aria-label="What it asks"><JsonView value={parse(request.body)} label="request" /></div>
+        <div class="scrolls held-body" tabIndex={0} role="group" aria-label="Its body"><JsonView value={parse(request.body)} label="request" /></div>
         <div>
           <Editor label="What the model answers, in YAML or JSON" begin="- message: " save="answer" act={(yaml) => act("/answer", { request: request.request, yaml })} />
-          <button onClick={() => act("/answer", { request: request.request })}>answer as the script says</button>
+          <button onClick={() => act("/answer", { request: request.request })}>answer from the script</button>
         </div>
       </div>
     </article>

@@ -15,8 +15,8 @@ export interface QueuedTurn {
 export function Script({ turns, act }: { turns: readonly QueuedTurn[]; act: Act }) {
   return (
     <details class="dock-script">
-      <summary>script: {turns.length === 0 ? "no turn waits" : `${count(turns.length, "turn")} ${turns.length === 1 ? "waits" : "wait"}`}</summary>
-      <div class="dock-panel scrolls" tabIndex={0} role="group" aria-label="Turns that wait">
+      <summary>script: {turns.length === 0 ? "no turns waiting" : `${count(turns.length, "turn")} waiting`}</summary>
+      <div class="dock-panel scrolls" tabIndex={0} role="group" aria-label="Waiting turns">
         <ol>
           {turns.map((turn) => <Queued key={`${turn.turn} ${turn.text}`} turn={turn} act={act} />)}
         </ol>
@@ -36,7 +36,7 @@ function Queued({ turn, act }: { turn: QueuedTurn; act: Act }) {
           {turn.text} <span class="dim small">{turn.route !== "script" && turn.route} {turn.file && `${turn.file}${turn.line ? `:${turn.line}` : ""}`}</span>
         </span>
         <span class="acts">
-          <button class="act" onClick={() => setEdited(!edited)}>{edited ? "leave it" : turn.yaml ? "edit" : "replace"}</button>
+          <button class="act" onClick={() => setEdited(!edited)}>{edited ? "cancel" : turn.yaml ? "edit" : "replace"}</button>
           <button class="act" onClick={() => act("/turns", named)}>remove</button>
         </span>
       </p>

@@ -8,7 +8,7 @@ export function Trouble({ problem }: { problem: Error }) {
   const asks = problem instanceof TokenNeeded && source instanceof LiveSource;
   return (
     <main class="screen">
-      <h1>{asks ? "This server wants its control token" : "This cannot be shown"}</h1>
+      <h1>{asks ? "This server requires its control token" : "This cannot be shown"}</h1>
       <p class="empty wrap">{problem.message}</p>
       {asks && <TokenForm use={(token) => source.useToken(token)} />}
     </main>

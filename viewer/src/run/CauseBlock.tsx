@@ -52,14 +52,14 @@ export function CauseBlock({ run, group, cases, opened, selected, choose }: Shap
 
 function Others({ group, cases, selected, choose }: Pick<Shape, "group" | "cases" | "selected" | "choose">) {
   const lines = cases.map((row) => (
-    <CaseLink key={row.id} row={row} number={numberIn(group, row)} selected={row.id === selected} choose={choose} note="the same cause" />
+    <CaseLink key={row.id} row={row} number={numberIn(group, row)} selected={row.id === selected} choose={choose} note="same cause" />
   ));
   if (lines.length <= LISTED) return <>{lines}</>;
   return (
     <>
       {lines.slice(0, LISTED)}
       <details>
-        <summary class="dim small">{count(lines.length - LISTED, "other test")} of the same cause</summary>
+        <summary class="dim small">{count(lines.length - LISTED, "other test")} with the same cause</summary>
         {lines.slice(LISTED)}
       </details>
     </>

@@ -15,7 +15,7 @@ export function Compared({ run, comparison }: { run: Run; comparison: Comparison
   return (
     <section class="compared" aria-labelledby="compared">
       <h2 id="compared" class="wrap">Compared with <span class="mono">{comparison.earlier}</span></h2>
-      <p class="dim">{nothing ? "Nothing differs." : `${count(comparison.new.length, "new cause")}, ${gone.length} gone`}</p>
+      <p class="dim">{nothing ? "No differences." : `${count(comparison.new.length, "new cause")}, ${gone.length} gone`}</p>
       {comparison.clients.map(([old, now]) => (
         <p key={now}><a href={link.tab("examine", { old, new: now })}>{old} → {now}: each case</a></p>
       ))}
@@ -27,7 +27,7 @@ export function Compared({ run, comparison }: { run: Run; comparison: Comparison
       )}
       <Went title={`${capital(many)} that broke`} ids={broken} of="wrong" run={run} />
       <Went title={`${capital(many)} that fail and were not in the earlier run`} ids={added} of="wrong" run={run} />
-      <Went title={`${capital(many)} that do well again`} ids={mended} of="right" run={run} />
+      <Went title={`${capital(many)} that pass again`} ids={mended} of="right" run={run} />
       <Went title={`${capital(many)} that failed before and are not in this run`} ids={missing} of="neutral" run={run} />
     </section>
   );

@@ -5,7 +5,7 @@ import { Sign } from "../parts/Sign";
 
 export function Coverage({ run, sought }: { run: Run; sought: string }) {
   const entries = Object.entries(run.coverage);
-  if (entries.length === 0) return <main class="scrolls screen"><p class="empty">Nothing was measured. <code>pytest --harness-report=report.html</code> measures what of the API the tests touch.</p></main>;
+  if (entries.length === 0) return <main class="scrolls screen"><p class="empty">Nothing was measured. <code>pytest --harness-report=report.html</code> measures how much of the API the tests use.</p></main>;
   return (
     <main class="scrolls screen" tabIndex={-1}>
       {entries.map(([name, covered]) => <Dimension key={name} name={name} covered={covered} sought={sought.trim().toLowerCase()} />)}
@@ -29,7 +29,7 @@ function Dimension({ name, covered, sought }: { name: string; covered: Covered; 
       <ul class="names small">
         {shown.map((known) => (
           <li key={known} class={hit.has(known) ? "" : "dim"}>
-            <Sign of={hit.has(known) ? "right" : "neutral"} label={hit.has(known) ? "touched" : "not touched"} />
+            <Sign of={hit.has(known) ? "right" : "neutral"} label={hit.has(known) ? "used" : "not used"} />
             {name === "rules" ? <a href={link.rule(known)}>{known}</a> : hit.has(known) ? <a href={link.run({ q: known })}>{known}</a> : known}
           </li>
         ))}

@@ -33,11 +33,11 @@ export function Files({ run, sought }: { run: Run; sought: string }) {
   const read = run.files.filter(has);
   return (
     <main class="scrolls screen files" tabIndex={-1}>
-      {files.length === 0 && read.length === 0 && <p class="empty">No file.</p>}
+      {files.length === 0 && read.length === 0 && <p class="empty">No files.</p>}
       {files.map(({ file, cases, wrong, exchanges, seconds: spent }) => (
         <a class="case" key={file} href={link.run({ q: file })}>
           <Sign of={wrong ? "wrong" : "right"} label={wrong ? "failed" : "passed"} />
-          <span class="wrap">{file || "without a file"}</span>
+          <span class="wrap">{file || "no file"}</span>
           <span class="dim small figures">
             {wrong > 0 && <span class="wrong">{number(wrong)} failed</span>}
             <span>{count(cases, ...nouns(run))}</span>

@@ -72,7 +72,7 @@ function CauseOrder({ order }: { order: string | null }) {
   const isNewest = order === "newest";
   return (
     <>
-      {" · "}<button class="act" onClick={() => setQuery({ order: isNewest ? null : "newest" })}>{isNewest ? "in their order" : "newest first"}</button>
+      {" · "}<button class="act" onClick={() => setQuery({ order: isNewest ? null : "newest" })}>{isNewest ? "original order" : "newest first"}</button>
     </>
   );
 }
@@ -247,11 +247,11 @@ function Searched({ found, order }: { found: Found; order: Order }) {
 }
 
 function Empty({ run, found, outcome }: { run: Run; found: Found | undefined; outcome: string | null }) {
-  if (found) return <p class="empty">Nothing says this. Press <kbd>Esc</kbd> to see everything again.</p>;
+  if (found) return <p class="empty">No matches. Press <kbd>Esc</kbd> to see everything again.</p>;
   if (outcome) return <p class="empty">None {outcomeName(run, outcome, 0)}. <a href={link.run()}>Show all.</a></p>;
   if (run.source === "serve")
-    return <p class="empty">Nothing has come yet. Point a client to this server: <code>OPENAI_BASE_URL={location.origin}/v1</code>, with any key that begins with <code>sk-</code>.</p>;
-  return <p class="empty">No test has asked the mock. A test that uses the fixture <code>mock</code>, or a cassette, appears here.</p>;
+    return <p class="empty">No requests yet. Point a client at this server: <code>OPENAI_BASE_URL={location.origin}/v1</code>, with any key that begins with <code>sk-</code>.</p>;
+  return <p class="empty">No test used the mock. Tests that use the fixture <code>mock</code>, or a cassette, appear here.</p>;
 }
 
 /** How many milliseconds a selection lasts before its case is opened: who walks through a list opens none. */
@@ -266,7 +266,7 @@ function Beside({ run, id }: { run: Run; id: string }) {
   const { value: opened, problem, loading } = useCase(settled);
   return (
     <section class="scrolls screen beside" aria-label={`The selected ${nouns(run)[0]}`} aria-busy={settled !== id} tabIndex={-1} key={settled}>
-      {opened ? <CaseView run={run} opened={opened} beside /> : <p class="empty">{problem?.message ?? (loading ? "Opening …" : "It is gone.")}</p>}
+      {opened ? <CaseView run={run} opened={opened} beside /> : <p class="empty">{problem?.message ?? (loading ? "Opening …" : "It no longer exists.")}</p>}
       {opened?.row.outcome === "open" && <Dock world={settled} />}
     </section>
   );
