@@ -67,7 +67,7 @@ def drift(
         elif resent:
             _print_drift(resent)
     if all(exchange.why for exchange in resent):
-        raise ConfigError("nothing was compared: no repeated exchange has two answers to compare.")
+        raise ConfigError("nothing was compared: no exchange that was sent again has two answers to compare.")
     raise typer.Exit(ExitCode.FOUND if any(exchange.found for exchange in resent) else ExitCode.OK)
 
 

@@ -66,17 +66,21 @@ def examine(context: typer.Context, options: ExamineOptions) -> None:
         _print_starter(options.init, options.language or "python")
         return
     if options.language:
-        raise typer.BadParameter("--language is the language of the adapter of --init: pass --init DIR, too.")
+        raise typer.BadParameter(
+            "--language sets the language of the adapter that --init writes: also pass --init DIR."
+        )
     if options.verbose and not options.case:
-        raise typer.BadParameter("-v shows the diagram of one case: pass --case ID, too.")
+        raise typer.BadParameter("-v shows the diagram of one case: also pass --case ID.")
     _check_files(options)
     chosen = _select(options.cases, options.case)
     if options.list_cases:
-        refuse_others(context, {"list_cases", "cases", "case", "as_json"}, "--list lists cases; pass it with --cases")
+        refuse_others(
+            context, {"list_cases", "cases", "case", "as_json"}, "--list only lists cases; combine it with --cases"
+        )
         _print_catalogue(chosen, options.as_json)
     elif options.merge:
         refuse_others(
-            context, {"merge", "adapter", "reports", "as_json"}, "--merge shows reports; pass it with --report"
+            context, {"merge", "adapter", "reports", "as_json"}, "--merge only shows reports; combine it with --report"
         )
         _merge(options.adapter or [], options.reports or [], options.as_json)
     else:
@@ -209,7 +213,7 @@ def _write_tests(
         if cell.mode and (every or cell.verdict != "pass"):
             modes.setdefault(cell.case, []).append(cell.mode)
     if not modes:
-        print_text(f"harness: {file} is not written: every case passes. --case ID writes any.", err=True)
+        print_text(f"harness: {file} is not written: every case passes. --case ID writes any case.", err=True)
         return
     with open_replacement(file) as out:
         out.write(render_tests(modes, {case.id: case for case in cases}, adapter, command).encode())

@@ -35,7 +35,7 @@ def models(
 
     if coverage:
         if name:
-            raise typer.BadParameter("--coverage is of all models; pass it alone, or with --json.")
+            raise typer.BadParameter("--coverage covers all models; pass it alone or with --json.")
         print_coverage(None, as_json)
         return
     if not name:

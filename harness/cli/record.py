@@ -145,7 +145,7 @@ def _parse_address(listen: str) -> tuple[str, int]:
     """Parse host and port from `127.0.0.1:8765`, `[::1]:0` or a port alone."""
     host, _, port = listen.rpartition(":")
     if not port.isdecimal() or int(port) > 65535:
-        raise ConfigError(f"--listen {listen}: pass HOST:PORT, such as {DEFAULT_LISTEN}; port 0 takes a free one.")
+        raise ConfigError(f"--listen {listen}: pass HOST:PORT, such as {DEFAULT_LISTEN}; port 0 picks a free one.")
     return host.strip("[]") or "127.0.0.1", int(port)
 
 

@@ -55,7 +55,7 @@ def rules(
 
     if coverage:
         if words or area or assumed:
-            raise typer.BadParameter("--coverage is of all rules; pass it alone, or with --json.")
+            raise typer.BadParameter("--coverage covers all rules; pass it alone or with --json.")
         print_coverage(load_kept_records(), as_json)
         return
     own = load_overrides(contract, Path())

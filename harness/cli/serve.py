@@ -32,8 +32,8 @@ MAX_LOSSES = 5
 
 
 NO_VIEW = (
-    "none with --workers: each process has its own Worlds. /_harness/worlds and /_harness/events cover those in the "
-    "process of the key they are sent with. Serve without --workers to see all."
+    "none with --workers: each process has its own Worlds. /_harness/worlds and /_harness/events cover only those "
+    "in the process of the key that they are sent with. Serve without --workers to see all."
 )
 
 

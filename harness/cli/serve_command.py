@@ -21,10 +21,10 @@ if TYPE_CHECKING:
 URL_VARIABLE = "HARNESS_URL"
 """The variable with the origin of the server, under which the control plane is."""
 NO_REQUEST = (
-    "no request came from the command, so nothing was tested. Its clients must read {variables}, or be given what is in "
-    "{them}.{more}"
+    "the command sent no request, so nothing was tested. Its clients must read {variables}, or be passed {values}."
+    "{more}"
 )
-PLAIN_PROJECT = " Azure's clients send no token over plain http: serve with --tls."
+PLAIN_PROJECT = " Azure's clients send no token over plain HTTP: serve with --tls."
 
 
 def run_with_mock(options: ServeOptions, api: MockApi, access: ControlAccess, secured: Secured | None = None) -> int:
@@ -83,7 +83,7 @@ def _describe_silence(dialect: str, *, is_plain: bool) -> str:
     is_project = dialect == FOUNDRY
     return NO_REQUEST.format(
         variables=f"{', '.join(first)} {'or' if is_project else 'and'} {last}",
-        them="it" if is_project else "them",
+        values="its value" if is_project else "their values",
         more=PLAIN_PROJECT if is_project and is_plain else "",
     )
 

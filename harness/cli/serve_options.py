@@ -198,7 +198,7 @@ def check_options(options: ServeOptions, context: typer.Context) -> None:
     """Raise BadParameter or ConfigError for invalid values, and for options that do not go together."""
     given = given_options(context)
     if options.unused not in ("", ALLOW):
-        raise typer.BadParameter(f"--unused {options.unused}: it is {ALLOW}.")
+        raise typer.BadParameter(f"--unused {options.unused}: pass {ALLOW}.")
     if options.losses:
         _ = options.permitted
     _check_refusals(options.allowed_refusals)
@@ -208,22 +208,26 @@ def check_options(options: ServeOptions, context: typer.Context) -> None:
         why = "--replay only plays recordings; it can only be combined with --host, --port, --paced and TLS"
         refuse_others(context, REPLAY_OPTIONS, why)
     if options.paced and not options.replay:
-        raise typer.BadParameter("--paced is the pace of recordings: pass --replay DIR, too.")
+        raise typer.BadParameter("--paced keeps the pace of recordings: also pass --replay DIR.")
     if not options.command and given.keys() & COMMAND_OPTIONS:
         raise typer.BadParameter("--unused, --losses, --report and --trace need a COMMAND: pass one after --.")
     if options.command and options.workers > 1:
-        raise typer.BadParameter("a COMMAND has its own mock: --workers is for servers without one.")
+        raise typer.BadParameter("a COMMAND has its own mock: --workers is only for servers without a COMMAND.")
     if options.opens and (options.command or options.workers > 1):
-        raise typer.BadParameter("--open shows a server of one process; of a COMMAND write a page: --report FILE.html.")
+        raise typer.BadParameter(
+            "--open shows a server with one process; for a COMMAND, write a page: --report FILE.html."
+        )
     options.cluster.check(options.script)
     if options.command and options.cluster.is_shared:
-        raise typer.BadParameter("a COMMAND has its own mock: --store is for servers without one.")
+        raise typer.BadParameter("a COMMAND has its own mock: --store is only for servers without a COMMAND.")
     _check_webhooks(options.webhooks)
     if "store_seconds" in given and not options.cluster.is_shared:
-        raise typer.BadParameter("--store-seconds: only for a shared --store, redis://HOST:PORT/NUMBER.")
+        raise typer.BadParameter("--store-seconds applies only to a shared --store, redis://HOST:PORT/NUMBER.")
     check_observers(options.log, metrics=options.metrics, otel=options.otel)
     if options.command and options.metrics:
-        raise typer.BadParameter("a COMMAND ends before its metrics can be read: --metrics is for servers without one.")
+        raise typer.BadParameter(
+            "a COMMAND ends before its metrics can be read: --metrics is only for servers without a COMMAND."
+        )
 
 
 def _check_refusals(names: str | list[str]) -> None:
@@ -241,7 +245,7 @@ def _check_client(judgement: str | list[str]) -> None:
     for name in judgement if isinstance(judgement, list) else ():
         if name not in CLIENT_MISTAKES:
             known = suggest_name(name, CLIENT_MISTAKES)
-            raise typer.BadParameter(f"--client {name}: pass strict, allow, or what clients may do. {known}")
+            raise typer.BadParameter(f"--client {name}: pass strict, allow, or permitted mistakes. {known}")
 
 
 def _check_webhooks(webhooks: list[dict[str, str]]) -> None:

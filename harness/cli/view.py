@@ -61,10 +61,10 @@ def view(context: typer.Context, options: ViewOptions) -> None:
         raise typer.BadParameter(f"{' and '.join(ways)}: pass one of them.")
     if options.case and not ways:
         raise typer.BadParameter(
-            "--case selects a case for text, JSON or a test: pass --text, --json or --write-test, too."
+            "--case selects a case for text, JSON or a test: also pass --text, --json or --write-test."
         )
     if options.against and (options.case or options.test):
-        raise typer.BadParameter("--against compares whole runs: pass it without --case and --write-test.")
+        raise typer.BadParameter("--against compares whole runs: omit --case and --write-test.")
     viewed = read_compared(options.paths, options.against) if options.against else read_viewed(options.paths)
     if options.text:
         print_text(_render_text(viewed, options))
@@ -103,7 +103,7 @@ def _find(viewed: Viewed, name: str) -> ShownCase:
     else:
         found = [id for id in ids if id == name] or [id for id in ids if name in id]
     if len(found) != 1:
-        which = f"{len(found)} cases have it: {', '.join(found[:3])}" if found else suggest_name(name, ids or ["none"])
+        which = f"{len(found)} cases match: {', '.join(found[:3])}" if found else suggest_name(name, ids or ["none"])
         raise ConfigError(f"--case {name}: {which}")
     case = viewed.open(found[0])
     assert case, "each row has its case"
@@ -119,7 +119,7 @@ def _write_test(viewed: Viewed, options: ViewOptions, file: Path) -> None:
     _write(file, write_test(case).encode())
     print_text(f"{file}: {case.row.name}")
     for missing in unwritable(case):
-        print_text(f"harness: it has no {missing}.", err=True)
+        print_text(f"harness: the test has no {missing}.", err=True)
 
 
 def _write_page(viewed: Viewed, options: ViewOptions) -> None:

@@ -71,7 +71,7 @@ class Cluster:
     def _check_store(self, python_script: Path | None) -> None:
         if not self.is_shared:
             if self.prefix:
-                raise ConfigError("--store-prefix: only for a shared --store, redis://HOST:PORT/NUMBER.")
+                raise ConfigError("--store-prefix applies only to a shared --store, redis://HOST:PORT/NUMBER.")
             return
         if not self.store.startswith(SCHEMES):
             # The address may hold a password, which no message may show.

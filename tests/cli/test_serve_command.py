@@ -160,7 +160,7 @@ class TestTheExitCode:
     @pytest.mark.slow
     def test_is_2_when_no_request_came(self, script: str) -> None:
         ended = serve("--script", script, "--", "true")
-        assert (ended.returncode, "no request came from the command" in ended.stderr) == (2, True)
+        assert (ended.returncode, "the command sent no request" in ended.stderr) == (2, True)
         assert "turn" not in ended.stderr
 
     @pytest.mark.slow
@@ -194,15 +194,15 @@ class TestADialect:
             [
                 (
                     ("--dialect", "foundry"),
-                    "AZURE_AI_PROJECT_ENDPOINT, FOUNDRY_PROJECT_ENDPOINT or PROJECT_ENDPOINT, or be given what is in it. "
-                    "Azure's clients send no token over plain http: serve with --tls.",
+                    "AZURE_AI_PROJECT_ENDPOINT, FOUNDRY_PROJECT_ENDPOINT or PROJECT_ENDPOINT, or be passed its value. "
+                    "Azure's clients send no token over plain HTTP: serve with --tls.",
                 ),
-                (("--dialect", "foundry", "--tls"), "PROJECT_ENDPOINT, or be given what is in it."),
+                (("--dialect", "foundry", "--tls"), "PROJECT_ENDPOINT, or be passed its value."),
                 (
                     ("--dialect", "azure"),
-                    "AZURE_OPENAI_ENDPOINT and AZURE_OPENAI_API_KEY, or be given what is in them.",
+                    "AZURE_OPENAI_ENDPOINT and AZURE_OPENAI_API_KEY, or be passed their values.",
                 ),
-                ((), "OPENAI_BASE_URL and OPENAI_API_KEY, or be given what is in them."),
+                ((), "OPENAI_BASE_URL and OPENAI_API_KEY, or be passed their values."),
             ],
         ),
         ids=["foundry", "foundry over TLS", "azure", "openai"],

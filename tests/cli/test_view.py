@@ -134,7 +134,7 @@ def test_the_text_says_first_what_is_wrong(traces: Path) -> None:
     assert lines[3].startswith("1. Request 2 was refused (400): No tool output found for function call call_1.")
     assert "  fix     Answer every call of the turn before" in text
     assert "test_a.py::test_again, request 2" in text
-    assert "refused input[1], said in request 1: {" in text
+    assert "refused input[1], from request 1: {" in text
     assert "(2 items as before)" in text
     assert 'no request took script: message "Never."' in text
 
@@ -160,7 +160,7 @@ def test_the_text_of_one_case(traces: Path) -> None:
     text = run_cli("view", str(traces), "--text", "--case", "weather").stdout
     assert text.startswith("test_a.py::test_weather (failed, test_a.py:3, 2 requests)")
     ended = run_cli("view", str(traces), "--text", "--case", "test_")
-    assert (ended.exit_code, "2 cases have it" in ended.stderr) == (2, True)
+    assert (ended.exit_code, "2 cases match" in ended.stderr) == (2, True)
 
 
 def test_json_has_the_run_and_its_cases(traces: Path) -> None:

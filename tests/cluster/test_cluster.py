@@ -31,7 +31,7 @@ def test_what_goes_together_is_taken(cluster: Cluster, script: Path | None) -> N
 @pytest.mark.parametrize(
     ("cluster", "script", "message"),
     [
-        (Cluster(prefix="ci"), None, "--store-prefix: only for a shared --store, redis://HOST:PORT/NUMBER."),
+        (Cluster(prefix="ci"), None, "--store-prefix applies only to a shared --store, redis://HOST:PORT/NUMBER."),
         (Cluster(store="mysql://u:p@db"), None, "--store db: pass `memory`, or redis://HOST:PORT/NUMBER."),
         (Cluster(store=REDIS), "s.py", "--store with --script s.py: a Python script is bound to one process"),
         (WORKERS, "s.py", "--workers 3 with --script s.py: a Python script is bound to one process"),

@@ -70,7 +70,7 @@ def test_a_folder_that_nobody_may_write_to_is_told(tmp_path):
     ("arguments", "said"),
     [
         (("--language", "jvascript"), "no language 'jvascript'."),
-        (("openai",), "--init writes an adapter; run it with the command that it prints, without ADAPTER."),
+        (("openai",), "--init writes an adapter; run it with the command that it prints. Omit ADAPTER."),
     ],
 )
 def test_a_wrong_command_line_writes_nothing(tmp_path, arguments, said):

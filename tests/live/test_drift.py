@@ -344,5 +344,5 @@ def test_a_long_wait_that_the_api_asks_for_is_reported(tmp_path: Path, monkeypat
     monkeypatch.setattr(live_api, "time", SimpleNamespace(sleep=waits.append))
     limited = error(429, "Slow down.", code="rate_limit_exceeded", retry_after="2")
     result = drifted(recording(tmp_path, recorded(HI)), in_turn(limited))
-    assert (result.exit_code, "waiting 2 s: the API has had enough requests for now" in result.stderr) == (0, True)
+    assert (result.exit_code, "waiting 2 s: the API accepts no more requests for now" in result.stderr) == (0, True)
     assert waits[0] == 2

@@ -213,7 +213,7 @@ class TestTheCommand:
     def test_the_coverage_is_of_all_rules(self) -> None:
         result = run_cli("rules", "call_needs_output", "--coverage")
         assert result.exit_code == 2
-        assert "--coverage is of all rules" in " ".join(result.stderr.replace("│", " ").split())
+        assert "--coverage covers all rules" in " ".join(result.stderr.replace("│", " ").split())
 
     def test_recordings_that_hold_nothing_end_with_2(self, tmp_path: Path) -> None:
         result = CliRunner().invoke(rules_met.app, [str(tmp_path)])

@@ -69,7 +69,7 @@ def print_summary(cut_off: int, lines: Iterable[str]) -> None:
     from harness.core.text.shorten import pluralize
 
     if cut_off:
-        print_text(f"harness: stopped; {pluralize(cut_off, 'request')} had no whole answer yet.", err=True)
+        print_text(f"harness: stopped; {pluralize(cut_off, 'request')} had no complete answer yet.", err=True)
     for line in lines:
         print_text(line, err=True)
 

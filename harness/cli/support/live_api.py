@@ -48,14 +48,14 @@ def make_sender(upstream: str, key_env: str) -> Sender:
 def _wait_with_notice(seconds: float) -> None:
     """Sleep, after announcing a long wait."""
     if seconds >= LONG_WAIT:
-        print_text(f"waiting {seconds:.0f} s: the API has had enough requests for now", err=True)
+        print_text(f"waiting {seconds:.0f} s: the API accepts no more requests for now", err=True)
     time.sleep(seconds)
 
 
 def print_left_out(fresh: int, left_out: Mapping[str, int]) -> None:
     """Print on stderr how many requests are not sent, and why."""
     if fresh:
-        print_text(f"{fresh} asked lately, and not again", err=True)
+        print_text(f"{fresh} asked recently, so not asked again", err=True)
     for why, times in sorted(left_out.items()):
         print_text(f"{times} left out: {why}", err=True)
 
@@ -66,7 +66,7 @@ def confirm_cost(cost: Budget, sender: Sender, yes: bool) -> None:
     if yes:
         return
     try:
-        agreed = typer.confirm("Go on?", err=True)
+        agreed = typer.confirm("Continue?", err=True)
     except typer.Abort:
         raise ConfigError("nothing was sent: there is no terminal to confirm this cost. Pass --yes.") from None
     if not agreed:

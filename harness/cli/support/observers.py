@@ -23,7 +23,7 @@ STDERR = 2
 def check_observers(log: str, *, metrics: bool, otel: bool) -> None:
     """Raise BadParameter for an unknown log format, ConfigError for missing packages."""
     if log and log not in LOG_FORMATS:
-        raise typer.BadParameter(f"--log {log}: it is {' or '.join(LOG_FORMATS)}.")
+        raise typer.BadParameter(f"--log {log}: pass {' or '.join(LOG_FORMATS)}.")
     if metrics:
         require_extra("--metrics", "prometheus-client", "metrics", "prometheus_client")
     if otel:

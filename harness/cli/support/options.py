@@ -58,7 +58,7 @@ def takes_options(made: type[T]) -> Callable[[CommandT[T]], Callable[..., None]]
 def refuse_others(context: typer.Context, taken: Collection[str], why: str) -> None:
     """Raise BadParameter, with the reason `why`, if any option but the `taken` ones is on the command line."""
     if others := [written for field, written in given_options(context).items() if field not in taken]:
-        raise typer.BadParameter(f"{why}, without {', '.join(others)}.")
+        raise typer.BadParameter(f"{why}. Omit {', '.join(others)}.")
 
 
 def given_options(context: typer.Context) -> dict[str, str]:

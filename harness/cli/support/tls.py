@@ -41,7 +41,9 @@ def secure(
     """
     if not (wanted or file):
         if key:
-            raise ConfigError(f"--key {key}: this is the key of a --certificate FILE; pass API keys with --keys.")
+            raise ConfigError(
+                f"--key {key}: this option is for the key of a --certificate FILE; pass API keys with --keys."
+            )
         return None
     from harness.server.tls.certificate import load_certificate, make_certificate, require_cryptography
     from harness.server.tls.trust import write_trust

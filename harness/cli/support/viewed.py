@@ -99,7 +99,7 @@ def _read_page(path: Path) -> Viewed:
 
     scripts = dict(_SCRIPT.findall(path.read_text(encoding="utf-8", errors="replace")))
     if "run" not in scripts:
-        raise ConfigError(f"{path}: a page without a run. Pass one that `--harness-report=FILE.html` wrote.")
+        raise ConfigError(f"{path}: a page without a run. Pass a page that `--harness-report=FILE.html` wrote.")
     run = read_text(scripts["run"], Run)
     return Viewed(run, [scripts[f"case-{number}"] for number in range(len(run.cases)) if f"case-{number}" in scripts])
 

@@ -31,10 +31,10 @@ def url(port: int, head: str = "") -> tuple[str, str]:
     [
         (("--store", "mysql://x"), "pass `memory`, or redis://HOST:PORT/NUMBER"),
         (("--store", "redis://127.0.0.1:x/0"), "Pass redis://HOST:PORT/NUMBER"),
-        (("--store-prefix", "a"), "only for a shared --store"),
+        (("--store-prefix", "a"), "applies only to a shared --store"),
         (("--store", "redis://127.0.0.1:1/0", "--script", "bench/script.py"), "is bound to one process"),
         (("--store", "redis://127.0.0.1:1/0"), "Start it, or pass the address of a running one"),
-        (("--store", "redis://127.0.0.1:1/0", "--", "true"), "--store is for servers without one"),
+        (("--store", "redis://127.0.0.1:1/0", "--", "true"), "--store is only for servers without a COMMAND"),
     ],
 )
 def test_what_cannot_be_shared_is_said_at_the_start(options, words):

@@ -239,8 +239,8 @@ def test_workers_end_with_their_first_process():
     ("options", "words"),
     [
         (("--workers", "2", "--script", "bench/script.py"), "is bound to one process"),
-        (("--workers", "2", "--", "true"), "--workers is for servers without one"),
-        (("--workers", "2", "--log", "xml"), "--log xml: it is json"),
+        (("--workers", "2", "--", "true"), "--workers is only for servers without a COMMAND"),
+        (("--workers", "2", "--log", "xml"), "--log xml: pass json"),
         (("--workers", "2", "--replay", "cassettes"), "--replay only plays recordings"),
         (("--workers", "0"), "greater than or equal to 1"),
         (("--workers", "-1"), "greater than or equal to 1"),

@@ -310,7 +310,7 @@ def test_a_stream_is_counted_while_it_is_on_its_way() -> None:
 @pytest.mark.slow
 @pytest.mark.parametrize(
     ("options", "said"),
-    [(("--log", "xml"), "--log xml: it is json or text."), (("--metrics", "--", "true"), "a COMMAND ends")],
+    [(("--log", "xml"), "--log xml: pass json or text."), (("--metrics", "--", "true"), "a COMMAND ends")],
 )
 def test_options_that_do_not_fit_are_refused(options: tuple[str, ...], said: str) -> None:
 

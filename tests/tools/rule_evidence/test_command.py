@@ -94,7 +94,7 @@ def test_what_is_fresh_is_not_sent_again_but_reported(api: tuple[str, Live], tmp
     sent = len(api[1].requests)
     again = record(api[0], tmp_path, "state", "access", "--yes")
     assert len(api[1].requests) == sent
-    assert "asked lately, and not again" in again.stderr
+    assert "asked recently, so not asked again" in again.stderr
     assert first.stdout.splitlines()[-1] == again.stdout.splitlines()[-1]
     record(api[0], tmp_path, "access", "--yes", "--fresh", "0")
     assert len(api[1].requests) == sent  # of today
@@ -270,7 +270,7 @@ def test_a_person_is_prompted_whether_to_go_on(
 ) -> None:
     arguments = ["access", "--upstream", api[0], "--into", str(tmp_path)]
     result = CliRunner().invoke(record_rules.app, arguments, input=answer)
-    assert "Go on?" in result.stderr
+    assert "Continue?" in result.stderr
     assert bool(api[1].requests) is sent_any
     assert result.exit_code == (0 if sent_any else 2)
 

@@ -97,7 +97,7 @@ def test_what_was_sent_lately_is_not_sent_again_but_reported(once: Any) -> None:
     sent = len(api.requests)
     again = record(url, into)
     assert (len(api.requests), first.stdout) == (sent, again.stdout)
-    assert "asked lately, and not again" in again.stderr
+    assert "asked recently, so not asked again" in again.stderr
 
 
 def record_probe(probe: Probe, into: Path, change: EventChange | None = None) -> Path:
