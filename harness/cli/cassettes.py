@@ -123,4 +123,4 @@ def _rerecord_lines(listed: Sequence[CassetteStatus]) -> Iterator[str]:
     unknown = [
         cassette.file.as_posix() for cassette in listed if cassette.stale and not cassette.orphan and not cassette.again
     ]
-    yield from (f"{file}: no command makes it again" for file in unknown)
+    yield from (f"{file}: no known command records it again" for file in unknown)

@@ -120,7 +120,7 @@ def _print_starter(folder: Path, language: str) -> None:
     from harness.examine.starters import STARTERS, starter_command, write_starter
 
     file = write_starter(folder, require_known("language", language, STARTERS))
-    print_text(f"{file}: an adapter that passes. Put in your client at YOUR CLIENT. Next:")
+    print_text(f"{file}: an adapter that passes. Insert your client at YOUR CLIENT. Next:")
     print_text(starter_command(file))
 
 

@@ -90,7 +90,7 @@ def _print_learned(derived: Derived, learned: Overrides) -> None:
             about = describe_entry(entry)
             print_text(f"{name}: {shorten(about, 200)}" if name == "taken" else shorten(about, 200))
     for key, why in derived.dropped.items():
-        print_text(f"not learned: {key}: {why}, and nothing tells the two apart")
+        print_text(f"not learned: {key}: {why}, and nothing distinguishes the two")
     for place, model in derived.foreign.items():
         print_text(f"not judged: {explain_foreign(place, model)}")
     for name, why in derived.unreadable.items():

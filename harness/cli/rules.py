@@ -81,7 +81,7 @@ def _find_rules(known: Mapping[str, Rule], words: list[str]) -> list[Rule]:
         return found
     if len(words) == 1 and " " not in words[0]:
         require_known("rule", words[0], known, "harness rules")
-    raise ConfigError(f"no rule has all of {', '.join(map(repr, words))}. {suggest_words(known.values(), words)}")
+    raise ConfigError(f"no rule contains all of {', '.join(map(repr, words))}. {suggest_words(known.values(), words)}")
 
 
 def print_coverage(records: RuleRecords, as_json: bool) -> None:

@@ -187,7 +187,7 @@ def _summarize_world(world: World) -> str:
         f"{refused} refused{note}" if refused else "",
         f"{unanswered} unanswered" if unanswered else "",
         losses,
-        f"{shown} shown otherwise than said" if shown else "",
+        f"{shown} shown differently" if shown else "",
     ]
     if not any(wrong):
         return ""

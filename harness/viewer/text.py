@@ -78,7 +78,7 @@ def _verdict(run: Run) -> str:
     facts = ", ".join(filter(None, [run.command, run.commit, seconds]))
     is_part = len(run.cases) < sum(run.counts.values())
     used = f" ({len(run.cases)} of them used the mock)" if is_part else ""
-    good = "nothing wrong in what the mock was asked" if is_part else "nothing wrong"
+    good = "nothing wrong in the requests to the mock" if is_part else "nothing wrong"
     causes = pluralize(len(run.causes), "cause") if run.causes else good
     lines = [f"{counts or 'no case'}{used}; {causes}", f"({facts})" if facts else "", run.line, *run.notes]
     if len(run.causes) > 1:

@@ -103,7 +103,7 @@ class TestUnknownNames:
                 (["rules", "outpt_needs_call"], "Did you mean 'output_needs_call'?"),
                 (
                     ["rules", "tool", "chioce"],
-                    "no rule has all of 'tool', 'chioce'. 'chioce' is in none. Did you mean 'choice'?",
+                    "no rule contains all of 'tool', 'chioce'. 'chioce' is in none. Did you mean 'choice'?",
                 ),
                 (["rules", "duplicate_item", "body_unicode"], "Each is in some rule; use fewer."),
                 (["models", "gpt-5.4-mni"], "no model 'gpt-5.4-mni'. Did you mean 'gpt-5.4-mini'?"),

@@ -212,7 +212,7 @@ def test_plugins_of_others_make_their_cassettes_again(project: Path, name: str, 
 def test_a_rule_that_cannot_be_sent_with_any_account_has_no_command(project: Path) -> None:
     cassette(project, "openai/rules/auth_missing_scope.yaml", CassetteHeader(recorded="2020-01-01"))
     result = list_cassettes(project / "cassettes").stdout
-    assert result.endswith("/auth_missing_scope.yaml: no command makes it again\n")
+    assert result.endswith("/auth_missing_scope.yaml: no known command records it again\n")
 
 
 def test_that_a_replay_cannot_be_noted_is_no_failure(project: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -151,7 +151,7 @@ def test_broken(broken): ...
     assert [row.outcome for row in page.cases] == ["passed"]
     counts, _, verdict = render_run(page, {case.row.id: case for case in cases}.get, 1000).partition("; ")
     assert counts == "1 error, 1 failed, 3 passed, 1 skipped, 1 xfailed (1 of them used the mock)"
-    assert verdict.startswith("nothing wrong in what the mock was asked")
+    assert verdict.startswith("nothing wrong in the requests to the mock")
 
 
 def test_a_run_without_the_mock_says_nothing(run):

@@ -221,7 +221,7 @@ def test_a_file_elsewhere_keeps_its_whole_path() -> None:
         (["tape.jsonl", "--report", "no/o.json"], "--report no/o.json: no folder no. Create it first."),
         (
             ["--server", "http://a", "--report", "o.json"],
-            "--server cannot be combined with options for recordings, without --report.",
+            "--server cannot be combined with options for recordings. Omit --report.",
         ),
     ],
 )

@@ -96,7 +96,7 @@ WORDS = {"message": "Lost.", "fix": "Keep it.", "loses": [EXAMPLE], "keeps": [EX
     ("declared", "name", "words", "problem"),
     [
         (check, "call_dropped", {}, "loss call-dropped in .* is declared twice"),
-        (plain, "new_loss", {}, "is no generator"),
+        (plain, "new_loss", {}, "is not a generator"),
         (bare, "new_loss", {}, "has no docstring"),
         (check, "new_loss", {"keeps": []}, "needs examples of both kinds"),
         (check, "new_loss", {"loses": []}, "needs examples of both kinds"),
