@@ -22,6 +22,7 @@ from harness.server.mock_api import MockApi
 from harness.verify.examples import OK_TURN
 from harness.world.api_call import ApiCall
 from tests.support.registries import restored
+from tests.support.slow import slow_except_every
 
 HI: Json = {"role": "user", "content": "hi"}
 OUTPUT: Json = {"tool_call_id": "call_1", "output": "ok"}
@@ -205,7 +206,7 @@ def test_what_the_key_has_is_there(mine: Tenant, operation: Operation) -> None:
     assert answer.status == 200 or answer.rule in AFTERWARDS, answer
 
 
-@pytest.mark.parametrize(("call", "name", "body"), [*IN_PATHS, *IN_BODIES], ids=by_id)
+@pytest.mark.parametrize(("call", "name", "body"), slow_except_every(4, [*IN_PATHS, *IN_BODIES]), ids=by_id)
 class TestAnId:
     def test_names_nothing_that_nobody_has(self, mine: Tenant, call: str, name: str, body: Json) -> None:
         refused(mine.ask(call, {**mine.ids, name: strange(name)}, body), strange(name))
@@ -215,7 +216,9 @@ class TestAnId:
 
 
 @pytest.mark.parametrize(
-    ("call", "name", "body"), [named for named in [*IN_PATHS, *IN_BODIES] if named[1] in DELETES], ids=by_id
+    ("call", "name", "body"),
+    slow_except_every(4, [named for named in [*IN_PATHS, *IN_BODIES] if named[1] in DELETES]),
+    ids=by_id,
 )
 def test_an_id_names_nothing_that_was_deleted(mine: Tenant, call: str, name: str, body: Json) -> None:
     assert mine.ask(DELETES[name], mine.ids).status == 200

@@ -34,6 +34,7 @@ from harness.verify.run import verify_recordings
 from harness.world.route import Turn
 from tests.support.command_line import run_cli
 from tests.support.recordings import HI, recorded, write_jsonl
+from tests.support.slow import slow_except_every
 from tests.support.streams import ITEMS
 from tests.support.tools import functions
 
@@ -101,7 +102,7 @@ ASKED = {
 
 
 @pytest.mark.parametrize("asked", ASKED.values(), ids=ASKED)
-@pytest.mark.parametrize("turn", TURNS)
+@pytest.mark.parametrize("turn", slow_except_every(3, TURNS))
 def test_what_the_mock_streams_it_streams_again(tmp_path: Path, turn: Turn, asked: dict[str, Any] | None) -> None:
     unknown = {} if asked is not None else {"request": None, "no_request": True}
     assert rerendered(tmp_path, {**stream(turn, **(asked or {})), **unknown}) == [None]
