@@ -636,7 +636,7 @@ class TestOptions:
             ([], "pass recordings, or --server URL."),
             (["tests/cassettes", *SERVER], "pass recordings, or --server URL."),
             (["tests/cassettes", "--model", "m"], "--model, --key-env and --timeout need --server."),
-            ([*SERVER, "--respell"], "--server cannot be combined with options for recordings, without --respell."),
+            ([*SERVER, "--respell"], "--server cannot be combined with options for recordings. Omit --respell."),
             ([*SERVER, "--key-env", "NOT_SET_ANYWHERE"], "--key-env NOT_SET_ANYWHERE: the variable is not set."),
             ([*SERVER, "--timeout", "0"], "'--timeout': Input should be greater than or equal to 0.1"),
         ],
