@@ -249,6 +249,10 @@ class History:
         found = self.find_originals(item)
         return found[0] if len(found) == 1 else None
 
+    def find_output(self, item: Json) -> OutputItem | None:
+        """Find the only output item that an item repeats, reasoning also by its `encrypted_content`."""
+        return self.find_original(item) or self.by_ciphertext.get(as_string(item.get("encrypted_content")))
+
     def find_call(self, call_id: str) -> OutputItem | None:
         """Find the only call with this id; None if there are several or none."""
         found = self.by_call.get(call_id, ())

@@ -26,6 +26,7 @@ from harness.analysis.loss import LossFacts, loss
 from harness.analysis.losses.examples import (
     DEPLOY,
     NEXT,
+    NOTIFY,
     PROMPT,
     REPLY,
     TEXT,
@@ -49,6 +50,9 @@ SHORTEST_USER_TEXT, RECENT_REQUESTS = 8, 8
 """The length in characters from which a user text is not doubled by chance; how many earlier requests are searched."""
 RECENT_REPLIES = 50
 """How many earlier replies are searched for a missing item."""
+_STATELESS: Json = {"model": "gpt-5", "store": False, "include": ["reasoning.encrypted_content"]}
+_ENCRYPTED: Json = {"type": "reasoning", "summary": [], "encrypted_content": "{0.output.0.encrypted_content}"}
+_OUTPUTS = [output(), output("call_2")]
 _DONE_ANSWER = message("Done.")
 _DONE = assistant("Done.")
 
@@ -81,6 +85,12 @@ _SEND_ONCE = "Send the whole transcript, or name what it continues and send only
             turns=[DEPLOY, _DONE_ANSWER],
         ),
         ask([PROMPT], [user(f"{PROMPT['content']}\n\n{PROMPT['content']}"), _DONE, NEXT], turns=[_DONE_ANSWER]),
+        ask(
+            [PROMPT],
+            [PROMPT, _ENCRYPTED, call(), _ENCRYPTED, call("call_2", "notify", '{"who":"ops"}'), *_OUTPUTS],
+            turns=[[THOUGHT, DEPLOY, NOTIFY]],
+            **_STATELESS,
+        ),
     ],
     keeps=[
         ask([PROMPT], [user("Again: Ship v2, please."), _DONE, NEXT], turns=[_DONE_ANSWER]),
@@ -103,7 +113,8 @@ def history_replayed(request: HistoryRequest, history: History) -> Iterator[Loss
     repeat themselves do not count.
     """
     found = [
-        (place, original.number, original.item) for place, original in _find_repetitions(request, history)
+        (place, original.number, original.item)
+        for place, original in (*_find_repetitions(request, history), *_find_repeated_reasoning(request, history))
     ] or list(_find_doubled_texts(request, history))
     yield from _describe_first(found)
 
@@ -150,6 +161,16 @@ def _find_repetitions(request: HistoryRequest, history: History) -> list[tuple[s
                 found.append((place, history.find_originals(item)[0]))
             last = key
     return found
+
+
+def _find_repeated_reasoning(request: HistoryRequest, history: History) -> Iterator[tuple[str, OutputItem]]:
+    """Yield reasoning without an id that stood in the input before; with its id the API refuses it."""
+    seen: set[str] = set()
+    for place, item in request.placed_items:
+        ciphertext = as_string(item.get("encrypted_content")) if item_type(item) == "reasoning" else ""
+        if ciphertext in seen and (original := history.by_ciphertext.get(ciphertext)):
+            yield place, original
+        seen.add(ciphertext)
 
 
 def _is_repetition(item: Json, key: ItemKey, right: int, pairs: Mapping[ItemKey, int], history: History) -> bool:

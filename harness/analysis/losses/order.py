@@ -29,6 +29,9 @@ MESSAGE = "{what} comes after {other}, but came before it in exchange {said}"
 FIX = "Send the items of a response back in the order of its `output`; only outputs may come between them."
 _NOTIFY_CALL = call("call_2", "notify", '{"who":"ops"}')
 _REASONING_MODEL: Json = {"model": "gpt-5"}
+_STATELESS: Json = {"model": "gpt-5", "store": False, "include": ["reasoning.encrypted_content"]}
+_ENCRYPTED: Json = {"type": "reasoning", "summary": [], "encrypted_content": "{0.output.0.encrypted_content}"}
+_ANSWERED = [call(), _NOTIFY_CALL, output(), output("call_2")]
 _CALLS_SWAPPED = ask([PROMPT], [PROMPT, _NOTIFY_CALL, output("call_2"), call(), output()], turns=[[DEPLOY, NOTIFY]])
 _CALL_BEFORE_TEXT = ask([PROMPT], [PROMPT, call(), assistant(TEXT), output()], turns=[[REPLY, DEPLOY]])
 _ORDER_KEPT = ask(
@@ -50,8 +53,15 @@ _ORDER_KEPT = ask(
             **_REASONING_MODEL,
         ),
         ask([PROMPT], [PROMPT, output(), call()], turns=[DEPLOY]),
+        ask(
+            [PROMPT],
+            [PROMPT, _ENCRYPTED, {**_ENCRYPTED, "encrypted_content": "{0.output.2.encrypted_content}"}, *_ANSWERED],
+            turns=[[THOUGHT, DEPLOY, THOUGHT, NOTIFY]],
+            **_STATELESS,
+        ),
     ],
     keeps=[
+        ask([PROMPT], [PROMPT, _ENCRYPTED, call(), output()], turns=[[THOUGHT, DEPLOY]], **_STATELESS),
         _ORDER_KEPT,
         _CALLS_SWAPPED,
         _CALL_BEFORE_TEXT,
@@ -79,7 +89,7 @@ def _find_swaps(request: HistoryRequest, history: History) -> Iterator[tuple[boo
     """Find neighbours in an output that swapped places, and whether it matters; of repeated items the first counts."""
     places_by_reply: dict[int, dict[int, tuple[int, OutputItem]]] = {}
     for index, (_, item) in enumerate(request.placed_items):
-        if original := history.find_original(item):
+        if original := history.find_output(item):
             places_by_reply.setdefault(id(original.reply), {}).setdefault(original.index, (index, original))
     for places in places_by_reply.values():
         for (start, first), (end, then) in pairwise(places.values()):

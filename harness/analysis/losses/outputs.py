@@ -26,6 +26,12 @@ _PRINTED_OBJECT = re.compile(
     r"|<(?:coroutine|generator|async_generator|function|bound method|Future|Task|[\w.]+ object)\b[^<>]* at 0x[0-9a-f]+>"
 )
 """Matches what programs print for a promise, a coroutine or an object instead of its value."""
+_PART_CONTENT = {
+    "input_text": ("text",),
+    "input_image": ("image_url", "file_id"),
+    "input_file": ("file_data", "file_id", "file_url"),
+}
+"""The types of parts that an output may have, each with the members that hold its content."""
 _PRINTED_LIST = re.compile(r"""\[\{\s*['"]""")
 _OUTPUT_PARTS = [{"type": "input_text", "text": "v2 is live"}]
 _SERVER = {
@@ -203,7 +209,7 @@ def output_twice(request: HistoryRequest, history: History) -> Iterator[LossFact
 
 @loss(
     message="{what} from exchange {said} was answered with a printed object: {now}",
-    fix="Await what the tool returns, and serialize it as text or JSON.",
+    fix="Await what the tool returns, and serialize it as text or JSON; send images and files as a list of parts.",
     loses=[
         ask([PROMPT], [PROMPT, call(), output(value=text)], turns=[DEPLOY])
         for text in (
@@ -211,18 +217,22 @@ def output_twice(request: HistoryRequest, history: History) -> Iterator[LossFact
             "<coroutine object deploy at 0x7f3c2a1b>",
             "<shop.orders.Order object at 0x7f3c2a1b>",
             "<bound method Shop.deploy of a shop at 0x7f3c2a1b>",
+            json.dumps([*_OUTPUT_PARTS, {"type": "input_image", "image_url": "data:image/png;base64,iVBORw0KGgo="}]),
         )
     ],
     keeps=[
         ask([PROMPT], [PROMPT, call(), output(value=text)], turns=[DEPLOY])
-        for text in ("None", "undefined", "", "an <order object at 0x7f>", "It printed [object Object].")
+        for text in (
+            *("None", "undefined", "", "an <order object at 0x7f>", "It printed [object Object]."),
+            *(json.dumps(_OUTPUT_PARTS), '[{"type": "input_image"}]', "[[]]", "[{"),
+        )
     ],
 )
 def output_printed(request: HistoryRequest, history: History) -> Iterator[LossFacts]:
-    """The output of a call is the printed form of a promise, a coroutine or an object, and useless to the model."""
+    """The output of a call is the printed form of a promise, a coroutine, an object or an image: useless to the model."""
     for place, id, item in request.outputs:
         text = output_text(item).strip() if id in history.by_call else ""
-        if _PRINTED_OBJECT.fullmatch(text):
+        if _PRINTED_OBJECT.fullmatch(text) or _is_printed_parts(item.get("output")):
             original = history.by_call[id][-1]
             yield {
                 "at": f"{place}.output",
@@ -230,3 +240,21 @@ def output_printed(request: HistoryRequest, history: History) -> Iterator[LossFa
                 "what": describe_item(original.item),
                 "now": quote(text),
             }
+
+
+def _is_printed_parts(text: Any) -> bool:
+    """Return whether an output is the JSON of content parts with an image or a file, which the model reads as text."""
+    if not (isinstance(text, str) and text.lstrip().startswith("[")):
+        return False
+    try:
+        parts = json.loads(text)
+    except ValueError:
+        return False
+    kinds = [_part_kind(part) for part in parts]
+    return all(kinds) and any(kind != "input_text" for kind in kinds)
+
+
+def _part_kind(part: Any) -> str:
+    """Return the type of a complete content part of an output; empty for anything else."""
+    kind = as_string(part.get("type")) if isinstance(part, dict) else ""
+    return kind if any(as_string(part.get(name)) for name in _PART_CONTENT.get(kind, ())) else ""

@@ -24,22 +24,24 @@ from harness.analysis.losses.examples import (
 )
 from harness.contract.rule import after
 from harness.core.exchange import Json
-from harness.core.loose_json import as_string
-from harness.items import message
+from harness.core.loose_json import as_string, objects_in
+from harness.items import message, reasoning
 
 ENCRYPTED_CONTENT = "reasoning.encrypted_content"
 _ENCRYPTED_REQUEST: Json = {"model": "gpt-5", "store": False, "include": [ENCRYPTED_CONTENT]}
 _ENCRYPTED_REASONING: Json = {"type": "reasoning", "summary": [], "encrypted_content": "{0.output.0.encrypted_content}"}
+_SUMMARY: Json = {"type": "reasoning", "summary": [{"type": "summary_text", "text": "**Planning**"}]}
 _LAST = user("Thanks.")
 _STORED_CALL: Json = {**call(), "id": "{0.output.1.id}"}
 
 
 @loss(
-    message="{what} from exchange {said}, which preceded {call}, is not in this request: the client dropped it",
+    message="{what} from exchange {said}, which preceded {call}, is {gone}: the client dropped it",
     fix="Send the reasoning back with the call that followed it, until the next user message.",
     loses=[
         ask([PROMPT], [PROMPT, call(), output()], turns=[[THOUGHT, DEPLOY]], **_ENCRYPTED_REQUEST),
         ask([PROMPT], [PROMPT, _STORED_CALL, output()], turns=[[THOUGHT, DEPLOY]]),
+        ask([PROMPT], [PROMPT, _SUMMARY, call(), output()], turns=[[THOUGHT, DEPLOY]], **_ENCRYPTED_REQUEST),
     ],
     keeps=[
         ask(
@@ -75,7 +77,10 @@ def reasoning_dropped(request: HistoryRequest, history: History) -> Iterator[Los
                 is_missing = item_type(thought) == "reasoning" and here.isdisjoint(_identifiers(thought))
                 if is_missing and not _has_unknown_reasoning(request, history):
                     what, call = describe_item(thought), describe_item(original.item)
-                    yield {"at": place, "said": original.number, "what": what, "call": call}
+                    gone = "not in this request"
+                    if any(_is_emptied(item, thought) for item in request.other_items):
+                        gone = "in this request without its `encrypted_content`"
+                    yield {"at": place, "said": original.number, "what": what, "call": call, "gone": gone}
 
 
 @loss(
@@ -126,7 +131,7 @@ def reasoning_orphaned(request: HistoryRequest, history: History) -> Iterator[Lo
     items = [item for _, item in request.placed_items]
     calls = {client_call_id(item) for item in items}
     for (place, item), behind in zip(request.placed_items, [*items[1:], {}], strict=False):
-        if item_type(item) == "reasoning" and (original := _find_thought(item, history)):
+        if item_type(item) == "reasoning" and (original := history.find_output(item)):
             for then in original.reply.output[original.index + 1 : original.index + 2]:
                 id = client_call_id(then)
                 is_gone = is_assistant(then) and behind.get("role") == "user" and not _is_told(then, request)
@@ -135,19 +140,58 @@ def reasoning_orphaned(request: HistoryRequest, history: History) -> Iterator[Lo
                     yield {"at": place, "said": original.number, **facts}
 
 
+SHORTEST_SUMMARY = 20
+"""The number of letters from which a text does not equal a summary by chance."""
+_PLAN = "**Planning the deployment of v2**"
+_PLANNED = reasoning(_PLAN)
+
+
+@loss(
+    message="the summary of {what} from exchange {said} comes back as an assistant message",
+    fix="Send reasoning back as a `reasoning` item, or leave it out: the model has said only its messages.",
+    loses=[
+        ask([PROMPT], [PROMPT, assistant(_PLAN), assistant(TEXT), NEXT], turns=[[_PLANNED, REPLY]], model="gpt-5"),
+        ask([PROMPT], [PROMPT, assistant(_PLAN), call(), output()], turns=[[_PLANNED, DEPLOY]], model="gpt-5"),
+    ],
+    keeps=[
+        ask([PROMPT], [PROMPT, assistant(TEXT), NEXT], turns=[[_PLANNED, REPLY]], model="gpt-5"),
+        ask([PROMPT], [PROMPT, assistant("**Planning**"), NEXT], turns=[[THOUGHT, REPLY]], model="gpt-5"),
+        ask([PROMPT], [PROMPT, assistant(_PLAN), NEXT], turns=[[_PLANNED, message(_PLAN)]], model="gpt-5"),
+        ask([PROMPT], [PROMPT, assistant(TEXT), user(_PLAN)], turns=[[_PLANNED, REPLY]], model="gpt-5"),
+    ],
+)
+def reasoning_spoken(request: HistoryRequest, history: History) -> Iterator[LossFacts]:
+    """A summary of reasoning comes back as words of the assistant, which then reads its thoughts as an answer."""
+    for place, item in request.assistant_messages:
+        letters = letters_of(message_text(item))
+        if len(letters) >= SHORTEST_SUMMARY and message_text(item).strip() not in history.by_text:
+            for reply in history.replies:
+                for thought in reply.output:
+                    if item_type(thought) == "reasoning" and letters in _summary_letters(thought):
+                        yield {"at": place, "said": reply.number, "what": describe_item(thought)}
+
+
+def _summary_letters(thought: Json) -> list[str]:
+    """Return the letters of each part of a summary, and of all of it."""
+    parts = [as_string(part.get("text")) for part in objects_in(thought.get("summary"))]
+    return [letters_of(text) for text in (*parts, "".join(parts))]
+
+
 def _is_told(message: Json, request: HistoryRequest) -> bool:
     return letters_of(message_text(message)) in request.message_letters
 
 
-def _find_thought(item: Json, history: History) -> OutputItem | None:
-    return history.find_original(item) or history.by_ciphertext.get(as_string(item.get("encrypted_content")))
+def _is_emptied(item: Json, thought: Json) -> bool:
+    """Return whether an item is this reasoning with only its summary."""
+    return item_type(item) == "reasoning" and not _identifiers(item) and item.get("summary") == thought.get("summary")
 
 
 def _has_unknown_reasoning(request: HistoryRequest, history: History) -> bool:
     """Return whether a request has reasoning that no answer contained."""
     # In a stream, the encrypted content of reasoning may change after the client has read it.
     known = {mark for reply in history.replies for item in reply.output for mark in _identifiers(item)}
-    return any(item_type(item) == "reasoning" and known.isdisjoint(_identifiers(item)) for item in request.other_items)
+    sent = [_identifiers(item) for item in request.other_items if item_type(item) == "reasoning"]
+    return any(marks and known.isdisjoint(marks) for marks in sent)
 
 
 def _calls_since_user(request: HistoryRequest) -> list[tuple[str, Json]]:

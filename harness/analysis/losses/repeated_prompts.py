@@ -16,6 +16,7 @@ from harness.analysis.history.items import (
     message_text,
 )
 from harness.analysis.history.request import HistoryRequest
+from harness.analysis.lanes import INSTRUCTION_ROLES
 from harness.analysis.loss import LossFacts, loss
 from harness.analysis.losses.examples import DEPLOY, NEXT, PROMPT, REPLY, TEXT, ask, assistant, call, output, user
 from harness.contract.rule import after
@@ -48,6 +49,9 @@ _PICTURES: list[Json] = [
             turns=[DEPLOY, REPLY],
         ),
         ask([PROMPT], [PROMPT, PROMPT], turns=[REPLY]),
+        ask(
+            [PROMPT], [PROMPT, {"role": "system", "content": "Be brief."}, PROMPT, assistant(TEXT), NEXT], turns=[REPLY]
+        ),
         ask([PROMPT, PROMPT], [PROMPT, assistant(TEXT), NEXT], turns=[REPLY]),
     ],
     keeps=[
@@ -69,12 +73,16 @@ def prompt_doubled(request: HistoryRequest, history: History) -> Iterator[LossFa
 
 
 def _find_repeated_prompts(request: HistoryRequest) -> Iterator[tuple[int, str, Json]]:
-    """Find the user messages that repeat the previous one: the number of keys before it, place, item."""
+    """Find the user messages that repeat the previous one: the number of keys before it, place, item.
+
+    Instructions may stand between the two.
+    """
     length, last = request.previous_key_count, Json()
     for (place, item), key in zip(request.placed_items, request.placed_keys, strict=True):
         if is_prompt(item) and is_same_prompt(last, item):
             yield length, place, item
-        last = item
+        if item.get("role") not in INSTRUCTION_ROLES:
+            last = item
         length += key is not None
 
 

@@ -8,13 +8,13 @@ from itertools import takewhile
 
 from harness.analysis.history.history import History
 from harness.analysis.history.items import describe_item, is_assistant, message_text
-from harness.analysis.history.request import HistoryRequest, OutputItem
+from harness.analysis.history.request import HistoryRequest, OutputItem, SaidText
 from harness.analysis.history.similar_text import letters_of
 from harness.analysis.loss import LossFacts, loss
 from harness.analysis.losses.examples import NEXT, PROMPT, REPLY, TEXT, ask, assistant, user
 from harness.contract.rule import Case
 from harness.core.exchange import Json
-from harness.core.loose_json import as_string
+from harness.core.loose_json import as_string, objects_in
 from harness.core.text.shorten import quote
 from harness.items import message
 
@@ -36,6 +36,8 @@ def _sent_back_case(sent: str, **members: str) -> Case:
     return ask([PROMPT], [PROMPT, assistant(sent, **members), NEXT], turns=[REPLY])
 
 
+_PARTS = ("I deploy v2.", "The operators know about it.")
+_TWO_PARTS = message(*_PARTS)
 _MESSAGE_WITH_PHASE = message(TEXT, phase="commentary")
 _MESSAGE_ID = {"id": "{0.output.0.id}"}
 
@@ -55,6 +57,7 @@ _MESSAGE_ID = {"id": "{0.output.0.id}"}
         _sent_back_case(f"{TEXT[:6]}{TEXT}"),
         _sent_back_case("".join(f"{word} {word} " for word in TEXT.split()), **_MESSAGE_ID),
         _sent_back_case("".join(2 * letter for letter in TEXT)),
+        *(ask([PROMPT], [PROMPT, assistant(part), NEXT], turns=[_TWO_PARTS]) for part in _PARTS),
     ],
     keeps=[
         _sent_back_case(TEXT),
@@ -66,6 +69,8 @@ _MESSAGE_ID = {"id": "{0.output.0.id}"}
         ask([PROMPT], [PROMPT, assistant("I will."), PROMPT], turns=[message("I will.【1†v2】")]),
         ask([PROMPT], [PROMPT, assistant("Yes."), NEXT], turns=[message("<thought>Or no?</thought>Yes.")]),
         ask([PROMPT], [PROMPT, assistant("Once."), assistant("Twice.")], turns=[message("Once.", "Twice.")]),
+        ask([PROMPT], [PROMPT, *map(assistant, _PARTS), NEXT], turns=[_TWO_PARTS]),
+        ask([PROMPT], [PROMPT, assistant(" ".join(_PARTS)), NEXT], turns=[_TWO_PARTS]),
         ask([PROMPT], [PROMPT, user(TEXT + TEXT)], turns=[REPLY]),
     ],
 )
@@ -105,8 +110,21 @@ def _find_edited_messages(request: HistoryRequest, history: History) -> Iterator
     for place, item in request.assistant_messages:
         if (words := message_text(item).strip()) not in history.by_text:
             original = history.find_original(item) or placed.get(place)
-            if original and words != message_text(original.item).strip():
-                yield place, item, original
+        else:
+            original = _find_left_alone(history.by_text[words], request)
+        if original and words != message_text(original.item).strip():
+            yield place, item, original
+
+
+def _find_left_alone(said: SaidText, request: HistoryRequest) -> OutputItem | None:
+    """Return the whole message if a text is one of its parts, and no message of the request has another part."""
+    if len(said.originals) != 1:
+        return None
+    original = said.originals[0]
+    whole = original.reply.output[original.index]
+    parts = [letters_of(as_string(part.get("text"))) for part in objects_in(whole.get("content"))]
+    sent = [text for text in parts if text in request.message_letters]
+    return OutputItem(whole, original.reply, original.index) if len(parts) > 1 and len(sent) == 1 else None
 
 
 def find_message_in_place(request: HistoryRequest, history: History) -> Iterator[tuple[str, OutputItem]]:

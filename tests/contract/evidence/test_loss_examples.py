@@ -58,8 +58,8 @@ def test_the_losses_that_are_known() -> None:
         *("citation-dropped", "citation-doubled", "citation-flattened", "citation-moved", "history-replayed"),
         *("item-coerced", "call-dropped", "call-altered", "output-altered", "output-invented", "output-twice"),
         *("output-printed", "answer-dropped", "prompt-doubled", "prompt-dropped", "prompt-altered", "role-changed"),
-        *("text-altered", "reasoning-dropped", "reasoning-orphaned", "phase-dropped", "order-changed"),
-        *("partial-taken", "attachment-dropped", "instructions-dropped"),
+        *("text-altered", "reasoning-dropped", "reasoning-orphaned", "reasoning-spoken", "phase-dropped"),
+        *("order-changed", "partial-taken", "attachment-dropped", "instructions-dropped"),
     }
     assert {loss.area for loss in LOSSES.values()} == set(AREAS)
 
