@@ -119,7 +119,6 @@ def test_turns_that_wait_are_no_failure_while_a_world_lives(server: Server) -> N
 
 def test_a_long_world_is_judged_when_it_is_quiet(server: Server, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(view, "JUDGED_IN_PASSING", 1)
-    monkeypatch.setattr(view, "QUIET_SECONDS", 0.2)
     changed: list[str] = []
     monkeypatch.setattr(server.api.observers, "on_changed", lambda world, what: changed.append(what))
     for input in ("hi", 17):
