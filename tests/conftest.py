@@ -16,7 +16,7 @@ pytest_plugins = ["pytester"]
 pytest.register_assert_rewrite("tests.support", "tests.contract.evidence", "tests.end_to_end", "tests.verify")
 collect_ignore = ["clients"]
 
-SLOW_FOLDERS = [Path(__file__).parent / name for name in ("end_to_end", "live", "pytest_plugin/cassettes")]
+SLOW_FOLDERS = {Path(__file__).parent / name for name in ("end_to_end", "live", "pytest_plugin/cassettes")}
 """Folders whose tests are `slow`, all of them: nearly each starts programs, examines a server or runs pytest to record."""
 
 # Workers and about a hundred children import the same modules: each compiles them once, not every time.
@@ -52,8 +52,9 @@ def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool 
 @pytest.hookimpl(tryfirst=True)
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """Mark what lies in a slow folder."""
+    is_slow = {path: not SLOW_FOLDERS.isdisjoint(path.parents) for path in {item.path for item in items}}
     for item in items:
-        if any(folder in item.path.parents for folder in SLOW_FOLDERS):
+        if is_slow[item.path]:
             item.add_marker("slow")
 
 
