@@ -33,6 +33,7 @@ def refusal(message: str, param: str | None = None, code: str | None = None) -> 
 
 
 RECORDED_ELSEWHERE = {
+    "agent_mcp_url_invalid",
     "agent_not_there",
     "agent_tools_given_before",
     "chosen_tool_without_tools",
@@ -53,7 +54,7 @@ RECORDED_ELSEWHERE = {
     "user_isolated",
 }
 """Rules whose recording is public and not among those that are counted, so that nothing here can prove them."""
-REPORTED_NOT_MET = 82
+REPORTED_NOT_MET = 83
 """So many rules rest on reports alone: whoever adds one counts it here, a recording of one takes it away."""
 CREATE_WITHOUT_MODEL = refusal("Missing required parameter: 'model'.", "model", "missing_required_parameter")
 

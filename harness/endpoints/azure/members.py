@@ -60,7 +60,7 @@ PROJECT_RESPONSE = (
     *_if_set("agent"),
     *_always("agent_reference", since=REWRITTEN),
     *_if_set("agent_session_id"),
-    *_if_set("content_filters", since="2026-05-22"),
+    *_if_set("content_filters", since="2026-05-21"),
 )
 """A response as JSON, of a model or a prompt agent."""
 NOT_LISTED = frozenset({"prompt_cache_retention", "text", "completed_at", "content_filters"})

@@ -166,6 +166,24 @@ class TestWhatIsHidden:
         request = {**HI, "input": [{"role": "user", "content": "<LONG_TEXT>"}]}
         assert why(tmp_path, exchange(1, request, 400, self.TOO_LONG)) == {unverifiable.RECORDING_IS_CUT: 1}
 
+    def showing(self, url: str) -> dict[str, Any]:
+        """Return an exchange whose image the API took."""
+        content = [{"type": "input_image", "image_url": url, "detail": "auto"}]
+        return {**recorded(HI)[0], "request": {**HI, "input": [{"role": "user", "content": content}]}}
+
+    @pytest.mark.parametrize("url", ["SANITIZED_IMAGE_DATA", "[REDACTED]"])
+    def test_a_masked_image_may_have_been_one(self, tmp_path: Path, url: str) -> None:
+        assert why(tmp_path, self.showing(url), kind="requests") == {unverifiable.RECORDING_IS_CUT: 1}
+
+    def test_a_broken_image_is_judged(self, tmp_path: Path) -> None:
+        assert len(judge(tmp_path, [self.showing("an image")])["requests"]["refused"]) == 1
+
+    def test_a_subscription_may_lack_a_tool(self, tmp_path: Path) -> None:
+        lacks = error("Tool type 'reminder_preview' is not enabled for this subscription.", param="tools[0].type")
+        assert why(tmp_path, {**to_foundry(HI), "status": 400, "response": lacks}) == {
+            unverifiable.DEPENDS_ON_ACCOUNT: 1
+        }
+
     def test_ids_may_be_rewritten(self, tmp_path: Path) -> None:
         (one,) = recorded(HI)
         one["request"] = {**HI, "input": [{**OUTPUT, "id": "REDACTED"}]}

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 from harness.api.http.dialects import FOUNDRY
 from harness.api.project.errors import project_error
-from harness.contract.rule import Case, WorldView, assumed, reported, rule
+from harness.contract.rule import Case, WorldView, assumed, recorded, reported, rule
 from harness.contract.rules.project.agents import ON_VERSIONS
 from harness.core.exchange import Json, Request
 from harness.core.loose_json import as_object, as_string, objects_in
@@ -54,3 +54,60 @@ def agent_mcp_headers(request: Request, world: WorldView) -> Iterator[Json]:
         )
         if any(name == "authorization" or name.endswith(endings) for name in names):
             yield {}
+
+
+URL_NAMED_SINCE = "2026-06-29"
+"""The first day on which the error names the URL."""
+_TEMPLATE = "{{server_url}}"
+
+
+def _with_server(url: str, as_of: str = "") -> Case:
+    """Make an example that adds a version of an agent with an MCP server at a URL, one of its structured inputs."""
+    server: Json = {"type": "mcp", "server_label": "crm", "server_url": url, "require_approval": "never"}
+    inputs = {"server_url": {"description": "The server.", "required": True, "schema": {"type": "string"}}}
+    definition = {"kind": "prompt", "model": "mine", "tools": [server], "structured_inputs": inputs}
+    return Case({"definition": definition}, on=ON_VERSIONS, as_of=as_of)
+
+
+@rule(
+    on="POST /agents*",
+    dialects=FOUNDRY,
+    until="2026-06-28",
+    error=project_error(400, "The supplied value is invalid.", ""),
+    source=[
+        recorded("Azure/azure-sdk-assets, sample_agent_mcp_structured_inputs and one more: a template", "2026-03-31"),
+        assumed("that whatever is no URL with a scheme is told so"),
+    ],
+    rejects=[_with_server(_TEMPLATE, "2026-03-31")],
+    accepts=[_with_server("https://mcp.example.org/{{path}}", "2026-03-31")],
+    fix="Send the URL itself: of an MCP tool all members but this one may be templates.",
+)
+def agent_mcp_url_invalid(request: Request) -> Iterator[Json]:
+    """The message until 2026-06 for an MCP server in an agent's definition that is no URL."""
+    yield from ({} for _ in _servers_without_url(request))
+
+
+@rule(
+    on="POST /agents*",
+    dialects=FOUNDRY,
+    since=URL_NAMED_SINCE,
+    error=project_error(400, "format: '{url}' is not a valid URI", "/definition/tools/{index}/server_url"),
+    source=[
+        reported("https://github.com/Azure/azure-sdk-for-python/issues/47684: a template", URL_NAMED_SINCE),
+        assumed("that whatever is no URL with a scheme is told so"),
+    ],
+    rejects={f"format: '{_TEMPLATE}' is not a valid URI": _with_server(_TEMPLATE)},
+    accepts=[_with_server("https://mcp.example.org/{{path}}")],
+    fix="Send the URL itself: of an MCP tool all members but this one may be templates.",
+)
+def agent_mcp_url(request: Request) -> Iterator[Json]:
+    """An MCP server in an agent's definition has a URL, which cannot be a template as its other members can."""
+    yield from _servers_without_url(request)
+
+
+def _servers_without_url(request: Request) -> Iterator[Json]:
+    definition = as_object(as_object(request.body).get("definition"))
+    for index, tool in enumerate(objects_in(definition.get("tools"))):
+        url = tool.get("server_url")
+        if tool.get("type") == "mcp" and isinstance(url, str) and "://" not in url:
+            yield {"index": index, "url": url}

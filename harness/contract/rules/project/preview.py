@@ -9,7 +9,7 @@ from collections.abc import Iterator, Mapping
 from fnmatch import fnmatchcase
 from typing import NamedTuple
 
-from harness.api.http.dialects import FOUNDRY
+from harness.api.http.dialects import FOUNDRY, PREVIEW_OF_AGENTS, is_preview_of_agents
 from harness.api.project.agent_definitions import sent_version
 from harness.api.project.errors import project_error
 from harness.contract.rule import Case, WorldView, documented, reported, rule
@@ -23,16 +23,20 @@ ASKED = "2026-03-06"
 
 
 class Preview(NamedTuple):
-    """A feature in preview: the value that requests it, the title in the error (empty for operations), the days."""
+    """A feature in preview: the value that requests it, the title in the error (empty for operations), the days.
+
+    `in_preview_version` says that the version before agents were final has it without the header.
+    """
 
     flag: str
     title: str = ""
     since: str = ASKED
     until: str = ""
+    in_preview_version: bool = False
 
 
-HOSTED_AGENTS = Preview("HostedAgents=V1Preview", "Hosted agents", until="2026-06-30")
-"""Until azure-ai-projects 2.3.0 (2026-07-01) declares hosted agents stable."""
+HOSTED_AGENTS = Preview("HostedAgents=V1Preview", "Hosted agents", until="2026-06-22", in_preview_version=True)
+"""Needed on 2026-05-28 (Azure/azure-dev, issue 8442), no longer on 2026-06-23 (recorded by azure-ai-projects)."""
 KINDS: Mapping[str, Preview] = {
     "workflow": Preview("WorkflowAgents=V1Preview", "Workflow agents"),
     "hosted": HOSTED_AGENTS,
@@ -52,6 +56,7 @@ MAKING_VERSIONS = ("POST /agents", "POST /agents/{agent_name}", "POST /agents/{a
 _ON_VERSIONS = f"POST !{PROJECT_PATH}/agents/helper/versions?api-version=v1"
 _HEADERS = {"api-key": "sk-harness-example", "content-type": "application/json"}
 _ASKING = {**_HEADERS, HEADER: "ExternalAgents=V1Preview, WorkflowAgents=V1Preview"}
+_HOSTED = {"definition": {"kind": "hosted", "cpu": "1", "memory": "2Gi"}}
 _WORKFLOW = {"definition": {"kind": "workflow", "workflow": "kind: workflow"}}
 _SAID = (
     "{kind} is in preview. This operation requires the following opt-in preview feature(s): {flag}. Include the "
@@ -75,6 +80,10 @@ _SAID = (
         ),
         reported("a public guide to hosted agents: the words for these", "2026-04"),
         reported("a public guide to skills, and one to evaluations: without a title", "2026-09"),
+        reported(
+            "Azure/azure-dev, pull request 8441: hosted agents, not in version 2025-11-15-preview",
+            "2026-05-28",
+        ),
         documented("https://learn.microsoft.com/azure/foundry: external agents; azure-rest-api-specs: memory stores"),
     ],
     rejects={
@@ -84,14 +93,15 @@ _SAID = (
             on=f"POST !{PROJECT_PATH}/agents?api-version=v1",
         ),
         _SAID.format(kind="Hosted agents", flag="HostedAgents=V1Preview"): Case(
-            {"definition": {"kind": "hosted", "cpu": "1", "memory": "2Gi"}}, on=_ON_VERSIONS, as_of="2026-05-19"
+            _HOSTED, on=_ON_VERSIONS, as_of="2026-05-28"
         ),
     },
     accepts=[
         Case(_WORKFLOW, on=_ON_VERSIONS, headers=_ASKING),
         Case(_WORKFLOW, on=_ON_VERSIONS, as_of="2026-02-26"),
         Case({"definition": {"kind": "prompt", "model": "mine"}}, on=_ON_VERSIONS),
-        Case({"definition": {"kind": "hosted", "cpu": "1", "memory": "2Gi"}}, on=_ON_VERSIONS),
+        Case(_HOSTED, on=_ON_VERSIONS, as_of="2026-06-23"),
+        Case(_HOSTED, on=_ON_VERSIONS.replace("v1", PREVIEW_OF_AGENTS), as_of="2026-05-28"),
     ],
     since=ASKED,
     fix="Send the header `Foundry-Features`; the SDK does so for a client that has `allow_preview` set.",
@@ -100,6 +110,8 @@ def preview_feature_required(request: Request, world: WorldView) -> Iterator[Jso
     """A preview feature must be requested by the header `Foundry-Features`, as long as it is in preview."""
     needed = _needed_preview(request)
     if needed is None or not is_valid_on(world.as_of, needed.since, needed.until):
+        return
+    if needed.in_preview_version and is_preview_of_agents(request):
         return
     asked = {entry.partition("=")[0].strip() for entry in request.headers.get(HEADER, "").split(",")}
     if needed.flag.partition("=")[0] not in asked:
