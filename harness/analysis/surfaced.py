@@ -37,11 +37,11 @@ QUOTING_TYPES = ("file_citation",)
 
 
 def surfaced(result: Any, said: Any, *, only: Iterable[str] = ()) -> None:
-    """AssertionError if a client lost, duplicated, cut or changed what the mock said: `surfaced(result, mock.said)`.
+    """Raise AssertionError if a client lost or changed what the mock said: `surfaced(result, mock.replies)`.
 
     `result` is a string, a result of a framework, the API's own JSON, a list of the pieces of a stream, a mapping
     `{"text": …, "annotations": …, "calls": …, "reasoning": …, "usage": …}` or an object whose `__surfaced__()` returns
-    such a mapping; parts that it cannot express are not compared. `said` is `mock.said` or some of its replies. `only`
+    such a mapping; parts that it cannot express are not compared. `said` is `mock.replies` or some of its replies. `only`
     names the parts to compare, which the result must then be able to express.
     """
     __tracebackhide__ = True

@@ -249,7 +249,7 @@ def uses_tokens() -> Check:
     """Check that the usage which the client reports is the sum of what the API counted."""
 
     def check(seen: ObservedRun) -> Iterator[str]:
-        wanted, shown = seen.mock.said.usage, seen.outcome.usage
+        wanted, shown = seen.mock.replies.usage, seen.outcome.usage
         if shown is not None and any(shown.get(name, wanted[name]) != wanted[name] for name in wanted):
             yield f"the client reports {dict(shown)}, the API counted {wanted}"
 

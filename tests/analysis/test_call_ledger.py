@@ -175,4 +175,4 @@ def test_a_response_that_a_foundry_project_deletes_leaves_what_it_said() -> None
     deleted = project.ask("DELETE", f"/responses/{made.body['id']}")
     assert (deleted.status, deleted.body["object"], deleted.body["deleted"]) == (200, "response", True)
     assert project.mock.calls == []
-    assert [reply.text for reply in project.mock.said] == ["Hello there."]
+    assert [reply.text for reply in project.mock.replies] == ["Hello there."]

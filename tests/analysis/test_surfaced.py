@@ -73,7 +73,7 @@ def run(*turns: Any) -> Client:
 
 def fault(result: Any, client: Client, **options: Any) -> str:
     with pytest.raises(AssertionError) as raised:
-        surfaced(result, client.mock.said, **options)
+        surfaced(result, client.mock.replies, **options)
     return str(raised.value)
 
 
@@ -86,7 +86,7 @@ class TestAText:
 
     @pytest.mark.parametrize("shown", [TEXT, f" {TEXT}\n"])
     def test_is_what_was_said(self, shown: str) -> None:
-        surfaced(shown, self.CLIENT.mock.said)
+        surfaced(shown, self.CLIENT.mock.replies)
 
     @pytest.mark.parametrize(
         ("shown", "why"),
@@ -114,37 +114,37 @@ class TestAText:
 
     @pytest.mark.parametrize("shown", ["One.", "Two.", "One.Two.", "One.\n\nTwo.", "Two. One."])
     def test_may_be_that_of_any_run_which_no_call_continued(self, shown: str) -> None:
-        surfaced(shown, said(message("One."), message("Two.")).mock.said)
+        surfaced(shown, said(message("One."), message("Two.")).mock.replies)
 
     def test_of_a_run_ends_with_its_last(self) -> None:
         client = run([message("Let me look."), function_call("f", {})], message("Found."))
         for shown in ("Found.", "Let me look.Found.", "Let me look.\nFound."):
-            surfaced(shown, client.mock.said)
+            surfaced(shown, client.mock.replies)
         assert fault("Let me look.", client).startswith('text lost: "Found." is not in the result, which is "Let me')
 
     def test_of_several_messages_ends_with_the_last_of_them(self) -> None:
         client = said([message("Thinking aloud.", phase="commentary"), message("Done.", phase="final_answer")])
-        surfaced("Done.", client.mock.said)
+        surfaced("Done.", client.mock.replies)
         assert fault("Thinking aloud.", client).startswith('text lost: "Done."')
 
     def test_may_be_empty_where_only_calls_were_said(self) -> None:
         client = said(message("Before."), function_call("f", {}))
-        surfaced("", client.mock.said)
+        surfaced("", client.mock.replies)
 
     def test_may_leave_out_a_refusal_beside_words(self) -> None:
         client = said(message("Words.", refusal("But no.")))
-        surfaced("Words.", client.mock.said)
-        surfaced("Words. But no.", client.mock.said)
+        surfaced("Words.", client.mock.replies)
+        surfaced("Words. But no.", client.mock.replies)
         assert fault("", said(message(refusal("No.")))).startswith('text lost: "No."')
 
     def test_with_the_pieces_of_a_stream_is_their_sum(self) -> None:
-        surfaced(["See the", " report, all", " of it."], self.CLIENT.mock.said)
+        surfaced(["See the", " report, all", " of it."], self.CLIENT.mock.replies)
         assert fault(["See ", "See ", TEXT[4:]], self.CLIENT).startswith("text changed")
         assert fault([], self.CLIENT).startswith("text lost")
 
     def test_of_many_messages_is_still_compared(self) -> None:
         client = said(*(message(f"Number {number}.") for number in range(60)))
-        surfaced("".join(client.mock.said.texts), client.mock.said)
+        surfaced("".join(client.mock.replies.texts), client.mock.replies)
 
     def test_of_messages_that_could_be_cut_in_many_ways_is_given_up(self) -> None:
         client = said(*(message("a") for _ in range(24)))
@@ -155,7 +155,7 @@ class TestAnnotations:
     CLIENT = said(message(TEXT, annotations=NOTES))
 
     def test_are_found_whatever_their_members_are_called(self) -> None:
-        surfaced({"text": TEXT, "annotations": CITED}, self.CLIENT.mock.said)
+        surfaced({"text": TEXT, "annotations": CITED}, self.CLIENT.mock.replies)
 
     def test_that_are_missing_are_named(self) -> None:
         told = fault({"text": TEXT, "annotations": []}, said(message(TEXT, annotations=NOTES[:1])))
@@ -168,12 +168,12 @@ class TestAnnotations:
         )
 
     def test_are_not_expected_of_what_cannot_express_them(self) -> None:
-        surfaced(TEXT, self.CLIENT.mock.said)
-        surfaced({"annotations": CITED[:2], "kinds": ["file_citation", "url_citation"]}, self.CLIENT.mock.said)
+        surfaced(TEXT, self.CLIENT.mock.replies)
+        surfaced({"annotations": CITED[:2], "kinds": ["file_citation", "url_citation"]}, self.CLIENT.mock.replies)
 
     def test_are_found_by_the_name_of_the_file_where_no_id_is_shown(self) -> None:
         client = said(message(TEXT, annotations=NOTES[:1]))
-        surfaced({"annotations": [{"title": "report.pdf"}]}, client.mock.said)
+        surfaced({"annotations": [{"title": "report.pdf"}]}, client.mock.replies)
         assert "lost" in fault({"annotations": [{"title": "report.pdf", "file_id": "file-9"}]}, client)
 
     def test_of_a_thread_have_the_quote_that_was_said(self) -> None:
@@ -209,7 +209,7 @@ class TestAnnotations:
     def test_of_earlier_messages_and_of_the_client_itself_may_be_there(self) -> None:
         client = said(message("One.", annotations=[url_citation("https://one.org", "1")]), message("Two."))
         own = {"url": "https://own.org"}
-        surfaced({"text": "Two.", "annotations": [{"url": "https://one.org"}, own]}, client.mock.said)
+        surfaced({"text": "Two.", "annotations": [{"url": "https://one.org"}, own]}, client.mock.replies)
 
     def test_of_a_text_that_differs_are_those_of_the_last_answer(self) -> None:
         lines = fault({"text": "See", "annotations": []}, self.CLIENT).splitlines()
@@ -220,7 +220,7 @@ class TestAnnotations:
         client = run([message("Let me look."), function_call("f", {})], cited)
         for start, text in ((0, TEXT), (12, f"Let me look.{TEXT}")):
             place = {"start_index": start, "end_index": start + 3}
-            surfaced({"text": text, "annotations": [{"url": "u", "regions": [place]}]}, client.mock.said)
+            surfaced({"text": text, "annotations": [{"url": "u", "regions": [place]}]}, client.mock.replies)
         wrong = {"url": "u", "start_index": 4, "end_index": 7}
         assert "lost: 1 of 1 url_citation (u)" in fault({"text": TEXT, "annotations": [wrong]}, client)
 
@@ -230,7 +230,7 @@ class TestCalls:
 
     def test_of_a_run_are_all_there_or_none(self) -> None:
         for calls in ([], [CALL, {"name": "f", "arguments": "{}"}]):
-            surfaced({"text": "Done.", "calls": calls}, self.CLIENT.mock.said)
+            surfaced({"text": "Done.", "calls": calls}, self.CLIENT.mock.replies)
 
     def test_that_are_missing_are_named(self) -> None:
         assert fault({"text": "Done.", "calls": [CALL]}, self.CLIENT) == "call f({}) not in the result"
@@ -247,17 +247,17 @@ class TestCalls:
 
     def test_with_arguments_that_are_no_json_are_compared_as_texts(self) -> None:
         client = said(function_call("f", "{oops"))
-        surfaced({"calls": [{"name": "f", "arguments": "{oops"}]}, client.mock.said)
+        surfaced({"calls": [{"name": "f", "arguments": "{oops"}]}, client.mock.replies)
 
     def test_without_a_name_are_not_expected(self) -> None:
         client = Client()
         client.mock.script(turn := shell_call(["ls"]))
         client.ask(model="gpt-5.4", tools=tools_for(turn))
-        surfaced({"calls": []}, client.mock.said)
+        surfaced({"calls": []}, client.mock.replies)
 
     def test_that_ask_for_leave_are_calls(self) -> None:
         client = said(mcp_approval_request("prod", "deploy", {"ref": "v2"}))
-        surfaced({"calls": [CALL]}, client.mock.said)
+        surfaced({"calls": [CALL]}, client.mock.replies)
         assert "not in the result" in fault({"calls": []}, client)
 
 
@@ -266,7 +266,7 @@ class TestReasoning:
 
     @pytest.mark.parametrize("shown", ["**Two**", "**One****Two**", "**One**\n**Two**", None])
     def test_is_that_of_the_last_response_or_of_more(self, shown: str | None) -> None:
-        surfaced({"text": "Done.", "reasoning": shown}, self.CLIENT.mock.said)
+        surfaced({"text": "Done.", "reasoning": shown}, self.CLIENT.mock.replies)
 
     @pytest.mark.parametrize(
         ("shown", "why"),
@@ -276,7 +276,7 @@ class TestReasoning:
         assert fault({"text": "Done.", "reasoning": shown}, self.CLIENT).startswith(why)
 
     def test_is_not_expected_where_none_was_said(self) -> None:
-        surfaced({"text": "Done.", "reasoning": ""}, said(message("Done.")).mock.said)
+        surfaced({"text": "Done.", "reasoning": ""}, said(message("Done.")).mock.replies)
 
 
 class TestUsage:
@@ -284,7 +284,7 @@ class TestUsage:
 
     @pytest.mark.parametrize("form", [("input_tokens", "output_tokens"), ("prompt_tokens", "completion_tokens")])
     def test_is_that_of_the_last_response_or_the_sum(self, form: tuple[str, str]) -> None:
-        said = self.CLIENT.mock.said
+        said = self.CLIENT.mock.replies
         for usage in (said[-1].usage, said.usage):
             shown = {form[0]: usage["input_tokens"], form[1]: usage["output_tokens"]}
             surfaced({"usage": shown}, said)
@@ -301,8 +301,8 @@ class TestOnly:
     CLIENT = said(message(TEXT, annotations=NOTES))
 
     def test_compares_no_other_part(self) -> None:
-        surfaced({"text": TEXT, "annotations": []}, self.CLIENT.mock.said, only={"text"})
-        surfaced({"text": "Sorry.", "annotations": CITED}, self.CLIENT.mock.said, only="annotations")
+        surfaced({"text": TEXT, "annotations": []}, self.CLIENT.mock.replies, only={"text"})
+        surfaced({"text": "Sorry.", "annotations": CITED}, self.CLIENT.mock.replies, only="annotations")
 
     def test_demands_the_part(self) -> None:
         assert fault(TEXT, self.CLIENT, only=["text", "annotations"]) == (
@@ -312,16 +312,16 @@ class TestOnly:
     @pytest.mark.parametrize("only", [["words"], "words", 7])
     def test_names_parts(self, only: Any) -> None:
         with pytest.raises(ConfigError, match=r"use some of text, annotations, calls, reasoning, usage\."):
-            surfaced(TEXT, self.CLIENT.mock.said, only=only)
+            surfaced(TEXT, self.CLIENT.mock.replies, only=only)
 
 
 class TestWhatWasSaid:
     def test_may_be_one_response_of_many(self) -> None:
         client = said(message("One."), message("Two."))
-        surfaced("One.", client.mock.said[0])
-        surfaced("Two.", client.mock.said[1:])
+        surfaced("One.", client.mock.replies[0])
+        surfaced("Two.", client.mock.replies[1:])
         with pytest.raises(AssertionError, match="text lost"):
-            surfaced("One.", client.mock.said[1])
+            surfaced("One.", client.mock.replies[1])
 
     @pytest.mark.parametrize("nothing", [(), ["One."]])
     def test_is_something(self, nothing: Any) -> None:
@@ -333,18 +333,18 @@ class TestTheApisOwnJson:
     def test_names_the_response_it_is_compared_with(self) -> None:
         client = said(message("One."), message("Two."))
         one = deepcopy(client.world.exchanges[0].answer.body)
-        surfaced(one, client.mock.said)
+        surfaced(one, client.mock.replies)
         one["output"][0]["content"][0]["text"] = "Two."
         assert fault(one, client).startswith('text lost: "One."')
 
     def test_of_several_responses_shows_all_of_them(self) -> None:
         client = said(message("One."), message("Two."))
-        surfaced([exchange.answer.body for exchange in client.world.exchanges], client.mock.said)
+        surfaced([exchange.answer.body for exchange in client.world.exchanges], client.mock.replies)
 
     def test_of_items_shows_what_they_say(self) -> None:
         client = said([reasoning("**One**"), message(TEXT, annotations=NOTES), function_call("f", {})])
         output = client.world.exchanges[0].answer.body["output"]
-        surfaced(output, client.mock.said, only=["text", "annotations", "calls", "reasoning"])
+        surfaced(output, client.mock.replies, only=["text", "annotations", "calls", "reasoning"])
         assert "call f({}) not in the result" in fault(output[:2], client)
 
     def test_of_a_stream_of_events_is_what_they_add_up_to(self) -> None:
@@ -352,9 +352,9 @@ class TestTheApisOwnJson:
         client.tools = functions("f")
         client.mock.script([reasoning("**One**"), message(TEXT, annotations=NOTES), function_call("f", {})])
         events = list(client.ask(stream=True).events or ())
-        surfaced(events, client.mock.said, only=["text", "annotations", "calls", "reasoning", "usage"])
+        surfaced(events, client.mock.replies, only=["text", "annotations", "calls", "reasoning", "usage"])
         without = [event for event in events if not event["type"].endswith("annotation.added")]
-        surfaced(without, client.mock.said)
+        surfaced(without, client.mock.replies)
         deltas = [event for event in events if event["type"] == "response.output_text.delta"]
         assert fault([*deltas, *deltas[-1:]], client).startswith("text changed: the result has more than")
         assert fault([event for event in events if "delta" not in event["type"]][:2], client).startswith("text lost")
@@ -365,25 +365,25 @@ class TestTheApisOwnJson:
         events = desk.stream(cited, message("x"))
         listed = desk.send(f"GET /threads/{events[0]['data']['thread_id']}/messages").body
         first = listed["data"][1]
-        for shown in (events[:-1], listed, first, desk.mock.said[0].text):
-            surfaced(shown, desk.mock.said)
+        for shown in (events[:-1], listed, first, desk.mock.replies[0].text):
+            surfaced(shown, desk.mock.replies)
         first["content"][0]["text"]["annotations"] = []
         with pytest.raises(AssertionError, match=r"annotations lost: 1 of 1 file_citation \(file-1\) of the message"):
-            surfaced(first, desk.mock.said)
+            surfaced(first, desk.mock.replies)
         doubled = [event for event in events[:-1] for _ in range(1 + (event["event"] == "thread.message.delta"))]
         with pytest.raises(AssertionError, match="text"):
-            surfaced(doubled, desk.mock.said)
+            surfaced(doubled, desk.mock.replies)
 
     def test_of_a_refusal_in_a_thread(self) -> None:
         desk = Desk(name="Ann")
         events = desk.stream(message(refusal("I cannot.")))
-        surfaced(desk.messages(events[0]["data"]["thread_id"]), desk.mock.said)
+        surfaced(desk.messages(events[0]["data"]["thread_id"]), desk.mock.replies)
         ended = [event for event in events[:-1] if event["event"] != "thread.message.delta"]
-        surfaced(ended, desk.mock.said)
+        surfaced(ended, desk.mock.replies)
 
     def test_of_a_chat_completion(self) -> None:
         client = said([reasoning("**One**"), message("Hi.", annotations=NOTES[1:2]), function_call("f", {})])
-        usage = client.mock.said[0].usage
+        usage = client.mock.replies[0].usage
         shown: Json = {
             "content": "Hi.",
             "reasoning_content": "**One**",
@@ -392,7 +392,7 @@ class TestTheApisOwnJson:
         }
         counted = {"prompt_tokens": usage["input_tokens"], "completion_tokens": usage["output_tokens"]}
         completion = {"choices": [{"message": shown}], "usage": counted}
-        surfaced(completion, client.mock.said, only=["text", "annotations", "calls", "reasoning", "usage"])
+        surfaced(completion, client.mock.replies, only=["text", "annotations", "calls", "reasoning", "usage"])
         shown.pop("tool_calls")
         assert fault(completion, client) == "call f({}) not in the result"
 
@@ -406,7 +406,7 @@ class TestTheApisOwnJson:
             {"tool_calls": [{"index": 0, "function": {"arguments": "}"}}]},
         ]
         chunks = [{"object": "chat.completion.chunk", "choices": [{"delta": delta}]} for delta in deltas]
-        surfaced(chunks, client.mock.said, only=["text", "annotations", "calls", "reasoning"])
+        surfaced(chunks, client.mock.replies, only=["text", "annotations", "calls", "reasoning"])
         assert fault(chunks[2:], client).startswith("text truncated: the result has the last 4 of 7")
 
 
@@ -417,7 +417,7 @@ class TestTheProtocol:
                 return {"text": self.text, "annotations": None}
 
         client = said(message(TEXT))
-        surfaced(Answer(text=TEXT), client.mock.said)
+        surfaced(Answer(text=TEXT), client.mock.replies)
         assert "text truncated" in fault(Answer(text="See the"), client)
         assert "text doubled" in fault([Answer(text=TEXT), Answer(text=TEXT)], client)
 
@@ -436,7 +436,7 @@ class TestTheProtocol:
     )
     def test_says_what_it_cannot_read(self, result: Any, words: str) -> None:
         with pytest.raises(ConfigError, match=words):
-            surfaced(result, said(message(TEXT)).mock.said)
+            surfaced(result, said(message(TEXT)).mock.replies)
 
     def test_reads_a_class_by_its_nearest_base(self) -> None:
         assert find_registered({"builtins.dict": 1, "builtins.object": 2}, {}) == 1
@@ -462,22 +462,24 @@ class TestTheOpenAiPackage:
     def test_whole(self, mock: Any, client: Any) -> None:
         mock.script(list(self.TURN))
         response = client.responses.create(**self.ASK)
-        surfaced(response, mock.said, only=self.ALL)
+        surfaced(response, mock.replies, only=self.ALL)
         response.output[1].content[0].annotations = []
         with pytest.raises(AssertionError, match="annotations lost: 4 of 4 annotations"):
-            surfaced(response, mock.said)
+            surfaced(response, mock.replies)
 
     def test_parsed(self, mock: Any, client: Any) -> None:
         mock.script(message('{"n":1}'))
         form = pydantic.create_model("Form", n=(int, ...))
-        surfaced(client.responses.parse(model="gpt-5", input="hi", text_format=form), mock.said, only=["text", "usage"])
+        surfaced(
+            client.responses.parse(model="gpt-5", input="hi", text_format=form), mock.replies, only=["text", "usage"]
+        )
 
     def test_streamed(self, mock: Any, client: Any) -> None:
         mock.script(list(self.TURN), list(self.TURN))
-        surfaced(list(client.responses.create(**self.ASK, stream=True)), mock.said, only=self.ALL)
+        surfaced(list(client.responses.create(**self.ASK, stream=True)), mock.replies, only=self.ALL)
         with client.responses.stream(**self.ASK) as stream:
-            surfaced(list(stream), mock.said, only=self.ALL)
-            surfaced(stream.get_final_response(), mock.said, only=self.ALL)
+            surfaced(list(stream), mock.replies, only=self.ALL)
+            surfaced(stream.get_final_response(), mock.replies, only=self.ALL)
 
     @pytest.mark.slow
     @pytest.mark.filterwarnings("ignore::DeprecationWarning")
@@ -487,9 +489,9 @@ class TestTheOpenAiPackage:
         assistant = client.beta.assistants.create(model="gpt-4o", instructions="Hi.")
         ids = {"thread_id": threads.create().id, "assistant_id": assistant.id}
         run = threads.runs.create_and_poll(**ids)
-        surfaced(list(threads.messages.list(run.thread_id, run_id=run.id)), mock.said, only=shown)
+        surfaced(list(threads.messages.list(run.thread_id, run_id=run.id)), mock.replies, only=shown)
         with threads.runs.stream(**ids) as stream:
-            surfaced(list(stream), mock.said, only=shown)
+            surfaced(list(stream), mock.replies, only=shown)
 
 
 class TestOpenAiAgents:
@@ -516,16 +518,16 @@ class TestOpenAiAgents:
             return told if how == "events" else run
 
         result = asyncio.run(go())
-        surfaced(result, mock.said, only=TestTheOpenAiPackage.ALL)
+        surfaced(result, mock.replies, only=TestTheOpenAiPackage.ALL)
         if how != "events":
-            surfaced(result.final_output, mock.said)
+            surfaced(result.final_output, mock.replies)
             result.new_items.pop()
             with pytest.raises(AssertionError, match="text truncated: the result has the first 12 of 38 characters"):
-                surfaced(result, mock.said)
+                surfaced(result, mock.replies)
 
 
 def test_nothing_of_a_result_is_more_than_its_parts() -> None:
     assert Surface() == read({})
     client = said(message("Hi."))
     client.ask([user("hi")])
-    surfaced({}, client.mock.said)
+    surfaced({}, client.mock.replies)

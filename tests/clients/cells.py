@@ -66,7 +66,7 @@ class Suite:
 
     def expected(self, environment: str) -> dict[str, str]:
         """By cell what an environment must show."""
-        (patterns,) = (known.files for known in self.environments if known.name == environment)
+        (patterns,) = (entry.files for entry in self.environments if entry.name == environment)
         files = [file for file in self.tests if any(file.match(pattern) for pattern in patterns)]
         tests = [test for file in files for test in self.tests[file]]
         cells = dict.fromkeys([*tests, *(cell for cell in self.cells if function_of(cell) in tests)])

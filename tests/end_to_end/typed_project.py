@@ -25,7 +25,7 @@ def test_a_turn_is_answered(mock: Mock, client: OpenAI) -> None:
     mock.script([reasoning("**Greeting**"), message("Hi.")])
     answer = client.responses.create(model="gpt-4.1", input="Hello?")
     text: str = answer.output_text
-    surfaced(text, mock.said, only=["text"])
+    surfaced(text, mock.replies, only=["text"])
     assert [exchange.status for exchange in mock.exchanges] == [200]
 
 

@@ -125,8 +125,8 @@ class TestFiles:
 
     def test_attributes_are_replaced(self, client, store, files):
         path = f"/vector_stores/{store}/files/{files[0]}"
-        for given, kept in (({"a": 1}, {"a": 1}), ({"b": True}, {"b": True}), (None, {})):
-            assert client.send(f"POST {path}", {"attributes": given}).body["attributes"] == kept
+        for sent, kept in (({"a": 1}, {"a": 1}), ({"b": True}, {"b": True}), (None, {})):
+            assert client.send(f"POST {path}", {"attributes": sent}).body["attributes"] == kept
         assert error(client.send(f"POST {path}", {}))[1] == "Missing required parameter: 'attributes'."
 
     def test_the_text_is_read_back_in_chunks(self, client, store, files):

@@ -99,7 +99,7 @@ class TestACutStream:
 
     def test_says_nothing_that_counts_as_said(self, client):
         streamed(client, cut(ONCE, after=9))
-        assert client.mock.said.texts == []
+        assert client.mock.replies.texts == []
 
 
 class TestWhatWasToldSoFar:
@@ -161,7 +161,7 @@ class TestWhatIsKept:
         again = client.send(f"GET /responses/{told['id']}", stream="true", starting_after="3")
         assert again.body["status"] == "completed"
         assert again.events[0]["sequence_number"] == 4
-        assert client.mock.said.texts == ["Once upon a time."]
+        assert client.mock.replies.texts == ["Once upon a time."]
 
     def test_is_all_of_what_only_stands_still(self, client):
         told = streamed(client, pause(ONCE, seconds=1)).body

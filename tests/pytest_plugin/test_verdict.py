@@ -247,7 +247,7 @@ from harness.drive import linear
 def test_shown(mock, client):
     mock.script(message("Paris it is."))
     client.responses.create(model="gpt-4.1", input="Where?")
-    surfaced("Paris", mock.said)
+    surfaced("Paris", mock.replies)
 
 def test_linear(mock, client):
     mock.script(message("Paris it is."))

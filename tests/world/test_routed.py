@@ -192,7 +192,7 @@ class TestAnAnswer:
         api = routed({"object": "response", "id": "resp_1", "output": [call], "data": 5})
         ask(api)
         mock = api.open("sk-a")
-        assert (mock.calls, list(mock.said), mock.losses, str(mock.flow) != "") == ([], [], [], True)
+        assert (mock.calls, list(mock.replies), mock.losses, str(mock.flow) != "") == ([], [], [], True)
 
 
 def raises(request: Request) -> Json:

@@ -140,7 +140,7 @@ def _said() -> ModelReplies:
     tools = [{"type": "function", "name": "f", "parameters": {}, "strict": False}]
     body = orjson.dumps({"model": "gpt-5", "input": "hi", "tools": tools})
     assert api.handle(ReceivedRequest("POST", f"{API_ROOT}/responses", EXAMPLE_HEADERS, raw=body)).status == 200
-    return mock.said
+    return mock.replies
 
 
 def _report(raw: bytes) -> None:

@@ -43,7 +43,7 @@ def done(log):
 async def test_decided(mock, log, talk, yes, executed):
     mock.script(DEPLOY, message("That is settled."))
     asked = await talk("Ship v2.")
-    surfaced(asked, mock.said)
+    surfaced(asked, mock.replies)
     result = await talk(decided(asked.user_input_requests, yes))
     assert (result.text, done(log)) == ("That is settled.", executed)
     assert answered(mock) == [1]

@@ -31,7 +31,7 @@ async def test_text(mock, chat, run):
     mock.script(message("Hello."))
     result = await run(Agent(chat, instructions="Be kind."), "Hi.")
     assert result.text == "Hello."
-    surfaced(result, mock.said)
+    surfaced(result, mock.replies)
 
 
 async def test_pieces_of_a_stream(mock, openai):
@@ -40,20 +40,20 @@ async def test_pieces_of_a_stream(mock, openai):
     pieces = [piece for update in updates for piece in update.contents]
     deltas = [piece.text for piece in pieces if piece.merge_mode == "append" and piece.text]
     assert deltas == ["Paris ", "is ", "mild."]
-    surfaced(updates, mock.said)
+    surfaced(updates, mock.replies)
 
 
 async def test_refusal(mock, openai, run):
     mock.script(message(refusal("I cannot help with that.")))
     result = await run(Agent(openai), "Break in.")
     assert result.text == "I cannot help with that."
-    surfaced(result, mock.said)
+    surfaced(result, mock.replies)
 
 
 async def test_text_that_breaks_off(mock, openai, run):
     mock.script([message("Once upon a"), incomplete("content_filter")])
     result = await run(Agent(openai), "Tell a story.")
-    surfaced(result, mock.said)
+    surfaced(result, mock.replies)
     assert result.finish_reason == "content_filter"
 
 
@@ -62,7 +62,7 @@ async def test_tools(mock, chat, run, options):
     mock.script(PARIS, OSLO, message("Both are mild."))
     result = await run(Agent(chat, tools=[get_weather], default_options=options), "Paris and Oslo?")
     assert result.text == "Both are mild."
-    surfaced(result, mock.said)
+    surfaced(result, mock.replies)
 
 
 @MEMORIES
@@ -70,7 +70,7 @@ async def test_parallel_tools(mock, chat, run, options):
     mock.script([message("I look them up. "), PARIS, OSLO], message("Both are mild."))
     result = await run(Agent(chat, tools=[get_weather], default_options=options), "Paris and Oslo?")
     assert outputs(mock.exchanges[1]) == ["Paris: mild", "Oslo: mild"]
-    surfaced(result, mock.said)
+    surfaced(result, mock.replies)
 
 
 @MEMORIES
@@ -90,7 +90,7 @@ async def test_structured_output(mock, chat, run):
     mock.script(message(FORECAST))
     result = await run(Agent(chat, default_options={"response_format": Forecast}), "How is Paris?")
     assert result.value == MILD
-    surfaced(result, mock.said)
+    surfaced(result, mock.replies)
 
 
 async def test_structured_output_after_a_tool(mock, openai, run):
@@ -123,7 +123,7 @@ async def cited(mock, run, agent):
     """A first answer whose citations are surfaced, and a second turn that must keep them."""
     session = agent.create_session()
     first = await run(agent, "How is it stored?", session=session)
-    surfaced(first, mock.said)
+    surfaced(first, mock.replies)
     assert (await run(agent, "Where?", session=session)).text == "In the fridge."
 
 
@@ -132,7 +132,7 @@ async def test_image(mock, openai, run, options):
     mock.script([image_generation_call(), message("Here it is.")], message("You are welcome."))
     agent = Agent(openai, tools=[openai.get_image_generation_tool()], default_options=options)
     session = agent.create_session()
-    surfaced(await run(agent, "Draw a cat.", session=session), mock.said)
+    surfaced(await run(agent, "Draw a cat.", session=session), mock.replies)
     assert (await run(agent, "Thanks.", session=session)).text == "You are welcome."
 
 
@@ -144,7 +144,7 @@ async def test_reasoning(mock, chat, run, options):
     agent = Agent(chat, tools=[get_weather], default_options=options)
     session = agent.create_session()
     first = await run(agent, "How is Paris?", session=session)
-    surfaced(first, mock.said)
+    surfaced(first, mock.replies)
     assert (await run(agent, "And Oslo?", session=session)).text == "Also mild."
 
 

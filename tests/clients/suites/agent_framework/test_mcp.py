@@ -30,7 +30,7 @@ async def test_mcp_needs_no_leave(mock, ops, run, shipped):
     mock.script([REMOTE, message("v2 is out.")], message("Since noon."))
     agent, session = ops("never_require"), AgentSession()
     result = await run(agent, "Ship v2.", session=session)
-    surfaced(result, mock.said)
+    surfaced(result, mock.replies)
     assert ((await run(agent, "Since when?", session=session)).text, shipped) == ("Since noon.", ["v2"])
 
 

@@ -24,7 +24,7 @@ async def asked(mock, run, agent, session):
     said = []
     for question in QUESTIONS:
         result = await run(agent, question, session=session)
-        surfaced(result, mock.said)
+        surfaced(result, mock.replies)
         said.append(result.messages[-1].text)
     assert tuple(said) == ANSWERS
 

@@ -33,5 +33,5 @@ async def test_hosted_shell(mock, openai, run, options):
     mock.script([call, shell_call_output("call_1", shell_output("guide.txt")), message("A guide.")], message("Bye."))
     agent = Agent(openai, tools=[openai.get_shell_tool()], default_options=options)
     session = agent.create_session()
-    surfaced(await run(agent, "What is there?", session=session), mock.said)
+    surfaced(await run(agent, "What is there?", session=session), mock.replies)
     assert (await run(agent, "Bye.", session=session)).text == "Bye."

@@ -74,7 +74,7 @@ async def test_sequential(mock, agent, run, done):
     mock.when(instructions="writer").script(message("Dear users, v2 is out."))
     workflow = SequentialBuilder(participants=[agent("planner"), agent("ops", deploy(done)), agent("writer")]).build()
     result = await run(workflow, "Plan the release.")
-    surfaced(result, mock.said)
+    surfaced(result, mock.replies)
     assert (lanes(mock), done) == ({"planner": 1, "ops": 2, "writer": 1}, ["v2"])
 
 

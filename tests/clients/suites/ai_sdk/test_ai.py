@@ -42,7 +42,7 @@ def test_text(mock, run):
     mock.script(message("It is mild."))
     told = run("text")
     assert (told["output"], told["finish"]) == ("It is mild.", "stop")
-    surfaced(told["shown"], mock.said)
+    surfaced(told["shown"], mock.replies)
 
 
 def test_parts(mock, play):
@@ -56,7 +56,7 @@ def test_tools(mock, run):
     mock.script(PARIS, OSLO, message("Both are mild."))
     told = run("tools")
     assert told["output"] == "Both are mild."
-    surfaced(told["shown"], mock.said)
+    surfaced(told["shown"], mock.replies)
 
 
 def test_parallel_tools(mock, run):
@@ -64,12 +64,12 @@ def test_parallel_tools(mock, run):
     told = run("tools")
     assert told["output"] == "Both are mild."
     assert answered(mock) == [1, 1]
-    surfaced(told["shown"], mock.said)
+    surfaced(told["shown"], mock.replies)
 
 
 def test_agent(mock, play):
     mock.script([PARIS, OSLO], message("Both are mild."))
-    surfaced(play("agent")["shown"], mock.said)
+    surfaced(play("agent")["shown"], mock.replies)
 
 
 @pytest.mark.parametrize("store", [True, False], ids=["stored", "stateless"])
@@ -78,7 +78,7 @@ def test_reasoning(mock, run, store):
     mock.script([reasoning("**Looking**"), PARIS], again, message("Both are mild."))
     told = run("thinking", store=store)
     assert told["output"] == "Both are mild."
-    surfaced(told["shown"], mock.said)
+    surfaced(told["shown"], mock.replies)
 
 
 def test_object(mock, run):
@@ -94,7 +94,7 @@ def test_output(mock, run):
 def test_sources(mock, run, library):
     told = run("cited", store=library)
     assert told["sources"] == [["document", "guide.txt"], ["url", "https://example.org/ice"]]
-    surfaced(told["shown"], mock.said)
+    surfaced(told["shown"], mock.replies)
 
 
 @pytest.mark.parametrize("state", STATES)

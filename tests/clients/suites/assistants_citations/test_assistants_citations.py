@@ -41,12 +41,12 @@ async def ask(client):
 
 
 async def test_openai_surfaces_the_citation(mock, placement):
-    surfaced(await openai_answer(mock), mock.said, only=ANNOTATIONS)
+    surfaced(await openai_answer(mock), mock.replies, only=ANNOTATIONS)
 
 
 async def test_openai_surfaces_the_text(mock, placement):
-    surfaced(await openai_answer(mock), mock.said, only={"text"})
+    surfaced(await openai_answer(mock), mock.replies, only={"text"})
 
 
 async def test_azure_surfaces_everything(mock, placement):
-    surfaced(await azure_answer(mock), mock.said)
+    surfaced(await azure_answer(mock), mock.replies)

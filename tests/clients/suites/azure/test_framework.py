@@ -29,7 +29,7 @@ async def test_chat_text(mock, chat):
     mock.script(message("Hello."))
     result = await Agent(chat, instructions="Help.").run("hi")
     assert result.text == "Hello."
-    surfaced(result, mock.said)
+    surfaced(result, mock.replies)
 
 
 async def test_chat_stream_with_citations(mock, chat):
@@ -38,7 +38,7 @@ async def test_chat_stream_with_citations(mock, chat):
     stream = Agent(chat, instructions="Help.", tools=[search]).run("hi", stream=True)
     async for _ in stream:
         pass
-    surfaced(await stream.get_final_response(), mock.said)
+    surfaced(await stream.get_final_response(), mock.replies)
 
 
 @pytest.mark.parametrize("streamed", [False, True], ids=["whole", "streamed"])

@@ -21,14 +21,14 @@ def test_text(mock, azure):
     mock.script(message("Hello."))
     response = azure.responses.create(model="my-deployment", input="hi")
     assert (response.output_text, response.model) == ("Hello.", "my-deployment")
-    surfaced(response, mock.said)
+    surfaced(response, mock.replies)
 
 
 def test_stream(mock, azure):
     mock.script(message(["Hel", "lo."]))
     with azure.responses.stream(model="my-deployment", input="hi") as stream:
         assert [event.delta for event in stream if event.type == "response.output_text.delta"] == ["Hel", "lo."]
-        surfaced(stream.get_final_response(), mock.said)
+        surfaced(stream.get_final_response(), mock.replies)
 
 
 @pytest.mark.parametrize("state", ["chain", "replay"])
@@ -54,7 +54,7 @@ def test_structured_output(mock, azure):
 
 def test_citations(mock, azure):
     mock.script(message("See the report.", annotations=[file_citation("file-1", "report.pdf", 14)]))
-    surfaced(azure.responses.create(model="my-deployment", input="hi"), mock.said)
+    surfaced(azure.responses.create(model="my-deployment", input="hi"), mock.replies)
 
 
 def test_content_filter(mock, azure):

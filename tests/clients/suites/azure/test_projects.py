@@ -24,7 +24,7 @@ def test_project_text(mock, project):
     with project.get_openai_client() as client:
         response = client.responses.create(model="my-deployment", input="hi")
     assert response.output_text == "Hello."
-    surfaced(response, mock.said)
+    surfaced(response, mock.replies)
 
 
 def test_project_stream(mock, project):
@@ -32,7 +32,7 @@ def test_project_stream(mock, project):
     with project.get_openai_client() as client:
         events = list(client.responses.create(model="my-deployment", input="hi", stream=True))
     assert events[-1].response.output_text == "Hello."
-    surfaced(events, mock.said)
+    surfaced(events, mock.replies)
 
 
 def test_agent_is_made_and_asked(mock, project):

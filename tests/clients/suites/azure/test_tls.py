@@ -27,7 +27,7 @@ def test_project_over_tls(mock, foundry_credential):
         events = list(client.responses.create(input="bye", extra_body=bound(agent), stream=True))
         assert [listed.name for listed in project.agents.list()] == ["helper"]
     assert (response.output_text, events[-1].response.output_text) == ("Hello.", "Goodbye.")
-    surfaced([response, events[-1].response], mock.said)
+    surfaced([response, events[-1].response], mock.replies)
 
 
 async def test_project_over_tls_async(mock, foundry_credential):

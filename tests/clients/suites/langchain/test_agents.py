@@ -38,7 +38,7 @@ async def test_parallel_tools_of_an_agent(mock, chat, run, version):
     mock.script([message("I look."), PARIS, OSLO], message("Both are mild."))
     state = await run(create_agent(chat(**version), [get_weather]), says("Paris and Oslo?"))
     assert state["messages"][-1].text == "Both are mild."
-    surfaced(state, mock.said)
+    surfaced(state, mock.replies)
 
 
 @pytest.mark.parametrize("strategy", [ProviderStrategy, ToolStrategy])
@@ -97,7 +97,7 @@ def two_turns(mock, memory, chat, ask, version):
         mock.script([reasoning("**Looking**"), *turn], message("You are welcome."))
         model = chat("gpt-5", **memory, **version).bind_tools([tool])
         first = await ask(model, "Please do it.")
-        surfaced(first, mock.said)
+        surfaced(first, mock.replies)
         second = await ask(model, [HumanMessage("Please do it."), first, HumanMessage("Thank you.")])
         assert second.text == "You are welcome."
         return first

@@ -22,31 +22,31 @@ async def test_text(mock, chat, ask, version):
     mock.script(message(["It ", "is ", "mild."]))
     result = await ask(chat(**version), "How is Paris?")
     assert result.text == "It is mild."
-    surfaced(result, mock.said)
+    surfaced(result, mock.replies)
 
 
 async def test_chunks(mock, chat, version):
     mock.script(message(["It ", "is ", "mild."]))
     chunks = [chunk async for chunk in chat(**version).astream("How is Paris?")]
     assert [chunk.text for chunk in chunks if chunk.text] == ["It ", "is ", "mild."]
-    surfaced(chunks, mock.said)
+    surfaced(chunks, mock.replies)
 
 
 async def test_text_awaited(mock, chat):
     mock.script(message("It is mild."))
-    surfaced(await chat().ainvoke("How is Paris?"), mock.said)
+    surfaced(await chat().ainvoke("How is Paris?"), mock.replies)
 
 
 def test_chunks_without_a_loop(mock, chat):
     mock.script(message(["It ", "is ", "mild."]))
-    surfaced(list(chat().stream("How is Paris?")), mock.said)
+    surfaced(list(chat().stream("How is Paris?")), mock.replies)
 
 
 async def test_tools_one_after_the_other(mock, chat, ask, version):
     mock.script(PARIS, OSLO, message("Both are mild."))
     *_, result = await use_tools(ask, chat(**version).bind_tools([get_weather]), [], "Paris and Oslo?")
     assert result.text == "Both are mild."
-    surfaced(result, mock.said)
+    surfaced(result, mock.replies)
 
 
 async def test_parallel_tools(mock, chat, ask, version):
@@ -61,7 +61,7 @@ async def test_forced_tool(mock, chat, ask):
     mock.script(PARIS)
     result = await ask(chat().bind_tools([get_weather], tool_choice="get_weather"), "How is Paris?")
     assert [call["args"] for call in result.tool_calls] == [{"city": "Paris"}]
-    surfaced(result, mock.said)
+    surfaced(result, mock.replies)
 
 
 @pytest.mark.parametrize("method", ["json_schema", "function_calling"])
@@ -70,13 +70,13 @@ async def test_structured_output(mock, chat, ask, method):
     model = chat().with_structured_output(Forecast, method=method, include_raw=True)
     result = await ask(model, "How is Paris?")
     assert result["parsed"] == MILD
-    surfaced(result["raw"], mock.said)
+    surfaced(result["raw"], mock.replies)
 
 
 async def test_refusal(mock, chat, ask, version):
     mock.script(message(refusal("I do not say that.")), message("Gladly."))
     first = await ask(chat(**version), "Say it.")
-    surfaced(first, mock.said)
+    surfaced(first, mock.replies)
     second = await ask(chat(**version), [HumanMessage("Say it."), first, HumanMessage("Then something else.")])
     assert second.text == "Gladly."
 
@@ -85,7 +85,7 @@ async def test_web_citation(mock, chat, ask, version):
     note = url_citation("https://example.org/paris", "Paris", cite="mild")
     mock.script(message("Paris is mild.", annotations=[note]), message("It stays so."))
     first = await ask(chat(**version), "How is Paris?")
-    surfaced(first, mock.said)
+    surfaced(first, mock.replies)
     second = await ask(chat(**version), [HumanMessage("How is Paris?"), first, HumanMessage("And tomorrow?")])
     assert second.text == "It stays so."
 
@@ -95,7 +95,7 @@ async def test_file_citation(mock, chat, ask, version):
     store = mock.vector_store(mock.file("guide.txt", "Store it cold."))
     model = chat(**version).bind_tools([{"type": "file_search", "vector_store_ids": [store]}])
     first = await ask(model, "How is it stored?")
-    surfaced(first, mock.said)
+    surfaced(first, mock.replies)
     second = await ask(model, [HumanMessage("How is it stored?"), first, HumanMessage("Where?")])
     assert second.text == "In the fridge."
 
@@ -105,7 +105,7 @@ async def test_reasoning_is_replayed(mock, chat, ask, version):
     mock.script(message("Yes."))
     model = chat("gpt-5", reasoning={"effort": "low", "summary": "auto"}, **version).bind_tools([get_weather])
     first = await use_tools(ask, model, [], "How is Paris?")
-    surfaced(first[-1], mock.said)
+    surfaced(first[-1], mock.replies)
     assert (await use_tools(ask, model, first, "Sure?"))[-1].text == "Yes."
 
 
@@ -129,7 +129,7 @@ async def test_phases_are_kept(mock, chat, ask, version):
 async def test_usage(mock, chat, ask):
     mock.script([reasoning("**Looking**"), message("It is mild.")])
     result = await ask(chat("gpt-5"), "How is Paris?")
-    surfaced(result, mock.said, only={"usage"})
+    surfaced(result, mock.replies, only={"usage"})
 
 
 async def test_cut_by_the_limit(mock, chat, ask):

@@ -37,7 +37,7 @@ async def test_text_of_a_completion(mock, complete):
     result = await complete(messages=[{"role": "system", "content": "Be short."}, user("How is Paris?")])
     assert result.choices[0].message.content == "It is mild."
     assert mock.exchanges[0].request.path == "/responses"
-    surfaced(result, mock.said)
+    surfaced(result, mock.replies)
 
 
 async def test_tools_one_after_the_other(mock, complete):
@@ -70,7 +70,7 @@ async def test_web_citation(mock, complete):
     note = url_citation("https://example.org/paris", "Paris", cite="mild")
     mock.script(message("Paris is mild.", annotations=[note]))
     result = await complete(messages=[user("How is Paris?")], web_search_options={})
-    surfaced(result, mock.said, only={"text", "annotations"})
+    surfaced(result, mock.replies, only={"text", "annotations"})
 
 
 async def test_replay(mock, complete):
@@ -85,7 +85,7 @@ async def test_replay(mock, complete):
 async def test_thoughts_of_a_completion(mock, think):
     mock.script([reasoning("**Looking**"), message("It is mild.")])
     result = await think(messages=[user("How is Paris?")], reasoning_effort={"effort": "low", "summary": "auto"})
-    surfaced(result, mock.said, only={"reasoning"})
+    surfaced(result, mock.replies, only={"reasoning"})
 
 
 async def test_thoughts_before_a_call(mock, think):
@@ -104,4 +104,4 @@ async def test_usage_of_a_completion(mock, complete, request):
     mock.script(message("It is mild."))
     streamed = {"stream_options": {"include_usage": True}} if "streamed" in request.node.name else {}
     result = await complete(messages=[user("How is Paris?")], **streamed)
-    surfaced(result, mock.said, only={"usage"})
+    surfaced(result, mock.replies, only={"usage"})

@@ -36,7 +36,7 @@ def called(response):
 async def test_text(mock, respond):
     mock.script(message(["It ", "is ", "mild."]))
     response = await respond(input="How is Paris?", instructions="Be short.")
-    surfaced(response, mock.said)
+    surfaced(response, mock.replies)
     assert response.output[0].content[0].text == "It is mild."
 
 
@@ -44,7 +44,7 @@ async def test_events(mock):
     mock.script(message(["It ", "is ", "mild."]))
     stream = await litellm.aresponses(model="openai/gpt-4.1", input="How is Paris?", stream=True)
     events = [event async for event in stream]
-    surfaced(events, mock.said)
+    surfaced(events, mock.replies)
     deltas = [event.delta for event in events if event.type == "response.output_text.delta"]
     assert deltas == ["It ", "is ", "mild."]
 
@@ -52,11 +52,11 @@ async def test_events(mock):
 async def test_parallel_tools(mock, respond):
     mock.script([message("I look."), PARIS, OSLO], message("Both are mild."))
     first = await respond(input="Paris and Oslo?", tools=[WEATHER])
-    surfaced(first, mock.said)
+    surfaced(first, mock.replies)
     items, outputs = called(first)
     second = await respond(input=[user("Paris and Oslo?"), *items, *outputs], tools=[WEATHER])
     assert answered(mock) == [1, 1]
-    surfaced(second, mock.said)
+    surfaced(second, mock.replies)
 
 
 async def test_structured_output(mock, respond):
@@ -67,7 +67,7 @@ async def test_structured_output(mock, respond):
 
 async def test_refusal(mock, respond):
     mock.script(message(refusal("I do not say that.")))
-    surfaced(await respond(input="Say it."), mock.said)
+    surfaced(await respond(input="Say it."), mock.replies)
 
 
 async def test_chain(mock, respond):
@@ -87,7 +87,7 @@ async def test_reasoning_is_replayed(mock, respond, storage):
     first = await respond(input=[user("How is Paris?")], **asked)
     items, outputs = called(first)
     second = await respond(input=[user("How is Paris?"), *items, *outputs], **asked)
-    surfaced(second, mock.said)
+    surfaced(second, mock.replies)
 
 
 async def test_citations_are_replayed(mock, respond):
@@ -98,7 +98,7 @@ async def test_citations_are_replayed(mock, respond):
     ]
     mock.script(message("Paris is mild.", annotations=notes), message("It stays so."))
     first = await respond(input=[user("How is Paris?")])
-    surfaced(first, mock.said)
+    surfaced(first, mock.replies)
     await respond(input=[user("How is Paris?"), *called(first)[0], user("And tomorrow?")])
 
 
@@ -122,9 +122,9 @@ async def test_tools_of_the_api(mock, respond, storage, shipped):
     mock.script([*calls, message("All is done.")], message("You are welcome."))
     asked = {"model": "openai/gpt-5", "tools": tools, **storage}
     first = await respond(input=[user("Do it all.")], **asked)
-    surfaced(first, mock.said)
+    surfaced(first, mock.replies)
     second = await respond(input=[user("Do it all."), *called(first)[0], user("Thank you.")], **asked)
-    surfaced(second, mock.said)
+    surfaced(second, mock.replies)
 
 
 async def test_approval(mock, respond, shipped):
@@ -139,7 +139,7 @@ async def test_approval(mock, respond, shipped):
 
 async def test_usage(mock, respond):
     mock.script([reasoning("**Looking**"), message("It is mild.")])
-    surfaced(await respond(model="openai/gpt-5", input="How is Paris?"), mock.said, only={"usage"})
+    surfaced(await respond(model="openai/gpt-5", input="How is Paris?"), mock.replies, only={"usage"})
 
 
 def test_stored_response(mock):

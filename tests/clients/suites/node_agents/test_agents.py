@@ -14,7 +14,7 @@ def test_text(mock, run):
     mock.script(message("It is mild."))
     told = run("run", agent="clerk")
     assert told["output"] == "It is mild."
-    surfaced(told["shown"], mock.said)
+    surfaced(told["shown"], mock.replies)
 
 
 def test_events(mock, play):
@@ -22,7 +22,7 @@ def test_events(mock, play):
     told = play("events")
     assert told["deltas"] == ["It ", "is ", "mild."]
     assert told["names"] == ["tool_called", "tool_output", "message_output_created"]
-    surfaced(told["shown"], mock.said)
+    surfaced(told["shown"], mock.replies)
 
 
 def test_tools(mock, run):
@@ -30,14 +30,14 @@ def test_tools(mock, run):
     told = run("run", agent="clerk")
     assert told["output"] == "Both are mild."
     assert answered(mock) == [1, 1]
-    surfaced(told["shown"], mock.said)
+    surfaced(told["shown"], mock.replies)
 
 
 def test_parallel_tools(mock, run):
     mock.script([message("I look."), PARIS, OSLO], message("Both are mild."))
     told = run("run", agent="clerk")
     assert (told["output"], outputs(mock.exchanges[1])) == ("Both are mild.", ["Paris: mild", "Oslo: mild"])
-    surfaced(told["shown"], mock.said)
+    surfaced(told["shown"], mock.replies)
 
 
 def test_reasoning_is_replayed(mock, run):
@@ -55,7 +55,7 @@ def test_structured_output(mock, run):
 def test_citations(mock, run):
     mock.script(CITED)
     told = run("run", agent="librarian", store=mock.vector_store(mock.file("guide.txt", "Store it cold.")))
-    surfaced(told["shown"], mock.said)
+    surfaced(told["shown"], mock.replies)
 
 
 def test_citations_are_replayed(mock, run):
@@ -98,7 +98,7 @@ def test_hand_off(mock, team, run):
     told = run("run", agent="planner")
     assert (told["output"], told["agent"]) == ("v2 is out.", "Ops")
     assert [len(exchanges) for exchanges in mock.lanes.values()] == [2, 2]
-    surfaced(told["shown"], mock.said)
+    surfaced(told["shown"], mock.replies)
 
 
 def test_hand_off_without_the_tools(mock, team, play):
@@ -139,7 +139,7 @@ def test_socket(mock, play):
     told = play("socket")
     assert told["output"] == "Still mild."
     assert {exchange.request.method for exchange in mock.exchanges} == {"WS"}
-    surfaced(told["shown"], mock.said)
+    surfaced(told["shown"], mock.replies)
 
 
 def test_refusal(mock, run):

@@ -16,7 +16,7 @@ def test_text(mock, play):
     mock.script(message("Hello."))
     response = play("text")
     assert response["output_text"] == "Hello."
-    surfaced(response, mock.said)
+    surfaced(response, mock.replies)
 
 
 def test_refusal_and_incomplete(mock, play):
@@ -29,14 +29,14 @@ def test_events(mock, play):
     mock.script([reasoning("**Looking**"), file_search_call(["report"]), CITED])
     events = play("events", store=mock.vector_store())
     assert [event["sequence_number"] for event in events] == list(range(len(events)))
-    surfaced(events, mock.said)
+    surfaced(events, mock.replies)
 
 
 def test_stream_helper(mock, play):
     mock.script(message(["Hel", "lo."]))
     told = play("helper")
     assert told["deltas"] == [["Hel", "Hel"], ["lo.", "Hello."]]
-    surfaced(told["final"], mock.said)
+    surfaced(told["final"], mock.replies)
 
 
 @pytest.mark.parametrize("stream", [False, True], ids=["whole", "streamed"])
@@ -57,7 +57,7 @@ def test_parallel_tools(mock, play, state):
     assert response["output_text"] == "Both are mild."
     assert answered(mock) == [1, 1, 1]
     assert len(mock.exchanges) == 3
-    surfaced(response, mock.said)
+    surfaced(response, mock.replies)
 
 
 def test_reasoning_is_replayed_encrypted(mock, play):
@@ -71,7 +71,7 @@ def test_citations_are_replayed(mock, play):
     mock.script([file_search_call(["report"]), CITED], message("Yes."), message("No."))
     history = play("streamedReplay", store=mock.vector_store(), questions=["What?", "Sure?", "Not?"])
     assert [item["role"] for item in history if "role" in item] == ["user", "assistant"] * 3
-    assert mock.exchanges[2].request.body["input"][2]["content"][0]["annotations"] == mock.said[0].annotations
+    assert mock.exchanges[2].request.body["input"][2]["content"][0]["annotations"] == mock.replies[0].annotations
 
 
 @pytest.mark.parametrize("stream", [False, True], ids=["whole", "streamed"])
@@ -101,7 +101,7 @@ def test_approvals(mock, play, approve):
 
 def test_background(mock, play):
     mock.script(message("Hello."))
-    surfaced(play("background"), mock.said)
+    surfaced(play("background"), mock.replies)
 
 
 def test_cancel(mock, play):
@@ -154,9 +154,9 @@ def test_socket(mock, node):
         told = node("socket.mjs")
     assert told["deltas"] == ["It is ", "mild.", "Hello."]
     assert (told["error"]["param"], told["again"]["output"][0]["content"][0]["text"]) == ("temperature", "Hello.")
-    surfaced(told["final"], mock.said)
+    surfaced(told["final"], mock.replies)
 
 
 def test_azure(mock, play):
     mock.script(message("Hello."))
-    surfaced(play("azure", endpoint=mock.azure_endpoint), mock.said)
+    surfaced(play("azure", endpoint=mock.azure_endpoint), mock.replies)

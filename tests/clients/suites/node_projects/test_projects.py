@@ -13,7 +13,7 @@ def test_text(mock, play):
     mock.script(message("Hello."))
     response = play("text")
     assert response["output_text"] == "Hello."
-    surfaced(response, mock.said)
+    surfaced(response, mock.replies)
 
 
 def test_agent_is_made_and_asked(mock, play):
@@ -27,7 +27,7 @@ def test_stream(mock, play):
     mock.when(agent="helper").script([file_search_call(["report"]), cited])
     events = play("stream")
     assert events[-1]["type"] == "response.completed"
-    surfaced(events, mock.said)
+    surfaced(events, mock.replies)
 
 
 def test_tool_in_a_conversation(mock, play):

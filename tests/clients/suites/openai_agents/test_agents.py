@@ -37,7 +37,7 @@ def team(mock, model):
 async def test_hand_off(mock, team, run):
     result = await run(team(), "Ship v2.")
     assert (result.final_output, result.last_agent.name) == ("v2 is out.", "Ops")
-    surfaced(result, mock.said)
+    surfaced(result, mock.replies)
 
 
 async def test_hand_off_with_nested_history(mock, team, run):

@@ -30,7 +30,7 @@ def ship(mock, log, run):
         for item, yes in zip(asked.interruptions, approved, strict=True):
             (state.approve if yes else state.reject)(item)
         result = await run(agent, state)
-        surfaced(result, mock.said)
+        surfaced(result, mock.replies)
         return result.final_output
 
     return play
@@ -90,5 +90,5 @@ async def test_hosted_mcp_is_asked_of_a_human(mock, model, run, shipped):
     state.approve(asked.interruptions[0])
     result = await run(agent, state)
     assert result.final_output == "v2 is out."
-    surfaced(result, mock.said)
+    surfaced(result, mock.replies)
     assert (decisions(mock), shipped) == ([(True, 1)], ["v2"])

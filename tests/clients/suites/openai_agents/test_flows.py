@@ -13,7 +13,7 @@ async def test_text(mock, model, run):
     mock.script(message("It is mild."))
     result = await run(Agent("Clerk", instructions="Be short.", model=model), "How is Paris?")
     assert result.final_output == "It is mild."
-    surfaced(result, mock.said)
+    surfaced(result, mock.replies)
 
 
 async def test_stream(mock, model):
@@ -28,28 +28,28 @@ async def test_stream(mock, model):
             names.append(event.name)
     assert deltas == ["It ", "is ", "mild."]
     assert names == ["tool_called", "tool_output", "message_output_created"]
-    surfaced(result, mock.said)
+    surfaced(result, mock.replies)
 
 
 async def test_tools_one_after_the_other(mock, model, run):
     mock.script(PARIS, OSLO, message("Both are mild."))
     result = await run(Agent("Clerk", model=model, tools=[get_weather]), "Paris and Oslo?")
     assert result.final_output == "Both are mild."
-    surfaced(result, mock.said)
+    surfaced(result, mock.replies)
 
 
 async def test_parallel_tools(mock, model, run):
     mock.script([PARIS, OSLO], message("Both are mild."))
     result = await run(Agent("Clerk", model=model, tools=[get_weather]), "Paris and Oslo?")
     assert (result.final_output, outputs(mock.exchanges[1])) == ("Both are mild.", ["Paris: mild", "Oslo: mild"])
-    surfaced(result, mock.said)
+    surfaced(result, mock.replies)
 
 
 async def test_structured_output(mock, model, run):
     mock.script(message(FORECAST))
     result = await run(Agent("Clerk", model=model, output_type=Forecast), "How is Paris?")
     assert result.final_output == MILD
-    surfaced(result, mock.said)
+    surfaced(result, mock.replies)
 
 
 async def test_citations_are_kept_in_the_next_turn(mock, model, run):
@@ -57,7 +57,7 @@ async def test_citations_are_kept_in_the_next_turn(mock, model, run):
     store = mock.vector_store(mock.file("guide.txt", "Store it cold."))
     clerk = Agent("Clerk", model=model, tools=[FileSearchTool([store], include_search_results=True)])
     first = await run(clerk, "How is it stored?")
-    surfaced(first, mock.said, only={"text", "annotations"})
+    surfaced(first, mock.replies, only={"text", "annotations"})
     second = await run(clerk, [*first.to_input_list(), {"role": "user", "content": "Where?"}])
     assert second.final_output == "In the fridge."
 
@@ -66,7 +66,7 @@ async def test_reasoning_of_a_stored_response_is_replayed(mock, thinking, run):
     mock.script([reasoning("**Looking up**"), PARIS], message("It is mild."))
     result = await run(Agent("Clerk", model=thinking, tools=[get_weather]), "How is Paris?")
     assert result.final_output == "It is mild."
-    surfaced(result, mock.said)
+    surfaced(result, mock.replies)
 
 
 async def test_reasoning_without_storage_is_replayed_encrypted(mock, thinking, run):

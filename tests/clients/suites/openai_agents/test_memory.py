@@ -20,7 +20,7 @@ async def test_replay(mock, clerk, run):
     history, said = [], []
     for question in QUESTIONS:
         result = await run(clerk, [*history, {"role": "user", "content": question}])
-        surfaced(result, mock.said)
+        surfaced(result, mock.replies)
         history = result.to_input_list()
         said.append(result.final_output)
     assert (tuple(said), sizes(mock)) == (ANSWERS, [1, 4, 6, 8])
@@ -30,7 +30,7 @@ async def test_chain(mock, clerk, run):
     last, said = None, []
     for question in QUESTIONS:
         result = await run(clerk, question, previous_response_id=last, auto_previous_response_id=True)
-        surfaced(result, mock.said)
+        surfaced(result, mock.replies)
         last = result.last_response_id
         said.append(result.final_output)
     assert (tuple(said), sizes(mock)) == (ANSWERS, [1, 1, 1, 1])

@@ -22,6 +22,6 @@ async def test_socket(mock, settings, memory):
             second = await session.run(clerk, "Tomorrow?", previous_response_id=first.last_response_id, **memory)
         else:
             second = await session.run(clerk, [*first.to_input_list(), {"role": "user", "content": "Tomorrow?"}])
-    surfaced(second, mock.said)
+    surfaced(second, mock.replies)
     assert (first.final_output, second.final_output) == ("Both are mild.", "It will rain.")
     assert {exchange.request.method for exchange in mock.exchanges} == {"WS"}

@@ -27,14 +27,14 @@ async def test_text(mock, model, run):
     mock.script(message("It is mild."))
     result = await run(Agent(model, instructions="Be short."), "How is Paris?")
     assert result.output == "It is mild."
-    surfaced(result, mock.said)
+    surfaced(result, mock.replies)
 
 
 def test_text_without_a_loop(mock, model):
     mock.script(message("It is mild."))
     result = Agent(model).run_sync("How is Paris?")
     assert result.output == "It is mild."
-    surfaced(result, mock.said)
+    surfaced(result, mock.replies)
 
 
 async def test_stream(mock, model):
@@ -42,28 +42,28 @@ async def test_stream(mock, model):
     async with Agent(model, tools=[get_weather]).run_stream("How is Paris?") as result:
         deltas = [delta async for delta in result.stream_text(delta=True, debounce_by=None)]
     assert deltas == ["It ", "is ", "mild."]
-    surfaced(result, mock.said)
+    surfaced(result, mock.replies)
 
 
 async def test_tools_one_after_the_other(mock, model, run):
     mock.script(PARIS, OSLO, message("Both are mild."))
     result = await run(Agent(model, tools=[get_weather]), "Paris and Oslo?")
     assert result.output == "Both are mild."
-    surfaced(result, mock.said)
+    surfaced(result, mock.replies)
 
 
 async def test_parallel_tools(mock, model, run):
     mock.script([PARIS, OSLO], message("Both are mild."))
     result = await run(Agent(model, tools=[get_weather]), "Paris and Oslo?")
     assert (result.output, outputs(mock.exchanges[1])) == ("Both are mild.", ["Paris: mild", "Oslo: mild"])
-    surfaced(result, mock.said)
+    surfaced(result, mock.replies)
 
 
 async def test_text_beside_a_call(mock, model, run):
     mock.script([message("I look it up."), PARIS], message("It is mild."))
     result = await run(Agent(model, tools=[get_weather]), "How is Paris?")
     assert result.output == "It is mild."
-    surfaced(result, mock.said)
+    surfaced(result, mock.replies)
 
 
 async def test_tool_asks_for_another_try(mock, model, run):
@@ -92,7 +92,7 @@ async def test_structured_output(mock, model, run, form):
     mock.script(message(FORECAST))
     result = await run(Agent(model, output_type=form(Forecast)), "How is Paris?")
     assert result.output == MILD
-    surfaced(result, mock.said)
+    surfaced(result, mock.replies)
 
 
 async def test_structured_output_by_a_tool(mock, model, run):
@@ -116,7 +116,7 @@ async def test_web_citation(mock, model, run, settings):
     mock.script(message(f"Paris is mild ({LINK}).", annotations=[note]), message("It stays so."))
     agent = Agent(model, model_settings=settings)
     first = await run(agent, "How is Paris?")
-    surfaced(first, mock.said, only={"text", "annotations"})
+    surfaced(first, mock.replies, only={"text", "annotations"})
     second = await run(agent, "And tomorrow?", message_history=first.all_messages())
     assert second.output == "It stays so."
 
@@ -127,7 +127,7 @@ async def test_file_citation(mock, model, run, settings):
     search = NativeTool(FileSearchTool(file_store_ids=[mock.vector_store()]))
     agent = Agent(model, capabilities=[search], model_settings=settings)
     first = await run(agent, "How is it stored?")
-    surfaced(first, mock.said, only={"text", "annotations"})
+    surfaced(first, mock.replies, only={"text", "annotations"})
     second = await run(agent, "Where?", message_history=first.all_messages())
     assert second.output == "In the fridge."
 
@@ -137,7 +137,7 @@ async def test_reasoning_is_replayed(mock, thinking, run):
     agent = Agent(thinking, tools=[get_weather], model_settings={"openai_reasoning_summary": "auto"})
     result = await run(agent, "How is Paris?")
     assert result.output == "It is mild."
-    surfaced(result, mock.said)
+    surfaced(result, mock.replies)
     second = await run(agent, "Sure?", message_history=result.all_messages())
     assert second.output == "Yes."
 
@@ -169,4 +169,4 @@ async def test_usage(mock, model, run):
     mock.script(PARIS, message("It is mild."))
     result = await run(Agent(model, tools=[get_weather]), "How is Paris?")
     assert result.usage.requests == 2
-    surfaced(result, mock.said, only={"usage"})
+    surfaced(result, mock.replies, only={"usage"})

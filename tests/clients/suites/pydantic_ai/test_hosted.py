@@ -43,7 +43,7 @@ def two_turns(mock, thinking, run, memory):
         mock.script([reasoning("**Looking**"), *turn], message("You are welcome."))
         agent = Agent(thinking, capabilities=[NativeTool(tool)], model_settings={**INCLUDED, **memory})
         first = await run(agent, "Please do it.")
-        surfaced(first, mock.said)
+        surfaced(first, mock.replies)
         second = await run(agent, "Thank you.", message_history=first.all_messages())
         assert second.output == "You are welcome."
         return first

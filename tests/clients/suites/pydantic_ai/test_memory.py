@@ -101,4 +101,4 @@ async def test_cache_diagnostics(mock, provider, run):
     agent = Agent(OpenAIResponsesModel("gpt-5.6-sol", provider=provider))
     assert await talk(run, agent) == ANSWERS
     compared = mock.exchanges[1].request.body["prompt_cache_options"]["comparison_response_id"]
-    assert compared == mock.said[0].id
+    assert compared == mock.replies[0].id
