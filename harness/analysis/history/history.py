@@ -30,7 +30,7 @@ from harness.analysis.history.request import (
     SaidText,
     said_once,
 )
-from harness.analysis.history.similar_text import SimilarTexts
+from harness.analysis.history.similar_text import SimilarTexts, letters_of
 from harness.analysis.history.text_holders import JoinedTexts, TextHolders
 from harness.analysis.history.tool_results import ToolResults, output_text
 from harness.api.http.websocket_mode import SOCKET
@@ -74,12 +74,12 @@ class History:
     """What was sent and answered before a request; `sent` is what any request of the journal sends back.
 
     `turns` are the turns of chat UIs whose server under test makes the requests. `by_ciphertext` maps each
-    `encrypted_content` to its item. `call_outputs` maps each call to its outputs by text, the latest last, each with
-    the number of its exchange. `doubled_prompts` are the replies to requests that end with the same message twice, by
-    the hash of the keys before the repetition. `open_calls` are the calls of completed responses that no request
-    answers, by `call_id`. `cited` finds messages with annotations by a similar text, `joined` by a text that begins or
-    ends with theirs, `told` the messages that contain a text. `agents` are the tools and instructions of the requests
-    that got a reply.
+    `encrypted_content` to its item, `by_summary` the letters of a summary, and of each of its parts. `call_outputs`
+    maps each call to its outputs by text, the latest last, each with the number of its exchange. `doubled_prompts` are
+    the replies to requests that end with the same message twice, by the hash of the keys before the repetition.
+    `open_calls` are the calls of completed responses that no request answers, by `call_id`. `cited` finds messages with
+    annotations by a similar text, `joined` by a text that begins or ends with theirs, `told` the messages that contain
+    a text. `agents` are the tools and instructions of the requests that got a reply.
     """
 
     sent: SentItems = field(default_factory=SentItems)
@@ -88,6 +88,7 @@ class History:
     replies: list[HistoryReply] = field(default_factory=list)
     by_id: dict[str, OutputItem] = field(default_factory=dict)
     by_ciphertext: dict[str, OutputItem] = field(default_factory=dict)
+    by_summary: dict[str, OutputItem] = field(default_factory=dict)
     by_call: dict[str, list[OutputItem]] = field(default_factory=dict)
     by_text: dict[str, SaidText] = field(default_factory=dict)
     open_calls: dict[str, OutputItem] = field(default_factory=dict)
@@ -187,6 +188,9 @@ class History:
             self.by_id.setdefault(id, output)
         if ciphertext := as_string(item.get("encrypted_content")):
             self.by_ciphertext.setdefault(ciphertext, output)
+        summary = [as_string(part.get("text")) for part in objects_in(item.get("summary"))]
+        for text in (*summary, "".join(summary)):
+            self.by_summary.setdefault(letters_of(text), output)
         if call_id := client_call_id(item):
             for name in {call_id, id} - {""}:  # some send the `id` of a call as its `call_id`
                 self.by_call.setdefault(name, []).append(output)

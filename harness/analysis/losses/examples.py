@@ -49,6 +49,10 @@ NOTIFY = function_call("notify", {"who": "ops"}, call_id="call_2", off_schema=Tr
 TEXT = "I will deploy v2 and tell the operators about it."
 REPLY = message(TEXT)
 THOUGHT = reasoning("**Planning**")
+STATELESS: Json = {"model": "gpt-5", "store": False, "include": ["reasoning.encrypted_content"]}
+"""The members of a request whose reasoning is encrypted and not stored."""
+ENCRYPTED_THOUGHT: Json = {"type": "reasoning", "summary": [], "encrypted_content": "{0.output.0.encrypted_content}"}
+"""The first item of the first answer, reasoning, as a client sends it back."""
 TOOLS: list[Json] = [
     {"type": "function", "name": name, "parameters": {"type": "object", "properties": {}}, "strict": False}
     for name in ("deploy", "notify")

@@ -25,10 +25,12 @@ from harness.analysis.history.request import HistoryRequest, OutputItem
 from harness.analysis.loss import LossFacts, loss
 from harness.analysis.losses.examples import (
     DEPLOY,
+    ENCRYPTED_THOUGHT,
     NEXT,
     NOTIFY,
     PROMPT,
     REPLY,
+    STATELESS,
     TEXT,
     THOUGHT,
     ask,
@@ -50,8 +52,6 @@ SHORTEST_USER_TEXT, RECENT_REQUESTS = 8, 8
 """The length in characters from which a user text is not doubled by chance; how many earlier requests are searched."""
 RECENT_REPLIES = 50
 """How many earlier replies are searched for a missing item."""
-_STATELESS: Json = {"model": "gpt-5", "store": False, "include": ["reasoning.encrypted_content"]}
-_ENCRYPTED: Json = {"type": "reasoning", "summary": [], "encrypted_content": "{0.output.0.encrypted_content}"}
 _OUTPUTS = [output(), output("call_2")]
 _DONE_ANSWER = message("Done.")
 _DONE = assistant("Done.")
@@ -87,9 +87,16 @@ _SEND_ONCE = "Send the whole transcript, or name what it continues and send only
         ask([PROMPT], [user(f"{PROMPT['content']}\n\n{PROMPT['content']}"), _DONE, NEXT], turns=[_DONE_ANSWER]),
         ask(
             [PROMPT],
-            [PROMPT, _ENCRYPTED, call(), _ENCRYPTED, call("call_2", "notify", '{"who":"ops"}'), *_OUTPUTS],
+            [
+                PROMPT,
+                ENCRYPTED_THOUGHT,
+                call(),
+                ENCRYPTED_THOUGHT,
+                call("call_2", "notify", '{"who":"ops"}'),
+                *_OUTPUTS,
+            ],
             turns=[[THOUGHT, DEPLOY, NOTIFY]],
-            **_STATELESS,
+            **STATELESS,
         ),
     ],
     keeps=[

@@ -11,10 +11,12 @@ from harness.analysis.history.request import HistoryRequest, OutputItem
 from harness.analysis.loss import LossFacts, loss
 from harness.analysis.losses.examples import (
     DEPLOY,
+    ENCRYPTED_THOUGHT,
     NEXT,
     NOTIFY,
     PROMPT,
     REPLY,
+    STATELESS,
     TEXT,
     THOUGHT,
     ask,
@@ -29,8 +31,7 @@ MESSAGE = "{what} comes after {other}, but came before it in exchange {said}"
 FIX = "Send the items of a response back in the order of its `output`; only outputs may come between them."
 _NOTIFY_CALL = call("call_2", "notify", '{"who":"ops"}')
 _REASONING_MODEL: Json = {"model": "gpt-5"}
-_STATELESS: Json = {"model": "gpt-5", "store": False, "include": ["reasoning.encrypted_content"]}
-_ENCRYPTED: Json = {"type": "reasoning", "summary": [], "encrypted_content": "{0.output.0.encrypted_content}"}
+_SECOND_THOUGHT: Json = {**ENCRYPTED_THOUGHT, "encrypted_content": "{0.output.2.encrypted_content}"}
 _ANSWERED = [call(), _NOTIFY_CALL, output(), output("call_2")]
 _CALLS_SWAPPED = ask([PROMPT], [PROMPT, _NOTIFY_CALL, output("call_2"), call(), output()], turns=[[DEPLOY, NOTIFY]])
 _CALL_BEFORE_TEXT = ask([PROMPT], [PROMPT, call(), assistant(TEXT), output()], turns=[[REPLY, DEPLOY]])
@@ -55,13 +56,18 @@ _ORDER_KEPT = ask(
         ask([PROMPT], [PROMPT, output(), call()], turns=[DEPLOY]),
         ask(
             [PROMPT],
-            [PROMPT, _ENCRYPTED, {**_ENCRYPTED, "encrypted_content": "{0.output.2.encrypted_content}"}, *_ANSWERED],
+            [
+                PROMPT,
+                ENCRYPTED_THOUGHT,
+                _SECOND_THOUGHT,
+                *_ANSWERED,
+            ],
             turns=[[THOUGHT, DEPLOY, THOUGHT, NOTIFY]],
-            **_STATELESS,
+            **STATELESS,
         ),
     ],
     keeps=[
-        ask([PROMPT], [PROMPT, _ENCRYPTED, call(), output()], turns=[[THOUGHT, DEPLOY]], **_STATELESS),
+        ask([PROMPT], [PROMPT, ENCRYPTED_THOUGHT, call(), output()], turns=[[THOUGHT, DEPLOY]], **STATELESS),
         _ORDER_KEPT,
         _CALLS_SWAPPED,
         _CALL_BEFORE_TEXT,

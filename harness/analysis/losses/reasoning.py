@@ -11,9 +11,11 @@ from harness.analysis.history.similar_text import letters_of
 from harness.analysis.loss import LossFacts, loss
 from harness.analysis.losses.examples import (
     DEPLOY,
+    ENCRYPTED_THOUGHT,
     NEXT,
     PROMPT,
     REPLY,
+    STATELESS,
     TEXT,
     THOUGHT,
     ask,
@@ -24,12 +26,10 @@ from harness.analysis.losses.examples import (
 )
 from harness.contract.rule import after
 from harness.core.exchange import Json
-from harness.core.loose_json import as_string, objects_in
+from harness.core.loose_json import as_string
 from harness.items import message, reasoning
 
 ENCRYPTED_CONTENT = "reasoning.encrypted_content"
-_ENCRYPTED_REQUEST: Json = {"model": "gpt-5", "store": False, "include": [ENCRYPTED_CONTENT]}
-_ENCRYPTED_REASONING: Json = {"type": "reasoning", "summary": [], "encrypted_content": "{0.output.0.encrypted_content}"}
 _SUMMARY: Json = {"type": "reasoning", "summary": [{"type": "summary_text", "text": "**Planning**"}]}
 _LAST = user("Thanks.")
 _STORED_CALL: Json = {**call(), "id": "{0.output.1.id}"}
@@ -39,25 +39,23 @@ _STORED_CALL: Json = {**call(), "id": "{0.output.1.id}"}
     message="{what} from exchange {said}, which preceded {call}, is {gone}: the client dropped it",
     fix="Send the reasoning back with the call that followed it, until the next user message.",
     loses=[
-        ask([PROMPT], [PROMPT, call(), output()], turns=[[THOUGHT, DEPLOY]], **_ENCRYPTED_REQUEST),
+        ask([PROMPT], [PROMPT, call(), output()], turns=[[THOUGHT, DEPLOY]], **STATELESS),
         ask([PROMPT], [PROMPT, _STORED_CALL, output()], turns=[[THOUGHT, DEPLOY]]),
-        ask([PROMPT], [PROMPT, _SUMMARY, call(), output()], turns=[[THOUGHT, DEPLOY]], **_ENCRYPTED_REQUEST),
+        ask([PROMPT], [PROMPT, _SUMMARY, call(), output()], turns=[[THOUGHT, DEPLOY]], **STATELESS),
     ],
     keeps=[
-        ask(
-            [PROMPT], [PROMPT, _ENCRYPTED_REASONING, call(), output()], turns=[[THOUGHT, DEPLOY]], **_ENCRYPTED_REQUEST
-        ),
+        ask([PROMPT], [PROMPT, ENCRYPTED_THOUGHT, call(), output()], turns=[[THOUGHT, DEPLOY]], **STATELESS),
         ask([PROMPT], [PROMPT, call(), output()], turns=[[THOUGHT, DEPLOY]]),
         ask([PROMPT], {"previous_response_id": "{0.id}", "input": [output()]}, turns=[[THOUGHT, DEPLOY]]),
         ask(
             [PROMPT],
-            [PROMPT, _ENCRYPTED_REASONING, call(), output()],
+            [PROMPT, ENCRYPTED_THOUGHT, call(), output()],
             [PROMPT, call(), output(), assistant(TEXT), NEXT],
             turns=[[THOUGHT, DEPLOY], REPLY],
-            **_ENCRYPTED_REQUEST,
+            **STATELESS,
         ),
         after(
-            {"input": [PROMPT], **_ENCRYPTED_REQUEST},
+            {"input": [PROMPT], **STATELESS},
             {"input": [PROMPT, call(), output()], "model": "gpt-4.1"},
             turns=[[THOUGHT, DEPLOY]],
         ),
@@ -89,35 +87,33 @@ def reasoning_dropped(request: HistoryRequest, history: History) -> Iterator[Los
     loses=[
         ask(
             [PROMPT],
-            [PROMPT, _ENCRYPTED_REASONING, call(), output()],
-            [PROMPT, _ENCRYPTED_REASONING, assistant(TEXT), NEXT],
+            [PROMPT, ENCRYPTED_THOUGHT, call(), output()],
+            [PROMPT, ENCRYPTED_THOUGHT, assistant(TEXT), NEXT],
             turns=[[THOUGHT, DEPLOY], REPLY],
-            **_ENCRYPTED_REQUEST,
+            **STATELESS,
         ),
         ask(
             [PROMPT],
-            [PROMPT, _ENCRYPTED_REASONING, assistant(TEXT), NEXT],
-            [PROMPT, _ENCRYPTED_REASONING, NEXT, assistant("Done."), _LAST],
+            [PROMPT, ENCRYPTED_THOUGHT, assistant(TEXT), NEXT],
+            [PROMPT, ENCRYPTED_THOUGHT, NEXT, assistant("Done."), _LAST],
             turns=[[THOUGHT, REPLY], message("Done.")],
-            **_ENCRYPTED_REQUEST,
+            **STATELESS,
         ),
     ],
     keeps=[
-        ask(
-            [PROMPT], [PROMPT, _ENCRYPTED_REASONING, call(), output()], turns=[[THOUGHT, DEPLOY]], **_ENCRYPTED_REQUEST
-        ),
+        ask([PROMPT], [PROMPT, ENCRYPTED_THOUGHT, call(), output()], turns=[[THOUGHT, DEPLOY]], **STATELESS),
         ask(
             [PROMPT],
-            [PROMPT, _ENCRYPTED_REASONING, assistant("In other words."), NEXT],
+            [PROMPT, ENCRYPTED_THOUGHT, assistant("In other words."), NEXT],
             turns=[[THOUGHT, REPLY]],
-            **_ENCRYPTED_REQUEST,
+            **STATELESS,
         ),
-        ask([PROMPT], [PROMPT, _ENCRYPTED_REASONING], turns=[THOUGHT], **_ENCRYPTED_REQUEST),
+        ask([PROMPT], [PROMPT, ENCRYPTED_THOUGHT], turns=[THOUGHT], **STATELESS),
         ask(
             [PROMPT],
-            [PROMPT, _ENCRYPTED_REASONING, {**call(), "id": "{0.output.1.id}"}, output(), assistant(TEXT), NEXT],
+            [PROMPT, ENCRYPTED_THOUGHT, {**call(), "id": "{0.output.1.id}"}, output(), assistant(TEXT), NEXT],
             turns=[[THOUGHT, DEPLOY]],
-            **_ENCRYPTED_REQUEST,
+            **STATELESS,
         ),
     ],
 )
@@ -164,17 +160,9 @@ def reasoning_spoken(request: HistoryRequest, history: History) -> Iterator[Loss
     """A summary of reasoning comes back as words of the assistant, which then reads its thoughts as an answer."""
     for place, item in request.assistant_messages:
         letters = letters_of(message_text(item))
-        if len(letters) >= SHORTEST_SUMMARY and message_text(item).strip() not in history.by_text:
-            for reply in history.replies:
-                for thought in reply.output:
-                    if item_type(thought) == "reasoning" and letters in _summary_letters(thought):
-                        yield {"at": place, "said": reply.number, "what": describe_item(thought)}
-
-
-def _summary_letters(thought: Json) -> list[str]:
-    """Return the letters of each part of a summary, and of all of it."""
-    parts = [as_string(part.get("text")) for part in objects_in(thought.get("summary"))]
-    return [letters_of(text) for text in (*parts, "".join(parts))]
+        thought = history.by_summary.get(letters) if len(letters) >= SHORTEST_SUMMARY else None
+        if thought and message_text(item).strip() not in history.by_text:
+            yield {"at": place, "said": thought.number, "what": describe_item(thought.item)}
 
 
 def _is_told(message: Json, request: HistoryRequest) -> bool:

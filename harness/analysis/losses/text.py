@@ -71,6 +71,7 @@ _MESSAGE_ID = {"id": "{0.output.0.id}"}
         ask([PROMPT], [PROMPT, assistant("Once."), assistant("Twice.")], turns=[message("Once.", "Twice.")]),
         ask([PROMPT], [PROMPT, *map(assistant, _PARTS), NEXT], turns=[_TWO_PARTS]),
         ask([PROMPT], [PROMPT, assistant(" ".join(_PARTS)), NEXT], turns=[_TWO_PARTS]),
+        ask([PROMPT], [PROMPT, assistant(_PARTS[0]), assistant("The operators know."), NEXT], turns=[_TWO_PARTS]),
         ask([PROMPT], [PROMPT, user(TEXT + TEXT)], turns=[REPLY]),
     ],
 )
@@ -107,11 +108,13 @@ def _change_facts(place: str, item: Json, original: OutputItem, how: str) -> Los
 def _find_edited_messages(request: HistoryRequest, history: History) -> Iterator[tuple[str, Json, OutputItem]]:
     """Find the messages that came back with another text, each with its original."""
     placed = dict(find_message_in_place(request, history))
+    # Next to a text that is not known, a part that seems to be missing may only be reworded.
+    are_known = all(message_text(item).strip() in history.by_text for _, item in request.assistant_messages)
     for place, item in request.assistant_messages:
         if (words := message_text(item).strip()) not in history.by_text:
             original = history.find_original(item) or placed.get(place)
         else:
-            original = _find_left_alone(history.by_text[words], request)
+            original = _find_left_alone(history.by_text[words], request) if are_known else None
         if original and words != message_text(original.item).strip():
             yield place, item, original
 
@@ -122,9 +125,9 @@ def _find_left_alone(said: SaidText, request: HistoryRequest) -> OutputItem | No
         return None
     original = said.originals[0]
     whole = original.reply.output[original.index]
-    parts = [letters_of(as_string(part.get("text"))) for part in objects_in(whole.get("content"))]
-    sent = [text for text in parts if text in request.message_letters]
-    return OutputItem(whole, original.reply, original.index) if len(parts) > 1 and len(sent) == 1 else None
+    texts = [text for part in objects_in(whole.get("content")) if (text := as_string(part.get("text")).strip())]
+    sent = [text for text in texts if letters_of(text) in request.message_letters] if len(texts) > 1 else ()
+    return OutputItem(whole, original.reply, original.index) if len(sent) == 1 else None
 
 
 def find_message_in_place(request: HistoryRequest, history: History) -> Iterator[tuple[str, OutputItem]]:

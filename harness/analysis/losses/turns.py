@@ -21,9 +21,11 @@ from harness.analysis.history.similar_text import letters_of
 from harness.analysis.loss import LossFacts, loss
 from harness.analysis.losses.examples import (
     DEPLOY,
+    ENCRYPTED_THOUGHT,
     NEXT,
     PROMPT,
     REPLY,
+    STATELESS,
     TEXT,
     THOUGHT,
     ask,
@@ -48,7 +50,6 @@ _OTHER_SPEAKERS = {
     "system": "system message",
 }
 _FIX = "Append the model's answer to the history before the next user message."
-_THOUGHT_KEPT: Json = {"type": "reasoning", "summary": [], "encrypted_content": "{0.output.0.encrypted_content}"}
 _DATA_PROMPT = user("Plan v2, as JSON.")
 _ONLY_PROMPTS = ask([PROMPT], [PROMPT, NEXT], turns=[REPLY])
 
@@ -238,11 +239,9 @@ def _is_data(request: HistoryRequest) -> bool:
         ask([PROMPT], [PROMPT, call(), output()], [PROMPT, call(), output(), user(TEXT), NEXT], turns=[DEPLOY, REPLY]),
         ask(
             [PROMPT],
-            [PROMPT, _THOUGHT_KEPT, user(TEXT), NEXT],
+            [PROMPT, ENCRYPTED_THOUGHT, user(TEXT), NEXT],
             turns=[[THOUGHT, REPLY]],
-            model="gpt-5",
-            include=["reasoning.encrypted_content"],
-            store=False,
+            **STATELESS,
         ),
     ],
     keeps=[

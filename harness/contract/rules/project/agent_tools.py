@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 
 from harness.api.http.dialects import FOUNDRY
@@ -59,6 +60,7 @@ def agent_mcp_headers(request: Request, world: WorldView) -> Iterator[Json]:
 URL_NAMED_SINCE = "2026-06-29"
 """The first day on which the error names the URL."""
 _TEMPLATE = "{{server_url}}"
+_HAS_SCHEME = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*:").match
 
 
 def _with_server(url: str, as_of: str = "") -> Case:
@@ -97,7 +99,7 @@ def agent_mcp_url_invalid(request: Request) -> Iterator[Json]:
         assumed("that whatever is no URL with a scheme is told so"),
     ],
     rejects={f"format: '{_TEMPLATE}' is not a valid URI": _with_server(_TEMPLATE)},
-    accepts=[_with_server("https://mcp.example.org/{{path}}")],
+    accepts=[_with_server("https://mcp.example.org/{{path}}"), _with_server("localhost:8000")],
     fix="Send the URL itself: of an MCP tool all members but this one may be templates.",
 )
 def agent_mcp_url(request: Request) -> Iterator[Json]:
@@ -109,5 +111,5 @@ def _servers_without_url(request: Request) -> Iterator[Json]:
     definition = as_object(as_object(request.body).get("definition"))
     for index, tool in enumerate(objects_in(definition.get("tools"))):
         url = tool.get("server_url")
-        if tool.get("type") == "mcp" and isinstance(url, str) and "://" not in url:
+        if tool.get("type") == "mcp" and isinstance(url, str) and not _HAS_SCHEME(url):
             yield {"index": index, "url": url}

@@ -267,7 +267,8 @@ def image_deployment_missing(request: Request) -> Iterator[Json]:
         yield {}
 
 
-_WITHOUT_FIDELITY = ("gpt-image-2",)
+_WITHOUT_FIDELITY = "gpt-image-2"
+"""The beginning of the names of image models without this setting."""
 
 
 def _draw(**settings: str) -> Json:
