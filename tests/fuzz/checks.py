@@ -31,6 +31,7 @@ STORAGE_CODE = "x-ms-error-code"
 """The header of errors of Blob storage, which no rule has."""
 NAMES_OF_THE_API = {
     "agent_name_invalid": "agent_name",
+    "agent_mcp_url_invalid": "",
     "cache_breakpoint_unsupported": "prompt_cache_breakpoint",
     "container_file_incomplete": "file",
     "file_not_found": "id",
