@@ -41,6 +41,7 @@ NAMES_OF_THE_API = {
     "namespace_named_like_hosted": "tools.namespace",
     "preview_feature_required": "Foundry-Features",
     "search_without_deferred": "tools.tool_search",
+    "reasoning_unidentified": "item",
     "session_file_path_missing": "path",
     "upload_not_found": "id",
     "user_identity_invalid": "x-ms-user-identity",
