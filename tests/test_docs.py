@@ -122,6 +122,7 @@ def test_every_block_is_a_test():
     known = {"python", "console", "yaml", "json", "sh"}
     known |= {"ts", "js"}  # run by tests/end_to_end/node
     known |= {"go", "java"}  # run by tests/end_to_end/test_other_languages.py
+    known |= {"nginx", "haproxy"}  # run by tests/end_to_end/test_processes.py
     shown = {file: {block.language for block in fenced(file)} for file in PAGES if file != ARCHITECTURE}
     assert {file.name: rest for file, languages in shown.items() if (rest := languages - known)} == {}
     assert [str(block) for block in blocks("yaml") if not block.name] == []

@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from contextlib import closing
-from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 from urllib.parse import quote
@@ -13,15 +11,13 @@ import typer
 
 from harness.cli.serve_command import run_with_mock
 from harness.cli.serve_options import ANY_KEY, TOKEN_VARIABLE, ServeOptions, check_options
-from harness.cli.support.app import call_on_signals, print_text
-from harness.cli.support.foreground import Entrance, listen, print_summary, rare_collections, serve_foreground
+from harness.cli.support.foreground import Entrance, serve_foreground
 from harness.cli.support.observers import add_observers, watch_app
 from harness.cli.support.options import takes_options
-from harness.cli.support.tls import Secured, context_of, secure
+from harness.cli.support.tls import Secured, secure
 from harness.core.text.shorten import pluralize, shorten
 
 if TYPE_CHECKING:
-    from harness.server.asgi import App
     from harness.server.control_plane.access import ControlAccess
     from harness.server.mock_api import MockApi
     from harness.world.mock import Mock
@@ -29,12 +25,6 @@ if TYPE_CHECKING:
 
 MAX_LOSSES = 5
 """How many losses are listed at the end at most."""
-
-
-NO_VIEW = (
-    "none with --workers: each process has its own Worlds. /_harness/worlds and /_harness/events cover only those "
-    "in the process of the key that they are sent with. Serve without --workers to see all."
-)
 
 
 @takes_options(ServeOptions)
@@ -56,14 +46,10 @@ def serve(context: typer.Context, options: ServeOptions) -> None:
         raise typer.Exit(run_with_mock(options, mock, access, secured))
     if mock.courier:
         mock.courier.takes_real_time = True
-    app = options.cluster.make_app(mock, access)  # a problem with the store is reported before a worker starts
-    watch = partial(watch_app, log=options.log, metrics=options.metrics, otel=options.otel)
-    entrance = _entrance(options, access)
-    if options.workers > 1:
-        _serve_with_workers(options, app, watch, entrance, secured)
-        return
-    port = options.port_or_default
-    serve_foreground(watch(app), options.host, port, entrance, lambda: _summarize_worlds(mock), secured)
+    app = options.cluster.make_app(mock, access)
+    watch_app(app, options.log, metrics=options.metrics, otel=options.otel)
+    entrance, port = _entrance(options, access), options.port_or_default
+    serve_foreground(app, options.host, port, entrance, lambda: _summarize_worlds(mock), secured)
 
 
 def _replay_recordings(options: ServeOptions, recordings: Path, secured: Secured | None) -> None:
@@ -87,40 +73,12 @@ def _entrance(options: ServeOptions, access: ControlAccess) -> Entrance:
     dialect = options.dialect or OPENAI
     shown = {**({TOKEN_VARIABLE: access.token} if access.is_new else {}), **options.webhook_variables}
     token = f"#token={quote(access.token, safe='')}" if access.token and (access.is_new or options.opens) else ""
-    view = f"{CONTROL_ROOT}/view{token}" if options.workers == 1 else ""
     return Entrance(
         API_ROOTS[dialect],
         lambda origin: {**server_variables(origin, dialect, options.key), **shown},
-        view,
+        f"{CONTROL_ROOT}/view{token}",
         options.opens,
-        NO_VIEW if options.workers > 1 else "",
     )
-
-
-def _serve_with_workers(
-    options: ServeOptions, app: App, watch: Callable[[App], App], entrance: Entrance, secured: Secured | None
-) -> None:
-    """Serve with several processes until a signal arrives; each prints its own summary when it ends."""
-
-    def report(line: str) -> None:
-        print_text(f"harness: {line}", err=True)
-
-    def summarize(app: App, cut_off: int) -> None:
-        print_summary(cut_off, _summarize_worlds(app.api))
-
-    listening, announce = listen(options.host, options.port_or_default, entrance, secured)
-    cluster, tls = options.cluster, context_of(secured)
-    with (
-        cluster.dispatcher(
-            app, listening, watch, report, summarize, sums_metrics=options.metrics, tls=tls
-        ) as dispatcher,
-        call_on_signals(lambda _: dispatcher.stop()),
-        closing(listening),
-        rare_collections(),
-    ):
-        dispatcher.start()
-        announce()
-        dispatcher.run()
 
 
 def _make_mock(options: ServeOptions) -> MockApi:

@@ -70,7 +70,7 @@ class ServeOptions:
     journal: int | None = _limit("exchanges kept per World, the newest", SERVER_LIMITS.exchanges)
     keep: int | None = _limit("responses stored per World, the newest", SERVER_LIMITS.responses)
     worlds: int | None = _limit("Worlds kept, the most recently used", SERVER_LIMITS.worlds)
-    workers: int = option(1, "The number of processes; each key belongs to one.", metavar="N", min=1)
+    workers: int = option(1, "", min=1, hidden=True)
     store: str = option(
         MEMORY, "Where to keep Worlds: memory, or redis://HOST:PORT/N, shared by servers.", metavar="URL"
     )
@@ -129,9 +129,9 @@ class ServeOptions:
 
     @property
     def cluster(self) -> Cluster:
-        """The number of processes, and the place of their Worlds."""
+        """The place of the Worlds."""
         prefix, seconds = self.store_prefix, self.store_seconds
-        return Cluster(self.workers, self.store, prefix, seconds, self.decisive, self.limits.worlds)
+        return Cluster(self.store, prefix, seconds, self.decisive, self.limits.worlds)
 
     @property
     def port_or_default(self) -> int:
@@ -211,12 +211,12 @@ def check_options(options: ServeOptions, context: typer.Context) -> None:
         raise typer.BadParameter("--paced keeps the pace of recordings: also pass --replay DIR.")
     if not options.command and given.keys() & COMMAND_OPTIONS:
         raise typer.BadParameter("--unused, --losses, --report and --trace need a COMMAND: pass one after --.")
-    if options.command and options.workers > 1:
-        raise typer.BadParameter("a COMMAND has its own mock: --workers is only for servers without a COMMAND.")
-    if options.opens and (options.command or options.workers > 1):
+    if "workers" in given:
         raise typer.BadParameter(
-            "--open shows a server with one process; for a COMMAND, write a page: --report FILE.html."
+            "--workers is gone: start several servers behind a proxy that hashes the key; docs/processes.md has recipes."
         )
+    if options.opens and options.command:
+        raise typer.BadParameter("--open shows a server; for a COMMAND, write a page: --report FILE.html.")
     options.cluster.check(options.script)
     if options.command and options.cluster.is_shared:
         raise typer.BadParameter("a COMMAND has its own mock: --store is only for servers without a COMMAND.")

@@ -1,1 +1,1 @@
-"""Servers with several processes: workers behind one port, servers that share their Worlds; start at `cluster.py`."""
+"""Servers that share their Worlds; start at `cluster.py`."""

@@ -47,8 +47,7 @@ class App:
     """The ASGI app: paths below `/_harness` go to the control plane if `access` permits, all others to the mock.
 
     `store` names where the Worlds are kept, `open_streams` counts the streams being sent over ASGI. `metrics` answers
-    Prometheus; a worker calls `tick` every second and `flush` when it ends. `close` is awaited in the serving event
-    loop when the server ends.
+    Prometheus. `close` is awaited in the serving event loop when the server ends.
     """
 
     store = "memory"
@@ -58,8 +57,6 @@ class App:
         self.api = api
         self.access = access
         self.metrics: Callable[[], Answer] | None = None
-        self.tick: Callable[[], object] = lambda: None
-        self.flush: Callable[[], object] = lambda: None
 
     async def close(self) -> None:
         """Release what the app has opened."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import OrderedDict
-from collections.abc import Callable, Container, Iterable, Mapping, Sequence
+from collections.abc import Callable, Container, Mapping, Sequence
 from dataclasses import replace
 from functools import lru_cache
 from hashlib import blake2b
@@ -125,10 +125,6 @@ class KeyedWorlds:
             self._dropped[key] = None
             if len(self._dropped) > MAX_CLOSED:
                 self._dropped.popitem(last=False)
-
-    def mark_dropped(self, keys: Iterable[str]) -> None:
-        """Record the keys whose Worlds were lost, so that a new World of such a key knows."""
-        self._dropped |= dict.fromkeys(keys)
 
     def add_alias(self, alias: str, key: str) -> None:
         """Let another key lead to the World of `key` until that World is closed."""

@@ -59,7 +59,6 @@ class MockApi(KeyedWorlds):
 
     has_courier = True
     can_hold = True
-    worker_count = 1
     """How many processes answer at this address, each with Worlds of its own."""
 
     def __init__(

@@ -59,6 +59,7 @@ MISTAKES = [
     ("serve --", "no COMMAND after --."),
     ("record --", "no COMMAND after --."),
     ("serve --report report.html", "pass one after --"),
+    ("serve --workers 2", "start several servers behind a proxy that hashes the key; docs/processes.md has recipes."),
     ("serve --losses maybe -- true", "losses 'maybe': use fail, allow, strict, or a comma-separated list of losses."),
     ("serve --report report.doc -- true", "its suffix must be one of"),
     ("serve --report no-such-folder/report.html -- true", "no folder no-such-folder"),
@@ -75,7 +76,7 @@ MISTAKES = [
             f"it can only be combined with --host, --port, --paced and TLS. Omit {option.split()[0]}.",
         )
         for option in (
-            *("--assistants gone", "--store-seconds 5", "--control-token x", "--keys sk-a", "--workers 2"),
+            *("--assistants gone", "--store-seconds 5", "--control-token x", "--keys sk-a", "--metrics"),
             *("--refusals allow", "--log text", "--script a.yaml"),
         )
     ),

@@ -1,9 +1,8 @@
-"""A server of several processes says at its start what it cannot be, and bounds what each process keeps."""
+"""A server on a store says at its start what does not go together."""
 
 from __future__ import annotations
 
 import importlib.util
-import os
 from pathlib import Path
 
 import pytest
@@ -11,7 +10,6 @@ import pytest
 from harness.cluster.cluster import Cluster
 from harness.cluster.sharing.replicated_api import ReplicatedApi
 from harness.cluster.sharing.shared_app import SharedApp
-from harness.cluster.workers.worker import WorkerApi
 from harness.core.errors import ConfigError
 from harness.core.limits import Limits
 from harness.server.asgi import App
@@ -19,10 +17,10 @@ from harness.server.control_plane.access import LOOPBACK_ACCESS
 from harness.server.mock_api import MockApi
 
 REDIS = "redis://localhost:6379/0"
-ONE, WORKERS, SHARED = Cluster(), Cluster(workers=3), Cluster(workers=3, store=REDIS)
+ONE, SHARED = Cluster(), Cluster(store=REDIS)
 
 
-@pytest.mark.parametrize("cluster", [ONE, WORKERS, SHARED, Cluster(store="unix:///run/redis", prefix="ci")])
+@pytest.mark.parametrize("cluster", [ONE, SHARED, Cluster(store="unix:///run/redis", prefix="ci")])
 @pytest.mark.parametrize("script", [None, Path("script.yaml")])
 def test_what_goes_together_is_taken(cluster: Cluster, script: Path | None) -> None:
     cluster.check(script)
@@ -34,9 +32,8 @@ def test_what_goes_together_is_taken(cluster: Cluster, script: Path | None) -> N
         (Cluster(prefix="ci"), None, "--store-prefix applies only to a shared --store, redis://HOST:PORT/NUMBER."),
         (Cluster(store="mysql://u:p@db"), None, "--store db: pass `memory`, or redis://HOST:PORT/NUMBER."),
         (Cluster(store=REDIS), "s.py", "--store with --script s.py: a Python script is bound to one process"),
-        (WORKERS, "s.py", "--workers 3 with --script s.py: a Python script is bound to one process"),
     ],
-    ids=["prefix without a store", "no such store", "Python in a store", "Python with workers"],
+    ids=["prefix without a store", "no such store", "Python in a store"],
 )
 def test_what_does_not_go_together_is_said(cluster: Cluster, script: str | None, message: str) -> None:
     with pytest.raises(ConfigError) as refused:
@@ -49,34 +46,21 @@ def test_a_store_needs_an_extra_and_says_which(monkeypatch: pytest.MonkeyPatch) 
     monkeypatch.setattr("harness.core.extras.find_spec", lambda name: None)
     with pytest.raises(ConfigError, match=r'--store redis://… needs redis: pip install "responses-harness\[cluster\]"'):
         SHARED.check(None)
-    WORKERS.check(None)
-
-
-def test_workers_need_a_system_that_forks(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.delattr(os, "fork")
-    with pytest.raises(ConfigError, match="this system cannot fork processes"):
-        WORKERS.check(None)
     ONE.check(None)
 
 
-@pytest.mark.parametrize(
-    ("cluster", "api_type"), [(ONE, MockApi), (WORKERS, WorkerApi), (SHARED, ReplicatedApi)], ids=str
-)
+@pytest.mark.parametrize(("cluster", "api_type"), [(ONE, MockApi), (SHARED, ReplicatedApi)], ids=str)
 def test_each_kind_of_server_has_its_mock(cluster: Cluster, api_type: type[MockApi]) -> None:
     assert cluster.api_type is api_type
 
 
-@pytest.mark.parametrize(
-    ("cluster", "worlds", "kept"), [(ONE, 10, 10), (WORKERS, 10, 4), (WORKERS, None, None), (SHARED, 10, None)], ids=str
-)
-def test_workers_divide_the_worlds_and_a_store_has_them_all(
-    cluster: Cluster, worlds: int | None, kept: int | None
-) -> None:
+@pytest.mark.parametrize(("cluster", "worlds", "kept"), [(ONE, 10, 10), (ONE, None, None), (SHARED, 10, None)], ids=str)
+def test_the_app_of_a_store_bounds_the_worlds_itself(cluster: Cluster, worlds: int | None, kept: int | None) -> None:
     limits = cluster.limits_of_mock(Limits(exchanges=5, responses=6, worlds=worlds))
     assert limits == Limits(exchanges=5, responses=6, worlds=kept)
 
 
-def test_a_server_of_one_process_has_the_app_of_any_other() -> None:
+def test_a_server_without_a_store_has_the_app_of_any_other() -> None:
     assert type(ONE.make_app(MockApi(), LOOPBACK_ACCESS)) is App
 
 

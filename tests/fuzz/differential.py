@@ -14,11 +14,11 @@ from dataclasses import dataclass, field
 from functools import partial
 from typing import Any, NamedTuple, cast
 
+from harness.cluster.workers.worker_connection import WorkerConnection
 from uvicorn import Config
 from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
 from uvicorn.server import ServerState
 
-from harness.cluster.workers.worker_connection import WorkerConnection
 from harness.core.edge import EdgeRecord
 from harness.core.exchange import Answer
 from harness.fast_path.joined_writes import JoinedWrites

@@ -15,7 +15,6 @@ from harness.cli.support.app import ExitCode, call_on_signals, print_text
 from harness.cli.support.tls import Secured, context_of, origin_for_clients
 
 if TYPE_CHECKING:
-    from harness.server.asgi import Listening
     from harness.server.transport.asgi_types import AsgiApp
     from harness.server.transport.stoppable_server import StoppableServer
 
@@ -29,14 +28,13 @@ COLLECTION_THRESHOLDS = (50_000, 5, 500)
 class Entrance(NamedTuple):
     """The root of a server's API, the variables of its clients as a function of its origin, and the path of its viewer.
 
-    With `opens`, the viewer is opened in a browser. `no_view` says why a server has no viewer.
+    With `opens`, the viewer is opened in a browser.
     """
 
     root: str
     variables: Callable[[str], Mapping[str, str]]
     view: str = ""
     opens: bool = False
-    no_view: str = ""
 
 
 def serve_foreground(
@@ -52,19 +50,19 @@ def serve_foreground(
     A signal stops the server, which gives unfinished answers a few seconds, after which a hanging server is killed; a
     second signal stops it at once.
     """
-    from harness.server.asgi import App, uvicorn_config
+    from harness.server.asgi import App, bind, uvicorn_config
     from harness.server.transport.stoppable_server import StoppableServer
 
-    listening, announce = listen(host, port, entrance, secured)
+    listening = bind(host, port)
     server = StoppableServer(uvicorn_config(app, tls=context_of(secured)))
     server.at_end = app.close if isinstance(app, App) else None
     with _stopped_by_signals(server, secured), closing(listening), rare_collections():
-        announce()
+        _announce(entrance, origin_for_clients(secured, host, listening.getsockname()[1]), secured)
         server.run(sockets=[listening])
-        print_summary(server.cut_off, summarize())
+        _print_summary(server.cut_off, summarize())
 
 
-def print_summary(cut_off: int, lines: Iterable[str]) -> None:
+def _print_summary(cut_off: int, lines: Iterable[str]) -> None:
     """Print how many requests had no complete answer when the server ended, and a summary of its Worlds."""
     from harness.core.text.shorten import pluralize
 
@@ -74,24 +72,15 @@ def print_summary(cut_off: int, lines: Iterable[str]) -> None:
         print_text(line, err=True)
 
 
-def listen(host: str, port: int, entrance: Entrance, secured: Secured | None) -> tuple[Listening, Callable[[], None]]:
-    """Open a listening socket; return it with a function that prints a client's environment as shell commands."""
-    from harness.server.asgi import bind
-
-    listening = bind(host, port)
-    origin = origin_for_clients(secured, host, listening.getsockname()[1])
-
-    def announce() -> None:
-        with suppress(OSError):  # stdout may be closed, and clients may know the port
-            variables = {**entrance.variables(origin), **(secured.variables if secured else {})}
-            exports = (f"export {name}={shlex.quote(value)}" for name, value in variables.items())
-            shown = f"{origin}{entrance.view}" if entrance.view else entrance.no_view
-            viewer = [f"Viewer  {shown}"] if shown else []
-            print_text("\n".join([f"Serving {origin}{entrance.root}", *exports, *viewer]))
-        if entrance.opens:
-            webbrowser.open(f"{origin}{entrance.view}")
-
-    return listening, announce
+def _announce(entrance: Entrance, origin: str, secured: Secured | None) -> None:
+    """Print the environment of clients as shell commands and the URL of the viewer, and open it if asked to."""
+    with suppress(OSError):  # stdout may be closed, and clients may know the port
+        variables = {**entrance.variables(origin), **(secured.variables if secured else {})}
+        exports = (f"export {name}={shlex.quote(value)}" for name, value in variables.items())
+        viewer = [f"Viewer  {origin}{entrance.view}"] if entrance.view else []
+        print_text("\n".join([f"Serving {origin}{entrance.root}", *exports, *viewer]))
+    if entrance.opens:
+        webbrowser.open(f"{origin}{entrance.view}")
 
 
 @contextmanager

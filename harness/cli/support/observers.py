@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from functools import partial
 from typing import TYPE_CHECKING
 
@@ -32,7 +32,7 @@ def check_observers(log: str, *, metrics: bool, otel: bool) -> None:
         check_packages()
 
 
-def watch_app(app: App, log: str, *, metrics: bool, otel: bool) -> App:
+def watch_app(app: App, log: str, *, metrics: bool, otel: bool) -> None:
     """Observe the requests to an app, and make it answer Prometheus."""
     observers: list[Observer] = []
     if metrics:
@@ -40,26 +40,22 @@ def watch_app(app: App, log: str, *, metrics: bool, otel: bool) -> App:
 
         counted = Metrics(app.api, lambda: app.open_streams)
         observers.append(counted.note)
-        app.metrics, app.tick = counted.answer, counted.update
-    app.flush = add_observers(app.api, log, otel=otel, more=observers, tells_refusals=True)
-    return app
+        app.metrics = counted.answer
+    add_observers(app.api, log, otel=otel, more=observers, tells_refusals=True)
 
 
 def add_observers(
     api: MockApi, log: str, *, otel: bool, more: Sequence[Observer] = (), tells_refusals: bool = False
-) -> Callable[[], object]:
-    """Log and trace the requests to a mock as the options say; return the function that exports the last spans.
+) -> None:
+    """Log and trace the requests to a mock as the options say.
 
     Without a log, refused requests are still reported if `tells_refusals`.
     """
     observers = [*more]
-    flush: Callable[[], object] = lambda: None  # noqa: E731
     if otel:
         from harness.server.observe.spans import make_provider, trace_requests
 
-        provider = make_provider()
-        flush = provider.shutdown
-        observers.append(trace_requests(provider))
+        observers.append(trace_requests(make_provider()))
     if log:
         from harness.server.observe.access_log import render_json, render_text, write_lines
 
@@ -73,4 +69,3 @@ def add_observers(
         from harness.server.observe.observed import observe
 
         observe(api, observers, only_refused=only_refused)
-    return flush

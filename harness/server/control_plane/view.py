@@ -16,12 +16,11 @@ from fastapi.responses import HTMLResponse
 
 import harness.analysis.losses  # noqa: F401  (registers every loss)
 from harness.analysis.loss import losses_in_accepted
-from harness.core.errors import HarnessError
 from harness.core.text.shorten import pluralize
 from harness.explain.findings import collect_findings
 from harness.explain.verdict import find_verdict
 from harness.report.report import RunFacts
-from harness.server.control_plane.requests import api_of, named_world
+from harness.server.control_plane.requests import named_world
 from harness.server.keyed_worlds import shown_name
 from harness.server.mock_api import CONTROL_ROOT, MockApi
 from harness.server.observe.health import harness_version, uptime
@@ -32,10 +31,6 @@ from harness.viewer.page import empty_page
 from harness.world.world import World
 
 VIEW_PATH = f"{CONTROL_ROOT}/view"
-NO_VIEWER = (
-    "there is no viewer with --workers {}: each worker has its own Worlds, and would show only these. Serve with one, "
-    "or request /_harness/report with the key of a World."
-)
 NEWEST_OF_ROW = 50
 """How many of a World's newest exchanges its row covers: their texts can be searched, their lanes are named."""
 NEWEST_JUDGED = 1_000
@@ -53,7 +48,6 @@ _POLICY = re.compile(r'http-equiv="Content-Security-Policy" content="([^"]*)"')
 
 async def view(request: Request) -> HTMLResponse:
     """Show the viewer: a self-contained page that asks for the token where one is needed."""
-    _check_process(api_of(request))
     page = empty_page()
     policy = _POLICY.search(page)
     assert policy, "the page has lost its policy"
@@ -78,15 +72,8 @@ async def view_case(request: Request, id: str, after: int = 0) -> Response:
     return await live.answer(lambda: live.case(named_world(live.api, id), after))
 
 
-def _check_process(api: MockApi) -> None:
-    """Raise HarnessError for one of several workers, which would hide what is wrong in the Worlds of the others."""
-    if api.worker_count > 1:
-        raise HarnessError(NO_VIEWER.format(api.worker_count))
-
-
 def _live_of(request: Request) -> _LiveView:
     state = request.app.state
-    _check_process(state.api)
     if not hasattr(state, "live_view"):
         state.live_view = _LiveView(state.api)
     live: _LiveView = state.live_view

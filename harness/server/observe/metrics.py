@@ -29,18 +29,16 @@ class Metrics:
         self._open_streams = open_streams
         self._registry = registry = CollectorRegistry()
         settings = ("version", "as_of", "dialect")
-        build = Gauge("harness_build_info", "What serves.", settings, registry=registry, multiprocess_mode="livemax")
+        build = Gauge("harness_build_info", "What serves.", settings, registry=registry)
         build.labels(harness_version(), api.as_of, api.dialect or "any").set(1)
-        self._uptime = Gauge(
-            "harness_uptime_seconds", "Seconds since the start.", registry=registry, multiprocess_mode="livemax"
-        )
+        self._uptime = Gauge("harness_uptime_seconds", "Seconds since the start.", registry=registry)
         self._dropped = Counter(
             "harness_worlds_dropped", "Worlds dropped to keep no more than --worlds.", registry=registry
         )
         self._dropped_before = 0
 
         def add_gauge(name: str, documentation: str) -> Gauge:
-            return Gauge(name, documentation, registry=registry, multiprocess_mode="livesum")
+            return Gauge(name, documentation, registry=registry)
 
         self._streams_open = add_gauge("harness_streams_open", "Streams that are on their way.")
         self._gauges = [(add_gauge(name, documentation), count) for name, documentation, count in _COUNTS]
@@ -67,7 +65,7 @@ class Metrics:
         if observed.answer.events is not None:
             self._streams.labels(observed.operation).inc()
 
-    def update(self) -> None:
+    def _update(self) -> None:
         """Read the values that are not counted request by request from the mock."""
         self._uptime.set(uptime())
         self._dropped.inc(self._api.dropped_count - self._dropped_before)
@@ -76,19 +74,11 @@ class Metrics:
         for gauge, count in self._gauges:
             gauge.set(count(self._api))
 
-    def render(self) -> bytes:
-        """Render all metrics in the text format of Prometheus."""
-        self.update()
-        return generate_latest(self._registry)
-
     def answer(self) -> Answer:
-        """Answer with all metrics."""
-        return metrics_answer(self.render())
-
-
-def metrics_answer(text: bytes) -> Answer:
-    """Build the answer to Prometheus from rendered metrics."""
-    return Answer(200, text, {"content-type": CONTENT_TYPE, "cache-control": "no-store"})
+        """Answer with all metrics in the text format of Prometheus."""
+        self._update()
+        headers = {"content-type": CONTENT_TYPE, "cache-control": "no-store"}
+        return Answer(200, generate_latest(self._registry), headers)
 
 
 def _count(count: Callable[[World], int]) -> Callable[[MockApi], int]:

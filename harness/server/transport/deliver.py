@@ -6,7 +6,6 @@ A stream without a delivery is sent in one go, too: one send per event costs fiv
 from __future__ import annotations
 
 import asyncio
-import os
 import socket
 import struct
 from collections.abc import Awaitable, Callable, Iterable, Iterator, Sequence
@@ -26,8 +25,6 @@ from harness.server.transport.asgi_types import EDGE, EVENTS, Message, Receive, 
 
 NO_LINGER = struct.pack("ii", 1, 0)
 """Socket option value: closing a socket with this `SO_LINGER` sends a reset."""
-_HANDED_OVER = (getattr(socket, "AF_UNIX", None),)
-"""The address family of the sockets between a worker and the process that terminates TLS for it."""
 WRITE_SIZE = 64 * 1024
 EVENT_END = b"\n\n"
 READ_SIZE = 1 << 20
@@ -234,19 +231,10 @@ def disconnect(send: Send, *, resets: bool = False) -> None:
         edge.end()  # before the connection is lost, which would look as if the client had disconnected
     transport = connection.transport
     if resets and (end := transport.get_extra_info("socket")):
-        if end.family in _HANDED_OVER:
-            _mark_reset(end.fileno())
-        else:
-            end.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, NO_LINGER)
+        end.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, NO_LINGER)
         transport.abort()
     else:
         transport.close()
-
-
-def _mark_reset(connection: int) -> None:
-    """Make the process in front of the workers reset a connection, by a descriptor sent with its last byte."""
-    with suppress(OSError), socket.socket(fileno=os.dup(connection)) as own:
-        socket.send_fds(own, [b"!"], [connection])
 
 
 async def send_events(

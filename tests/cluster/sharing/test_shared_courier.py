@@ -167,25 +167,17 @@ class TestServersThatShareAStore:
 
 
 @pytest.mark.slow
-class TestWorkers:
-    def test_deliver_each_event_once(self, start, hook):
-        self._deliver(start("--workers", "3"), hook)
-
-    def test_that_share_a_store_deliver_each_event_once(self, start, store, hook):
-        self._deliver(start("--workers", "3", *store), hook)
-
-    @staticmethod
-    def _deliver(server: Any, hook: Hook) -> None:
-        jobs = []
-        for number in range(6):
-            key = f"sk-{number}"
-            ask(server.port, "POST", "/_harness/script", {"webhooks": hook.url}, key)
-            jobs.append(create(server.port, background=True, key=key).json["id"])
-            for _ in range(2):
-                ask(server.port, "POST", "/_harness/advance", {}, key)
-            made = ask(server.port, "GET", "/_harness/deliveries", key=key).json["deliveries"]
-            assert [(entry["response"], entry["status"]) for entry in made] == [(jobs[-1], 200)]
-        assert sorted(hook.responses) == sorted(jobs)
+def test_servers_that_share_a_store_deliver_each_event_once(start, store, hook):
+    servers, jobs = [start(*store) for _ in range(3)], []
+    for number in range(6):
+        key, server = f"sk-{number}", servers[number % 3]
+        ask(server.port, "POST", "/_harness/script", {"webhooks": hook.url}, key)
+        jobs.append(create(server.port, background=True, key=key).json["id"])
+        for other in servers[:2]:
+            ask(other.port, "POST", "/_harness/advance", {}, key)
+        made = ask(server.port, "GET", "/_harness/deliveries", key=key).json["deliveries"]
+        assert [(entry["response"], entry["status"]) for entry in made] == [(jobs[-1], 200)]
+    assert sorted(hook.responses) == sorted(jobs)
 
 
 @pytest.fixture

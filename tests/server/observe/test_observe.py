@@ -68,6 +68,11 @@ class Watched:
         self.metrics = Metrics(self.api)
         observe(self.api, [self.metrics.note, write_lines(self.lines.append, render_json), trace_requests(provider)])
 
+    def rendered(self) -> str:
+        body = self.metrics.answer().body
+        assert isinstance(body, bytes)
+        return body.decode()
+
     @property
     def logged(self) -> list[dict[str, Any]]:
         return [orjson.loads(line) for line in self.lines]
@@ -79,7 +84,7 @@ class Watched:
     @property
     def samples(self) -> dict[tuple[str, ...], float]:
         """Each sample by its name and its labels' values."""
-        families = text_string_to_metric_families(self.metrics.render().decode())
+        families = text_string_to_metric_families(self.rendered())
         return {
             (sample.name, *sample.labels.values()): sample.value for family in families for sample in family.samples
         }
@@ -170,7 +175,7 @@ class TestAnAnswer:
         ask(f"{url}?key={KEY}", HI)
         ask(url, {**HI, "model": KEY})
         ask(f"{url}/{KEY}")
-        told = b"".join(watched.lines).decode() + watched.metrics.render().decode()
+        told = b"".join(watched.lines).decode() + watched.rendered()
         told += "".join(span.to_json() for span in watched.exporter.get_finished_spans())
         assert KEY not in told
         assert HI["input"] not in told

@@ -60,13 +60,6 @@ class TestConnect:
             assert ask(served.port, request_head(ASK) + ASK).startswith(b"HTTP/1.1 200 ")
             assert served.end(signal.SIGTERM)[1] == 0
 
-    @pytest.mark.slow
-    def test_is_refused_by_workers_which_then_end_at_a_signal(self) -> None:
-        with serving("--workers", "2") as served:
-            assert said(served.say(CONNECT)).startswith(REFUSED)
-            assert said(served.say(request_head(ASK) + ASK)).startswith(b"HTTP/1.1 200 ")
-            assert served.end(signal.SIGTERM)[1] == 0
-
     @pytest.mark.timeout(30)
     @pytest.mark.parametrize("keep_alive", [True, False])
     def test_is_refused_by_the_server_of_a_test(self, keep_alive: bool) -> None:
