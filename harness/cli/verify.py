@@ -25,7 +25,6 @@ if TYPE_CHECKING:
 
 SERVER_OPTIONS = frozenset({"server", "model", "key_env", "timeout", "jobs", "as_json"})
 RECORDING_OPTIONS = frozenset({"paths", "jobs", "as_json"})
-MERGE_OPTIONS = frozenset({"paths", "merge", "as_json", "verbose"})
 
 
 @dataclass(frozen=True)
@@ -47,10 +46,6 @@ class VerifyOptions:
         min=1,
         show_default="one file per CPU, 1 request",
     )
-    shard: str = option(
-        "", "For recordings: judge one of M shards, and write its part with --json FILE.", metavar="N/M"
-    )
-    merge: bool = option(False, "The paths are the parts of all shards: report them as one run.")
     host: list[str] | None = option(
         None, "For recordings: the host of a gateway to the API; repeatable.", metavar="HOST"
     )
@@ -76,14 +71,6 @@ def verify(context: typer.Context, options: VerifyOptions) -> None:
         return
     if given_options(context).keys() & (SERVER_OPTIONS - RECORDING_OPTIONS):
         raise typer.BadParameter("--model, --key-env and --timeout need --server.")
-    if options.merge:
-        refuse_others(
-            context, MERGE_OPTIONS, "parts already contain their options: combine --merge only with --json and -v"
-        )
-        _merge_parts(options)
-        return
-    if options.shard and (options.reports or options.as_json in (None, Path("-"))):
-        raise typer.BadParameter("--shard writes its part with --json FILE, without --report.")
     _verify_recordings(options)
 
 
@@ -97,45 +84,22 @@ def _verify_recordings(options: VerifyOptions) -> None:
     from harness.overrides.project_file import find_unused, load_overrides
     from harness.verify.judging.gateways import parse_host
     from harness.verify.run import JudgeOptions, verify_recordings
-    from harness.verify.shards import ShardWriter, parse_shard
 
     paths, as_json, reports = options.paths or [], options.as_json, options.reports or []
     gateways, overrides = [parse_host(text) for text in options.host or []], load_overrides(options.contract, Path())
     judging = JudgeOptions(gateways, options.respell, overrides, _case_collector(reports))
-    written = ShardWriter(parse_shard(options.shard), judging) if options.shard else None
     began = time.time()
     with TemporaryDirectory(prefix="harness-verify-") as folder:
         with progress("judging") as advance:
             tally = verify_recordings(
-                paths,
-                Path(folder),
-                options.jobs or _count_processors(),
-                judging,
-                choose=written.choose if written else None,
-                progress=advance,
+                paths, Path(folder), options.jobs or _count_processors(), judging, progress=advance
             )
-        if written and as_json:
-            with _open_output(as_json) as out:
-                written.write(tally, paths, out)
-            print_text(
-                f"shard {options.shard}: {tally.counts['exchanges']} exchanges of {len(tally.judged_files)} files judged"
-            )
-            raise typer.Exit(ExitCode.OK if tally.is_clean else ExitCode.FOUND)
         why = _explain_gaps(tally, gateways)
         _write_reports(Path(folder), reports, paths[0], why, began)
         _print_tally(tally, as_json, why, options.verbose)
         if overrides and as_json != Path("-"):
             for line in find_unused(overrides, tally.acted, tally.judged_files):
                 print_text(line)
-    _exit_by(tally, why)
-
-
-def _merge_parts(options: VerifyOptions) -> None:
-    from harness.verify.shards import merge_parts
-
-    tally, run = merge_parts(options.paths or [])
-    why = _explain_gaps(tally, run["hosts"])
-    _print_tally(tally, options.as_json, why, options.verbose)
     _exit_by(tally, why)
 
 

@@ -139,19 +139,17 @@ def verify_recordings(
     jobs: int = 1,
     options: JudgeOptions = JudgeOptions(),
     *,
-    choose: Callable[[Sequence[Path]], Sequence[Path]] | None = None,
     progress: Callable[[int, int], None] | None = None,
 ) -> Tally:
     """Judge every recording at `paths`, files or folders; `folder` is an empty folder for the findings.
 
-    `choose` leaves out files that are judged elsewhere. `progress` is called with the number of judged files and of all
-    files. HarnessError if a path does not exist; files that are not recordings are counted, unreadable ones are listed.
+    `progress` is called with the number of judged files and of all files. HarnessError if a path does not exist; files
+    that are not recordings are counted, unreadable ones are listed.
     """
     tally = Tally(respelled=options.respelled)
     named = {path for path in paths if path.is_file()}
     listed = {path: list(files([path])) for path in paths}
     recordings = list(dict.fromkeys(file for listing in listed.values() for file in listing))
-    recordings = [*choose(recordings)] if choose else recordings
     spools = (folder / f"{number}.jsonl" for number in range(len(recordings)))
     tallies = _judge_files(
         partial(_judge_file, options), recordings, spools, [file in named for file in recordings], jobs

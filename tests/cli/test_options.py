@@ -13,7 +13,6 @@ from tests.support.slow import slow_except_every
 MISTAKES = [
     ("verify a.yaml --timeout 3", "--model, --key-env and --timeout need --server."),
     ("verify --server http://a/v1 --respell", "for recordings. Omit --respell."),
-    ("verify --merge a.json --jobs 2", "combine --merge only with --json and -v. Omit --jobs."),
     ("check none.yaml", "none.yaml: cannot be read"),
     ("rules asistant_content", "harness: no rule 'asistant_content'. Did you mean 'assistant_content'?"),
     ("rules --area pairng", "harness: no area 'pairng'. Did you mean 'pairing'?"),

@@ -65,7 +65,7 @@ def test_a_form_goes_to_stdout_alone(a: Path) -> None:
     assert json.loads(said.stdout)["version"] == 1
 
 
-def test_shards_are_merged(a: Path, b: Path, tmp_path: Path) -> None:
+def test_reports_of_several_jobs_are_merged(a: Path, b: Path, tmp_path: Path) -> None:
     said = report("merge", a, b, "-o", tmp_path / "c.json")
     whole = read_report(tmp_path / "c.json")
     assert (said.exit_code, len(whole.cases)) == (0, 2)

@@ -85,7 +85,7 @@ def test_a_report_that_cannot_be_written_says_so(tmp_path: Path) -> None:
 # Merging
 
 
-def test_shards_are_put_together() -> None:
+def test_reports_of_several_jobs_are_put_together() -> None:
     whole = merge_reports(
         [make_report(FAILED, rules={"auth_missing"}), make_report(passed(), rules={"unknown_parameter"})]
     )

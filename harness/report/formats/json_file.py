@@ -67,7 +67,7 @@ def _parse_report(document: Json) -> Report:
 
 
 def merge_reports(reports: Sequence[Report]) -> Report:
-    """Merge the reports of a run's shards or jobs.
+    """Merge the reports of a run's jobs.
 
     A test in several reports is kept once, unless they differ in more than its duration.
     """
