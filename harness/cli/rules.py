@@ -8,13 +8,12 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from harness.cli.support.app import make_console, print_json, print_page, print_rows, require_known
+from harness.cli.support.app import print_json, print_page, print_rows, require_known
 from harness.cli.support.completion import complete_area, complete_rule
 from harness.core.errors import ConfigError
 
 if TYPE_CHECKING:
     from harness.contract.rule import Rule
-    from harness.verify.evidence_coverage import RuleRecords
 
 
 def rules(
@@ -35,13 +34,6 @@ def rules(
             "--contract", metavar="FILE", help="Also the rules written by `harness learn`; their area is yours."
         ),
     ] = None,
-    coverage: Annotated[
-        bool,
-        typer.Option(
-            "--coverage",
-            help="Show how well each area is known, its evidence, and how each rule performed on recordings.",
-        ),
-    ] = False,
 ) -> None:
     """List why the API refuses requests, explain one rule, or search their texts, errors, sources and fixes.
 
@@ -51,13 +43,7 @@ def rules(
     from harness.contract.rule import RULES
     from harness.overrides.project_file import exemption_rows, load_overrides
     from harness.report.catalogue import rule_json, rule_row, rule_sections
-    from harness.verify.evidence_coverage import load_kept_records
 
-    if coverage:
-        if words or area or assumed:
-            raise typer.BadParameter("--coverage covers all rules; pass it alone or with --json.")
-        print_coverage(load_kept_records(), as_json)
-        return
     own = load_overrides(contract, Path())
     known = {**RULES, **(own.rules if own else {})}
     if words and len(words) == 1 and words[0] in known:
@@ -82,26 +68,3 @@ def _find_rules(known: Mapping[str, Rule], words: list[str]) -> list[Rule]:
     if len(words) == 1 and " " not in words[0]:
         require_known("rule", words[0], known, "harness rules")
     raise ConfigError(f"no rule contains all of {', '.join(map(repr, words))}. {suggest_words(known.values(), words)}")
-
-
-def print_coverage(records: RuleRecords, as_json: bool) -> None:
-    """Print the rules by area, their results on recordings, and those whose evidence no cassette shows, and why."""
-    from dataclasses import asdict
-
-    from harness.contract.rule import RULES
-    from harness.verify import evidence, evidence_coverage
-
-    cassettes = evidence.load_rule_cassettes()
-    areas = evidence_coverage.coverage_rows(RULES, cassettes, records)
-    rules, gaps = evidence_coverage.record_rows(RULES, records), evidence_coverage.find_gaps(RULES, cassettes)
-    if as_json:
-        counted = {"made": records.made, "recordings": records.recordings, "exchanges": records.exchanges}
-        print_json({"areas": areas, "counted": counted, "rules": rules, "gaps": [asdict(gap) for gap in gaps]})
-        return
-    console = make_console()
-    for rows in (areas, rules):
-        console.print(evidence_coverage.coverage_table(rows))
-        console.print()
-    console.print(evidence_coverage.describe_records(records))
-    for gap in gaps:
-        console.print(f"no cassette  {gap.rule}  ({gap.level}): {gap.reason}")

@@ -1,5 +1,5 @@
 """`harness verify`: reads recordings of any recorder, judges every exchange in them, and reports the outcome.
 
-It also contains the examples of rules and the evidence for them. The formats of recordings are in `cassettes`; whatever
+It also contains the examples of rules. The formats of recordings are in `cassettes`; whatever
 sends requests to a server is in `live`.
 """

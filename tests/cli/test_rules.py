@@ -66,9 +66,9 @@ def test_words_find_by_source_and_by_fix_within_an_area() -> None:
 
 @pytest.mark.parametrize("name", slow_except_every(10, list(RULES)))
 def test_every_rule_can_be_explained_to_people_and_programs(name: str, capsys: pytest.CaptureFixture[str]) -> None:
-    rules([name], area="", as_json=False, assumed=False, coverage=False)
+    rules([name], area="", as_json=False, assumed=False)
     assert capsys.readouterr().out.startswith(f"{name}  (")
-    rules([name], area="", as_json=True, assumed=False, coverage=False)
+    rules([name], area="", as_json=True, assumed=False)
     explained = json.loads(capsys.readouterr().out)
     assert (explained["id"], explained["error"]["message"]) == (name, RULES[name].error.message)
     assert [case["message"] for case in explained["rejects"]] == list(RULES[name].rejects)

@@ -99,10 +99,6 @@ def test_the_installed_wheel_lists_its_rules(installed, tmp_path):
     assert "No tool output found" in run(installed / "harness", "rules", "call_needs_output", cwd=tmp_path)
 
 
-def test_the_installed_wheel_knows_its_evidence(installed, tmp_path):
-    assert "cassettes" in run(installed / "harness", "rules", "--coverage", cwd=tmp_path)
-
-
 def test_the_installed_wheel_judges_cassettes_without_the_sdk(installed, tmp_path):
     code = "import sys; sys.modules.update(openai=None, agents=None); from harness.cli import main; main()"
     judged = ("verify", ROOT / "tests/cassettes/test_weather.yaml")

@@ -15,7 +15,6 @@ from harness.core.exchange import Answer, Json
 from harness.core.text.redact import redact
 from harness.core.text.shorten import shorten
 from harness.live.client.http import select_headers
-from harness.verify.evidence import SourcedInteraction
 from harness.verify.examples import build_request
 from harness.verify.judging.judge import answer_object, judge
 from harness.verify.judging.unverifiable import ACCOUNT_STATUSES, match_rules
@@ -23,6 +22,7 @@ from harness.verify.judging.verdict import UNVERIFIABLE, Verdict, VerdictKind
 from harness.verify.judging.websockets.exchanges import to_http_interactions
 from harness.verify.judging.websockets.pairs import SocketExchange
 from harness.world.world import World
+from tools.rule_evidence.cassettes import SourcedInteraction
 from tools.rule_evidence.probes import Probe, wrong_key
 
 ProbeFinding = Literal["confirmed", "contradicted", "new words", "unclear"]

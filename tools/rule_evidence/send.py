@@ -11,9 +11,9 @@ from harness.contract.rule import Case
 from harness.core.exchange import Answer
 from harness.live.client.paced import Sender
 from harness.live.client.websocket import WebSocketClient
-from harness.verify.evidence import Origin, SourcedInteraction, attach_origin
 from harness.verify.examples import build_request
 from harness.verify.judging.websockets.pairs import SocketExchange
+from tools.rule_evidence.cassettes import Origin, SourcedInteraction, attach_origin
 from tools.rule_evidence.outcome import answers_of, build_interaction
 from tools.rule_evidence.probes import Probe, wrong_key
 

@@ -19,7 +19,7 @@ from harness.cassettes.recording.writer import SecretFound, lock_cassette, repla
 from harness.cassettes.scrubbing.leak_check import secrets_in
 from harness.cassettes.scrubbing.mask_interactions import scrub_interactions
 from harness.contract.rule import LEVELS
-from harness.verify.evidence import SourcedInteraction, read_interactions
+from tools.rule_evidence.cassettes import SourcedInteraction, read_interactions
 from tools.rule_evidence.outcome import find_runs
 from tools.rule_evidence.probes import Probe
 from tools.rule_evidence.splice import splice

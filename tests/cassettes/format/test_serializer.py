@@ -24,13 +24,13 @@ from harness.cassettes.format.untrusted import NotARecording, UnreadableRecordin
 from harness.cassettes.format.validate import validate_cassette
 from harness.contract.rule import LEVELS
 from harness.contract.schema import schemas_directory
-from harness.verify.evidence import FURTHER_MEMBERS, PUBLISHED_MEMBERS, Origin
-from harness.verify.evidence import evidence_directory as cassettes
 from harness.verify.read_files import read_recording as recordings
 from tests.support.recordings import JSON, STREAM, URI, compact, over_http, socket, sse, streamed
 from tests.support.slow import slow_except_every
+from tools.rule_evidence.cassettes import CASSETTES as EVIDENCE
+from tools.rule_evidence.cassettes import FURTHER_MEMBERS, PUBLISHED_MEMBERS, Origin
 
-CASSETTES = sorted(cassettes().rglob("*.yaml"))
+CASSETTES = sorted(EVIDENCE.rglob("*.yaml"))
 HEADER = CassetteHeader("2026-09-21", "azure", "OpenAI/JS", "6.1.0", "recorded", "call_needs_output")
 REQUEST = {"model": "gpt-4.1", "input": "Is it 18 °C? 😀"}
 ANSWER = {"id": "resp_1", "output": [{"type": "message", "n": 1.0}]}

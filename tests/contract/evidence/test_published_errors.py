@@ -12,10 +12,10 @@ import pytest
 from harness.core.exchange import Answer
 from harness.items import message, reasoning
 from harness.server.mock_api import MockApi
-from harness.verify.evidence import load_rule_cassettes
 from harness.verify.examples import OK_TURN
 from tests.support.in_process import post
 from tests.support.shared import PRESENT, accepts, rejects
+from tools.rule_evidence.cassettes import load_rule_cassettes
 
 pytestmark = pytest.mark.skipif(not PRESENT, reason="the recorded evidence is not here")
 

@@ -23,17 +23,18 @@ from harness.core.dates import CONTRACT_DATE
 from harness.core.exchange import Answer, ReceivedRequest, Request
 from harness.server.mock_api import API_ROOT, MockApi
 from harness.server.websocket.session import SocketSession
-from harness.verify import evidence, evidence_coverage
-from harness.verify.evidence import RuleCassette, SourcedInteraction
 from harness.verify.examples import OK_TURN
 from harness.verify.remember import remember
 from harness.world.world import World
 from tests.support.slow import slow_except_every
+from tools.rule_coverage import coverage
+from tools.rule_evidence import cassettes as evidence
+from tools.rule_evidence.cassettes import RuleCassette, SourcedInteraction
 from tools.rule_evidence.store import build_header
 
 CASSETTES = evidence.load_rule_cassettes()
 OURS = Path(__file__).parents[2] / "cassettes"
-FILES = [*sorted(evidence.evidence_directory().rglob("*.yaml")), *sorted(OURS.glob("*.yaml"))]
+FILES = [*sorted(evidence.CASSETTES.rglob("*.yaml")), *sorted(OURS.glob("*.yaml"))]
 KEY = "sk-evidence"
 
 
@@ -140,12 +141,12 @@ def test_a_published_refusal_is_repeated_word_for_word_by_its_own_rule(cassette:
 
 def test_every_cassette_is_named_after_a_rule() -> None:
     assert CASSETTES
-    assert evidence_coverage.find_orphans(RULES, CASSETTES) == []
+    assert coverage.find_orphans(RULES, CASSETTES) == []
 
 
 def test_every_rule_with_a_dated_public_source_has_a_cassette() -> None:
-    gaps = evidence_coverage.find_gaps(RULES, CASSETTES)
-    assert [gap.rule for gap in gaps if gap.reason == evidence_coverage.NOT_TRANSCRIBED] == []
+    gaps = coverage.find_gaps(RULES, CASSETTES)
+    assert [gap.rule for gap in gaps if gap.reason == coverage.NOT_TRANSCRIBED] == []
 
 
 @pytest.mark.parametrize("file", slow_except_every(8, FILES), ids=lambda file: file.stem)

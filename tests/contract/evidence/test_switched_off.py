@@ -5,7 +5,6 @@ from __future__ import annotations
 import pytest
 
 from harness.contract.rule import RULES
-from harness.verify.evidence import evidence_directory
 from tests.contract.evidence.switched_off import (
     READ_THE_TABLE,
     Hanging,
@@ -17,6 +16,7 @@ from tests.contract.evidence.switched_off import (
     without_rule,
 )
 from tests.support.shared import PRESENT, RECORDINGS
+from tools.rule_evidence.cassettes import CASSETTES
 
 PLACES = (
     *("include[]", "truncation", "service_tier", "prompt_cache_retention", "context_management[].type"),
@@ -59,7 +59,7 @@ def test_a_value_that_is_switched_off_is_refused() -> None:
 
 @pytest.fixture(scope="module")
 def found() -> Hanging:
-    return find_hanging((evidence_directory(), *RECORDINGS))
+    return find_hanging((CASSETTES, *RECORDINGS))
 
 
 @pytest.mark.slow

@@ -16,13 +16,13 @@ import harness.server.mock_api  # noqa: F401  (registers the rules)
 from harness.cassettes.format.interaction import CassetteHeader
 from harness.cassettes.recording.writer import SecretFound, lock_cassette, read_cassette
 from harness.contract.rule import RULES
-from harness.verify import evidence
-from harness.verify.evidence import Origin, attach_origin
 from harness.verify.examples import build_request
 from tests.support.command_line import run_cli
 from tests.support.servers.live_api import KEY, Change, Live, error, live
 from tools.rule_evidence import __main__ as record_rules
+from tools.rule_evidence import cassettes as evidence
 from tools.rule_evidence import store
+from tools.rule_evidence.cassettes import Origin, attach_origin
 from tools.rule_evidence.outcome import ProbeFinding, build_interaction, judge_probe
 from tools.rule_evidence.probes import Probe, probes_for_rules
 

@@ -18,9 +18,9 @@ from harness.core.exchange import Answer
 from harness.live.client.paced import LiveApi, Sender, UpstreamError
 from harness.server.mock_api import MockApi
 from harness.unscripted.default_model import small_talk
-from harness.verify import evidence
 from tests.support.servers.live_api import KEY, Event, EventChange, Sockets, live_websocket
 from tests.support.servers.live_server import over_tls
+from tools.rule_evidence import cassettes as evidence
 from tools.rule_evidence import store
 from tools.rule_evidence.__main__ import app
 from tools.rule_evidence.outcome import find_runs, judge_probe

@@ -1,4 +1,4 @@
-"""Which cassettes count as evidence, which do not, and what they say about how well the rules are known."""
+"""Which cassettes count as evidence, and which do not."""
 
 from __future__ import annotations
 
@@ -9,11 +9,9 @@ from typing import Any
 import pytest
 import yaml
 
-from harness.contract.rule import Case, Rule, Source, assumed, documented, recorded, reported
-from harness.core.errors import ApiError, HarnessError
-from harness.verify import evidence, evidence_coverage
-from harness.verify.evidence import EvidenceError
-from harness.verify.evidence_coverage import EvidenceGap, RuleRecord, RuleRecords
+from harness.core.errors import HarnessError
+from tools.rule_evidence import cassettes as evidence
+from tools.rule_evidence.cassettes import EvidenceError
 
 ERROR = {"message": "No.", "type": "invalid_request_error", "param": None, "code": None}
 
@@ -174,75 +172,3 @@ def test_a_file_that_is_no_cassette_is_named(tmp_path: Path, content: bytes, pro
 def test_the_last_interaction_is_a_refusal(tmp_path: Path) -> None:
     with pytest.raises(EvidenceError, match="last interaction must be a refusal"):
         evidence.read_rule_cassette(write(tmp_path, exchange(), before()))
-
-
-def test_an_installation_without_cassettes_is_reported(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(evidence, "_HERE", tmp_path / "harness")
-    with pytest.raises(EvidenceError, match=r"no cassettes in .* reinstall"):
-        evidence.load_rule_cassettes()
-
-
-def rule(id: str, *sources: Source, area: str = "pairing") -> Rule:
-    return Rule(id, area, "Doc.", ApiError(400, "No."), sources, {"No.": Case({})}, ())
-
-
-NOTHING_MET = RuleRecords("2026-11-23", 0, 0)
-RULES = {
-    made.id: made
-    for made in (
-        rule("first", reported("https://example.org/1", "2026"), area="state"),
-        rule("second", recorded("a/b"), documented("https://example.org/2", "2026")),
-        rule("third", reported("public reports of two origins", "2026")),
-        rule("fourth", documented("https://example.org/4", "2026"), area="access"),
-        rule("half", reported("https://example.org/5", "2026"), assumed("its param")),
-        rule("fifth", assumed("nobody knows"), area="of_a_plugin"),
-    )
-}
-
-
-def cassettes(place: Path, *names: str) -> dict[str, evidence.RuleCassette]:
-    for name in names:
-        write(place, exchange(), before(), exchange(), name=name)
-    return evidence.load_rule_cassettes(place) if names else {}
-
-
-def test_every_claim_without_a_cassette_is_a_gap_with_its_reason(tmp_path: Path) -> None:
-    gaps = [
-        EvidenceGap("first", "reported", "not transcribed yet"),
-        EvidenceGap("second", "recorded", "no source has a date"),
-        EvidenceGap("third", "reported", "no dated source has an address"),
-        EvidenceGap("half", "reported", "assumed its param"),
-    ]
-    assert evidence_coverage.find_gaps(RULES, cassettes(tmp_path)) == gaps
-    assert evidence_coverage.find_gaps(RULES, cassettes(tmp_path, "first")) == gaps[1:]
-
-
-def test_coverage_counts_rules_by_area_and_level_in_order_of_precedence(tmp_path: Path) -> None:
-    met = {"first": RuleRecord(seen=3, right=2), "third": RuleRecord(undecided=1, passed=7), "half": RuleRecord(1, 1)}
-    found, records = cassettes(tmp_path, "first", "third"), RuleRecords("2026-11-23", 2, 9, met)
-    rows = evidence_coverage.coverage_rows(RULES, found, records)
-    assert [{name: count for name, count in row.items() if count} for row in rows] == [
-        {"area": "access", "rules": 1, "documented": 1, "never_met": 1},
-        {"area": "state", "rules": 1, "reported": 1, "cassettes": 1, "refusals": 2, "seen": 3, "right": 2},
-        {"area": "pairing", "rules": 3, "recorded": 1, "reported": 2, "cassettes": 1, "refusals": 2}
-        | {"seen": 1, "right": 1, "never_met": 1},
-        {"area": "of_a_plugin", "rules": 1, "assumed": 1, "never_met": 1},
-        {"area": "all", "rules": 6, "recorded": 1, "reported": 3, "documented": 1, "assumed": 1}
-        | {"cassettes": 2, "refusals": 4, "seen": 4, "right": 3, "never_met": 3},
-    ]
-    counted = ("recorded", "reported", "documented", "typed", "assumed", "cassettes", "refusals", "seen", "right")
-    assert list(rows[0]) == ["area", "rules", *counted, "never_met"]
-
-
-def test_a_cassette_of_no_rule_is_an_orphan_and_stops_the_count(tmp_path: Path) -> None:
-    found = cassettes(tmp_path, "first", "frist")
-    assert evidence_coverage.find_orphans(RULES, found) == ["frist"]
-    with pytest.raises(EvidenceError, match="no rule is named like these cassettes: frist"):
-        evidence_coverage.coverage_rows(RULES, found, NOTHING_MET)
-
-
-def test_the_table_has_a_title_for_each_column_and_leaves_zeros_blank(tmp_path: Path) -> None:
-    rows = evidence_coverage.coverage_rows(RULES, cassettes(tmp_path, "first"), NOTHING_MET)
-    area, _, recorded_rules, *_ = evidence_coverage.coverage_table(rows).columns
-    assert (area.header, list(area.cells)) == ("area", ["access", "state", "pairing", "of_a_plugin", "all"])
-    assert (recorded_rules.header, list(recorded_rules.cells)) == ("recorded", ["", "", "1", "", "1"])

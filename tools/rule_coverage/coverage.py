@@ -1,7 +1,4 @@
-"""The data of `harness rules --coverage`: how well each area is known, how each rule did, what no cassette proves.
-
-`rules_met.json` holds how each rule did on recordings; `python -m tools.rules_met` computes it.
-"""
+"""Tabulates how well each area is known, how each rule did on recordings, and which evidence no cassette shows."""
 
 from __future__ import annotations
 
@@ -17,9 +14,10 @@ from harness.contract.rule import LEVELS, Level, Rule
 from harness.contract.rules import AREAS
 from harness.core.exchange import Json
 from harness.core.text.shorten import pluralize
-from harness.verify.evidence import EVIDENCE_LEVELS, EvidenceError, RuleCassette
+from tools.rule_evidence.cassettes import EVIDENCE_LEVELS, EvidenceError, RuleCassette
 
-KEPT_FILE = Path(__file__).with_name("rules_met.json")
+KEPT_FILE = Path(__file__).with_name("kept.json")
+"""How each rule did on all recordings when it was last counted."""
 
 
 @dataclass(slots=True)
@@ -66,7 +64,7 @@ class RuleRecords:
 
 
 def load_kept_records(file: Path = KEPT_FILE) -> RuleRecords:
-    """Read the records that the package contains."""
+    """Read the records of the last count."""
     kept = orjson.loads(file.read_bytes())
     rules = {id: RuleRecord(**counts) for id, counts in kept["rules"].items()}
     return RuleRecords(kept["made"], kept["recordings"], kept["exchanges"], rules)

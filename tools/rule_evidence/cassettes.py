@@ -27,7 +27,7 @@ PUBLISHED_MEMBERS = ("status", "message", "type", "param", "code")
 FURTHER_MEMBERS = ("details",)
 """Members of an error that only some providers have."""
 """What a report may publish of an error."""
-_HERE = Path(__file__).parent.parent
+CASSETTES = Path(__file__).parents[2] / "cassettes"
 
 
 class EvidenceError(HarnessError):
@@ -116,18 +116,9 @@ class RuleCassette:
     interactions: tuple[SourcedInteraction, ...]
 
 
-def evidence_directory() -> Path:
-    """Find the folder of cassettes, in an installed package or beside it in a checkout. EvidenceError without one."""
-    places = (_HERE / "evidence", _HERE.parent / "cassettes")
-    for place in places:
-        if (place / "openai").is_dir():
-            return place
-    raise EvidenceError(f"no cassettes in {places[0]} or {places[1]}: reinstall responses-harness")
-
-
-def load_rule_cassettes(place: Path | None = None) -> dict[str, RuleCassette]:
+def load_rule_cassettes(place: Path = CASSETTES) -> dict[str, RuleCassette]:
     """Load the cassettes of all rules, by rule id. EvidenceError names the file and the unusable entry."""
-    files = sorted(((place or evidence_directory()) / "openai" / "rules").glob("*.yaml"))
+    files = sorted((place / "openai" / "rules").glob("*.yaml"))
     return {file.stem: read_rule_cassette(file) for file in files}
 
 

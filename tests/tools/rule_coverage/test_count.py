@@ -12,8 +12,10 @@ from typer.testing import CliRunner
 import harness.contract.rules  # noqa: F401  (registers every rule)
 from harness.contract.rule import RULES
 from harness.core.errors import HarnessError
-from harness.verify.evidence import EVIDENCE_LEVELS
-from harness.verify.evidence_coverage import (
+from tests.support.shared import FOUNDRY_RECORDINGS, PRESENT, RECORDINGS, SHARED
+from tools.rule_coverage.__main__ import app, write_kept_records
+from tools.rule_coverage.count import count_met_rules
+from tools.rule_coverage.coverage import (
     NEVER_MET,
     RuleRecord,
     RuleRecords,
@@ -22,10 +24,7 @@ from harness.verify.evidence_coverage import (
     load_kept_records,
     record_rows,
 )
-from tests.support.command_line import run_cli
-from tests.support.shared import PRESENT
-from tools import rules_met
-from tools.rules_met import count_met_rules, write_kept_records
+from tools.rule_evidence.cassettes import CASSETTES, EVIDENCE_LEVELS
 
 
 def refusal(message: str, param: str | None = None, code: str | None = None) -> dict[str, Any]:
@@ -176,10 +175,8 @@ class TestThePackage:
     @pytest.mark.slow
     @pytest.mark.skipif(not PRESENT, reason="the recorded traffic is not here")
     def test_the_counts_are_those_of_today(self) -> None:
-        from tests.contract.evidence.__main__ import count_everything
-
-        kept, counted = load_kept_records(), count_everything()
-        fix = "python -m tests.contract.evidence writes them"
+        kept, counted = load_kept_records(), count_met_rules((CASSETTES, *RECORDINGS, FOUNDRY_RECORDINGS), "today")
+        fix = f"python -m tools.rule_coverage --keep cassettes {SHARED}/corpus {SHARED}/corpus-2 {SHARED}/foundry"
         assert (kept.recordings, kept.exchanges) == (counted.recordings, counted.exchanges), fix
         for name in ("seen", "right", "undecided"):
             assert {id: getattr(kept.of(id), name) for id in RULES} == {
@@ -189,34 +186,34 @@ class TestThePackage:
 
 class TestTheCommand:
     @pytest.mark.slow
-    def test_the_coverage_is_that_of_the_package(self) -> None:
-        said = json.loads(run_cli("rules", "--coverage", "--json").stdout)
+    def test_the_coverage_is_that_of_the_last_count(self) -> None:
+        said = json.loads(CliRunner().invoke(app, ["--json"]).stdout)
         kept = load_kept_records()
         assert said["counted"] == {"made": kept.made, "recordings": kept.recordings, "exchanges": kept.exchanges}
         assert [row["id"] for row in said["rules"]] == list(RULES)
         everything = said["areas"][-1]
         assert everything["never_met"] == sum(not row["met"] for row in said["rules"])
         assert everything["seen"] == sum(row["seen"] for row in said["rules"])
-        assert describe_records(kept) in run_cli("rules", "--coverage").stdout
+        assert describe_records(kept) in CliRunner().invoke(app, []).stdout
 
     @pytest.mark.slow
     def test_the_coverage_of_ones_own_recordings(self, tmp_path: Path) -> None:
         recording = write_recording(tmp_path / "a.jsonl", 400, CREATE_WITHOUT_MODEL, model=None)
-        result = CliRunner().invoke(rules_met.app, [str(recording), "--json"])
+        result = CliRunner().invoke(app, [str(recording), "--json"])
         rows = {row["id"]: row for row in json.loads(result.stdout)["rules"]}
         counts = {"seen": 1, "right": 1, "undecided": 0, "passed": None, "met": True}
         assert rows["missing_required_parameter"].items() >= counts.items()
         assert rows["input_empty"]["passed"] == 0
         assert not rows["input_empty"]["met"]
-        text = CliRunner().invoke(rules_met.app, [str(recording)]).stdout
+        text = CliRunner().invoke(app, [str(recording)]).stdout
         assert " over 1 recording with 1 exchange.\n" in text
 
-    def test_the_coverage_is_of_all_rules(self) -> None:
-        result = run_cli("rules", "call_needs_output", "--coverage")
+    def test_a_count_is_kept_of_recordings_only(self) -> None:
+        result = CliRunner().invoke(app, ["--keep"])
         assert result.exit_code == 2
-        assert "--coverage covers all rules" in " ".join(result.stderr.replace("│", " ").split())
+        assert "pass their paths" in result.stderr
 
     def test_recordings_that_hold_nothing_end_with_2(self, tmp_path: Path) -> None:
-        result = CliRunner().invoke(rules_met.app, [str(tmp_path)])
+        result = CliRunner().invoke(app, [str(tmp_path)])
         assert result.exit_code == 2
         assert result.stderr.startswith("harness: nothing was judged")

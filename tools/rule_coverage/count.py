@@ -1,33 +1,22 @@
-"""`python -m tools.rules_met PATH…`: counts how often each rule decided in recordings, and how often as the API did."""
+"""Counts how often each rule decided in recordings, and how often as the API did."""
 
 from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Iterable, Sequence
-from dataclasses import asdict
-from datetime import UTC, datetime
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import Annotated
-
-import orjson
-import typer
 
 from harness.cassettes.format.recorded import Recorded
-from harness.cli.rules import print_coverage
 from harness.contract.rule_plan import applicable_rules
 from harness.core.errors import ConfigError
-from harness.core.exchange import Json
-from harness.verify.evidence_coverage import KEPT_FILE, RuleRecord, RuleRecords
 from harness.verify.judging.judge import recorded_error
 from harness.verify.judging.unverifiable import match_rules
 from harness.verify.judging.verdict import DISAGREEMENTS, Verdict, VerdictKind
 from harness.verify.nothing_judged import explain_nothing_judged
 from harness.verify.run import JudgeOptions, verify_recordings
 from harness.world.world import World
-from tools.program import make_program
-
-FORMAT = 1
+from tools.rule_coverage.coverage import RuleRecord, RuleRecords
 
 
 class RulesMet:
@@ -88,28 +77,3 @@ def count_met_rules(paths: Sequence[Path], made: str) -> RuleRecords:
     if not met.records and (why := explain_nothing_judged(tally)):
         raise ConfigError(why)
     return RuleRecords(made, len(met.recordings), met.exchanges, met.records)
-
-
-def write_kept_records(records: RuleRecords, order: Iterable[str], file: Path = KEPT_FILE) -> None:
-    """Write records, one line per rule in this order, without zero counts and without rules that have only these."""
-    lines = {id: {name: n for name, n in asdict(records.of(id)).items() if n} for id in order}
-    rules = [f'    "{id}": {orjson.dumps(counts).decode()}' for id, counts in lines.items() if counts]
-    head: Json = {"format": FORMAT, "made": records.made}
-    head |= {"recordings": records.recordings, "exchanges": records.exchanges}
-    members = [f'  "{name}": {orjson.dumps(value).decode()}' for name, value in head.items()]
-    text = ",\n".join([*members, '  "rules": {\n' + ",\n".join(rules) + "\n  }"])
-    file.write_text("{\n" + text + "\n}\n", encoding="utf-8")
-
-
-def count_rules(
-    paths: Annotated[list[Path], typer.Argument(metavar="PATH", help="Recordings, files or folders.")],
-    as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
-) -> None:
-    """Print what `harness rules --coverage` prints, counted in other recordings."""
-    print_coverage(count_met_rules(paths, datetime.now(UTC).date().isoformat()), as_json)
-
-
-app = make_program(count_rules)
-
-if __name__ == "__main__":
-    app()
