@@ -86,7 +86,7 @@ TESTED_WITH = {
     "faults/test_faults.py": {"faults/broken_off"},
     "live/test_conformance.py": {"live/rule_questions"},
     "live/test_drift.py": {"cli/drift", "cli/support/live_api"},
-    "live/test_inventory.py": {"cli/cassettes"},
+    "verify/test_inventory.py": {"cli/cassettes"},
     "live/test_resend.py": {"live/client/websocket"},
     "overrides/test_learn.py": {"cli/learn", "contract/body_places", "contract/overrides"},
     "pytest_plugin/cassettes/test_after_recording.py": {"cassettes/recording/last_used"},

@@ -1,1 +1,1 @@
-"""Everything that sends requests to a server at a URL, and the inventory of what was recorded. No server runs here."""
+"""Everything that sends requests to a server at a URL. No server runs here."""

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from harness.cassettes.format.interaction import Interaction
     from harness.cassettes.recording.vcr import CassetteSession
     from harness.explain.model import Cause
-    from harness.live.inventory import ProjectSources
+    from harness.pytest_plugin.cassette_marks import ProjectSources
 
 MAX_UNPLAYED = 6
 """How many exchanges are listed at most."""
@@ -61,12 +61,12 @@ def _is_marked_itself(item: pytest.Item) -> bool:
 
 def _is_of_this_test_alone(item: pytest.Item, path: Path) -> bool:
     """Return whether the function runs only once, and no other source file names the cassette."""
-    from harness.live import inventory
+    from harness.pytest_plugin import cassette_marks
 
     if hasattr(item, "callspec"):
         return False
     sources: ProjectSources = item.config.stash.setdefault(
-        _SOURCES_STASH_KEY, inventory.ProjectSources(item.config.rootpath)
+        _SOURCES_STASH_KEY, cassette_marks.ProjectSources(item.config.rootpath)
     )
     return sources.count_marks(path) == 1 and not sources.is_named_elsewhere(path)
 
