@@ -220,13 +220,12 @@ class TestSecrets:
         assert KEY not in Path("contract.yaml").read_text() + printed
         assert [exemption.at for exemption in contract().exemptions] == ["colour"]
 
-    def test_none_gets_into_a_bundle_that_is_cut_to_what_matters(self, learn: Learn) -> None:
-        told = f"My key is {KEY}. " + "x" * 500
-        learn(taken(colour=f"Bearer {KEY}", input="Mail ann@acme.io", instructions=told, metadata={"a": "b"}))
+    def test_none_gets_into_a_bundle(self, learn: Learn) -> None:
+        learn(taken(colour=f"Bearer {KEY}", input="Mail ann@acme.io", instructions=f"My key is {KEY}."))
         result = run_cli("learn", "--share", "shared.jsonl", TAPE)
         assert "1 exchanges written" in result.stdout, result.output
         (line,) = Path("shared.jsonl").read_text().splitlines()
-        assert [word for word in (KEY, "ann@acme.io", "instructions", "metadata") if word in line] == []
+        assert [word for word in (KEY, "ann@acme.io") if word in line] == []
         assert '"colour"' in line
         assert "requests.refused" in run_cli("verify", "shared.jsonl").stdout
 
