@@ -42,8 +42,6 @@ OPTIONAL = (
     "harness/cassettes/recording/proxy.py",
     "harness/cassettes/recording/websocket_proxy.py",
     "harness/server/observe/metrics.py",
-    "harness/cluster/worker_metrics.py",
-    "harness/cluster/sharing/redis_log.py",
     "harness/drive/container.py",
 )
 """What is only imported where an extra is installed."""

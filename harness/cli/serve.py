@@ -46,7 +46,7 @@ def serve(context: typer.Context, options: ServeOptions) -> None:
         raise typer.Exit(run_with_mock(options, mock, access, secured))
     if mock.courier:
         mock.courier.takes_real_time = True
-    app = options.cluster.make_app(mock, access)
+    app = options.deployment.make_app(mock, access)
     watch_app(app, options.log, metrics=options.metrics, otel=options.otel)
     entrance, port = _entrance(options, access), options.port_or_default
     serve_foreground(app, options.host, port, entrance, lambda: _summarize_worlds(mock), secured)
@@ -89,12 +89,12 @@ def _make_mock(options: ServeOptions) -> MockApi:
     from harness.unscripted.default_model import small_talk
 
     words = PYTHON_FILE if options.script and options.script.suffix == ".py" else JSON
-    return options.cluster.api_type(
+    return options.deployment.api_type(
         options.key_names or None,
         organization=options.account,
         fallback=None if options.scripted else small_talk,
         pace=parse_pace(options.pace) if options.pace else None,
-        limits=options.cluster.limits_of_mock(options.limits),
+        limits=options.deployment.limits_of_mock(options.limits),
         dialect=options.dialect or None,
         as_of=parse_as_of(options.as_of, "--as-of") if options.as_of else CONTRACT_DATE,
         overrides=load_overrides(options.contract, Path()),

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -10,11 +11,11 @@ import typer
 
 from harness.cli.support.observers import check_observers
 from harness.cli.support.options import argument, given_options, option, refuse_others
-from harness.cluster.cluster import DEFAULT_PREFIX, MEMORY, Cluster
 from harness.core.client_judgement import CLIENT_VALUES
 from harness.core.limits import SERVER_LIMITS, STORED_SECONDS, UNLIMITED, Limits
 from harness.core.webhooks import DEFAULT_SECRET, SECRET_VARIABLE
 from harness.report.formats import FORMATS, check_writable
+from harness.server.deployment import DEFAULT_PREFIX, MEMORY, Deployment, find_deployment
 
 if TYPE_CHECKING:
     from harness.core.account import Organization
@@ -127,11 +128,11 @@ class ServeOptions:
         """Other names of this host."""
         return split_names(self.allowed_host)
 
-    @property
-    def cluster(self) -> Cluster:
-        """The place of the Worlds."""
-        prefix, seconds = self.store_prefix, self.store_seconds
-        return Cluster(self.store, prefix, seconds, self.decisive, self.limits.worlds)
+    @cached_property
+    def deployment(self) -> Deployment:
+        """Where the Worlds are kept; ConfigError if nothing installed keeps them in this --store."""
+        make, prefix, seconds = find_deployment(self.store), self.store_prefix, self.store_seconds
+        return make(self.store, prefix, seconds, self.decisive, self.limits.worlds)
 
     @property
     def port_or_default(self) -> int:
@@ -217,11 +218,11 @@ def check_options(options: ServeOptions, context: typer.Context) -> None:
         )
     if options.opens and options.command:
         raise typer.BadParameter("--open shows a server; for a COMMAND, write a page: --report FILE.html.")
-    options.cluster.check(options.script)
-    if options.command and options.cluster.is_shared:
+    options.deployment.check(options.script)
+    if options.command and options.deployment.is_shared:
         raise typer.BadParameter("a COMMAND has its own mock: --store is only for servers without a COMMAND.")
     _check_webhooks(options.webhooks)
-    if "store_seconds" in given and not options.cluster.is_shared:
+    if "store_seconds" in given and not options.deployment.is_shared:
         raise typer.BadParameter("--store-seconds applies only to a shared --store, redis://HOST:PORT/NUMBER.")
     check_observers(options.log, metrics=options.metrics, otel=options.otel)
     if options.command and options.metrics:

@@ -14,7 +14,6 @@ from dataclasses import dataclass, field
 from functools import partial
 from typing import Any, NamedTuple, cast
 
-from harness.cluster.workers.worker_connection import WorkerConnection
 from uvicorn import Config
 from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
 from uvicorn.server import ServerState
@@ -190,12 +189,10 @@ class Sides:
         self.config.date_header = False
         self.config.load()
         fast = {"answer_at_once": PostsAtOnce(_answer_post, _send_made).answer, "join_writes": JoinedWrites}
-        owned = {"is_own": lambda url, headers: True, "give_back": lambda connection, head: None, "first": b""}
         self.made: dict[str, Callable[..., Any]] = {
             "plain": HttpConnection,
             "closing": partial(HttpConnection, keep_alive=False),
             "fast": partial(HttpConnection, **fast),
-            "worker": partial(WorkerConnection, **fast, **owned),
         }
 
     def ask_bare(self, case: Case) -> Said:

@@ -7,7 +7,6 @@ import base64
 import json
 import re
 import struct
-from collections import OrderedDict
 from pathlib import Path
 from typing import Any
 
@@ -19,7 +18,6 @@ from harness.analysis.loss import losses_of
 from harness.cassettes.format.interaction import Interaction
 from harness.cassettes.recording.routed import recorded
 from harness.cassettes.scrubbing.mask_interactions import scrub_interactions
-from harness.cluster.sharing.snapshot import Snapshot, decode_snapshot, encode_snapshot
 from harness.core.errors import ConfigError, HarnessError
 from harness.core.exchange import Answer, Json, ReceivedRequest, Request
 from harness.explain.render import render_verdict
@@ -383,18 +381,6 @@ def test_the_report_counts_what_was_routed_and_finds_nothing_in_it() -> None:
     assert summary_line(report.totals, 0) == told
     assert report.summary_json()["totals"]["routed"] == 2
     assert find_suspects(world) == []
-
-
-def test_the_journal_of_a_snapshot_has_its_routes_but_no_functions() -> None:
-    api = MockApi()
-    parse_sent_script(DOCUMENT).apply(api.open("sk-a"))
-    ask(api, "/v1/batches/b", "GET")
-    encoded = encode_snapshot(Snapshot(api.worlds["sk-a"], OrderedDict()), {})
-    world = decode_snapshot(encoded, {}).world
-    assert world is not None
-    api.worlds["sk-a"] = world
-    assert ask(api).body == EMBEDDINGS
-    assert ask(api, "/v1/batches/b", "GET").body == {"id": "b"}
 
 
 CASSETTE = """

@@ -12,7 +12,6 @@ from typing import Any
 import httpx
 import pytest
 
-from harness.cluster.sharing.replicated_api import ReplicatedApi
 from harness.server.asgi import Server, serve_in_thread
 from harness.server.mock_api import MockApi
 
@@ -194,8 +193,9 @@ class TestAHeldRequest:
         assert not asked.done()
 
 
-def test_servers_that_share_a_store_hold_none() -> None:
-    with serve_in_thread(ReplicatedApi()) as running, ThreadPoolExecutor(1) as pool:
+def test_servers_that_share_a_store_hold_none(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(MockApi, "can_hold", False)
+    with serve_in_thread(MockApi()) as running, ThreadPoolExecutor(1) as pool:
         hand = Hand(running, "sk-shared", pool)
         assert "share a store" in hand.act("hold", on=True)
         hand.http.close()

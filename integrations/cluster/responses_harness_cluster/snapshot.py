@@ -170,7 +170,7 @@ class _Unpickler(pickle.Unpickler):
             return self._own.__getitem__
         if (module, name) not in _CONTAINERS:
             # A name with a dot reaches into a class, to functions that could be called.
-            if not module.startswith("harness.") or "." in name:
+            if not module.startswith(("harness.", f"{__package__}.")) or "." in name:
                 raise pickle.UnpicklingError(f"{module}.{name} is not a part of a World")
             made = super().find_class(module, name)
             if not isinstance(made, type):

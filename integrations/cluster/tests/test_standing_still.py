@@ -52,7 +52,7 @@ def served(wire: Wire, store: tuple[str, ...]) -> Iterator[Served]:
 def serving_behind(wire: Wire, store: tuple[str, ...], seconds: float) -> Iterator[Served]:
     """Provide a server that waits so many seconds for an answer of the store behind this wire."""
     patch = (
-        "from harness.cluster.sharing import redis_log, replicas\n"
+        "from responses_harness_cluster import redis_log, replicas\n"
         f"redis_log.ANSWER_SECONDS, replicas.LOOK_SECONDS = {seconds}, 3600  # a look would wait, too"
     )
     with serving("--store", f"redis://127.0.0.1:{wire.port}/0", *store[2:], "--metrics", patch=patch) as made:

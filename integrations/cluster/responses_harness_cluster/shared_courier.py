@@ -19,12 +19,12 @@ from typing import Any
 
 import orjson
 
-from harness.cluster.sharing.log_entries import HURRY, RECORD, TAKE, LoggedRequest, StoreLost
 from harness.core.webhooks import WebhookDelivery
 from harness.server.webhooks.receivers import lead_deliveries
 from harness.server.webhooks.signed_delivery import make_attempt
 from harness.world.webhooks import DueDelivery, WebhookEndpoint
 from harness.world.world import World
+from responses_harness_cluster.log_entries import HURRY, RECORD, TAKE, LoggedRequest, StoreLost
 
 LEASE_SECONDS = 5.0
 """The lease of an attempt: seconds after the receiver's timeout in which its server must record the outcome."""

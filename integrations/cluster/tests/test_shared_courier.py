@@ -11,9 +11,9 @@ from typing import Any
 
 import orjson
 import pytest
+from responses_harness_cluster.log_entries import HURRY, RECORD, TAKE, LoggedRequest
+from responses_harness_cluster.shared_courier import SERVER_ENDED, carry_out
 
-from harness.cluster.sharing.log_entries import HURRY, RECORD, TAKE, LoggedRequest
-from harness.cluster.sharing.shared_courier import SERVER_ENDED, carry_out
 from harness.core.webhooks import WebhookDelivery
 from harness.world.webhooks import Webhooks
 from harness.world.world import World

@@ -10,9 +10,10 @@ from typing import NamedTuple
 
 import orjson
 
+import harness
 from harness.contract.schema import schemas_directory
 
-PACKAGE = Path(__file__).parents[2]
+PACKAGES = (Path(harness.__file__).parent, Path(__file__).parent)
 
 
 class ServerRecord(NamedTuple):
@@ -64,9 +65,9 @@ def digest_code() -> str:
 
 
 def own_files() -> list[Path]:
-    """List the files that affect an answer: code, facts and scripts of the package, and the schemas."""
+    """List the files that affect an answer: code, facts and scripts of both packages, and the schemas."""
     schemas = schemas_directory()
     files = {file for kind in ("*.json", "*.yaml") for file in schemas.rglob(kind)}
     for kind in ("*.py", "*.json", "*.lua"):
-        files.update(PACKAGE.rglob(kind))
+        files.update(file for package in PACKAGES for file in package.rglob(kind))
     return sorted(files)

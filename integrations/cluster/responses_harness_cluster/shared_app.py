@@ -9,19 +9,6 @@ from functools import partial
 from time import perf_counter
 from typing import Any, cast
 
-from harness.cluster.sharing.applied_logs import ControlAnswer, SessionEvents
-from harness.cluster.sharing.log_entries import (
-    BYTES,
-    CONTROL,
-    HTTP,
-    TEXT,
-    UPGRADE,
-    LoggedRequest,
-    RequestLog,
-    StoreLost,
-)
-from harness.cluster.sharing.replicas import Replicas
-from harness.cluster.sharing.replicated_api import ReplicatedApi
 from harness.core.delivery import Delivery
 from harness.core.edge import EdgeRecord
 from harness.core.errors import ConfigError
@@ -34,6 +21,19 @@ from harness.server.control_plane.access import LOOPBACK_ACCESS, ControlAccess
 from harness.server.mock_api import CONTROL_ROOT
 from harness.server.transport.asgi_types import AsgiApp, Receive, Scope, Send
 from harness.server.transport.deliver import send_answer
+from responses_harness_cluster.applied_logs import ControlAnswer, SessionEvents
+from responses_harness_cluster.log_entries import (
+    BYTES,
+    CONTROL,
+    HTTP,
+    TEXT,
+    UPGRADE,
+    LoggedRequest,
+    RequestLog,
+    StoreLost,
+)
+from responses_harness_cluster.replicas import Replicas
+from responses_harness_cluster.replicated_api import ReplicatedApi
 
 LARGEST_BODY = 32 * 1024 * 1024
 """Largest request body, in bytes, that is put into the store."""

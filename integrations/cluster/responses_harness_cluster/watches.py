@@ -10,8 +10,8 @@ from collections import OrderedDict
 from collections.abc import Awaitable, Callable
 from typing import NamedTuple
 
-from harness.cluster.sharing.log_entries import RequestLog
 from harness.core.delivery import Delivery, Gate
+from responses_harness_cluster.log_entries import RequestLog
 
 LOOK_SECONDS = 1.0
 """Seconds between two checks of logs for which no request arrives here."""

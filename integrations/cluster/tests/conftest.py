@@ -30,7 +30,7 @@ def store(redis_port: int) -> tuple[str, ...]:
     return ("--store", f"redis://127.0.0.1:{redis_port}/0", "--store-prefix", f"t{next(_PREFIXES)}")
 
 
-UNLOOKING = "from harness.cluster.sharing import replicas; replicas.LOOK_SECONDS = 3600"
+UNLOOKING = "from responses_harness_cluster import replicas; replicas.LOOK_SECONDS = 3600"
 """Lets a server notice what the store has lost by the requests of clients alone, not by looking there each second."""
 
 

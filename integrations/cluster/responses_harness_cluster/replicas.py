@@ -27,8 +27,9 @@ from contextlib import suppress
 from itertools import count
 from typing import Any
 
-from harness.cluster.sharing.applied_logs import AppliedLogs, ControlPlane, Submitted, fail
-from harness.cluster.sharing.log_entries import (
+from harness.core.edge import EdgeRecord
+from responses_harness_cluster.applied_logs import AppliedLogs, ControlPlane, Submitted, fail
+from responses_harness_cluster.log_entries import (
     LEFT,
     Append,
     LogDropped,
@@ -39,11 +40,10 @@ from harness.cluster.sharing.log_entries import (
     StoreLost,
     Tail,
 )
-from harness.cluster.sharing.replicated_api import ReplicatedApi
-from harness.cluster.sharing.shared_courier import SharedCourier
-from harness.cluster.sharing.snapshot import SnapshotError
-from harness.cluster.sharing.watches import LOOK_SECONDS, GateWatch, KeyWatch
-from harness.core.edge import EdgeRecord
+from responses_harness_cluster.replicated_api import ReplicatedApi
+from responses_harness_cluster.shared_courier import SharedCourier
+from responses_harness_cluster.snapshot import SnapshotError
+from responses_harness_cluster.watches import LOOK_SECONDS, GateWatch, KeyWatch
 
 MOST_SENT = 64
 """How many requests are appended at once."""

@@ -8,24 +8,24 @@ import zlib
 from collections import OrderedDict
 
 import pytest
+from responses_harness_cluster.replicated_api import ReplicatedApi
+from responses_harness_cluster.snapshot import Snapshot, SnapshotError, decode_snapshot, encode_snapshot
 from websockets.sync.client import connect
 
 from harness.api.project.agent_sessions import new_session
-from harness.cluster.sharing.replicated_api import ReplicatedApi
-from harness.cluster.sharing.snapshot import Snapshot, SnapshotError, decode_snapshot, encode_snapshot
 from harness.core.exchange import ReceivedRequest
 from harness.core.limits import Limits
 from harness.items import message
 from harness.server.observe.observed import observe
 from harness.world.project_resources import RESOURCES, make_resource
-from harness.world.scripting.document import parse_document
+from harness.world.scripting.document import parse_document, parse_sent_script
 from tests.support.in_process import post
 from tests.support.servers.every_request import Conversation, everything
 from tests.support.servers.json_client import ask, create, text_of
 from tests.support.servers.redis_server import say
 from tests.support.servers.served import serving
 
-SHORT = "import harness.cluster.sharing.redis_log as log; log.MOST_ENTRIES, log.SNAPSHOT_EVERY = {}"
+SHORT = "import responses_harness_cluster.redis_log as log; log.MOST_ENTRIES, log.SNAPSHOT_EVERY = {}"
 EACH = SHORT.format((2, 1))
 """Every request makes a snapshot, and hardly anything stays in a log."""
 KEY = "sk-team"
@@ -219,7 +219,7 @@ def test_one_that_is_too_large_is_neither_made_nor_read(api, monkeypatch):
     answered(api, {"model": "gpt-4.1", "input": "hi" * 1000})
     snapshot = Snapshot(api.worlds[KEY], OrderedDict())
     made = encode_snapshot(snapshot, api.own_objects)
-    monkeypatch.setattr("harness.cluster.sharing.snapshot.MOST_BYTES", 1000)
+    monkeypatch.setattr("responses_harness_cluster.snapshot.MOST_BYTES", 1000)
     with pytest.raises(SnapshotError, match="more than 1,000 bytes"):
         encode_snapshot(snapshot, api.own_objects)
     with pytest.raises(SnapshotError, match="more than 1,000 bytes"):
@@ -245,10 +245,22 @@ class Call:
         (zlib.compress(pickle.dumps(((), Limits(1, 2), OrderedDict()))), "it holds something else"),
         (
             zlib.compress(pickle.dumps(encode_snapshot)),
-            "harness.cluster.sharing.snapshot.encode_snapshot is not a class",
+            "responses_harness_cluster.snapshot.encode_snapshot is not a class",
         ),
     ],
 )
 def test_bytes_that_are_none(api, bytes_, says):
     with pytest.raises(SnapshotError, match=says):
         decode_snapshot(bytes_, api.own_objects)
+
+
+def test_the_journal_of_a_snapshot_has_its_routes_but_no_functions() -> None:
+    api, headers = ReplicatedApi(), {"authorization": f"Bearer {KEY}", "content-type": "application/json"}
+    route = {"route": {"POST /embeddings": {"json": {"data": []}}}}
+    parse_sent_script(route).apply(api.open(KEY))
+    sent = ReceivedRequest("POST", "/v1/embeddings", headers, raw=b'{"input":"x"}')
+    api.handle(sent)
+    world = decode_snapshot(encode_snapshot(Snapshot(api.worlds[KEY], OrderedDict()), {}), {}).world
+    assert world is not None
+    api.worlds[KEY] = world
+    assert api.handle(sent).body == {"data": []}

@@ -12,7 +12,11 @@ from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
-from harness.cluster.sharing.log_entries import (
+from harness.core.delivery import Delivery
+from harness.core.edge import EdgeRecord
+from harness.core.exchange import Answer, Json, ReceivedRequest
+from harness.server.websocket.session import SocketSession
+from responses_harness_cluster.log_entries import (
     BYTES,
     CONTROL,
     HTTP,
@@ -28,14 +32,10 @@ from harness.cluster.sharing.log_entries import (
     Tail,
     decode_request,
 )
-from harness.cluster.sharing.redis_log import SNAPSHOT_EVERY
-from harness.cluster.sharing.replicated_api import ReplicatedApi
-from harness.cluster.sharing.shared_courier import carry_out
-from harness.cluster.sharing.snapshot import Snapshot, SnapshotError, decode_snapshot, encode_snapshot
-from harness.core.delivery import Delivery
-from harness.core.edge import EdgeRecord
-from harness.core.exchange import Answer, Json, ReceivedRequest
-from harness.server.websocket.session import SocketSession
+from responses_harness_cluster.redis_log import SNAPSHOT_EVERY
+from responses_harness_cluster.replicated_api import ReplicatedApi
+from responses_harness_cluster.shared_courier import carry_out
+from responses_harness_cluster.snapshot import Snapshot, SnapshotError, decode_snapshot, encode_snapshot
 
 MOST_SESSIONS = 1_000
 """How many WebSockets of a key keep their state, the newest; killed processes leave stale ones behind."""

@@ -12,12 +12,12 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from responses_harness_cluster.redis_log import RedisLog
+from responses_harness_cluster.replicated_api import ReplicatedApi
+from responses_harness_cluster.server_record import ServerRecord
+from responses_harness_cluster.shared_app import SharedApp
 
 import harness.server.asgi
-from harness.cluster.sharing.redis_log import RedisLog
-from harness.cluster.sharing.replicated_api import ReplicatedApi
-from harness.cluster.sharing.server_record import ServerRecord
-from harness.cluster.sharing.shared_app import SharedApp
 from harness.core.exchange import Exchange
 from harness.server.mock_api import MockApi
 

@@ -145,7 +145,7 @@ def test_a_store_that_takes_too_long(start, redis_port, store):
     wire = Wire(("127.0.0.1", redis_port))
     options = ("--store", f"redis://127.0.0.1:{wire.port}/0", *store[2:])
     with serving(
-        *options, patch="from harness.cluster.sharing import redis_log; redis_log.ANSWER_SECONDS = 1.0"
+        *options, patch="from responses_harness_cluster import redis_log; redis_log.ANSWER_SECONDS = 1.0"
     ) as served:
         assert create(served.port).status == 200
         wire.delay = 1.2
@@ -237,7 +237,7 @@ def _chain(port: int, number: int) -> str:
     return text_of(create(port, "thanks", previous_response_id=second["id"]))
 
 
-SHORT_LOGS = "import harness.cluster.sharing.redis_log as log; log.MOST_ENTRIES = 40"
+SHORT_LOGS = "import responses_harness_cluster.redis_log as log; log.MOST_ENTRIES = 40"
 
 
 def test_a_key_is_used_without_end_where_its_requests_are_known(store, redis_port):

@@ -15,7 +15,8 @@ from redis.asyncio import ConnectionPool
 from redis.asyncio.retry import Retry
 from redis.backoff import NoBackoff
 
-from harness.cluster.sharing.log_entries import (
+from harness.core.errors import ConfigError
+from responses_harness_cluster.log_entries import (
     Append,
     LogDropped,
     LogGone,
@@ -28,8 +29,7 @@ from harness.cluster.sharing.log_entries import (
     parse_line,
     parse_snapshot,
 )
-from harness.cluster.sharing.server_record import ServerRecord
-from harness.core.errors import ConfigError
+from responses_harness_cluster.server_record import ServerRecord
 
 APPEND = (Path(__file__).parent / "append.lua").read_bytes()
 SNAPSHOT = (Path(__file__).parent / "snapshot.lua").read_bytes()

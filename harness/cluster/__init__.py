@@ -1,1 +1,0 @@
-"""Servers that share their Worlds; start at `cluster.py`."""

@@ -1,0 +1,1 @@
+"""Servers that share their Worlds in Redis: the deployment that `harness serve --store` finds; see `deployment.py`."""
