@@ -44,10 +44,10 @@ from harness.contract.rule import CREATE_RESPONSE, RULES
 from harness.contract.schema import RESPONSE_EVENT_SCHEMA
 from harness.core.dates import is_day
 from harness.core.errors import ApiError, ConfigError
+from harness.core.yaml_bounds import find_excess
 
 FORMAT = 1
 DIALECT_NAMES = ("openai", "azure", "foundry")
-MAX_DEPTH = 30
 _LOADER = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
 _FIELD = re.compile(r"\{(\w*)\}")
 _FACTS = ("model", "path", "value")
@@ -260,7 +260,12 @@ def _refuse_contradictions(
 def _compose(text: str, file: str) -> Lined:
     try:
         node = yaml.compose(text, _LOADER)
-        return Lined({}, 1) if node is None else _convert(node, _LOADER(""), 0)
+        if node is None:
+            return Lined({}, 1)
+        if excess := find_excess(node):
+            line, what = excess
+            raise ConfigError(f"{file}:{line}: not a contract: {what}.")
+        return _convert(node, _LOADER(""))
     except yaml.YAMLError as error:
         mark = getattr(error, "problem_mark", None)
         problem = getattr(error, "problem", None) or "it cannot be read"
@@ -274,20 +279,18 @@ def _compose(text: str, file: str) -> Lined:
         raise ConfigError(f"{file}:1: not a contract: it cannot be read.") from None
 
 
-def _convert(node: yaml.Node, loader: Any, depth: int) -> Lined:
+def _convert(node: yaml.Node, loader: Any) -> Lined:
     line = node.start_mark.line + 1
-    if depth > MAX_DEPTH:
-        raise ValueError("nested too deep")
     if isinstance(node, yaml.MappingNode):
         members: dict[str, Lined] = {}
         for key, value in node.value:
             name, at = _key_text(key), key.start_mark.line + 1
             if name in members:
                 raise _Twice(at, name)
-            members[name] = _convert(value, loader, depth + 1)._replace(line=at)
+            members[name] = _convert(value, loader)._replace(line=at)
         return Lined(members, line)
     if isinstance(node, yaml.SequenceNode):
-        return Lined([_convert(child, loader, depth + 1) for child in node.value], line)
+        return Lined([_convert(child, loader) for child in node.value], line)
     # Keep a day as written; YAML would make it a date.
     value = node.value if node.tag.endswith(":timestamp") else loader.construct_object(node)
     return Lined(value, line)

@@ -85,6 +85,10 @@ class Problem(NamedTuple):
         return "\n".join([self.what, *self.shown, *filter(None, [self.fix])])
 
 
+MAX_MESSAGE = 4_000
+"""The maximum length of what an error says is wrong; beyond it the middle is left out, which quotes a long value."""
+
+
 class HarnessError(Exception):
     """An error that only the user of the harness can fix.
 
@@ -95,6 +99,8 @@ class HarnessError(Exception):
     section: ClassVar[Section] = "options-and-files"
 
     def __init__(self, what: str = "", shown: Sequence[str] = (), fix: str = "") -> None:
+        if len(what) > MAX_MESSAGE:
+            what = f"{what[: MAX_MESSAGE // 2]} … {what[-MAX_MESSAGE // 4 :]}"
         self.problem = Problem(what, tuple(shown), fix)
         super().__init__(str(self.problem))
 

@@ -10,6 +10,7 @@ from tests.support.command_line import run_cli
 
 ROOT = Path(__file__).parents[2]
 KEY = "sk-proj-" + "a1B2c3D4e5F6g7H8i9J0" * 3
+TENFOLD = "".join(f"a{n}: &a{n} [{', '.join([f'*a{n - 1}'] * 10 if n else 'x' * 10)}]\n" for n in range(10))
 CASSETTE = """interactions:
 - request: {method: POST, uri: https://api.openai.com/v1/responses, body: '{"input": "KEY"}', headers: {}}
   response: {status: {code: 200, message: OK}, headers: {}, body: {string: '{}'}}
@@ -21,6 +22,7 @@ version: 1
     ("name", "text", "told"),
     [
         ("a.yaml", "script:\n- mesage: hi\n", "a.yaml:2: no item 'mesage'. Did you mean 'message'?"),
+        ("a.yaml", TENFOLD, "a.yaml:5: its aliases expand to more than 100,000 values"),
         ("a.py", "script = []\n", "is empty"),
         ("a.txt", "hello", "not a script"),
         ("tape.yaml", CASSETTE.replace("KEY", KEY), "tape.yaml: line 2: what has the form of a key"),

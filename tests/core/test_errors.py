@@ -37,3 +37,10 @@ def test_an_error_for_the_user_is_its_parts_in_lines() -> None:
 def test_each_kind_leads_to_its_section_of_the_manual() -> None:
     sections = ["options-and-files", "options-and-files", "scripts", "a-request-could-not-be-answered"]
     assert [kind.section for kind in (HarnessError, ConfigError, ScriptError, NoTurn)] == sections
+
+
+def test_a_long_message_keeps_its_beginning_and_its_end() -> None:
+    said = str(HarnessError("What. " + "x" * 60_000 + " Fix it."))
+    assert len(said) < 4096
+    assert said.startswith("What. xxx")
+    assert said.endswith("xxx Fix it.")

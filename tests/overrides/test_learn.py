@@ -276,7 +276,7 @@ class TestTheFileOfTheUser:
         ("content", "problem"),
         [
             (b"\xff\xfe", "not UTF-8, so not a contract"),
-            (b"a: &a [*a]\n", "cannot be read"),
+            (b"a: &a [*a]\n", "an alias stands for what contains it"),
             (b"\x00", "not YAML"),
             (b"- " * 5000, "cannot be read"),
         ],

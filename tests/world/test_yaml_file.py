@@ -316,8 +316,8 @@ script:
             ),
             ("deployments: [a]", 1, 'deployments is ["a"]. Use an object with the names as keys.'),
             ("script:\n  - message: 'a\n", 3, "found unexpected end of stream."),
-            ("script: &a [*a]", 1, "found unconstructable recursive node."),
-            ("script: \x01", 1, "unacceptable character #x0001: special characters are not allowed."),
+            ("script: &a [*a]", 1, "an alias stands for what contains it."),
+            ("script: \x01", 1, "unacceptable character #x0001: control characters are not allowed."),
         ],
     )
     def test_a_mistake_has_its_line_and_its_remedy(self, write: Write, text: str, line: int, says: str) -> None:

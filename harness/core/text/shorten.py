@@ -14,6 +14,10 @@ from harness.core.exchange import Exchange, Json
 
 LINE_WIDTH = 100
 """The default maximum length of a line."""
+MAX_QUOTED = 1_000
+"""The maximum length of a value that a message quotes."""
+_MAX_MEMBERS, _MAX_DEPTH, _MAX_BITS = 200, 20, 3_000
+"""How much of a quoted value is rendered: its first members and entries, its depth; and the size of an integer."""
 _TEXT_MEMBERS = ("content", "output", "arguments", "input", "text", "summary")
 """The members that may hold the text of an item, in order of preference."""
 _NAME_MEMBERS = ("name", "call_id", "approval_request_id")
@@ -81,7 +85,37 @@ def shorten(text: str, width: int = LINE_WIDTH, *, tail: int = 0, mark: str = "�
 
 def shorten_repr(value: Any, width: int, *, tail: int = 0, mark: str = "…") -> str:
     """Shorten the `repr` of a value to at most `width` characters."""
-    return shorten(repr(value), width, tail=tail, mark=mark)
+    return shorten(repr(excerpt(value)), width, tail=tail, mark=mark)
+
+
+def excerpt(value: Any) -> Any:
+    """Copy as much of a value as a message can quote, whatever its size, depth and kind; the rest becomes `…`."""
+    return _copy_part(value, [_MAX_MEMBERS], 0)
+
+
+def _copy_part(value: Any, left: list[int], depth: int) -> Any:
+    """Copy a value, of which `left[0]` more members may be copied."""
+    if isinstance(value, str):
+        return value if len(value) <= MAX_QUOTED else f"{value[: MAX_QUOTED // 2]}…{value[-MAX_QUOTED // 4 :]}"
+    if isinstance(value, int) and value.bit_length() > _MAX_BITS:
+        return f"an integer of {value.bit_length():,} bits"
+    if type(value) not in (dict, list, tuple):
+        return value
+    if depth > _MAX_DEPTH:
+        return "…"
+    parts = list[Any]()
+    for part in value.items() if isinstance(value, dict) else value:
+        if left[0] <= 0:
+            parts.append(("…", f"{len(value) - len(parts)} more") if isinstance(value, dict) else "…")
+            break
+        left[0] -= 1
+        if isinstance(value, dict):
+            name, member = part
+            part = (shorten(name, MAX_QUOTED) if isinstance(name, str) else name, _copy_part(member, left, depth + 1))
+        else:
+            part = _copy_part(part, left, depth + 1)
+        parts.append(part)
+    return type(value)(parts)
 
 
 def pluralize(number: int, noun: str, plural: str = "") -> str:

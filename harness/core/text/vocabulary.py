@@ -9,6 +9,8 @@ from dataclasses import dataclass, replace
 from re import Match, Pattern
 from typing import Any, Literal
 
+from harness.core.text.shorten import MAX_QUOTED, excerpt, shorten, shorten_repr
+
 _ACCOUNT_CALL = re.compile(r"mock\.organization\((\w+)=(.*?)\)(?=`)")
 _PLURALS = {
     **{name: f"{name}s" for name in ("file", "connection", "deployment", "dataset", "memory_store", "skill", "agent")},
@@ -120,7 +122,7 @@ class Vocabulary:
 
     def render_value(self, value: Any) -> str:
         """Render a value in this language."""
-        return repr(value) if self.language == "python" else render_json(value)
+        return shorten_repr(value, MAX_QUOTED) if self.language == "python" else render_json(value)
 
     def name_call(self, type: str, name: str) -> str:
         """Name a tool call without its arguments; `name` is empty for a tool that exists only once."""
@@ -157,12 +159,13 @@ def word_in_json(problem: str) -> str:
 
 
 def render_json(value: Any) -> str:
-    """Render a value as JSON; a pattern becomes `{"pattern": "…"}`, and what JSON cannot express its `repr`."""
+    """Render an excerpt of a value as JSON; a pattern becomes `{"pattern": "…"}`, what JSON cannot express its `repr`."""
+    value = excerpt(value)
     try:
         text = json.dumps(value, ensure_ascii=False, default=_plain_value)
-        return text if text.isprintable() else json.dumps(value, default=_plain_value)
-    except (TypeError, ValueError, RecursionError):
-        return repr(value)
+        return shorten(text if text.isprintable() else json.dumps(value, default=_plain_value), MAX_QUOTED)
+    except (TypeError, ValueError):
+        return shorten_repr(value, MAX_QUOTED)
 
 
 def _plain_value(value: Any) -> Any:

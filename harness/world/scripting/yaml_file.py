@@ -12,15 +12,17 @@ import yaml
 
 from harness.core.errors import ScriptError
 from harness.core.text.raised import Place
+from harness.core.yaml_bounds import MAX_NESTING, find_excess
 from harness.world.mock import Mock
 from harness.world.route import Turn
 from harness.world.scripting.document import ScriptDocument, parse_document
 from harness.world.scripting.validation import InvalidData, PathStep
 
 TIMESTAMP_TAG = "tag:yaml.org,2002:timestamp"
+_Loader: Any = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
 
 
-class _ScriptLoader(yaml.SafeLoader):
+class _ScriptLoader(_Loader):  # type: ignore[misc]
     """Loads YAML with JSON's types only: a date stays a string."""
 
     yaml_implicit_resolvers = {  # noqa: RUF012
@@ -66,6 +68,9 @@ def _load(path: Path, text: str) -> tuple[yaml.Node, Any]:
         loader = _ScriptLoader(text)
         if (node := loader.get_single_node()) is None:
             raise ScriptError(f"{path}:1: the file is empty. Begin with `script:` and a list of items.")
+        if excess := find_excess(node):
+            line, problem = excess
+            raise ScriptError(f"{path}:{line}: {problem}.")
         # YAML would silently take the last of two equal keys.
         for key in _duplicate_keys(node, set()):
             raise ScriptError(f"{path}:{key.start_mark.line + 1}: key {key.value!r} is set twice. Remove one.")
@@ -73,7 +78,9 @@ def _load(path: Path, text: str) -> tuple[yaml.Node, Any]:
     except yaml.MarkedYAMLError as problem:
         line = problem.problem_mark.line + 1 if problem.problem_mark else 1
         raise ScriptError(f"{path}:{line}: {problem.problem}.") from problem
-    except (yaml.YAMLError, ValueError, RecursionError) as problem:
+    except RecursionError:
+        raise ScriptError(f"{path}:1: nested more than {MAX_NESTING} levels deep.") from None
+    except (yaml.YAMLError, ValueError) as problem:
         raise ScriptError(f"{path}:1: {str(problem).splitlines()[0]}.") from problem
 
 
@@ -95,8 +102,12 @@ def _duplicate_keys(node: yaml.Node, seen: set[int]) -> Iterator[yaml.Node]:
         return
     seen.add(id(node))
     if isinstance(node, yaml.MappingNode):
-        keys = [(key.tag, key.value) for key, _ in node.value if isinstance(key, yaml.ScalarNode)]
-        yield from (key for place, (key, _) in enumerate(node.value) if (key.tag, key.value) in keys[:place])
+        known = set[tuple[str, str]]()
+        for key, _ in node.value:
+            if isinstance(key, yaml.ScalarNode):
+                if (key.tag, key.value) in known:
+                    yield key
+                known.add((key.tag, key.value))
     for child in node.value:
         for part in child if isinstance(child, tuple) else (child,):
             yield from _duplicate_keys(part, seen)

@@ -2,7 +2,7 @@
 
 import pytest
 
-from harness.core.text.shorten import item_text, pluralize, shorten, shorten_json, summarize_item
+from harness.core.text.shorten import MAX_QUOTED, excerpt, item_text, pluralize, shorten, shorten_json, summarize_item
 from tests.support.in_process import user
 
 
@@ -65,3 +65,29 @@ def test_numbers_agree_with_their_nouns():
 )
 def test_a_text_is_shown_by_its_beginning_and_its_end(options, words):
     assert shorten("abcdefghijklmnopqrstuvwxyz", **options) == words
+
+
+@pytest.mark.parametrize("value", [{"a": [1, None, "x"], "b": ("c", 1.5)}, "x" * MAX_QUOTED, list(range(200)), 10**300])
+def test_an_excerpt_of_a_small_value_is_the_value(value):
+    assert excerpt(value) == value
+
+
+def test_an_excerpt_has_the_beginning_of_a_large_value():
+    assert excerpt(list(range(1000)))[198:] == [198, 199, "…"]
+    assert list(excerpt(dict.fromkeys(range(1000), 1)).items())[-1] == ("…", "800 more")
+    assert excerpt({"k" * 5000: "v" * 5000}) == {"k" * 999 + "…": "v" * 500 + "…" + "v" * 250}
+    assert excerpt([16**20_000]) == ["an integer of 80,001 bits"]
+
+
+def test_an_excerpt_of_what_contains_itself_ends():
+    loop: list[object] = []
+    loop += [loop, loop]
+    assert repr(excerpt(loop)).count("…") < 300
+
+
+def test_an_excerpt_costs_nothing_beyond_what_it_shows():
+    """A list of lists with 10**9 entries in all, of which a whole copy would never end."""
+    value: list[object] = ["x"] * 10
+    for _ in range(8):
+        value = [value] * 10
+    assert len(repr(excerpt(value))) < 2_000

@@ -98,7 +98,8 @@ def test_a_script_file_in_python_is_mended_in_python_but_no_test_is_marked():
 def test_a_value_that_json_cannot_say_is_shown_all_the_same():
     loop = []
     loop.append(loop)
-    assert render_json(loop) == "[[...]]"
+    assert render_json(loop).startswith("[[[[")
+    assert "…" in render_json(loop)
     assert render_json("\ud800\n") == '"\\ud800\\n"'
     assert render_json({"é": [None, True]}) == '{"é": [null, true]}'
 

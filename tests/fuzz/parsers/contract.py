@@ -1,4 +1,4 @@
-"""What each parser promises: a value or a documented error that says something, within a second and 256 MiB."""
+"""What each parser promises: a value, or a documented error of at most 4 kB, within a second and 256 MiB."""
 
 from __future__ import annotations
 
@@ -12,6 +12,8 @@ from tests.support.cpu_time import cpu_time
 
 SECONDS, MEGABYTES = 1.0, 256
 """CPU time and memory that at most 64,000 bytes may take."""
+LONGEST = 4096
+"""Characters of an error's message."""
 KEPT = Path(__file__).parent / "found.json"
 
 
@@ -47,6 +49,8 @@ def complaint(parser: Parser, data: bytes) -> str | None:
     except parser.raises as problem:
         if not (text := str(problem)).strip() or not text.startswith(parser.begins):
             return f"message: {type(problem).__name__}: {text[:200]!r}"
+        if len(text) > LONGEST:
+            return f"length: {len(text):,} characters of {type(problem).__name__}: {text[:200]!r}"
     except Exception as problem:
         return f"exception: {type(problem).__name__}: {str(problem)[:200]}"
     if spent.seconds > SECONDS:

@@ -173,11 +173,60 @@ def connections() -> Sequence[bytes]:
 
 
 def scripts() -> Sequence[bytes]:
-    return [script.encode() for script in SCRIPTS]
+    return [*hostile_yaml("script"), *(script.encode() for script in SCRIPTS)]
+
+
+def hostile_yaml(key: str) -> Sequence[bytes]:
+    """Return short documents that expand without end, nest deeply, or have very long keys, texts and integers."""
+    lists = "".join(f"a{n}: &a{n} [{', '.join([f'*a{n - 1}'] * 10 if n else ['x'] * 10)}]\n" for n in range(10))
+    maps = "".join(
+        f"a{n}: &a{n} {{{', '.join(f'k{m}: *a{n - 1}' for m in range(9)) if n else 'k: x'}}}\n" for n in range(9)
+    )
+    merged = "".join(f"a{n}: &a{n} {{<<: [{', '.join([f'*a{n - 1}'] * 9)}]}}\n" for n in range(1, 9))
+    deep, long = "[" * 30_000 + "]" * 30_000, "x" * 60_000
+    values = ["*a9", "[*a9]", "{message: *a9}", "{*a9: x}"]
+    return [
+        *(f"{lists}{key}: {value}\n".encode() for value in values),
+        f"{maps}{key}: *a8\n".encode(),
+        f"a0: &a0 {{k: x}}\n{merged}{key}: *a8\n".encode(),
+        f"{key}: &a [*a]\n".encode(),
+        f"{key}: &a {{k: *a}}\n".encode(),
+        *(f"{key}: {depth}\n".encode() for depth in (deep, "[" * 90 + "]" * 90, "{a: " * 900 + "1" + "}" * 900)),
+        *(f"{text}\n".encode() for text in (long, f"{key}: {long}", f"{long}: x", f"{key}: {{{long}: x}}")),
+        *(f"{key}: [{number}]\n".encode() for number in ("9" * 60_000, "0x" + "f" * 60_000, "1:" * 30_000 + "1")),
+        (f"{key}:\n" + "".join(f"  k{n}: x\n" for n in range(6_000))).encode(),
+        (f"{key}:\n" + "".join(f"- {{k{n}: x}}\n" for n in range(4_000))).encode(),
+    ]
+
+
+def hostile_json(key: str) -> Sequence[bytes]:
+    """Return documents that nest deeply, or have very long keys, texts and numbers."""
+    deep, long = "[" * 30_000 + "]" * 30_000, '"' + "x" * 60_000 + '"'
+    values = [
+        deep,
+        "[" * 900 + "]" * 900,
+        '{"a":' * 900 + "1" + "}" * 900,
+        long,
+        f"[{long}]",
+        f"{{{long}: 1}}",
+        "9" * 60_000,
+    ]
+    return [f'{{"{key}": {value}}}'.encode() for value in values] + [f"{{{long}: 1}}".encode()]
+
+
+def contracts() -> Sequence[bytes]:
+    whole = b"format: 1\nexemptions:\n- rule: unknown_parameter\n  at: mine\n"
+    return [whole, *hostile_yaml("exemptions"), *(b"format: 1\n" + bad for bad in hostile_yaml("refusals"))]
+
+
+def fixtures() -> Sequence[bytes]:
+    fixture = {"match": {"userMessage": "hi"}, "response": {"content": "Hello."}}
+    return [json.dumps({"fixtures": [fixture]}).encode(), *hostile_json("fixtures")]
 
 
 def sent_scripts() -> Sequence[bytes]:
-    return _raw([*(yaml.safe_load(script) for script in SCRIPTS), {"turns": ["Hi."], "when": {"input": "x"}}])
+    whole = [*(yaml.safe_load(script) for script in SCRIPTS), {"turns": ["Hi."], "when": {"input": "x"}}]
+    return [*hostile_json("script"), *hostile_json("refusals"), *_raw(whole)]
 
 
 def reports() -> Sequence[bytes]:

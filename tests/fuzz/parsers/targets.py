@@ -30,15 +30,18 @@ from harness.core.exchange import ReceivedRequest, Request
 from harness.core.replies import ModelReplies
 from harness.explain.sent_part import describe_sent_part, resolve_path
 from harness.items import function_call, message
+from harness.overrides.project_file import read_overrides
 from harness.report.formats.json_file import read_report
 from harness.server.mock_api import API_ROOT, MockApi
 from harness.server.websocket.session import SocketSession
 from harness.unscripted.default_model import small_talk
+from harness.verify.aimock.script import import_fixtures
 from harness.verify.examples import EXAMPLE_HEADERS, EXAMPLE_KEY
 from harness.verify.read_files import read_recording
 from harness.world.mock import Mock
 from harness.world.scripting.document import parse_sent_script
 from harness.world.scripting.load import load_script_file
+from harness.world.scripting.yaml_file import parse_yaml_turns
 from harness.world.world import World
 from tests.fuzz.parsers import seeds
 from tests.fuzz.parsers.connection import feed_connection
@@ -120,6 +123,20 @@ def _script(raw: bytes) -> None:
     load_script_file(_write("fuzz.yaml", raw))
 
 
+def _turns(raw: bytes) -> None:
+    """Turns in YAML, as the control plane takes them."""
+    parse_yaml_turns(raw.decode("utf-8", "replace"))
+
+
+def _contract(raw: bytes) -> None:
+    read_overrides(_write("fuzz-contract.yaml", raw))
+
+
+def _fixtures(raw: bytes) -> None:
+    """Fixtures of aimock."""
+    import_fixtures([_write("fuzz-fixtures.json", raw)])
+
+
 def _sent_script(raw: bytes) -> None:
     value, _ = parse_body(raw)
     if isinstance(value, dict):
@@ -194,6 +211,9 @@ def parsers() -> dict[str, Parser]:
         "messages": Parser(_socket, seeds.messages, words=seeds.JSON_WORDS),
         "connection": Parser(feed_connection, seeds.connections, words=seeds.HTTP_WORDS),
         "script": Parser(_script, seeds.scripts, (ScriptError,), str(_folder() / "fuzz.yaml:"), seeds.SCRIPT_WORDS),
+        "turns": Parser(_turns, seeds.scripts, (ScriptError,), "turns:", seeds.SCRIPT_WORDS),
+        "contract": Parser(_contract, seeds.contracts, (ConfigError,), str(_folder() / "fuzz-contract.yaml:")),
+        "fixtures": Parser(_fixtures, seeds.fixtures, (HarnessError,), words=seeds.JSON_WORDS),
         "sent-script": Parser(_sent_script, seeds.sent_scripts, (HarnessError,), words=seeds.JSON_WORDS),
         "surfaced": Parser(_surfaced, seeds.results, (ConfigError,), words=seeds.JSON_WORDS),
         "report": Parser(_report, seeds.reports, (ConfigError,), str(_folder() / "fuzz.json: ")),

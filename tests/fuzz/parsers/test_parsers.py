@@ -55,6 +55,11 @@ class TestTheContract:
         assert complaint(parser, b"") == "message: UnreadableRecording: 'it is broken'"
         assert complaint(Parser(raising(UnreadableRecording("fuzz: no")), list, parser.raises, "fuzz: "), b"") is None
 
+    def test_sees_a_message_that_is_too_long(self):
+        assert complaint(Parser(raising(UnreadableRecording("x" * 60_000)), list, (UnreadableRecording,)), b"") is None
+        parser = Parser(raising(KeyError("x" * 4096)), list, (KeyError,))
+        assert str(complaint(parser, b"")).startswith("length: 4,098 characters of KeyError: ")
+
     def test_sees_time_and_memory(self, monkeypatch):
         nothing = Parser(lambda _: None, list)
         assert complaint(nothing, b"") is None

@@ -69,6 +69,10 @@ def said(answer: httpx.Response) -> str:
     return str(answer.json()["output"][0]["content"][0]["text"])
 
 
+TENFOLD = "".join(f"a{n}: &a{n} [{', '.join([f'*a{n - 1}'] * 10 if n else 'x' * 10)}]\n" for n in range(10))
+"""Half a kilobyte, of which each line is ten times the one before."""
+
+
 class TestTurns:
     def test_are_added_as_yaml_and_listed_as_it(self, hand: Hand) -> None:
         call = '- function_call: {name: f, arguments: "{}"}'
@@ -113,7 +117,8 @@ class TestTurns:
         ("yaml", "problem"),
         [
             ("- One.\n- mesage: Two.", "2: no item 'mesage'. Did you mean 'message'?"),
-            ("- a: [", "1: expected the node content, but found '<stream end>'."),
+            ("- a: [", "2: did not find expected node content."),
+            (TENFOLD, "5: its aliases expand to more than 100,000 values; write them out, or use fewer."),
             ("", "1: the file is empty. Begin with `script:` and a list of items."),
             (
                 "- 3",
