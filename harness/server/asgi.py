@@ -177,10 +177,10 @@ def _headers_and_query(scope: Scope) -> tuple[dict[str, str], dict[str, str | li
 
 
 def websocket_protocol(**arguments: Any) -> asyncio.Protocol:
-    """Build uvicorn's protocol for a WebSocket; it is imported on first use, as most servers never see one."""
-    from harness.server.websocket.connection import WebSocketProtocol as Sockets
+    """Build the protocol of a WebSocket; it is imported on first use, as most servers never see one."""
+    from harness.server.websocket.protocol import WebSocketProtocol
 
-    return Sockets(**arguments)
+    return WebSocketProtocol(**arguments)
 
 
 async def read_body(receive: Receive) -> bytes | None:

@@ -158,11 +158,7 @@ def run_proxy(upstream: Upstream, recording: Recording, listening: socket.socket
         async with client:
             await server.serve(sockets=[listening])
 
-    def run() -> None:
-        with asyncio.Runner(loop_factory=settings.get_loop_factory()) as runner:
-            runner.run(serve())
-
-    thread = threading.Thread(target=run, name="harness-record", daemon=True)
+    thread = threading.Thread(target=lambda: asyncio.run(serve()), name="harness-record", daemon=True)
     thread.start()
     try:
         yield server.stop

@@ -130,11 +130,11 @@ def _stopped_by_signals(server: StoppableServer, secured: Secured | None) -> Ite
         timer.start()
 
     def stop(_: int) -> None:
-        if not server.should_exit:
+        if not server.is_stopping:
             end_later(STOP_SECONDS + LAST_RESORT_SECONDS, end_if_hanging, server.turns)
         elif not server.force_exit:
             end_later(LAST_RESORT_SECONDS, end_at_once)
-        server.stop(force=server.should_exit)
+        server.stop(force=server.is_stopping)
 
     try:
         with call_on_signals(stop):

@@ -319,7 +319,16 @@ class HttpConnection(asyncio.Protocol):
         """Hand the connection over to the WebSocket protocol, starting with the head of the upgrade."""
         self._server_state.connections.discard(self)
         protocol = self._config.ws_protocol_class(
-            config=self._config, server_state=self._server_state, app_state={**self._app_state, CONNECTION: self.number}
+            config=self._config,
+            server_state=self._server_state,
+            scope={
+                **head.as_scope(),
+                **self._scope,
+                "type": "websocket",
+                "scheme": "wss" if self._scope["scheme"] == "https" else "ws",
+                "state": {**self._app_state, CONNECTION: self.number},
+                "extensions": {"websocket.http.response": {}},
+            },
         )
         protocol.connection_made(self.transport)
         protocol.data_received(head._replace(version="1.1").encode())

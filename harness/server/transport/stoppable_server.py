@@ -30,6 +30,7 @@ class StoppableServer(uvicorn.Server):
     def __init__(self, config: uvicorn.Config) -> None:
         super().__init__(config)
         self.cut_off = self.turns = 0
+        self.is_stopping = False
         self.at_end: Callable[[], Awaitable[None]] | None = None
         self.serving: Future[asyncio.AbstractEventLoop] = Future()
         self._wake: Callable[[], object] = lambda: None
@@ -39,7 +40,9 @@ class StoppableServer(uvicorn.Server):
 
         Unfinished answers get STOP_SECONDS, or one tick with `force`; after that they are cut off.
         """
-        self.should_exit = True
+        self.is_stopping = True
+        # A server that is stopped while it starts would leave its sockets and connections open before uvicorn 0.41.
+        self.should_exit = self.serving.done()
         self.force_exit = self.force_exit or force
         with contextlib.suppress(RuntimeError):  # the event loop has ended
             self._wake()
@@ -54,6 +57,7 @@ class StoppableServer(uvicorn.Server):
         loop, stopped = asyncio.get_running_loop(), asyncio.Event()
         self.serving.set_result(loop)
         self._wake = lambda: loop.call_soon_threadsafe(stopped.set)
+        self.should_exit = self.is_stopping  # read after `serving` is set, which `stop` reads after setting it
         ticks = 0
         while not await self.on_tick(ticks):
             ticks += 1

@@ -8,10 +8,9 @@ from contextlib import contextmanager
 from functools import partial
 from inspect import isawaitable
 from time import time
-from typing import Any, Protocol
+from typing import Protocol
 
 import orjson
-from uvicorn.protocols.websockets.websockets_sansio_impl import WebSocketsSansIOProtocol
 
 from harness.core.delivery import Delivery
 from harness.core.edge import EdgeRecord
@@ -22,66 +21,6 @@ from harness.server.transport.deliver import send_events
 
 CLOSE_NORMAL = 1000
 """The close code of a connection that ends normally."""
-
-_WHY_NOT = (
-    b"This request cannot become a WebSocket: it has a body, a header of more than 8 kB, more than 128 headers, "
-    b"or an address or a header of the handshake that is not ASCII."
-)
-_HANDSHAKE_HEADERS = (b"connection:", b"upgrade:", b"sec-websocket-")
-NOT_AN_UPGRADE = (
-    b"HTTP/1.1 400 Bad Request\r\ncontent-type: text/plain; charset=utf-8\r\n"
-    b"content-length: %d\r\nconnection: close\r\n\r\n%b" % (len(_WHY_NOT), _WHY_NOT)
-)
-
-
-class WebSocketProtocol(WebSocketsSansIOProtocol):
-    """uvicorn's protocol with less logging, as a client's mistakes are no errors of the server.
-
-    Text that is not valid UTF-8 reaches the app as bytes, so that the app can refuse it in the API's words.
-    """
-
-    async def send(self, message: Any) -> None:
-        """Send a message of the app, and mark the handshake as done after a refused upgrade."""
-        await super().send(message)
-        if message["type"] == "websocket.http.response.body":
-            self.handshake_complete = True
-
-    def data_received(self, data: bytes) -> None:
-        """Handle bytes from the client; an upgrade that the WebSocket library cannot parse is refused.
-
-        An upgrade arrives in one piece. The library stays silent if it has a body, or more or longer headers than it
-        accepts, and raises an exception if the handshake is not ASCII.
-        """
-        if self.handshake_initiated or _is_ascii_handshake(data):
-            super().data_received(data)
-        if not self.handshake_initiated:
-            self.transport.write(NOT_AN_UPGRADE)
-            self.transport.close()
-
-    def shutdown(self) -> None:
-        """Close the connection unless it is closing already, when no close frame may be sent."""
-        if not self.transport.is_closing():
-            super().shutdown()
-
-    def send_receive_event_to_app(self) -> None:
-        """Pass a complete message to the app."""
-        if self.curr_msg_data_type == "text" and not _is_utf8(b"".join(self.frames)):
-            self.curr_msg_data_type = "bytes"
-        super().send_receive_event_to_app()
-
-
-def _is_ascii_handshake(head: bytes) -> bool:
-    """Return whether the first line of an upgrade and its handshake headers are ASCII."""
-    start, *headers = head.split(b"\r\n")
-    return start.isascii() and all(header.isascii() for header in headers if header.startswith(_HANDSHAKE_HEADERS))
-
-
-def _is_utf8(text: bytes) -> bool:
-    try:
-        text.decode()
-    except UnicodeDecodeError:
-        return False
-    return True
 
 
 class Session(Protocol):
@@ -108,7 +47,7 @@ async def serve_session(session: Session, receive: Receive, send: Send, connecti
                 early += await send_events(events, delivery, receive, partial(_send_event, edge, send))
                 if delivery.disconnects:
                     edge.end()
-                    return  # uvicorn closes the connection without a closing frame
+                    return  # the connection is closed without a closing frame
             else:
                 for event in events:
                     await _send_event(edge, send, event)
@@ -133,7 +72,7 @@ def _noting_departure(edge: EdgeRecord) -> Iterator[None]:
     """Record that the client has left if sending fails."""
     try:
         yield
-    except OSError:  # raised by uvicorn once the client has left
+    except OSError:  # raised by `send` once the client has left
         edge.end(left_at=time())
         raise
 

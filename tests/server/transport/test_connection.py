@@ -28,7 +28,7 @@ class Client:
     def __init__(self, loop: asyncio.AbstractEventLoop, app: Answering, **options: Any) -> None:
         self.loop, self.wire, self.state = loop, Wire(), ServerState()
         self.state.default_headers = [(b"server", b"x")]
-        config = Config(app, log_config=None, access_log=False, lifespan="off")
+        config = Config(app, log_config=None, access_log=False, lifespan="off", ws="none")
         config.load()
         self.connection = HttpConnection(config, self.state, {}, loop, **options)
         self.connection.connection_made(self.wire)
