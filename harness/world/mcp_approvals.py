@@ -9,8 +9,8 @@ with an approval request, next to other calls; an approved call comes first in t
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
-from typing import NamedTuple
+from dataclasses import dataclass, replace
+from typing import NamedTuple, cast
 
 from harness.analysis.approval_ledger import APPROVAL_REQUEST, APPROVAL_RESPONSE, MCP_CALL
 from harness.api.tools import declared_tools
@@ -94,7 +94,7 @@ class McpServers:
         taken = next(awaited, None) or take_turn()
         if not taken.lines:
             return taken, None
-        lines, taken, held = self._decide_calls(taken, offers, take_turn)
+        lines, taken, held = self._decide_calls(taken, offers, granted, take_turn)
         own = [step for step in lines if isinstance(step, Item)]
         made = {item.members["approval_request_id"] for item in own if item.type == MCP_CALL}
         approved = [self._plan_approved_call(request) for id, request in granted.items() if id not in made]
@@ -122,15 +122,16 @@ class McpServers:
         return PlannedCall(self._servers[request["server_label"]], request["name"], request["arguments"], request["id"])
 
     def _decide_calls(
-        self, taken: Taken, offers: OfferedServers, take_turn: TakeTurn
+        self, taken: Taken, offers: OfferedServers, granted: dict[str, Json], take_turn: TakeTurn
     ) -> tuple[list[PlannedLine], Taken, Sequence[TurnLine]]:
         """Decide each scripted call; returns the lines, the last turn taken, and the lines that wait for an approval.
 
-        After a call that is made, the model continues the same response with the next turn.
+        A scripted call that the client has approved is that call, and is removed from `granted`. After a call that is
+        made, the model continues the same response with the next turn.
         """
         lines: list[PlannedLine] = []
         for _ in range(MAX_ROUNDS):
-            held = self._decide_turn(lines, taken.lines, offers)
+            held = self._decide_turn(lines, taken.lines, offers, granted)
             last = next(step for step in reversed(lines) if not _is_fault(step))
             if not isinstance(last, PlannedCall) or any(map(_needs_client, lines)):
                 # Faults concern the whole response and end a turn, also where several turns make one response.
@@ -139,7 +140,7 @@ class McpServers:
         raise ScriptError(f"{MAX_ROUNDS} consecutive turns end with an MCP call. Let one end with a message.")
 
     def _decide_turn(
-        self, decided: list[PlannedLine], words: Sequence[TurnLine], offers: OfferedServers
+        self, decided: list[PlannedLine], words: Sequence[TurnLine], offers: OfferedServers, granted: dict[str, Json]
     ) -> Sequence[TurnLine]:
         """Decide the lines of one turn; returns those after an approval request, which are held back."""
         for place, line in enumerate(words):
@@ -147,20 +148,20 @@ class McpServers:
                 # A fault is of the response that is sent now; the rest waits for the approval.
                 decided += filter(_is_fault, words[place:])
                 return [rest for rest in words[place:] if not _is_fault(rest)]
-            decided.append(
-                self._decide_call(line, offers) if isinstance(line, Item) and self._is_undecided(line) else line
-            )
+            is_open = isinstance(line, Item) and line.type == MCP_CALL and not line.members["approval_request_id"]
+            decided.append(self._decide_call(cast("Item", line), offers, granted) if is_open else line)
         return ()
 
-    def _is_undecided(self, item: Item) -> bool:
-        """Return whether the script leaves the result of a call to the server."""
-        members = item.members
-        if item.type != MCP_CALL or members["server_label"] not in self._servers:
-            return False
-        return members["output"] is None and not members["error"] and not members["approval_request_id"]
-
-    def _decide_call(self, item: Item, offers: OfferedServers) -> Item | PlannedCall:
+    def _decide_call(self, item: Item, offers: OfferedServers, granted: dict[str, Json]) -> Item | PlannedCall:
         label, name, arguments = (item.members[member] for member in ("server_label", "name", "arguments"))
+        if label not in self._servers:
+            return item
+        approved = next((id for id, request in granted.items() if _is_request_of(item, request)), None)
+        request = granted.pop(approved) if approved else {}
+        if item.members["output"] is not None or item.members["error"]:  # the script says the result
+            return replace(item, members={**item.members, "approval_request_id": approved}) if approved else item
+        if request:
+            return self._plan_approved_call(request)
         if label not in offers:
             raise ScriptError(
                 f"mcp_call({label!r}, {name!r}): the request has no such server, so the model cannot call it. Declare it "
@@ -170,6 +171,12 @@ class McpServers:
         if needs_approval(server.find_tool(name, offer), offer):
             return mcp_approval_request(label, name, arguments)
         return PlannedCall(server, name, arguments)
+
+
+def _is_request_of(call: Item, request: Json) -> bool:
+    """Return whether an approval request is about a scripted call, which may leave the arguments out."""
+    same = all(call.members[member] == request[member] for member in ("server_label", "name"))
+    return same and call.members["arguments"] in ("{}", request["arguments"])
 
 
 def _is_call(line: TurnLine) -> bool:

@@ -91,6 +91,38 @@ def test_a_call_alone_is_followed_by_the_next_turn(team):
     assert team.mock.world.script.unused == []
 
 
+@pytest.mark.parametrize("call", [DEPLOY, mcp_call("prod", "deploy")])
+@pytest.mark.parametrize("asks", [DEPLOY, mcp_approval_request("prod", "deploy", V2)])
+def test_a_call_that_is_scripted_after_its_approval_is_the_approved_one(team, asks, call):
+    team.mock.script(asks, [call, message("v2 is out.")])
+    asked = team.ask()
+    done = team.answer(asked, True)
+    assert types(done) == [CALLED, "message"]
+    assert done.body["output"][0]["output"] == "v2 is live"
+    assert done.body["output"][0]["approval_request_id"] == requests(asked)[0]["id"]
+    assert [(call.approve, call.executed) for call in team.mock.approvals] == [(True, 1)]
+    assert team.deployed == ["v2"]
+
+
+def test_a_result_that_is_scripted_after_an_approval_is_that_of_the_approved_call(team):
+    team.mock.script(DEPLOY, [mcp_call("prod", "deploy", V2, output="as scripted"), message("v2 is out.")])
+    asked = team.ask()
+    done = team.answer(asked, True)
+    assert types(done) == [CALLED, "message"]
+    assert done.body["output"][0]["output"] == "as scripted"
+    assert done.body["output"][0]["approval_request_id"] == requests(asked)[0]["id"]
+    assert team.deployed == []
+
+
+def test_another_call_after_an_approval_needs_its_own(team):
+    team.mock.script(DEPLOY, DEPLOY_V3, message("Both."))
+    asked = team.ask()
+    again = team.answer(asked, True)
+    assert types(again) == [CALLED, ASKED]
+    assert types(team.answer(again, True)) == [CALLED, "message"]
+    assert team.deployed == ["v2", "v3"]
+
+
 @pytest.mark.parametrize("turns", [[[DEPLOY, message("v2 is out.")]], [DEPLOY, message("v2 is out.")]])
 def test_a_call_that_needs_no_leave_runs_in_the_same_response(team, turns):
     team.mock.script(*turns)
