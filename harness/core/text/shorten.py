@@ -83,7 +83,7 @@ def shorten(text: str, width: int = LINE_WIDTH, *, tail: int = 0, mark: str = "�
     return f"{text[: width - len(mark) - tail]}{mark}{text[len(text) - tail :]}"
 
 
-def shorten_repr(value: Any, width: int, *, tail: int = 0, mark: str = "…") -> str:
+def shorten_repr(value: Any, width: int = MAX_QUOTED, *, tail: int = 0, mark: str = "…") -> str:
     """Shorten the `repr` of a value to at most `width` characters."""
     return shorten(repr(excerpt(value)), width, tail=tail, mark=mark)
 

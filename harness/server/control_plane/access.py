@@ -12,6 +12,7 @@ from typing import Any
 from urllib.parse import urlsplit
 
 from harness.core.exchange import Answer
+from harness.core.text.shorten import shorten, shorten_repr
 from harness.server.mock_api import CONTROL_ROOT
 
 TOKEN_HEADER = "x-harness-token"
@@ -37,8 +38,8 @@ class ControlAccess:
         if not self._is_named(host):
             return _refusal(
                 403,
-                f"Host {host!r} is not a name of this server. Send the request to its address, or start it with "
-                f"`--allowed-host {_name_of(host) or 'NAME'}`.",
+                f"Host {shorten_repr(host, 100)} is not a name of this server. Send the request to its address, or "
+                f"start it with `--allowed-host {shorten(_name_of(host)) or 'NAME'}`.",
             )
         sent = headers.get(TOKEN_HEADER, "").encode()
         if self.token and path not in PUBLIC_PATHS and not compare_digest(sent, self.token.encode()):

@@ -10,12 +10,15 @@ from collections.abc import Awaitable, Callable, Sequence
 from functools import wraps
 from typing import Any
 
-from fastapi import Request
+from fastapi import Depends, Request
 from fastapi.exceptions import RequestValidationError
 from fastapi.responses import HTMLResponse, JSONResponse
+from starlette.exceptions import HTTPException
 
 from harness.core.errors import HarnessError
 from harness.core.exchange import Json
+from harness.core.registry import suggest_name
+from harness.core.text.shorten import shorten, shorten_repr
 from harness.core.text.vocabulary import render_json
 from harness.server.control_plane import acts, changes, journal
 from harness.server.control_plane.decide import decide
@@ -41,13 +44,22 @@ def control_app(api: MockApi) -> AsgiApp:
     app = ControlApp(
         title="responses-harness", docs_url=None, redoc_url=None, openapi_url=f"{CONTROL_ROOT}/openapi.json"
     )
+    checks = [Depends(_check_query)]
     app.state.api = api
     app.add_exception_handler(HarnessError, _render_problem)
     app.add_exception_handler(RequestValidationError, _render_bad_query)
+    app.add_exception_handler(HTTPException, _render_bad_path)
     for method, path, handler in CONTROLS:
         body = describe_body(method, path)
         told = handler if method == "GET" or path in _TOLD_OTHERWISE else _tell_of_change(path, handler)
-        app.add_api_route(f"{CONTROL_ROOT}{path}", told, methods=[method], responses=REFUSALS, openapi_extra=body)
+        app.add_api_route(
+            f"{CONTROL_ROOT}{path}",
+            told,
+            methods=[method],
+            responses=REFUSALS,
+            openapi_extra=body,
+            dependencies=checks,
+        )
     app.add_api_route(VIEW_PATH, view, include_in_schema=False, response_class=HTMLResponse)
     app.add_api_route(f"{CONTROL_ROOT}/docs", docs, include_in_schema=False, response_class=HTMLResponse)
     return app
@@ -55,7 +67,8 @@ def control_app(api: MockApi) -> AsgiApp:
 
 async def _render_problem(_: Request, problem: Exception) -> JSONResponse:
     place = problem.location if isinstance(problem, InvalidData) else ""
-    message = f"{place}: {problem}" if place else str(problem)
+    message = str(HarnessError(f"{place}: {problem}")) if place else str(problem)
+    message = message.encode(errors="backslashreplace").decode()  # a name may have half a surrogate pair
     return JSONResponse({"error": {"message": message, "type": "harness_error"}}, 400)
 
 
@@ -64,6 +77,32 @@ async def _render_bad_query(request: Request, problem: Exception) -> JSONRespons
     assert isinstance(problem, RequestValidationError)
     told = [f"{wrong['loc'][-1]} is {render_json(wrong['input'])}: {wrong['msg']}." for wrong in problem.errors()]
     return await _render_problem(request, HarnessError(" ".join(told)))
+
+
+async def _render_bad_path(request: Request, problem: Exception) -> JSONResponse:
+    """Render an unknown path, or a method that a path does not have, in the form of all other problems."""
+    assert isinstance(problem, HTTPException)
+    path = request.scope["path"].removeprefix(CONTROL_ROOT)
+    methods = [method for method, known, _ in CONTROLS if known == path]
+    advice = f"Send {' or '.join(methods)}." if methods else suggest_name(path, [known for _, known, _ in CONTROLS])
+    said = f"no control request {request.method} {shorten(path)}. {advice} {CONTROL_ROOT}/docs describes all."
+    answer = await _render_problem(request, HarnessError(said))
+    answer.status_code = problem.status_code
+    answer.headers.update(problem.headers or {})
+    return answer
+
+
+async def _check_query(request: Request) -> None:
+    """Refuse parameters that a control request does not have, or has twice."""
+    path, known = request.scope["path"], [one.name for one in request.scope["route"].dependant.query_params]
+    seen = set[str]()
+    for name, _ in request.query_params.multi_items():
+        if name not in known:
+            advice = suggest_name(name, known) if known else "It takes none."
+            raise HarnessError(f"{path}: no parameter {shorten_repr(name)}. {advice}")
+        if name in seen:
+            raise HarnessError(f"{path}: {name} is set twice. Remove one.")
+        seen.add(name)
 
 
 def _tell_of_change(path: str, handler: Callable[..., Awaitable[Any]]) -> Callable[..., Awaitable[Any]]:

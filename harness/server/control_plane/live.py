@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import AsyncIterator, Mapping
-from typing import Any
+from typing import Annotated, Any
 
 import orjson
-from fastapi import Request
+from fastapi import Header, Request
 from fastapi.responses import StreamingResponse
 
-from harness.core.errors import HarnessError
 from harness.core.exchange import Json
+from harness.server.control_plane.requests import EventNumber
 from harness.server.keyed_worlds import shown_name
 from harness.server.mock_api import MockApi
 from harness.server.observe.event_ring import EventRing, LiveEvent
@@ -40,7 +40,11 @@ async def worlds(request: Request) -> Json:
     return {"event": newest, "worlds": [_describe_world(world) for world in list(api.worlds.values())]}
 
 
-async def events(request: Request, after: int | None = None) -> StreamingResponse:
+async def events(
+    request: Request,
+    after: EventNumber | None = None,
+    last_event_id: Annotated[EventNumber | None, Header()] = None,
+) -> StreamingResponse:
     """Stream what happens in all Worlds as server-sent events: from now on, or after the event with number `?after=`.
 
     Each event has its number as `id`, and JSON: the `world`, the `kind`, the `number` of its exchange if it is about
@@ -50,13 +54,8 @@ async def events(request: Request, after: int | None = None) -> StreamingRespons
     `Last-Event-ID` continues where it stopped.
     """
     ring = _ring_of(request)
-    seen = request.headers.get("last-event-id", after)
-    try:
-        position = ring.last if seen is None else int(seen)
-    except ValueError as problem:
-        raise HarnessError(
-            f"Last-Event-ID: {seen!r} is not the number of an event; leave it out to start now."
-        ) from problem
+    seen = after if last_event_id is None else last_event_id
+    position = ring.last if seen is None else seen
     headers = {"cache-control": "no-store", "x-accel-buffering": "no"}
     told = _tell(ring, position, request.scope.get("state", {}))
     return StreamingResponse(told, media_type="text/event-stream", headers=headers)

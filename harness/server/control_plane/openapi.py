@@ -123,6 +123,8 @@ def _render_request(method: str, path: str, operation: Json) -> str:
 
 def _describe_parameters(operation: Json) -> Iterator[str]:
     for parameter in operation.get("parameters", ()):
+        if parameter["in"] != "query":
+            continue
         schema = parameter["schema"]
         values = " | ".join(schema.get("enum", ())) or schema.get("type", "")
         yield f"<code>?{escape(parameter['name'])}={escape(values)}</code>, by default {escape(str(schema.get('default')))}"

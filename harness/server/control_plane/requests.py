@@ -2,23 +2,31 @@
 
 from __future__ import annotations
 
+import json
+from typing import Annotated
 from urllib.parse import unquote
 
-from fastapi import Request
+from fastapi import Query, Request
 from starlette.requests import ClientDisconnect
 
+from harness.api.http.body import find_duplicate_name
 from harness.api.http.dialects import AZURE, OPENAI
 from harness.core.errors import HarnessError
 from harness.core.exchange import Json
 from harness.core.headers import normalize_headers
+from harness.core.text.shorten import shorten_repr
+from harness.core.yaml_bounds import MAX_INTEGER_LENGTH
 from harness.server.keyed_worlds import find_by_name, shown_name
 from harness.server.mock_api import CONTROL_ROOT, MockApi
 from harness.world.mock import Mock
-from harness.world.scripting.validation import check_members
+from harness.world.scripting.validation import check_json, check_members, errors_at
 from harness.world.world import World
 
 WORLD_HEADER = "x-harness-world"
 """Names a World instead of its key, for holders of the control token; percent-encoded, as in `GET /_harness/worlds`."""
+
+EventNumber = Annotated[int, Query(gt=-(2**53), lt=2**53)]
+"""The number of an event or of an exchange: an integer that JSON carries exactly."""
 
 
 def api_of(request: Request) -> MockApi:
@@ -32,7 +40,9 @@ def named_world(api: MockApi, name: str) -> World:
     if world := find_by_name(api, name):
         return world
     known = ", ".join(shown_name(newest) for newest in list(api.worlds.values())[-3:]) or "none"
-    raise HarnessError(f"no World named {name!r}: GET {CONTROL_ROOT}/worlds lists them, the newest are {known}.")
+    raise HarnessError(
+        f"no World named {shorten_repr(name)}: GET {CONTROL_ROOT}/worlds lists them, the newest are {known}."
+    )
 
 
 def mock_of(request: Request) -> Mock:
@@ -49,16 +59,34 @@ def mock_of(request: Request) -> Mock:
 async def read_object(request: Request) -> Json:
     """Parse the body of a request as a JSON object; HarnessError for anything else."""
     try:
-        sent = await request.json()
+        raw = await request.body()
+        sent = json.loads(raw, parse_int=_read_integer, parse_constant=_refuse_constant)
     except (ValueError, RecursionError) as problem:
         raise HarnessError(f"the body is not JSON: {problem}") from problem
     except ClientDisconnect as problem:
         raise HarnessError("the client disconnected before its body was complete") from problem
     if not isinstance(sent, dict):
         raise HarnessError('the body must be an object: {"turns": [[{"type": "message", …}]]}')
+    if twice := find_duplicate_name(raw, sent):
+        raise HarnessError(f"the body has {shorten_repr(twice.name)} twice. Remove one.")
     return sent
 
 
 async def read_members(request: Request, *known: str) -> Json:
     """Parse the body of a request as a JSON object; HarnessError if it has other members than these."""
-    return check_members(await read_object(request), "member", known)
+    sent = check_members(await read_object(request), "member", known)
+    for name, value in sent.items():
+        if isinstance(value, (str, list)):
+            with errors_at(name):
+                check_json(value)
+    return sent
+
+
+def _read_integer(text: str) -> int:
+    if len(text) > MAX_INTEGER_LENGTH:
+        raise ValueError(f"an integer of {len(text):,} characters; write a string")
+    return int(text)
+
+
+def _refuse_constant(name: str) -> None:
+    raise ValueError(f"{name} is no value of it; leave it out, or write null")

@@ -20,7 +20,7 @@ from harness.core.text.shorten import pluralize
 from harness.explain.findings import collect_findings
 from harness.explain.verdict import find_verdict
 from harness.report.report import RunFacts
-from harness.server.control_plane.requests import named_world
+from harness.server.control_plane.requests import EventNumber, named_world
 from harness.server.keyed_worlds import shown_name
 from harness.server.mock_api import CONTROL_ROOT, MockApi
 from harness.server.observe.health import harness_version, uptime
@@ -66,7 +66,7 @@ async def view_run(request: Request) -> Response:
     return await live.answer(live.run)
 
 
-async def view_case(request: Request, id: str, after: int = 0) -> Response:
+async def view_case(request: Request, id: str, after: EventNumber = 0) -> Response:
     """Return the viewer's data of a World, named by `id`: its exchanges with a number above `after`."""
     live = _live_of(request)
     return await live.answer(lambda: live.case(named_world(live.api, id), after))

@@ -110,6 +110,14 @@ class TestAScript:
             (b"{", "the body is not JSON"),
             (b"\xff", "the body is not JSON"),
             (b"[" * 100_000, "the body is not JSON"),
+            (b'{"turns": ["Hi."], "repeat": NaN}', "the body is not JSON: NaN is no value of it; leave it out, or "),
+            (
+                b'{"turns": [%b]}' % (b"9" * 5_000),
+                "the body is not JSON: an integer of 5,000 characters; write a string",
+            ),
+            (b'{"turns": ["Hi."], "turns": ["Ho."]}', "the body has 'turns' twice. Remove one."),
+            (b'{"turns": ["Hi."], "\\ud800": 1}', "\\ud800: no key '\\ud800'."),
+            ({"turns": ["Hi."], "x" * 60_000: 1}, "x'. Known: turns, when, repeat."),
             ([], 'the body must be an object: {"turns": '),
             ({}, "nothing is scripted. Add `script:`, `when:` or a setting: organization, "),
             ({"turns": []}, "turns: turns is []. Pass a list with at least one entry."),
@@ -530,6 +538,38 @@ class TestTheReport:
         told = client.send("GET", "/_harness/report")[1]
         assert told["verdict"] is None
         assert "hi" in told["report"]
+
+
+class TestAWrongQuery:
+    @pytest.mark.parametrize(
+        ("query", "problem"),
+        [
+            ("calls?nam=f", "/_harness/calls: no parameter 'nam'. Did you mean 'name'?"),
+            ("usage?verbose=true", "/_harness/usage: no parameter 'verbose'. It takes none."),
+            ("report?losses=allow&losses=fail", "/_harness/report: losses is set twice. Remove one."),
+            ("report?verbose=%FF", 'verbose is "�": Input should be a valid boolean, unable to interpret input.'),
+            ("view/case?after=1", "id is null: Field required."),
+        ],
+    )
+    def test_is_refused_by_name(self, client: Client, query: str, problem: str) -> None:
+        status, said = client.send("GET", f"/_harness/{query}")
+        assert (status, said["error"]["message"]) == (400, problem)
+
+    @pytest.mark.parametrize(
+        ("request_line", "status", "problem"),
+        [
+            (
+                "GET /_harness/cals",
+                404,
+                "no control request GET /cals. Did you mean '/calls'? /_harness/docs describes",
+            ),
+            ("POST /_harness/calls", 405, "no control request POST /calls. Send GET. /_harness/docs describes all."),
+        ],
+    )
+    def test_or_a_wrong_path_is(self, client: Client, request_line: str, status: int, problem: str) -> None:
+        found, said = client.send(*request_line.split())
+        assert found == status
+        assert said["error"]["message"].startswith(problem)
 
 
 class TestHowAClientAsks:

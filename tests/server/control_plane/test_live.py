@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import http.client
 import json
+import re
 import time
 from collections.abc import Iterator
 from contextlib import closing, contextmanager
@@ -211,7 +212,14 @@ class TestTheEvents:
         assert send(server, "GET", "/_harness/events?after=x")[0] == 400
         status, told = send(server, "GET", "/_harness/events", **{"Last-Event-ID": "x"})
         assert status == 400
-        assert told["error"]["message"].startswith("Last-Event-ID: 'x' is not the number of an event")
+        assert told["error"]["message"].startswith('last-event-id is "x": Input should be a valid integer')
+
+    @pytest.mark.parametrize("number", [-(2**63) - 1, -(2**53), 2**53, 10**4_000])
+    def test_are_refused_after_a_number_that_no_event_can_have(self, server: Server, number: int) -> None:
+        for query, headers in ((f"?after={number}", {}), ("", {"Last-Event-ID": str(number)})):
+            status, told = send(server, "GET", f"/_harness/events{query}", **headers)
+            assert status == 400
+            assert re.match('(after|last-event-id) is "-?[0-9…]+": Input should be ', told["error"]["message"])
 
     def test_are_followed_by_comments_while_nothing_happens(
         self, server: Server, monkeypatch: pytest.MonkeyPatch
