@@ -586,6 +586,20 @@ class TestSockets:
         assert reply.fault.startswith(fault)
         assert not reply.is_accepted
 
+    def test_events_without_end_do_not_extend_the_deadline(self) -> None:
+        def flood(connection: Any) -> None:
+            connection.recv()
+            while True:
+                connection.send("{}")
+
+        with over_sockets(flood) as url:
+            client = sockets.WebSocketClient(f"ws{url.removeprefix('http')}/responses", 0.3)
+            client.open({})
+            exchange = client.send_event("{}", lambda exchange: False)
+            client.close()
+        assert client.fault == "no whole answer in time"
+        assert exchange.events
+
     def test_a_connection_that_remembers_nothing_is_reported(self) -> None:
         made = {"id": "resp_1", "status": "completed", "output": []}
 
