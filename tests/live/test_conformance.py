@@ -18,7 +18,6 @@ import jsonschema
 import pytest
 from typer.testing import Result
 from websockets.exceptions import ConnectionClosed
-from websockets.sync.server import serve
 
 from harness.answers.encode import encode_event
 from harness.contract.schema import load, schemas_directory
@@ -39,6 +38,7 @@ from harness.server.mock_api import MockApi
 from harness.unscripted.default_model import small_talk
 from harness.verify.examples import play_case
 from tests.support.command_line import run_cli
+from tests.support.servers.socket_server import over_sockets
 
 KEY = "sk-conformance-0123456789"
 Reply = tuple[int, dict[str, str], bytes]
@@ -519,19 +519,6 @@ class TestNoSuchServer:
         result = verify("--server", url)
         assert result.exit_code == 2
         assert "pass a base URL" in result.stderr
-
-
-@contextmanager
-def over_sockets(talk: Callable[[Any], None], refuse: int | None = None) -> Iterator[str]:
-    """Provide the base URL of a server that talks so over each WebSocket, or refuses all with a status."""
-
-    def check(connection: Any, request: Any) -> Any:
-        return None if refuse is None else connection.respond(refuse, "No.\n")
-
-    with serve(talk, "127.0.0.1", 0, process_request=check) as made:
-        threading.Thread(target=made.serve_forever, daemon=True).start()
-        yield f"http://127.0.0.1:{made.socket.getsockname()[1]}/v1"
-        made.shutdown()
 
 
 def say_nothing(connection: Any) -> None:
