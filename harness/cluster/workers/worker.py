@@ -22,7 +22,7 @@ from harness.cluster.workers.channel import CONNECTION, STRAY, Channel, ChannelC
 from harness.cluster.workers.request_key import KeyReader
 from harness.cluster.workers.worker_connection import WorkerConnection
 from harness.core.exchange import Answer, ReceivedRequest, Request, Stray
-from harness.server.asgi import App, fast_path, uvicorn_config
+from harness.server.asgi import App, connection_options, uvicorn_config
 from harness.server.mock_api import MockApi
 from harness.server.transport.stoppable_server import STOP_SECONDS, TICK, StoppableServer
 
@@ -84,7 +84,7 @@ class Worker:
         self._server.at_end = app.close
         self._make = partial(
             WorkerConnection,
-            **fast_path(app),
+            **connection_options(app),
             is_own=self._is_own,
             give_back=self._give_back,
             config=config,
