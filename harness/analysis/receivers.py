@@ -101,7 +101,7 @@ def webhook_replayed(seen: SeenReceiver) -> Iterator[MistakeFacts]:
 @mistake(
     RECEIVER_MISTAKES,
     area="webhooks",
-    message="the receiver answered delivery {number} of {event} after {seconds:.1f} s; the sender waits {limit:g} s",
+    message="the receiver took {seconds:.1f} s for delivery {number} of {event}; the sender waits {limit:g} s",
     fix="Store the event and answer 2xx at once; do slow work afterwards, in a task or a queue.",
     source=f"{_SPEC}, “Request timeouts”: senders wait 15 to 30 seconds",
     shows=[_seen(_made(None, seconds=15.1)), _seen(_made(None, seconds=2.5, limit=2.0))],

@@ -64,6 +64,9 @@ class RecordOptions:
     into: Path = option(
         Path("cassettes"), "The folder for a new cassette, or the .yaml file to replace.", metavar="DIR|FILE"
     )
+    timeout: float = option(
+        600.0, "The seconds for which the API may be silent; then its answer is recorded as cut.", min=0.1
+    )
     check: bool = option(False, "Check each request before it is sent, and compare each answer with the mock's.")
     strict: bool = option(False, "--check, and exit with 1 if something was found, 2 if nothing was judged.")
 
@@ -91,7 +94,7 @@ def record(_context: typer.Context, options: RecordOptions) -> None:
             ExitStack() as until_saved,
             open_recorder(file, CassetteHeader(dialect=api.dialect, command=made_by), secrets=_api_keys()) as cassette,
         ):
-            code = _run_behind_proxy(command, api, address, recording, cassette, until_saved)
+            code = _run_behind_proxy(command, api, address, options.timeout, recording, cassette, until_saved)
             cassette.interactions = recording.interactions
         if judge:
             judge.close()
@@ -105,6 +108,7 @@ def _run_behind_proxy(
     command: list[str],
     api: Upstream,
     address: tuple[str, int],
+    timeout: float,
     recording: Recording,
     cassette: Recorder,
     until_saved: ExitStack,
@@ -123,7 +127,7 @@ def _run_behind_proxy(
     print_note(f"recording {here}{api.root} in front of {api.origin}{api.root}")
     environment = redirected_environment(api, here, os.environ)
     save = partial(cassette.save_if_due, lambda: recording.interactions_so_far)
-    with run_proxy(api, recording, listening) as end_at_once:
+    with run_proxy(api, recording, listening, timeout) as end_at_once:
         until_saved.enter_context(call_on_signals(lambda _: end_at_once()))
         if not command:
             return _record_until_signal(environment, recording, save)

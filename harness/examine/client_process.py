@@ -33,6 +33,8 @@ ENVIRONMENT: Mapping[str, str] = {
 _WITHOUT = ("OPENAI_", "AZURE_", "HTTP_PROXY", "HTTPS_PROXY", "ALL_PROXY")
 _SHOWN = 300
 """The maximum number of characters shown of a line that a process printed."""
+MAX_PRINTED = 1 << 24
+"""The maximum number of bytes that a process prints for one task, its outcome included."""
 _LINES = 8
 """The number of last lines shown of a process that ended."""
 
@@ -61,7 +63,7 @@ class ClientProcess:
     It may be ended at any time.
     """
 
-    def __init__(self, command: Sequence[str]) -> None:
+    def __init__(self, command: Sequence[str], start_seconds: float = START_SECONDS) -> None:
         # A file, because the client would block on a full pipe, which is only read at the end.
         self._errors = TemporaryFile()  # noqa: SIM115  (closed with the process)
         self._pending = b""
@@ -79,7 +81,7 @@ class ClientProcess:
             self._errors.close()
             raise ConfigError(f"cannot start {command[0]!r}: {problem.strerror}. Is it installed?") from problem
         try:
-            declared, _ = self._read_object("client", START_SECONDS)
+            declared, _ = self._read_object("client", _Limits(start_seconds))
             self.declared = Declaration.from_json(declared)
         except (Crashed, Hung, Malformed) as problem:
             self.end()
@@ -87,12 +89,10 @@ class ClientProcess:
 
     def do(self, task: Task, seconds: float) -> Done:
         """Let the client do a task and return the outcome. Raises Crashed or Hung without one."""
-        line = json.dumps({"task": task.as_json()}) + "\n"
+        line, limits = json.dumps({"task": task.as_json()}) + "\n", _Limits(seconds)
         try:
-            assert self._process.stdin
-            self._process.stdin.write(line.encode())
-            self._process.stdin.flush()
-            body, printed = self._read_object("outcome", seconds)
+            self._write(line.encode(), limits)
+            body, printed = self._read_object("outcome", limits)
             return Done(Outcome.from_json(body["outcome"]), int(body.get("leaked") or 0), printed)
         except (Malformed, OSError) as problem:
             self.end()
@@ -116,12 +116,20 @@ class ClientProcess:
                 assert pipe
                 pipe.close()
 
-    def _read_object(self, member: str, seconds: float) -> tuple[dict[str, Any], list[str]]:
+    def _write(self, data: bytes, limits: _Limits) -> None:
+        assert self._process.stdin
+        pipe = self._process.stdin.fileno()
+        while data:
+            if not select.select([], [pipe], [], limits.remaining())[1]:
+                continue
+            # A pipe that is writable takes as many bytes at once; more of them could block.
+            data = data[os.write(pipe, data[: select.PIPE_BUF]) :]
+
+    def _read_object(self, member: str, limits: _Limits) -> tuple[dict[str, Any], list[str]]:
         """Read lines up to a JSON object with this member; return it and the other lines before it."""
-        until = time.monotonic() + seconds
         printed: list[str] = []
         while True:
-            line = self._read_line(until, seconds)
+            line = self._read_line(limits)
             try:
                 body = json.loads(line)
             except ValueError:
@@ -130,14 +138,15 @@ class ClientProcess:
                 return body, printed
             printed.append(shorten(line, _SHOWN))
 
-    def _read_line(self, until: float, seconds: float) -> str:
+    def _read_line(self, limits: _Limits) -> str:
         assert self._process.stdout
         pipe = self._process.stdout.fileno()
         while b"\n" not in self._pending:
-            if not select.select([pipe], [], [], max(0.0, until - time.monotonic()))[0]:
-                raise Hung(f"it took longer than {seconds:g} s")
+            if not select.select([pipe], [], [], limits.remaining())[0]:
+                continue
             if not (chunk := os.read(pipe, 1 << 16)):
                 raise Crashed(f"its process ended: {self._last_words()}")
+            limits.count(chunk)
             self._pending += chunk
         line, _, self._pending = self._pending.partition(b"\n")
         return line.decode("utf-8", "replace")
@@ -151,3 +160,24 @@ class ClientProcess:
         lines = self._errors.read().decode("utf-8", "replace").strip().splitlines()
         last = [shorten(line, _SHOWN) for line in lines[-_LINES:]]
         return "\n  ".join([f"exit code {self._process.returncode}{': ' + last[-1] if last else ''}", *last[:-1]])
+
+
+class _Limits:
+    """The limits of one task: a deadline that output does not extend, and the bytes of that output."""
+
+    def __init__(self, seconds: float) -> None:
+        self._seconds = seconds
+        self._until = time.monotonic() + seconds
+        self._unread = MAX_PRINTED
+
+    def remaining(self) -> float:
+        """Return the seconds that are left; Hung if there are none."""
+        if (left := self._until - time.monotonic()) > 0:
+            return left
+        raise Hung(f"it took longer than {self._seconds:g} s")
+
+    def count(self, chunk: bytes) -> None:
+        """Count what was read; Crashed if it is too much."""
+        self._unread -= len(chunk)
+        if self._unread < 0:
+            raise Crashed(f"it printed more than {MAX_PRINTED:,} bytes")

@@ -39,6 +39,19 @@ def unanswered_cause(world: World, request: Request, problem: Problem) -> Cause:
     return Cause(f"{head} {what}", number, "unanswered", general=general, **told)
 
 
+def failed_causes(world: World) -> list[Cause]:
+    """Explain the requests that the server failed to answer, which the journal may lack."""
+    return [
+        Cause(
+            f"The server failed to answer {pluralize(count, 'request')}: {problem.what}",
+            kind="unanswered",
+            general=f"The server failed to answer: {problem.what}",
+            fix=problem.fix,
+        )
+        for problem, count in world.all_failed.items()
+    ]
+
+
 def unanswered_finding(exchange: Exchange, expected: bool) -> ReportFinding:
     """Build the finding for a request that could not be answered."""
     message = str(answer_error(exchange)["message"])

@@ -13,7 +13,7 @@ from harness.explain.model import Cause
 from harness.explain.refusal import MAX_EXPLAINED, absence_cause, probe_causes, refusal_causes, unasked_causes
 from harness.explain.stray import stray_cause
 from harness.explain.turn import empty_route_cause, no_request_cause, unused_cause
-from harness.explain.unanswered import hang_up_causes, has_problem, unanswered_cause
+from harness.explain.unanswered import failed_causes, hang_up_causes, has_problem, unanswered_cause
 from harness.world.world import World
 
 
@@ -28,10 +28,12 @@ def find_verdict(
     # Turns that are left because a request was refused or not answered are no cause of their own.
     unused_turns = world.unused if unused else []
     refused = unasked_causes(world, losses)
+    failed = failed_causes(world)
     stray = [stray_cause(world)] if strays and world.refusals.unasked_strays else []
-    explains_unused = refused or world.problems or stray
+    explains_unused = refused or world.problems or failed or stray
     return [
         *([_dropped_world_cause()] if world.was_dropped else []),
+        *failed,
         *_sort_causes(world, losses, refused),
         *(shown_otherwise_cause(message, world.vocabulary) for message in world.shown_otherwise if shown),
         *stray,
@@ -63,11 +65,13 @@ def find_suspects(world: World, losses: Sequence[Lost] = (), *, unused: bool = F
     causes = _sort_causes(world, losses, refusal_causes(unexplained, unexplained[-MAX_EXPLAINED:], losses, world))
     later = [cause for cause in causes if cause.exchange > newest]
     ranked = [*later, *(cause for cause in reversed(causes) if cause not in later)]
-    if not world.exchanges or (not ranked and unused and world.unused):
+    failed = failed_causes(world)
+    if not failed and (not world.exchanges or (not ranked and unused and world.unused)):
         return [_unused_or_no_request(world)]
     named = {cause.exchange for cause in ranked}
     left = [cause for cause in hang_up_causes(world) if cause.exchange not in named]
     return [
+        *failed,
         *ranked,
         *client_causes(world),
         *webhook_causes(world),

@@ -59,10 +59,15 @@ def _answer_exception(problem: Exception, request: Request, world: Any) -> Answe
     if isinstance(problem, ScriptedRefusal):
         return _refuse_as_scripted(problem, request, world)
     if not isinstance(problem, HarnessError):
-        *_, last = extract_tb(problem.__traceback__)
-        where = f"{last.name} ({last.filename}:{last.lineno})"
-        problem = HarnessError(f"{request.operation}: {where} raised {type(problem).__name__}: {problem}")
+        problem = HarnessError(f"{request.operation}: {describe_defect(problem)}")
     return _report_problem(problem, request, world)
+
+
+def describe_defect(problem: BaseException) -> str:
+    """Describe an exception of the harness's own code and the line that raised it."""
+    frames = extract_tb(problem.__traceback__)
+    where = f"{frames[-1].name} ({frames[-1].filename}:{frames[-1].lineno}) " if frames else ""
+    return f"{where}raised {type(problem).__name__}: {problem}"
 
 
 def _refuse_as_scripted(fault: ScriptedRefusal, request: Request, world: Any) -> Answer:

@@ -17,13 +17,13 @@ import uvicorn
 from harness.api.http import multipart
 from harness.api.http.body import parse_query
 from harness.core.edge import EdgeRecord
-from harness.core.errors import ConfigError
+from harness.core.errors import ConfigError, Problem
 from harness.core.exchange import Answer, ReceivedRequest
 from harness.fast_path import is_enabled
 from harness.fast_path.joined_writes import JoinedWrites
 from harness.fast_path.posts_at_once import Awaited, PostsAtOnce
 from harness.report.replace_file import describe_write_error
-from harness.server.answering import teapot_answer
+from harness.server.answering import describe_defect, teapot_answer
 from harness.server.control_plane.access import LOOPBACK_ACCESS, ControlAccess, control_access
 from harness.server.held_requests import answer_held
 from harness.server.mock_api import CONTROL_ROOT, MockApi
@@ -37,6 +37,7 @@ from harness.server.transport.presence import Presence
 from harness.server.transport.stoppable_server import StoppableServer, end_when_cancelled
 from harness.server.transport.upload_spool import read_form
 
+DEFECT_FIX = "This is a defect of the harness: report it with the traceback that the server printed."
 STARTING_SECONDS = 5.0
 """Seconds a server has to start."""
 MAX_BODY_SIZE = 512 * 1024 * 1024
@@ -98,6 +99,12 @@ class App:
         finally:
             self.open_streams -= answer.events is not None
 
+    def note_failed(self, scope: Scope, problem: BaseException) -> None:
+        """Record that a request was not answered, or not to its end, because of a defect of this server."""
+        received = ReceivedRequest(scope.get("method", "GET"), scope["path"], *_headers_and_query(scope))
+        what = f"{received.method} {received.path}: {describe_defect(problem)}"
+        self.api.note_failed(received, Problem(what, fix=DEFECT_FIX))
+
     def _answer_quickly(self, scope: Scope) -> Answer | None:
         """Answer what probes ask for all the time, without loading the control plane."""
         if scope.get("method") != "GET":
@@ -146,11 +153,17 @@ class App:
         from harness.server.websocket.connection import refuse_upgrade, serve_session
 
         await receive()
-        opened = self.api.open_session(ReceivedRequest("GET", scope["path"], *_headers_and_query(scope)))
-        if isinstance(opened, Answer):
-            await refuse_upgrade(opened, send)
-        else:
-            await serve_session(opened, receive, send, connection_of(scope))
+        try:
+            opened = self.api.open_session(ReceivedRequest("GET", scope["path"], *_headers_and_query(scope)))
+            if isinstance(opened, Answer):
+                await refuse_upgrade(opened, send)
+            else:
+                await serve_session(opened, receive, send, connection_of(scope))
+        except OSError:  # raised by `send` once the client has left
+            raise
+        except Exception as problem:
+            self.note_failed(scope, problem)
+            raise
 
 
 def needs_asgi(path: str, headers: Mapping[str, str]) -> bool:
@@ -281,8 +294,8 @@ def uvicorn_config(
     begins, and a client shared by both tests would find a pooled connection bound to a closed event loop, which it
     could neither use nor close.
     """
-    fast = fast_path(app) if keep_alive else {}
-    protocol: Any = partial(HttpConnection, keep_alive=keep_alive, presence=presence, **fast)
+    options = connection_options(app, is_fast=keep_alive)
+    protocol: Any = partial(HttpConnection, keep_alive=keep_alive, presence=presence, **options)
     return uvicorn.Config(
         cast("Any", end_when_cancelled(app)),
         http=cast("Any", partial(TlsProtocol, make_protocol=protocol, context=tls)) if tls else protocol,
@@ -298,12 +311,14 @@ def uvicorn_config(
     )
 
 
-def fast_path(app: AsgiApp) -> dict[str, Any]:
-    """Return the arguments that make a server's connections fast; they change no answer."""
-    if not is_enabled():
-        return {}
-    at_once = PostsAtOnce(app.answer_post, app.send_made).answer if isinstance(app, App) else None
-    return {"answer_at_once": at_once, "join_writes": JoinedWrites}
+def connection_options(app: AsgiApp, *, is_fast: bool = True) -> dict[str, Any]:
+    """Return the arguments of a server's connections; those that make them fast change no answer."""
+    mock = app if isinstance(app, App) else None
+    options: dict[str, Any] = {"on_failed": mock.note_failed} if mock else {}
+    if is_fast and is_enabled():
+        options["join_writes"] = JoinedWrites
+        options["answer_at_once"] = PostsAtOnce(mock.answer_post, mock.send_made).answer if mock else None
+    return options
 
 
 Listening = socket.socket

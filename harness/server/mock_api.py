@@ -20,7 +20,7 @@ from harness.api.operations import find_operation
 from harness.contract.check import check
 from harness.contract.rules.http.websocket import UPGRADE_RULES
 from harness.core.edge import EdgeRecord
-from harness.core.errors import ConfigError
+from harness.core.errors import ConfigError, Problem
 from harness.core.exchange import Answer, ReceivedRequest, Request, Stray
 from harness.core.limits import UNLIMITED
 from harness.endpoints import azure
@@ -149,6 +149,11 @@ class MockApi(KeyedWorlds):
         if is_own:
             self.observers.on_answer(AnsweredRequest(begun, received, answer, UPGRADE, world=world))
         return answer
+
+    def note_failed(self, received: ReceivedRequest, problem: Problem) -> None:
+        """Record in the World of a request that the server failed to answer it."""
+        if world := self._find_world(received)[1]:
+            world.note_failed(problem)
 
     def _refuse_upgrade(self, request: Request, world: World | None) -> Answer | None:
         if world is None and (reserved := self._reserved_answer(request)):

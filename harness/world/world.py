@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from types import MappingProxyType
 from typing import Any
 
 from harness.analysis.approval_ledger import ApprovalLedger
@@ -26,7 +27,7 @@ from harness.core.dates import CONTRACT_DATE, parse_as_of, start_of_clock
 from harness.core.delivery import Gate
 from harness.core.edge import EdgeLog, EdgeRecord, ReturnedAnswer
 from harness.core.errors import ConfigError, Problem
-from harness.core.exchange import Answer, Exchange, Json, Request, Stray
+from harness.core.exchange import EMPTY_MAPPING, Answer, Exchange, Json, Request, Stray
 from harness.core.ids import Ids, is_project_id
 from harness.core.limits import UNLIMITED, drop_before, drop_oldest
 from harness.core.registry import suggest_name
@@ -51,6 +52,9 @@ MAX_SHOWN_OTHERWISE = 100
 """The number of differences kept between what was said and what a client showed; the first are."""
 MAX_FALSE_CLAIMS = 100
 """The number of false claims about a path that are kept; the first are."""
+MAX_FAILED = 20
+"""The number of reasons that are kept why a server failed to answer; others are counted with the last of them."""
+NONE_FAILED: Mapping[Problem, int] = MappingProxyType({})
 
 
 class World:
@@ -65,7 +69,9 @@ class World:
     a client that showed something other than what was said; `routed` are the paths that a test answers itself, newest
     first. `edge` has the times of the exchanges that a server has answered, `answered_by` the turns and routes that
     answered, both by the number of the exchange; only reports show them, as well as what a test has `not_awaited`.
-    `false_claims` are the claims about its path that did not hold. The `courier` delivers its `webhooks`, `client` says
+    `false_claims` are the claims about its path that did not hold. `failed` counts, by reason, the requests that its
+    server failed to answer, which the journal may lack, `failed_unlogged` those, by key, that of the servers that share a
+    store only this one knows of. The `courier` delivers its `webhooks`, `client` says
     how the client is judged.
     """
 
@@ -82,6 +88,8 @@ class World:
     shown_otherwise: tuple[str, ...] = ()
     not_awaited: tuple[str, ...] = ()
     false_claims: tuple[PathClaim, ...] = ()
+    failed: Mapping[Problem, int] = NONE_FAILED
+    failed_unlogged: Mapping[str, Mapping[Problem, int]] = EMPTY_MAPPING
     routed: tuple[RoutedPath, ...] = ()
     was_dropped = False
     created = 0.0
@@ -172,6 +180,18 @@ class World:
     def gate(self, name: str) -> Gate:
         """Return the gate of this name, creating it if it is new."""
         return self.gates.setdefault(name, Gate())
+
+    def note_failed(self, problem: Problem, count: int = 1) -> None:
+        """Record requests that the server failed to answer."""
+        self.failed = count_failed(self.failed, problem, count)
+
+    @property
+    def all_failed(self) -> Mapping[Problem, int]:
+        """The requests that the server failed to answer, by reason."""
+        known = self.failed
+        for problem, count in self.failed_unlogged.get(self.api_key, NONE_FAILED).items():
+            known = count_failed(known, problem, count)
+        return known
 
     def add_exchange(self, request: Request, answer: Answer, edge: EdgeRecord | ReturnedAnswer | None = None) -> None:
         """Add an exchange to the journal, with the edge's record and the turn that answered it."""
@@ -311,3 +331,10 @@ class World:
         if self.webhooks is not None and self.courier is not None and response.get("background"):
             self.webhooks.add_event(response, self.now)
             self.courier.wake(self)
+
+
+def count_failed(known: Mapping[Problem, int], problem: Problem, count: int) -> Mapping[Problem, int]:
+    """Return the requests that a server failed to answer, with some more; too many reasons count as the last one."""
+    if problem not in known and len(known) >= MAX_FAILED:
+        problem = [*known][-1]
+    return {**known, problem: known.get(problem, 0) + count}

@@ -9,7 +9,9 @@ import pytest
 
 from harness.core.errors import ConfigError
 from harness.examine.adapters import command_for, split_command
+from harness.examine.client_process import ClientProcess, Hung
 from harness.examine.run_cases import examine, select_cases
+from harness.examine.task import Task
 
 pytestmark = pytest.mark.slow
 CASE = select_cases("tools/one-call")
@@ -78,6 +80,32 @@ def test_one_that_hangs_is_ended():
     (case,) = CASE
     cells = cells_of(wrong("Stuck"), [replace(case, seconds=1)])
     assert {(cell.verdict, cell.reason) for cell in cells} == {("hang", "it took longer than 1 s")}
+
+
+@pytest.mark.parametrize("line", ["print('.', flush=True)", "print('.', end='', flush=True)"])
+def test_one_that_prints_forever_is_ended(line):
+    command = program(f"print({DECLARED!r}, flush=True)", f"while True: {line}")
+    (case,) = CASE
+    cells = cells_of(command, [replace(case, seconds=1)])
+    assert {(cell.verdict, cell.reason) for cell in cells} == {("hang", "it took longer than 1 s")}
+
+
+def test_one_that_prints_without_measure_is_a_crash():
+    command = program(f"print({DECLARED!r}, flush=True)", "while True: print('.' * 65536, end='')")
+    assert {(cell.verdict, cell.reason) for cell in cells_of(command)} == {
+        ("crash", "it printed more than 16,777,216 bytes")
+    }
+
+
+def test_one_that_takes_no_task_is_ended():
+    client = ClientProcess(program(f"print({DECLARED!r}, flush=True)", "time.sleep(3600)"))
+    with pytest.raises(Hung, match=r"it took longer than 0\.2 s"):
+        client.do(Task(prompts=("a" * 1_000_000,)), 0.2)
+
+
+def test_one_that_declares_nothing_is_ended():
+    with pytest.raises(ConfigError, match=r"writes no valid declaration: it took longer than 0\.2 s"):
+        ClientProcess(program("while True: print('.', flush=True)"), start_seconds=0.2)
 
 
 def test_the_error_of_a_client_that_asks_for_nothing_comes_first():

@@ -18,7 +18,6 @@ import jsonschema
 import pytest
 from typer.testing import Result
 from websockets.exceptions import ConnectionClosed
-from websockets.sync.server import serve
 
 from harness.answers.encode import encode_event
 from harness.contract.schema import load, schemas_directory
@@ -39,6 +38,7 @@ from harness.server.mock_api import MockApi
 from harness.unscripted.default_model import small_talk
 from harness.verify.examples import play_case
 from tests.support.command_line import run_cli
+from tests.support.servers.socket_server import over_sockets
 
 KEY = "sk-conformance-0123456789"
 Reply = tuple[int, dict[str, str], bytes]
@@ -521,19 +521,6 @@ class TestNoSuchServer:
         assert "pass a base URL" in result.stderr
 
 
-@contextmanager
-def over_sockets(talk: Callable[[Any], None], refuse: int | None = None) -> Iterator[str]:
-    """Provide the base URL of a server that talks so over each WebSocket, or refuses all with a status."""
-
-    def check(connection: Any, request: Any) -> Any:
-        return None if refuse is None else connection.respond(refuse, "No.\n")
-
-    with serve(talk, "127.0.0.1", 0, process_request=check) as made:
-        threading.Thread(target=made.serve_forever, daemon=True).start()
-        yield f"http://127.0.0.1:{made.socket.getsockname()[1]}/v1"
-        made.shutdown()
-
-
 def say_nothing(connection: Any) -> None:
     with suppress(ConnectionClosed):
         while True:
@@ -585,6 +572,20 @@ class TestSockets:
             reply = send_event(url, seconds)
         assert reply.fault.startswith(fault)
         assert not reply.is_accepted
+
+    def test_events_without_end_do_not_extend_the_deadline(self) -> None:
+        def flood(connection: Any) -> None:
+            connection.recv()
+            while True:
+                connection.send("{}")
+
+        with over_sockets(flood) as url:
+            client = sockets.WebSocketClient(f"ws{url.removeprefix('http')}/responses", 0.3)
+            client.open({})
+            exchange = client.send_event("{}", lambda exchange: False)
+            client.close()
+        assert client.fault == "no whole answer in time"
+        assert exchange.events
 
     def test_a_connection_that_remembers_nothing_is_reported(self) -> None:
         made = {"id": "resp_1", "status": "completed", "output": []}

@@ -4,38 +4,34 @@ from __future__ import annotations
 
 import socket
 import threading
-import time
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
 
 import pytest
 
+from harness.live.client import http
 from harness.live.client.http import HttpClient
 from harness.server.mock_api import MockApi
 from harness.unscripted.default_model import small_talk
 from tests.support.servers.live_server import over_tls
+from tests.support.servers.stalling import ENDLESS, SILENT, STUCK, TRICKLING, TRICKLING_HEAD, Stall, stalling
 
 
 @contextmanager
-def raw_server(*pieces: bytes, pause: float = 0.0) -> Iterator[str]:
-    """Provide the base URL of a server that answers one request by these bytes, with pauses of so many seconds."""
+def raw_server(answer: bytes) -> Iterator[str]:
+    """Provide the base URL of a server that answers one request by these bytes."""
     with socket.create_server(("127.0.0.1", 0)) as listening:
-        thread = threading.Thread(target=_answer, args=(listening, pieces, pause), daemon=True)
+        thread = threading.Thread(target=_answer, args=(listening, answer), daemon=True)
         thread.start()
         yield f"http://127.0.0.1:{listening.getsockname()[1]}/v1"
         thread.join(60)
 
 
-def _answer(listening: socket.socket, pieces: Sequence[bytes], pause: float) -> None:
+def _answer(listening: socket.socket, answer: bytes) -> None:
     connection, _ = listening.accept()
-    with connection:
+    with connection, suppress(OSError):
         connection.recv(65536)
-        try:
-            for piece in pieces:
-                connection.sendall(piece)
-                time.sleep(pause)
-        except OSError:
-            return
+        connection.sendall(answer)
 
 
 def test_a_server_over_tls_answers(tmp_path_factory: pytest.TempPathFactory) -> None:
@@ -45,13 +41,29 @@ def test_a_server_over_tls_answers(tmp_path_factory: pytest.TempPathFactory) -> 
     assert reply.interaction.answer
 
 
-def test_headers_that_arrive_byte_by_byte_do_not_extend_the_deadline() -> None:
-    began = time.monotonic()
-    with raw_server(b"HTTP/1.1 200 OK\r\n", *[b"x: y\r\n"] * 600, pause=0.05) as url:
-        reply = HttpClient(url, "k", 0.2).send("GET", "/x", {}, None)
-        took = time.monotonic() - began
-    assert (reply.status, reply.fault) == (0, "no whole answer within 0.2 s")
-    assert took < 15  # all of them take 30 seconds
+@pytest.mark.parametrize(
+    ("stall", "status", "fault"),
+    [
+        (SILENT, 0, "no whole answer within 0.3 s"),
+        (TRICKLING_HEAD, 0, "no whole answer within 0.3 s"),
+        (STUCK, 200, "no whole answer within 0.3 s, after 9 bytes of it"),
+        (TRICKLING, 200, "no whole answer within 0.3 s, after "),
+    ],
+    ids=["silent", "trickling head", "stuck", "trickling"],
+)
+def test_no_server_extends_the_deadline(stall: Stall, status: int, fault: str) -> None:
+    with stalling(stall) as origin:
+        reply = HttpClient(f"{origin}/v1", "k", 0.3).send("GET", "/x", {}, None)
+    assert reply.status == status
+    assert reply.fault.startswith(fault)
+    assert bool(reply.interaction.answer) == bool(status)
+
+
+def test_an_endless_answer_is_read_up_to_a_limit(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(http, "MAX_ANSWER_BYTES", 1 << 20)
+    with stalling(ENDLESS) as origin:
+        reply = HttpClient(f"{origin}/v1", "k", 30.0).send("GET", "/x", {}, None)
+    assert reply.fault.startswith(f"the answer has more than {1 << 20} bytes")
 
 
 @pytest.mark.parametrize(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import gc
 import http.client
 import json
@@ -14,16 +15,22 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from websockets.exceptions import ConnectionClosed
+from websockets.sync.client import connect
 
 from harness.api.http.body import parse_query
-from harness.core.errors import ConfigError
+from harness.core.errors import ConfigError, Problem
 from harness.core.exchange import Answer
 from harness.core.limits import Limits
+from harness.explain.verdict import find_suspects
 from harness.items import message
 from harness.server import asgi as module
 from harness.server.asgi import App, Server, bind, serve_in_thread
+from harness.server.judgement import Permitted, judge_world
 from harness.server.mock_api import MockApi
 from harness.server.transport.deliver import WRITE_SIZE, send_answer
+from harness.server.websocket.session import SocketSession
+from harness.world.world import MAX_FAILED
 from tests.support.processes import wait_until
 from tests.support.servers.live_server import request_head
 
@@ -199,6 +206,62 @@ class TestAQuery:
     )
     def test_is_read_as_names_and_texts(self, query: bytes, read: dict[str, Any]) -> None:
         assert parse_query(query) == read
+
+
+class TestADefectOfTheServer:
+    """A request that it fails to answer, or not to the end, is in the verdict, whatever the client makes of it."""
+
+    FIX = "This is a defect of the harness: report it with the traceback that the server printed."
+
+    def assert_in_verdict(self, api: MockApi, *words: str) -> None:
+        judged = judge_world(api.open("sk-defect"), Permitted(unused=True))
+        (cause,) = judged.causes
+        assert cause.what.startswith("The server failed to answer 1 request: ")
+        assert all(word in cause.what for word in words), cause.what
+        assert cause.fix == self.FIX
+        assert "The server failed to answer 1 request" in judged.verdict
+        assert "The server failed to answer 1 request" in judged.report
+        assert judge_world(api.open("sk-another")).verdict == ""
+
+    def fail(self, *_: object, **__: object) -> None:
+        raise LookupError("no such part")
+
+    @pytest.mark.parametrize("path", ["/v1/responses", "/v1/responses?a=b"], ids=["at once", "over ASGI"])
+    @pytest.mark.parametrize("place", ["handle", "_carry_out"])
+    def test_over_http(self, monkeypatch: pytest.MonkeyPatch, path: str, place: str) -> None:
+        with serve_in_thread(MockApi(fallback=lambda _: [message(LONG)])) as server:
+            monkeypatch.setattr(*(server.api, "handle") if place == "handle" else (App, "_carry_out"), self.fail)
+            with contextlib.closing(http.client.HTTPConnection("127.0.0.1", server.port, timeout=30)) as wire:
+                wire.request("POST", path, STREAM, {"authorization": "Bearer sk-defect"})
+                assert wire.getresponse().status == 500
+            self.assert_in_verdict(server.api, "POST /v1/responses: fail (", "raised LookupError: no such part")
+
+    def test_over_a_websocket(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        with serve_in_thread(MockApi()) as server:
+            monkeypatch.setattr(SocketSession, "receive", self.fail)
+            url = f"ws{server.base_url.removeprefix('http')}/responses"
+            with connect(url, additional_headers={"authorization": "Bearer sk-defect"}, proxy=None) as wire:
+                wire.send("{}")
+                with pytest.raises(ConnectionClosed):
+                    wire.recv(30)
+            self.assert_in_verdict(server.api, "GET /v1/responses: fail (", "raised LookupError: no such part")
+
+    def test_explains_what_a_test_of_its_own_misses(self) -> None:
+        mock = MockApi().open("sk-defect")
+        mock.script(message("never asked for"))
+        mock.world.note_failed(Problem("it broke"), 3)
+        assert [cause.what for cause in judge_world(mock).causes] == [
+            "The server failed to answer 3 requests: it broke"
+        ]
+        (suspect, *_) = find_suspects(mock.world)
+        assert suspect.what == "The server failed to answer 3 requests: it broke"
+
+    def test_has_so_many_reasons_and_no_more(self) -> None:
+        world = MockApi().open("sk-defect").world
+        for number in range(1_000):
+            world.note_failed(Problem(f"reason {number}"))
+        assert len(world.all_failed) == MAX_FAILED
+        assert sum(world.all_failed.values()) == 1_000
 
 
 class TestAServer:

@@ -44,6 +44,11 @@ class InFlightInteraction:
         self.frames.append((time.perf_counter() - self.began, side, text))
 
     @property
+    def silent_seconds(self) -> float:
+        """The seconds since its last message, or since its beginning."""
+        return time.perf_counter() - self.began - (self.frames[-1][0] if self.frames else 0.0)
+
+    @property
     def interaction(self) -> Interaction | None:
         """The interaction so far; None until there is an answer."""
         if not self.request.status:

@@ -6,12 +6,15 @@ import asyncio
 from collections.abc import Callable, Sequence
 from contextlib import suppress
 from typing import Any, cast
+from urllib.parse import urlsplit
 
 import httpx2
+import orjson
 from websockets.asyncio.client import ClientConnection, connect
 from websockets.exceptions import ConnectionClosed, InvalidHandshake, InvalidStatus, InvalidURI
 from websockets.http11 import Response
 
+from harness.api.statuses import END_EVENTS
 from harness.cassettes.format.interaction import SERVER
 from harness.cassettes.recording.in_flight import InFlightInteraction, Recording
 from harness.core.exchange import Answer
@@ -25,7 +28,11 @@ CONNECTION_LOST = 1006
 UNSENDABLE_CODES = frozenset({1004, 1005, CONNECTION_LOST, 1015})
 """Close codes that are never sent."""
 OPEN_TIMEOUT = 30.0
-"""Seconds in which a connection to the API must open; for an answer there is no limit but the client's."""
+"""Seconds in which a connection to the API must open."""
+CLOSE_TIMEOUT = 2.0
+"""Seconds in which the API must confirm that a connection is closed."""
+MAX_MESSAGE_BYTES = 1 << 29
+"""The maximum size in bytes of a message, or of an answer over HTTP: more than the largest file of the API."""
 UPGRADE_HOP_HEADERS = ("connection", "upgrade", "transfer-encoding")
 WEBSOCKET_HEADER_PREFIX = "sec-websocket-"
 """The prefix of headers that belong to one connection."""
@@ -38,8 +45,12 @@ async def tunnel_websocket(
     receive: Receive,
     send: Send,
     unreachable_answer: Callable[[Exception], Answer],
+    timeout: float,
 ) -> None:
-    """Open the connection upstream, then forward messages; a refused upgrade is forwarded as HTTP."""
+    """Open the connection upstream, then forward messages; a refused upgrade is forwarded as HTTP.
+
+    An API that owes an answer and is silent for `timeout` seconds is left.
+    """
     await receive()
     try:
         upstream = await _open_upstream(exchange, subprotocols)
@@ -53,7 +64,7 @@ async def tunnel_websocket(
         await send(
             {"type": "websocket.accept", "subprotocol": upstream.subprotocol, "headers": encode_headers(headers)}
         )
-        await _relay_messages(exchange, recording, upstream, receive, send)
+        await _relay_messages(exchange, recording, upstream, receive, send, timeout)
 
 
 async def _open_upstream(exchange: InFlightInteraction, subprotocols: Sequence[str]) -> ClientConnection:
@@ -67,8 +78,9 @@ async def _open_upstream(exchange: InFlightInteraction, subprotocols: Sequence[s
         ssl=httpx2.create_ssl_context() if uri.startswith("wss:") else None,
         user_agent_header=None,
         compression=None,
-        max_size=None,
+        max_size=MAX_MESSAGE_BYTES,
         open_timeout=OPEN_TIMEOUT,
+        close_timeout=CLOSE_TIMEOUT,
     )
 
 
@@ -90,17 +102,26 @@ async def _forward_refusal(exchange: InFlightInteraction, response: Response, se
 
 
 async def _relay_messages(
-    exchange: InFlightInteraction, recording: Recording, upstream: ClientConnection, receive: Receive, send: Send
+    exchange: InFlightInteraction,
+    recording: Recording,
+    upstream: ClientConnection,
+    receive: Receive,
+    send: Send,
+    timeout: float,
 ) -> None:
     up = asyncio.ensure_future(_relay_from_client(exchange, recording, upstream, receive))
     down = asyncio.ensure_future(_relay_from_upstream(exchange, upstream, send))
+    silence = asyncio.ensure_future(_wait_for_silence(exchange, timeout))
     # The side that ends first decides how the other one is closed.
-    await asyncio.wait((up, down), return_when=asyncio.FIRST_COMPLETED)
-    client_left = up.done()
-    for task in (up, down):
+    await asyncio.wait((up, down, silence), return_when=asyncio.FIRST_COMPLETED)
+    client_left, is_silent = up.done(), silence.done()
+    for task in (up, down, silence):
         task.cancel()
         with suppress(asyncio.CancelledError):
             await task
+    if is_silent and not client_left:
+        recording.note_problem(describe_silence(exchange, timeout))
+        upstream.transport.abort()
     code = upstream.close_code
     exchange.cut = not client_left and code in (None, CONNECTION_LOST)
     if client_left:
@@ -110,6 +131,31 @@ async def _relay_messages(
         await send(
             {"type": "websocket.close", "code": CLOSE_NORMAL if code in UNSENDABLE_CODES else code, "reason": reason}
         )
+
+
+async def _wait_for_silence(exchange: InFlightInteraction, timeout: float) -> None:
+    """Return as soon as an answer is due and nothing has come or gone for `timeout` seconds."""
+    while (silent := exchange.silent_seconds) < timeout or not _owes_answer(exchange):
+        await asyncio.sleep(timeout - silent if silent < timeout else timeout)
+
+
+def _owes_answer(exchange: InFlightInteraction) -> bool:
+    """Return whether the API has to send the next message: between answers, silence is the client's."""
+    if not exchange.frames:
+        return False
+    _, side, text = exchange.frames[-1]
+    try:
+        return side != SERVER or orjson.loads(text)["type"] not in (*END_EVENTS, "error")
+    except (orjson.JSONDecodeError, KeyError, TypeError):
+        return True
+
+
+def describe_silence(exchange: InFlightInteraction, timeout: float) -> str:
+    """Describe an API that has sent nothing for too long, and what to do."""
+    return (
+        f"{urlsplit(exchange.request.uri).netloc} sent nothing for {timeout:g} s. What came before is recorded as cut; if "
+        "the API needs longer, pass --timeout SECONDS."
+    )
 
 
 async def _relay_from_client(

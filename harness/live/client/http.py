@@ -7,9 +7,8 @@ import socket
 import ssl
 import time
 from collections.abc import Mapping
-from contextlib import closing, suppress
+from contextlib import closing
 from dataclasses import replace
-from threading import Timer
 from typing import Any, NamedTuple
 from urllib.parse import parse_qsl, quote, urlsplit
 
@@ -20,6 +19,7 @@ from harness.cassettes.format.recorded import Recorded
 from harness.core.errors import ConfigError
 from harness.core.extras import missing_extra
 from harness.core.headers import normalize_headers
+from harness.server.deadline import run_within, shut_down
 from harness.verify.judging.judge import answer_object
 
 try:
@@ -39,8 +39,9 @@ MAX_ATTEMPTS = 3
 """The maximum number of attempts while the server answers 429."""
 MAX_WAIT_SECONDS = 20.0
 """The longest `retry-after`, in seconds, that is obeyed."""
-CONNECTED_EVENTS = {"http": "connection.connect_tcp.complete", "https": "connection.start_tls.complete"}
-"""The trace event of the HTTP library that reports a usable connection, by URL scheme."""
+SCHEMES = ("http", "https")
+CONNECTED_EVENTS = ("connection.connect_tcp.complete", "connection.start_tls.complete")
+"""The trace events of the HTTP library that report a connection, with TLS one after the other."""
 
 
 def select_headers(headers: Mapping[str, str]) -> dict[str, str]:
@@ -123,7 +124,7 @@ class HttpClient:
             self._url = httpx2.URL(self.url)
         except (ValueError, httpx2.InvalidURL):
             parts, host = urlsplit(""), None
-        if not host or parts.scheme not in CONNECTED_EVENTS or parts.query or parts.username:
+        if not host or parts.scheme not in SCHEMES or parts.query or parts.username:
             raise ConfigError("--server: pass a base URL such as http://127.0.0.1:8765/v1, without a query or a key.")
         if not key.isprintable():
             raise ConfigError("the key has a line break or another control character: pass only the key.")
@@ -143,52 +144,37 @@ class HttpClient:
         return parse_reply(interaction, path)
 
     def _send_once(self, method: str, path: str, headers: Mapping[str, str], body: bytes | None) -> Interaction:
-        deadline = _Deadline(self._timeout, CONNECTED_EVENTS[self._url.scheme])
-        sent = Interaction(method, f"{self.url}{path}", headers, body or b"")
+        reading = _Reading(Interaction(method, f"{self.url}{path}", headers, body or b""))
         try:
-            request = httpx2.Request(
-                method,
-                self._url,
-                headers={b"accept-encoding": b"identity", **_encode_headers(headers)},
-                content=body,
-                extensions={
-                    "target": quote(self.root + path, safe=SAFE_CHARACTERS).encode(),
-                    "timeout": httpx2.Timeout(self._timeout).as_dict(),
-                    "trace": deadline.trace,
-                },
-            )
-            with closing(self._transport.handle_request(request)) as response:
-                return self._read_answer(sent, response, deadline)
+            fault = run_within(self._timeout, lambda: self._read_answer(reading, path, body), reading.stop)
         except (httpx2.TransportError, OSError, ValueError) as problem:
-            return replace(sent, cut=True, reason=self._describe_fault(problem, deadline))
-        finally:
-            deadline.cancel()
+            fault = self._describe_fault(problem)
+        return reading.ended(fault)
 
-    def _read_answer(self, sent: Interaction, response: httpx2.Response, deadline: _Deadline) -> Interaction:
-        content, problem = bytearray(), None
-        try:
-            for chunk in response.iter_raw():
-                content += chunk
-                if len(content) > MAX_ANSWER_BYTES:
-                    break
-        except (httpx2.TransportError, OSError, ValueError) as error:
-            problem = error
-        fault = ""
-        if len(content) > MAX_ANSWER_BYTES:
-            fault = f"the answer has more than {MAX_ANSWER_BYTES} bytes"
-        elif problem or deadline.has_passed:
-            fault = self._describe_fault(problem, deadline)
-        return replace(
-            sent,
-            status=response.status_code,
-            answer_headers=normalize_headers(response.headers.raw),
-            chunks=((0.0, bytes(content)),) if content else (),
-            cut=bool(fault),
-            reason=f"{fault}, after {len(content)} bytes of it" if fault else "",
+    def _read_answer(self, reading: _Reading, path: str, body: bytes | None) -> str:
+        """Send a request and read its answer; return why it is not read any further, or an empty string."""
+        sent = reading.interaction
+        request = httpx2.Request(
+            sent.method,
+            self._url,
+            headers={b"accept-encoding": b"identity", **_encode_headers(sent.headers)},
+            content=body,
+            extensions={
+                "target": quote(self.root + path, safe=SAFE_CHARACTERS).encode(),
+                "timeout": httpx2.Timeout(self._timeout).as_dict(),
+                "trace": reading.trace,
+            },
         )
+        with closing(self._transport.handle_request(request)) as response:
+            reading.start(response)
+            for chunk in response.iter_raw():
+                reading.content += chunk
+                if len(reading.content) > MAX_ANSWER_BYTES:
+                    return f"the answer has more than {MAX_ANSWER_BYTES} bytes"
+        return ""
 
-    def _describe_fault(self, problem: Exception | None, deadline: _Deadline) -> str:
-        if deadline.has_passed or isinstance(problem, httpx2.TimeoutException):
+    def _describe_fault(self, problem: Exception) -> str:
+        if isinstance(problem, (TimeoutError, httpx2.TimeoutException)):
             return f"no whole answer within {self._timeout:g} s"
         cause = _system_error(problem) or problem
         if isinstance(cause, ConnectionRefusedError):
@@ -198,33 +184,39 @@ class HttpClient:
         return f"{type(cause).__name__}: {cause}"
 
 
-class _Deadline:
-    """Shuts a connection down `seconds` after it was made, even if the server keeps sending byte by byte."""
+class _Reading:
+    """An answer as far as it has been read, and its connection."""
 
-    def __init__(self, seconds: float, connected_event: str) -> None:
-        self.has_passed = False
-        self._seconds = seconds
-        self._connected_event = connected_event
-        self._timer: Timer | None = None
+    def __init__(self, sent: Interaction) -> None:
+        self.interaction = sent
+        self.content = bytearray()
+        self._connection: socket.socket | None = None
+        self._is_stopped = False
 
     def trace(self, event: str, info: Mapping[str, Any]) -> None:
-        """Start the timer once connected; this is the `trace` extension of a request."""
-        if event == self._connected_event:
-            connection = info["return_value"].get_extra_info("socket")
-            self._timer = Timer(self._seconds, self._shut_down, (connection,))
-            self._timer.daemon = True
-            self._timer.start()
+        """Note the connection; this is the `trace` extension of a request."""
+        if event in CONNECTED_EVENTS:
+            self._connection = info["return_value"].get_extra_info("socket")
+            if self._is_stopped:
+                self.stop()
 
-    def cancel(self) -> None:
-        """Stop the timer."""
-        if self._timer:
-            self._timer.cancel()
+    def start(self, response: httpx2.Response) -> None:
+        """Add the head of the answer."""
+        head = normalize_headers(response.headers.raw)
+        self.interaction = replace(self.interaction, status=response.status_code, answer_headers=head)
 
-    def _shut_down(self, connection: socket.socket) -> None:
-        self.has_passed = True
-        with suppress(OSError):
-            # Call the method of the plain socket, since that of a TLS socket is not safe in another thread.
-            socket.socket.shutdown(connection, socket.SHUT_RDWR)
+    def stop(self) -> None:
+        """End the connection, or the one that is being made once it is."""
+        self._is_stopped = True
+        if self._connection is not None:
+            shut_down(self._connection)
+
+    def ended(self, fault: str) -> Interaction:
+        """Return the interaction as far as it went, and why it went no further."""
+        if fault and self.interaction.status:
+            fault += f", after {len(self.content)} bytes of it"
+        chunks = ((0.0, bytes(self.content)),) if self.content else ()
+        return replace(self.interaction, chunks=chunks, cut=bool(fault), reason=fault)
 
 
 def _encode_headers(headers: Mapping[str, str]) -> dict[bytes, bytes]:

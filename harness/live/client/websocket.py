@@ -17,6 +17,7 @@ from harness.core.exchange import Json
 from harness.core.headers import normalize_headers
 from harness.core.text.redact import redact
 from harness.live.client.http import ServerReply, parse_reply
+from harness.server.deadline import run_within, shut_down
 from harness.verify.judging.websockets.pairs import SocketExchange, SocketLog
 
 SWITCHING_PROTOCOLS = 101
@@ -73,16 +74,19 @@ class WebSocketClient:
 
     def send_event(self, text: str, is_enough: Callable[[SocketExchange], bool]) -> SocketExchange:
         """Send an event and read its answer until it `is_enough`, or until a `fault` ends it. Never raises."""
-        exchange = self._log.add_client_event(text)
-        deadline = time.monotonic() + self._timeout
-        try:
-            assert self._socket is not None
-            self._record_frame(CLIENT, text)
-            self._socket.send(text)
+        assert self._socket is not None
+        exchange, connection = self._log.add_client_event(text), self._socket
+        self._record_frame(CLIENT, text)
+
+        def read_answer() -> None:
+            connection.send(text)
             while not is_enough(exchange):
-                message = self._socket.recv(max(0.0, deadline - time.monotonic()), decode=True)
+                message = connection.recv(decode=True)
                 self._record_frame(SERVER, message)
                 self._log.add_server_event(message)
+
+        try:
+            run_within(self._timeout, read_answer, lambda: shut_down(connection.socket))
         except (OSError, ValueError, ConnectionClosed) as problem:
             self.fault = _describe_problem(problem)
         return exchange

@@ -48,9 +48,10 @@ def _show_body(body: Any) -> Any:
 
 
 async def unused(request: Request) -> Json:
-    """Count turns and listed answers of routes that no request used, and list requests that no turn answered."""
+    """Count turns and listed answers of routes that no request used, and list why requests could not be answered."""
     world = mock_of(request).world
-    return {"unused": len(world.unused), "problems": [str(problem) for _, problem in world.problems]}
+    problems = [*(problem for _, problem in world.problems), *world.all_failed]
+    return {"unused": len(world.unused), "problems": [str(problem) for problem in problems]}
 
 
 async def losses(request: Request, strict: bool = False) -> list[Json]:

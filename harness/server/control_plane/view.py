@@ -171,7 +171,7 @@ class _LiveView:
 
 
 def _state_of(world: World) -> tuple[object, ...]:
-    return id(world), world.exchange_count, len(world.problems), world.shown_otherwise
+    return id(world), world.exchange_count, len(world.problems), world.shown_otherwise, sum(world.all_failed.values())
 
 
 def _is_busy(world: World) -> bool:

@@ -20,7 +20,7 @@ from harness.core.headers import encode_headers
 from harness.fast_path.joined_writes import JoinedWrites
 from harness.fast_path.posts_at_once import LateAnswer, ReadyAnswer
 from harness.server.transport.asgi_types import CONNECTION, EDGE, STOPPING, AsgiApp, Scope, connection_scope
-from harness.server.transport.exchange import STARTED, AsgiExchange, FlowControl
+from harness.server.transport.exchange import STARTED, AsgiExchange, FlowControl, OnFailed
 from harness.server.transport.framing import STATUS_LINES, AnswerFraming, Headers, encode_lines, encode_text
 from harness.server.transport.presence import Presence
 from harness.server.transport.request_parser import CONNECT, BadRequest, RequestHead, RequestParser
@@ -75,6 +75,7 @@ class HttpConnection(asyncio.Protocol):
         answer_at_once: Callable[[bytes, int, int], ReadyAnswer | LateAnswer | None] | None = None,
         join_writes: type[JoinedWrites] | None = None,
         presence: Presence | None = None,
+        on_failed: OnFailed = lambda scope, problem: None,
     ) -> None:
         self.loop = _loop or asyncio.get_running_loop()
         self.state = NEW
@@ -88,6 +89,7 @@ class HttpConnection(asyncio.Protocol):
         self._answer_at_once = answer_at_once
         self._join_writes = join_writes
         self._presence = presence
+        self._on_failed = on_failed
         self._parser: RequestParser | None = None
         self._since = self.loop.time()
         self._arrived = 0.0
@@ -232,6 +234,7 @@ class HttpConnection(asyncio.Protocol):
             self._server_state.default_headers,
             self.on_answered,
             edge,
+            on_failed=self._on_failed,
             expects_continue=head.expects_continue,
         )
         self.state = BODY

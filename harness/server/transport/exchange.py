@@ -53,6 +53,8 @@ class FlowControl:
 
 MOST_UNREAD = 64 * 1024
 """Bytes of a body that the app has not asked for, beyond which reading is paused."""
+OnFailed = Callable[[Scope, BaseException], None]
+"""Hears that an app has not answered the request of a scope, and why."""
 FAULT = b"Internal Server Error"
 _LOGGER = logging.getLogger("uvicorn.error")
 
@@ -76,7 +78,8 @@ PENDING, STARTED, COMPLETE, ABANDONED = AnswerState
 class AsgiExchange:
     """A request and its answer; `is_body_whole` says whether the request has arrived in full.
 
-    `on_complete` is called once the answer is sent; `edge` records how it was sent. To break off the connection, use
+    `on_complete` is called once the answer is sent, `on_failed` with the scope and the reason if the app does not answer;
+    `edge` records how it was sent. To break off the connection, use
     the `transport` of the object that `send` is bound to.
     """
 
@@ -90,6 +93,7 @@ class AsgiExchange:
         on_complete: Callable[[], None],
         edge: EdgeRecord,
         *,
+        on_failed: OnFailed,
         expects_continue: bool,
     ) -> None:
         self.scope = scope
@@ -98,6 +102,7 @@ class AsgiExchange:
         self.state = PENDING
         self.is_body_whole = False
         self.edge = edge
+        self._on_failed = on_failed
         self._flow = flow
         self._first_headers = first_headers
         self._on_complete = on_complete
@@ -141,6 +146,8 @@ class AsgiExchange:
 
     async def _fail(self, text: str, problem: BaseException | None = None) -> None:
         _LOGGER.error(text, exc_info=problem)
+        if self.state in (PENDING, STARTED):
+            self._on_failed(self.scope, problem or RuntimeError(text))
         if self.state is PENDING:
             headers = [
                 (b"content-type", b"text/plain; charset=utf-8"),

@@ -9,10 +9,14 @@ from __future__ import annotations
 
 import asyncio
 import threading
+from contextvars import ContextVar
 from typing import Any
 
 from harness.core.webhooks import WebhookDelivery
 from harness.world.world import World
+
+_DELIVERING: ContextVar[int] = ContextVar("responses-harness-delivering", default=0)
+"""The id of the World to which this context delivers; the threads and tasks of a receiver inherit it."""
 
 
 class ThreadCourier:
@@ -25,7 +29,7 @@ class ThreadCourier:
 
     def __init__(self) -> None:
         self._changed = threading.Condition()
-        self._busy: dict[int, threading.Thread] = {}
+        self._busy: set[int] = set()
         self._timed: set[tuple[int, int]] = set()
 
     def __reduce__(self) -> tuple[type[ThreadCourier], tuple[()]]:
@@ -43,9 +47,8 @@ class ThreadCourier:
         with self._changed:
             if id(world) not in self._busy:
                 name = "responses-harness-webhooks"
-                thread = threading.Thread(target=self._deliver_all, args=(world,), name=name, daemon=True)
-                self._busy[id(world)] = thread
-                thread.start()
+                self._busy.add(id(world))
+                threading.Thread(target=self._deliver_all, args=(world,), name=name, daemon=True).start()
 
     def deliver(self, world: World) -> None:
         """Deliver what is due, and wait until it is done unless an event loop runs in this thread."""
@@ -64,8 +67,8 @@ class ThreadCourier:
 
     def _wait(self, world: World) -> None:
         with self._changed:
-            # A receiver may itself move time forward; its thread must not wait for itself.
-            if self._busy.get(id(world)) is not threading.current_thread():
+            # A receiver may itself move time forward; it must not wait for its own delivery.
+            if _DELIVERING.get() != id(world):
                 self._changed.wait_for(lambda: id(world) not in self._busy)
 
     def _deliver_all(self, world: World) -> None:
@@ -74,12 +77,13 @@ class ThreadCourier:
             make_attempt,  # no test run without webhooks waits for what it imports
         )
 
+        _DELIVERING.set(id(world))
         while True:
             with self._changed:
                 due = world.webhooks.take_due(world.now) if world.webhooks else None
                 if due is None:
                     self._wait_outside(world)
-                    del self._busy[id(world)]
+                    self._busy.remove(id(world))
                     self._changed.notify_all()
                     return
             attempt, endpoint = due

@@ -5,15 +5,16 @@ from __future__ import annotations
 import asyncio
 import inspect
 import io
+import socket
 import ssl
 import sys
 import threading
-from collections.abc import Callable, Coroutine, Iterable, Mapping
+from collections.abc import Callable, Coroutine, Iterable, Mapping, Sequence
 from concurrent.futures import CancelledError, Future
-from concurrent.futures import TimeoutError as FutureTimeout
 from functools import cache
 from http.client import HTTPConnection, HTTPException, HTTPSConnection
 from ipaddress import ip_address
+from threading import Event
 from time import monotonic
 from typing import Any, NamedTuple, Protocol
 from urllib.parse import SplitResult, urlsplit
@@ -22,11 +23,13 @@ from wsgiref.util import setup_testing_defaults
 from harness.core.errors import ConfigError
 from harness.core.text.raised import describe_raised
 from harness.core.webhooks import LOOP_ENDED
+from harness.server.deadline import run_within, shut_down
 
 APP_ORIGIN = "http://localhost"
 """The origin under which an app of this process is called."""
 _LOOK_SECONDS = 0.05
 _MAX_READ = 1024 * 1024
+"""The maximum number of bytes of an answer that are read."""
 _GONE_SECONDS = 1.0
 """Seconds for which the event loop of an app may stand still before its test counts as ended."""
 
@@ -116,20 +119,35 @@ def check_url(url: str) -> str:
 
 def post(url: str, request: SignedRequest, timeout: float) -> Answered:
     """Post a delivery without following redirects."""
-    parts, begun = urlsplit(url), monotonic()
-    connection = _connect(parts, timeout)
-    try:
+    parts, begun, statuses = urlsplit(url), monotonic(), list[int]()
+    connection, connected = _connect(parts, timeout), list[socket.socket]()
+
+    def send() -> Answered:
+        connection.connect()
+        connected.append(connection.sock)  # the connection forgets it with the head of an answer that closes it
+        if monotonic() - begun > timeout:
+            raise TimeoutError  # nobody waits any more for what would be sent now
         connection.request("POST", _target(parts), request.body, dict(request.headers))
         with connection.getresponse() as answer:
+            statuses.append(answer.status)
             # The status decides; an endless body must not hold the delivery.
             answer.read(_MAX_READ)
             return Answered(answer.status, monotonic() - begun)
+
+    try:
+        return run_within(timeout, send, lambda: shut_down(*connected))
     except TimeoutError as problem:
-        raise DeliveryProblem(f"no answer within {timeout:g} s") from problem
-    except (OSError, HTTPException) as problem:
+        raise _too_late(statuses, timeout) from problem
+    except (OSError, HTTPException, ValueError) as problem:  # a name that cannot be encoded is a ValueError
         raise DeliveryProblem(f"{parts.netloc} cannot be reached: {problem or type(problem).__name__}") from problem
     finally:
         connection.close()
+
+
+def _too_late(statuses: Sequence[int], timeout: float) -> DeliveryProblem:
+    """Make the problem of an answer that has not ended in time, with the statuses that it began with, if it did."""
+    begun = f"answered {statuses[-1]}, did not end" if statuses else "no answer"
+    return DeliveryProblem(f"{begun} within {timeout:g} s")
 
 
 def poster_to(address: str) -> Receiver:
@@ -170,46 +188,59 @@ def _target(parts: SplitResult) -> str:
 
 
 class WsgiReceiver:
-    """Calls a WSGI app in the thread that delivers."""
+    """Calls a WSGI app in a thread, which is left behind if the app does not return in time."""
 
     def __init__(self, app: Callable[[dict[str, Any], Any], Iterable[bytes]]) -> None:
         self._app = app
 
-    def __call__(self, url: str, request: SignedRequest, timeout: float) -> Answered:  # noqa: ARG002 (cannot be stopped)
+    def __call__(self, url: str, request: SignedRequest, timeout: float) -> Answered:
         """Call the app; an exception it raises counts as status 500, as with a real server."""
-        parts, statuses, begun = urlsplit(url), list[str](), monotonic()
-        environ: dict[str, Any] = {
-            "REQUEST_METHOD": "POST",
-            "SCRIPT_NAME": "",
-            "PATH_INFO": parts.path or "/",
-            "QUERY_STRING": parts.query,
-            "HTTP_HOST": parts.netloc,
-            "CONTENT_LENGTH": str(len(request.body)),
-            "wsgi.input": io.BytesIO(request.body),
-            "wsgi.errors": sys.stderr,
-        }
-        for name, value in request.headers.items():
-            variable = name.upper().replace("-", "_")
-            environ[variable if variable == "CONTENT_TYPE" else f"HTTP_{variable}"] = value
-        setup_testing_defaults(environ)
+        statuses, stopped, begun = list[int](), Event(), monotonic()
+        environ = _wsgi_environ(urlsplit(url), request)
+        try:
+            run_within(timeout, lambda: self._call(environ, statuses, stopped), stopped.set)
+        except TimeoutError as problem:
+            raise _too_late(statuses, timeout) from problem
+        if not statuses:
+            raise DeliveryProblem("the app has not called start_response", 500)
+        return Answered(statuses[-1], monotonic() - begun)
 
+    def _call(self, environ: dict[str, Any], statuses: list[int], stopped: Event) -> None:
         def start_response(status: str, _headers: Any, _error: Any = None) -> Callable[[bytes], object]:
-            statuses.append(status)
+            statuses.append(int(status[:3]))
             return lambda _: None
 
+        unread = _MAX_READ
         try:
             parts_of_body = self._app(environ, start_response)
             try:
-                for _ in parts_of_body:
-                    pass
+                for part in parts_of_body:
+                    unread -= len(part)
+                    if unread < 0 or stopped.is_set():
+                        break
             finally:
                 if close := getattr(parts_of_body, "close", None):
                     close()
         except Exception as problem:
             raise DeliveryProblem(f"the app raised {describe_raised(problem)}", 500) from problem
-        if not statuses:
-            raise DeliveryProblem("the app has not called start_response", 500)
-        return Answered(int(statuses[-1][:3]), monotonic() - begun)
+
+
+def _wsgi_environ(parts: SplitResult, request: SignedRequest) -> dict[str, Any]:
+    environ: dict[str, Any] = {
+        "REQUEST_METHOD": "POST",
+        "SCRIPT_NAME": "",
+        "PATH_INFO": parts.path or "/",
+        "QUERY_STRING": parts.query,
+        "HTTP_HOST": parts.netloc,
+        "CONTENT_LENGTH": str(len(request.body)),
+        "wsgi.input": io.BytesIO(request.body),
+        "wsgi.errors": sys.stderr,
+    }
+    for name, value in request.headers.items():
+        variable = name.upper().replace("-", "_")
+        environ[variable if variable == "CONTENT_TYPE" else f"HTTP_{variable}"] = value
+    setup_testing_defaults(environ)
+    return environ
 
 
 class AsgiReceiver:
@@ -233,8 +264,8 @@ class AsgiReceiver:
         while True:
             try:
                 calling.result(_LOOK_SECONDS)
-                return answered.result()
-            except FutureTimeout:
+                return answered.result(timeout)
+            except TimeoutError:
                 now = monotonic()
                 seen_running = now if self._loop.is_running() else seen_running
                 if now - seen_running > _GONE_SECONDS:
@@ -242,9 +273,9 @@ class AsgiReceiver:
                     raise DeliveryProblem(LOOP_ENDED) from None
                 if now - begun > timeout and answered.seconds is None:
                     calling.cancel()
-                    raise DeliveryProblem(f"no answer within {timeout:g} s") from None
+                    raise _too_late(answered.statuses, timeout) from None
                 if answered.seconds is not None and now - begun > answered.seconds + timeout:
-                    return answered.result()  # the answer was complete in time; work after it takes longer
+                    return answered.result(timeout)  # the answer was complete in time; work after it takes longer
             except CancelledError as problem:
                 raise DeliveryProblem("the app was cancelled") from problem
 
@@ -269,7 +300,7 @@ class AsgiReceiver:
             "server": (parts.hostname, parts.port or 80),
             "state": {},
         }
-        ended, is_read = asyncio.Event(), False
+        ended, is_read, unread = asyncio.Event(), False, _MAX_READ
 
         async def receive() -> dict[str, Any]:
             nonlocal is_read
@@ -280,11 +311,16 @@ class AsgiReceiver:
             return {"type": "http.request", "body": request.body, "more_body": False}
 
         async def send(message: dict[str, Any]) -> None:
+            nonlocal unread
+            if ended.is_set():
+                raise OSError("the answer is not read any further")
             if message["type"] == "http.response.start":
-                answered.status = message["status"]
-            elif message["type"] == "http.response.body" and not message.get("more_body"):
-                answered.seconds = monotonic() - answered.begun
-                ended.set()
+                answered.statuses.append(message["status"])
+            elif message["type"] == "http.response.body":
+                unread -= len(message.get("body", b""))
+                if unread < 0 or not message.get("more_body"):
+                    answered.seconds = monotonic() - answered.begun
+                    ended.set()
 
         try:
             await self._app(scope, receive, send)
@@ -298,13 +334,15 @@ class _AsgiAnswer:
 
     def __init__(self) -> None:
         self.begun = monotonic()
-        self.status = 0
+        self.statuses: list[int] = []
         self.seconds: float | None = None
 
-    def result(self) -> Answered:
+    def result(self, timeout: float) -> Answered:
         if self.seconds is None:
             raise DeliveryProblem("the app has not answered", 500)
-        return Answered(self.status, self.seconds)
+        if self.seconds > timeout:
+            raise _too_late(self.statuses, timeout)
+        return Answered(self.statuses[-1], self.seconds)
 
 
 @cache

@@ -53,10 +53,6 @@ def make_attempt(attempt: DueDelivery, endpoint: WebhookEndpoint, world: World) 
     except DeliveryProblem as problem:
         status, seconds = problem.status, time.monotonic() - begun
         problems.append(str(problem))
-    # An app in this process cannot be stopped, so that its lateness is only seen afterwards.
-    if status is not None and seconds > endpoint.timeout:
-        problems.append(f"the answer, {status}, came after {seconds:.1f} s, later than {endpoint.timeout:g} s")
-        status = None
     # Before the problems are joined: the test's own function may raise, too.
     effects = (effect, _observe(endpoint, problems)) if endpoint.effects else None
     return attempt.ended(

@@ -19,6 +19,7 @@ from harness.server.websocket.session import SocketSession
 from responses_harness_cluster.log_entries import (
     BYTES,
     CONTROL,
+    FAILED,
     HTTP,
     LEFT,
     LOST,
@@ -232,6 +233,9 @@ class AppliedLogs:
             return _receive(replica.sessions.get(request.session), request, edge, is_own=is_own)
         if request.kind == LEFT:
             replica.sessions.pop(request.session, None)
+            return None
+        if request.kind == FAILED:
+            self._api.count_failed(request.path, request.raw, is_own=is_own)
             return None
         return carry_out(self._api.worlds.get(request.path), request)
 

@@ -160,13 +160,15 @@ def parse_line(line: bytes) -> LogLine:
 
 HTTP, CONTROL, UPGRADE, TEXT, BYTES, LEFT = "http", "control", "upgrade", "text", "bytes", "left"
 """The kinds of entries from clients: an API request, a control request, a WebSocket upgrade, its messages, its end."""
+FAILED = "failed"
+"""The kind of entry by which a server tells the others that it failed to answer requests: why, and how many (`raw`)."""
 TAKE, RECORD, HURRY = "take", "record", "hurry"
 """The kinds of entries by which servers coordinate webhooks, with the key as `path`.
 
 They take an attempt under a name (`session`), record its outcome (`raw`), or make due at once what is due by a time
 (`session`).
 """
-OWN_KINDS = (LEFT, TAKE, RECORD, HURRY)
+OWN_KINDS = (LEFT, FAILED, TAKE, RECORD, HURRY)
 """The kinds whose result no client waits for."""
 
 

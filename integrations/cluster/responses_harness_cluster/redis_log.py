@@ -266,10 +266,12 @@ class RedisLog:
         loads = [("SCRIPT", "LOAD", script) for script in (APPEND, SNAPSHOT)]
         # With NX only the first server writes the record; then all of them read it.
         answers = await self._send([*loads, ("SET", record, mine, "NX", "EX", self.seconds), ("GET", record)], deadline)
-        for answer in answers:
+        *loaded, written, found = answers
+        # A full server refuses to write, but it may have the record, and can then be read.
+        for answer in (*loaded, found, *([] if isinstance(found, bytes) else [written])):
             if isinstance(answer, redis_errors.RedisError):
                 raise StoreLost(self._describe(answer))
-        self._append_sha, self._snapshot_sha, _, self._record = answers
+        (self._append_sha, self._snapshot_sha), self._record = loaded, found
         if difference := self._own_record.difference(self._record):
             raise StoreLost(
                 f"{self._place}: {difference} Servers with the same prefix must not differ; stop the others "
@@ -279,7 +281,8 @@ class RedisLog:
     def _describe(self, problem: BaseException) -> str:
         """Describe why the server cannot be used, and what to do."""
         is_late = _is_late(problem)
-        why = " ".join(str(problem).split()).rstrip(".") or ("no answer" if is_late else type(problem).__name__)
+        told = str(problem).partition(" script: ")[0]  # a line of this module's script says nothing to a user
+        why = " ".join(told.split()).rstrip(".") or ("no answer" if is_late else type(problem).__name__)
         advice = "Start it, or pass the address of a running one"
         if isinstance(problem, redis_errors.AuthenticationError | redis_errors.AuthorizationError):
             advice = "Pass user and password: redis://USER:PASSWORD@HOST:PORT/NUMBER"

@@ -24,12 +24,13 @@ import secrets
 from collections import deque
 from collections.abc import Sequence
 from contextlib import suppress
+from functools import partial
 from itertools import count
 from typing import Any
 
-from harness.core.edge import EdgeRecord
 from responses_harness_cluster.applied_logs import AppliedLogs, ControlPlane, Submitted, fail
 from responses_harness_cluster.log_entries import (
+    FAILED,
     LEFT,
     Append,
     LogDropped,
@@ -58,6 +59,7 @@ class Replicas:
     """
 
     def __init__(self, api: ReplicatedApi, log: RequestLog, control: ControlPlane, keep: int | None = None) -> None:
+        self._api = api
         self._log = log
         self._keep = keep
         self._process = secrets.token_hex(6)
@@ -67,6 +69,7 @@ class Replicas:
         self._sender: asyncio.Task[None] | None = None
         self._looker: asyncio.Task[None] | None = None
         self._is_look_due = False
+        self._telling: dict[str, asyncio.Task[None]] = {}
         self._watch = KeyWatch(log)
         self.gates = GateWatch(self._bring_up_to_date)
         self.courier = SharedCourier(api.worlds, self.submit)
@@ -108,7 +111,7 @@ class Replicas:
         """Stop checking the logs, and close the connection to the store."""
         self.gates.close()
         await self.courier.close()
-        for task in (self._looker, self._sender):
+        for task in (self._looker, self._sender, *self._telling.values()):
             if task is not None:
                 task.cancel()
         await self._log.close()
@@ -161,6 +164,9 @@ class Replicas:
     async def _look(self) -> None:
         """Look for logs that the store has lost, and record the loss in the new logs, also for other processes."""
         self._is_look_due = False
+        for key in self._api.failed_unlogged.keys() - self._telling.keys():
+            task = self._telling[key] = asyncio.create_task(self._tell_failed(key))
+            task.add_done_callback(partial(self._end_telling, key))
         try:
             changed = await self._watch.find_changed()
         except StoreLost as problem:
@@ -176,6 +182,16 @@ class Replicas:
         with suppress(StoreLost):
             for key in await self._log.get_outstanding(MOST_SENT):
                 self.courier.look_after(key)
+
+    def _end_telling(self, key: str, _: asyncio.Task[None]) -> None:
+        del self._telling[key]
+
+    async def _tell_failed(self, key: str) -> None:
+        """Put what this server failed to answer into the log of a key once the store takes it, for the other servers."""
+        with suppress(StoreLost):
+            await self.submit(key, None)  # a reset that is not applied here yet ends what belongs to the earlier World
+            if raw := self._api.encode_failed(key):
+                await self.submit(key, LoggedRequest(FAILED, path=key, raw=raw))
 
     async def _note_outstanding(self) -> None:
         """Publish the Worlds with outstanding deliveries, so that other servers take over if this one dies."""

@@ -5,9 +5,12 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+import orjson
+
 from harness.api.models import MODELS
 from harness.core.account import DEFAULT_ORGANIZATION
-from harness.core.exchange import EMPTY_MAPPING, Answer, Request, Stray
+from harness.core.errors import Problem
+from harness.core.exchange import EMPTY_MAPPING, Answer, ReceivedRequest, Request, Stray
 from harness.core.limits import UNLIMITED
 from harness.ending import DEFAULT_ENDING
 from harness.items.transcript import EMPTY_CHAIN
@@ -15,6 +18,7 @@ from harness.server.answering import check_and_answer
 from harness.server.keyed_worlds import key_of, opens_world
 from harness.server.mock_api import MockApi, key_at
 from harness.world.websocket_state import SILENT_SCRIPT
+from harness.world.world import NONE_FAILED, World, count_failed
 
 
 class ReplicatedApi(MockApi):
@@ -29,6 +33,7 @@ class ReplicatedApi(MockApi):
 
     def __init__(self, keys: Sequence[str] | None = None, **options: Any) -> None:
         super().__init__(keys, **{"counts_waiting": False, **options})
+        self.failed_unlogged: dict[str, Mapping[Problem, int]] = {}
 
     def _add_stray(self, request: Request, answer: Answer) -> None:
         self.strays.add(Stray(request, answer, key_of(request.headers, request.dialect, request.query) or ""))
@@ -43,6 +48,7 @@ class ReplicatedApi(MockApi):
             "account": DEFAULT_ORGANIZATION,
             "contract": self.options.overrides,
             "courier": self.courier,
+            "failed unlogged": self.failed_unlogged,
             "empty chain": EMPTY_CHAIN,
             "empty mapping": EMPTY_MAPPING,
             "ending": DEFAULT_ENDING,
@@ -58,6 +64,39 @@ class ReplicatedApi(MockApi):
             "unlimited": UNLIMITED,
             "vocabulary": self.options.vocabulary,
         }
+
+    def put_world(self, world: World) -> None:
+        """Add a World, which knows what this server failed to answer."""
+        world.failed_unlogged = self.failed_unlogged
+        super().put_world(world)
+
+    def close(self, key: str) -> None:
+        """Forget a World, and the failures to answer it."""
+        self.failed_unlogged.pop(key, None)
+        super().close(key)
+
+    def note_failed(self, received: ReceivedRequest, problem: Problem) -> None:
+        """Record that this server failed to answer a request; the log, and so the other servers, learn of it later."""
+        if key := self.world_key(received.path, received.headers, received.query):
+            known = self.failed_unlogged.get(key, NONE_FAILED)
+            self.failed_unlogged[key] = count_failed(known, problem, 1)
+            self.open(key)
+
+    def encode_failed(self, key: str) -> bytes:
+        """Encode what the log of a key does not know yet of failures to answer; empty if it knows all."""
+        failed = self.failed_unlogged.get(key)
+        return orjson.dumps([(what, fix, count) for (what, _, fix), count in failed.items()]) if failed else b""
+
+    def count_failed(self, key: str, encoded: bytes, *, is_own: bool) -> None:
+        """Count failures to answer that are now in the log; with `is_own` this server has put them there."""
+        world = self.open(key).world
+        for what, fix, count in orjson.loads(encoded):
+            problem = Problem(what, fix=fix)
+            world.note_failed(problem, count)
+            if is_own and key in self.failed_unlogged:
+                left = dict(self.failed_unlogged[key])
+                left[problem] = left.get(problem, 0) - count
+                self.failed_unlogged[key] = {problem: count for problem, count in left.items() if count > 0}
 
     def mark_lost(self, key: str) -> None:
         """Record that the store has lost the earlier requests of a key; its World starts over."""

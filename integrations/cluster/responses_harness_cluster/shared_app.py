@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import asyncio
 import secrets
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from time import perf_counter
 from typing import Any, cast
 
 from harness.core.delivery import Delivery
 from harness.core.edge import EdgeRecord
-from harness.core.errors import ConfigError
+from harness.core.errors import ConfigError, HarnessError, Problem
 from harness.core.exchange import Answer, Json, ReceivedRequest
 from harness.fast_path.posts_at_once import Awaited
 from harness.server.answering import teapot_answer
@@ -37,6 +37,7 @@ from responses_harness_cluster.replicated_api import ReplicatedApi
 
 LARGEST_BODY = 32 * 1024 * 1024
 """Largest request body, in bytes, that is put into the store."""
+LOST_FIX = "Run the test again once the store takes all requests: what these would have done is missing here."
 EVENTS_PATH = f"{CONTROL_ROOT}/events"
 RESETS = (("POST", f"{CONTROL_ROOT}/world"), ("DELETE", f"{CONTROL_ROOT}/world"))
 """Control requests that discard everything in the World, unless they are refused."""
@@ -90,7 +91,7 @@ class SharedApp(App):
         try:
             return cast("Answer", done.result())
         except StoreLost as problem:
-            return self._tell_lost(request, begun, unavailable_answer(problem))
+            return self._tell_lost(request, begun, problem)
 
     def _key_of(self, request: LoggedRequest) -> str:
         return self.api.world_key(request.path, request.header_values, request.parameters)
@@ -103,11 +104,17 @@ class SharedApp(App):
         finally:
             self._replicas.gates.remove(id(scope))
 
-    def _tell_lost(self, request: LoggedRequest, begun: float, answer: Answer) -> Answer:
-        """Report a request that the store did not accept to this process's observers, and return its answer."""
-        received = ReceivedRequest(request.method, request.path, request.header_values, raw=request.raw)
-        self.api.observers.on_answer(AnsweredRequest(begun, received, answer, is_lost=True))
+    def _tell_lost(self, request: LoggedRequest, begun: float, problem: HarnessError) -> Answer:
+        """Return the answer to a request that the store did not accept, after reporting it to observers and verdict."""
+        answer = unavailable_answer(problem) if isinstance(problem, StoreLost) else teapot_answer(problem)
+        self._note_lost(request, problem)
+        self.api.observers.on_answer(AnsweredRequest(begun, _received(request), answer, is_lost=True))
         return answer
+
+    def _note_lost(self, request: LoggedRequest, problem: HarnessError) -> None:
+        # That a World is lost is in its log, and so in the verdict, whoever was told first.
+        if not isinstance(problem, WorldLost):
+            self.api.note_failed(_received(request), Problem(str(problem), fix=LOST_FIX))
 
     async def _serve_websocket(self, scope: Scope, receive: Receive, send: Send) -> None:
         from harness.server.websocket.connection import refuse_upgrade, serve_session
@@ -118,12 +125,12 @@ class SharedApp(App):
         try:
             opened = await self._replicas.submit(key, request)
         except StoreLost as problem:
-            opened = self._tell_lost(request, begun, unavailable_answer(problem))
+            opened = self._tell_lost(request, begun, problem)
         if isinstance(opened, Answer):
             await refuse_upgrade(opened, send)
             return
         try:
-            session = SharedSession(self._replicas, key, request.session, id(scope))
+            session = SharedSession(self._replicas, key, request.session, id(scope), partial(self._note_lost, request))
             await serve_session(session, receive, send, connection_of(scope))
         finally:
             self._replicas.gates.remove(id(scope))
@@ -144,7 +151,7 @@ class SharedApp(App):
         request = _logged(CONTROL, scope, body)
         key, is_reading = self._key_of(request), request.method in ("GET", "HEAD")
         if len(body) > LARGEST_BODY:
-            await send_answer(send, _too_large(len(body)))
+            await send_answer(send, teapot_answer(_too_large(len(body))))
             return
         try:
             # A World that starts over is no longer reported as lost, so only a reset that will succeed may count as
@@ -184,13 +191,16 @@ class SharedApp(App):
 class SharedSession:
     """A WebSocket whose messages go through the log: like a `SocketSession`, but its events must be awaited."""
 
-    def __init__(self, replicas: Replicas, key: str, name: str, connection: int) -> None:
+    def __init__(
+        self, replicas: Replicas, key: str, name: str, connection: int, note_lost: Callable[[StoreLost], None]
+    ) -> None:
         self.closed = False
         self.delivery: Delivery | None = None
         self._replicas = replicas
         self._key = key
         self._name = name
         self._connection = connection
+        self._note_lost = note_lost
 
     async def receive(self, message: str | bytes, *, edge: EdgeRecord | None) -> Sequence[Json]:
         """Put a client's message into the log, and return the server's events."""
@@ -200,6 +210,7 @@ class SharedSession:
                 self._key, LoggedRequest(kind, session=self._name, raw=raw), edge=edge
             )
         except StoreLost as problem:
+            self._note_lost(problem)
             answer = unavailable_answer(problem)
             made = SessionEvents([{"type": "error", "status": answer.status, **answer.body}], None, True)
         self.closed, self.delivery = made.closed, made.delivery
@@ -220,12 +231,10 @@ def unavailable_answer(problem: StoreLost) -> Answer:
     )
 
 
-def _too_large(size: int) -> Answer:
-    return teapot_answer(
-        ConfigError(
-            f"the request has {size:,} bytes, and the limit of the shared store is {LARGEST_BODY:,}. Send less, or serve "
-            "with --store memory."
-        )
+def _too_large(size: int) -> ConfigError:
+    return ConfigError(
+        f"the request has {size:,} bytes, and the limit of the shared store is {LARGEST_BODY:,}. Send less, or serve "
+        "with --store memory."
     )
 
 
@@ -259,6 +268,10 @@ async def _call_control(app: AsgiApp, request: LoggedRequest) -> ControlAnswer:
     }
     await app(scope, cast("Receive", receive), send)
     return ControlAnswer(status, headers, b"".join(pieces))
+
+
+def _received(request: LoggedRequest) -> ReceivedRequest:
+    return ReceivedRequest(request.method, request.path, request.header_values, request.parameters, request.raw)
 
 
 def _logged(kind: str, scope: Scope, body: bytes) -> LoggedRequest:

@@ -11,6 +11,7 @@ from http.client import HTTPException
 from pathlib import Path
 
 import pytest
+from websockets.sync.client import connect
 
 from tests.support.processes import free_port, wait_until
 from tests.support.servers.json_client import ask, create, text_of
@@ -116,6 +117,68 @@ def test_a_store_that_is_full(start):
         assert create(served.port).status == 200
         numbers = [exchange["number"] for exchange in ask(served.port, "GET", "/_harness/exchanges").json]
         assert len(numbers) == 2 + seen.count(200)
+
+
+def verdict(port: int, **more: str) -> str:
+    answer = ask(port, "GET", "/_harness/report?unused=allow", **more)
+    assert answer.status == 200, answer.body
+    return answer.json["verdict"] or ""
+
+
+def test_requests_that_a_full_store_does_not_take_are_in_the_verdict_of_each_server(start):
+    with serving_redis() as port:
+        ours, other = start(*url(port)), start(*url(port))
+        ask(ours.port, "POST", "/_harness/script", {"script": ["one", "two"]})
+        assert text_of(create(ours.port)) == "one"
+        say(port, "CONFIG", "SET", "maxmemory", "1")
+        assert [create(ours.port).status for _ in range(3)] == [503, 503, 503]
+        assert verdict(ours.port).startswith("The server failed to answer 3 requests: redis://127.0.0.1")
+        assert "It is full: raise its `maxmemory`" in verdict(ours.port)
+        assert "Run the test again once the store takes all requests" in verdict(ours.port)
+        assert ask(ours.port, "GET", "/_harness/unused").json["problems"]
+        say(port, "CONFIG", "SET", "maxmemory", "0")
+        assert wait_until(lambda: verdict(other.port) == verdict(ours.port))
+        assert text_of(create(other.port)) == "two"
+        assert verdict(ours.port).startswith("The server failed to answer 3 requests: ")
+        ask(other.port, "POST", "/_harness/world", {"name": "the next test"})
+        time.sleep(2.5)  # longer than a server takes to tell the others
+        assert (verdict(ours.port), verdict(other.port)) == ("", "")
+
+
+def test_a_key_whose_requests_a_store_never_took_has_a_verdict(start):
+    with serving_redis() as port:
+        served = start(*url(port))
+        say(port, "CONFIG", "SET", "maxmemory", "1")
+        assert create(served.port, key="sk-never").status == 503
+        assert verdict(served.port, key="sk-never").startswith("The server failed to answer 1 request: ")
+        assert verdict(served.port, key="sk-other") == ""
+
+
+def test_what_another_server_failed_to_answer_does_not_reach_the_next_test(start):
+    with serving_redis() as port:
+        ours, other = start(*url(port)), start(*url(port))
+        assert create(ours.port).status == 200
+        say(port, "CONFIG", "SET", "maxmemory", "1")
+        assert create(other.port).status == 503
+        say(port, "CONFIG", "SET", "maxmemory", "0")
+        ask(ours.port, "POST", "/_harness/world", {"name": "the next test"})
+        time.sleep(2.5)
+        assert (verdict(ours.port), verdict(other.port)) == ("", "")
+
+
+def test_a_message_of_a_websocket_and_a_body_that_the_store_does_not_take_are_in_the_verdict(start):
+    with serving_redis() as port:
+        served = start(*url(port))
+        headers = {"Authorization": "Bearer sk-team"}
+        with connect(f"ws://127.0.0.1:{served.port}/v1/responses", additional_headers=headers) as wire:
+            say(port, "CONFIG", "SET", "maxmemory", "1")
+            wire.send(json.dumps({"type": "response.create", "model": "gpt-4.1", "input": "hi"}))
+            assert json.loads(wire.recv(10))["status"] == 503
+        assert "The server failed to answer 1 request: " in verdict(served.port)
+        say(port, "CONFIG", "SET", "maxmemory", "0")
+        ask(served.port, "POST", "/_harness/world", {"name": "the next test"})
+        assert create(served.port, "x" * (33 << 20)).status == 418
+        assert "and the limit of the shared store is" in verdict(served.port)
 
 
 def test_a_slow_store_and_one_that_breaks_off(start, redis_port, store):

@@ -2,6 +2,7 @@
 Object.defineProperty(exports, "__esModule", { value: true });
 exports.HOW_TO_INSTALL = void 0;
 exports.harnessCommand = harnessCommand;
+exports.endOf = endOf;
 exports.scriptOf = scriptOf;
 /** The command line of the harness: where it is, and what it makes of a recording. */
 const node_child_process_1 = require("node:child_process");
@@ -17,6 +18,21 @@ function harnessCommand() {
         return process.env.HARNESS_COMMAND.split(" ").filter(Boolean);
     const own = (0, node_path_1.join)(process.cwd(), ".venv", ...IN_VENV);
     return [(0, node_fs_1.existsSync)(own) ? own : "harness"];
+}
+/** Wait until a process has ended; one that has not within so many seconds is killed, and an error says so. */
+function endOf(child, command, seconds) {
+    return new Promise((resolve, reject) => {
+        if (child.exitCode !== null || child.signalCode !== null)
+            return resolve();
+        const timer = setTimeout(() => {
+            child.kill("SIGKILL");
+            reject(new Error(`\`${command}\` did not end within ${seconds} seconds, and was killed: its report may be missing.`));
+        }, seconds * 1000);
+        child.on("exit", () => {
+            clearTimeout(timer);
+            resolve();
+        });
+    });
 }
 const scripts = new Map();
 /** The answers of a cassette as a script, read once as long as the file is the same; an error says what is wrong with it. */

@@ -1,8 +1,9 @@
 /** Runs `harness serve` beside the tests and names it in HARNESS_URL; for `globalSetup` of vitest and jest. */
 import { spawn } from "node:child_process";
 import { resolve as absolute } from "node:path";
-import { harnessCommand, HOW_TO_INSTALL } from "./command.js";
+import { endOf, harnessCommand, HOW_TO_INSTALL } from "./command.js";
 const STARTING_SECONDS = 60;
+const ENDING_SECONDS = 60;
 // The server ends with this program, which ends with its input: however the tests end, they leave nothing behind.
 const UNTIL_INPUT_ENDS = "console.log(process.env.HARNESS_URL); process.stdin.resume()";
 /**
@@ -25,12 +26,11 @@ export default async function setup() {
         part.unref?.();
     return async () => {
         delete process.env.HARNESS_URL;
-        const ended = new Promise((resolve) => server.on("exit", () => resolve()));
         server.stdin?.end();
         if (!kept.length)
             return;
         server.ref();
-        await ended;
+        await endOf(server, `${[program, ...before].join(" ")} serve`, ENDING_SECONDS);
     };
 }
 /** The folder for traces: where CI is set there is one by default, as nobody can run the test there again. */

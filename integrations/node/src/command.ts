@@ -1,5 +1,5 @@
 /** The command line of the harness: where it is, and what it makes of a recording. */
-import { execFile } from "node:child_process";
+import { execFile, type ChildProcess } from "node:child_process";
 import { existsSync, statSync } from "node:fs";
 import { join, resolve as absolute } from "node:path";
 
@@ -15,6 +15,21 @@ export function harnessCommand(): string[] {
   if (process.env.HARNESS_COMMAND) return process.env.HARNESS_COMMAND.split(" ").filter(Boolean);
   const own = join(process.cwd(), ".venv", ...IN_VENV);
   return [existsSync(own) ? own : "harness"];
+}
+
+/** Wait until a process has ended; one that has not within so many seconds is killed, and an error says so. */
+export function endOf(child: ChildProcess, command: string, seconds: number): Promise<void> {
+  return new Promise((resolve, reject) => {
+    if (child.exitCode !== null || child.signalCode !== null) return resolve();
+    const timer = setTimeout(() => {
+      child.kill("SIGKILL");
+      reject(new Error(`\`${command}\` did not end within ${seconds} seconds, and was killed: its report may be missing.`));
+    }, seconds * 1000);
+    child.on("exit", () => {
+      clearTimeout(timer);
+      resolve();
+    });
+  });
 }
 
 const scripts = new Map<string, Promise<unknown>>();

@@ -5,6 +5,9 @@ const NO_SERVER =
   "HARNESS_URL is not set, so there is no mock to test with. Name the package's global setup in the configuration, " +
   'globalSetup: "responses-harness/global-setup", or run the tests below `harness serve --scripted -- …`.';
 
+const ANSWER_SECONDS = 120;
+const MOST_CHARACTERS = 1 << 28;
+
 /** The origin of the server, say `http://127.0.0.1:8765`. */
 export function serverOrigin(): string {
   const origin = process.env.HARNESS_URL;
@@ -12,8 +15,17 @@ export function serverOrigin(): string {
   return origin.replace(/\/+$/, "");
 }
 
-/** Send a control request for the World of a key; an error says what the server objects to. */
-export function control(key: string, method: string, path: string, body?: unknown): Promise<any> {
+/**
+ * Send a control request for the World of a key; an error says what the server objects to, or that its answer has not ended
+ * within so many seconds.
+ */
+export function control(
+  key: string,
+  method: string,
+  path: string,
+  body?: unknown,
+  seconds = ANSWER_SECONDS,
+): Promise<any> {
   // node:http, since tests replace `fetch`, and a DOM environment of jest has none.
   const payload = body === undefined ? "" : JSON.stringify(body);
   const token = process.env.HARNESS_CONTROL_TOKEN;
@@ -23,16 +35,26 @@ export function control(key: string, method: string, path: string, body?: unknow
     connection: "close",
     ...(payload && { "content-type": "application/json", "content-length": Buffer.byteLength(payload) }),
   };
+  const signal = AbortSignal.timeout(seconds * 1000); // which the fake timers of a test do not move
   return new Promise((resolve, reject) => {
-    const failed = (why: Error) => reject(new Error(`the mock at ${serverOrigin()} does not answer: ${why.message}`));
-    const sent = request(`${serverOrigin()}/_harness${path}`, { method, headers, agent: false }, (answer) => {
+    const failed = (problem: Error) => {
+      const why = signal.aborted ? `${method} ${path} has not ended within ${seconds} s` : problem.message;
+      reject(new Error(`the mock at ${serverOrigin()} does not answer: ${why}`));
+    };
+    const sent = request(`${serverOrigin()}/_harness${path}`, { method, headers, agent: false, signal }, (answer) => {
       let text = "";
       answer.setEncoding("utf8");
-      answer.on("data", (part: string) => (text += part));
+      answer.on("data", (part: string) => {
+        text += part;
+        if (text.length > MOST_CHARACTERS)
+          sent.destroy(new Error(`${method} ${path} is longer than ${MOST_CHARACTERS} characters`));
+      });
       answer.on("error", failed);
       answer.on("end", () => {
-        if (answer.statusCode === 200) return resolve(JSON.parse(text));
-        reject(new Error(problemIn(text) ?? `${method} ${path}: ${answer.statusCode} ${text}`));
+        const told = parsed(text);
+        if (signal.aborted) failed(new Error());
+        else if (answer.statusCode === 200 && told !== undefined) resolve(told);
+        else reject(new Error(told?.error?.message ?? `${method} ${path}: ${answer.statusCode} ${text}`));
       });
     });
     sent.on("error", failed);
@@ -40,9 +62,9 @@ export function control(key: string, method: string, path: string, body?: unknow
   });
 }
 
-function problemIn(text: string): string | undefined {
+function parsed(text: string): any {
   try {
-    return JSON.parse(text).error.message;
+    return JSON.parse(text);
   } catch {
     return undefined;
   }

@@ -1,9 +1,10 @@
 /** Runs `harness serve` beside the tests and names it in HARNESS_URL; for `globalSetup` of vitest and jest. */
 import { spawn, type ChildProcess } from "node:child_process";
 import { resolve as absolute } from "node:path";
-import { harnessCommand, HOW_TO_INSTALL } from "./command.js";
+import { endOf, harnessCommand, HOW_TO_INSTALL } from "./command.js";
 
 const STARTING_SECONDS = 60;
+const ENDING_SECONDS = 60;
 // The server ends with this program, which ends with its input: however the tests end, they leave nothing behind.
 const UNTIL_INPUT_ENDS = "console.log(process.env.HARNESS_URL); process.stdin.resume()";
 
@@ -25,11 +26,10 @@ export default async function setup(): Promise<() => Promise<void>> {
   for (const part of [server, server.stdin, server.stdout, server.stderr] as Array<{ unref?: () => void }>) part.unref?.();
   return async () => {
     delete process.env.HARNESS_URL;
-    const ended = new Promise<void>((resolve) => server.on("exit", () => resolve()));
     server.stdin?.end();
     if (!kept.length) return;
     server.ref();
-    await ended;
+    await endOf(server, `${[program, ...before].join(" ")} serve`, ENDING_SECONDS);
   };
 }
 

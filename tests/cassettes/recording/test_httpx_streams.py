@@ -9,6 +9,7 @@ from collections.abc import Iterator
 import pytest
 
 from harness.cassettes.recording.vcr import use_cassette
+from harness.cassettes.recording.writer import read_cassette
 from harness.faults import hang_up
 from harness.items import message
 from harness.server.asgi import serve_in_thread
@@ -16,6 +17,7 @@ from harness.server.mock_api import MockApi
 from harness.world.mock import Mock
 from tests.support.processes import free_port
 from tests.support.servers.live_server import over_tls
+from tests.support.servers.stalling import STUCK, TRICKLING, stalling
 
 ASKED = {"model": "gpt-4.1", "input": "hi"}
 AUTH = {"authorization": "Bearer sk-arrivals-0123456789"}
@@ -74,6 +76,24 @@ def test_an_answer_that_is_too_slow_is_none(http, file):
         with pytest.raises(http.ReadTimeout):
             ask(http, f"http://127.0.0.1:{silent.getsockname()[1]}/v1/responses", timeout=0.2)
         assert "was not answered and not recorded: timed out" in backend.failures[0].what
+
+
+def test_an_answer_that_falls_silent_is_recorded_as_far_as_it_came(http, file):
+    with stalling(STUCK) as origin, use_cassette(file, "all"), pytest.raises(http.ReadTimeout):
+        ask(http, f"{origin}/v1/responses", timeout=0.3)
+    (interaction,) = read_cassette(file).interactions
+    assert (interaction.cut, interaction.answer) == (True, b"data: 1\n\n")
+
+
+def test_an_answer_that_never_ends_is_recorded_until_its_client_leaves(http, file):
+    with (
+        stalling(TRICKLING) as origin,
+        use_cassette(file, "all"),
+        http.stream("POST", f"{origin}/v1/responses", json=ASKED, headers=AUTH) as answer,
+    ):
+        first = next(answer.iter_raw())
+    (interaction,) = read_cassette(file).interactions
+    assert interaction.answer.startswith(first)
 
 
 def test_a_certificate_that_nobody_trusts_is_reported(http, file, tmp_path_factory, monkeypatch):

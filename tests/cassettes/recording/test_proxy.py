@@ -12,12 +12,14 @@ from collections.abc import Iterator
 import httpx2
 import pytest
 
+from harness.cassettes.recording import proxy
 from harness.cassettes.recording.proxy import CLIENT_GONE_TIMEOUT
 from harness.faults import Gate, cut, hang_up, pause, rate_limit
 from harness.items import message
 from harness.server.asgi import bind
 from tests.support.processes import wait_until
 from tests.support.servers.live_server import Front, recorded, request_head
+from tests.support.servers.stalling import ENDLESS, SILENT, STUCK, TRICKLING, TRICKLING_HEAD, stalling
 
 KEY = {"authorization": "Bearer sk-live"}
 HI = {"model": "gpt-4.1", "input": "hi"}
@@ -233,6 +235,53 @@ class TestAnApiThatIsNotThere:
             with pytest.raises(httpx2.TransportError):
                 client.post(f"{front.origin}/v1/responses", json=HI, headers=KEY)
             assert front.recording.interactions == []
+
+
+class TestAnApiThatIsSilent:
+    @pytest.mark.parametrize("stall", [SILENT, TRICKLING_HEAD], ids=["silent", "trickling head"])
+    def test_before_its_answer_has_none(self, client, stall):
+        with stalling(stall) as origin, recorded(f"{origin}/v1", timeout=0.3) as front:
+            with pytest.raises(httpx2.RemoteProtocolError):
+                client.post(f"{front.origin}/v1/responses", json=HI, headers=KEY)
+            assert wait_until(lambda: not front.recording.interactions_so_far)
+        assert front.recording.interactions == []
+        (problem,) = front.recording.problems
+        assert "sent nothing for 0.3 s. What came before is recorded as cut" in problem
+        assert "--timeout SECONDS" in problem
+
+    def test_within_its_answer_has_what_came_before_as_cut(self, client):
+        with stalling(STUCK) as origin, recorded(f"{origin}/v1", timeout=0.3) as front:
+            with pytest.raises(httpx2.RemoteProtocolError):
+                client.post(f"{front.origin}/v1/responses", json=STREAM, headers=KEY)
+            (interaction,) = front.interactions()
+        assert (interaction.cut, interaction.answer) == (True, b"data: 1\n\n")
+        (problem,) = front.recording.problems
+        assert "sent nothing for 0.3 s" in problem
+
+    def test_never_for_long_may_go_on_for_as_long_as_its_client_listens(self, client):
+        with stalling(TRICKLING) as origin, recorded(f"{origin}/v1", timeout=0.3) as front:
+            with client.stream("POST", f"{front.origin}/v1/responses", json=STREAM, headers=KEY) as answer:
+                pieces = [piece for piece, _ in zip(answer.iter_raw(), range(20), strict=False)]
+            (interaction,) = front.interactions()
+        assert (interaction.cut, interaction.answer.startswith(b"".join(pieces))) == (True, True)
+        assert interaction.chunks[-1][0] > 0.3
+        assert not front.recording.problems
+
+    def test_never_and_endless_is_recorded_up_to_a_limit(self, client, monkeypatch):
+        monkeypatch.setattr(proxy, "MAX_MESSAGE_BYTES", 1 << 20)
+        with stalling(ENDLESS) as origin, recorded(f"{origin}/v1") as front:
+            with pytest.raises(httpx2.RemoteProtocolError):
+                client.post(f"{front.origin}/v1/responses", json=STREAM, headers=KEY)
+            (interaction,) = front.interactions()
+        assert interaction.cut
+        assert 1 << 20 < len(interaction.answer) < 2 << 20
+        (problem,) = front.recording.problems
+        assert "sent an answer of more than 1,048,576 bytes" in problem
+
+    def test_for_good_does_not_hold_the_end_of_the_recording(self):
+        with stalling(TRICKLING) as origin, recorded(f"{origin}/v1") as front, asked(front):
+            assert wait_until(lambda: front.recording.interactions_so_far)
+        assert not [thread for thread in threading.enumerate() if thread.name == "harness-record"]
 
 
 def test_a_client_that_leaves_before_its_request_is_whole_is_no_exchange(front):

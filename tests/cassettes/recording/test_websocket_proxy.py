@@ -3,15 +3,18 @@
 from __future__ import annotations
 
 import json
+import time
 from typing import Any
 
 import pytest
 from websockets.exceptions import ConnectionClosedError, ConnectionClosedOK, InvalidStatus
 from websockets.sync.client import ClientConnection, connect
+from websockets.sync.server import ServerConnection
 
 from harness.faults import cut
 from harness.items import message
 from tests.support.servers.live_server import Front, recorded
+from tests.support.servers.socket_server import over_sockets
 
 AUTH = {"Authorization": "Bearer sk-live"}
 CREATE = json.dumps({"type": "response.create", "model": "gpt-4.1", "input": "hi"})
@@ -94,3 +97,39 @@ class TestAConnection:
             assert refused.value.response.status_code == 418
             assert b"cannot be reached" in (refused.value.response.body or b"")
             assert (front.recording.interactions, len(front.recording.problems)) == ([], 1)
+
+
+class TestAnApiThatIsSilent:
+    @pytest.mark.parametrize("count", [0, 2])
+    def test_while_it_owes_an_answer_is_left(self, count):
+        def talk(wire: ServerConnection) -> None:
+            wire.recv()
+            for _ in range(count):
+                wire.send('{"type": "response.created"}')
+            wire.recv()
+
+        with over_sockets(talk) as url, recorded(url, timeout=0.3) as front:
+            with opened(front) as wire:
+                wire.send(CREATE)
+                with pytest.raises(ConnectionClosedError):
+                    events(wire)
+            (interaction,) = front.interactions()
+        assert (interaction.cut, len(interaction.frames)) == (True, 1 + count)
+        (problem,) = front.recording.problems
+        assert "sent nothing for 0.3 s. What came before is recorded as cut" in problem
+
+    def test_between_answers_is_waited_for(self):
+        def talk(wire: ServerConnection) -> None:
+            for _ in wire:
+                wire.send('{"type": "response.completed"}')
+
+        with over_sockets(talk) as url, recorded(url, timeout=0.2) as front:
+            with opened(front) as wire:
+                time.sleep(0.6)
+                for _ in range(2):
+                    wire.send(CREATE)
+                    assert events(wire)
+                    time.sleep(0.6)
+            (interaction,) = front.interactions()
+        assert (interaction.cut, len(interaction.frames)) == (False, 4)
+        assert not front.recording.problems

@@ -21,6 +21,7 @@ from harness.items import message
 from harness.server.mock_api import MockApi
 from tests.support.processes import free_port, is_listening, spawn, wait_until
 from tests.support.servers.live_server import over_tls
+from tests.support.servers.stalling import STUCK, stalling
 
 pytestmark = pytest.mark.slow
 RECORD = """
@@ -34,7 +35,7 @@ app(sys.argv[1:], prog_name="harness")
 """
 """A recorder that saves often, and waits for its command briefly."""
 ASK = """
-import json, os, time, urllib.request
+import http.client, json, os, time, urllib.request
 for number in range({times}):
     body = json.dumps({{"model": "gpt-4.1", "input": f"hi {{number}}"}}).encode()
     request = urllib.request.Request(os.environ["OPENAI_BASE_URL"] + "/responses", body)
@@ -42,7 +43,7 @@ for number in range({times}):
     request.add_header("Authorization", "Bearer sk-live-0123456789abcdef")
     try:
         urllib.request.urlopen(request).read()
-    except OSError:
+    except (OSError, http.client.HTTPException):
         pass
 time.sleep({rest})
 """
@@ -67,10 +68,15 @@ def asking(times: int = 1, rest: float = 0) -> list[str]:
 
 @contextmanager
 def recorder(
-    upstream: str, into: Path, command: Sequence[str], setup: Callable[[], object] | None = None, **options: Any
+    upstream: str,
+    into: Path,
+    command: Sequence[str],
+    setup: Callable[[], object] | None = None,
+    own: Sequence[str] = (),
+    **options: Any,
 ) -> Iterator[Child]:
-    """Start a recorder, which writes its cassette five times a second; `options` are those of `Popen`."""
-    called = [sys.executable, "-c", RECORD, "record", "--upstream", upstream, "--into", str(into), "--", *command]
+    """Start a recorder, which writes its cassette five times a second; `own` are its options, `options` those of `Popen`."""
+    called = [sys.executable, "-c", RECORD, "record", "--upstream", upstream, "--into", str(into), *own, "--", *command]
     with spawn(called, setup=setup, **{"stdout": subprocess.DEVNULL, **options}) as child:
         yield child
 
@@ -114,6 +120,14 @@ class TestARecorder:
             code, errors = result(child)
         assert (code, f"2 exchanges in {file}" in errors) == (128 + signal.SIGHUP, True)
         assert [entry.name for entry in file.parent.iterdir()] == ["a.yaml"]
+
+    def test_leaves_an_api_that_is_silent_and_keeps_what_came(self, file):
+        with stalling(STUCK) as origin:
+            code, errors = record(f"{origin}/v1", file, asking(), own=("--timeout", "0.3"))
+        assert (code, f"1 exchange in {file}, 1 of them cut" in errors) == (0, True)
+        assert "sent nothing for 0.3 s. What came before is recorded as cut" in errors
+        (interaction,) = read_cassette(file).interactions
+        assert (interaction.cut, interaction.answer) == (True, b"data: 1\n\n")
 
     def test_below_nohup_goes_on(self, live, file):
         with recorder(live, file, asking(2, rest=1), lambda: signal.signal(signal.SIGHUP, signal.SIG_IGN)) as child:

@@ -26,6 +26,7 @@ from harness.core.errors import ConfigError
 from harness.ending import failed, incomplete
 from harness.items import message
 from harness.world.mock import Mock
+from tests.support.servers.stalling import ENDLESS, SILENT, STUCK, TRICKLING, TRICKLING_HEAD, stalling
 
 pytestmark = pytest.mark.harness(webhooks=["webhook-never-taken", "webhook-late"])
 
@@ -78,6 +79,10 @@ def run_job(mock: Mock, *turn: Any) -> str:
 
 def statuses(mock: Mock) -> list[int | None]:
     return [delivery.status for delivery in mock.deliveries]
+
+
+def outcomes(mock: Mock) -> list[tuple[int | None, str]]:
+    return [(delivery.status, delivery.error) for delivery in mock.deliveries]
 
 
 @contextmanager
@@ -182,15 +187,75 @@ class TestAnApp:
             (2, None, "no answer within 0.1 s"),
         ]
 
-    def test_may_move_time_on_itself(self, mock):
-        def app(environ: dict[str, Any], start_response: Callable[..., Any]) -> list[bytes]:
-            mock.skip(1)
+    @pytest.mark.parametrize("pause", [0.0, 0.01])
+    def test_of_asgi_that_never_ends_its_answer_is_given_up(self, mock, pause):
+        async def app(scope: Any, receive: Any, send: Any) -> None:
+            await send({"type": "http.response.start", "status": 200, "headers": []})
+            while True:
+                await send({"type": "http.response.body", "body": b".", "more_body": True})
+                await asyncio.sleep(pause)
+
+        mock.webhooks(app, "/hook", timeout=0.2)
+        run_job(mock)
+        assert outcomes(mock) == [(None, "answered 200, did not end within 0.2 s")]
+
+    @pytest.mark.parametrize("starts", [False, True])
+    def test_of_wsgi_that_never_ends_its_answer_is_given_up(self, mock, starts):
+        test_has_ended, app_has_ended = threading.Event(), threading.Event()
+
+        def app(environ: dict[str, Any], start_response: Callable[..., Any]) -> Iterator[bytes]:
+            try:
+                if starts:
+                    start_response("200 OK", [])
+                while not test_has_ended.wait(0.01):
+                    if starts:
+                        yield b"."
+            finally:
+                app_has_ended.set()
+
+        mock.webhooks(app, "/hook", timeout=0.2)
+        run_job(mock)
+        assert outcomes(mock) == [(None, f"{'answered 200, did not end' if starts else 'no answer'} within 0.2 s")]
+        if starts:  # an app that yields is closed, as by a server whose client has left
+            assert app_has_ended.wait(30)
+        test_has_ended.set()
+
+    def test_is_read_no_further_than_a_megabyte(self, mock):
+        sent: list[int] = []
+
+        def wsgi(environ: dict[str, Any], start_response: Callable[..., Any]) -> Iterator[bytes]:
             start_response("204 No Content", [])
+            for _ in range(100):
+                sent.append(65536)
+                yield b"." * 65536
+
+        async def asgi(scope: Any, receive: Any, send: Any) -> None:
+            await send({"type": "http.response.start", "status": 202, "headers": []})
+            for _ in range(100):
+                sent.append(65536)
+                await send({"type": "http.response.body", "body": b"." * 65536, "more_body": True})
+
+        for app in (wsgi, asgi):
+            mock.webhooks(app, "/hook")
+        run_job(mock)
+        assert sorted(outcomes(mock)) == [(202, ""), (204, "")]
+        assert sum(sent) <= 2 * (1024 * 1024 + 2 * 65536)
+
+    @pytest.mark.parametrize("kind", ["wsgi", "asgi"])
+    def test_may_move_time_on_itself(self, mock, kind):
+        def skip(*_: Any) -> PlainTextResponse:
+            mock.skip(1)
+            return PlainTextResponse("")
+
+        def wsgi(environ: dict[str, Any], start_response: Callable[..., Any]) -> list[bytes]:
+            skip()
+            start_response("200 OK", [])
             return []
 
-        mock.webhooks(app, "/hook")
+        app = wsgi if kind == "wsgi" else Starlette(routes=[Route("/hook", skip, methods=["POST"])])
+        mock.webhooks(app, "/hook", timeout=5.0)
         run_job(mock)
-        assert statuses(mock) == [204]
+        assert outcomes(mock) == [(200, "")]
 
     def test_of_another_kind_is_refused_with_what_to_give(self, mock):
         for app in (web.Application(), object(), lambda: None):
@@ -250,6 +315,37 @@ class TestAUrl:
         with socket.create_server(("127.0.0.1", 0)) as taken:
             port = taken.getsockname()[1]
         mock.webhooks(f"http://127.0.0.1:{port}/hook")
+        run_job(mock)
+        (delivery,) = mock.deliveries
+        assert delivery.status is None
+        assert "cannot be reached" in delivery.error
+
+    @pytest.mark.parametrize(
+        ("stall", "error"),
+        [
+            (SILENT, "no answer within 0.3 s"),
+            (STUCK, "answered 200, did not end within 0.3 s"),
+            (TRICKLING_HEAD, "answered 200, did not end within 0.3 s"),
+            (TRICKLING, "answered 200, did not end within 0.3 s"),
+        ],
+        ids=["silent", "stuck", "trickling head", "trickling"],
+    )
+    def test_that_never_ends_its_answer_is_given_up(self, mock, stall, error):
+        with stalling(stall) as url:
+            mock.webhooks(url, timeout=0.3)
+            run_job(mock)
+            assert outcomes(mock) == [(None, error)]
+
+    def test_is_read_no_further_than_a_megabyte(self, mock):
+        with stalling(ENDLESS) as url:
+            mock.webhooks(url, timeout=30)
+            run_job(mock)
+            (delivery,) = mock.deliveries
+        assert (delivery.status, delivery.error) == (200, "")
+
+    @pytest.mark.parametrize("url", [f"http://{'a' * 70}.localhost/hook", "http://localhost:1/höök"])
+    def test_that_cannot_be_encoded_is_an_attempt_that_failed(self, mock, url):
+        mock.webhooks(url)
         run_job(mock)
         (delivery,) = mock.deliveries
         assert delivery.status is None

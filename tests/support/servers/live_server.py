@@ -17,7 +17,7 @@ import pytest
 from harness.api.http.upstream import parse_upstream
 from harness.cassettes.format.interaction import Interaction
 from harness.cassettes.recording.in_flight import InteractionObserver, Recording
-from harness.cassettes.recording.proxy import run_proxy
+from harness.cassettes.recording.proxy import SILENCE_TIMEOUT, run_proxy
 from harness.server.asgi import App, bind, uvicorn_config
 from harness.server.transport.stoppable_server import StoppableServer
 from tests.support.processes import run, wait_until
@@ -128,8 +128,8 @@ class Front(NamedTuple):
 
 
 @contextmanager
-def recorded(url: str, watch: InteractionObserver | None = None) -> Iterator[Front]:
+def recorded(url: str, watch: InteractionObserver | None = None, timeout: float = SILENCE_TIMEOUT) -> Iterator[Front]:
     """Provide a recorder in front of the API at a URL."""
     behind, recording, listening = parse_upstream(url), Recording(watch), bind("127.0.0.1", 0)
-    with run_proxy(behind, recording, listening):
+    with run_proxy(behind, recording, listening, timeout):
         yield Front(f"http://127.0.0.1:{listening.getsockname()[1]}", behind.root, recording)
