@@ -12,6 +12,7 @@ from urllib.parse import quote, quote_plus
 
 from harness.cassettes.format.untrusted import parse_yaml_documents
 from harness.cassettes.scrubbing.encodings import json_escapes
+from harness.cassettes.scrubbing.known_values import KnownValues
 from harness.cassettes.scrubbing.mask_interactions import SHORTEST_SECRET
 from harness.cassettes.scrubbing.mask_text import Masker, Unsearchable
 from harness.cassettes.scrubbing.split_secrets import collect_texts, pieces_in
@@ -60,7 +61,7 @@ def _find_key_forms(text: str) -> Iterator[str]:
 
 
 def _find_unmasked_places(text: str, known: Sequence[str]) -> Iterator[str]:
-    masker = Masker(tuple(known))
+    masker = Masker(KnownValues(known))
     try:
         for document in parse_yaml_documents(text):
             yield from _find_split_keys(document)

@@ -8,11 +8,13 @@ import zlib
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from itertools import accumulate
+from typing import NamedTuple
 from urllib.parse import parse_qsl, urlsplit, urlunsplit
 
 from harness.api.http.decoding import undo_encodings
 from harness.cassettes.format.interaction import Chunk, Frame, Interaction
 from harness.cassettes.scrubbing.encodings import decode_string, find_strings, is_json
+from harness.cassettes.scrubbing.known_values import KnownValues
 from harness.cassettes.scrubbing.mask_text import Masker, Unsearchable
 from harness.cassettes.scrubbing.masks import mask
 from harness.cassettes.scrubbing.split_secrets import find_pieces
@@ -45,15 +47,44 @@ def scrub_interactions(interactions: Iterable[Interaction], secrets: Iterable[st
 
     Scrubbing is idempotent. Raises Unsearchable for a body whose encoding cannot be decoded.
     """
-    plain = tuple(_decode_bodies(interaction, number) for number, interaction in enumerate(interactions, 1))
-    masker = Masker(tuple(known_secrets(plain, secrets)), frozenset(_find_ids(plain)))
-    return tuple(_scrub_interaction(interaction, _add_pieces(masker, interaction)) for interaction in plain)
+    scrubber = Scrubber(secrets)
+    plain = [scrubber.learn(interaction, number).interaction for number, interaction in enumerate(interactions, 1)]
+    return tuple(scrubber.scrub(interaction).interaction for interaction in plain)
 
 
-def _add_pieces(masker: Masker, interaction: Interaction) -> Masker:
-    """Return a masker that also knows the pieces of keys spread over several texts of this interaction."""
-    pieces = find_pieces(interaction)
-    return Masker((*masker.secrets, *sorted(pieces, key=len, reverse=True)), masker.ids) if pieces else masker
+class Learned(NamedTuple):
+    """An interaction with decoded bodies, its secret values, and those secrets and ids that were unknown before it."""
+
+    interaction: Interaction
+    secrets: Sequence[str]
+    new: Sequence[str]
+
+
+class Scrubbed(NamedTuple):
+    """An interaction without secrets, and the texts in it, decoded."""
+
+    interaction: Interaction
+    texts: Sequence[str]
+
+
+class Scrubber:
+    """Scrubs interactions, with the secrets and ids of all from which it has learned."""
+
+    def __init__(self, secrets: Iterable[str] = ()) -> None:
+        self._secrets = KnownValues(known_secrets((), secrets))
+        self._ids: set[str] = set()
+
+    def learn(self, interaction: Interaction, number: int) -> Learned:
+        """Learn the secrets and ids of an interaction, whose number is for errors."""
+        plain = _decode_bodies(interaction, number)
+        secrets, ids = known_secrets([plain]), {*_find_ids([plain])} - self._ids
+        self._ids |= ids
+        return Learned(plain, secrets, [*self._secrets.add(secrets), *ids])
+
+    def scrub(self, plain: Interaction) -> Scrubbed:
+        """Scrub an interaction with decoded bodies."""
+        masker = Masker(self._secrets, self._ids, KnownValues(find_pieces(plain)))
+        return Scrubbed(_scrub_interaction(plain, masker), masker.texts)
 
 
 def known_secrets(interactions: Iterable[Interaction], secrets: Iterable[str] = ()) -> list[str]:

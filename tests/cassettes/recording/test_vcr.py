@@ -14,10 +14,10 @@ import vcr
 
 from harness.cassettes.format.interaction import CassetteHeader
 from harness.cassettes.format.untrusted import UnreadableRecording
-from harness.cassettes.recording import vcr as machine
-from harness.cassettes.recording import writer
+from harness.cassettes.recording.recorder import SecretFound
 from harness.cassettes.recording.vcr import VcrAdapter, body_bytes, interaction_from_vcr, use_cassette
-from harness.cassettes.recording.writer import RecordError, SecretFound, lock_cassette, read_cassette
+from harness.cassettes.recording.writer import RecordError, lock_cassette, read_cassette
+from harness.cassettes.scrubbing.mask_interactions import Scrubbed, Scrubber
 from harness.core.headers import normalize_headers
 from harness.faults import Gate, chunks, cut, pause
 from harness.items import message
@@ -299,8 +299,7 @@ def test_the_serializer_serves_plain_vcrpy(http, live, world, file):
 
 def test_the_gate_holds_here_too(http, live, world, file, monkeypatch):
     world.script(message("one"))
-    for module in (machine, writer):
-        monkeypatch.setattr(module, "scrub_interactions", lambda interactions, secrets=(): tuple(interactions))
+    monkeypatch.setattr(Scrubber, "scrub", lambda _, plain: Scrubbed(plain, ()))
     before = http.HTTPTransport.handle_request
     with pytest.raises(SecretFound), use_cassette(file, "all"):
         send(http, live.url)
