@@ -155,10 +155,10 @@ class Recorder:
                 self._withhold(number, problem)
 
     def _append(self, number: int, plain: Interaction, secrets: Sequence[str], is_whole: bool) -> None:
-        clean, texts = self._scrubber.scrub(plain)
+        clean, texts, unchanged = self._scrubber.scrub(plain)
         dumped = dump_exchange(clean)
         place = "sockets" if dumped.is_socket else "interactions"
-        if places := secrets_in(f"{place}:\n{dumped.text}", (*self._secrets, *secrets)):
+        if places := secrets_in(f"{place}:\n{dumped.text}", (*self._secrets, *secrets), unchanged):
             raise _Leak(places)
         self._journal.append(JournalEntry(number, *dumped, is_whole))
         self._seen.add(number, dumped.text, texts)

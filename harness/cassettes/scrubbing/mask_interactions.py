@@ -5,7 +5,7 @@ from __future__ import annotations
 import base64
 import re
 import zlib
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from itertools import accumulate
 from typing import NamedTuple
@@ -61,10 +61,11 @@ class Learned(NamedTuple):
 
 
 class Scrubbed(NamedTuple):
-    """An interaction without secrets, and the texts in it, decoded."""
+    """An interaction without secrets, the texts in it, decoded, and those in which there was nothing to mask."""
 
     interaction: Interaction
-    texts: Sequence[str]
+    texts: Sequence[str] = ()
+    unchanged: Collection[str] = ()
 
 
 class Scrubber:
@@ -84,7 +85,7 @@ class Scrubber:
     def scrub(self, plain: Interaction) -> Scrubbed:
         """Scrub an interaction with decoded bodies."""
         masker = Masker(self._secrets, self._ids, KnownValues(find_pieces(plain)))
-        return Scrubbed(_scrub_interaction(plain, masker), masker.texts)
+        return Scrubbed(_scrub_interaction(plain, masker), masker.texts, masker.unchanged)
 
 
 def known_secrets(interactions: Iterable[Interaction], secrets: Iterable[str] = ()) -> list[str]:

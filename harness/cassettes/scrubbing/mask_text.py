@@ -97,13 +97,15 @@ class Unsearchable(HarnessError):
 class Masker:
     """Masks `secrets` by value, `ids` by pseudonyms, and everything that has the form of a secret.
 
-    `pieces` are parts of keys, masked like secrets; `texts` collects what it reads, decoded and without secrets.
+    `pieces` are parts of keys, masked like secrets. `texts` collects what it reads, decoded and without secrets,
+    `unchanged` those in which there was nothing to mask, for another masker that knows no more secrets.
     """
 
     secrets: KnownValues = field(default_factory=KnownValues)
     ids: Collection[str] = ()
     pieces: KnownValues = field(default_factory=KnownValues)
     texts: list[str] = field(default_factory=list, repr=False, compare=False)
+    unchanged: set[str] = field(default_factory=set, repr=False, compare=False)
     _cache: dict[str, str] = field(default_factory=dict, init=False, repr=False, compare=False)
 
     def mask_text(self, text: str, depth: int = 0, *, inner: bool = True) -> str:
@@ -231,13 +233,14 @@ class Masker:
         return "".join([*parts, self._mask_cached(text[at:], depth)])
 
     def _mask_cached(self, text: str, depth: int) -> str:
-        if len(text) < _SHORTEST_MASKED:
+        if len(text) < _SHORTEST_MASKED or text in self.unchanged:  # names occur in every event of a stream
             return text
-        if len(text) > _LONGEST_CACHED:
-            return self._mask_uncached(text, depth)
-        if text not in self._cache:  # names and ids occur in every event of a stream
-            self._cache[text] = self._mask_uncached(text, depth)
-        return self._cache[text]
+        clean = self._cache.get(text) or self._mask_uncached(text, depth)
+        if clean == text:
+            self.unchanged.add(text)
+        elif len(text) <= _LONGEST_CACHED:
+            self._cache[text] = clean
+        return clean
 
     def _mask_uncached(self, text: str, depth: int) -> str:
         if "\0" in text:

@@ -299,7 +299,7 @@ def test_the_serializer_serves_plain_vcrpy(http, live, world, file):
 
 def test_the_gate_holds_here_too(http, live, world, file, monkeypatch):
     world.script(message("one"))
-    monkeypatch.setattr(Scrubber, "scrub", lambda _, plain: Scrubbed(plain, ()))
+    monkeypatch.setattr(Scrubber, "scrub", lambda _, plain: Scrubbed(plain))
     before = http.HTTPTransport.handle_request
     with pytest.raises(SecretFound), use_cassette(file, "all"):
         send(http, live.url)
