@@ -3,7 +3,8 @@
 Exchanges that no test replays are removed: a cassette is pruned if all tests that name it have run and passed;
 otherwise the reason why it was kept is printed. Also offers to learn where the live API and the mock disagree.
 
-Each test's last report carries which exchanges of its cassette it used, and what was recovered of a run that died, so that it works the same with pytest-xdist.
+Each test's last report carries which exchanges of its cassette it used, and what was recovered of a run that died, so that
+it works the same with pytest-xdist.
 """
 
 from __future__ import annotations

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 
 from harness.cassettes.scrubbing.encodings import json_escapes
 
 _FEW = 16
-"""As many spellings are searched for one by one; among more, those whose start is in the text."""
-_START = 6
-"""Characters of a start; no value is shorter."""
+"""As many spellings are searched for one by one; among more, those whose end is in the text."""
+_END = 6
+"""Characters of an end, in which values differ more than in their start; no value is shorter."""
 
 
 class KnownValues:
@@ -20,13 +20,9 @@ class KnownValues:
 
     def __init__(self, values: Iterable[str] = ()) -> None:
         self._values: set[str] = set()
-        self._by_start: dict[str, list[tuple[int, str, str]]] = {}
+        self._by_end: dict[str, list[tuple[int, str, str]]] = {}
         self._count = 0
         self.add(values)
-
-    def __iter__(self) -> Iterator[str]:
-        """Iterate over the values, longest first."""
-        return iter(sorted(self._values, key=lambda value: (-len(value), value)))
 
     def add(self, values: Iterable[str]) -> list[str]:
         """Add values, and return those that are new."""
@@ -34,14 +30,14 @@ class KnownValues:
         self._values.update(new)
         for value in new:
             for spelling in json_escapes(value):
-                self._by_start.setdefault(spelling[:_START], []).append((-len(value), value, spelling))
+                self._by_end.setdefault(spelling[-_END:], []).append((-len(value), value, spelling))
                 self._count += 1
         return new
 
     def find_spellings(self, text: str) -> list[str]:
         """Return the spellings of values that a text contains, those of the longest value first."""
-        starts: Iterable[str] = self._by_start
+        ends: Iterable[str] = self._by_end
         if self._count > _FEW:
-            starts = self._by_start.keys() & {text[at : at + _START] for at in range(len(text) - _START + 1)}
-        found = [entry for start in starts for entry in self._by_start[start] if entry[2] in text]
+            ends = self._by_end.keys() & {text[at : at + _END] for at in range(len(text) - _END + 1)}
+        found = [entry for end in ends for entry in self._by_end[end] if entry[2] in text]
         return [spelling for *_, spelling in sorted(found)]
