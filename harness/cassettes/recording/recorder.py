@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import asyncio
 import time
-from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import replace
@@ -40,8 +39,10 @@ MAX_PLACES_LISTED = 5
 """How many places of secrets an error lists."""
 SYNC_INTERVAL = 0.2
 """Seconds between two times that the journal is forced to the disk and looks at exchanges in progress."""
-MAX_LAG = 0.1
-"""Seconds that an exchange may wait to be scrubbed before new requests wait for it."""
+MAX_WAITING = 2
+"""How many exchanges may wait to be scrubbed; new requests then wait, too, as what waits is lost with the process."""
+WAITING_POLL = 0.002
+"""Seconds between two looks at whether a request still has to wait."""
 PROGRESS_PAUSE_FACTOR = 20
 """Exchanges in progress are appended again only after this many times the duration of the last time."""
 
@@ -87,7 +88,6 @@ class Recorder:
         self._dialect: tuple[float, str] = (float("inf"), "")
         self._client: tuple[float, tuple[str, str]] = (float("inf"), ("", ""))
         self._ended: SimpleQueue[tuple[int, Interaction] | None] = SimpleQueue()
-        self._waiting: deque[float] = deque()
         self._count = 0
         self._extents: dict[int, int] = {}
         self._due = self._progress_due = 0.0
@@ -100,8 +100,8 @@ class Recorder:
 
     async def before_send(self, number: int, request: Interaction) -> None:  # noqa: ARG002
         """Let a request wait while exchanges that have ended are not in the journal yet."""
-        while time.monotonic() - min([*self._waiting], default=float("inf")) > MAX_LAG:
-            await asyncio.sleep(MAX_LAG / 10)
+        while self._ended.qsize() > MAX_WAITING:
+            await asyncio.sleep(WAITING_POLL)
 
     def after_interaction(self, number: int, interaction: Interaction | None) -> None:
         """Add an interaction that has ended, by the number of its request."""
@@ -109,12 +109,8 @@ class Recorder:
             return
         if not self._count:
             for place, known in enumerate(self.existing, 1 - len(self.existing)):
-                self._put(place, known)
+                self._ended.put((place, known))
         self._count += 1
-        self._put(number, interaction)
-
-    def _put(self, number: int, interaction: Interaction) -> None:
-        self._waiting.append(time.monotonic())
         self._ended.put((number, interaction))
 
     def _run(self) -> None:
@@ -123,7 +119,6 @@ class Recorder:
                 if (ended := self._ended.get(timeout=SYNC_INTERVAL)) is None:
                     return
                 self._record(*ended)
-                self._waiting.popleft()
             if time.monotonic() >= self._due:
                 self._record_progress()
                 self._journal.sync()
