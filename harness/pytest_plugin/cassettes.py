@@ -70,7 +70,7 @@ class _DiscardRecording(Exception):
     """Raised to leave a recording block without writing the cassette."""
 
 
-class _LeaveRecording(BaseException):
+class _LeaveRecording(KeyboardInterrupt):
     """Raised to leave the recording of an interrupted test to the next run."""
 
 

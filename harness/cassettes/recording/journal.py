@@ -53,13 +53,13 @@ class Journal:
         self.header = CassetteHeader()
         self.damaged_count = 0
         self._descriptor: int | None = None
-        self._size = 0
         self._starts: dict[int, int] = {}
         self._unwritten: dict[int, JournalEntry] = {}
         self._is_synced = True
 
     def read(self) -> None:
         """Read the journal that another recorder has left; a last line that it did not finish does not count."""
+        start = 0
         with self.path.open("rb") as lines:
             for line in lines:
                 try:
@@ -67,10 +67,10 @@ class Journal:
                     if "header" in read:
                         self.header = CassetteHeader(**read["header"])
                     else:
-                        self._note(JournalEntry(**read), self._size)
+                        self._note(JournalEntry(**read), start)
                 except (ValueError, TypeError):
                     self.damaged_count += line.endswith(b"\n")
-                self._size += len(line)
+                start += len(line)
 
     def write_header(self, header: CassetteHeader) -> None:
         """Write the header of the cassette, unless it is known."""
@@ -80,7 +80,8 @@ class Journal:
                 self._write({"header": asdict(header)})
 
     def append(self, entry: JournalEntry) -> None:
-        """Append an exchange."""
+        """Append an exchange; UnicodeError for a text that no file can contain."""
+        entry.text.encode()
         self._unwritten[entry.number] = entry
         self._write_unwritten()
 
@@ -95,14 +96,13 @@ class Journal:
         if self._descriptor is None:
             self._descriptor = os.open(self.path, _APPEND, _OWNER_ONLY)
         data = memoryview(orjson.dumps(line, option=orjson.OPT_APPEND_NEWLINE))
-        start = self._size
+        start = os.fstat(self._descriptor).st_size
         try:
             while data:
                 data = data[os.write(self._descriptor, data) :]
         except OSError:
             os.ftruncate(self._descriptor, start)
             raise
-        self._size = os.fstat(self._descriptor).st_size
         self._is_synced = False
         return start
 

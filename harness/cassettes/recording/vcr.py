@@ -303,7 +303,11 @@ def use_cassette(
             with machine.use_cassette(str(path)) as cassette:
                 session.attach(cassette, recorder)
                 yield session
-        except BaseException as problem:
+        except (KeyboardInterrupt, SystemExit, GeneratorExit):
             if recorder:
-                recorder.discard() if isinstance(problem, Exception) else recorder.leave()
+                recorder.leave()
+            raise
+        except BaseException:
+            if recorder:
+                recorder.discard()
             raise
