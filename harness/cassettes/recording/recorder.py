@@ -15,7 +15,6 @@ from datetime import UTC, datetime
 from pathlib import Path
 from queue import Empty, SimpleQueue
 from threading import Thread
-from typing import Any
 from urllib.parse import urlsplit
 
 from harness.api.http.dialects import parse_api_path
@@ -30,7 +29,7 @@ from harness.cassettes.format.serializer import (
 from harness.cassettes.recording.journal import Journal, JournalEntry, Recovered, recover_recording, recovered_path
 from harness.cassettes.recording.writer import RecordError, lock_cassette
 from harness.cassettes.scrubbing.leak_check import secrets_in
-from harness.cassettes.scrubbing.mask_interactions import Learned, Scrubber
+from harness.cassettes.scrubbing.mask_interactions import Scrubber, decode_bodies, known_secrets
 from harness.cassettes.scrubbing.mask_text import Unsearchable
 from harness.cassettes.scrubbing.seen_words import SeenWords
 from harness.core.text.shorten import pluralize
@@ -139,12 +138,13 @@ class Recorder:
 
     def _record(self, number: int, interaction: Interaction, *, is_whole: bool = True) -> None:
         try:
-            learned = self._scrubber.learn(interaction, number)
-            marks = self._seen.find_marks(learned.new)
-            self._journal.write_header(self._complete_header(number, learned))
-            self._append(number, learned.interaction, learned.secrets, is_whole)
-            if marks:
-                self._mask_late(marks, learned.secrets, number)
+            if new := self._scrubber.learn_secrets(interaction):
+                self._drop_secret_command(new)
+                self._mask_late(new, secrets=new)
+            plain = decode_bodies(interaction, number)
+            self._mask_late(self._scrubber.learn_ids(plain))
+            self._journal.write_header(self._complete_header(number, plain))
+            self._append(number, plain, known_secrets([plain]), is_whole)
         except Exception as problem:
             if is_whole:  # one in progress is recorded again
                 self._withhold(number, problem)
@@ -162,10 +162,12 @@ class Recorder:
         self._problems[number] = problem
         self._journal.append(JournalEntry(number, "", False, False))
 
-    def _mask_late(self, marks: Sequence[str], secrets: Sequence[str], newest: int) -> None:
-        """Mask what was learned just now in the exchanges that were appended before."""
-        for number, text, is_socket, is_whole in [*self._journal.entries()]:
-            if number != newest and self._seen.may_contain(number, text, marks):
+    def _mask_late(self, values: Sequence[str], secrets: Sequence[str] = ()) -> None:
+        """Mask secrets or ids that were learned just now in the exchanges that were appended before."""
+        if not (marks := self._seen.find_marks(values)):
+            return
+        for number, text, is_socket, is_whole in self._journal.entries():
+            if self._seen.may_contain(number, text, marks):
                 try:
                     whole = "".join(compose_cassette(self._header, [DumpedExchange(text, is_socket)]))
                     (interaction,) = parse_cassette(whole, self.path.as_posix()).interactions
@@ -173,14 +175,11 @@ class Recorder:
                 except Exception as problem:
                     self._withhold(number, problem)
 
-    def _complete_header(self, number: int, learned: Learned) -> CassetteHeader:
+    def _complete_header(self, number: int, plain: Interaction) -> CassetteHeader:
         """Return the header as far as it is known; exchanges may end in any order."""
-        plain = learned.interaction
         self._dialect = min(self._dialect, (number, parse_api_path(urlsplit(plain.uri).path).dialect))
         if (client := find_client([plain]))[0]:
             self._client = min(self._client, (number, client))
-        if new := {*learned.new}.intersection(learned.secrets):
-            self._drop_secret_command(new)
         header, (sdk, version) = self._header, self._client[1]
         return replace(
             header,
@@ -242,12 +241,14 @@ class Recorder:
             count = self._journal.compose(file := recovered_path(self.path), only_whole=True)
             rest = f" The other {pluralize(count, 'exchange')} of this recording are in {file.as_posix()}."
         self._journal.remove()
-        for problem in self._problems.values():
+        places = list[str]()
+        for number, problem in sorted(self._problems.items()):
             if isinstance(problem, Unsearchable):
                 raise Unsearchable(f"{problem}{rest}")
             if not isinstance(problem, _Leak):
                 raise problem
-        raise SecretFound(_secret_found_text(self.path, self._problems, rest))
+            places += [f"exchange {number}, {place}" for place in problem.places]
+        raise SecretFound(_secret_found_text(self.path, places, rest))
 
 
 @contextmanager
@@ -264,8 +265,7 @@ def open_recorder(path: Path, header: CassetteHeader, *, secrets: Iterable[str] 
             recorder.save()
 
 
-def _secret_found_text(path: Path, problems: Mapping[int, Any], rest: str) -> str:
-    places = [f"exchange {number}, {place}" for number, leak in sorted(problems.items()) for place in leak.places]
+def _secret_found_text(path: Path, places: Sequence[str], rest: str) -> str:
     more = f"\n  and {len(places) - MAX_PLACES_LISTED} more" if len(places) > MAX_PLACES_LISTED else ""
     listed = "".join(f"\n  {place}" for place in places[:MAX_PLACES_LISTED])
     return (

@@ -47,17 +47,13 @@ def scrub_interactions(interactions: Iterable[Interaction], secrets: Iterable[st
 
     Scrubbing is idempotent. Raises Unsearchable for a body whose encoding cannot be decoded.
     """
-    scrubber = Scrubber(secrets)
-    plain = [scrubber.learn(interaction, number).interaction for number, interaction in enumerate(interactions, 1)]
+    scrubber, recorded = Scrubber(secrets), tuple(interactions)
+    for interaction in recorded:
+        scrubber.learn_secrets(interaction)
+    plain = [decode_bodies(interaction, number) for number, interaction in enumerate(recorded, 1)]
+    for interaction in plain:
+        scrubber.learn_ids(interaction)
     return tuple(scrubber.scrub(interaction).interaction for interaction in plain)
-
-
-class Learned(NamedTuple):
-    """An interaction with decoded bodies, its secret values, and those secrets and ids that were unknown before it."""
-
-    interaction: Interaction
-    secrets: Sequence[str]
-    new: Sequence[str]
 
 
 class Scrubbed(NamedTuple):
@@ -75,12 +71,15 @@ class Scrubber:
         self._secrets = KnownValues(known_secrets((), secrets))
         self._ids: set[str] = set()
 
-    def learn(self, interaction: Interaction, number: int) -> Learned:
-        """Learn the secrets and ids of an interaction, whose number is for errors."""
-        plain = _decode_bodies(interaction, number)
-        secrets, ids = known_secrets([plain]), {*_find_ids([plain])} - self._ids
-        self._ids |= ids
-        return Learned(plain, secrets, [*self._secrets.add(secrets), *ids])
+    def learn_secrets(self, interaction: Interaction) -> list[str]:
+        """Learn the secrets in the headers and the URL of an interaction, and return those that are new."""
+        return self._secrets.add(known_secrets([interaction]))
+
+    def learn_ids(self, plain: Interaction) -> list[str]:
+        """Learn the ids in an interaction with decoded bodies, and return those that are new."""
+        new = {*_find_ids([plain])} - self._ids
+        self._ids |= new
+        return [*new]
 
     def scrub(self, plain: Interaction) -> Scrubbed:
         """Scrub an interaction with decoded bodies."""
@@ -133,7 +132,7 @@ def _is_allowed_header(name: str) -> bool:
     return name in ALLOWED_HEADERS or name.startswith(ALLOWED_HEADER_PREFIX)
 
 
-def _decode_bodies(interaction: Interaction, number: int) -> Interaction:
+def decode_bodies(interaction: Interaction, number: int) -> Interaction:
     """Decode the content encodings of an interaction's bodies; the times of the chunks are kept."""
     body = _decode_content(interaction.body, interaction.headers)
     chunks = _decode_chunks(interaction)
