@@ -55,6 +55,7 @@ class Journal:
         self._descriptor: int | None = None
         self._starts: dict[int, int] = {}
         self._unwritten: dict[int, JournalEntry] = {}
+        self._is_header_written = False
         self._is_synced = True
 
     def read(self) -> None:
@@ -73,11 +74,10 @@ class Journal:
                 start += len(line)
 
     def write_header(self, header: CassetteHeader) -> None:
-        """Write the header of the cassette, unless it is known."""
-        if header != self.header:
-            self.header = header
-            with suppress(OSError):  # it is in the memory as well
-                self._write({"header": asdict(header)})
+        """Write the header of the cassette, unless it is there."""
+        self._is_header_written = self._is_header_written and header == self.header
+        self.header = header
+        self._write_unwritten()
 
     def append(self, entry: JournalEntry) -> None:
         """Append an exchange; UnicodeError for a text that no file can contain."""
@@ -87,6 +87,9 @@ class Journal:
 
     def _write_unwritten(self) -> None:
         with suppress(OSError):  # tried again later
+            if not self._is_header_written:
+                self._write({"header": asdict(self.header)})
+                self._is_header_written = True
             for number in [*self._unwritten]:
                 start = self._write(self._unwritten[number]._asdict())
                 self._note(self._unwritten.pop(number), start)
@@ -118,7 +121,8 @@ class Journal:
 
     def sync(self) -> None:
         """Force what was written to the disk."""
-        self._write_unwritten()
+        if self._unwritten:
+            self._write_unwritten()
         if self._descriptor is not None and not self._is_synced:
             self._is_synced = True
             with suppress(OSError):
@@ -202,18 +206,21 @@ def recover_recording(path: Path) -> Recovered | None:
     count = 0
     if any(True for _ in journal.entries()):
         count = journal.compose(file := recovered_path(path), only_whole=False)
+    elif journal.damaged_count:
+        raise RecordError(
+            f"{journal.path.as_posix()}: not a journal of a recording, as its name says. Remove or rename it."
+        )
     journal.remove()
     return Recovered(file, count, journal.damaged_count) if count else None
 
 
 def recover_recordings(folder: Path) -> Iterator[Recovered]:
     """Compose the journals in a folder whose recorders have ended."""
-    for file in sorted(folder.glob(".*.journal")):
-        with suppress(CassetteInUse):
-            path = file.with_name(file.name[1:].removesuffix(".journal"))
-            with lock_cassette(path):
-                if recovered := recover_recording(path):
-                    yield recovered
+    for file in sorted(folder.glob(".*.y*ml.journal")):
+        path = file.with_name(file.name[1:].removesuffix(".journal"))
+        with suppress(CassetteInUse), lock_cassette(path):
+            if recovered := recover_recording(path):
+                yield recovered
 
 
 def recovered_path(path: Path) -> Path:

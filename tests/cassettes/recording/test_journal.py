@@ -78,6 +78,15 @@ def test_damaged_lines_are_left_out_and_counted(path):
     assert "recovered 1 exchange of a recording that was ended, without 4 damaged lines: " in str(recovered)
 
 
+def test_a_file_of_another_program_is_told_and_stays(path):
+    journal_path(path).write_text("2026-11-28 started\n")
+    with pytest.raises(
+        RecordError, match=r"\.weather\.yaml\.journal: not a journal of a recording, as its name says\."
+    ):
+        recover_recording(path)
+    assert journal_path(path).exists()
+
+
 @pytest.mark.parametrize("content", [b"", b'{"header": {"comm'])
 def test_a_journal_without_an_exchange_is_nothing(path, content):
     journal_path(path).write_bytes(content)
@@ -111,6 +120,7 @@ def test_journals_in_a_folder_are_recovered_unless_they_are_being_written(path):
     other = path.with_name("other.yaml")
     left(path, entry(1))
     left(other, entry(1))
+    path.with_name(".database.journal").write_text("of another program\n")
     with lock_cassette(path):
         assert [recovered.file.name for recovered in recover_recordings(path.parent)] == ["other.recovered.yaml"]
     assert [recovered.file.name for recovered in recover_recordings(path.parent)] == ["weather.recovered.yaml"]
