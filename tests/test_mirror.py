@@ -37,10 +37,7 @@ TESTED_WITH = {
     "analysis/test_losses.py": {"analysis/loss"},
     "analysis/test_path.py": {"analysis/path_lists"},
     "analysis/test_surfaced.py": {"analysis/collect_replies", "analysis/text_match"},
-    "cassettes/format/test_serializer.py": {
-        "cassettes/format/layout",
-        "cassettes/format/other_recorders",
-    },
+    "cassettes/format/test_serializer.py": {"cassettes/format/other_recorders"},
     "cassettes/recording/test_proxy.py": {"cassettes/recording/in_flight"},
     "cli/test_app.py": {"cli/support/completion"},
     "cli/test_examine.py": {"examine/cell"},

@@ -5,11 +5,11 @@ from __future__ import annotations
 import os
 import re
 import shlex
+import sys
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
-from functools import partial
 from itertools import chain
 from itertools import count as counting
 from pathlib import Path
@@ -28,13 +28,14 @@ from harness.core.extras import require_extra
 if TYPE_CHECKING:
     from harness.api.http.upstream import Upstream
     from harness.cassettes.recording.in_flight import Recording
-    from harness.cassettes.recording.writer import Recorder
     from harness.verify.watch import RecordingJudge
 
 OPENAI_URL = "https://api.openai.com/v1"
 CASSETTE_SUFFIXES = (".yaml", ".yml")
 MAX_COMMAND_LENGTH = 400
 """Characters of a command that a cassette holds; anything longer is a program rather than a command."""
+FORWARDING_SWITCH_INTERVAL = 0.0005
+"""The interpreter's switch interval, in seconds, so that the thread forwarding bytes does not wait for scrubbing."""
 DEFAULT_LISTEN = "127.0.0.1:0"
 NOTHING_RECORDED = "nothing was recorded."
 NO_REQUEST_HINT = "Does the command read OPENAI_BASE_URL?"
@@ -81,21 +82,27 @@ def record(_context: typer.Context, options: RecordOptions) -> None:
     from harness.api.http.upstream import parse_upstream
     from harness.cassettes.format.interaction import RECORD_COMMAND, CassetteHeader
     from harness.cassettes.recording.in_flight import Recording
-    from harness.cassettes.recording.writer import open_recorder
+    from harness.cassettes.recording.journal import recover_recordings
+    from harness.cassettes.recording.recorder import open_recorder
 
     command, api = options.command or [], parse_upstream(options.upstream or OPENAI_URL)
-    address, file = _parse_address(options.listen), _cassette_file(options.into, command)
+    address = _parse_address(options.listen)
+    for recovered in recover_recordings(options.into) if options.into.suffix not in CASSETTE_SUFFIXES else ():
+        print_note(str(recovered))
+    file = _cassette_file(options.into, command)
     made_by = shlex.join([*RECORD_COMMAND, *command]) if command else ""
     # The header of a cassette is for people: a command that does not fit into a line is omitted.
     made_by = made_by if len(made_by) <= MAX_COMMAND_LENGTH and made_by.isprintable() else ""
     with _open_watch(file, api, options.check or options.strict) as judge:
-        recording = Recording(judge)
         with (
             ExitStack() as until_saved,
             open_recorder(file, CassetteHeader(dialect=api.dialect, command=made_by), secrets=_api_keys()) as cassette,
         ):
-            code = _run_behind_proxy(command, api, address, options.timeout, recording, cassette, until_saved)
-            cassette.interactions = recording.interactions
+            if cassette.recovered:
+                print_note(str(cassette.recovered))
+            recording = Recording(judge, cassette)
+            cassette.in_progress = recording.in_progress
+            code = _run_behind_proxy(command, api, address, options.timeout, recording, until_saved)
         if judge:
             judge.close()
         _print_result(recording, file, judge)
@@ -110,7 +117,6 @@ def _run_behind_proxy(
     address: tuple[str, int],
     timeout: float,
     recording: Recording,
-    cassette: Recorder,
     until_saved: ExitStack,
 ) -> int:
     """Run the command behind a recording proxy, or wait for a signal; return the exit code.
@@ -126,12 +132,12 @@ def _run_behind_proxy(
     here = f"http://{f'[{host}]' if ':' in host else host}:{listening.getsockname()[1]}"
     print_note(f"recording {here}{api.root} in front of {api.origin}{api.root}")
     environment = redirected_environment(api, here, os.environ)
-    save = partial(cassette.save_if_due, lambda: recording.interactions_so_far)
+    sys.setswitchinterval(FORWARDING_SWITCH_INTERVAL)
     with run_proxy(api, recording, listening, timeout) as end_at_once:
         until_saved.enter_context(call_on_signals(lambda _: end_at_once()))
         if not command:
-            return _record_until_signal(environment, recording, save)
-        return run_command(command, {**os.environ, **environment}, interrupt=recording.interrupt, meanwhile=save)
+            return _record_until_signal(environment, recording)
+        return run_command(command, {**os.environ, **environment}, interrupt=recording.interrupt)
 
 
 def _exit_code(recording: Recording, judge: RecordingJudge | None) -> ExitCode:
@@ -186,15 +192,15 @@ def _open_watch(file: Path, api: Upstream, wanted: bool) -> Iterator[RecordingJu
         yield RecordingJudge(file.as_posix(), api, Path(folder), print_note, own)
 
 
-def _record_until_signal(environment: Mapping[str, str], recording: Recording, meanwhile: Callable[[], None]) -> int:
+def _record_until_signal(environment: Mapping[str, str], recording: Recording) -> int:
     """Record any client until a signal arrives."""
     stopped = Event()
     with call_on_signals(lambda _: stopped.set()):
         for name, value in environment.items():
             if name.upper() != "NO_PROXY":
                 print_note(f"export {name}={value}")
-        while not stopped.wait(0.2):
-            meanwhile()
+        while not stopped.wait(0.2):  # a wait without an end could not be interrupted on every system
+            pass
     recording.interrupt()
     return 0
 

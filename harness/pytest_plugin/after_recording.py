@@ -3,7 +3,8 @@
 Exchanges that no test replays are removed: a cassette is pruned if all tests that name it have run and passed;
 otherwise the reason why it was kept is printed. Also offers to learn where the live API and the mock disagree.
 
-Each test's last report carries which exchanges of its cassette it used, so that it works the same with pytest-xdist.
+Each test's last report carries which exchanges of its cassette it used, and what was recovered of a run that died, so that
+it works the same with pytest-xdist.
 """
 
 from __future__ import annotations
@@ -60,6 +61,7 @@ class _Recorded:
                 "passed": report.passed and item.stash.get(_PASSED_STASH_KEY, False),
                 "tests": [test.nodeid for test in siblings],
                 "marks": sorted({_marked_place(test) for test in siblings}),
+                "recovered": str(session.recorder.recovered or "") if session.recorder else "",
                 "narrowed": str(session.path) in self._config.stash[_DESELECTED_STASH_KEY],
             }
             setattr(report, _USE_ATTRIBUTE, use)
@@ -70,6 +72,8 @@ class _Recorded:
         """Collect the uses in the process that receives all reports."""
         if not hasattr(self._config, "workerinput") and (use := report.__dict__.pop(_USE_ATTRIBUTE, None)):
             self._uses[use["cassette"]][report.nodeid] = use
+            if recovered := use["recovered"]:
+                self._said.append(recovered.replace(f"{self._config.rootpath.as_posix()}/", ""))
 
     @pytest.hookimpl(trylast=True)
     def pytest_sessionfinish(self) -> None:
@@ -81,7 +85,7 @@ class _Recorded:
                 self._said.append(f"not pruned: {problem}")
 
     def pytest_terminal_summary(self, terminalreporter: pytest.TerminalReporter) -> None:
-        """Print where cassettes contradict the mock and how to learn from them, what was pruned, and what was kept."""
+        """Print where cassettes contradict the mock and how to learn from them, what was recovered, pruned, kept."""
         from harness.overrides.offer import offer_learning
 
         written = [file for cassette in self._uses if (file := Path(cassette)).exists()]

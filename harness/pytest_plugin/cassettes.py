@@ -49,7 +49,8 @@ PROXY_HINT = "Record through `harness record -- COMMAND`, and replay with `harne
 _SECRET_VARIABLE = re.compile(r"_(?:KEY|TOKEN|SECRET|PASSWORD)$|^OPENAI_(?:ORG_ID|PROJECT|PROJECT_ID)$")
 CASSETTE_STASH_KEY = pytest.StashKey["CassetteSession"]()
 """The stash key of a running test's cassette."""
-_PASSED_STASH_KEY = pytest.StashKey[bool]()
+_PASSED_STASH_KEY = pytest.StashKey[bool | None]()
+"""The stash key of whether a test has passed, None until it has ended."""
 _STARTED_STASH_KEY = pytest.StashKey[float]()
 
 
@@ -67,6 +68,10 @@ class CassetteMarker(NamedTuple):
 
 class _DiscardRecording(Exception):
     """Raised to leave a recording block without writing the cassette."""
+
+
+class _LeaveRecording(KeyboardInterrupt):
+    """Raised to leave the recording of an interrupted test to the next run."""
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
@@ -182,6 +187,8 @@ def pytest_runtest_makereport(item: pytest.Item) -> Generator[None, pytest.TestR
     The report of a test that failed on its own gets a section about unanswered requests.
     """
     report = yield
+    if CASSETTE_STASH_KEY in item.stash and report.when == "setup" and report.failed:
+        item.stash[_PASSED_STASH_KEY] = False
     if report.when == "call" and CASSETTE_STASH_KEY in item.stash:
         item.stash[_PASSED_STASH_KEY] = not report.failed
         message = _describe_unanswered(item)
@@ -237,7 +244,7 @@ def _cassette_session(request: pytest.FixtureRequest, monkeypatch: pytest.Monkey
         raise ConfigError("a test with the fixture `mock` cannot record its cassette: leave that out while recording.")
     path = cassette_path(config, marker.name)
     mode = _record_mode(config, path)
-    with suppress(_DiscardRecording), fail_with_hint(_record_hint(node, mode)), ExitStack() as stack:
+    with suppress(_DiscardRecording, _LeaveRecording), fail_with_hint(_record_hint(node, mode)), ExitStack() as stack:
         session = stack.enter_context(
             use_cassette(
                 path,
@@ -247,11 +254,13 @@ def _cassette_session(request: pytest.FixtureRequest, monkeypatch: pytest.Monkey
                 pace=marker.pace,
             )
         )
-        node.stash[CASSETTE_STASH_KEY], node.stash[_PASSED_STASH_KEY] = session, False
+        node.stash[CASSETTE_STASH_KEY], node.stash[_PASSED_STASH_KEY] = session, None
         _block_network(stack, session, node)
         if mode == "replay":
             _set_environment(session.replay.interactions, monkeypatch)
         yield session
+        if node.stash[_PASSED_STASH_KEY] is None:
+            raise _LeaveRecording
         # A failed test has recorded only part of a conversation.
         if not node.stash[_PASSED_STASH_KEY]:
             raise _DiscardRecording

@@ -16,7 +16,7 @@ from pathlib import Path
 import pytest
 
 from harness.cassettes.format.interaction import CassetteHeader, Interaction
-from harness.cassettes.recording.writer import open_recorder
+from harness.cassettes.recording.recorder import open_recorder
 from harness.server.transport.stoppable_server import STOP_SECONDS
 from tests.support.processes import spawn
 from tests.support.servers.live_server import request_head
@@ -139,7 +139,7 @@ def test_recordings_played_at_their_pace_end_as_well(tmp_path: Path) -> None:
     chunks = ((0.0, b"event: a\ndata: {}\n\n"), (600.0, b"event: b\ndata: {}\n\n"))
     recorded = Interaction("POST", URL, {}, STREAM, 200, {"content-type": "text/event-stream"}, chunks)
     with open_recorder(file := tmp_path / "slow.yaml", CassetteHeader()) as recorder:
-        recorder.interactions = [recorded]
+        recorder.add(recorded)
     with serving("--replay", str(file), "--paced") as served:
         wire = served.say(request_head(STREAM) + STREAM)
         assert b"event: a" in read_until(wire, b"data: {}")

@@ -11,9 +11,12 @@ from collections.abc import Mapping
 from typing import Any
 
 import yaml
+from yaml.emitter import ScalarAnalysis
 
-_NEEDS_QUOTES = re.compile(r"[\r\t\x85\u2028\u2029\ufeff]|\A[ \n]|[^\n]\n\Z")
-"""What a YAML block does not preserve."""
+_UNSAFE = re.compile(r"[\r\t\x85\u2028\u2029\ufeff]")
+"""A character that a YAML block does not preserve."""
+_SPECIAL = re.compile(r"[^\n -~\x85\xa0-\ud7ff\ue000-\ufefe\uff00-\ufffd\U00010000-\U0010fffe]")
+"""A character that YAML only has escaped."""
 _NUMBERLIKE = re.compile(r"[-+]?[0-9.]+(?:[eE][-+]?[0-9]+)?")
 
 
@@ -32,11 +35,31 @@ class _Dumper(yaml.SafeDumper):
         """Never use an alias."""
         return True
 
+    def analyze_scalar(self, scalar: str) -> ScalarAnalysis:
+        """Analyze a text as PyYAML does; that of a block by a pattern instead of a look at each character."""
+        if getattr(self.event, "style", None) != "|":
+            return super().analyze_scalar(scalar)
+        fits = not (" \n" in scalar or scalar.endswith(" ") or _SPECIAL.search(scalar))
+        return ScalarAnalysis(scalar, False, True, False, False, False, True, fits)
+
+    def write_literal(self, text: str) -> None:
+        """Write a block as PyYAML does, in one piece."""
+        hints = self.determine_block_hints(text)
+        self.write_indicator(f"|{hints}", True)
+        self.open_ended = self.open_ended or hints.endswith("+")
+        self.write_line_break()
+        indent = " " * (self.indent or 0)
+        lines = text.removesuffix("\n").split("\n")
+        self.stream.write("\n".join(indent + line if line else "" for line in lines))
+        self.write_line_break()
+
 
 def _represent_text(dumper: _Dumper, text: str) -> yaml.ScalarNode:
     style = "'" if _NUMBERLIKE.fullmatch(text) else None
-    if "\n" in text or _NEEDS_QUOTES.search(text):
-        style = '"' if _NEEDS_QUOTES.search(text) else "|"
+    if text.startswith((" ", "\n")) or (text.endswith("\n") and not text.endswith("\n\n")) or _UNSAFE.search(text):
+        style = '"'
+    elif "\n" in text:
+        style = "|"
     return dumper.represent_scalar("tag:yaml.org,2002:str", text, style)
 
 

@@ -17,7 +17,7 @@ and whether the answer was cut. A body that cannot be restored from indented JSO
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import asdict, fields, replace
 from itertools import chain, repeat
 from typing import Any, NamedTuple
@@ -32,6 +32,8 @@ from harness.core.bounded_file import max_yaml_nodes
 from harness.core.errors import Malformed
 from harness.core.exchange import EMPTY_MAPPING, Json
 
+_OPEN_END = "...\n"
+"""What YAML requires after a block with blank lines at its end."""
 _ENCODING_HEADERS = ("content-encoding", "transfer-encoding", "content-length")
 
 
@@ -42,16 +44,42 @@ class CassetteContent(NamedTuple):
     interactions: tuple[Interaction, ...]
 
 
-def dump_cassette(header: CassetteHeader, interactions: Sequence[Interaction]) -> str:
+def dump_cassette(header: CassetteHeader, interactions: Iterable[Interaction]) -> str:
     """Dump a cassette as text; the same interactions produce the same text."""
-    content: Json = {
-        "version": 1,
-        "harness": BlockMapping({name: value for name, value in asdict(header).items() if value != ""}),
-        "interactions": [_dump_interaction(interaction) for interaction in interactions if not interaction.frames],
-    }
-    if sockets := [_dump_websocket(interaction) for interaction in interactions if interaction.frames]:
-        content["sockets"] = sockets
-    return dump_yaml(content)
+    return "".join(compose_cassette(header, map(dump_exchange, interactions)))
+
+
+class DumpedExchange(NamedTuple):
+    """The text of an exchange in a cassette, and whether it is one of the `sockets`."""
+
+    text: str
+    is_socket: bool
+
+
+def dump_exchange(interaction: Interaction) -> DumpedExchange:
+    """Dump an exchange as it stands in a cassette, whatever surrounds it."""
+    is_socket = bool(interaction.frames)
+    text = dump_yaml([_dump_websocket(interaction) if is_socket else _dump_interaction(interaction)])
+    return DumpedExchange(text.removesuffix(_OPEN_END), is_socket)
+
+
+def compose_cassette(header: CassetteHeader, exchanges: Iterable[DumpedExchange]) -> Iterator[str]:
+    """Yield the text of a cassette in parts, its WebSockets last."""
+    members = BlockMapping({name: value for name, value in asdict(header).items() if value != ""})
+    last, sockets = "", []
+    yield dump_yaml({"version": 1, "harness": members})
+    for text, is_socket in exchanges:
+        if is_socket:
+            sockets.append(text)
+        else:
+            yield text if last else f"interactions:\n{text}"
+            last = text
+    if not last:
+        yield "interactions: []\n"
+    if sockets:
+        yield from ("sockets:\n", *sockets)
+    if (sockets or [last])[-1].endswith("\n\n"):
+        yield _OPEN_END
 
 
 def _dump_interaction(interaction: Interaction) -> Json:

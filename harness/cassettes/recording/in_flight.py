@@ -72,9 +72,9 @@ class Recording:
     After an interruption, only exchanges that are not cut are added.
     """
 
-    def __init__(self, observer: InteractionObserver | None = None) -> None:
+    def __init__(self, *observers: InteractionObserver | None) -> None:
         self.problems: Counter[str] = Counter()
-        self._observer = observer
+        self._observers = [observer for observer in observers if observer]
         self._begun = 0
         self._interrupted = False
         self._interactions: dict[int, Interaction] = {}
@@ -85,31 +85,26 @@ class Recording:
         """The exchanges that have ended."""
         return [self._interactions[number] for number in sorted(self._interactions)]
 
-    @property
-    def interactions_so_far(self) -> list[Interaction]:
-        """The exchanges that have ended, and those in progress, marked as cut."""
-        open_ones = {number: exchange.interaction for number, exchange in [*self._open.items()]}
-        known = {
-            **{number: interaction for number, interaction in open_ones.items() if interaction},
-            **self._interactions,
-        }
-        return [known[number] for number in sorted(known)]
+    def in_progress(self) -> dict[int, Interaction]:
+        """Return the exchanges in progress that have an answer, as far as they came, by number; they count as cut."""
+        open_ones = ((number, exchange.interaction) for number, exchange in [*self._open.items()])
+        return {number: interaction for number, interaction in open_ones if interaction}
 
     async def begin_interaction(self, request: Interaction) -> InFlightInteraction:
         """Start an exchange whose request is about to be sent."""
         self._begun += 1
         exchange = self._open[self._begun] = InFlightInteraction(self._begun, request)
-        if self._observer:
-            await self._observer.before_send(exchange.number, request)
+        for observer in self._observers:
+            await observer.before_send(exchange.number, request)
         exchange.began = time.perf_counter()
         return exchange
 
     async def add_client_message(self, exchange: InFlightInteraction, text: str) -> None:
         """Add a WebSocket message that is about to be sent."""
         exchange.add_frame(CLIENT, text)
-        if self._observer:
-            message = replace(exchange.request, frames=(exchange.frames[-1],))
-            await self._observer.before_send(exchange.number, message)
+        message = replace(exchange.request, frames=(exchange.frames[-1],))
+        for observer in self._observers:
+            await observer.before_send(exchange.number, message)
 
     def end_interaction(self, exchange: InFlightInteraction) -> None:
         """End an exchange."""
@@ -119,8 +114,8 @@ class Recording:
             return
         if interaction:
             self._interactions[exchange.number] = interaction
-        if self._observer:
-            self._observer.after_interaction(exchange.number, interaction)
+        for observer in self._observers:
+            observer.after_interaction(exchange.number, interaction)
 
     def note_problem(self, problem: str) -> None:
         """Count a problem between a client and the API, unless the recording was interrupted."""

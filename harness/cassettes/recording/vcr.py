@@ -24,7 +24,8 @@ from harness.cassettes.format.interaction import CassetteHeader, Interaction
 from harness.cassettes.format.serializer import dump_cassette, parse_cassette
 from harness.cassettes.recording.httpx_streams import transport_patches
 from harness.cassettes.recording.matching import ComparableRequest, Replay, diff_requests
-from harness.cassettes.recording.writer import Recorder, lock_cassette, read_cassette
+from harness.cassettes.recording.recorder import Recorder, open_recorder
+from harness.cassettes.recording.writer import read_cassette
 from harness.cassettes.scrubbing.mask_interactions import scrub_interactions
 from harness.cassettes.scrubbing.mask_text import Unsearchable
 from harness.core.errors import HarnessError, Problem
@@ -78,28 +79,16 @@ class VcrAdapter:
 
     def save_cassette(self, path: str, content: Mapping[str, Any], serializer: Any = None) -> None:  # noqa: ARG002
         """Write a file atomically, unless it would contain a secret."""
-        recorder = Recorder(Path(path), self._header, secrets=self._secrets)
-        for pair in zip(content["requests"], content["responses"], strict=True):
-            recorder.add(interaction_from_vcr(*pair))
-        recorder.save()
+        with open_recorder(Path(path), self._header, secrets=self._secrets) as recorder:
+            for pair in zip(content["requests"], content["responses"], strict=True):
+                recorder.add(interaction_from_vcr(*pair))
 
 
-class _DeferredPersister:
-    """A persister that writes only after vcrpy has removed its patches, which would remain if writing failed before."""
+class _JournaledAdapter(VcrAdapter):
+    """An adapter for a cassette that a recorder writes."""
 
-    def __init__(self, adapter: VcrAdapter) -> None:
-        self.load_cassette = adapter.load_cassette
-        self._write = adapter.save_cassette
-        self._pending: tuple[str, Mapping[str, Any]] | None = None
-
-    def save_cassette(self, path: str, content: Mapping[str, Any], serializer: Any = None) -> None:  # noqa: ARG002
-        """Remember what to write."""
-        self._pending = (path, content)
-
-    def save_pending(self) -> None:
-        """Write the remembered content, if any."""
-        if self._pending:
-            self._write(*self._pending)
+    def save_cassette(self, path: str, content: Mapping[str, Any], serializer: Any = None) -> None:
+        """Write nothing: the recorder does, after vcrpy has removed its patches."""
 
 
 def to_vcr_request(interaction: Interaction) -> dict[str, Any]:
@@ -154,7 +143,9 @@ class CassetteSession:
 
     def __init__(self, path: Path, mode: CassetteMode, *, secrets: Iterable[str] = (), pace: bool = False) -> None:
         readable = mode == "replay" or (mode == "new" and path.exists())
-        self.replay = Replay(read_cassette(path).interactions if readable else ())
+        self.existing = read_cassette(path).interactions if readable else ()
+        self.replay = Replay(self.existing)
+        self.recorder: Recorder | None = None
         self.mode = mode
         self.path = path
         self.pace = pace
@@ -254,9 +245,18 @@ class CassetteSession:
     def _exchange(self, number: int) -> Interaction:
         return interaction_from_vcr(self.vcr_cassette.requests[number], self.vcr_cassette.responses[number])
 
-    def attach(self, cassette: Any) -> None:
-        """Use the cassette that vcrpy has loaded."""
-        self.vcr_cassette, self._loaded_count = cassette, len(cassette)
+    def attach(self, cassette: Any, recorder: Recorder | None) -> None:
+        """Use the cassette that vcrpy has loaded, and record in it."""
+        self.vcr_cassette, self._loaded_count, self.recorder = cassette, len(cassette), recorder
+        if not recorder:
+            return
+        recorder.existing, append = self.existing, cassette.append
+
+        def append_and_record(request: Any, response: Mapping[str, Any]) -> None:
+            append(request, response)
+            recorder.add(interaction_from_vcr(request, response))
+
+        cassette.append = append_and_record  # for what `httpx_streams` does not handle, vcrpy calls it
 
     def note_unanswered(self, request: Interaction, why: str) -> None:
         """Record that a request was not answered; it may be sent again."""
@@ -279,15 +279,15 @@ def use_cassette(
 ) -> Iterator[CassetteSession]:
     """Answer the requests in a `with` block from a cassette, or record them into it; with `pace` as slowly as recorded.
 
-    New recordings are written if the block ends without an exception. UnreadableRecording if the cassette cannot be
-    read, RecordError if it cannot be written.
+    New recordings are written if the block ends without an exception, and forgotten after one; if it is interrupted,
+    the next recorder of the cassette recovers them. UnreadableRecording if the cassette cannot be read, RecordError if
+    it cannot be written.
     """
+    known = tuple(secrets)
+    header = header or CassetteHeader()
     with ExitStack() as stack:
-        if mode != "replay":
-            stack.enter_context(lock_cassette(path))
-        known = tuple(secrets)
+        recorder = None if mode == "replay" else stack.enter_context(open_recorder(path, header, secrets=known))
         session = CassetteSession(path, mode, secrets=known, pace=pace)
-        adapter = VcrAdapter(header or CassetteHeader(), known, mode)
         machine = vcr.VCR(
             record_mode=_VCR_MODES[mode],
             match_on=("method", "harness"),
@@ -295,10 +295,19 @@ def use_cassette(
             custom_patches=tuple(transport_patches(session)),
             record_on_exception=False,
         )
+        adapter = _JournaledAdapter(header, known, mode)
         machine.register_serializer("harness", adapter)
         machine.register_matcher("harness", session.match_request)
-        machine.register_persister(later := _DeferredPersister(adapter))
-        with machine.use_cassette(str(path)) as cassette:
-            session.attach(cassette)
-            yield session
-        later.save_pending()
+        machine.register_persister(adapter)
+        try:
+            with machine.use_cassette(str(path)) as cassette:
+                session.attach(cassette, recorder)
+                yield session
+        except (KeyboardInterrupt, SystemExit, GeneratorExit):
+            if recorder:
+                recorder.leave()
+            raise
+        except BaseException:
+            if recorder:
+                recorder.discard()
+            raise

@@ -7,8 +7,8 @@ import binascii
 import html
 import json
 import re
-from collections.abc import Iterator
-from functools import cache
+from collections.abc import Iterable, Iterator, Sequence
+from functools import cache, lru_cache
 from typing import Any
 
 JsonPath = tuple[str | int, ...]
@@ -17,10 +17,21 @@ JsonPath = tuple[str | int, ...]
 _TOKEN = re.compile(r'"[^"\\]*(?:\\.[^"\\]*)*"|[{}\[\],]', re.S)
 _COLON = re.compile(r"\s*:")
 _LENIENT = json.JSONDecoder(strict=False)
+_LONGEST_KEPT, _KEPT = 1024, 4096
+"""The size and the number of the texts whose structure is kept: scrubbing reads each event of a stream several times."""
 
 
-def find_strings(text: str) -> Iterator[tuple[int, int, JsonPath, bool]]:
-    """Yield each string of a JSON text: start, end, path, and whether it is the name of a member."""
+def find_strings(text: str) -> Iterable[tuple[int, int, JsonPath, bool]]:
+    """Return each string of a JSON text: start, end, path, and whether it is the name of a member."""
+    return _find_strings(text) if len(text) > _LONGEST_KEPT else _keep_strings(text)
+
+
+@lru_cache(_KEPT)
+def _keep_strings(text: str) -> Sequence[tuple[int, int, JsonPath, bool]]:
+    return [*_find_strings(text)]
+
+
+def _find_strings(text: str) -> Iterator[tuple[int, int, JsonPath, bool]]:
     open_containers: list[list[Any]] = []  # [is it an object, the current name or index]
     for token in _TOKEN.finditer(text):
         first, top = token[0][0], open_containers[-1] if open_containers else None
@@ -47,6 +58,15 @@ def is_json(text: str) -> bool:
     """Return whether a text is a JSON object, array or string."""
     if text.lstrip()[:1] not in ("{", "[", '"'):
         return False
+    return _is_decodable(text) if len(text) > _LONGEST_KEPT else _keep_decodable(text)
+
+
+@lru_cache(_KEPT)
+def _keep_decodable(text: str) -> bool:
+    return _is_decodable(text)
+
+
+def _is_decodable(text: str) -> bool:
     try:
         _LENIENT.decode(text)
     except (ValueError, RecursionError):

@@ -6,12 +6,13 @@ A cassette with a finding is not written.
 from __future__ import annotations
 
 import base64
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from typing import Any
 from urllib.parse import quote, quote_plus
 
 from harness.cassettes.format.untrusted import parse_yaml_documents
 from harness.cassettes.scrubbing.encodings import json_escapes
+from harness.cassettes.scrubbing.known_values import KnownValues
 from harness.cassettes.scrubbing.mask_interactions import SHORTEST_SECRET
 from harness.cassettes.scrubbing.mask_text import Masker, Unsearchable
 from harness.cassettes.scrubbing.split_secrets import collect_texts, pieces_in
@@ -22,14 +23,15 @@ from harness.core.text.token_forms import TOKEN_PATTERN
 SEEMS_SECRET = "a secret, an address or the id of an account"
 
 
-def secrets_in(text: str, known: Iterable[str] = ()) -> tuple[str, ...]:
+def secrets_in(text: str, known: Iterable[str] = (), unchanged: Collection[str] = ()) -> tuple[str, ...]:
     """List the places in the text of a cassette that seem to hold a secret, with its kind but never its value.
 
-    `known` are secret values, searched for in every encoding. A text that cannot be searched also counts as a finding.
+    `known` are secret values, searched for in every encoding, `unchanged` texts in which a masker that knows them has
+    found nothing: it need not search them again. A text that cannot be searched also counts as a finding.
     """
     values = tuple(sorted({value for value in known if len(value) >= SHORTEST_SECRET}, key=len, reverse=True))
     places = dict.fromkeys(
-        (*_find_known_values(text, values), *_find_key_forms(text), *_find_unmasked_places(text, values))
+        (*_find_known_values(text, values), *_find_key_forms(text), *_find_unmasked_places(text, values, unchanged))
     )
     return tuple(places)
 
@@ -59,8 +61,8 @@ def _find_key_forms(text: str) -> Iterator[str]:
             yield f"line {number}: what has the form of a key or a token"
 
 
-def _find_unmasked_places(text: str, known: Sequence[str]) -> Iterator[str]:
-    masker = Masker(tuple(known))
+def _find_unmasked_places(text: str, known: Sequence[str], unchanged: Collection[str]) -> Iterator[str]:
+    masker = Masker(KnownValues(known), unchanged={*unchanged})
     try:
         for document in parse_yaml_documents(text):
             yield from _find_split_keys(document)

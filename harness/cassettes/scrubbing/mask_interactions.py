@@ -5,14 +5,16 @@ from __future__ import annotations
 import base64
 import re
 import zlib
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from itertools import accumulate
+from typing import NamedTuple
 from urllib.parse import parse_qsl, urlsplit, urlunsplit
 
 from harness.api.http.decoding import undo_encodings
 from harness.cassettes.format.interaction import Chunk, Frame, Interaction
 from harness.cassettes.scrubbing.encodings import decode_string, find_strings, is_json
+from harness.cassettes.scrubbing.known_values import KnownValues
 from harness.cassettes.scrubbing.mask_text import Masker, Unsearchable
 from harness.cassettes.scrubbing.masks import mask
 from harness.cassettes.scrubbing.split_secrets import find_pieces
@@ -45,15 +47,44 @@ def scrub_interactions(interactions: Iterable[Interaction], secrets: Iterable[st
 
     Scrubbing is idempotent. Raises Unsearchable for a body whose encoding cannot be decoded.
     """
-    plain = tuple(_decode_bodies(interaction, number) for number, interaction in enumerate(interactions, 1))
-    masker = Masker(tuple(known_secrets(plain, secrets)), frozenset(_find_ids(plain)))
-    return tuple(_scrub_interaction(interaction, _add_pieces(masker, interaction)) for interaction in plain)
+    scrubber, recorded = Scrubber(secrets), tuple(interactions)
+    for interaction in recorded:
+        scrubber.learn_secrets(interaction)
+    plain = [decode_bodies(interaction, number) for number, interaction in enumerate(recorded, 1)]
+    for interaction in plain:
+        scrubber.learn_ids(interaction)
+    return tuple(scrubber.scrub(interaction).interaction for interaction in plain)
 
 
-def _add_pieces(masker: Masker, interaction: Interaction) -> Masker:
-    """Return a masker that also knows the pieces of keys spread over several texts of this interaction."""
-    pieces = find_pieces(interaction)
-    return Masker((*masker.secrets, *sorted(pieces, key=len, reverse=True)), masker.ids) if pieces else masker
+class Scrubbed(NamedTuple):
+    """An interaction without secrets, the texts in it, decoded, and those in which there was nothing to mask."""
+
+    interaction: Interaction
+    texts: Sequence[str] = ()
+    unchanged: Collection[str] = ()
+
+
+class Scrubber:
+    """Scrubs interactions, with the secrets and ids of all from which it has learned."""
+
+    def __init__(self, secrets: Iterable[str] = ()) -> None:
+        self._secrets = KnownValues(known_secrets((), secrets))
+        self._ids: set[str] = set()
+
+    def learn_secrets(self, interaction: Interaction) -> list[str]:
+        """Learn the secrets in the headers and the URL of an interaction, and return those that are new."""
+        return self._secrets.add(known_secrets([interaction]))
+
+    def learn_ids(self, plain: Interaction) -> list[str]:
+        """Learn the ids in an interaction with decoded bodies, and return those that are new."""
+        new = {*_find_ids([plain])} - self._ids
+        self._ids |= new
+        return [*new]
+
+    def scrub(self, plain: Interaction) -> Scrubbed:
+        """Scrub an interaction with decoded bodies."""
+        masker = Masker(self._secrets, self._ids, KnownValues(find_pieces(plain)))
+        return Scrubbed(_scrub_interaction(plain, masker), masker.texts, masker.unchanged)
 
 
 def known_secrets(interactions: Iterable[Interaction], secrets: Iterable[str] = ()) -> list[str]:
@@ -101,7 +132,7 @@ def _is_allowed_header(name: str) -> bool:
     return name in ALLOWED_HEADERS or name.startswith(ALLOWED_HEADER_PREFIX)
 
 
-def _decode_bodies(interaction: Interaction, number: int) -> Interaction:
+def decode_bodies(interaction: Interaction, number: int) -> Interaction:
     """Decode the content encodings of an interaction's bodies; the times of the chunks are kept."""
     body = _decode_content(interaction.body, interaction.headers)
     chunks = _decode_chunks(interaction)

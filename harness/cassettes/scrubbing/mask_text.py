@@ -11,7 +11,7 @@ import html
 import json
 import re
 import zlib
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import Any
@@ -29,10 +29,10 @@ from harness.cassettes.scrubbing.encodings import (
     find_strings,
     is_json,
     join_lines,
-    json_escapes,
     rewrap_lines,
     unescape_entities,
 )
+from harness.cassettes.scrubbing.known_values import KnownValues
 from harness.cassettes.scrubbing.masks import mask, pseudonym
 from harness.cassettes.scrubbing.secret_forms import mask_forms
 from harness.cassettes.scrubbing.secret_names import is_secret_member, labels_secret
@@ -95,10 +95,17 @@ class Unsearchable(HarnessError):
 
 @dataclass(frozen=True, slots=True)
 class Masker:
-    """Masks `secrets` by value, `ids` by pseudonyms, and everything that has the form of a secret."""
+    """Masks `secrets` by value, `ids` by pseudonyms, and everything that has the form of a secret.
 
-    secrets: tuple[str, ...] = ()
-    ids: frozenset[str] = field(default_factory=frozenset)
+    `pieces` are parts of keys, masked like secrets. `texts` collects what it reads, decoded and without secrets,
+    `unchanged` those in which there was nothing to mask, for another masker that knows no more secrets.
+    """
+
+    secrets: KnownValues = field(default_factory=KnownValues)
+    ids: Collection[str] = ()
+    pieces: KnownValues = field(default_factory=KnownValues)
+    texts: list[str] = field(default_factory=list, repr=False, compare=False)
+    unchanged: set[str] = field(default_factory=set, repr=False, compare=False)
     _cache: dict[str, str] = field(default_factory=dict, init=False, repr=False, compare=False)
 
     def mask_text(self, text: str, depth: int = 0, *, inner: bool = True) -> str:
@@ -226,13 +233,14 @@ class Masker:
         return "".join([*parts, self._mask_cached(text[at:], depth)])
 
     def _mask_cached(self, text: str, depth: int) -> str:
-        if len(text) < _SHORTEST_MASKED:
+        if len(text) < _SHORTEST_MASKED or text in self.unchanged:  # names occur in every event of a stream
             return text
-        if len(text) > _LONGEST_CACHED:
-            return self._mask_uncached(text, depth)
-        if text not in self._cache:  # names and ids occur in every event of a stream
-            self._cache[text] = self._mask_uncached(text, depth)
-        return self._cache[text]
+        clean = self._cache.get(text) or self._mask_uncached(text, depth)
+        if clean == text:
+            self.unchanged.add(text)
+        elif len(text) <= _LONGEST_CACHED:
+            self._cache[text] = clean
+        return clean
 
     def _mask_uncached(self, text: str, depth: int) -> str:
         if "\0" in text:
@@ -253,10 +261,10 @@ class Masker:
         return _BASE64.sub(lambda found: self._mask_base64(found[0], depth), text)
 
     def _mask_known_secrets(self, text: str) -> str:
-        for value in self.secrets:
-            for escaped in json_escapes(value):
-                if escaped in text:
-                    text = text.replace(escaped, mask(escaped))
+        for known in (self.secrets, self.pieces):
+            for spelling in known.find_spellings(text):
+                text = text.replace(spelling, mask(spelling))
+        self.texts.append(text)
         return text
 
     def _replace_id(self, found: re.Match[str]) -> str:

@@ -26,21 +26,20 @@ def run_command(
     environment: Mapping[str, str],
     *,
     interrupt: Callable[[], object] = lambda: None,
-    meanwhile: Callable[[], object] = lambda: None,
 ) -> int:
     """Run a command to its end and return its exit code, 128 + n if signal n ended it.
 
-    `environment` contains all of its variables; `meanwhile` is called about every tenth of a second, `interrupt` once a
-    signal to this process has been passed on. The command leads a process group, none of which outlives it; on a
-    terminal it stays in the group of this process, so that it can read keys and the terminal interrupts both. A command
-    that cannot be run exits with the code that a shell would return.
+    `environment` contains all of its variables; `interrupt` is called once a signal to this process has been passed on.
+    The command leads a process group, none of which outlives it; on a terminal it stays in the group of this process,
+    so that it can read keys and the terminal interrupts both. A command that cannot be run exits with the code that a
+    shell would return.
     """
     grouped, signals = _POSIX and not os.isatty(0), list[int]()
     with call_on_signals(signals.append):
         child = _start(command, environment, grouped)
         try:
             while not (_to_pass_on(signals, grouped) or _has_ended_within(child, POLL_SECONDS)):
-                meanwhile()
+                pass
             if child.returncode is None:
                 _send(child, signals[-1], grouped)
                 interrupt()

@@ -31,6 +31,7 @@ from responses_harness_cluster.log_entries import (
     LoggedRequest,
     RequestLog,
     StoreLost,
+    WorldLost,
 )
 from responses_harness_cluster.replicas import Replicas
 from responses_harness_cluster.replicated_api import ReplicatedApi

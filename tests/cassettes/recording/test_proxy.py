@@ -141,19 +141,20 @@ class TestWhatIsTakenDown:
         gate.open()
         assert (interaction.cut, b"time" in interaction.answer) == (True, False)
 
-    def test_so_far_has_what_is_under_way_as_cut(self, front, client, world):
+    def test_has_what_is_in_progress_as_cut(self, front, client, world):
         gate = Gate()
         world.script(message("whole"), pause(ONCE, after=3, until=gate))
         client.post(f"{front.origin}/v1/responses", json=HI, headers=KEY)
         with client.stream("POST", f"{front.origin}/v1/responses", json=STREAM, headers=KEY) as answer:
             pieces = answer.iter_raw()
             next(pieces)
-            assert wait_until(lambda: len(front.recording.interactions_so_far) == 2)
-            assert [interaction.cut for interaction in front.recording.interactions_so_far] == [False, True]
-            assert len(front.recording.interactions) == 1
+            assert wait_until(front.recording.in_progress)
+            assert [interaction.cut for interaction in front.recording.in_progress().values()] == [True]
+            assert [interaction.cut for interaction in front.recording.interactions] == [False]
             gate.open()
             assert b"time" in b"".join(pieces)
-        assert front.interactions(2) == front.recording.interactions_so_far
+        assert [interaction.cut for interaction in front.interactions(2)] == [False, False]
+        assert not front.recording.in_progress()
 
     def test_after_an_interruption_is_only_what_is_whole(self, front, client, world):
         gate = Gate()
@@ -210,7 +211,7 @@ class TestAnApiThatIsNotThere:
         assert wait_until(lambda: len(front.recording.problems) == 1)
         gate.open()
         assert "had not answered when the client left" in next(iter(front.recording.problems))
-        assert (front.recording.interactions, front.recording.interactions_so_far) == ([], [])
+        assert (front.recording.interactions, front.recording.in_progress()) == ([], {})
 
     def test_while_the_recording_is_interrupted_is_none(self, front, client, world):
         gate = Gate()

@@ -12,12 +12,13 @@ import pytest
 import requests
 import vcr
 
-from harness.cassettes.format.interaction import CassetteHeader
+from harness.cassettes.format.interaction import CassetteHeader, Interaction
 from harness.cassettes.format.untrusted import UnreadableRecording
-from harness.cassettes.recording import vcr as machine
-from harness.cassettes.recording import writer
+from harness.cassettes.recording.journal import recover_recording
+from harness.cassettes.recording.recorder import SecretFound, open_recorder
 from harness.cassettes.recording.vcr import VcrAdapter, body_bytes, interaction_from_vcr, use_cassette
-from harness.cassettes.recording.writer import RecordError, SecretFound, lock_cassette, read_cassette
+from harness.cassettes.recording.writer import RecordError, journal_path, lock_cassette, read_cassette
+from harness.cassettes.scrubbing.mask_interactions import Scrubbed, Scrubber
 from harness.core.headers import normalize_headers
 from harness.faults import Gate, chunks, cut, pause
 from harness.items import message
@@ -299,13 +300,53 @@ def test_the_serializer_serves_plain_vcrpy(http, live, world, file):
 
 def test_the_gate_holds_here_too(http, live, world, file, monkeypatch):
     world.script(message("one"))
-    for module in (machine, writer):
-        monkeypatch.setattr(module, "scrub_interactions", lambda interactions, secrets=(): tuple(interactions))
+    monkeypatch.setattr(Scrubber, "scrub", lambda _, plain: Scrubbed(plain))
     before = http.HTTPTransport.handle_request
     with pytest.raises(SecretFound), use_cassette(file, "all"):
         send(http, live.url)
     assert not file.exists()
     assert http.HTTPTransport.handle_request is before
+
+
+def record_and_raise(ask, file, problem):
+    with use_cassette(file, "all"):
+        ask()
+        raise problem
+
+
+ENDS = {KeyboardInterrupt: True, SystemExit: True, ValueError: False, pytest.fail.Exception: False}
+"""How a block ends, and whether the next recorder recovers what it has recorded."""
+
+
+@pytest.mark.parametrize(("raised", "is_left"), ENDS.items())
+def test_what_an_interrupted_block_has_recorded_is_left_and_that_of_a_failed_one_forgotten(
+    http, live, world, file, raised, is_left
+):
+    world.script(message("one"))
+    with pytest.raises(raised):
+        record_and_raise(lambda: send(http, live.url), file, raised("now"))
+    assert (file.exists(), journal_path(file).exists()) == (False, is_left)
+    with use_cassette(file, "new") as session:
+        assert bool(session.recorder.recovered) is is_left
+
+
+def test_what_another_library_has_received_is_left_as_well(live, world, file):
+    world.script(message("one"))
+    with pytest.raises(KeyboardInterrupt):
+        record_and_raise(
+            lambda: requests.post(live.url, json=REQUEST, headers=AUTH, timeout=10), file, KeyboardInterrupt()
+        )
+    assert recover_recording(file).exchange_count == 1
+
+
+def test_a_new_exchange_keeps_the_websockets_of_the_cassette(http, live, world, file):
+    socket = Interaction("GET", "wss://api.openai.com/v1/responses", status=101, frames=((0.1, "client", "{}"),))
+    with open_recorder(file, CassetteHeader()) as recorder:
+        recorder.add(socket)
+    world.script(message("one"))
+    with use_cassette(file, "new"):
+        send(http, live.url)
+    assert [bool(interaction.frames) for interaction in read_cassette(file).interactions] == [False, True]
 
 
 def test_two_recorders_and_a_cassette_that_is_not_there_are_reported(file):

@@ -56,7 +56,7 @@ class TestAConnection:
         with opened(front) as wire:
             wire.send(CREATE)
             text = events(wire)
-            (interaction,) = front.recording.interactions_so_far
+            (interaction,) = front.recording.in_progress().values()
             assert (interaction.status, interaction.cut, len(interaction.frames)) == (101, True, 1 + len(text))
         assert not front.interactions()[0].cut
 

@@ -13,9 +13,10 @@ import httpx2
 import pytest
 
 from harness.cassettes.format.interaction import CassetteHeader, Interaction
+from harness.cassettes.recording.recorder import open_recorder
 from harness.cassettes.recording.replay_server import ReplayApp, load_recordings
 from harness.cassettes.recording.vcr import use_cassette
-from harness.cassettes.recording.writer import open_recorder, read_cassette
+from harness.cassettes.recording.writer import read_cassette
 from harness.cassettes.scrubbing.mask_interactions import scrub_interactions
 from harness.core.errors import ConfigError
 from harness.faults import pause
@@ -205,9 +206,9 @@ def send_all(base_url: str) -> list[tuple[int, str, list[bytes]]]:
 
 
 def by_proxy(upstream: str, file: Path) -> list[Any]:
-    with recorded(upstream) as front, open_recorder(file, CassetteHeader(), secrets=[KEY]) as cassette:
+    with open_recorder(file, CassetteHeader(), secrets=[KEY]) as cassette, recorded(upstream, cassette) as front:
         got = send_all(f"{front.origin}{front.root}")
-        cassette.interactions = front.interactions(len(REQUESTS))
+        front.interactions(len(REQUESTS))
     return got
 
 

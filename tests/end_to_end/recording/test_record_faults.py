@@ -16,7 +16,8 @@ from typing import Any
 import httpx2
 import pytest
 
-from harness.cassettes.recording.writer import read_cassette
+from harness.cassettes.recording.journal import recover_recordings
+from harness.cassettes.recording.writer import journal_path, read_cassette
 from harness.items import message
 from harness.server.mock_api import MockApi
 from tests.support.processes import free_port, is_listening, spawn, wait_until
@@ -26,14 +27,13 @@ from tests.support.servers.stalling import STUCK, stalling
 pytestmark = pytest.mark.slow
 RECORD = """
 import sys
-from harness.cassettes.recording import writer
-from harness.cli import record
 from harness.cli import app
+from harness.cli.support import run_command
 
-writer.SAVE_INTERVAL = record.GRACE_SECONDS = 0.2
+run_command.GRACE_SECONDS = 0.2
 app(sys.argv[1:], prog_name="harness")
 """
-"""A recorder that saves often, and waits for its command briefly."""
+"""A recorder that waits for its command briefly."""
 ASK = """
 import http.client, json, os, time, urllib.request
 for number in range({times}):
@@ -75,7 +75,7 @@ def recorder(
     own: Sequence[str] = (),
     **options: Any,
 ) -> Iterator[Child]:
-    """Start a recorder, which writes its cassette five times a second; `own` are its options, `options` those of `Popen`."""
+    """Start a recorder; `own` are its options, `options` those of `Popen`."""
     called = [sys.executable, "-c", RECORD, "record", "--upstream", upstream, "--into", str(into), *own, "--", *command]
     with spawn(called, setup=setup, **{"stdout": subprocess.DEVNULL, **options}) as child:
         yield child
@@ -103,19 +103,60 @@ def recorded(file: Path) -> int:
     return len(read_cassette(file).interactions) if file.exists() else 0
 
 
+def in_journal(file: Path) -> int:
+    """Return how many exchanges are in the journal of a cassette that is being recorded."""
+    journal = journal_path(file)
+    return journal.read_bytes().count(b'{"number"') if journal.exists() else 0
+
+
+def left_in(folder: Path) -> list[Path]:
+    """Return the cassettes in a folder that are being recorded, or whose recorders were killed."""
+    return [file.with_name(file.name[1:].removesuffix(".journal")) for file in folder.glob(".*.journal")]
+
+
+def in_order(file: Path) -> int:
+    """Return how many requests were recorded in the order in which they were sent."""
+    bodies = [interaction.body for interaction in read_cassette(file).interactions]
+    return sum(f'"hi {number}"'.encode() in body for number, body in enumerate(bodies))
+
+
 class TestARecorder:
-    def test_that_is_killed_leaves_what_it_had_written_so_far(self, live, file):
+    def test_that_is_killed_leaves_what_was_answered_and_the_next_one_recovers_it(self, live, file):
         with recorder(live, file, asking(3, rest=30)) as child:
-            assert soon(lambda: recorded(file) == 3)
+            assert soon(lambda: in_journal(file) == 3)
             child.kill()
             child.wait(30)
-            assert recorded(file) == 3
-        assert record(live, file, asking())[0] == 0
-        assert [entry.name for entry in file.parent.iterdir()] == ["a.yaml"]
+        assert not file.exists()
+        code, errors = record(live, file, asking())
+        kept = file.with_name("a.recovered.yaml")
+        assert (code, errors.splitlines()[0]) == (
+            0,
+            f"harness: recovered 3 exchanges of a recording that was ended: {kept}",
+        )
+        assert (recorded(kept), recorded(file)) == (3, 1)
+        assert sorted(entry.name for entry in file.parent.iterdir()) == ["a.recovered.yaml", "a.yaml"]
+
+    def test_that_is_killed_at_any_time_leaves_all_but_half_a_second_of_answers(self, live, file):
+        with recorder(live, file, asking(1000)) as child:
+            assert soon(lambda: in_journal(file) >= 20)
+            child.kill()
+            child.wait(30)
+        assert in_journal(file) >= 20
+        (recovered,) = recover_recordings(file.parent)
+        assert recovered.exchange_count == recorded(recovered.file) == in_order(recovered.file)
+
+    def test_in_a_folder_recovers_what_was_left_there(self, live, tmp_path):
+        with recorder(live, tmp_path, asking(2, rest=30)) as child:
+            assert soon(lambda: any(map(in_journal, left_in(tmp_path))) and in_journal(left_in(tmp_path)[0]) == 2)
+            child.kill()
+            child.wait(30)
+        code, errors = record(live, tmp_path, asking())
+        assert (code, "harness: recovered 2 exchanges of a recording that was ended: " in errors) == (0, True)
+        assert len([*tmp_path.iterdir()]) == 2
 
     def test_whose_terminal_is_closed_ends_as_if_interrupted(self, live, file):
         with recorder(live, file, asking(2, rest=30)) as child:
-            assert soon(lambda: recorded(file) == 2)
+            assert soon(lambda: in_journal(file) == 2)
             child.send_signal(signal.SIGHUP)
             code, errors = result(child)
         assert (code, f"2 exchanges in {file}" in errors) == (128 + signal.SIGHUP, True)
@@ -131,7 +172,7 @@ class TestARecorder:
 
     def test_below_nohup_goes_on(self, live, file):
         with recorder(live, file, asking(2, rest=1), lambda: signal.signal(signal.SIGHUP, signal.SIG_IGN)) as child:
-            assert soon(lambda: recorded(file) == 2)
+            assert soon(lambda: in_journal(file) == 2)
             child.send_signal(signal.SIGHUP)
             assert result(child)[0] == 0
 
@@ -145,7 +186,7 @@ class TestARecorder:
 
     def test_beside_another_one_is_refused(self, live, file):
         with recorder(live, file, asking(1, rest=30)) as first:
-            assert soon(lambda: recorded(file) == 1)
+            assert soon(lambda: in_journal(file) == 1)
             code, errors = record(live, file, asking())
             assert (code, errors.count("\n")) == (2, 2)  # the message, and where the manual tells more
             assert f"{file}: another recorder is writing this cassette. Wait for it, or record into another" in errors
@@ -154,7 +195,7 @@ class TestARecorder:
 
     def test_beside_another_one_in_a_folder_gets_another_name(self, live, tmp_path):
         with recorder(live, tmp_path, asking(1, rest=30)) as first:
-            assert soon(lambda: list(tmp_path.glob("*.yaml")))
+            assert soon(lambda: left_in(tmp_path))
             assert record(live, tmp_path, asking())[0] == 0
             first.terminate()
             result(first)
@@ -171,12 +212,13 @@ class TestARecorder:
             2,
             [
                 f"harness: {file}: cannot be written: File too large. Nothing was changed. "
-                "Raise the limit on the size of a file (`ulimit -f`).",
+                "Raise the limit on the size of a file (`ulimit -f`). What was recorded is in "
+                f"{journal_path(file)}, and the next recorder recovers it, without "
+                "9 exchanges for which there was no space.",
                 "manual: docs/troubleshooting.md#recordings",
             ],
         )
         assert file.read_bytes() == before
-        assert [entry.name for entry in file.parent.iterdir()] == ["a.yaml"]
 
 
 def test_a_recording_is_replayed_though_nobody_reads_the_output(live, file):

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from harness.cassettes.recording.writer import lock_cassette, read_cassette
+from harness.cassettes.recording.writer import journal_path, lock_cassette, read_cassette
 from harness.faults import cut, hang_up
 from harness.items import message
 from harness.server.mock_api import MockApi
@@ -104,8 +104,21 @@ def test_an_interrupted_test_leaves_no_half_cassette(pytester, write, live: Mock
     assert child.returncode
     assert len(live.exchanges) == 1, output
     assert not file.exists()
-    with lock_cassette(file):
-        assert not file.exists()
+    assert journal_path(file).exists()
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("options", [[], ["-n", "1"]], ids=["alone", "xdist"])
+def test_the_next_run_names_what_a_run_that_died_has_recorded(run, write, live: Mock, file, options):
+    live.script(message("hello"), message("hello"))
+    died = f"{ONE}    __import__('time').sleep(0.5)\n    os._exit(3)\n"
+    run(died, "--record", *options, apart=True)
+    assert not file.exists()
+    told = "recovered 1 exchange of a recording that was ended: cassettes/one.recovered.yaml"
+    run(ONE, "--record", *options, apart=True).shows(f"*{told}*", passed=1)
+    assert [len(read_cassette(kept).interactions) for kept in (file, file.with_name("one.recovered.yaml"))] == [1, 1]
+    assert not journal_path(file).exists()
+    assert "recovered" not in run(ONE, "--record", *options, apart=True).stdout.str()
 
 
 AZURE = """
