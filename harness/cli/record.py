@@ -142,13 +142,15 @@ def _run_behind_proxy(
 
 def _exit_code(recording: Recording, judge: RecordingJudge | None) -> ExitCode:
     """Return the exit code if the command succeeded; with a judge its findings count."""
-    from harness.verify.nothing_judged import explain_nothing_judged
-
     if not recording.interactions:
         return ExitCode.FOUND if recording.problems else ExitCode.NOTHING_JUDGED
-    if judge and not judge.tally.is_clean:
+    if not judge:
+        return ExitCode.OK
+    from harness.verify.nothing_judged import explain_nothing_judged
+
+    if not judge.tally.is_clean:
         return ExitCode.FOUND
-    return ExitCode.NOTHING_JUDGED if judge and explain_nothing_judged(judge.tally) else ExitCode.OK
+    return ExitCode.NOTHING_JUDGED if explain_nothing_judged(judge.tally) else ExitCode.OK
 
 
 def _parse_address(listen: str) -> tuple[str, int]:
@@ -208,8 +210,6 @@ def _record_until_signal(environment: Mapping[str, str], recording: Recording) -
 def _print_result(recording: Recording, file: Path, watch: RecordingJudge | None) -> None:
     """Print what was recorded, and the problems and findings."""
     from harness.core.text.shorten import pluralize
-    from harness.verify import output
-    from harness.verify.nothing_judged import explain_nothing_judged
 
     interactions = recording.interactions
     cut = sum(interaction.cut for interaction in interactions)
@@ -225,6 +225,9 @@ def _print_result(recording: Recording, file: Path, watch: RecordingJudge | None
         if why := KEY_HINTS.get(status) or (ADDRESS_HINTS.get(status) if len(met) == 1 else None):
             print_note(f"{times} × {status}: {why}")
     if watch:
+        from harness.verify import output
+        from harness.verify.nothing_judged import explain_nothing_judged
+
         console = make_console(stderr=True)
         console.print(output.counts_table(watch.tally))
         for text in output.summary_lines(watch.tally):
