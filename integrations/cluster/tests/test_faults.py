@@ -162,7 +162,8 @@ def test_what_another_server_failed_to_answer_does_not_reach_the_next_test(start
         assert create(other.port).status == 503
         say(port, "CONFIG", "SET", "maxmemory", "0")
         ask(ours.port, "POST", "/_harness/world", {"name": "the next test"})
-        time.sleep(2.5)
+        assert wait_until(lambda: (verdict(ours.port), verdict(other.port)) == ("", ""), 20)
+        time.sleep(2.5)  # twice as long as a server waits before it tells the others
         assert (verdict(ours.port), verdict(other.port)) == ("", "")
 
 

@@ -244,7 +244,7 @@ class TestAnApiThatIsSilent:
         with stalling(stall) as origin, recorded(f"{origin}/v1", timeout=0.3) as front:
             with pytest.raises(httpx2.RemoteProtocolError):
                 client.post(f"{front.origin}/v1/responses", json=HI, headers=KEY)
-            assert wait_until(lambda: not front.recording.interactions_so_far)
+            assert wait_until(lambda: not front.recording.in_progress() and not front.recording.interactions)
         assert front.recording.interactions == []
         (problem,) = front.recording.problems
         assert "sent nothing for 0.3 s. What came before is recorded as cut" in problem
@@ -281,7 +281,7 @@ class TestAnApiThatIsSilent:
 
     def test_for_good_does_not_hold_the_end_of_the_recording(self):
         with stalling(TRICKLING) as origin, recorded(f"{origin}/v1") as front, asked(front):
-            assert wait_until(lambda: front.recording.interactions_so_far)
+            assert wait_until(lambda: front.recording.in_progress() or front.recording.interactions)
         assert not [thread for thread in threading.enumerate() if thread.name == "harness-record"]
 
 
