@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 import signal
 import socket
@@ -14,9 +15,13 @@ from http.client import HTTPConnection
 import pytest
 from websockets.sync.client import connect
 
+from harness.cluster.sharing import redis_log
+from harness.cluster.sharing.log_entries import Append, StoreLost
+from harness.cluster.sharing.server_record import ServerRecord
 from tests.support.servers.json_client import ask, create
 from tests.support.servers.redis_server import Wire
 from tests.support.servers.served import Served, refused_start, serving
+from tests.support.servers.stalling import Stall, stalling
 
 pytestmark = pytest.mark.slow
 HEADERS = {"Authorization": "Bearer sk-team"}
@@ -142,3 +147,21 @@ def test_a_store_that_goes_on(served: Served, wire: Wire) -> None:
     wire.delay = 0
     with within(SECONDS + SLACK):
         assert create(served.port).status == 200
+
+
+@pytest.mark.parametrize(
+    "stall",
+    [Stall(), Stall(b"$1000000\r\n", b"x"), Stall(b"$1000000000\r\n", b"x" * 65536, 0.0)],
+    ids=["silent", "trickling", "endless"],
+)
+def test_no_store_extends_the_deadline(monkeypatch, stall):
+    monkeypatch.setattr(redis_log, "ANSWER_SECONDS", 0.3)
+
+    async def append(url: str) -> list[object]:
+        log = redis_log.RedisLog(url, "t", ServerRecord("0", "0", {}), 60)
+        return list(await log.append([Append("sk-team", "", 0, 0, "", 0)]))
+
+    with stalling(stall) as origin:
+        (lost,) = asyncio.run(append(f"redis{origin.removeprefix('http')}/0"))
+    assert isinstance(lost, StoreLost)
+    assert "The timeout for an answer is 0.3 s" in str(lost)
