@@ -265,7 +265,7 @@ def _cassette_session(request: pytest.FixtureRequest, monkeypatch: pytest.Monkey
         if not node.stash[_PASSED_STASH_KEY]:
             raise _DiscardRecording
         if mode == "replay":
-            note_replay(path, f"{config.rootpath / node.nodeid}", session.replayed)
+            note_replay(path)
 
 
 def _block_network(stack: ExitStack, session: CassetteSession, node: pytest.Item) -> None:

@@ -13,11 +13,11 @@ from contextlib import contextmanager
 from http.client import HTTPConnection
 
 import pytest
-from websockets.sync.client import connect
-
 from harness.cluster.sharing import redis_log
 from harness.cluster.sharing.log_entries import Append, StoreLost
 from harness.cluster.sharing.server_record import ServerRecord
+from websockets.sync.client import connect
+
 from tests.support.servers.json_client import ask, create
 from tests.support.servers.redis_server import Wire
 from tests.support.servers.served import Served, refused_start, serving
