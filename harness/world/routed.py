@@ -27,7 +27,7 @@ from harness.core.exchange import EMPTY_MAPPING, ROUTED, Answer, Request
 from harness.core.plain import dump_set, is_model
 from harness.core.registry import suggest_name
 from harness.core.text.raised import NOWHERE, Place, describe_code, find_calling_place, raise_as_script_error
-from harness.core.text.shorten import shorten_repr
+from harness.core.text.shorten import show
 from harness.faults import Refusal
 
 METHODS = ("GET", "POST", "PUT", "PATCH", "DELETE", "HEAD")
@@ -98,7 +98,7 @@ class RoutedPath:
         plain = dump_set(body) if is_model(body) else body
         kind = _content_type(plain)
         if kind is None:
-            raise ScriptError(f"{self}: {shorten_repr(plain, 80)} is not an answer. {_FORMS}")
+            raise ScriptError(f"{self}: {show(plain, 80)} is not an answer. {_FORMS}")
         if not isinstance(plain, bytes):
             try:
                 orjson.dumps(plain)

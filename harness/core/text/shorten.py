@@ -7,10 +7,11 @@ from __future__ import annotations
 
 import json
 from collections.abc import Sequence
-from itertools import chain
-from typing import Any
+from itertools import chain, islice
+from typing import TYPE_CHECKING, Any
 
-from harness.core.exchange import Exchange, Json
+if TYPE_CHECKING:  # whose modules quote values, too
+    from harness.core.exchange import Exchange, Json
 
 LINE_WIDTH = 100
 """The default maximum length of a line."""
@@ -18,6 +19,7 @@ MAX_QUOTED = 1_000
 """The maximum length of a value that a message quotes."""
 _MAX_MEMBERS, _MAX_DEPTH, _MAX_BITS = 200, 20, 3_000
 """How much of a quoted value is rendered: its first members and entries, its depth; and the size of an integer."""
+_COLLECTIONS = (dict, list, tuple, set, frozenset)
 _TEXT_MEMBERS = ("content", "output", "arguments", "input", "text", "summary")
 """The members that may hold the text of an item, in order of preference."""
 _NAME_MEMBERS = ("name", "call_id", "approval_request_id")
@@ -83,9 +85,12 @@ def shorten(text: str, width: int = LINE_WIDTH, *, tail: int = 0, mark: str = "�
     return f"{text[: width - len(mark) - tail]}{mark}{text[len(text) - tail :]}"
 
 
-def shorten_repr(value: Any, width: int = MAX_QUOTED, *, tail: int = 0, mark: str = "…") -> str:
-    """Shorten the `repr` of a value to at most `width` characters."""
-    return shorten(repr(excerpt(value)), width, tail=tail, mark=mark)
+def show(value: Any, width: int = MAX_QUOTED) -> str:
+    """Show a value in a message: the beginning of its `repr`, made without rendering all of a large value."""
+    try:
+        return shorten(repr(excerpt(value)), width, tail=width // 4)
+    except Exception as problem:  # of a class of the user's
+        return f"<{type(value).__name__}, of which repr() raises {type(problem).__name__}>"
 
 
 def excerpt(value: Any) -> Any:
@@ -97,25 +102,25 @@ def _copy_part(value: Any, left: list[int], depth: int) -> Any:
     """Copy a value, of which `left[0]` more members may be copied."""
     if isinstance(value, str):
         return value if len(value) <= MAX_QUOTED else f"{value[: MAX_QUOTED // 2]}…{value[-MAX_QUOTED // 4 :]}"
+    if isinstance(value, bytes | bytearray):
+        return value[:MAX_QUOTED]
     if isinstance(value, int) and value.bit_length() > _MAX_BITS:
         return f"an integer of {value.bit_length():,} bits"
-    if type(value) not in (dict, list, tuple):
+    kind = next((kind for kind in _COLLECTIONS if type(value).__repr__ is kind.__repr__), None)
+    if kind is None:
         return value
     if depth > _MAX_DEPTH:
         return "…"
     parts = list[Any]()
-    for part in value.items() if isinstance(value, dict) else value:
+    for part in value.items() if kind is dict else value:
         if left[0] <= 0:
-            parts.append(("…", f"{len(value) - len(parts)} more") if isinstance(value, dict) else "…")
+            parts.append(("…", f"{len(value) - len(parts)} more") if kind is dict else "…")
             break
         left[0] -= 1
-        if isinstance(value, dict):
-            name, member = part
-            part = (shorten(name, MAX_QUOTED) if isinstance(name, str) else name, _copy_part(member, left, depth + 1))
-        else:
-            part = _copy_part(part, left, depth + 1)
-        parts.append(part)
-    return type(value)(parts)
+        sides = part if kind is dict else (part,)
+        copied = tuple(_copy_part(side, left, depth + 1) for side in sides)
+        parts.append(copied if kind is dict else copied[0])
+    return kind(parts)
 
 
 def pluralize(number: int, noun: str, plural: str = "") -> str:
@@ -128,14 +133,14 @@ def _render_value(value: Any, depth: int) -> str:
         return quote(value, 60)
     if isinstance(value, dict):
         pairs = (
-            [f"{json.dumps(name)}: {_render_value(member, depth - 1)}" for name, member in list(value.items())[:6]]
+            [f"{quote(str(name), 60)}: {_render_value(member, depth - 1)}" for name, member in islice(value.items(), 6)]
             if depth
             else []
         )
         return f"{{{_join_shown(pairs, len(value))}}}"
     if isinstance(value, list):
         return f"[{_join_shown([_render_value(element, depth - 1) for element in value[:3]] if depth else [], len(value))}]"
-    return json.dumps(value)
+    return json.dumps(excerpt(value))
 
 
 def _join_shown(shown: Sequence[str], total: int) -> str:
