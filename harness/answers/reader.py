@@ -66,7 +66,7 @@ class EventReader:
         first = first_number(events)
         for number, event in enumerate(events, first):
             if event.get("sequence_number") != number:
-                problem = f"sequence_number is {event.get('sequence_number')!r}, expected {number}"
+                problem = f"sequence_number is {show(event.get('sequence_number'))}, expected {number}"
                 raise StreamError(number - first, problem)
 
     def _add_drift(self, index: int, rule: str, message: str) -> None:
@@ -144,7 +144,7 @@ class EventReader:
             for element in declared.grammar:
                 element.emit_events(done, self, {})
         except (AttributeError, KeyError, TypeError) as error:
-            raise self.error_at_next(f"the done {declared.type} is malformed ({error!r}): {_show(done)}") from error
+            raise self.error_at_next(f"the done {declared.type} is malformed ({show(error)}): {_show(done)}") from error
         # Recorded: a summary that max_output_tokens cut has no end and is not in the item.
         while self._cut and self.next_type.startswith("response.reasoning_summary_"):
             self._left.pop()

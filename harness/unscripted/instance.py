@@ -18,7 +18,7 @@ from typing import Any
 from harness.contract.compile_schema import compile_request_schema, compile_schema, resolve_pointer
 from harness.core.errors import ScriptError
 from harness.core.exchange import Json
-from harness.core.text.shorten import shorten
+from harness.core.text.shorten import shorten, show
 from harness.core.text.vocabulary import render_json
 
 MAX_STEPS = 10_000
@@ -202,7 +202,7 @@ class _Search:
         if kind == "array":
             return self._least_array(schema, open_refs)
         if kind not in SCALAR_TYPES:
-            raise ValueError(f"{kind!r} is no JSON type")
+            raise ValueError(f"{show(kind)} is no JSON type")
         self._count_steps(int(schema.get("minLength", 0)) // 100)
         return self._first_valid(schema, chain(self.values.candidates(schema, self.member), _candidates(schema)))
 

@@ -8,10 +8,7 @@ from __future__ import annotations
 import json
 from collections.abc import Sequence
 from itertools import chain, islice
-from typing import TYPE_CHECKING, Any
-
-if TYPE_CHECKING:  # whose modules quote values, too
-    from harness.core.exchange import Exchange, Json
+from typing import Any
 
 LINE_WIDTH = 100
 """The default maximum length of a line."""
@@ -19,7 +16,8 @@ MAX_QUOTED = 1_000
 """The maximum length of a value that a message quotes."""
 _MAX_MEMBERS, _MAX_DEPTH, _MAX_BITS = 200, 20, 3_000
 """How much of a quoted value is rendered: its first members and entries, its depth; and the size of an integer."""
-_COLLECTIONS = (dict, list, tuple, set, frozenset)
+_COLLECTIONS: dict[object, Any] = {kind.__repr__: kind for kind in (dict, list, tuple, set, frozenset)}
+"""The classes that are rendered entry by entry, by the method that does; a class with its own `repr` keeps it."""
 _TEXT_MEMBERS = ("content", "output", "arguments", "input", "text", "summary")
 """The members that may hold the text of an item, in order of preference."""
 _NAME_MEMBERS = ("name", "call_id", "approval_request_id")
@@ -50,7 +48,7 @@ def summarize_input(input: Any) -> str:
     return last if len(input) == 1 else f"{len(input)} items, last: {last}"
 
 
-def item_text(item: Json) -> str:
+def item_text(item: dict[str, Any]) -> str:
     """Return the text of an item; a part without text is shown as its type in brackets."""
     for member in _TEXT_MEMBERS:
         value = item.get(member)
@@ -61,16 +59,9 @@ def item_text(item: Json) -> str:
     return ""
 
 
-def _part_text(part: Json) -> str:
+def _part_text(part: dict[str, Any]) -> str:
     text = part.get("text") or part.get("refusal") or f"[{part.get('type')}]"
     return str(text["value"] if isinstance(text, dict) and "value" in text else text)
-
-
-def answer_error(exchange: Exchange) -> Json:
-    """Return the error object of an answer: its `error`, or the body itself where Azure has no such member."""
-    body = exchange.answer.body if isinstance(exchange.answer.body, dict) else {}
-    error = body.get("error", body)
-    return error if isinstance(error, dict) else {}
 
 
 def quote(text: str, width: int = 40) -> str:
@@ -106,7 +97,7 @@ def _copy_part(value: Any, left: list[int], depth: int) -> Any:
         return value[:MAX_QUOTED]
     if isinstance(value, int) and value.bit_length() > _MAX_BITS:
         return f"an integer of {value.bit_length():,} bits"
-    kind = next((kind for kind in _COLLECTIONS if type(value).__repr__ is kind.__repr__), None)
+    kind = _COLLECTIONS.get(type(value).__repr__)
     if kind is None:
         return value
     if depth > _MAX_DEPTH:

@@ -1,5 +1,8 @@
 """Values in few words: the beginning of each, whatever it is."""
 
+import ast
+from pathlib import Path
+
 import pytest
 
 from harness.core.text.shorten import (
@@ -13,6 +16,8 @@ from harness.core.text.shorten import (
     summarize_item,
 )
 from tests.support.in_process import user
+
+HARNESS = Path(__file__).parents[3] / "harness"
 
 
 @pytest.mark.parametrize(
@@ -116,3 +121,15 @@ def test_an_excerpt_costs_nothing_beyond_what_it_shows():
     for _ in range(8):
         value = [value] * 10
     assert len(repr(excerpt(value))) < 2_000
+
+
+@pytest.mark.parametrize("package", ["ending", "faults", "items", "server/control_plane", "world/scripting"])
+def test_messages_about_what_was_sent_show_values(package):
+    """`{value!r}` renders all of a value: each of these packages quotes what scripts and clients send."""
+    wholes = [
+        f"{file.relative_to(HARNESS)}:{node.lineno}"
+        for file in (HARNESS / package).rglob("*.py")
+        for node in ast.walk(ast.parse(file.read_text()))
+        if isinstance(node, ast.FormattedValue) and node.conversion == ord("r")
+    ]
+    assert wholes == []
