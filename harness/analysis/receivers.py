@@ -11,7 +11,7 @@ import orjson
 from harness.analysis.mistake import MistakeFacts, MistakeKind, mistake
 from harness.core.exchange import Answer, Exchange, Request
 from harness.core.registry import Registry
-from harness.core.text.shorten import shorten_repr
+from harness.core.text.shorten import show
 from harness.core.webhooks import LOOP_ENDED, Signature, WebhookDelivery
 
 
@@ -198,7 +198,7 @@ def _facts(number: int, delivery: WebhookDelivery, **facts: Any) -> MistakeFacts
 def _second_effect(earlier: Sequence[WebhookDelivery], delivery: WebhookDelivery, exchanges: Sequence[Exchange]) -> str:
     """Describe the second effect of an event that was accepted before; empty if none is visible."""
     if delivery.effect and delivery.effect[0] != delivery.effect[1]:
-        before, after = (shorten_repr(value, 60) for value in delivery.effect)
+        before, after = (show(value, 60) for value in delivery.effect)
         return f"`effects` went from {before} to {after}"
     again = _writes(delivery, exchanges)
     for before_that in earlier:

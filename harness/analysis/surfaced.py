@@ -29,7 +29,7 @@ from harness.core.errors import ConfigError
 from harness.core.exchange import Json
 from harness.core.loose_json import as_string
 from harness.core.replies import ModelReplies, ModelReply, annotations_of, sum_token_counts, text_parts, token_counts
-from harness.core.text.shorten import quote, shorten
+from harness.core.text.shorten import quote, shorten, show
 
 POSITIONS = ("start_index", "end_index")
 QUOTING_TYPES = ("file_citation",)
@@ -66,7 +66,7 @@ def describe_difference(result: Any, said: Any, only: Iterable[str] = ()) -> str
 def _parts_to_compare(only: Iterable[str]) -> list[str]:
     named = [only] if isinstance(only, str) else only
     if not isinstance(named, Collection) or not all(name in PARTS for name in named):
-        raise ConfigError(f"surfaced(only={only!r}): use some of {', '.join(PARTS)}.")
+        raise ConfigError(f"surfaced(only={show(only)}): use some of {', '.join(PARTS)}.")
     return [name for name in PARTS if name in named]
 
 

@@ -7,14 +7,17 @@ events instead of writing them.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from functools import partial
 from typing import Any
 
 import harness.items  # noqa: F401  (registers every kind)
 from harness.api.statuses import ENDED_STATUSES
 from harness.core.errors import HarnessError
 from harness.core.exchange import Json
-from harness.core.text.shorten import shorten_repr
+from harness.core.text.shorten import show
 from harness.items.kind import ITEMS, ItemKind
+
+_show = partial(show, width=160)
 
 ENCRYPTED_MEMBERS = ("encrypted_content", "fingerprint")
 """Members whose encrypted value differs in every event."""
@@ -47,7 +50,7 @@ class EventReader:
         self.drift: list[tuple[int, str, str]] = []
         for index, event in enumerate(events):
             if not isinstance(event, dict) or not isinstance(event.get("type"), str):
-                raise StreamError(index, f"{_shorten_repr(event)} is not an event; it needs a 'type'")
+                raise StreamError(index, f"{_show(event)} is not an event; it needs a 'type'")
         counted = [(index, event) for index, event in enumerate(events) if event["type"] != "keepalive"]
         self._left: list[tuple[int, Json]] = [(len(events), {}), *reversed(counted)]
         self._last_place = 0
@@ -63,7 +66,7 @@ class EventReader:
         first = first_number(events)
         for number, event in enumerate(events, first):
             if event.get("sequence_number") != number:
-                problem = f"sequence_number is {event.get('sequence_number')!r}, expected {number}"
+                problem = f"sequence_number is {show(event.get('sequence_number'))}, expected {number}"
                 raise StreamError(number - first, problem)
 
     def _add_drift(self, index: int, rule: str, message: str) -> None:
@@ -89,9 +92,7 @@ class EventReader:
             raise self.error_at_next(f"expected {name}, {self._found_phrase}")
         for member, value in expected.items():
             if not _is_equivalent(event.get(member, value if member == "logprobs" else None), value):
-                raise self.error_at_next(
-                    f"{name}: {member} is {_shorten_repr(event.get(member))}, expected {_shorten_repr(value)}"
-                )
+                raise self.error_at_next(f"{name}: {member} is {_show(event.get(member))}, expected {_show(value)}")
         self._left.pop()
         self._last_place = index
         return event
@@ -143,9 +144,7 @@ class EventReader:
             for element in declared.grammar:
                 element.emit_events(done, self, {})
         except (AttributeError, KeyError, TypeError) as error:
-            raise self.error_at_next(
-                f"the done {declared.type} is malformed ({error!r}): {_shorten_repr(done)}"
-            ) from error
+            raise self.error_at_next(f"the done {declared.type} is malformed ({show(error)}): {_show(done)}") from error
         # Recorded: a summary that max_output_tokens cut has no end and is not in the item.
         while self._cut and self.next_type.startswith("response.reasoning_summary_"):
             self._left.pop()
@@ -169,7 +168,7 @@ class EventReader:
 
     def _read_unknown(self, done: Json, index: int) -> Json:
         place = self._left[-1][0]
-        near = f"an item of the unknown kind {_shorten_repr(done.get('type'))}"
+        near = f"an item of the unknown kind {_show(done.get('type'))}"
         self.expect_event("response.output_item.added", {"output_index": index})
         while self.next_type != "response.output_item.done":
             if self._left[-1][1].get("output_index") != index:
@@ -209,7 +208,7 @@ class EventReader:
         entries = [entry for event in deltas for entry in event.get("logprobs", ())]
         if entries and not _is_equivalent({"logprobs": entries}, {"logprobs": part["logprobs"]}):
             raise self.error_at_next(
-                f"the deltas' logprobs are {_shorten_repr(entries)}, but the item says {_shorten_repr(part['logprobs'])}"
+                f"the deltas' logprobs are {_show(entries)}, but the item says {_show(part['logprobs'])}"
             )
 
     def visit_object_deltas(self, stem: str, place: Json, texts: Mapping[str, str]) -> None:
@@ -227,7 +226,7 @@ class EventReader:
             event = self.expect_event(f"response.{stem}", {**sent, **self._stamp, "partial_image_index": number})
             if not isinstance(event.get("partial_image_b64"), str):
                 raise self._error_at_last(
-                    f"partial_image_b64 is {_shorten_repr(event.get('partial_image_b64'))}, expected a str"
+                    f"partial_image_b64 is {_show(event.get('partial_image_b64'))}, expected a str"
                 )
             number += 1
 
@@ -239,35 +238,31 @@ class EventReader:
         while self.next_type == name:
             event = self.expect_event(name, {**place, **self._stamp})
             if not isinstance(event.get("delta"), form):
-                raise self._error_at_last(
-                    f"{name}: delta is {_shorten_repr(event.get('delta'))}, expected a {form.__name__}"
-                )
+                raise self._error_at_last(f"{name}: delta is {_show(event.get('delta'))}, expected a {form.__name__}")
             yield event
 
     def _check_sum(self, stem: str, text: str, deltas: Sequence[str]) -> None:
         joined = "".join(deltas)
         if joined != text and not (self._cut and stem == "reasoning_summary_text"):
             raise self.error_at_next(
-                f"the deltas of response.{stem} add up to {_shorten_repr(joined)}, but the item says {_shorten_repr(text)}"
+                f"the deltas of response.{stem} add up to {_show(joined)}, but the item says {_show(text)}"
             )
 
     def _read_response(self, name: str, due: Json) -> Json:
         event = self.expect_event(name, {})
         response = self._require_object(event, "response")
         if not isinstance(response.get("id"), str):
-            raise self._error_at_last(f"{name}: response.id is {_shorten_repr(response.get('id'))}, expected a str")
+            raise self._error_at_last(f"{name}: response.id is {_show(response.get('id'))}, expected a str")
         for member, value in due.items():
             if not _is_equivalent(actual := response.get(member), value):
-                raise self._error_at_last(
-                    f"{name}: response.{member} is {_shorten_repr(actual)}, expected {_shorten_repr(value)}"
-                )
+                raise self._error_at_last(f"{name}: response.{member} is {_show(actual)}, expected {_show(value)}")
         return response
 
     def _require_object(self, event: Json, name: str) -> Json:
         value = event.get(name)
         if not isinstance(value, dict):
             place = next((index for index, waiting in self._left if waiting is event), self._last_place)
-            raise StreamError(place, f"{event['type']}: {name} is {_shorten_repr(value)}, expected an object")
+            raise StreamError(place, f"{event['type']}: {name} is {_show(value)}, expected an object")
         return value
 
     def _find_done(self, index: int) -> Json | None:
@@ -334,7 +329,3 @@ def strip_volatile(value: Any) -> Any:
             # Only the presence of encrypted content is compared; its bytes differ in every event.
             bare[name] = value[name] is None
     return bare
-
-
-def _shorten_repr(value: Any) -> str:
-    return shorten_repr(value, 160, tail=37, mark=" … ")

@@ -13,7 +13,7 @@ from harness.contract.check import check_answer
 from harness.core.exchange import Finding, Json
 from harness.core.ids import Ids
 from harness.core.registry import suggest_name
-from harness.core.text.shorten import shorten
+from harness.core.text.shorten import shorten, show
 from harness.ending import DEFAULT_ENDING, Ending
 from harness.items.kind import Item, has_listed_status, render_item
 from harness.items.message import PART_DEFAULTS
@@ -127,7 +127,7 @@ def check_response_members(members: Json) -> str:
         if name in DECIDED_BY_MOCK:
             return f"response: {name} is not set so. {DECIDED_BY_MOCK[name]}"
         if name not in settable:
-            return f"response: no member {name!r}. {suggest_name(name, settable)}"
+            return f"response: no member {show(name)}. {suggest_name(name, settable)}"
     finding = check_answer("Response", {**_default_members(family), "id": "resp_0", **members})
     return f"response: {finding.at}: {shorten(finding.message, 300)}" if finding else ""
 

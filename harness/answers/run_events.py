@@ -17,6 +17,7 @@ from harness.api.tokens import estimate_tokens
 from harness.core.errors import ScriptError
 from harness.core.exchange import Json
 from harness.core.ids import Ids
+from harness.core.text.shorten import show
 from harness.ending import DEFAULT_ENDING, Ending
 from harness.items.kind import Item
 
@@ -226,7 +227,8 @@ def _check_run_turn(turn: Sequence[Item], ending: Ending) -> None:
         raise ScriptError("incomplete: a run can only be incomplete because of tokens. Leave out the reason.")
     if ending.status == "failed" and _error_of_ending(ending)["code"] not in RUN_ERROR_CODES:
         raise ScriptError(
-            f"failed: code is {_error_of_ending(ending)['code']!r}. A run fails with one of {', '.join(RUN_ERROR_CODES)}."
+            f"failed: code is {show(_error_of_ending(ending)['code'])}. "
+            f"A run fails with one of {', '.join(RUN_ERROR_CODES)}."
         )
 
 

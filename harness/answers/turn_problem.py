@@ -16,7 +16,7 @@ from harness.api.strict_schema import apply_strictness
 from harness.api.tools import all_tools, declared_tools
 from harness.core.exchange import Json
 from harness.core.registry import suggest_name
-from harness.core.text.shorten import shorten
+from harness.core.text.shorten import shorten, show
 from harness.core.text.vocabulary import PYTHON, Vocabulary
 from harness.ending import Ending
 from harness.items.kind import ITEMS, Item
@@ -93,7 +93,7 @@ class _HeldTurn:
         for text in _output_texts(self.items):
             if reason := describe_mismatch(text, format["schema"]):
                 return (
-                    f"message: {shorten(text, MAX_SHOWN)!r} is not what text.format ({format.get('name')}) asks for: "
+                    f"message: {show(shorten(text, MAX_SHOWN))} is not what text.format ({format.get('name')}) asks for: "
                     f"{reason}{'' if reason.endswith('?') else '.'}\nThe API's models keep to the schema: script a text "
                     f"that does, or opt out with {self.words.off_schema_turn('message')}."
                 )
@@ -126,8 +126,8 @@ class _HeldTurn:
             near = "" if tools else " It has no tools."
         return (
             f"{self._name_call(call)}: the request declares no "
-            f"{_NAMED_NOUNS.get(types[0], f'tool of type {types[0]!r}')}, so no model can call it.{near}\nDeclare it in the "
-            f"`tools` of the request, or opt out with {self._off_schema_form(call)}."
+            f"{_NAMED_NOUNS.get(types[0], f'tool of type {show(types[0])}')}, so no model can call it.{near}\n"
+            f"Declare it in the `tools` of the request, or opt out with {self._off_schema_form(call)}."
         )
 
     def _find_argument_problem(self, call: Item, tools: Sequence[Json]) -> str:
@@ -244,7 +244,7 @@ def _show_choice(choice: str | Json | None) -> str:
 
 def _name_choice(choice: Json) -> str:
     name = choice.get("name") or choice.get("server_label")
-    return f"the {choice.get('type')} {name!r}" if name else repr(choice.get("type"))
+    return f"the {choice.get('type')} {show(name)}" if name else repr(choice.get("type"))
 
 
 def _is_chosen(call: Item, choice: str | Json | None) -> bool:

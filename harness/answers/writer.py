@@ -12,6 +12,7 @@ from harness.answers.reader import StreamError
 from harness.answers.response import TOOL_USAGE
 from harness.api.statuses import ENDED_STATUSES
 from harness.core.exchange import Json
+from harness.core.text.shorten import show
 from harness.ending import to_api_error
 from harness.items.kind import ITEMS, Item
 from harness.items.stream_grammar import Deltas
@@ -90,7 +91,7 @@ def render_events(
     if response["status"] not in ENDED_STATUSES:
         raise StreamError(
             0,
-            f"the response is {response['status']!r}; only one that is "
+            f"the response is {show(response['status'])}; only one that is "
             f"{', '.join(ENDED_STATUSES[:-1])} or {ENDED_STATUSES[-1]} is streamed",
         )
     for wire in response["output"]:  # events are rendered when they are read: too late for this error

@@ -44,6 +44,7 @@ from harness.contract.rule import CREATE_RESPONSE, RULES
 from harness.contract.schema import RESPONSE_EVENT_SCHEMA
 from harness.core.dates import is_day
 from harness.core.errors import ApiError, ConfigError
+from harness.core.text.shorten import show
 from harness.core.yaml_bounds import find_excess
 
 FORMAT = 1
@@ -101,13 +102,13 @@ class _Reader:
     def one_of(self, node: Lined | None, what: str, known: Iterable[str], default: str = "") -> str:
         value, names = self.text(node, what, default), list(known)
         if node is not None and value not in names:
-            raise self.fail(node.line, f"{what} {value!r} is not known. {_nearest(value, names)}")
+            raise self.fail(node.line, f"{what} {show(value)} is not known. {_nearest(value, names)}")
         return value
 
     def place(self, node: Lined) -> str:
         place = self.text(node, "`at`")
         if not is_place(place):
-            raise self.fail(node.line, f"{place!r} is not a place; write `tools[].name`, without numbers.")
+            raise self.fail(node.line, f"{show(place)} is not a place; write `tools[].name`, without numbers.")
         return place
 
 
@@ -220,7 +221,7 @@ def _read_seen(read: _Reader, node: Lined | None) -> tuple[Evidence, ...]:
             raise read.fail(own["exchange"].line, f"`exchange` is a number from 1, got {_show(number)}.")
         date = read.text(own.get("date"), "`date`")
         if date and not is_day(date):
-            raise read.fail(own["date"].line, f"`date` is a day, such as 2026-03-15, got {date!r}.")
+            raise read.fail(own["date"].line, f"`date` is a day, such as 2026-03-15, got {show(date)}.")
         if read.today and date > read.today:
             problem = (
                 f"`date` {date!r} lies in the future: today is {read.today}. Pass the day of the recording, or none."
@@ -303,7 +304,7 @@ def _key_text(key: yaml.Node) -> str:
 
 
 def _show(value: Any) -> str:
-    return {dict: "a mapping", list: "a list", type(None): "nothing"}.get(type(value)) or repr(value)
+    return {dict: "a mapping", list: "a list", type(None): "nothing"}.get(type(value)) or show(value)
 
 
 def _nearest(name: object, known: Iterable[str]) -> str:

@@ -14,6 +14,7 @@ from harness.contract.first_violation import format_path
 from harness.contract.ordered_validator import make_ordered_validator
 from harness.core.dates import CONTRACT_DATE, start_of_epoch
 from harness.core.exchange import Finding, Json
+from harness.core.text.shorten import show
 
 
 def has_only_known(root: str, body: Any, as_of: str = CONTRACT_DATE) -> bool:
@@ -37,7 +38,7 @@ def find_unknown_members(root: str, body: Any, as_of: str = CONTRACT_DATE) -> It
     for error in walk.iter_errors(body):
         if error.validator == "additionalProperties":
             path = list(error.absolute_path)
-            yield Finding(format_path(path), f"unknown member {path[-1]!r}")
+            yield Finding(format_path(path), f"unknown member {show(path[-1])}")
 
 
 @cache

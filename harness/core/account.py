@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 from harness.core.errors import ConfigError
 from harness.core.exchange import Json
+from harness.core.text.shorten import show
 
 FILTER_CATEGORIES = ("hate", "sexual", "violence", "self_harm", "jailbreak")
 """The categories of Azure's content filter for prompts."""
@@ -92,18 +93,20 @@ class Organization:
         for name, member in self.__dataclass_fields__.items():
             value = getattr(self, name)
             if isinstance(value, str) and str(member.type).startswith("frozenset"):  # `in` would match substrings
-                raise ConfigError(f"organization({name}={value!r}): pass a set of strings, {{{value!r}}}.")
+                raise ConfigError(f"organization({name}={show(value)}): pass a set of strings, {{{show(value)}}}.")
         for name in ("requests_per_minute", "tokens_per_minute"):
             limit = getattr(self, name)
             if limit is not None and (not isinstance(limit, int) or isinstance(limit, bool) or limit < 1):
-                raise ConfigError(f"organization({name}={limit!r}): pass a number of at least 1, or None for no limit.")
+                raise ConfigError(
+                    f"organization({name}={show(limit)}): pass a number of at least 1, or None for no limit."
+                )
         if strange := set(self.blocked) - set(FILTER_CATEGORIES):
             raise ConfigError(
                 f"organization(blocked={', '.join(sorted(strange))}): the categories are {', '.join(FILTER_CATEGORIES)}."
             )
         if self.assistants not in ASSISTANTS_STATES:
             raise ConfigError(
-                f"organization(assistants={self.assistants!r}): use one of {', '.join(ASSISTANTS_STATES)}."
+                f"organization(assistants={show(self.assistants)}): use one of {', '.join(ASSISTANTS_STATES)}."
             )
 
 

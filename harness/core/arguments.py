@@ -9,6 +9,7 @@ from typing import ParamSpec, TypeVar
 
 from harness.core.errors import ScriptError
 from harness.core.registry import suggest_name
+from harness.core.text.shorten import show
 
 P = ParamSpec("P")
 T = TypeVar("T")
@@ -32,7 +33,9 @@ def named_arguments(function: Callable[P, T]) -> Callable[P, T]:
     def checked(*args: P.args, **kwargs: P.kwargs) -> T:
         for name in kwargs:
             if name not in known:
-                raise ScriptError(f"{function.__name__}({name}=…): no argument {name!r}. {suggest_name(name, known)}")
+                raise ScriptError(
+                    f"{function.__name__}({name}=…): no argument {show(name)}. {suggest_name(name, known)}"
+                )
         return function(*args, **kwargs)
 
     return checked

@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 from harness.core.errors import ScriptError
+from harness.core.text.shorten import show
 
 
 class Gate:
@@ -75,12 +76,14 @@ class Pause(Fault):
 
     def __post_init__(self) -> None:
         if not is_non_negative_number(self.seconds):
-            raise ScriptError(f"pause: seconds is {self.seconds!r}. Pass a non-negative number, such as 0.05.")
+            raise ScriptError(f"pause: seconds is {show(self.seconds)}. Pass a non-negative number, such as 0.05.")
         if self.after is not None and not (isinstance(self.after, int) and is_non_negative_number(self.after)):
-            raise ScriptError(f"pause: after is {self.after!r}. Pass a non-negative number of events, or leave it out.")
+            raise ScriptError(
+                f"pause: after is {show(self.after)}. Pass a non-negative number of events, or leave it out."
+            )
         if self.until is not None and not isinstance(self.until, Gate | str):
             raise ScriptError(
-                f"pause: until is {self.until!r}. Pass a gate: pause(turn, until=Gate()), or the name of one."
+                f"pause: until is {show(self.until)}. Pass a gate: pause(turn, until=Gate()), or the name of one."
             )
         if self.until is None and not self.seconds:
             raise ScriptError("pause: no duration. Pass seconds=0.05, or until=Gate().")

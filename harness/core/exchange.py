@@ -121,6 +121,13 @@ class Exchange(NamedTuple):
         return self.request.operation == ROUTED
 
 
+def answer_error(exchange: Exchange) -> Json:
+    """Return the error object of an answer: its `error`, or the body itself where Azure has no such member."""
+    body = exchange.answer.body if isinstance(exchange.answer.body, dict) else {}
+    error = body.get("error", body)
+    return error if isinstance(error, dict) else {}
+
+
 class Stray(NamedTuple):
     """A request whose key leads to no World, and its answer; `key` is empty if it had none.
 

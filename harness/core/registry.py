@@ -11,6 +11,7 @@ from typing import TypeVar
 
 from harness.core.errors import RegistrationError
 from harness.core.garbage import paused_collection
+from harness.core.text.shorten import show
 
 T = TypeVar("T")
 
@@ -46,6 +47,8 @@ def import_modules(package: str, modules: Iterable[str]) -> None:
             import_module(f"{package}.{module}")
 
 
+MAX_COMPARED = 200
+"""How many characters of a name are compared with the known ones."""
 MAX_KNOWN_LISTED = 30
 """The number of known names up to which all are listed when none is near."""
 
@@ -54,7 +57,7 @@ def suggest_name(name: object, known: Iterable[str]) -> str:
     """Return `Did you mean 'x'?`, else names that contain `name`, else all known names or the nearest three of many."""
     from difflib import get_close_matches
 
-    names, text = list(known), str(name)
+    names, text = list(known), (name if isinstance(name, str) else show(name))[:MAX_COMPARED]
     if near := get_close_matches(text, names, 1):
         return f"Did you mean {near[0]!r}?"
     if containing := [candidate for candidate in names if len(text) > 2 and text in candidate][:3]:

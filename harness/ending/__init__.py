@@ -24,6 +24,7 @@ from harness.core.delivery import Fault
 from harness.core.errors import ApiError, ScriptError
 from harness.core.exchange import Json, Request
 from harness.core.registry import Registry
+from harness.core.text.shorten import show
 from harness.items.kind import Item, item_from_wire, require_text
 
 INCOMPLETE_REASONS = ("max_output_tokens", "content_filter", "max_messages", "steered")
@@ -98,7 +99,7 @@ def completed(*, off_schema: bool = False, awaits_outputs: bool = False) -> Endi
 def incomplete(reason: str = "max_output_tokens") -> Ending:
     """End the response within its last item; `reason` is max_output_tokens, content_filter, …"""
     if reason not in INCOMPLETE_REASONS:
-        raise ScriptError(f"incomplete: reason is {reason!r}. Use one of: {', '.join(INCOMPLETE_REASONS)}.")
+        raise ScriptError(f"incomplete: reason is {show(reason)}. Use one of: {', '.join(INCOMPLETE_REASONS)}.")
     return Ending("incomplete", {"incomplete_details": {"reason": reason}}, off_schema=True)
 
 
@@ -151,7 +152,7 @@ def make_usage_line(
         raise ScriptError(f"usage: no count. Pass one of {', '.join(named)}.")
     for name, count in given.items():
         if not isinstance(count, int) or isinstance(count, bool) or not 0 <= count < 2**53:
-            raise ScriptError(f"usage: {name} is {count!r}. Pass a non-negative integer.")
+            raise ScriptError(f"usage: {name} is {show(count)}. Pass a non-negative integer.")
     for name, whole in (("cached", "input_tokens"), ("cache_written", "input_tokens"), ("reasoning", "output_tokens")):
         if name in given and given[name] > given.get(whole, 0):
             wrong = f"{given[whole]}" if whole in given else "not given"

@@ -10,9 +10,8 @@ from harness.analysis.lanes import PROBE_RULES
 from harness.analysis.loss import Lost
 from harness.api.models import Models
 from harness.contract.rule import LEVELS, LIMITED_ACCOUNT, RULES, Rule
-from harness.core.exchange import Exchange
+from harness.core.exchange import Exchange, answer_error
 from harness.core.loose_json import as_object
-from harness.core.text.shorten import answer_error
 from harness.explain.model import Cause, ReportFinding
 from harness.explain.refused_request import describe_refusal, describe_refusal_in_general, explain_request
 from harness.world.refusals import ExpectedRefusal

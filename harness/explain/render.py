@@ -14,10 +14,10 @@ from typing import Any
 from harness.analysis.flow import Flow
 from harness.analysis.lanes import CLIENT_LANE, is_probe
 from harness.analysis.loss import Lost
-from harness.core.exchange import Exchange
+from harness.core.exchange import Exchange, answer_error
 from harness.core.loose_json import as_object
 from harness.core.text.printable import escape_controls
-from harness.core.text.shorten import answer_error, pluralize, shorten, summarize_input
+from harness.core.text.shorten import pluralize, shorten, summarize_input
 from harness.core.text.vocabulary import Vocabulary
 from harness.explain.model import Cause
 from harness.explain.refusal import describe_sources

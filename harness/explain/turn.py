@@ -9,7 +9,7 @@ from harness.core.delivery import Fault
 from harness.core.exchange import Answer
 from harness.core.plain import is_model
 from harness.core.text.raised import describe_code
-from harness.core.text.shorten import pluralize, shorten_repr, summarize_item
+from harness.core.text.shorten import pluralize, show, summarize_item
 from harness.ending import Ending
 from harness.explain.model import Cause, ReportFinding
 from harness.explain.unanswered import has_problem
@@ -96,7 +96,7 @@ def summarize_unused(route: Route | RoutedPath, turn: Any) -> str:
     if isinstance(turn, Fault) or (callable(turn) and not is_model(turn)):
         return f"{route}: {_summarize_line(turn)}"
     status, body = (turn.status, turn.body) if isinstance(turn, Answer) else (route.status, turn)
-    return f"{route}: {status} {shorten_repr(body, 80)}"
+    return f"{route}: {status} {show(body, 80)}"
 
 
 def summarize_turn(turn: Any) -> str:

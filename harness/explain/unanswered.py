@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from harness.core.errors import Problem
-from harness.core.exchange import Exchange, Request
-from harness.core.text.shorten import answer_error, pluralize, summarize_item
+from harness.core.exchange import Exchange, Request, answer_error
+from harness.core.text.shorten import pluralize, summarize_item
 from harness.explain.model import Cause, ReportFinding
 from harness.world.world import World
 

@@ -23,6 +23,7 @@ from harness.core.delivery import Fault, Pause, is_non_negative_number
 from harness.core.delivery import Gate as Gate
 from harness.core.errors import ApiError, ScriptError
 from harness.core.registry import Registry
+from harness.core.text.shorten import show
 from harness.ending import ENDINGS, RESPONSE_LINES, SERVER_ERROR_MESSAGE, TurnLine, add_line
 from harness.faults.alterations import AddItem, AddMembers, EndOfStream, ErrorInStream, InsertEvent, SkipNumbers
 from harness.faults.pace import make_pace, parse_duration
@@ -43,7 +44,7 @@ class Cut(Fault):
     def __post_init__(self) -> None:
         if not is_non_negative_number(self.after):
             raise ScriptError(
-                f"cut: after is {self.after!r}. Pass a non-negative number of events; 4.5 cuts the fifth."
+                f"cut: after is {show(self.after)}. Pass a non-negative number of events; 4.5 cuts the fifth."
             )
 
 
@@ -109,7 +110,7 @@ def delay(turn: Any, *, seconds: str | float) -> Any:
 def make_delay(seconds: str | float) -> Delay:
     """Build the line of a turn that delays its answer."""
     if (parsed := parse_duration(seconds)) is None:
-        raise ScriptError(f"delay: seconds is {seconds!r}. Pass a number, or a string such as '200ms', '1s'.")
+        raise ScriptError(f"delay: seconds is {show(seconds)}. Pass a number, or a string such as '200ms', '1s'.")
     return Delay(parsed)
 
 
@@ -199,7 +200,7 @@ def http_error(
 ) -> Refusal:
     """Refuse with an HTTP error of any status from 400 to 599, in the API's format or with this `body`."""
     if not isinstance(status, int) or not 400 <= status < 600:
-        raise ScriptError(f"http_error: status is {status!r}. Use 400 to 599.")
+        raise ScriptError(f"http_error: status is {show(status)}. Use 400 to 599.")
     return Refusal(error=ApiError(status, message, param, code, type, headers, body))
 
 
@@ -208,7 +209,7 @@ def rate_limit(after: str | float = "1s") -> Refusal:
     """Refuse with a 429; a retry succeeds after this time (seconds, or `200ms`, `1s`, `2m`)."""
     seconds = parse_duration(after)
     if seconds is None:
-        raise ScriptError(f"rate_limit: after is {after!r}. Pass seconds, or a string such as '200ms', '1s', '2m'.")
+        raise ScriptError(f"rate_limit: after is {show(after)}. Pass seconds, or a string such as '200ms', '1s', '2m'.")
     return Refusal({"rate_limit": RateLimit(3, 3, 1, seconds=whole_number(seconds))})
 
 

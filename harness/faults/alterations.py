@@ -12,6 +12,7 @@ from typing import Any
 from harness.core.delivery import Fault, is_non_negative_number
 from harness.core.errors import ScriptError
 from harness.core.exchange import Answer, Json
+from harness.core.text.shorten import show
 from harness.ending import SERVER_ERROR_MESSAGE, TurnLine
 
 CLOSING_EVENTS = ("response.completed", "response.incomplete", "response.failed")
@@ -58,7 +59,7 @@ class AddMembers(Alteration):
 
     def __post_init__(self) -> None:
         if not isinstance(self.members, Mapping) or not self.members:
-            raise ScriptError(f"add_members: members is {self.members!r}. Pass an object with at least one member.")
+            raise ScriptError(f"add_members: members is {show(self.members)}. Pass an object with at least one member.")
 
     def alter(self, answer: Answer) -> Answer:
         """Add the members to the body and to the events."""
@@ -183,9 +184,9 @@ def _number(events: Sequence[Json]) -> list[Json]:
 
 def _check_typed(what: str, value: Any) -> None:
     if not isinstance(value, Mapping) or not isinstance(value.get("type"), str):
-        raise ScriptError(f"{what} is {value!r}. Pass an object with a `type`.")
+        raise ScriptError(f"{what} is {show(value)}. Pass an object with a `type`.")
 
 
 def _check_count(what: str, value: Any, name: str = "after") -> None:
     if not isinstance(value, int) or not is_non_negative_number(value):
-        raise ScriptError(f"{what}: {name} is {value!r}. Pass a non-negative integer.")
+        raise ScriptError(f"{what}: {name} is {show(value)}. Pass a non-negative integer.")

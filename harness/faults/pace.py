@@ -12,6 +12,7 @@ from harness.core.delivery import Pace, is_non_negative_number
 from harness.core.errors import ScriptError
 from harness.core.exchange import Answer
 from harness.core.registry import suggest_name
+from harness.core.text.shorten import show
 from harness.ending import TurnLine
 
 SECONDS_PER_UNIT = {"ms": 0.001, "s": 1.0, "m": 60.0}
@@ -33,14 +34,14 @@ def make_pace(ttft: str | float = 0, tokens: str | float = 0, jitter: float = 0)
     With `jitter` 0.2 each wait is up to 20 % longer or shorter, at random but the same in every run.
     """
     if (seconds := parse_duration(ttft)) is None:
-        raise ScriptError(f"pace: ttft is {ttft!r}. Pass seconds, or a string such as '300ms', '1s', '2m'.")
+        raise ScriptError(f"pace: ttft is {show(ttft)}. Pass seconds, or a string such as '300ms', '1s', '2m'.")
     found = _RATE.fullmatch(tokens) if isinstance(tokens, str) else None
     rate = float(found[1]) if found else tokens
     # Less than one token in a quarter of an hour is probably a wrong unit.
     if not is_non_negative_number(rate) or (0 < float(rate) < 0.001):
-        raise ScriptError(f"pace: tokens is {tokens!r}. Pass the tokens per second, 80 or '80/s'.")
+        raise ScriptError(f"pace: tokens is {show(tokens)}. Pass the tokens per second, 80 or '80/s'.")
     if not is_non_negative_number(jitter) or jitter > 1:
-        raise ScriptError(f"pace: jitter is {jitter!r}. Pass the variation of waits, from 0 to 1, such as 0.2.")
+        raise ScriptError(f"pace: jitter is {show(jitter)}. Pass the variation of waits, from 0 to 1, such as 0.2.")
     if not seconds and not rate:
         raise ScriptError("pace: no speed. Pass ttft='300ms', tokens='80/s', or both.")
     return Pace(seconds, float(rate), float(jitter))
@@ -52,7 +53,9 @@ def parse_pace(text: str) -> Pace:
     for part in text.split(","):
         name, _, value = (side.strip() for side in part.partition("="))
         if name not in MEMBERS:
-            raise ScriptError(f"pace: it has no {name!r}. {suggest_name(name, MEMBERS)} Write ttft=300ms,tokens=80/s.")
+            raise ScriptError(
+                f"pace: it has no {show(name)}. {suggest_name(name, MEMBERS)} Write ttft=300ms,tokens=80/s."
+            )
         if name in named:
             raise ScriptError(f"pace: {name} is set twice. Remove one.")
         named[name] = value

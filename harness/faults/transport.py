@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 from harness.core.delivery import Delivery, Fault, FrameForm, is_non_negative_number
 from harness.core.errors import ScriptError
+from harness.core.text.shorten import show
 from harness.ending import TurnLine
 
 LINE_ENDS = {"lf": "\n", "crlf": "\r\n", "cr": "\r"}
@@ -21,7 +22,7 @@ class Chunks(Fault):
 
     def __post_init__(self) -> None:
         if not isinstance(self.size, int) or not is_non_negative_number(self.size):
-            raise ScriptError(f"chunks: size is {self.size!r}. Pass a number of bytes, or 0 for a single chunk.")
+            raise ScriptError(f"chunks: size is {show(self.size)}. Pass a number of bytes, or 0 for a single chunk.")
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,18 +39,18 @@ class Framing(Fault):
 
     def __post_init__(self) -> None:
         if self.line_end not in LINE_ENDS:
-            raise ScriptError(f"framing: line_end is {self.line_end!r}. Use one of: {', '.join(LINE_ENDS)}.")
+            raise ScriptError(f"framing: line_end is {show(self.line_end)}. Use one of: {', '.join(LINE_ENDS)}.")
         if not _is_line(self.comment):
-            raise ScriptError(f"framing: comment is {self.comment!r}. Pass a single line.")
+            raise ScriptError(f"framing: comment is {show(self.comment)}. Pass a single line.")
         if not isinstance(self.fields, list | tuple) or not all(map(_is_line, self.fields)):
-            raise ScriptError(f'framing: fields is {self.fields!r}. Pass lines: ["id: 1", "retry: 3000"].')
+            raise ScriptError(f'framing: fields is {show(self.fields)}. Pass lines: ["id: 1", "retry: 3000"].')
         if self.data_lines not in (1, 2):
             raise ScriptError(
-                f"framing: data_lines is {self.data_lines!r}. Use 1 or 2: the data are split at the first brace."
+                f"framing: data_lines is {show(self.data_lines)}. Use 1 or 2: the data are split at the first brace."
             )
         for name in ("space", "bom", "unended"):
             if not isinstance(getattr(self, name), bool):
-                raise ScriptError(f"framing: {name} is {getattr(self, name)!r}. Use True or False.")
+                raise ScriptError(f"framing: {name} is {show(getattr(self, name))}. Use True or False.")
 
     @property
     def form(self) -> FrameForm:

@@ -13,6 +13,7 @@ from typing import Any
 
 from harness.core.errors import ScriptError
 from harness.core.exchange import Json
+from harness.core.text.shorten import show
 from harness.items.calls import encode_arguments
 from harness.items.code import PLACEHOLDER_CIPHERTEXT
 from harness.items.kind import Item, item, require_text
@@ -53,7 +54,7 @@ def agent_message(author: str, recipient: str, encrypted_content: str = PLACEHOL
 
 def _check_action(action: str) -> str:
     if action not in ACTIONS:
-        raise ScriptError(f"action is {action!r}. Use one of: {', '.join(ACTIONS)}.")
+        raise ScriptError(f"action is {show(action)}. Use one of: {', '.join(ACTIONS)}.")
     return action
 
 

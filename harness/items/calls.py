@@ -8,6 +8,7 @@ from typing import Any
 from harness.core.errors import ScriptError
 from harness.core.exchange import Json
 from harness.core.plain import is_model, write_json
+from harness.core.text.shorten import show
 from harness.items.examples import PNG, Examples, after_message, typed
 from harness.items.kind import item, require_text
 from harness.items.stream_grammar import StreamedText, TextOrDeltas
@@ -107,7 +108,7 @@ def custom_tool_call(
 def _optional_members(namespace: str | None, async_: bool | None, caller: Json | None, off_schema: bool) -> Json:
     if caller is not None and not isinstance(caller, dict):
         raise ScriptError(
-            f"caller is {caller!r}. Pass an object, such as {{'type': 'program', 'caller_id': 'call_1'}}."
+            f"caller is {show(caller)}. Pass an object, such as {{'type': 'program', 'caller_id': 'call_1'}}."
         )
     known: Json = {"namespace": namespace, "async": async_, "caller": caller, "off_schema": off_schema or None}
     known["status"] = "in_progress" if caller and caller.get("type") == "program" else None

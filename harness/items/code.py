@@ -6,6 +6,7 @@ from collections.abc import Sequence
 
 from harness.core.errors import ScriptError
 from harness.core.exchange import Json
+from harness.core.text.shorten import show
 from harness.items.examples import between_messages, typed
 from harness.items.kind import item, require_text
 from harness.items.stream_grammar import FinalMember, Phase, StreamedText, TextOrDeltas
@@ -47,7 +48,7 @@ def _build_output(number: int, output: str | Json) -> Json:
         return {"type": "logs", "logs": output}
     if not isinstance(output, dict) or output.get("type") not in OUTPUT_TYPES:
         raise ScriptError(
-            f"outputs[{number}] is {output!r}. Pass a string, or an object of type {' or '.join(OUTPUT_TYPES)}."
+            f"outputs[{number}] is {show(output)}. Pass a string, or an object of type {' or '.join(OUTPUT_TYPES)}."
         )
     return output
 

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 
 from harness.core.errors import ScriptError
 from harness.core.exchange import Json
+from harness.core.text.shorten import show
 from harness.items.examples import after_message, typed
 from harness.items.kind import item, require_text
 from harness.items.stream_grammar import FinalMember, NestedObject, StreamedText
@@ -30,7 +31,7 @@ def computer_call(
     for number, step in enumerate(doing):
         if not isinstance(step, dict) or not step.get("type"):
             raise ScriptError(
-                f"action {number} is {step!r}. Pass an object with a type, such as {{'type': 'screenshot'}}."
+                f"action {number} is {show(step)}. Pass an object with a type, such as {{'type': 'screenshot'}}."
             )
     what: Json = {"action": action} if isinstance(action, dict) else {"actions": doing}
     return {**what, "call_id": call_id, "pending_safety_checks": list(pending_safety_checks)}
@@ -52,7 +53,7 @@ def computer_call(
 def apply_patch_call(operation: Json, *, call_id: str | None = None) -> Json:
     """The model changes a file of the client: `create_file(…)`, `update_file(…)` or `delete_file(…)`."""
     if not isinstance(operation, dict) or operation.get("type") not in PATCH_OPERATIONS:
-        raise ScriptError(f"operation is {operation!r}. Pass one of: {', '.join(PATCH_OPERATIONS)}.")
+        raise ScriptError(f"operation is {show(operation)}. Pass one of: {', '.join(PATCH_OPERATIONS)}.")
     return {"call_id": call_id, "operation": operation}
 
 
@@ -75,6 +76,6 @@ def delete_file(path: str) -> Json:
 def apply_patch_call_output(call_id: str, output: str | None = None, *, status: str = "completed") -> Json:
     """The result of a patch that the API applied itself; `status` is completed or failed."""
     if status not in ("completed", "failed"):
-        raise ScriptError(f"status is {status!r}. Use one of: completed, failed.")
+        raise ScriptError(f"status is {show(status)}. Use one of: completed, failed.")
     members: Json = {"call_id": require_text("call_id", call_id), "output": output}
     return members if status == "completed" else {**members, "status": status}

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 
 from harness.core.errors import ScriptError
 from harness.core.exchange import Json
+from harness.core.text.shorten import show
 from harness.items.examples import PNG, between_messages, typed
 from harness.items.kind import item
 from harness.items.stream_grammar import Deltas, EventVisitor, FinalMember, Phase
@@ -27,7 +28,9 @@ class StreamedImage(FinalMember):
         if shown is None or isinstance(shown, str):
             return {}
         if not isinstance(shown, list) or not shown or not all(isinstance(image, str) for image in shown):
-            raise ScriptError(f"{self.member} is {shown!r}. Pass base64, or a list of it: each image shown, in order.")
+            raise ScriptError(
+                f"{self.member} is {show(shown)}. Pass base64, or a list of it: each image shown, in order."
+            )
         value[self.member] = shown[-1]
         return {(PARTIAL_IMAGE, 0): tuple(shown)}
 

@@ -26,6 +26,7 @@ from harness.core.errors import RegistrationError, ScriptError
 from harness.core.exchange import Json
 from harness.core.ids import Ids
 from harness.core.registry import Registry, suggest_name
+from harness.core.text.shorten import show
 from harness.items.examples import Examples
 from harness.items.stream_grammar import Deltas, StreamElement, replace_members
 
@@ -253,9 +254,9 @@ def item_from_wire(wire: Json) -> Item:
     Its `id` is dropped, and so is a `status` that follows from the response; `failed` remains.
     """
     if not isinstance(wire, dict):
-        raise ScriptError(f"{wire!r} is not an item. Pass an object with a 'type'.")
+        raise ScriptError(f"{show(wire)} is not an item. Pass an object with a 'type'.")
     if str(wire.get("type")) not in ITEMS:
-        raise ScriptError(f"type is {wire.get('type')!r}. An item's type is one of: {', '.join(sorted(ITEMS))}.")
+        raise ScriptError(f"type is {show(wire.get('type'))}. An item's type is one of: {', '.join(sorted(ITEMS))}.")
     with _prefix_errors(wire["type"]):
         dropped = ("type", "id", "status") if wire.get("status") in STATUSES_FROM_RESPONSE else ("type", "id")
         return _build_item(ITEMS.find(wire["type"]), {name: wire[name] for name in wire if name not in dropped})
@@ -327,7 +328,7 @@ def _without_quotes(item: Item) -> Json:
 def require_text(member: str, value: Any) -> str:
     """Return the value of a required string member; ScriptError unless it is a non-empty str."""
     if not isinstance(value, str) or not value:
-        raise ScriptError(f"{member} is {value!r}. Pass a non-empty string.")
+        raise ScriptError(f"{member} is {show(value)}. Pass a non-empty string.")
     return value
 
 
@@ -356,7 +357,7 @@ def _take_holds(wire: Json) -> int:
     """Remove `holds`, which is not on the wire: how many items a script places inside this one."""
     said = wire.pop("holds", 0)
     if not isinstance(said, int) or isinstance(said, bool) or said < 0:
-        raise ScriptError(f"holds is {said!r}. Pass the number of items that follow inside this one.")
+        raise ScriptError(f"holds is {show(said)}. Pass the number of items that follow inside this one.")
     return said
 
 
@@ -365,7 +366,7 @@ def _take_off_schema(declared: ItemKind, wire: Json) -> bool:
     said = wire.pop("off_schema", False)
     if not isinstance(said, bool) or (said and not declared.tool_types):
         raise ScriptError(
-            f"off_schema is {said!r}. Use true or false, only for calls; for a text, end the turn with "
+            f"off_schema is {show(said)}. Use true or false, only for calls; for a text, end the turn with "
             "completed(off_schema=True)."
         )
     return said

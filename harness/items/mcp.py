@@ -8,6 +8,7 @@ from typing import Any
 from harness.api.project.tools import SERVER_TOOLS
 from harness.core.errors import ScriptError
 from harness.core.exchange import Json
+from harness.core.text.shorten import show
 from harness.items.calls import encode_arguments
 from harness.items.examples import Examples, after_message, between_messages, typed
 from harness.items.kind import item, require_text
@@ -74,7 +75,7 @@ def mcp_list_tools(server_label: str, tools: Sequence[str | Json] = (), *, error
 def _build_tool(at: str, tool: str | Json) -> Json:
     own = {"name": tool} if isinstance(tool, str) else tool
     if not isinstance(own, dict) or not own.get("name"):
-        raise ScriptError(f"{at} is {tool!r}. Pass a name, or an object with a name.")
+        raise ScriptError(f"{at} is {show(tool)}. Pass a name, or an object with a name.")
     blank = {"annotations": {"read_only": False}, "description": "", "input_schema": {"type": "object"}}
     return {**blank, **own}
 

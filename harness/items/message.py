@@ -9,6 +9,7 @@ from harness.core.arguments import named_arguments
 from harness.core.errors import ScriptError
 from harness.core.exchange import Json
 from harness.core.plain import Dumpable, is_model, write_json
+from harness.core.text.shorten import show
 from harness.items.examples import FIRST_MESSAGE, PDF, PNG, Examples, between_messages, typed
 from harness.items.kind import item, require_text
 from harness.items.stream_grammar import AnnotatedText, Parts, StreamedText, TextOrDeltas
@@ -88,7 +89,7 @@ def message(
     if phase is None:
         return {"content": content, "role": "assistant"}
     if phase not in PHASES:
-        raise ScriptError(f"phase is {phase!r}. Use one of: {', '.join(PHASES)}.")
+        raise ScriptError(f"phase is {show(phase)}. Use one of: {', '.join(PHASES)}.")
     return {"content": content, "phase": phase, "role": "assistant"}
 
 
@@ -163,14 +164,14 @@ def file_path(file_id: str, index: int | None = None, *, cite: str | None = None
 
 def _join_deltas(text: Any) -> str:
     if not isinstance(text, list | tuple) or not all(isinstance(delta, str) for delta in text):
-        raise ScriptError(f"text is {text!r}. Pass a str, or a list of str: the exact deltas to stream.")
+        raise ScriptError(f"text is {show(text)}. Pass a str, or a list of str: the exact deltas to stream.")
     return "".join(text)
 
 
 def _place_annotation(at: str, note: Json, text: str) -> Json:
     """Return the annotation with its indexes filled in; ScriptError if it is no object or they are outside the text."""
     if not isinstance(note, Mapping):
-        raise ScriptError(f"{at} is {note!r}. Pass an object with the type of the annotation.")
+        raise ScriptError(f"{at} is {show(note)}. Pass an object with the type of the annotation.")
     note = dict(note)
     start, end = _find_cited_range(at, note.pop("cite", None), text)
     known = note.get("type")
@@ -182,7 +183,7 @@ def _place_annotation(at: str, note: Json, text: str) -> Json:
         _check_indexes(at, text, index=note["index"])
     else:
         raise ScriptError(
-            f"{at}.type is {known!r}. Use one of: {', '.join(sorted((*RANGE_CITATIONS, *INDEX_CITATIONS)))}."
+            f"{at}.type is {show(known)}. Use one of: {', '.join(sorted((*RANGE_CITATIONS, *INDEX_CITATIONS)))}."
         )
     return note
 
@@ -191,7 +192,7 @@ def _find_cited_range(at: str, words: str | None, text: str) -> tuple[int, int]:
     if words is None:
         return 0, len(text)
     if (start := text.find(words)) < 0:
-        raise ScriptError(f"{at} cites {words!r}, but the text is {text!r}. Cite words of the text.")
+        raise ScriptError(f"{at} cites {show(words)}, but the text is {show(text)}. Cite words of the text.")
     return start, start + len(words)
 
 
@@ -200,6 +201,6 @@ def _check_indexes(at: str, text: str, **places: int) -> None:
     for name, place in places.items():
         if not isinstance(place, int) or not least <= place <= len(text):
             raise ScriptError(
-                f"{at}.{name} is {place!r}. This text allows {least} to {len(text)}; or pass cite='words'."
+                f"{at}.{name} is {show(place)}. This text allows {least} to {len(text)}; or pass cite='words'."
             )
         least = place

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 
 from harness.core.errors import ScriptError
 from harness.core.exchange import Json
+from harness.core.text.shorten import show
 from harness.items.examples import between_messages, typed
 from harness.items.kind import item, require_text
 from harness.items.stream_grammar import FinalMember, Phase
@@ -36,7 +37,7 @@ def web_search_call(action: str | Json | None = None) -> Json:
         return {}
     does = search(action) if isinstance(action, str) else action
     if not isinstance(does, dict) or does.get("type") not in ACTIONS:
-        raise ScriptError(f"action is {action!r}. Pass the search text, or one of: {', '.join(ACTIONS)}.")
+        raise ScriptError(f"action is {show(action)}. Pass the search text, or one of: {', '.join(ACTIONS)}.")
     return {"action": does}
 
 
@@ -111,5 +112,5 @@ def tool_search_output(tools: Sequence[Json], *, execution: str = "server", call
 
 def _execution_members(execution: str, call_id: str | None) -> Json:
     if execution not in EXECUTIONS:
-        raise ScriptError(f"execution is {execution!r}. Use one of: {', '.join(EXECUTIONS)}.")
+        raise ScriptError(f"execution is {show(execution)}. Use one of: {', '.join(EXECUTIONS)}.")
     return {"call_id": call_id, "execution": execution}

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 from harness.core.errors import ScriptError
 from harness.core.exchange import Json
+from harness.core.text.shorten import show
 from harness.items.examples import after_message, typed
 from harness.items.kind import item, require_text
 from harness.items.stream_grammar import (
@@ -39,7 +40,7 @@ class StreamedCommands:
         deltas: dict[tuple[str, int], Sequence[str]] = {}
         commands = value.get(self.member)
         if not isinstance(commands, list):
-            raise ScriptError(f"{self.member} is {commands!r}. Pass a list of commands.")
+            raise ScriptError(f"{self.member} is {show(commands)}. Pass a list of commands.")
         for number, command in enumerate(commands):
             own = {COMMAND.member: command}
             deltas |= {(stem, number): pieces for (stem, _), pieces in COMMAND.extract_deltas(own).items()}
@@ -68,7 +69,7 @@ class StreamedOutputs:
         """Return no deltas, as outputs have no exact ones; ScriptError unless the value is a list of objects."""
         outputs = value.get(self.member)
         if not isinstance(outputs, list) or not all(isinstance(output, dict) for output in outputs):
-            raise ScriptError(f"{self.member} is {outputs!r}. Pass a list of what shell_output('…') returns.")
+            raise ScriptError(f"{self.member} is {show(outputs)}. Pass a list of what shell_output('…') returns.")
         return {}
 
     def emit_events(self, value: Json, visitor: EventVisitor, place: Json) -> None:
@@ -111,7 +112,7 @@ def local_shell_call(
 ) -> Json:
     """The model runs a command, a list of words, on the client's machine."""
     if isinstance(command, str) or not all(isinstance(word, str) for word in command):
-        raise ScriptError(f"command is {command!r}. Pass its words: ['ls', '-a'].")
+        raise ScriptError(f"command is {show(command)}. Pass its words: ['ls', '-a'].")
     action = {"type": "exec", "command": list(command), "env": dict(env or {})}
     known = {"timeout_ms": timeout_ms, "user": user, "working_directory": working_directory}
     return {"action": action | {name: value for name, value in known.items() if value is not None}, "call_id": call_id}

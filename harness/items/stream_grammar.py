@@ -12,6 +12,7 @@ from typing import Any, Protocol
 
 from harness.core.errors import ScriptError
 from harness.core.exchange import Json
+from harness.core.text.shorten import show
 
 TextOrDeltas = str | Sequence[str]
 """A string, or the exact deltas of its stream."""
@@ -91,7 +92,9 @@ class StreamedText:
         if isinstance(text, str) or (text is None and not self.required):
             return {}
         if not isinstance(text, Sequence) or not all(isinstance(delta, str) for delta in text):
-            raise ScriptError(f"{self.member} is {text!r}. Pass a str, or a list of str: the exact deltas to stream.")
+            raise ScriptError(
+                f"{self.member} is {show(text)}. Pass a str, or a list of str: the exact deltas to stream."
+            )
         value[self.member] = "".join(text)
         return {(self.stem, 0): tuple(text)}
 
@@ -143,11 +146,11 @@ class Parts:
         deltas: dict[tuple[str, int], Sequence[str]] = {}
         parts = value.get(self.member, [])
         if not isinstance(parts, list):
-            raise ScriptError(f"{self.member} is {parts!r}. Pass a list of parts.")
+            raise ScriptError(f"{self.member} is {show(parts)}. Pass a list of parts.")
         for number, part in enumerate(parts):
             if not isinstance(part, dict) or part.get("type") not in self.elements:
                 raise ScriptError(
-                    f"{self.member}[{number}] is {part!r}. Its type is one of: {', '.join(self.elements)}."
+                    f"{self.member}[{number}] is {show(part)}. Its type is one of: {', '.join(self.elements)}."
                 )
             own = self.elements[part["type"]].extract_deltas(part)
             deltas |= {(stem, number): pieces for (stem, _), pieces in own.items()}
@@ -229,7 +232,7 @@ class NestedObject:
         """Split the elements into their deltas; ScriptError unless the member is an object."""
         inner = value.get(self.member)
         if not isinstance(inner, dict):
-            raise ScriptError(f"{self.member} is {inner!r}. Pass an object.")
+            raise ScriptError(f"{self.member} is {show(inner)}. Pass an object.")
         deltas: dict[tuple[str, int], Sequence[str]] = {}
         for element in self.elements:
             deltas |= element.extract_deltas(inner)

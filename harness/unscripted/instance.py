@@ -18,7 +18,8 @@ from typing import Any
 from harness.contract.compile_schema import compile_request_schema, compile_schema, resolve_pointer
 from harness.core.errors import ScriptError
 from harness.core.exchange import Json
-from harness.core.text.shorten import shorten
+from harness.core.text.shorten import shorten, show
+from harness.core.text.vocabulary import render_json
 
 MAX_STEPS = 10_000
 """The maximum number of schemas and values that are tried for one instance."""
@@ -112,7 +113,7 @@ def make_instance(schema: Any, said: str = "", of: str = "the schema") -> Any:
         found = _Search(schema, UserValues(said)).least_value(schema, ())
         if conforms(found):
             return found
-        reason = f"{shorten(compact_json(found), 200)} does not satisfy it"
+        reason = f"{render_json(found, 200)} does not satisfy it"
     except _EndlessError:
         reason = "every instance would contain itself"
     except _TooLargeError as bound:
@@ -201,7 +202,7 @@ class _Search:
         if kind == "array":
             return self._least_array(schema, open_refs)
         if kind not in SCALAR_TYPES:
-            raise ValueError(f"{kind!r} is no JSON type")
+            raise ValueError(f"{show(kind)} is no JSON type")
         self._count_steps(int(schema.get("minLength", 0)) // 100)
         return self._first_valid(schema, chain(self.values.candidates(schema, self.member), _candidates(schema)))
 
@@ -228,7 +229,7 @@ class _Search:
         for candidate in candidates:
             if leaf.is_valid(candidate):
                 return candidate
-        raise ValueError(f"no value for {shorten(compact_json(schema), 200)} was found")
+        raise ValueError(f"no value for {render_json(schema, 200)} was found")
 
     def _merge(self, one: Json, other: Any) -> Any:
         """Merge two schemas that must both hold: join members and required names; else the keywords of `other` win."""

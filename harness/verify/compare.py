@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterator
 from typing import Any, NamedTuple
 
 from harness.core.exchange import Json
-from harness.core.text.shorten import shorten_repr
+from harness.core.text.shorten import show
 
 ABSENT = "absent"
 """Stands for the value on the side that lacks a member."""
@@ -41,7 +41,7 @@ class Profile(NamedTuple):
 
     view: Callable[[Any], Any] = lambda answer: answer
     is_optional: Callable[[str, str], bool] = lambda holder, name: False
-    render: Callable[[Any], str] = lambda value: shorten_repr(value, MAX_LENGTH)
+    render: Callable[[Any], str] = lambda value: show(value, MAX_LENGTH)
 
 
 ERROR = Profile(is_optional=lambda holder, name: True, render=str)

@@ -5,9 +5,9 @@ from __future__ import annotations
 from typing import Any
 
 from harness.analysis.flow_steps import FlowStep, item_line
-from harness.core.exchange import Exchange, Request
+from harness.core.exchange import Exchange, Request, answer_error
 from harness.core.loose_json import as_object
-from harness.core.text.shorten import answer_error, shorten
+from harness.core.text.shorten import shorten
 from harness.explain.route_choice import tried_routes
 from harness.viewer.case_model import AnsweredBy, ShownExchange, Tried
 from harness.viewer.copies import copies_of

@@ -6,7 +6,7 @@ from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass
 from typing import Any, Protocol
 
-from harness.core.text.shorten import pluralize, shorten_repr
+from harness.core.text.shorten import pluralize, show
 
 MAX_SHOWN = 200
 """The maximum length of a result when shown."""
@@ -32,8 +32,8 @@ class ChangedResult:
     problems: Sequence[str] = ()
 
     def __str__(self) -> str:
-        got = self.error or f"returned {shorten_repr(self.result, MAX_SHOWN)}"
-        instead = "" if self.expected is None else f"instead of {shorten_repr(self.expected, MAX_SHOWN)}: "
+        got = self.error or f"returned {show(self.result, MAX_SHOWN)}"
+        instead = "" if self.expected is None else f"instead of {show(self.expected, MAX_SHOWN)}: "
         lines = [f"{self.variation}: {'; '.join(self.steps)}", f"  {instead}{got}"]
         return "\n".join([*lines, *(f"  {problem}" for problem in self.problems)])
 

@@ -17,6 +17,7 @@ from harness.api.tools import declared_tools
 from harness.core.delivery import Fault
 from harness.core.errors import ScriptError
 from harness.core.exchange import Json
+from harness.core.text.shorten import show
 from harness.ending import TurnLine
 from harness.items import mcp_approval_request, mcp_list_tools
 from harness.items.kind import CLIENT_CALL_NAMES, Item
@@ -164,8 +165,8 @@ class McpServers:
             return self._plan_approved_call(request)
         if label not in offers:
             raise ScriptError(
-                f"mcp_call({label!r}, {name!r}): the request has no such server, so the model cannot call it. Declare it "
-                f'in its tools: {{"type": "mcp", "server_label": "{label}", "server_url": "…"}}.'
+                f"mcp_call({show(label)}, {show(name)}): the request has no such server, so the model cannot call it. "
+                f'Declare it in its tools: {{"type": "mcp", "server_label": "{label}", "server_url": "…"}}.'
             )
         server, offer = self._servers[label], offers[label]
         if needs_approval(server.find_tool(name, offer), offer):

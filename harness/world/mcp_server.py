@@ -12,6 +12,7 @@ from harness.answers.response import check_item
 from harness.core.errors import ConfigError, ScriptError
 from harness.core.exchange import Json
 from harness.core.text.raised import raise_as_script_error
+from harness.core.text.shorten import show
 from harness.items import mcp_call, mcp_list_tools
 from harness.items.kind import Item
 
@@ -54,13 +55,13 @@ class McpServer:
                 return tool
         known = ", ".join(tool["name"] for tool in tools) or "none"
         raise ScriptError(
-            f"mcp_call({self.label!r}, {name!r}): the model can call {known} of this server. Add the tool to "
-            f"mock.mcp({self.label!r}, …), or to the request's allowed_tools."
+            f"mcp_call({show(self.label)}, {show(name)}): the model can call {known} of this server. Add the tool to "
+            f"mock.mcp({show(self.label)}, …), or to the request's allowed_tools."
         )
 
     def call(self, name: str, arguments: str, approval_request_id: str | None = None) -> Item:
         """Make a call with its output or error; ScriptError for what a tool's function raises, except a ToolError."""
-        where = f"mcp_call({self.label!r}, {self.find_tool(name, {})['name']!r})"
+        where = f"mcp_call({show(self.label)}, {show(self.find_tool(name, {})['name'])})"
         ended: dict[str, Any]
         try:
             ended = {"output": _output_text(_run_tool(self.results[name], arguments, where))}
@@ -98,12 +99,14 @@ def _output_text(result: Any) -> str:
 def build_server(label: str, tools: Mapping[str, Any]) -> McpServer:
     """Build a server from its label and tools, declared as for `Mock.mcp`; ConfigError for an invalid declaration."""
     if not isinstance(tools, Mapping):
-        raise ConfigError(f"mcp({label!r}): tools is {tools!r}. Pass a dict: by the name of each tool its result.")
+        raise ConfigError(
+            f"mcp({show(label)}): tools is {show(tools)}. Pass a dict: by the name of each tool its result."
+        )
     own = {name: _tool_declaration(label, name, tool) for name, tool in tools.items()}
     shown = [{"name": name, **{key: tool[key] for key in TOOL_MEMBERS if key in tool}} for name, tool in own.items()]
     listing = mcp_list_tools(label, shown)
     if finding := check_item(listing):
-        raise ConfigError(f"mcp({label!r}): {finding.message} (at {finding.at})")
+        raise ConfigError(f"mcp({show(label)}): {finding.message} (at {finding.at})")
     return McpServer(label, listing.members["tools"], {name: tool["result"] for name, tool in own.items()})
 
 
@@ -117,7 +120,7 @@ def _tool_declaration(label: str, name: str, tool: Any) -> Json:
     if "result" in tool and tool.keys() <= {*TOOL_MEMBERS, "result"}:
         return tool
     raise ConfigError(
-        f"mcp({label!r}): tool {name!r} has {', '.join(tool)}. A dict with `result` may have "
+        f"mcp({show(label)}): tool {show(name)} has {', '.join(tool)}. A dict with `result` may have "
         f"{', '.join(TOOL_MEMBERS)} beside it; "
         f'if this is the result itself, write {{"result": …}} around it.'
     )

@@ -18,6 +18,7 @@ from harness.core.client_judgement import AllowedMistakes
 from harness.core.delivery import Gate
 from harness.core.errors import ConfigError
 from harness.core.exchange import Json
+from harness.core.text.shorten import show
 from harness.core.webhooks import DEFAULT_SECRET, EVENT_TYPES, TIMEOUT_SECONDS
 from harness.world.background import advance_pending
 from harness.world.conditions import Matcher
@@ -158,7 +159,7 @@ class Mock(JournalViews):
         """
         if not isinstance(text, str):
             raise ConfigError(
-                f"refuses({text!r}): pass the id of a rule, an area of rules, or part of the error's message."
+                f"refuses({show(text)}): pass the id of a rule, an area of rules, or part of the error's message."
             )
         return self.world.refusals.expect(text)
 
@@ -284,7 +285,7 @@ class Mock(JournalViews):
     @automatic.setter
     def automatic(self, value: bool) -> None:
         if not isinstance(value, bool):
-            raise ConfigError(f"automatic = {value!r}: use True or False.")
+            raise ConfigError(f"automatic = {show(value)}: use True or False.")
         self.world.automatic = value
 
     @property
@@ -296,7 +297,7 @@ class Mock(JournalViews):
     def citations(self, value: CitationPlacement) -> None:
         known = get_args(CitationPlacement)
         if value not in known:
-            raise ConfigError(f"citations = {value!r}: pass one of {', '.join(map(repr, known))}.")
+            raise ConfigError(f"citations = {show(value)}: pass one of {', '.join(map(repr, known))}.")
         self.world.citations = value
 
     def advance(self, id: str | None = None) -> list[Json]:

@@ -10,6 +10,7 @@ from harness.api.project.agent_definitions import order_definition
 from harness.api.project.agent_sessions import session_key
 from harness.core.errors import ConfigError
 from harness.core.exchange import Json
+from harness.core.text.shorten import show
 from harness.world.world import World
 
 _COMPARED_MEMBERS = ("definition", "description", "metadata", "draft")
@@ -67,9 +68,9 @@ def provision(world: World, name: str) -> Sequence[Json]:
 def make_agent(world: World, name: str, kind: str, described: Json, definition: Json) -> str:
     """Create a version of an agent for a test, active at once, and return its id; ConfigError if it is invalid."""
     if not foundry_agents.AGENT_NAME.fullmatch(name):
-        raise ConfigError(f"agent({name!r}): a name is at most 63 letters and digits, with hyphens between them.")
+        raise ConfigError(f"agent({show(name)}): a name is at most 63 letters and digits, with hyphens between them.")
     if kind == "prompt" and not definition.get("model"):
-        raise ConfigError(f"agent({name!r}): a prompt agent needs a model: agent({name!r}, model='gpt-4.1').")
+        raise ConfigError(f"agent({show(name)}): a prompt agent needs a model: agent({show(name)}, model='gpt-4.1').")
     made = add_version(world, name, {**described, "definition": {"kind": kind, **definition}})
     provision(world, name)
     return str(made["id"])

@@ -19,6 +19,7 @@ from harness.api.project.versions import Versioned
 from harness.core.errors import ConfigError
 from harness.core.exchange import EMPTY_MAPPING, Json
 from harness.core.registry import suggest_name
+from harness.core.text.shorten import show
 from harness.world.world import World
 
 DEFAULT_SCOPE = "user_123"
@@ -131,7 +132,7 @@ def _make_dataset(world: World, name: str, members: Json) -> str:
 
 def _file_bytes(dataset: str, path: str, data: Any) -> bytes:
     if not isinstance(data, str | bytes):
-        raise ConfigError(f"dataset({dataset!r}): the file {path!r} is {data!r}; pass a string or bytes.")
+        raise ConfigError(f"dataset({show(dataset)}): the file {show(path)} is {show(data)}; pass a string or bytes.")
     return data.encode() if isinstance(data, str) else data
 
 
@@ -140,7 +141,8 @@ def _memory_members(store: str, memory: Any) -> Json:
     is_memory = isinstance(memory, dict) and "content" in memory and set(memory) <= set(known)
     if not is_memory or not all(isinstance(text, str) for text in memory.values()):
         raise ConfigError(
-            f"memory_store({store!r}): {memory!r} is not a memory; pass a string, or an object with content, kind and scope."
+            f"memory_store({show(store)}): {show(memory)} is not a memory; pass a string, or an object with content, kind "
+            "and scope."
         )
     return dict(memory)
 
@@ -210,10 +212,12 @@ def make_resource(world: World, kind: str, name: str, members: Json) -> str:
     known = RESOURCES[kind].members
     for member, value in members.items():
         if member not in known:
-            raise ConfigError(f"{kind}({name!r}, {member}=…): no member {member!r}. {suggest_name(member, known)}")
+            raise ConfigError(
+                f"{kind}({show(name)}, {member}=…): no member {show(member)}. {suggest_name(member, known)}"
+            )
         if not isinstance(value, known[member]):
             forms = " or ".join(_FORMS[form] for form in known[member] if form in _FORMS)
-            raise ConfigError(f"{kind}({name!r}, {member}={value!r}): pass {forms}.")
+            raise ConfigError(f"{kind}({show(name)}, {member}={show(value)}): pass {forms}.")
     return RESOURCES[kind].make(world, name, members)
 
 

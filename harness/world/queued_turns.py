@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from harness.core.errors import ScriptError
 from harness.core.exchange import Json
 from harness.core.text.raised import Place
-from harness.core.text.shorten import item_text
+from harness.core.text.shorten import item_text, show
 from harness.items.kind import Item
 from harness.world.route import Repeated, Route, Turn
 from harness.world.script import Script
@@ -67,7 +67,7 @@ def _find(script: Script, id: str, was: str) -> tuple[Route, int]:
     known = next((waiting for waiting in list_waiting(script) if waiting.id == id), None)
     if known is None or known.yaml != was:
         raise ScriptError(
-            f"turn {id!r} has changed: a request took a turn, or another client edited it. List the turns again."
+            f"turn {show(id)} has changed: a request took a turn, or another client edited it. List the turns again."
         )
     number, index = map(int, id.split("."))
     return script.all_routes[number], index

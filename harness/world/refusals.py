@@ -15,9 +15,9 @@ import harness.contract.rules  # noqa: F401  (registers every rule)
 from harness.analysis.lanes import PROBE_RULES
 from harness.contract.overrides import AREA
 from harness.contract.rule import RULES
-from harness.core.exchange import Answer, Exchange, Json
+from harness.core.exchange import Answer, Exchange, Json, answer_error
 from harness.core.registry import suggest_name
-from harness.core.text.shorten import answer_error, pluralize, shorten
+from harness.core.text.shorten import pluralize, shorten, show
 from harness.world.strays import HeardStray, HeardStrays
 
 REQUEST_ID_HEADERS = ("x-request-id", "apim-request-id")
@@ -261,4 +261,4 @@ def describe_unknown_rule(names: Sequence[Any]) -> str:
         return ""
     nearest = suggest_name(unknown, sorted(known))
     hint = nearest if nearest.startswith("Did") else "`harness rules` lists all."
-    return f"no rule and no area is called {unknown!r}. {hint}"
+    return f"no rule and no area is called {show(unknown)}. {hint}"

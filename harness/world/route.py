@@ -21,6 +21,7 @@ from harness.core.errors import ScriptError
 from harness.core.exchange import Request
 from harness.core.plain import Dumpable
 from harness.core.text.raised import NOWHERE, Place, describe_code, find_calling_place, raise_as_script_error
+from harness.core.text.shorten import show
 from harness.core.text.vocabulary import PYTHON, Vocabulary
 from harness.ending import DEFAULT_ENDING, Ending, ResponseMembers, TurnLine, split_ending
 from harness.faults import Refusal, ScriptedRefusal
@@ -76,7 +77,7 @@ class Route:
     def script(self, *turns: Turn, repeat: bool = False) -> Route:
         """Add turns, with `repeat` in a loop; an invalid turn is a ScriptError here, not in the middle of a test."""
         if not isinstance(repeat, bool) or (repeat and not turns):
-            raise ScriptError(f"{self}: repeat is {repeat!r}. Pass True, after the turns to repeat.")
+            raise ScriptError(f"{self}: repeat is {show(repeat)}. Pass True, after the turns to repeat.")
         made = (Repeated(turns),) if repeat else turns
         return self.add_turns(made, [[find_calling_place()]] * len(made))
 
@@ -211,11 +212,11 @@ def parse_turn(turn: Any, route: Route) -> list[TurnLine]:
     items = lines[:-1] if ending else lines
     if not items and not (ending and ending.status != DEFAULT_ENDING.status):
         raise ScriptError(
-            f"{route}: {turn!r} is an empty turn. Pass at least one item: a model always answers something."
+            f"{route}: {show(turn)} is an empty turn. Pass at least one item: a model always answers something."
         )
     for item in items:
         if not isinstance(item, Item):
-            raise ScriptError(f"{route}: {item!r} {_NOT_LAST if isinstance(item, Ending) else _NO_TURN}")
+            raise ScriptError(f"{route}: {show(item)} {_NOT_LAST if isinstance(item, Ending) else _NO_TURN}")
         if route.validated_items.get(id(item)) is not item:
             _validate_item(item, route)
     return lines
@@ -242,7 +243,7 @@ def _parse_faulty_turn(lines: list[TurnLine], route: Route) -> list[TurnLine]:
     spoken = [line for line in lines if not isinstance(line, Fault)]
     faults = lines[len(spoken) :]
     if refusal := next((line for line in lines if isinstance(line, Refusal)), None):
-        raise ScriptError(f"{route}: {refusal!r} is an answer by itself. Make it a separate turn.")
+        raise ScriptError(f"{route}: {show(refusal)} is an answer by itself. Make it a separate turn.")
     for line in faults:
         if isinstance(line, ResponseMembers) and (problem := check_response_members(line.members)):
             raise ScriptError(f"{route}: {problem}")

@@ -27,7 +27,7 @@ from harness.core.exchange import EMPTY_MAPPING, ROUTED, Answer, Request
 from harness.core.plain import dump_set, is_model
 from harness.core.registry import suggest_name
 from harness.core.text.raised import NOWHERE, Place, describe_code, find_calling_place, raise_as_script_error
-from harness.core.text.shorten import shorten_repr
+from harness.core.text.shorten import show
 from harness.faults import Refusal
 
 METHODS = ("GET", "POST", "PUT", "PATCH", "DELETE", "HEAD")
@@ -98,7 +98,7 @@ class RoutedPath:
         plain = dump_set(body) if is_model(body) else body
         kind = _content_type(plain)
         if kind is None:
-            raise ScriptError(f"{self}: {shorten_repr(plain, 80)} is not an answer. {_FORMS}")
+            raise ScriptError(f"{self}: {show(plain, 80)} is not an answer. {_FORMS}")
         if not isinstance(plain, bytes):
             try:
                 orjson.dumps(plain)
@@ -135,9 +135,9 @@ def _content_type(body: Any) -> str | None:
 
 def make_routed(method: Any, path: Any, answer: Any, status: Any, headers: Any) -> RoutedPath:
     """Make a routed path; ConfigError or ScriptError for invalid arguments."""
-    at = f"route({method!r}, {path!r})"
+    at = f"route({show(method)}, {show(path)})"
     if method not in METHODS:
-        raise ConfigError(f"{at}: no method {method!r}. {suggest_name(str(method).upper(), METHODS)}")
+        raise ConfigError(f"{at}: no method {show(method)}. {suggest_name(str(method).upper(), METHODS)}")
     _check_path(at, path)
     operation, _, known = find_operation(method, path)
     if known:
@@ -153,7 +153,7 @@ def make_routed(method: Any, path: Any, answer: Any, status: Any, headers: Any) 
     made = RoutedPath(method, path, answers, is_list, status, dict(headers or {}), place=find_calling_place())
     for reply in answers:
         if isinstance(reply, type) or (inspect.iscoroutinefunction(reply) or inspect.isasyncgenfunction(reply)):
-            raise ConfigError(f"{at}: {reply!r} is a class or async. Pass a plain function, or what it returns.")
+            raise ConfigError(f"{at}: {show(reply)} is a class or async. Pass a plain function, or what it returns.")
         if not callable(reply) or is_model(reply):
             made.make_answer(reply)  # so that a mistake shows here, not at the first request
     return made
@@ -173,9 +173,9 @@ def _check_path(at: str, path: Any) -> None:
 
 def _check_head(at: str, status: Any, headers: Any) -> None:
     if not isinstance(status, int) or isinstance(status, bool) or not 200 <= status <= 599:
-        raise ConfigError(f"{at}: status is {status!r}. Use 200 to 599.")
+        raise ConfigError(f"{at}: status is {show(status)}. Use 200 to 599.")
     if not isinstance(headers, Mapping) or not all(map(_is_header, headers.items())):
-        raise ConfigError(f"{at}: headers is {headers!r}. Pass a dict of strings: {{'x-request-id': 'a'}}.")
+        raise ConfigError(f"{at}: headers is {show(headers)}. Pass a dict of strings: {{'x-request-id': 'a'}}.")
 
 
 def _is_header(pair: tuple[Any, Any]) -> bool:

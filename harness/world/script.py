@@ -16,7 +16,7 @@ from harness.core.errors import NoTurn, Problem, ScriptError
 from harness.core.exchange import Json, Request
 from harness.core.registry import suggest_name
 from harness.core.text.raised import NOWHERE, Place, find_calling_place
-from harness.core.text.shorten import pluralize, shorten
+from harness.core.text.shorten import pluralize, shorten, show
 from harness.core.text.vocabulary import PYTHON, Vocabulary
 from harness.ending import Ending, TurnLine
 from harness.faults.pace import find_pace
@@ -121,10 +121,10 @@ class Script:
         """Add a route for requests that meet all conditions."""
         for name, wanted in conditions.items():
             if name not in CONDITIONS:
-                raise ScriptError(f"when({name}=…): no condition {name!r}. {suggest_name(name, CONDITIONS)}")
+                raise ScriptError(f"when({name}=…): no condition {show(name)}. {suggest_name(name, CONDITIONS)}")
             if not is_matcher(name, wanted):
                 form = "a text or a list of names" if name == "tools" else "a text"
-                raise ScriptError(f"when({name}={wanted!r}): pass {form}, a compiled pattern, or a function.")
+                raise ScriptError(f"when({name}={show(wanted)}): pass {form}, a compiled pattern, or a function.")
         self.routes.append(Route(conditions, vocabulary=self.vocabulary, made_at=find_calling_place()))
         return self.routes[-1]
 

@@ -24,6 +24,7 @@ from harness.core.extras import require_extra
 from harness.core.ids import Ids
 from harness.core.limits import drop_oldest
 from harness.core.registry import suggest_name
+from harness.core.text.shorten import show
 from harness.core.webhooks import (
     DEFAULT_SECRET,
     EVENT_TYPES,
@@ -310,10 +311,10 @@ class Courier(Protocol):
 def check_names(what: str, names: object, known: Sequence[str] | dict[str, str]) -> None:
     """Check a list of names; ConfigError, with the known ones, for any other."""
     if isinstance(names, str) or not isinstance(names, Sequence):
-        raise ConfigError(f"webhooks({what}={names!r}): pass a list of {', '.join(known)}.")
+        raise ConfigError(f"webhooks({what}={show(names)}): pass a list of {', '.join(known)}.")
     for name in names:
         if name not in known:
-            raise ConfigError(f"webhooks({what}=[{name!r}]): {suggest_name(name, known)}")
+            raise ConfigError(f"webhooks({what}=[{show(name)}]): {suggest_name(name, known)}")
 
 
 def _check_secret(secret: object) -> None:
@@ -323,4 +324,4 @@ def _check_secret(secret: object) -> None:
     except ValueError:
         is_valid = False
     if not is_valid:
-        raise ConfigError(f"webhooks(secret={secret!r}): a signing secret is {SECRET_PREFIX} and bytes in base64.")
+        raise ConfigError(f"webhooks(secret={show(secret)}): a signing secret is {SECRET_PREFIX} and bytes in base64.")

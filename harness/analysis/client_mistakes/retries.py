@@ -15,9 +15,8 @@ from harness.analysis.retries import (
     failure_of,
     request_key,
 )
-from harness.core.exchange import Answer, Exchange
+from harness.core.exchange import Answer, Exchange, answer_error
 from harness.core.loose_json import as_object
-from harness.core.text.shorten import answer_error
 
 RETRYABLE = (408, 409, 425, 429)
 """The 4xx statuses that OpenAI's SDKs retry, or that HTTP says to retry; all others blame the request itself."""

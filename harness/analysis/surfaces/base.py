@@ -17,6 +17,7 @@ from harness.core.errors import ConfigError
 from harness.core.exchange import Json
 from harness.core.registry import Registry
 from harness.core.replies import sum_token_counts
+from harness.core.text.shorten import show
 
 PARTS = ("text", "annotations", "calls", "reasoning", "usage")
 LIST_PARTS = ("annotations", "calls")
@@ -92,12 +93,12 @@ def surface_from_mapping(members: Mapping[str, Any]) -> Surface:
     """Build the surface that a mapping describes. ConfigError for an unknown member or a wrong type."""
     known = [field.name for field in fields(Surface)]
     if unknown := [name for name in members if name not in known]:
-        raise ConfigError(f"surfaced(): {unknown[0]!r} is not a part of a result. It has {', '.join(PARTS)}.")
+        raise ConfigError(f"surfaced(): {show(unknown[0])} is not a part of a result. It has {', '.join(PARTS)}.")
     values: dict[str, Any] = {name: value for name, value in members.items() if value is not None}
     for name, value in values.items():
         inside: Sequence[Any] = value if name in LIST_PARTS and isinstance(value, list | tuple) else ()
         if not isinstance(value, PART_TYPES[name]) or not all(isinstance(element, Mapping) for element in inside):
-            raise ConfigError(f"surfaced(): {name} is {value!r}. {EXPECTED_FORM}")
+            raise ConfigError(f"surfaced(): {name} is {show(value)}. {EXPECTED_FORM}")
     return Surface(**values | {name: frozenset(values[name]) for name in ("ids", "kinds") if name in values})
 
 

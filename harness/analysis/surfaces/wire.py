@@ -21,6 +21,7 @@ from harness.analysis.surfaces.base import (
 from harness.core.errors import ConfigError
 from harness.core.exchange import Json
 from harness.core.replies import annotations_of, text_parts
+from harness.core.text.shorten import show
 
 FINAL_EVENTS = ("response.completed", "response.incomplete", "response.failed")
 ANNOTATION_ADDED = "response.output_text.annotation.added"
@@ -38,7 +39,7 @@ def read(result: Any) -> Surface:
         return _read_result(result)
     except (AttributeError, IndexError, KeyError, TypeError) as problem:
         raise ConfigError(
-            f"surfaced(): {_describe_type(result)} has an unexpected structure: {problem!r}. {USAGE_HINT}"
+            f"surfaced(): {_describe_type(result)} has an unexpected structure: {show(problem)}. {USAGE_HINT}"
         ) from problem
 
 

@@ -7,10 +7,8 @@ from __future__ import annotations
 
 import json
 from collections.abc import Sequence
-from itertools import chain
+from itertools import chain, islice
 from typing import Any
-
-from harness.core.exchange import Exchange, Json
 
 LINE_WIDTH = 100
 """The default maximum length of a line."""
@@ -18,6 +16,8 @@ MAX_QUOTED = 1_000
 """The maximum length of a value that a message quotes."""
 _MAX_MEMBERS, _MAX_DEPTH, _MAX_BITS = 200, 20, 3_000
 """How much of a quoted value is rendered: its first members and entries, its depth; and the size of an integer."""
+_COLLECTIONS: dict[object, Any] = {kind.__repr__: kind for kind in (dict, list, tuple, set, frozenset)}
+"""The classes that are rendered entry by entry, by the method that does; a class with its own `repr` keeps it."""
 _TEXT_MEMBERS = ("content", "output", "arguments", "input", "text", "summary")
 """The members that may hold the text of an item, in order of preference."""
 _NAME_MEMBERS = ("name", "call_id", "approval_request_id")
@@ -48,7 +48,7 @@ def summarize_input(input: Any) -> str:
     return last if len(input) == 1 else f"{len(input)} items, last: {last}"
 
 
-def item_text(item: Json) -> str:
+def item_text(item: dict[str, Any]) -> str:
     """Return the text of an item; a part without text is shown as its type in brackets."""
     for member in _TEXT_MEMBERS:
         value = item.get(member)
@@ -59,16 +59,9 @@ def item_text(item: Json) -> str:
     return ""
 
 
-def _part_text(part: Json) -> str:
+def _part_text(part: dict[str, Any]) -> str:
     text = part.get("text") or part.get("refusal") or f"[{part.get('type')}]"
     return str(text["value"] if isinstance(text, dict) and "value" in text else text)
-
-
-def answer_error(exchange: Exchange) -> Json:
-    """Return the error object of an answer: its `error`, or the body itself where Azure has no such member."""
-    body = exchange.answer.body if isinstance(exchange.answer.body, dict) else {}
-    error = body.get("error", body)
-    return error if isinstance(error, dict) else {}
 
 
 def quote(text: str, width: int = 40) -> str:
@@ -83,9 +76,12 @@ def shorten(text: str, width: int = LINE_WIDTH, *, tail: int = 0, mark: str = "�
     return f"{text[: width - len(mark) - tail]}{mark}{text[len(text) - tail :]}"
 
 
-def shorten_repr(value: Any, width: int = MAX_QUOTED, *, tail: int = 0, mark: str = "…") -> str:
-    """Shorten the `repr` of a value to at most `width` characters."""
-    return shorten(repr(excerpt(value)), width, tail=tail, mark=mark)
+def show(value: Any, width: int = MAX_QUOTED) -> str:
+    """Show a value in a message: the beginning of its `repr`, made without rendering all of a large value."""
+    try:
+        return shorten(repr(excerpt(value)), width, tail=width // 4)
+    except Exception as problem:  # of a class of the user's
+        return f"<{type(value).__name__}, of which repr() raises {type(problem).__name__}>"
 
 
 def excerpt(value: Any) -> Any:
@@ -97,25 +93,25 @@ def _copy_part(value: Any, left: list[int], depth: int) -> Any:
     """Copy a value, of which `left[0]` more members may be copied."""
     if isinstance(value, str):
         return value if len(value) <= MAX_QUOTED else f"{value[: MAX_QUOTED // 2]}…{value[-MAX_QUOTED // 4 :]}"
+    if isinstance(value, bytes | bytearray):
+        return value[:MAX_QUOTED]
     if isinstance(value, int) and value.bit_length() > _MAX_BITS:
         return f"an integer of {value.bit_length():,} bits"
-    if type(value) not in (dict, list, tuple):
+    kind = _COLLECTIONS.get(type(value).__repr__)
+    if kind is None:
         return value
     if depth > _MAX_DEPTH:
         return "…"
     parts = list[Any]()
-    for part in value.items() if isinstance(value, dict) else value:
+    for part in value.items() if kind is dict else value:
         if left[0] <= 0:
-            parts.append(("…", f"{len(value) - len(parts)} more") if isinstance(value, dict) else "…")
+            parts.append(("…", f"{len(value) - len(parts)} more") if kind is dict else "…")
             break
         left[0] -= 1
-        if isinstance(value, dict):
-            name, member = part
-            part = (shorten(name, MAX_QUOTED) if isinstance(name, str) else name, _copy_part(member, left, depth + 1))
-        else:
-            part = _copy_part(part, left, depth + 1)
-        parts.append(part)
-    return type(value)(parts)
+        sides = part if kind is dict else (part,)
+        copied = tuple(_copy_part(side, left, depth + 1) for side in sides)
+        parts.append(copied if kind is dict else copied[0])
+    return kind(parts)
 
 
 def pluralize(number: int, noun: str, plural: str = "") -> str:
@@ -128,14 +124,14 @@ def _render_value(value: Any, depth: int) -> str:
         return quote(value, 60)
     if isinstance(value, dict):
         pairs = (
-            [f"{json.dumps(name)}: {_render_value(member, depth - 1)}" for name, member in list(value.items())[:6]]
+            [f"{quote(str(name), 60)}: {_render_value(member, depth - 1)}" for name, member in islice(value.items(), 6)]
             if depth
             else []
         )
         return f"{{{_join_shown(pairs, len(value))}}}"
     if isinstance(value, list):
         return f"[{_join_shown([_render_value(element, depth - 1) for element in value[:3]] if depth else [], len(value))}]"
-    return json.dumps(value)
+    return json.dumps(excerpt(value))
 
 
 def _join_shown(shown: Sequence[str], total: int) -> str:

@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 from re import Match, Pattern
 from typing import Any, Literal
 
-from harness.core.text.shorten import MAX_QUOTED, excerpt, shorten, shorten_repr
+from harness.core.text.shorten import MAX_QUOTED, excerpt, shorten, show
 
 _ACCOUNT_CALL = re.compile(r"mock\.organization\((\w+)=(.*?)\)(?=`)")
 _PLURALS = {
@@ -122,7 +122,7 @@ class Vocabulary:
 
     def render_value(self, value: Any) -> str:
         """Render a value in this language."""
-        return shorten_repr(value, MAX_QUOTED) if self.language == "python" else render_json(value)
+        return show(value) if self.language == "python" else render_json(value)
 
     def name_call(self, type: str, name: str) -> str:
         """Name a tool call without its arguments; `name` is empty for a tool that exists only once."""
@@ -158,14 +158,14 @@ def word_in_json(problem: str) -> str:
     return _PYTHON_VALUE.sub(lambda found: f" is {_PYTHON_VALUES[found[1]]}", problem)
 
 
-def render_json(value: Any) -> str:
+def render_json(value: Any, width: int = MAX_QUOTED) -> str:
     """Render an excerpt of a value as JSON; a pattern becomes `{"pattern": "…"}`, what JSON cannot express its `repr`."""
     value = excerpt(value)
     try:
         text = json.dumps(value, ensure_ascii=False, default=_plain_value)
-        return shorten(text if text.isprintable() else json.dumps(value, default=_plain_value), MAX_QUOTED)
+        return shorten(text if text.isprintable() else json.dumps(value, default=_plain_value), width)
     except (TypeError, ValueError):
-        return shorten_repr(value, MAX_QUOTED)
+        return show(value, width)
 
 
 def _plain_value(value: Any) -> Any:

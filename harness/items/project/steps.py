@@ -13,6 +13,7 @@ from harness.api.http.dialects import FOUNDRY
 from harness.api.project.tools import MEMORY_TOOLS, PROJECT_TOOLS
 from harness.core.errors import ScriptError
 from harness.core.exchange import Json
+from harness.core.text.shorten import show
 from harness.items.calls import encode_arguments
 from harness.items.examples import between_messages, typed
 from harness.items.kind import item, require_text
@@ -50,7 +51,7 @@ def workflow_action(
     A stream sends the next `holds` items of the turn while this one is in progress: they are what the step says.
     """
     if status is not None and status not in ACTION_STATUSES:
-        raise ScriptError(f"status is {status!r}. Use one of: {', '.join(ACTION_STATUSES)}.")
+        raise ScriptError(f"status is {show(status)}. Use one of: {', '.join(ACTION_STATUSES)}.")
     own = {"kind": require_text("kind", kind), "action_id": require_text("action_id", action_id), "holds": holds}
     before = {"parent_action_id": parent_action_id, "previous_action_id": previous_action_id}
     return {**own, **before} if status is None else {**own, **before, "status": status}
@@ -115,7 +116,7 @@ def memory_search_call(
     Recorded: it stays `in_progress` in a completed response, as an update of the memories follows.
     """
     if status not in SEARCH_STATUSES:
-        raise ScriptError(f"status is {status!r}. Use one of: {', '.join(SEARCH_STATUSES)}.")
+        raise ScriptError(f"status is {show(status)}. Use one of: {', '.join(SEARCH_STATUSES)}.")
     found = [{"memory_item": {"content": memory}} if isinstance(memory, str) else memory for memory in memories]
     details = {"input_tokens_details": _NO_DETAILS, "output_tokens_details": _NO_DETAILS}
     return {

@@ -9,6 +9,7 @@ from typing import Any
 from harness.api.http.websocket_mode import SOCKET
 from harness.contract.compile_schema import compile_schema
 from harness.core.exchange import Json
+from harness.core.text.vocabulary import render_json
 from harness.live.client.http import ServerReply
 from harness.live.conformance.scenario import (
     QUESTION,
@@ -24,7 +25,6 @@ from harness.live.conformance.scenario import (
     items_of,
     require_response,
     scenario,
-    shorten_json,
     text_of,
     user_message,
 )
@@ -120,7 +120,7 @@ def custom_tool(server: ServerUnderTest) -> ScenarioClaims:
     response, calls = yield from _require_calls(server, RUN_REQUEST, "custom_tool_call", RUN_TOOL["name"])
     for call in calls[:1]:
         yield Claim(
-            "its input is a text", "" if isinstance(call.get("input"), str) else shorten_json(call.get("input"))
+            "its input is a text", "" if isinstance(call.get("input"), str) else render_json(call.get("input"), 120)
         )
         yield from _claim_outputs_accepted(server, RUN_REQUEST, response, "ok")
 
@@ -154,7 +154,7 @@ def _claim_matches_schema(claim: str, written: Any) -> Claim:
     try:
         compile_schema(CITY_SCHEMA).validate(json.loads(written))
     except (TypeError, ValueError) as problem:
-        return Claim(claim, f"{shorten_json(written)}: {str(problem).partition(chr(10))[0]}")
+        return Claim(claim, f"{render_json(written, 120)}: {str(problem).partition(chr(10))[0]}")
     return Claim(claim)
 
 

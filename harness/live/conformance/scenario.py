@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable, Generator, Iterator
 from contextlib import AbstractContextManager
 from typing import Any, NamedTuple, Protocol
 
 from harness.core.exchange import Json
-from harness.core.text.shorten import shorten
+from harness.core.text.vocabulary import render_json
 from harness.live.client.http import ServerReply
 
 QUESTION = "What is the capital of France? Answer in one word."
@@ -79,17 +78,14 @@ def require_answer(server: ServerUnderTest, on: str, body: Json | None = None, c
 
 def explain_failure(reply: ServerReply) -> str:
     """Describe what came instead of the expected answer."""
-    return reply.fault or f"{reply.status}: {shorten(json.dumps(reply.body, ensure_ascii=False), 200)}"
+    return reply.fault or f"{reply.status}: {render_json(reply.body, 200)}"
 
 
 def claim_equal(claim: str, found: Any, expected: Any) -> Claim:
     """Claim that two values are equal."""
-    return Claim(claim, "" if found == expected else f"it is {shorten_json(found)}, not {shorten_json(expected)}")
-
-
-def shorten_json(value: Any) -> str:
-    """Return the beginning of a value's JSON."""
-    return shorten(json.dumps(value, ensure_ascii=False), 120)
+    return Claim(
+        claim, "" if found == expected else f"it is {render_json(found, 120)}, not {render_json(expected, 120)}"
+    )
 
 
 def items_of(response: Json, type: str) -> list[Json]:

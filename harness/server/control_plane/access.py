@@ -12,7 +12,7 @@ from typing import Any
 from urllib.parse import urlsplit
 
 from harness.core.exchange import Answer
-from harness.core.text.shorten import shorten, shorten_repr
+from harness.core.text.shorten import shorten, show
 from harness.server.mock_api import CONTROL_ROOT
 
 TOKEN_HEADER = "x-harness-token"
@@ -38,7 +38,7 @@ class ControlAccess:
         if not self._is_named(host):
             return _refusal(
                 403,
-                f"Host {shorten_repr(host, 100)} is not a name of this server. Send the request to its address, or "
+                f"Host {show(host, 100)} is not a name of this server. Send the request to its address, or "
                 f"start it with `--allowed-host {shorten(_name_of(host)) or 'NAME'}`.",
             )
         sent = headers.get(TOKEN_HEADER, "").encode()

@@ -18,7 +18,7 @@ from starlette.exceptions import HTTPException
 from harness.core.errors import HarnessError
 from harness.core.exchange import Json
 from harness.core.registry import suggest_name
-from harness.core.text.shorten import shorten, shorten_repr
+from harness.core.text.shorten import shorten, show
 from harness.core.text.vocabulary import render_json
 from harness.server.control_plane import acts, changes, journal
 from harness.server.control_plane.decide import decide
@@ -99,7 +99,7 @@ async def _check_query(request: Request) -> None:
     for name, _ in request.query_params.multi_items():
         if name not in known:
             advice = suggest_name(name, known) if known else "It takes none."
-            raise HarnessError(f"{path}: no parameter {shorten_repr(name)}. {advice}")
+            raise HarnessError(f"{path}: no parameter {show(name)}. {advice}")
         if name in seen:
             raise HarnessError(f"{path}: {name} is set twice. Remove one.")
         seen.add(name)

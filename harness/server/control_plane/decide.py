@@ -10,7 +10,7 @@ from fastapi import Request
 from harness.core.errors import HarnessError
 from harness.core.exchange import Exchange, Json, ReceivedRequest
 from harness.core.loose_json import as_object, objects_in
-from harness.core.text.shorten import shorten_repr
+from harness.core.text.shorten import show
 from harness.server.control_plane.requests import api_of, mock_of, read_members
 from harness.world.mock import Mock
 from harness.world.scripting.validation import BOOLEAN, TEXT
@@ -55,7 +55,7 @@ def _find_asking(mock: Mock, id: str) -> Exchange:
     known = {approval.id: approval for approval in mock.approvals}
     if id not in known:
         waiting = ", ".join(approval.id for approval in known.values() if approval.approve is None) or "none"
-        raise HarnessError(f"decide: no approval {shorten_repr(id)} was requested. Pending: {waiting}.")
+        raise HarnessError(f"decide: no approval {show(id)} was requested. Pending: {waiting}.")
     if known[id].answers:
         raise HarnessError(f"decide: {id} was answered in request {known[id].answers[0]}.")
     asked = next((exchange for exchange in mock.exchanges if exchange.number == known[id].asked), None)

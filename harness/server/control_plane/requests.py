@@ -14,7 +14,7 @@ from harness.api.http.dialects import AZURE, OPENAI
 from harness.core.errors import HarnessError
 from harness.core.exchange import Json
 from harness.core.headers import normalize_headers
-from harness.core.text.shorten import shorten_repr
+from harness.core.text.shorten import show
 from harness.core.yaml_bounds import MAX_INTEGER_LENGTH
 from harness.server.keyed_worlds import find_by_name, shown_name
 from harness.server.mock_api import CONTROL_ROOT, MockApi
@@ -40,9 +40,7 @@ def named_world(api: MockApi, name: str) -> World:
     if world := find_by_name(api, name):
         return world
     known = ", ".join(shown_name(newest) for newest in list(api.worlds.values())[-3:]) or "none"
-    raise HarnessError(
-        f"no World named {shorten_repr(name)}: GET {CONTROL_ROOT}/worlds lists them, the newest are {known}."
-    )
+    raise HarnessError(f"no World named {show(name)}: GET {CONTROL_ROOT}/worlds lists them, the newest are {known}.")
 
 
 def mock_of(request: Request) -> Mock:
@@ -68,7 +66,7 @@ async def read_object(request: Request) -> Json:
     if not isinstance(sent, dict):
         raise HarnessError('the body must be an object: {"turns": [[{"type": "message", …}]]}')
     if twice := find_duplicate_name(raw, sent):
-        raise HarnessError(f"the body has {shorten_repr(twice.name)} twice. Remove one.")
+        raise HarnessError(f"the body has {show(twice.name)} twice. Remove one.")
     return sent
 
 

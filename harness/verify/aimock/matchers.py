@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from harness.core.exchange import Json
+from harness.core.text.shorten import show
 from harness.world.scripting.validation import (
     BOOLEAN,
     TEXT,
@@ -55,7 +56,7 @@ def convert_match(value: Any) -> ConvertedMatch:
                     raise InvalidData(f"{_NO_LIKE[name]}.")
         if (endpoint := match.get("endpoint", "chat")) not in _CHAT:
             with errors_at("endpoint"):
-                raise InvalidData(f"{endpoint!r} is another part of the API. Answer it in a test: mock.route(…).")
+                raise InvalidData(f"{show(endpoint)} is another part of the API. Answer it in a test: mock.route(…).")
         places = [_check_place(match, name) for name in ("sequenceIndex", "turnIndex")]
         return ConvertedMatch(_convert_conditions(match), *places)
 

@@ -16,6 +16,7 @@ from harness.contract.schema import RESPONSE_EVENT_SCHEMA
 from harness.contract.unknown_members import find_unknown_members, has_only_known
 from harness.core.dates import CONTRACT_DATE
 from harness.core.exchange import Finding, Json
+from harness.core.text.shorten import show
 
 INCOMPLETE_FLAGS = frozenset({"cut", "sequence_gaps", "unread-answer"})
 """Flags of recordings whose stream is incomplete."""
@@ -86,7 +87,7 @@ def _find_misnumbered(events: Sequence[Json]) -> list[Finding]:
     numbers = [event.get("sequence_number") for event in events]
     first = numbers[0] if isinstance(numbers[0], int) else 0
     return [
-        Finding(f"events[{index}].sequence_number", f"sequence_number is {number!r}, expected {first + index}")
+        Finding(f"events[{index}].sequence_number", f"sequence_number is {show(number)}, expected {first + index}")
         for index, number in enumerate(numbers)
         if number != first + index
     ]

@@ -20,6 +20,7 @@ from harness.core.errors import HarnessError, ScriptError
 from harness.core.exchange import Request
 from harness.core.registry import suggest_name
 from harness.core.text.raised import INTERRUPTS, NOWHERE, Place
+from harness.core.text.shorten import show
 from harness.world.conditions import CONDITIONS, Matcher
 from harness.world.mock import Mock
 from harness.world.route import Repeated, Route, Turn
@@ -106,7 +107,7 @@ def _build_script(path: Path, tree: ast.Module, module: ModuleType) -> PythonScr
         )
     at = f"{path}:{_find_line(tree, 'routes')}: routes"
     if not isinstance(routes or [], list | tuple):
-        raise ScriptError(f"{at} is {routes!r}. Pass a list of ({{condition: text}}, [turns]).")
+        raise ScriptError(f"{at} is {show(routes)}. Pass a list of ({{condition: text}}, [turns]).")
     parts = [
         replace(_parse_route(f"{at}[{index}]", route), places=_find_places(path, tree, "routes", index, 1))
         for index, route in enumerate(routes or [])
@@ -116,7 +117,9 @@ def _build_script(path: Path, tree: ast.Module, module: ModuleType) -> PythonScr
         parts.append(PythonRoute({}, _parse_turns(at, script), at=at, places=_find_places(path, tree, "script")))
     repeat = getattr(module, "repeat", False)
     if not isinstance(repeat, bool):
-        raise ScriptError(f"{path}:{_find_line(tree, 'repeat')}: repeat is {repeat!r}. Pass True to play turns again.")
+        raise ScriptError(
+            f"{path}:{_find_line(tree, 'repeat')}: repeat is {show(repeat)}. Pass True to play turns again."
+        )
     parts = [replace(part, repeat=repeat) for part in parts]
     return PythonScript(path, _check_setup(f"{path}:{_find_line(tree, 'setup')}: setup", setup), tuple(parts))
 
@@ -125,7 +128,7 @@ def _check_setup(at: str, setup: Any) -> Callable[[Mock], Any] | None:
     if setup is None:
         return None
     if not callable(setup) or inspect.iscoroutinefunction(setup) or inspect.isgeneratorfunction(setup):
-        raise ScriptError(f"{at} is {setup!r}. Pass a plain function of the World: `def setup(mock):`.")
+        raise ScriptError(f"{at} is {show(setup)}. Pass a plain function of the World: `def setup(mock):`.")
     try:
         inspect.signature(setup).bind(None)
     except TypeError as problem:
@@ -163,11 +166,11 @@ def _written_parts(node: ast.AST | None) -> Sequence[ast.expr]:
 
 def _parse_route(at: str, route: Any) -> PythonRoute:
     if not isinstance(route, list | tuple) or len(route) != 2 or not isinstance(route[0], dict) or not route[0]:
-        raise ScriptError(f"{at} is {route!r}. Pass ({{'instructions': 'planner'}}, [turns]).")
+        raise ScriptError(f"{at} is {show(route)}. Pass ({{'instructions': 'planner'}}, [turns]).")
     conditions, script = route
     for name in conditions:
         if name not in CONDITIONS:
-            raise ScriptError(f"{at}: no condition {name!r}. {suggest_name(name, CONDITIONS)}")
+            raise ScriptError(f"{at}: no condition {show(name)}. {suggest_name(name, CONDITIONS)}")
     return PythonRoute(conditions, _parse_turns(at, script), at=at)
 
 
@@ -186,7 +189,7 @@ def _parse_turns(at: str, script: Any) -> list[Turn] | AnswerFunction:
 def _check_turn(at: str, turn: Any) -> Any:
     """Check that a value can be a turn; ScriptError if not."""
     if isinstance(turn, Iterator):
-        raise ScriptError(f"{at}: {turn!r} is not a turn. Pass the function itself, not its result.")
+        raise ScriptError(f"{at}: {show(turn)} is not a turn. Pass the function itself, not its result.")
     if isinstance(turn, list | tuple) and not turn:
         raise ScriptError(f"{at} has an empty turn. Add items: [message('…')].")
     try:

@@ -11,6 +11,7 @@ import orjson
 from harness.core.errors import HarnessError, ScriptError
 from harness.core.exchange import Json
 from harness.core.registry import suggest_name
+from harness.core.text.shorten import show
 from harness.core.text.vocabulary import render_json, word_in_json
 
 PathStep = str | int
@@ -78,7 +79,7 @@ def check_members(value: Any, what: str, known: Collection[str]) -> Json:
     for name in value:
         if name not in known:
             with errors_at(name):
-                raise InvalidData(f"no {what} {name!r}. {suggest_name(name, known)}")
+                raise InvalidData(f"no {what} {show(name)}. {suggest_name(name, known)}")
     return value
 
 

@@ -12,6 +12,7 @@ import yaml
 
 from harness.core.errors import ScriptError
 from harness.core.text.raised import Place
+from harness.core.text.shorten import show
 from harness.core.yaml_bounds import MAX_NESTING, find_excess
 from harness.world.mock import Mock
 from harness.world.route import Turn
@@ -73,7 +74,7 @@ def _load(path: Path, text: str) -> tuple[yaml.Node, Any]:
             raise ScriptError(f"{path}:{line}: {problem}.")
         # YAML would silently take the last of two equal keys.
         for key in _duplicate_keys(node, set()):
-            raise ScriptError(f"{path}:{key.start_mark.line + 1}: key {key.value!r} is set twice. Remove one.")
+            raise ScriptError(f"{path}:{key.start_mark.line + 1}: key {show(key.value)} is set twice. Remove one.")
         return node, loader.construct_object(node, deep=True)
     except yaml.MarkedYAMLError as problem:
         line = problem.problem_mark.line + 1 if problem.problem_mark else 1

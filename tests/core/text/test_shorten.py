@@ -1,9 +1,23 @@
 """Values in few words: the beginning of each, whatever it is."""
 
+import ast
+from pathlib import Path
+
 import pytest
 
-from harness.core.text.shorten import MAX_QUOTED, excerpt, item_text, pluralize, shorten, shorten_json, summarize_item
+from harness.core.text.shorten import (
+    MAX_QUOTED,
+    excerpt,
+    item_text,
+    pluralize,
+    shorten,
+    shorten_json,
+    show,
+    summarize_item,
+)
 from tests.support.in_process import user
+
+HARNESS = Path(__file__).parents[3] / "harness"
 
 
 @pytest.mark.parametrize(
@@ -75,8 +89,24 @@ def test_an_excerpt_of_a_small_value_is_the_value(value):
 def test_an_excerpt_has_the_beginning_of_a_large_value():
     assert excerpt(list(range(1000)))[198:] == [198, 199, "…"]
     assert list(excerpt(dict.fromkeys(range(1000), 1)).items())[-1] == ("…", "800 more")
-    assert excerpt({"k" * 5000: "v" * 5000}) == {"k" * 999 + "…": "v" * 500 + "…" + "v" * 250}
+    assert excerpt({"k" * 5000: "v" * 5000}) == {"k" * 500 + "…" + "k" * 250: "v" * 500 + "…" + "v" * 250}
     assert excerpt([16**20_000]) == ["an integer of 80,001 bits"]
+    assert excerpt({(16**20_000, b"x" * 5000): {7}}) == {("an integer of 80,001 bits", b"x" * MAX_QUOTED): {7}}
+
+
+def test_a_value_is_shown_whatever_it_is():
+    class Broken:
+        def __repr__(self):
+            raise KeyError
+
+    assert show({"a": (1, "b")}) == "{'a': (1, 'b')}"
+    assert show("x" * 9000, 20) == "'xxxxxxxxxxxxx…xxxx'"
+    assert show([Broken()]) == "<list, of which repr() raises KeyError>"
+    assert len(show([["x" * 100] * 100] * 100)) == MAX_QUOTED
+
+
+def test_json_is_shortened_whatever_it_is():
+    assert shorten_json({"k" * 100: 16**20_000}) == '{"' + "k" * 59 + '…": "an integer of 80,001 bits"}'
 
 
 def test_an_excerpt_of_what_contains_itself_ends():
@@ -91,3 +121,15 @@ def test_an_excerpt_costs_nothing_beyond_what_it_shows():
     for _ in range(8):
         value = [value] * 10
     assert len(repr(excerpt(value))) < 2_000
+
+
+@pytest.mark.parametrize("package", ["ending", "faults", "items", "server/control_plane", "world/scripting"])
+def test_messages_about_what_was_sent_show_values(package):
+    """`{value!r}` renders all of a value: each of these packages quotes what scripts and clients send."""
+    wholes = [
+        f"{file.relative_to(HARNESS)}:{node.lineno}"
+        for file in (HARNESS / package).rglob("*.py")
+        for node in ast.walk(ast.parse(file.read_text()))
+        if isinstance(node, ast.FormattedValue) and node.conversion == ord("r")
+    ]
+    assert wholes == []

@@ -185,10 +185,12 @@ def hostile_yaml(key: str) -> Sequence[bytes]:
     merged = "".join(f"a{n}: &a{n} {{<<: [{', '.join([f'*a{n - 1}'] * 9)}]}}\n" for n in range(1, 9))
     deep, long = "[" * 30_000 + "]" * 30_000, "x" * 60_000
     values = ["*a9", "[*a9]", "{message: *a9}", "{*a9: x}"]
+    text = f"{key}:\n- &t {'x' * 30_000}\n- &l [{', '.join(['*t'] * 20)}]\n"
     return [
         *(f"{lists}{key}: {value}\n".encode() for value in values),
         f"{maps}{key}: *a8\n".encode(),
         f"a0: &a0 {{k: x}}\n{merged}{key}: *a8\n".encode(),
+        *(f"{text}- {{message: [{', '.join(['*l'] * times)}]}}\n".encode() for times in (5, 15, 5_000)),
         f"{key}: &a [*a]\n".encode(),
         f"{key}: &a {{k: *a}}\n".encode(),
         *(f"{key}: {depth}\n".encode() for depth in (deep, "[" * 90 + "]" * 90, "{a: " * 900 + "1" + "}" * 900)),

@@ -118,7 +118,7 @@ class TestTurns:
         [
             ("- One.\n- mesage: Two.", "2: no item 'mesage'. Did you mean 'message'?"),
             ("- a: [", "2: did not find expected node content."),
-            (TENFOLD, "5: its aliases expand to more than 100,000 values; write them out, or use fewer."),
+            (TENFOLD, "5: its aliases expand to more than 100,000 values or 10 MB; write them out, or use fewer."),
             ("", "1: the file is empty. Begin with `script:` and a list of items."),
             (
                 "- 3",
