@@ -14,10 +14,11 @@ import typer
 from harness.cli.serve_command import run_with_mock
 from harness.cli.serve_options import ANY_KEY, TOKEN_VARIABLE, ServeOptions, check_options
 from harness.cli.support.app import call_on_signals, print_text
-from harness.cli.support.foreground import Entrance, listen, print_summary, rare_collections, serve_foreground
+from harness.cli.support.foreground import Entrance, listen, print_summary, serve_foreground
 from harness.cli.support.observers import add_observers, watch_app
 from harness.cli.support.options import takes_options
 from harness.cli.support.tls import Secured, context_of, secure
+from harness.core.garbage import small_collections
 from harness.core.text.shorten import pluralize, shorten
 
 if TYPE_CHECKING:
@@ -116,7 +117,7 @@ def _serve_with_workers(
         ) as dispatcher,
         call_on_signals(lambda _: dispatcher.stop()),
         closing(listening),
-        rare_collections(),
+        small_collections(),
     ):
         dispatcher.start()
         announce()
