@@ -106,7 +106,6 @@ TESTED_WITH = {
         "api/operations",
         "endpoints/request",
         "server/answering",
-        "server/keyed_worlds",
         "world/api_call",
     },
     "server/tls/test_protocol.py": {"server/tls/context"},

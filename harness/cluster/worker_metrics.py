@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterable
+from collections.abc import Awaitable, Callable, Iterable
 from pathlib import Path
 
 from prometheus_client import CollectorRegistry, generate_latest
@@ -21,13 +21,13 @@ class WorkerMetrics(Collector):
     Counters of a worker that has ended still count, its gauges do not.
     """
 
-    def __init__(self, folder: Path, update: Callable[[], object]) -> None:
+    def __init__(self, folder: Path, update: Callable[[], Awaitable[object]]) -> None:
         self._folder = folder
         self._update = update
 
-    def answer(self) -> Answer:
+    async def answer(self) -> Answer:
         """Answer with the sums in the text format of Prometheus."""
-        self._update()
+        await self._update()
         registry = CollectorRegistry()
         registry.register(self)
         return metrics_answer(generate_latest(registry))

@@ -10,7 +10,7 @@ import pytest
 from tests.support.processes import run
 
 PROGRAM = """
-import json, os, sys
+import asyncio, json, os, sys
 from pathlib import Path
 os.environ["PROMETHEUS_MULTIPROC_DIR"] = sys.argv[1]
 from harness.cluster.worker_metrics import WorkerMetrics
@@ -29,7 +29,7 @@ def serve(requests, keys):
     for number in range(requests):
         headers = {"authorization": f"Bearer sk-{number % keys}"}
         api.handle(ReceivedRequest("POST", "/v1/responses", headers, raw=body))
-    metrics.update()
+    asyncio.run(metrics.update())
     return metrics
 
 wait, tell = os.pipe(), os.pipe()
@@ -46,7 +46,7 @@ if not running:
     os._exit(0)
 os.read(tell[0], 1)
 metrics = serve(2, 1)
-print(WorkerMetrics(Path(sys.argv[1]), metrics.update).answer().body.decode())
+print(asyncio.run(WorkerMetrics(Path(sys.argv[1]), metrics.update).answer()).body.decode())
 os.write(wait[1], b".")
 os.waitpid(running, 0)
 """

@@ -9,7 +9,7 @@ from __future__ import annotations
 import asyncio
 import signal
 import socket
-from collections.abc import Callable, Mapping
+from collections.abc import Awaitable, Callable, Mapping
 from contextlib import suppress
 from functools import partial
 from typing import Any
@@ -48,7 +48,9 @@ class WorkerApi(MockApi):
 class _WorkerServer(StoppableServer):
     """Serves the connections received over a channel."""
 
-    def __init__(self, config: Any, receive: Callable[[], None], channel: Channel, tick: Callable[[], object]) -> None:
+    def __init__(
+        self, config: Any, receive: Callable[[], None], channel: Channel, tick: Callable[[], Awaitable[object]]
+    ) -> None:
         super().__init__(config)
         self._tick = tick
         self._receive = receive
@@ -57,14 +59,16 @@ class _WorkerServer(StoppableServer):
     async def main_loop(self) -> None:
         """Receive from the channel while the server runs."""
         asyncio.get_running_loop().add_reader(self._channel.fileno(), self._receive)
-        self._tick_each_second()
+        ticking = asyncio.ensure_future(self._tick_each_second())
         await super().main_loop()
+        ticking.cancel()
 
-    def _tick_each_second(self) -> None:
-        watchdog.end_after(watchdog.HANG_SECONDS)
-        with suppress(OSError):  # only the report to other processes is lost, no answer
-            self._tick()
-        asyncio.get_running_loop().call_later(1.0, self._tick_each_second)
+    async def _tick_each_second(self) -> None:
+        while True:
+            watchdog.end_after(watchdog.HANG_SECONDS)
+            with suppress(OSError):  # only the report to other processes is lost, no answer
+                await self._tick()
+            await asyncio.sleep(1.0)
 
 
 class Worker:

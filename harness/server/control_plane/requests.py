@@ -1,17 +1,19 @@
-"""Parses control requests: the mock, the World of the key, the body."""
+"""Parses control requests: the mock, the World of the key, the body; and encodes long answers."""
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from urllib.parse import unquote
 
-from fastapi import Request
+import orjson
+from fastapi import Request, Response
 from starlette.requests import ClientDisconnect
 
 from harness.api.http.dialects import AZURE, OPENAI
 from harness.core.errors import HarnessError
 from harness.core.exchange import Json
 from harness.core.headers import normalize_headers
-from harness.server.keyed_worlds import find_by_name, shown_name
+from harness.server.keyed_worlds import shown_name
 from harness.server.mock_api import CONTROL_ROOT, MockApi
 from harness.world.mock import Mock
 from harness.world.scripting.validation import check_members
@@ -29,7 +31,7 @@ def api_of(request: Request) -> MockApi:
 
 def named_world(api: MockApi, name: str) -> World:
     """Find a World by its displayed name; HarnessError for an unknown name."""
-    if world := find_by_name(api, name):
+    if world := api.find_by_name(name):
         return world
     known = ", ".join(shown_name(newest) for newest in list(api.worlds.values())[-3:]) or "none"
     raise HarnessError(f"no World named {name!r}: GET {CONTROL_ROOT}/worlds lists them, the newest are {known}.")
@@ -62,3 +64,13 @@ async def read_object(request: Request) -> Json:
 async def read_members(request: Request, *known: str) -> Json:
     """Parse the body of a request as a JSON object; HarnessError if it has other members than these."""
     return check_members(await read_object(request), "member", known)
+
+
+def join_rows(rows: Iterable[bytes]) -> orjson.Fragment:
+    """Join the JSON of the elements of a list; each of many can be encoded when it is made, and others wait for one."""
+    return orjson.Fragment(b"[%b]" % b",".join(rows))
+
+
+def send_json(value: object) -> Response:
+    """Send a value as JSON as it is now; FastAPI would look through all of it, for a longer time, first."""
+    return Response(orjson.dumps(value), media_type="application/json", headers={"cache-control": "no-store"})

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 import os
 from collections.abc import Iterator
@@ -79,7 +80,7 @@ class Watched:
     @property
     def samples(self) -> dict[tuple[str, ...], float]:
         """Each sample by its name and its labels' values."""
-        families = text_string_to_metric_families(self.metrics.render().decode())
+        families = text_string_to_metric_families(asyncio.run(self.metrics.answer()).body.decode())
         return {
             (sample.name, *sample.labels.values()): sample.value for family in families for sample in family.samples
         }
@@ -170,7 +171,7 @@ class TestAnAnswer:
         ask(f"{url}?key={KEY}", HI)
         ask(url, {**HI, "model": KEY})
         ask(f"{url}/{KEY}")
-        told = b"".join(watched.lines).decode() + watched.metrics.render().decode()
+        told = b"".join(watched.lines).decode() + asyncio.run(watched.metrics.answer()).body.decode()
         told += "".join(span.to_json() for span in watched.exporter.get_finished_spans())
         assert KEY not in told
         assert HI["input"] not in told
@@ -212,7 +213,7 @@ class TestHealth:
 
     def test_needs_no_control_plane(self) -> None:
         app = App(make_api())
-        assert app._answer_quickly({"method": "GET", "path": "/_harness/health"})
+        assert asyncio.run(app._answer_quickly({"method": "GET", "path": "/_harness/health"}))
         assert "_control_plane" not in vars(app)
 
 
