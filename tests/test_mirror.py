@@ -47,7 +47,6 @@ TESTED_WITH = {
         "server/client_environment",
         "world/scripting/webhook_settings",
     },
-    "cli/test_stopping.py": {"cli/support/foreground"},
     "cli/test_view.py": {"viewer/build_run", "viewer/page", "viewer/trace"},
     "contract/evidence/test_loss_examples.py": {
         "analysis/history/history",
@@ -56,7 +55,6 @@ TESTED_WITH = {
     },
     "contract/evidence/test_rules.py": {"verify/examples"},
     "contract/test_overlay.py": {"contract/overlay_operations"},
-    "core/text/test_raised.py": {"core/garbage"},
     "drive/test_chat.py": {"drive/openai_sdk"},
     "drive/test_counted.py": {"analysis/history/tool_results"},
     "end_to_end/recording/test_record.py": {"cli/record", "cli/support/run_command"},
@@ -105,7 +103,6 @@ TESTED_WITH = {
         "api/operations",
         "endpoints/request",
         "server/answering",
-        "server/keyed_worlds",
         "world/api_call",
     },
     "server/tls/test_protocol.py": {"server/tls/context"},

@@ -9,9 +9,11 @@ from difflib import get_close_matches
 from pathlib import Path
 
 from harness.cassettes.format.untrusted import UnreadableRecording
+from harness.core.bounded_file import refuse_other
 
 SUFFIXES = (".yaml", ".yml", ".json", ".jsonl", ".ndjson", ".har")
 """The suffixes of recordings, each optionally followed by `.gz`."""
+_ADVICE = "Pass the path of a recording, or of a folder."
 
 
 def files(paths: Sequence[Path]) -> Iterator[Path]:
@@ -22,24 +24,26 @@ def files(paths: Sequence[Path]) -> Iterator[Path]:
     for path in paths:
         if path.is_dir():
             yield from _below(path)
-        elif path.is_file():
-            yield path
-        else:
-            raise UnreadableRecording(f"{printable_path(path)}: {_explain_missing(path)}")
-
-
-def _explain_missing(path: Path) -> str:
-    """Explain why no file or folder is at a path, with the most similar name beside it or advice."""
-    if os.path.lexists(path):
-        return "it is neither a file nor a folder. Pass the path of a recording, or of a folder."
-    return f"no such file or folder. {_suggest_path(path)}"
+            continue
+        try:
+            refuse_other(path)
+        except FileNotFoundError:
+            raise UnreadableRecording(
+                f"{printable_path(path)}: no such file or folder. {_suggest_path(path)}"
+            ) from None
+        except OSError as problem:
+            why = f"cannot be read: {problem.strerror}"
+            raise UnreadableRecording(f"{printable_path(path)}: {why}. {_ADVICE}") from problem
+        yield path
 
 
 def _suggest_path(path: Path) -> str:
+    """Name the path most similar to one at which nothing is, or a link to nothing, else advise."""
     with suppress(OSError):
-        if near := get_close_matches(path.name, os.listdir(path.parent), 1):
+        others = [name for name in os.listdir(path.parent) if name != path.name]
+        if near := get_close_matches(path.name, others, 1):
             return f"Did you mean {printable_path(path.with_name(near[0]))!r}?"
-    return "Pass the path of a recording, or of a folder."
+    return _ADVICE
 
 
 def _below(folder: Path) -> Iterator[Path]:

@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING
 from harness.cli.serve_options import TOKEN_VARIABLE, ServeOptions
 from harness.cli.support.app import ExitCode, print_note
 from harness.cli.support.command_report import CommandReport
-from harness.cli.support.foreground import rare_collections
 from harness.cli.support.run_command import run_command
 from harness.cli.support.tls import EVERY_ADDRESS, Secured, context_of, origin_for_clients
+from harness.core.garbage import small_collections
 
 if TYPE_CHECKING:
     from harness.server.control_plane.access import ControlAccess
@@ -45,7 +45,7 @@ def run_with_mock(options: ServeOptions, api: MockApi, access: ControlAccess, se
         report = CommandReport(api, command, permitted, any(map(is_page, reports)), options.trace)
     with (
         serve_in_thread(api, host, options.port or 0, access=access, tls=context_of(secured)) as server,
-        rare_collections(),
+        small_collections(),
     ):
         origin = origin_for_clients(secured, EVERY_ADDRESS.get(host, server.host), server.port)
         environment = {**os.environ, **({TOKEN_VARIABLE: access.token} if access.token else {})}

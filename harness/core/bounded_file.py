@@ -1,4 +1,4 @@
-"""Opens the files of users (recordings, reports, scripts) within size limits.
+"""Opens the files of users (recordings, reports, scripts) within size limits, and nothing that is no file.
 
 The limits keep compressed and sparse files from filling the memory.
 
@@ -9,9 +9,11 @@ from __future__ import annotations
 
 import gzip
 import os
+import stat
 import zlib
 from collections.abc import Iterator
 from contextlib import contextmanager
+from errno import EINVAL
 from pathlib import Path
 from typing import IO
 
@@ -27,6 +29,14 @@ SPLIT_ADVICE = f"split it into JSON lines, or {RAISE_ADVICE}"
 """Advice for a recording beyond the limit."""
 MAX_EXPANSION = 100
 """The largest expansion ratio of a compressed file larger than an eighth of the limit; text expands 5 to 30 times."""
+
+
+_OTHERS = {
+    stat.S_IFIFO: "a named pipe",
+    stat.S_IFSOCK: "a socket",
+    stat.S_IFCHR: "a device",
+    stat.S_IFBLK: "a device",
+}
 
 
 def size_limit() -> int:
@@ -89,9 +99,16 @@ class BoundedFile:
         return Malformed(f"{what} more than {self.limit >> 20} MiB; {self._advice}")
 
 
+def refuse_other(path: Path) -> None:
+    """Raise OSError for a path at which there is neither a file nor a folder."""
+    if kind := _OTHERS.get(stat.S_IFMT(path.stat().st_mode)):
+        raise OSError(EINVAL, f"it is {kind}, not a file")
+
+
 @contextmanager
 def open_bounded(path: Path, advice: str = SPLIT_ADVICE) -> Iterator[BoundedFile]:
-    """Open a file for bounded reading; OSError if it cannot be opened."""
+    """Open a file for bounded reading; OSError if it cannot be opened, or is none: a pipe would be waited for."""
+    refuse_other(path)
     with path.open("rb") as plain:
         yield BoundedFile(plain, advice)
 

@@ -109,7 +109,7 @@ def _claim_cause(claim: PathClaim) -> Cause:
 def _dropped_world_cause() -> Cause:
     """Report that the server dropped an earlier World of this key, which therefore cannot be judged."""
     return Cause(
-        "The server dropped an earlier World of this key, because its limit was reached, a worker ended, or its store lost "
+        "The server dropped an earlier World of this key, because its limit was reached, or its store lost "
         "it; that World is not judged.",
         kind="dropped",
         fix="Serve with a higher --worlds, use a store that evicts nothing, or end each test with DELETE "

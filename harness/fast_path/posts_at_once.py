@@ -95,11 +95,14 @@ class _HeadParts:
     def __init__(self) -> None:
         self.url = b""
         self.headers: dict[bytes, bytes] = {}
-        self._parser = httptools.HttpRequestParser(self)
 
     def parse(self, head: bytes) -> None:
         """Parse the bytes of a head."""
-        self._parser.feed_data(head)
+        self._parser = httptools.HttpRequestParser(self)
+        try:
+            self._parser.feed_data(head)
+        finally:
+            del self._parser  # it refers back, and a head of a new key would leave garbage that only a collection frees
 
     def on_url(self, url: bytes) -> None:
         """Append a part of the URL."""

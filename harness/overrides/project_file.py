@@ -14,6 +14,7 @@ import yaml
 from harness.contract.overrides import AREA, AddedMember, AddedRefusal, Condition, Evidence, Exemption, Overrides
 from harness.contract.overrides_file import FORMAT, parse_overrides
 from harness.contract.rule import CREATE_RESPONSE
+from harness.core.bounded_file import read_bounded
 from harness.core.errors import ConfigError
 from harness.core.exchange import Json
 from harness.core.registry import suggest_name
@@ -31,7 +32,7 @@ def read_overrides(file: Path) -> Overrides:
     try:
         if file.stat().st_size > MAX_BYTES:
             raise ConfigError(f"{file}: it has more than {MAX_BYTES:,} bytes, and is not a contract.")
-        text = file.read_bytes().decode()
+        text = read_bounded(file).decode()
     except OSError as problem:
         raise ConfigError(f"{file}: cannot be read: {problem.strerror}. `harness learn PATH` writes one.") from None
     except UnicodeDecodeError:

@@ -6,7 +6,7 @@ import asyncio
 import contextlib
 import socket
 import threading
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Awaitable, Callable, Iterator, Mapping
 from concurrent.futures import Future
 from functools import cached_property, partial
 from tempfile import gettempdir
@@ -57,7 +57,7 @@ class App:
     def __init__(self, api: MockApi, access: ControlAccess = LOOPBACK_ACCESS) -> None:
         self.api = api
         self.access = access
-        self.metrics: Callable[[], Answer] | None = None
+        self.metrics: Callable[[], Awaitable[Answer]] | None = None
 
     async def close(self) -> None:
         """Release what the app has opened."""
@@ -74,7 +74,7 @@ class App:
         if f"{scope['path']}/".startswith(f"{CONTROL_ROOT}/"):
             headers, _ = _headers_and_query(scope)
             # Refusals are checked first, so they do not import the control plane, which many servers never load.
-            answered = self.access.refuse(scope["path"], headers) or self._answer_quickly(scope)
+            answered = self.access.refuse(scope["path"], headers) or await self._answer_quickly(scope)
             await (
                 send_answer(send, answered)
                 if answered and scope["type"] == "http"
@@ -105,12 +105,12 @@ class App:
         what = f"{received.method} {received.path}: {describe_defect(problem)}"
         self.api.note_failed(received, Problem(what, fix=DEFECT_FIX))
 
-    def _answer_quickly(self, scope: Scope) -> Answer | None:
+    async def _answer_quickly(self, scope: Scope) -> Answer | None:
         """Answer what probes ask for all the time, without loading the control plane."""
         if scope.get("method") != "GET":
             return None
         if scope["path"] == METRICS_PATH:
-            return self.metrics() if self.metrics else None
+            return await self.metrics() if self.metrics else None
         return answer_health(self.api, self.store) if scope["path"] == HEALTH_PATH else None
 
     def answer_post(

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections import OrderedDict
-from collections.abc import Callable, Container, Mapping, Sequence
+from collections.abc import AsyncIterator, Callable, Container, Mapping, Sequence
 from dataclasses import replace
 from functools import lru_cache
 from hashlib import blake2b
-from time import time
+from time import perf_counter, time
 from typing import Any
 
 from harness.api.http.dialects import FOUNDRY, OPENAI, check_dialect
@@ -26,6 +27,8 @@ from harness.world.world import World
 KEY_PREFIX = "sk-"
 MAX_CLOSED = 10_000
 """How many closed Worlds are remembered by name; the oldest are forgotten first."""
+SLICE_SECONDS = 0.01
+"""How long a walk over all Worlds may keep a server from its clients."""
 
 
 def opens_world(key: str, dialect: str, keys: Container[str] | None) -> bool:
@@ -75,6 +78,7 @@ class KeyedWorlds:
         on_closed: Callable[[World], None],
     ) -> None:
         self.worlds: OrderedDict[str, World] = OrderedDict()
+        self._names: dict[str, str] = {}
         self.dropped_count = 0
         self.strays = StrayLog()
         self.options = options
@@ -115,7 +119,32 @@ class KeyedWorlds:
     def put_world(self, world: World) -> None:
         """Add a World that was made elsewhere, under its own key."""
         self.worlds[world.api_key] = world
+        self._names[world.api_key] = shown_name(world)
         self._drop_least_recently_used()
+
+    def take_world(self, key: str) -> World | None:
+        """Remove the World of a key and return it; None if it is not open."""
+        self._names.pop(key, None)
+        return self.worlds.pop(key, None)
+
+    async def each_world(self) -> AsyncIterator[World]:
+        """Yield the open Worlds, the last used at the end, and serve clients after each SLICE_SECONDS and at the end.
+
+        What opens meanwhile is not yielded, nor what closes before its turn.
+        """
+        begun = perf_counter()
+        for key, world in list(self.worlds.items()):
+            if self.worlds.get(key) is world:
+                yield world
+            if perf_counter() - begun > SLICE_SECONDS:
+                await asyncio.sleep(0)
+                begun = perf_counter()
+        await asyncio.sleep(0)
+
+    def find_by_name(self, name: str) -> World | None:
+        """Return the newest World with this display name, or None."""
+        found = (key for key, shown in reversed(self._names.items()) if shown == name and key in self.worlds)
+        return self.worlds.get(next(found, ""))
 
     def _drop_least_recently_used(self) -> None:
         if self.options.limits.worlds is not None and len(self.worlds) > self.options.limits.worlds:
@@ -133,7 +162,7 @@ class KeyedWorlds:
     def close(self, key: str) -> None:
         """Forget a World and its aliases."""
         self._dropped.pop(key, None)
-        if world := self.worlds.pop(key, None):
+        if world := self.take_world(key):
             self._on_closed(world)
             world.heard_strays.end()
             for name in (key, *(alias for alias, of in self._aliases.items() if of == key)):
@@ -174,8 +203,3 @@ def shown_name(world: World) -> str:
     if world.name == key:
         return f"key-{blake2b(key.encode(), digest_size=6).hexdigest()}"
     return shorten(str(redact(world.name, [key])), MAX_NAME)
-
-
-def find_by_name(worlds: KeyedWorlds, name: str) -> World | None:
-    """Return the newest World with this display name, or None."""
-    return next((world for world in reversed(worlds.worlds.values()) if shown_name(world) == name), None)

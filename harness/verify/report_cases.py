@@ -17,6 +17,8 @@ import orjson
 
 from harness.cassettes.format.recorded import Recorded
 from harness.cassettes.listing import printable_path
+from harness.core.bounded_file import open_bounded
+from harness.core.errors import Malformed
 from harness.core.exchange import Json
 from harness.explain.model import ReportFinding
 from harness.report.api_coverage import Coverage, measure_coverage, merge_coverage
@@ -82,7 +84,8 @@ class CaseWriter:
 
     def close(self) -> None:
         """Write the cases, after the whole file was judged."""
-        lines = find_record_lines(self._recording) if self._found else []
+        has_place = any(finding.line for found in self._found.values() for finding in found)
+        lines = find_record_lines(self._recording) if has_place else []
         with self._spool.open("wb") as out:
             for file in dict.fromkeys((*self._worlds, *self._found)):
                 world = self._worlds.get(file) or World(file)
@@ -148,10 +151,10 @@ _LIST_ITEM = re.compile(r"( *)- ")
 def find_record_lines(file: Path) -> list[int]:
     """Find the line number of each record in a file, in order; empty for other formats and unreadable files."""
     try:
-        with file.open(encoding="utf-8") as text:
-            lines = (line.rstrip("\n") for line in text)
+        with open_bounded(file) as content:
+            lines = (line.decode().rstrip("\r\n") for line in iter(content.read_line, b""))
             return list(_LINE_FINDERS[file.suffix](lines)) if file.suffix in _LINE_FINDERS else []
-    except (OSError, UnicodeDecodeError):
+    except (OSError, UnicodeDecodeError, Malformed):
         return []
 
 

@@ -1,10 +1,11 @@
-"""Files made to fill the memory: compressed, sparse, with endless lines, with many small values."""
+"""Files made to fill the memory: compressed, sparse, with endless lines, with many small values; and what is no file."""
 
 from __future__ import annotations
 
 import gzip
 import json
 import os
+import socket
 import subprocess
 import sys
 from collections.abc import Callable
@@ -13,9 +14,10 @@ from pathlib import Path
 import pytest
 
 from harness.cassettes.recording.writer import read_cassette
-from harness.core.bounded_file import LIMIT_VARIABLE
-from harness.core.errors import ConfigError
+from harness.core.bounded_file import LIMIT_VARIABLE, open_bounded, read_bounded
+from harness.core.errors import ConfigError, Malformed
 from harness.verify.read_files import UnreadableRecording, read_recording
+from tests.support.processes import spawn
 from tests.support.slow import slow_except
 
 MIB = 1 << 20
@@ -30,12 +32,16 @@ from harness.core.errors import HarnessError
 from harness.verify.read_files import read_recording
 from harness.cassettes.recording.writer import read_cassette
 from harness.report.formats.json_file import read_report
+from harness.verify.report_cases import find_record_lines
 from harness.world.scripting.load import load_script_file
+from harness.cli.support.viewed import read_viewed
 readers = {
     "verify": read_recording,
     "cassette": lambda path: [read_cassette(path)],
     "report": lambda path: [read_report(path)],
     "script": lambda path: [load_script_file(path)],
+    "view": lambda path: [read_viewed([path])],
+    "lines": lambda path: print(path.as_posix(), find_record_lines(path)) or [],
 }
 peak = lambda: resource.getrusage(resource.RUSAGE_SELF).ru_maxrss // 1024
 before = peak()
@@ -134,6 +140,23 @@ def test_no_report_and_no_script_fills_the_memory(
 
 
 @pytest.mark.slow
+@pytest.mark.parametrize(
+    ("reader", "name", "why"),
+    [
+        ("view", "x.yaml", "a line of more than 4 MiB"),
+        ("view", "x.jsonl", "a line of more than 4 MiB"),
+        ("view", "x.html", "cannot be read: it has more than 4 MiB"),
+        ("lines", "x.jsonl", "x.jsonl []"),
+    ],
+)
+def test_a_sparse_file_does_not_fill_the_memory_of_the_viewer(reader: str, name: str, why: str, tmp_path: Path) -> None:
+    sparse(8 << 30)(path := tmp_path / name)
+    told, taken = measure(reader, path)
+    assert int(taken) < MOST_MEMORY
+    assert why in told
+
+
+@pytest.mark.slow
 @pytest.mark.parametrize("reader", ["cassette", "report"])
 def test_a_compressed_file_that_breaks_off_is_named(reader: str, tmp_path: Path) -> None:
     (path := tmp_path / "x.json").write_bytes(gzip.compress(RECORDING)[:-9])
@@ -175,3 +198,55 @@ def test_ordinary_compression_is_no_bomb(tmp_path: Path) -> None:
     line = json.dumps({**EXCHANGE, "text": "".join(map(str, range(200)))}).encode() + b"\n"
     (path := tmp_path / "x.jsonl.gz").write_bytes(gzip.compress(line * 5000))
     assert len(list(read_recording(path))) == 5000
+
+
+COMMANDS = {
+    "cassettes": ("cassettes",),
+    "check": ("check",),
+    "drift": ("drift", "--yes"),
+    "import": ("import",),
+    "learn": ("learn",),
+    "report": ("report",),
+    "serve --certificate": ("serve", "--port", "0", "--certificate"),
+    "serve --contract": ("serve", "--port", "0", "--contract"),
+    "serve --replay": ("serve", "--port", "0", "--replay"),
+    "serve --script": ("serve", "--port", "0", "--script"),
+    "verify": ("verify",),
+    "view": ("view", "--text"),
+}
+"""The commands that read a file of the user, each without its path."""
+
+
+@pytest.mark.parametrize("command", COMMANDS)
+def test_no_command_waits_for_a_pipe(command: str, tmp_path: Path) -> None:
+    os.mkfifo(path := tmp_path / "x.yaml")
+    env = {**os.environ, "OPENAI_API_KEY": "sk-a"}
+    with spawn([sys.executable, "-m", "harness", *COMMANDS[command], path], env=env) as child:
+        told, problem = child.communicate(timeout=60)
+    assert child.returncode == 2
+    assert "cannot be read: it is a named pipe, not a file. " in told + problem
+
+
+@pytest.mark.parametrize(
+    ("kind", "make"),
+    [
+        ("a named pipe", os.mkfifo),
+        ("a device", lambda path: path.symlink_to("/dev/zero")),
+        ("a socket", lambda path: socket.socket(socket.AF_UNIX).bind(str(path))),
+    ],
+)
+@pytest.mark.filterwarnings("ignore::ResourceWarning")
+def test_what_is_no_file_is_named(kind: str, make: Write, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)  # the path of a socket is short
+    make(path := Path("x"))
+    with pytest.raises(OSError, match=f"it is {kind}, not a file"):
+        read_bounded(path)
+
+
+def test_a_file_that_grows_is_read_up_to_the_limit(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv(LIMIT_VARIABLE, "1")
+    (path := tmp_path / "x.yaml").write_bytes(b"")
+    with open_bounded(path) as content:
+        sparse(8 << 30)(path)
+        with pytest.raises(Malformed, match="it has more than 1 MiB"):
+            content.read_rest(b"")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import gc
 import json
 import re
 import socket
@@ -234,6 +235,18 @@ def ask(wire: socket.socket, *pieces: bytes) -> bytes:
     while not is_whole(received):
         received += wire.recv(1 << 16)
     return re.sub(rb"(date: |req_|resp_|msg_)[^\r\"]+|\"(created|completed)_at\":\d+", b"", received)
+
+
+def test_a_head_of_a_new_key_leaves_nothing_to_collect() -> None:
+    gc.disable()
+    try:
+        for number in range(20):
+            head = HEAD.format(path=f"/v1/{number}", more="", size=2).encode()
+            assert posts_at_once.parse_head(head)
+            assert posts_at_once.parse_head(head.replace(b"Host", b"Connection: close\r\nHost")) is None
+        assert not [held for held in gc.get_objects() if isinstance(held, posts_at_once._HeadParts)]
+    finally:
+        gc.enable()
 
 
 class TestAHeadThatCameBefore:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import gzip
 import json
 import os
+import re
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -145,10 +146,19 @@ def test_what_is_not_there_is_reported(tmp_path: Path) -> None:
         list(read_recording(gone))
 
 
-@pytest.mark.parametrize("make", [os.mkfifo, lambda path: path.symlink_to(path)], ids=["a pipe", "a link to itself"])
-def test_what_is_neither_a_file_nor_a_folder_is_told_so(make: Callable[[Path], None], tmp_path: Path) -> None:
+@pytest.mark.parametrize(
+    ("make", "why"),
+    [
+        (os.mkfifo, "cannot be read: it is a named pipe, not a file. Pass the path"),
+        (lambda path: path.symlink_to("/dev/zero"), "cannot be read: it is a device, not a file. Pass the path"),
+        (lambda path: path.symlink_to(path), "cannot be read: Too many levels of symbolic links. Pass the path"),
+        (lambda path: path.symlink_to("gone"), "no such file or folder. Pass the path"),
+    ],
+    ids=["a pipe", "a device", "a link to itself", "a link to nothing"],
+)
+def test_what_is_neither_a_file_nor_a_folder_is_told_so(make: Callable[[Path], None], why: str, tmp_path: Path) -> None:
     make(path := tmp_path / "x.yaml")
-    with pytest.raises(UnreadableRecording, match=r"x\.yaml: it is neither a file nor a folder\. Pass the path"):
+    with pytest.raises(UnreadableRecording, match=re.escape(f"x.yaml: {why}")):
         list(files([path]))
 
 

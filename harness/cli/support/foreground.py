@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import gc
 import os
 import shlex
 import webbrowser
@@ -13,6 +12,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from harness.cli.support.app import ExitCode, call_on_signals, print_text
 from harness.cli.support.tls import Secured, context_of, origin_for_clients
+from harness.core.garbage import small_collections
 
 if TYPE_CHECKING:
     from harness.server.transport.asgi_types import AsgiApp
@@ -20,9 +20,6 @@ if TYPE_CHECKING:
 
 LAST_RESORT_SECONDS = 1.0
 """Seconds after a second signal until the process is ended without cleaning up."""
-
-COLLECTION_THRESHOLDS = (50_000, 5, 500)
-"""New objects before a collection of the youngest generation, then how many of these before one of the next two."""
 
 
 class Entrance(NamedTuple):
@@ -56,7 +53,7 @@ def serve_foreground(
     listening = bind(host, port)
     server = StoppableServer(uvicorn_config(app, tls=context_of(secured)))
     server.at_end = app.close if isinstance(app, App) else None
-    with _stopped_by_signals(server, secured), closing(listening), rare_collections():
+    with _stopped_by_signals(server, secured), closing(listening), small_collections():
         _announce(entrance, origin_for_clients(secured, host, listening.getsockname()[1]), secured)
         server.run(sockets=[listening])
         _print_summary(server.cut_off, summarize())
@@ -81,23 +78,6 @@ def _announce(entrance: Entrance, origin: str, secured: Secured | None) -> None:
         print_text("\n".join([f"Serving {origin}{entrance.root}", *exports, *viewer]))
     if entrance.opens:
         webbrowser.open(f"{origin}{entrance.view}")
-
-
-@contextmanager
-def rare_collections() -> Iterator[None]:
-    """Collect garbage rarely during a `with` block, and existing objects not at all.
-
-    What a World stores only grows and is not garbage: a collection of all of it is rare and one of a part is small,
-    since no client is served meanwhile.
-    """
-    before = gc.get_threshold()
-    gc.freeze()
-    gc.set_threshold(*COLLECTION_THRESHOLDS)
-    try:
-        yield
-    finally:
-        gc.set_threshold(*before)
-        gc.unfreeze()
 
 
 @contextmanager

@@ -12,7 +12,8 @@ from typing import TYPE_CHECKING
 
 import orjson
 
-from harness.core.errors import ConfigError
+from harness.core.bounded_file import RAISE_ADVICE, read_bounded
+from harness.core.errors import ConfigError, Malformed
 from harness.report.report import RunFacts
 from harness.viewer.json_form import read_text, to_text
 from harness.viewer.trace import SUFFIX, list_traces, read_trace
@@ -97,7 +98,13 @@ def _read_traces(files: Sequence[Path]) -> Viewed:
 def _read_page(path: Path) -> Viewed:
     from harness.viewer.model import Run
 
-    scripts = dict(_SCRIPT.findall(path.read_text(encoding="utf-8", errors="replace")))
+    try:
+        scripts = dict(_SCRIPT.findall(read_bounded(path, RAISE_ADVICE).decode(errors="replace")))
+    except (OSError, Malformed) as problem:
+        why = getattr(problem, "strerror", None) or problem
+        raise ConfigError(
+            f"{path}: cannot be read: {why}. Pass a page that `--harness-report=FILE.html` wrote."
+        ) from None
     if "run" not in scripts:
         raise ConfigError(f"{path}: a page without a run. Pass a page that `--harness-report=FILE.html` wrote.")
     run = read_text(scripts["run"], Run)

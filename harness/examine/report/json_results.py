@@ -34,7 +34,7 @@ def read_results(file: Path) -> ExaminationResults:
         refuse_many_values(raw, size_limit(), RAISE_ADVICE)
         document = orjson.loads(raw)
     except OSError as problem:
-        raise ConfigError(f"{file}: cannot be read: {problem.strerror}.") from problem
+        raise ConfigError(f"{file}: cannot be read: {problem.strerror}. {_HINT}") from problem
     except (Malformed, orjson.JSONDecodeError) as problem:
         raise ConfigError(f"{file}: cannot be read: {problem}. {_HINT}") from problem
     if isinstance(document, dict) and isinstance(newer := document.get("version"), int) and newer > RESULTS_VERSION:

@@ -36,7 +36,7 @@ def read_report(file: Path) -> Report:
     except Malformed as problem:
         raise ConfigError(f"{file}: cannot be read: {problem}. {_FILE_HINT}") from problem
     except OSError as problem:
-        raise ConfigError(f"{file}: cannot be read: {problem.strerror}.") from problem
+        raise ConfigError(f"{file}: cannot be read: {problem.strerror}. {_FILE_HINT}") from problem
     except orjson.JSONDecodeError as problem:
         raise ConfigError(f"{file}: not JSON: {problem}. {_FILE_HINT}") from problem
     if isinstance(document, dict) and isinstance(document.get("version"), int) and document["version"] > REPORT_VERSION:

@@ -7,13 +7,12 @@ from collections.abc import AsyncIterator, Mapping
 from typing import Annotated, Any
 
 import orjson
-from fastapi import Header, Request
+from fastapi import Header, Request, Response
 from fastapi.responses import StreamingResponse
 
 from harness.core.exchange import Json
-from harness.server.control_plane.requests import EventNumber
+from harness.server.control_plane.requests import EventNumber, api_of, join_rows, send_json
 from harness.server.keyed_worlds import shown_name
-from harness.server.mock_api import MockApi
 from harness.server.observe.event_ring import EventRing, LiveEvent
 from harness.server.transport.asgi_types import STOPPING
 from harness.world.world import World
@@ -28,7 +27,7 @@ NEWEST = 100
 """How many of a World's newest exchanges are searched for streams that are still being sent."""
 
 
-async def worlds(request: Request) -> Json:
+async def worlds(request: Request) -> Response:
     """List the Worlds of this server, the last used at the end, and the number of the newest `event` before the list.
 
     Each World has its `name`, the time it was `created` (unix seconds), the number of `exchanges` in its journal, the
@@ -36,8 +35,8 @@ async def worlds(request: Request) -> Json:
     script, and how many `open_streams` are being sent.
     """
     newest = _ring_of(request).look()
-    api: MockApi = request.app.state.api
-    return {"event": newest, "worlds": [_describe_world(world) for world in list(api.worlds.values())]}
+    rows = [orjson.dumps(_describe_world(world)) async for world in api_of(request).each_world()]
+    return send_json({"event": newest, "worlds": join_rows(rows)})
 
 
 async def events(

@@ -1,12 +1,14 @@
-"""Parses control requests: the mock, the World of the key, the body."""
+"""Parses control requests: the mock, the World of the key, the body; and encodes long answers."""
 
 from __future__ import annotations
 
 import json
+from collections.abc import Iterable
 from typing import Annotated
 from urllib.parse import unquote
 
-from fastapi import Query, Request
+import orjson
+from fastapi import Query, Request, Response
 from starlette.requests import ClientDisconnect
 
 from harness.api.http.body import find_duplicate_name
@@ -16,7 +18,7 @@ from harness.core.exchange import Json
 from harness.core.headers import normalize_headers
 from harness.core.text.shorten import show
 from harness.core.yaml_bounds import MAX_INTEGER_LENGTH
-from harness.server.keyed_worlds import find_by_name, shown_name
+from harness.server.keyed_worlds import shown_name
 from harness.server.mock_api import CONTROL_ROOT, MockApi
 from harness.world.mock import Mock
 from harness.world.scripting.validation import check_json, check_members, errors_at
@@ -37,7 +39,7 @@ def api_of(request: Request) -> MockApi:
 
 def named_world(api: MockApi, name: str) -> World:
     """Find a World by its displayed name; HarnessError for an unknown name."""
-    if world := find_by_name(api, name):
+    if world := api.find_by_name(name):
         return world
     known = ", ".join(shown_name(newest) for newest in list(api.worlds.values())[-3:]) or "none"
     raise HarnessError(f"no World named {show(name)}: GET {CONTROL_ROOT}/worlds lists them, the newest are {known}.")
@@ -88,3 +90,13 @@ def _read_integer(text: str) -> int:
 
 def _refuse_constant(name: str) -> None:
     raise ValueError(f"{name} is no value of it; leave it out, or write null")
+
+
+def join_rows(rows: Iterable[bytes]) -> orjson.Fragment:
+    """Join the JSON of the elements of a list; each of many can be encoded when it is made, and others wait for one."""
+    return orjson.Fragment(b"[%b]" % b",".join(rows))
+
+
+def send_json(value: object) -> Response:
+    """Send a value as JSON as it is now; FastAPI would look through all of it, for a longer time, first."""
+    return Response(orjson.dumps(value), media_type="application/json", headers={"cache-control": "no-store"})

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import os
 import re
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, field, replace
 from time import perf_counter, time
 from typing import TypeVar
@@ -20,7 +20,7 @@ from harness.core.text.shorten import pluralize
 from harness.explain.findings import collect_findings
 from harness.explain.verdict import find_verdict
 from harness.report.report import RunFacts
-from harness.server.control_plane.requests import EventNumber, named_world
+from harness.server.control_plane.requests import EventNumber, join_rows, named_world, send_json
 from harness.server.keyed_worlds import shown_name
 from harness.server.mock_api import CONTROL_ROOT, MockApi
 from harness.server.observe.health import harness_version, uptime
@@ -69,7 +69,11 @@ async def view_run(request: Request) -> Response:
 async def view_case(request: Request, id: str, after: EventNumber = 0) -> Response:
     """Return the viewer's data of a World, named by `id`: its exchanges with a number above `after`."""
     live = _live_of(request)
-    return await live.answer(lambda: live.case(named_world(live.api, id), after))
+
+    async def case() -> object:
+        return live.case(named_world(live.api, id), after)
+
+    return await live.answer(case)
 
 
 def _live_of(request: Request) -> _LiveView:
@@ -111,28 +115,32 @@ class _LiveView:
     request_count: int = -1
     lock: asyncio.Lock = field(default_factory=asyncio.Lock)
 
-    async def answer(self, make: Callable[[], object]) -> Response:
+    async def answer(self, make: Callable[[], Awaitable[object]]) -> Response:
         """Answer with the JSON of what `make` returns, after earlier calls and a pause if the server is busy."""
         async with self.lock:
             if self.request_count != self.api.request_count:
                 await asyncio.sleep(max(0.0, min(self.free_at - perf_counter(), LONGEST_WAIT)))
             self.request_count = self.api.request_count
             began = perf_counter()
-            content = orjson.dumps(make())
+            made = send_json(await make())
             ended = perf_counter()
             self.free_at = ended + (ended - began) * WAIT_PER_SECOND
-        return Response(content, media_type="application/json", headers={"cache-control": "no-store"})
+        return made
 
-    def run(self) -> object:
-        """Build the run: one row for each World."""
-        worlds = list(self.api.worlds.values())
-        rows = [self._row(world) for world in worlds]
+    async def run(self) -> object:
+        """Build the run: one row for each World, with pauses for the server's clients."""
+        rows, encoded = list[CaseRow](), list[bytes]()
+        async for world in self.api.each_world():
+            rows.append(self._row(world))
+            encoded.append(orjson.dumps(rows[-1]))
         self.rows = {row.id: self.rows[row.id] for row in rows}
         self.judgements = {row.id: self.judgements[row.id] for row in rows if row.id in self.judgements}
         began = time() - uptime()
         facts = RunFacts("serve", "harness serve", began, uptime(), versions={"responses-harness": harness_version()})
         exchanges = sum(row.exchanges for row in rows)
-        return assemble_run(rows, facts, line=f"{pluralize(len(rows), 'World')}, {pluralize(exchanges, 'exchange')}")
+        run = assemble_run(rows, facts, line=f"{pluralize(len(rows), 'World')}, {pluralize(exchanges, 'exchange')}")
+        await asyncio.sleep(0)
+        return replace(run, cases=join_rows(encoded))
 
     def case(self, world: World, after: int) -> object:
         """Build the case of a World."""

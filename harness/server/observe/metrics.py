@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 
 from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram, generate_latest
 
@@ -18,7 +18,7 @@ CONTENT_TYPE = "text/plain; version=0.0.4; charset=utf-8"
 
 
 class Metrics:
-    """The metrics of one mock: `note` is their observer, `render` builds the text for Prometheus.
+    """The metrics of one mock: `note` is their observer, `answer` is for Prometheus.
 
     `open_streams` returns how many streams are being sent. Values read from the mock on request are gauges: with
     several processes, only running ones count.
@@ -41,7 +41,7 @@ class Metrics:
             return Gauge(name, documentation, registry=registry)
 
         self._streams_open = add_gauge("harness_streams_open", "Streams that are on their way.")
-        self._gauges = [(add_gauge(name, documentation), count) for name, documentation, count in _COUNTS]
+        self._gauges = {name: add_gauge(name, documentation) for name, (documentation, _) in _COUNTS.items()}
         labels = ("operation", "status", "dialect")
         self._requests = Counter("harness_requests", "Requests answered.", labels, registry=self._registry)
         self._refusals = Counter("harness_refusals", "Requests refused, by rule.", ("rule",), registry=self._registry)
@@ -65,45 +65,41 @@ class Metrics:
         if observed.answer.events is not None:
             self._streams.labels(observed.operation).inc()
 
-    def _update(self) -> None:
-        """Read the values that are not counted request by request from the mock."""
+    async def _update(self) -> None:
+        """Read the values that are not counted request by request from the mock, with pauses for its clients."""
+        sums = dict.fromkeys(_COUNTS, 0)
+        async for world in self._api.each_world():
+            for name, (_, count) in _COUNTS.items():
+                sums[name] += count(world)
         self._uptime.set(uptime())
         self._dropped.inc(self._api.dropped_count - self._dropped_before)
         self._dropped_before = self._api.dropped_count
         self._streams_open.set(self._open_streams())
-        for gauge, count in self._gauges:
-            gauge.set(count(self._api))
+        for name, total in sums.items():
+            self._gauges[name].set(total)
 
-    def answer(self) -> Answer:
+    async def answer(self) -> Answer:
         """Answer with all metrics in the text format of Prometheus."""
-        self._update()
+        await self._update()
         headers = {"content-type": CONTENT_TYPE, "cache-control": "no-store"}
         return Answer(200, generate_latest(self._registry), headers)
 
 
-def _count(count: Callable[[World], int]) -> Callable[[MockApi], int]:
-    """Sum a count over all open Worlds."""
-    return lambda api: sum(map(count, list(api.worlds.values())))
-
-
-_COUNTS: tuple[tuple[str, str, Callable[[MockApi], int]], ...] = (
-    ("harness_worlds", "Worlds that are open.", lambda api: len(api.worlds)),
-    (
-        "harness_turns_left",
+_COUNTS: Mapping[str, tuple[str, Callable[[World], int]]] = {
+    "harness_worlds": ("Worlds that are open.", lambda world: 1),
+    "harness_turns_left": (
         "Scripted turns, and listed answers of routes, that no request has taken.",
-        _count(lambda world: len(world.unused)),
+        lambda world: len(world.unused),
     ),
-    ("harness_exchanges_kept", "Exchanges in the journals of open Worlds.", _count(lambda world: len(world.exchanges))),
-    (
-        "harness_exchanges_dropped",
+    "harness_exchanges_kept": ("Exchanges in the journals of open Worlds.", lambda world: len(world.exchanges)),
+    "harness_exchanges_dropped": (
         "Exchanges of open Worlds that journals dropped.",
-        _count(lambda world: world.exchange_count - len(world.exchanges)),
+        lambda world: world.exchange_count - len(world.exchanges),
     ),
-    (
-        "harness_refusals_unexpected",
+    "harness_refusals_unexpected": (
         "Refusals of open Worlds that nobody expected.",
-        _count(lambda world: len(world.refusals.unasked)),
+        lambda world: len(world.refusals.unasked),
     ),
-    ("harness_unanswered", "Requests of open Worlds without a turn.", _count(lambda world: len(world.problems))),
-)
-"""The gauges read from a mock: name, documentation, value."""
+    "harness_unanswered": ("Requests of open Worlds without a turn.", lambda world: len(world.problems)),
+}
+"""The gauges summed over all Worlds: by name the documentation, and the value of a World."""

@@ -10,6 +10,7 @@ from concurrent.futures import Future
 
 import uvicorn
 
+from harness.core.garbage import collect_new_garbage
 from harness.server.transport.asgi_types import AsgiApp, Receive, Scope, Send
 from harness.server.transport.connection import HttpConnection
 
@@ -62,6 +63,7 @@ class StoppableServer(uvicorn.Server):
         while not await self.on_tick(ticks):
             ticks += 1
             self.turns += 1
+            collect_new_garbage()
             # The limits are of seconds, so once a second is often enough.
             if ticks % TICKS_PER_SECOND == 0:
                 for connection in list(self.server_state.connections):

@@ -124,7 +124,7 @@ class AppliedLogs:
         """Forget the World of a key and the state of its log."""
         if key:
             self._replicas.pop(key, None)
-            self._api.worlds.pop(key, None)
+            self._api.take_world(key)
         else:
             self._stray_epoch, self._stray_position = "", 0
             self._api.strays.restart()

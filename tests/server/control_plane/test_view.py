@@ -141,5 +141,4 @@ def test_the_viewer_leaves_the_server_time_while_requests_come(server: Server, m
     send(server, "POST", "/v1/responses", HI)
     shown_run(server)
     shown_run(server)
-    assert len(slept) == 2, "nobody waits when nothing has come"
-    assert slept[1] == view.LONGEST_WAIT
+    assert [seconds for seconds in slept if seconds] == [view.LONGEST_WAIT], "nobody waits when nothing has come"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 import os
 from collections.abc import Iterator
@@ -69,7 +70,7 @@ class Watched:
         observe(self.api, [self.metrics.note, write_lines(self.lines.append, render_json), trace_requests(provider)])
 
     def rendered(self) -> str:
-        body = self.metrics.answer().body
+        body = asyncio.run(self.metrics.answer()).body
         assert isinstance(body, bytes)
         return body.decode()
 
@@ -217,7 +218,7 @@ class TestHealth:
 
     def test_needs_no_control_plane(self) -> None:
         app = App(make_api())
-        assert app._answer_quickly({"method": "GET", "path": "/_harness/health"})
+        assert asyncio.run(app._answer_quickly({"method": "GET", "path": "/_harness/health"}))
         assert "_control_plane" not in vars(app)
 
 
