@@ -26,6 +26,7 @@ from harness.ending import DEFAULT_ENDING, Ending, ResponseMembers, TurnLine, sp
 from harness.faults import Refusal, ScriptedRefusal
 from harness.items import message
 from harness.items.kind import Item
+from harness.items.transcript import Transcript
 from harness.world.conditions import Matcher, condition_value, is_match
 from harness.world.scripting.lines import is_plain_line, parse_lines
 from harness.world.scripting.validation import InvalidData
@@ -87,9 +88,10 @@ class Route:
         self.is_empty = self.is_empty and not turns
         return self
 
-    def unmet_conditions(self, request: Request) -> list[tuple[str, Matcher, Any]]:
+    def unmet_conditions(self, request: Request, transcript: Transcript) -> list[tuple[str, Matcher, Any]]:
         """List the conditions that a request does not meet: name, wanted value, actual value."""
-        found = ((name, wanted, condition_value(request, name)) for name, wanted in self.conditions.items())
+        wants = self.conditions.items()
+        found = ((name, wanted, condition_value(request, transcript, name)) for name, wanted in wants)
         return [condition for condition in found if not self._is_met(*condition)]
 
     def _is_met(self, name: str, wanted: Matcher, actual: Any) -> bool:
