@@ -21,6 +21,7 @@ from harness.core.errors import ScriptError
 from harness.core.exchange import Request
 from harness.core.plain import Dumpable
 from harness.core.text.raised import NOWHERE, Place, describe_code, find_calling_place, raise_as_script_error
+from harness.core.text.shorten import shorten_repr
 from harness.core.text.vocabulary import PYTHON, Vocabulary
 from harness.ending import DEFAULT_ENDING, Ending, ResponseMembers, TurnLine, split_ending
 from harness.faults import Refusal, ScriptedRefusal
@@ -211,10 +212,13 @@ def parse_turn(turn: Any, route: Route) -> list[TurnLine]:
         return _parse_faulty_turn(lines, route)
     ending = lines[-1] if lines and isinstance(lines[-1], Ending) else None
     items = lines[:-1] if ending else lines
-    if not items and not (ending and ending.status != DEFAULT_ENDING.status):
+    if not items and not (ending and (ending.is_empty or ending.status != DEFAULT_ENDING.status)):
         raise ScriptError(
-            f"{route}: {turn!r} is an empty turn. Pass at least one item: a model always answers something."
+            f"{route}: {shorten_repr(turn, 120)} is an empty turn. Pass an item; for a response without output use empty(): "
+            "`from harness.ending import empty`, in a file `empty:`."
         )
+    if items and ending and ending.is_empty:
+        raise ScriptError(f"{route}: empty() is a response without output. Remove it, or the items before it.")
     for item in items:
         if not isinstance(item, Item):
             raise ScriptError(f"{route}: {item!r} {_NOT_LAST if isinstance(item, Ending) else _NO_TURN}")
