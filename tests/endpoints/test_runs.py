@@ -164,7 +164,7 @@ class TestAnEnd:
         assert desk.run(run["thread_id"]).status == 200
 
     def test_comes_without_a_message(self, desk: Desk) -> None:
-        assert names(desk.stream(empty())) == [*START, *END]
+        assert names(desk.stream(empty())) == [*START, "thread.run.completed", "done"]
 
     def test_leaves_a_call_unanswered(self, desk: Desk) -> None:
         run = desk.stream(function_call("f", {}))[-2]["data"]
