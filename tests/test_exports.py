@@ -22,7 +22,7 @@ HARNESS = Path(harness.__file__).parent
 PARTS = {
     *("output_text", "refusal", "url_citation", "file_citation", "container_file_citation", "file_path"),
     *("search", "open_page", "find_in_page", "create_file", "update_file", "delete_file", "shell_output"),
-    "by_agent",
+    *("by_agent", "created_by"),
 }
 """Builders of what stands inside an item."""
 

@@ -31,7 +31,6 @@ TESTED_WITH = {
         "analysis/client_mistake",
         "analysis/mistake",
         "analysis/receivers",
-        "analysis/retries",
     },
     "analysis/test_flow.py": {"analysis/flow_steps", "analysis/sequence"},
     "analysis/test_losses.py": {"analysis/loss"},

@@ -6,9 +6,8 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
-import orjson
-
 from harness.analysis.mistake import MistakeFacts, MistakeKind, mistake
+from harness.analysis.retries import read_body
 from harness.core.exchange import Answer, Exchange, Request
 from harness.core.registry import Registry
 from harness.core.text.shorten import show
@@ -127,7 +126,7 @@ def webhook_late(seen: SeenReceiver) -> Iterator[MistakeFacts]:
             _made(exchanges=(2, 3)),
             exchanges=[
                 _asked(2, "POST", "/responses", {"input": "x"}),
-                _asked(3, "POST", "/responses", {"input": "x"}),
+                _asked(3, "POST", "/responses", {"input": "x", "metadata": {"attempt": "2"}}),
             ],
         ),
     ],
@@ -204,15 +203,15 @@ def _second_effect(earlier: Sequence[WebhookDelivery], delivery: WebhookDelivery
     for before_that in earlier:
         for written in _writes(before_that, exchanges):
             if written in again:
-                return f"it sent {written[0]} {written[1]} with the same body again"
+                return f"it sent {written[0]} {written[1]} with the same content again"
     return ""
 
 
-def _writes(delivery: WebhookDelivery, exchanges: Sequence[Exchange]) -> list[tuple[str, str, bytes]]:
-    """List the requests other than GET that were sent while a delivery was being handled: method, path and body."""
+def _writes(delivery: WebhookDelivery, exchanges: Sequence[Exchange]) -> list[tuple[str, str, bytes | str]]:
+    """List the requests other than GET that were sent while a delivery was being handled: method, path and content."""
     first, last = delivery.exchanges
     return [
-        (request.method, request.path, orjson.dumps(request.body, default=str))
+        (request.method, request.path, read_body(request))
         for number, request, _ in exchanges
         if first < number <= last and request.method != "GET"
     ]

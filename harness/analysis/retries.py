@@ -1,16 +1,25 @@
-"""Finds the requests in a journal that were sent again after a failure, and how long after it."""
+"""Finds the requests in a journal that were sent again after a failure, and how long after it.
+
+A retry is what the API would take for one: the same operation, by the same client, of which the model reads the same.
+"""
 
 from __future__ import annotations
 
+import json
+import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from math import isfinite
+from typing import Any
 
+from harness.analysis.lanes import INSTRUCTION_ROLES, asks_model
 from harness.answers.writer import ResponseEvents
+from harness.api.http.websocket_mode import CREATE_EVENT
 from harness.api.statuses import END_EVENTS
 from harness.core.edge import EdgeTimes
 from harness.core.exchange import Exchange, Json, Request
-from harness.core.loose_json import as_object
+from harness.core.loose_json import as_object, as_string
+from harness.core.text.shorten import answer_error
 
 MOST_LATE = 0.02
 """Tolerance in seconds: a retry may arrive before the end of the failed answer has been recorded."""
@@ -18,20 +27,21 @@ ERROR_EVENT = "error"
 """The event that ends a stream because something went wrong."""
 _COUNT_HEADER = "x-stainless-retry-count"
 """The header in which OpenAI's SDKs count the retries of a request."""
-VOLATILE_HEADERS = frozenset(
+RETRYABLE = (408, 409, 425, 429)
+"""The 4xx statuses that OpenAI's SDKs retry, or that HTTP says to retry; all others blame the request itself."""
+_CREDENTIALS = ("authorization", "api-key", "openai-organization", "openai-project")
+"""The headers that a 401 and a 403 blame."""
+_UNREAD_MEMBERS = frozenset(
     {
-        _COUNT_HEADER,
-        "connection",
-        "date",
-        "traceparent",
-        "tracestate",
-        "x-client-request-id",
-        "x-ms-client-request-id",
-        "x-request-id",
+        *("metadata", "client_metadata", "user", "safety_identifier", "stream_id"),
+        *("prompt_cache_key", "prompt_cache_options", "prompt_cache_retention", "service_tier"),
+        *("background", "include", "store", "stream", "stream_options"),
     }
 )
-"""Headers that may differ between a request and its retry."""
-RequestKey = tuple[str, str, bytes, frozenset[tuple[str, str]]]
+"""The members of a request that label it, or say how it is served and answered; no model reads them."""
+_TIME_OF_DAY = re.compile(r"\b\d{1,2}:\d\d(?::\d\d(?:\.\d+)?)?")
+RequestKey = tuple[str, str, str, bytes | str]
+"""What a request and its retry have in common: the client, the method, the URL, and what is read of the body."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,7 +61,7 @@ class Retry:
 
 
 def find_retries(exchanges: Sequence[Exchange], edge: Mapping[int, EdgeTimes]) -> list[Retry]:
-    """List the retries in a journal, oldest first: a request that equals an earlier, failed one."""
+    """List the retries in a journal, oldest first: a request that repeats an earlier, failed one."""
     failed: dict[RequestKey, list[Exchange]] = {}
     retries = []
     for exchange in exchanges:
@@ -60,23 +70,79 @@ def find_retries(exchanges: Sequence[Exchange], edge: Mapping[int, EdgeTimes]) -
         has_failed = failure_of(exchange, edge[exchange.number])
         if not (failed or has_failed):
             continue
-        waiting, arrived = failed.setdefault(request_key(exchange.request), []), edge[exchange.number].arrived
-        # A failure that has not reached the client yet cannot be the reason for a retry.
-        ended = [before for before in waiting if end_of(edge[before.number]) <= arrived + MOST_LATE]
-        if ended:
-            waiting.remove(of := ended[-1])
-            after, reason = max(0.0, arrived - end_of(edge[of.number])), failure_of(of, edge[of.number])
-            retries.append(Retry(exchange.number, of.number, after, reason, asked_delay(of.answer.headers)))
+        key, arrived = request_key(exchange.request), edge[exchange.number].arrived
+        if waiting := _find_repeated(exchange.request, key, failed):
+            # A failure that has not reached the client yet cannot be the reason for a retry.
+            ended = [before for before in waiting if end_of(edge[before.number]) <= arrived + MOST_LATE]
+            ended = [before for before in ended if _repeats(exchange.request, before)]
+            if ended:
+                waiting.remove(of := ended[-1])
+                after, reason = max(0.0, arrived - end_of(edge[of.number])), failure_of(of, edge[of.number])
+                retries.append(Retry(exchange.number, of.number, after, reason, asked_delay(of.answer.headers)))
         if has_failed:
-            waiting.append(exchange)
+            failed.setdefault(key, []).append(exchange)
     return retries
 
 
+def _find_repeated(request: Request, key: RequestKey, failed: Mapping[RequestKey, list[Exchange]]) -> list[Exchange]:
+    """Find the failed requests that a request may repeat; one that is counted as a retry may have another body."""
+    if (waiting := failed.get(key)) or not (count := counted_retries(request)):
+        return waiting or []
+    others = (waiting for other, waiting in failed.items() if other[:3] == key[:3])
+    counted = [waiting for waiting in others if waiting and counted_retries(waiting[-1].request) == count - 1]
+    return counted[-1] if counted else []
+
+
+def _repeats(request: Request, before: Exchange) -> bool:
+    """Return whether a request leaves unchanged what an earlier one was refused for; other failures blame nothing."""
+    status, sent = before.status, before.request
+    if not 400 <= status < 500 or status in RETRYABLE:
+        return True
+    if status in (401, 403):
+        return all(request.headers.get(name) == sent.headers.get(name) for name in _CREDENTIALS)
+    blamed = re.split(r"[.\[]", as_string(answer_error(before).get("param")))[0]
+    now, then = as_object(request.body), as_object(sent.body)
+    return now.get(blamed) == then.get(blamed) if blamed else now == then
+
+
 def request_key(request: Request) -> RequestKey:
-    """Return what a request and its retry have in common: all but the headers that count, trace or name attempts."""
+    """Return what a request and its retry have in common; all else may differ, such as labels, ids and trace headers."""
     query = "&".join(f"{name}={value}" for name, value in sorted(request.query.items()))
-    headers = frozenset(item for item in request.headers.items() if item[0] not in VOLATILE_HEADERS)
-    return request.method, f"{request.root}{request.path}?{query}", request.raw, headers
+    method = "POST" if request.method == "WS" else request.method  # a client may fall back from one to the other
+    return request.headers.get("user-agent", ""), method, f"{request.root}{request.path}?{query}", read_body(request)
+
+
+def read_body(request: Request) -> bytes | str:
+    """Return the part of a body that the model reads, or all of a body that is not for a model, for comparison."""
+    body = request.body
+    if body is None or request.fault:
+        return request.raw
+    if isinstance(body, dict) and asks_model(request):
+        body = {
+            name: _read_member(name, body[name]) for name in body.keys() - _UNREAD_MEMBERS if body[name] is not None
+        }
+        if body.get("type") == CREATE_EVENT:
+            del body["type"]
+    return json.dumps(body, sort_keys=True, default=str)
+
+
+def _read_member(name: str, value: Any) -> Any:
+    if name == "instructions":
+        return _TIME_OF_DAY.sub("~", as_string(value)) or value
+    if name != "input":
+        return value
+    items = [{"role": "user", "content": value}] if isinstance(value, str) else value
+    return [_read_item(item) for item in items] if isinstance(items, list) else items
+
+
+def _read_item(item: Any) -> Any:
+    """Return a message without its id, instructions without the time that they name; other items stay as they are."""
+    if not isinstance(item, dict) or "role" not in item:
+        return item
+    read = {name: value for name, value in item.items() if name not in ("id", "status", "type")}
+    if item["role"] in INSTRUCTION_ROLES:
+        read["content"] = _TIME_OF_DAY.sub("~", json.dumps(read.get("content"), sort_keys=True))
+    return read
 
 
 def end_of(times: EdgeTimes) -> float:

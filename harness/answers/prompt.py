@@ -13,7 +13,7 @@ from harness.api.tokens import TOKENS_PER_TOOL, estimate_tokens
 from harness.core.exchange import Json
 from harness.items.transcript import Transcript, conversation_id
 
-TOOL_BRINGERS = frozenset({"additional_tools", "tool_search_output"})
+TOOL_BRINGERS = ("additional_tools", "tool_search_output")
 """The items by which a transcript adds tools to a response."""
 
 
@@ -63,8 +63,7 @@ def estimate_settings_tokens(body: Json) -> int:
 
 def brings_tools(transcript: Transcript) -> bool:
     """Return whether items add tools to the response, in which case its settings depend on the input."""
-    added = [item.get("type") for item in transcript.added]
-    return not (TOOL_BRINGERS.isdisjoint(added) and TOOL_BRINGERS.isdisjoint(transcript.stored.facts.types))
+    return any(kind in transcript.types for kind in TOOL_BRINGERS)
 
 
 def read_prompt(body: Json, transcript: Transcript, settings: Settings) -> Prompt:

@@ -2,6 +2,7 @@
 
     mock.script([message("Once upon a"), incomplete()])
     mock.script(failed("rate_limit_exceeded", "Request too large."))
+    mock.script(empty())
     mock.script([message("No JSON."), completed(off_schema=True)])
     mock.script(usage(message("Hi."), input_tokens=2000, cached=1024))
     mock.script(response(message("Hi."), service_tier="priority"))
@@ -57,7 +58,8 @@ class Ending:
     With `off_schema` the turn need not be possible for a model: its text may violate `text.format`, its calls the
     request's tools. With `recorded` the calls were once made, whatever the tools are now. With `awaits_outputs` a
     response with agents stays open over a WebSocket until the outputs of its calls are injected. `own` holds the other
-    members that a script sets, independent of the status; its `usage` has only some of the counts.
+    members that a script sets, independent of the status; its `usage` has only some of the counts. An `is_empty` turn has
+    no items.
     """
 
     status: str = "completed"
@@ -66,6 +68,7 @@ class Ending:
     recorded: bool = False
     awaits_outputs: bool = False
     own: Json = field(default_factory=dict)
+    is_empty: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,6 +96,12 @@ def completed(*, off_schema: bool = False, awaits_outputs: bool = False) -> Endi
     client over a WebSocket stays open: the outputs of `response.inject` continue it with the next turn.
     """
     return Ending(off_schema=off_schema, awaits_outputs=awaits_outputs)
+
+
+@named_arguments
+def empty() -> Ending:
+    """Complete the response without any output, whatever the request demands; reported of models from gpt-5 on."""
+    return Ending(off_schema=True, is_empty=True)
 
 
 @named_arguments
@@ -212,7 +221,7 @@ def _add_line_to_each(turn: Callable[[Request], Generator[Any, Request, None]], 
 
 
 ENDINGS: Registry[Callable[..., Ending]] = Registry(
-    "ending", {"completed": completed, "incomplete": incomplete, "failed": failed}
+    "ending", {"completed": completed, "empty": empty, "incomplete": incomplete, "failed": failed}
 )
 """All endings, by their name in script files."""
 

@@ -10,10 +10,12 @@ from typing import Any
 from harness.analysis.lanes import asks_model, is_probe
 from harness.core.errors import HarnessError
 from harness.core.exchange import Exchange, Request
+from harness.core.loose_json import as_object, as_string
 from harness.core.text.raised import describe_code
 from harness.core.text.shorten import shorten
 from harness.core.text.vocabulary import Vocabulary
 from harness.explain.unanswered import has_problem
+from harness.items.transcript import Transcript, resolve_transcript
 from harness.world.conditions import Matcher
 from harness.world.route import Route
 from harness.world.world import World
@@ -44,15 +46,24 @@ def tried_routes(world: World, exchange: Exchange) -> list[TriedRoute]:
     taken = world.answered_by.taken.get(exchange.number)
     if taken is None and not has_problem(world, exchange):
         return []
-    return list(_tried_routes(world, exchange.request, taken[0] if taken else None, taken[1] if taken else 0))
+    return list(_tried_routes(world, exchange, taken[0] if taken else None, taken[1] if taken else 0))
 
 
-def _tried_routes(world: World, request: Request, answered: object, turn: int) -> Iterator[TriedRoute]:
+def _tried_routes(world: World, exchange: Exchange, answered: object, turn: int) -> Iterator[TriedRoute]:
+    request, transcript = exchange.request, _read_transcript(world, exchange)
     for route in world.script.all_routes:
         if route is answered:
             yield TriedRoute(str(route), turn)
             return
-        yield TriedRoute(str(route), why=_why_not(route, request, world.vocabulary))
+        yield TriedRoute(str(route), why=_why_not(route, request, transcript, world.vocabulary))
+
+
+def _read_transcript(world: World, exchange: Exchange) -> Transcript:
+    """Return what the model read then: a conversation has gone on since."""
+    body, store = as_object(exchange.request.body), world.store
+    answered = store.responses.get(as_string(as_object(exchange.answer.body).get("id")))
+    before = answered and answered.chain.previous
+    return resolve_transcript(before, body, store.items) if before else store.transcript(body)
 
 
 def _tried_paths(world: World, exchange: Exchange) -> Iterator[TriedRoute]:
@@ -66,10 +77,10 @@ def _tried_paths(world: World, exchange: Exchange) -> Iterator[TriedRoute]:
         yield TriedRoute(str(routed), why=why)
 
 
-def _why_not(route: Route, request: Request, words: Vocabulary) -> str:
+def _why_not(route: Route, request: Request, transcript: Transcript, words: Vocabulary) -> str:
     """Describe the first condition of a route that a request does not meet."""
     try:
-        unmet = route.unmet_conditions(request)
+        unmet = route.unmet_conditions(request, transcript)
     except HarnessError as problem:
         return str(problem)
     return describe_unmet(*unmet[0], words) if unmet else "it had no turns left, or none yet"

@@ -112,6 +112,8 @@ def _summarize_line(line: Any) -> str:
         line = message(line)
     if isinstance(line, Item):
         return summarize_item({**line.members, "role": line.type})
-    if isinstance(line, Ending | Fault):
-        return getattr(line, "status", type(line).__name__.lower())
+    if isinstance(line, Ending):
+        return "empty" if line.is_empty else line.status
+    if isinstance(line, Fault):
+        return type(line).__name__.lower()
     return f"the function {describe_code(line)}"

@@ -24,7 +24,7 @@ MODULES = (
 
 import_modules(__name__, MODULES)
 
-from harness.items.agents import agent_message, by_agent, multi_agent_call, multi_agent_call_output
+from harness.items.agents import agent_message, by_agent, created_by, multi_agent_call, multi_agent_call_output
 from harness.items.calls import custom_tool_call, function_call
 from harness.items.code import code_interpreter_call, program, program_output
 from harness.items.computer import (
@@ -107,6 +107,7 @@ __all__ = [
     "computer_call",
     "container_file_citation",
     "create_file",
+    "created_by",
     "custom_tool_call",
     "delete_file",
     "fabric_dataagent_preview_call",

@@ -63,5 +63,19 @@ def by_agent(name: str, made: Item) -> Item:
 
     Items without an agent belong to `/root`.
     """
-    agent = {"agent_name": require_text("agent", name)}
-    return replace(made, members=dict(sorted({**made.members, "agent": agent}.items())))
+    return _with_member(made, "agent", {"agent_name": require_text("agent", name)})
+
+
+def created_by(actor: str | Mapping[str, Any], made: Item) -> Item:
+    """Name the actor that created an item, for example `created_by("user_1", shell_call("ls"))`.
+
+    OpenAI's types have this member, but no recorded answer; a preview of Foundry sends an object with the agent and the
+    response by itself.
+    """
+    if isinstance(actor, Mapping):
+        return _with_member(made, "created_by", {**actor})
+    return _with_member(made, "created_by", require_text("created_by", actor))
+
+
+def _with_member(made: Item, name: str, value: Any) -> Item:
+    return replace(made, members=dict(sorted({**made.members, name: value}.items())))

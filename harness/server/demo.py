@@ -18,6 +18,7 @@ from harness.contract.rule import RULES, Rule
 from harness.core.exchange import Exchange, Json
 from harness.core.extras import require_extra
 from harness.items import function_call, message
+from harness.items.transcript import EMPTY_CHAIN, Transcript, input_items
 from harness.server.asgi import serve_in_thread
 from harness.server.mock_api import MockApi
 from harness.world.conditions import condition_value
@@ -92,12 +93,13 @@ def _show_refusal(mock: Mock, client: OpenAI) -> Iterator[Text]:
 def exchange_line(exchange: Exchange) -> Text:
     """Describe an exchange in one line: number, status, agent, request and answer."""
     request, refused = exchange.request, exchange.status >= 400
+    read = Transcript(EMPTY_CHAIN, input_items(request.body))
     agent = {PLANNER_INSTRUCTIONS: "planner", OPS_INSTRUCTIONS: "ops"}.get(
-        condition_value(request, "instructions").strip(), "client"
+        condition_value(request, read, "instructions").strip(), "client"
     )
     text = Text(f"{exchange.number:>3}  ")
     text.append(str(exchange.status), "red" if refused else "green")
-    text.append(f"  {agent:<8}{condition_value(request, 'input').strip()} → {_answer_text(exchange.answer.body)}")
+    text.append(f"  {agent:<8}{condition_value(request, read, 'input').strip()} → {_answer_text(exchange.answer.body)}")
     return text
 
 

@@ -26,7 +26,15 @@ from harness.api.multi_agent import enables_agents
 from harness.api.tokens import estimate_tokens
 from harness.core.exchange import Json
 from harness.ending import TurnLine, completed
-from harness.items import custom_tool_call, function_call, message, reasoning, tool_search_call, tool_search_output
+from harness.items import (
+    compaction,
+    custom_tool_call,
+    function_call,
+    message,
+    reasoning,
+    tool_search_call,
+    tool_search_output,
+)
 from harness.items.kind import Item
 from harness.items.message import url_citation
 from harness.unscripted.hosted_tools import (
@@ -56,22 +64,20 @@ PHASED_MODEL = re.compile(r"gpt-(5\.3-codex|5\.[4-9]|[6-9])")
 CUSTOM_TOOL_INPUT = "ok"
 """The input of a call of a custom tool."""
 ANY_OBJECT: Json = {"type": "object"}
-COMPACTION = Item("compaction", {"encrypted_content": None})
-"""A compaction, whose encrypted content the World creates."""
 
 
 def small_talk(call: ApiCall) -> list[TurnLine]:
     """Generate the answer to a request without a scripted turn. ScriptError if no instance of a schema is found."""
     reading = Reading(call)
     if reading.last.get("type") == "compaction_trigger":
-        return [COMPACTION]
+        return [compaction()]
     turn = _answer(reading)
     due = turn[-1].type == "message" and _is_compaction_due(reading)
     waits = enables_agents(reading.body) and needs_client(turn)
     return [
         *_think(reading),
         *turn,
-        *([COMPACTION] if due else ()),
+        *([compaction()] if due else ()),
         *([completed(awaits_outputs=True)] if waits else ()),
     ]
 

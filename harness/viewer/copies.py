@@ -22,14 +22,16 @@ REQUEST_MARK = "⟦request⟧"
 def copies_of(exchange: Exchange, rule: str, error: str) -> dict[str, str]:
     """Return everything that can be copied of an exchange, by name."""
     request, answer = exchange.request, exchange.answer
-    output = objects_in(as_object(answer.body).get("output")) if answer.status < 400 else []
+    body = as_object(answer.body) if answer.status < 400 else {}
+    output = objects_in(body.get("output"))
+    has_turn = bool(output) or is_empty_answer(as_object(request.body), body)
     is_writable = request.method != "WS" and isinstance(request.body, dict | list | None)
     said = f"  # {' '.join(error.split())}" if error else ""
     found = {
         "curl": _curl(request) if is_writable else "",
-        "pytest": _test(exchange, output, rule) if is_writable else "",
-        "turn_yaml": _yaml_turn(output) if output else "",
-        "turn_python": _python_turn(output) if output else "",
+        "pytest": _test(exchange, output, rule, has_turn) if is_writable else "",
+        "turn_yaml": _yaml_turn(output) if has_turn else "",
+        "turn_python": f"mock.script({python_turn(output)})" if has_turn else "",
         "refusal": f"with mock.refuses({rule!r}) as refused:{said}\n    ..." if answer.status >= 400 and rule else "",
     }
     return {name: text for name, text in found.items() if text}
@@ -40,9 +42,16 @@ def fill_copy(text: str, request: Any) -> str:
     return text.replace(REQUEST_MARK, json.dumps(request, indent=2, ensure_ascii=False))
 
 
-def python_items(output: Sequence[Json]) -> list[str]:
-    """Write the items of an answer as the arguments of a turn in Python."""
-    return [_python_item(item) for item in output]
+def is_empty_answer(request: Json, answer: Json) -> bool:
+    """Return whether a model has answered with no output; the warm-up of a WebSocket asks no model."""
+    is_empty = answer.get("object") == "response" and answer.get("status") == "completed" and not answer.get("output")
+    return is_empty and request.get("generate") is not False
+
+
+def python_turn(output: Sequence[Json]) -> str:
+    """Write the output of an answer as a turn in Python."""
+    items = [_python_item(item) for item in output]
+    return f"[{', '.join(items)}]" if len(items) > 1 else "".join(items) or "empty()"
 
 
 def _curl(request: Request) -> str:
@@ -58,7 +67,7 @@ def _curl(request: Request) -> str:
     return " \\\n  ".join(lines)
 
 
-def _test(exchange: Exchange, output: Sequence[Json], rule: str) -> str:
+def _test(exchange: Exchange, output: Sequence[Json], rule: str, has_turn: bool) -> str:
     request, status = exchange.request, exchange.status
     sent = f', json=json.loads(r"""{REQUEST_MARK}""")' if request.body is not None else ""
     query = f", params={dict(request.query)!r}" if request.query else ""
@@ -66,17 +75,13 @@ def _test(exchange: Exchange, output: Sequence[Json], rule: str) -> str:
     imports = ["import httpx"] if request.body is None else ["import json", "", "import httpx"]
     items = _used_builders(output)
     imports += [f"\nfrom harness.items import {', '.join(items)}"] if items else []
+    imports += ["\nfrom harness.ending import empty"] if has_turn and not output else []
     body = ['    headers = {"Authorization": f"Bearer {mock.api_key}"}']
-    body += [f"    {_python_turn(output)}"] if output else []
+    body += [f"    mock.script({python_turn(output)})"] if has_turn else []
     body += [f"    with mock.refuses({rule!r}):"] if status >= 400 and rule else []
     inner = "        " if status >= 400 and rule else "    "
     body += [f"{inner}answer = {call}", f"    assert answer.status_code == {status}"]
     return "\n".join([*imports, "", "", f"def test_request_{exchange.number}(mock):", *body, ""])
-
-
-def _python_turn(output: Sequence[Json]) -> str:
-    items = python_items(output)
-    return f"mock.script({items[0]})" if len(items) == 1 else f"mock.script([{', '.join(items)}])"
 
 
 def _python_item(item: Json) -> str:
@@ -105,7 +110,7 @@ def _used_builders(output: Sequence[Json]) -> list[str]:
 
 
 def _yaml_turn(output: Sequence[Json]) -> str:
-    lines = [*map(_yaml_item, output)]
+    lines = [*map(_yaml_item, output)] or ["empty:"]
     return f"- {lines[0]}" if len(lines) == 1 else "- - " + "\n  - ".join(lines)
 
 

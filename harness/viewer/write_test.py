@@ -13,7 +13,7 @@ from typing import Any
 
 from harness.core.loose_json import as_object, objects_in
 from harness.viewer.case_model import ShownCase, ShownExchange
-from harness.viewer.copies import python_items
+from harness.viewer.copies import is_empty_answer, python_turn
 from harness.viewer.pool import PoolReader
 
 _HEAD = '''"""{title}
@@ -92,7 +92,8 @@ def write_test(case: ShownCase) -> str:
     script += "".join(f"    # not taken in the run: {_one_line(turn.text)}\n" for turn in case.waiting)
     text = json.dumps(requests, ensure_ascii=False, indent=2)
     builders = [name for name in ("function_call", "message") if re.search(rf"\b{name}\(", script)]
-    imports = "\nfrom harness.faults import http_error\n" if "http_error(" in script else ""
+    imports = "\nfrom harness.ending import empty\n" if re.search(r"^ +empty\(\),$", script, re.M) else ""
+    imports += f"{'' if imports else chr(10)}from harness.faults import http_error\n" if "http_error(" in script else ""
     imports += f"{'' if imports else chr(10)}from harness.items import {', '.join(builders)}\n" if builders else ""
     title = _one_line(case.row.name).replace('"""', "'''").rstrip('"\\')
     return _HEAD.format(title=title, imports=imports, requests=text, name=_name(case), script=script)
@@ -107,8 +108,7 @@ def _turn(shown: ShownExchange, pool: PoolReader) -> str:
         return ""
     output = objects_in(answer.get("output"))
     if answer.get("status") == "completed":
-        items = python_items(output)
-        return items[0] if len(items) == 1 else f"[{', '.join(items)}]" if items else ""
+        return python_turn(output) if output or is_empty_answer(as_object(pool.value(shown.request)), answer) else ""
     kept = {name: answer.get(name) for name in ("object", "status", "output", "error", "incomplete_details")}
     return repr(kept)
 

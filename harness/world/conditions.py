@@ -1,33 +1,41 @@
-"""The conditions of routes: which part of a request each one reads, and how it is compared."""
+"""The conditions of routes: which part of what the model reads each one looks at, and how it is compared."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from fnmatch import fnmatchcase
 from re import Pattern
 from typing import Any
 
+from harness.analysis.lanes import INSTRUCTION_ROLES
+from harness.answers.prompt import TOOL_BRINGERS
 from harness.core.exchange import Json, Request
-from harness.items.transcript import input_items
+from harness.core.loose_json import as_string, objects_in
+from harness.items.transcript import Transcript
 
 Matcher = str | Pattern[str] | Callable[[Any], bool] | Sequence[str]
 CONDITIONS = ("instructions", "tools", "model", "input", "user", "call_id", "agent")
 
 
-def condition_value(request: Request, what: str) -> Any:
-    """Read the value that a condition is compared with: a string for most, a list of names for `tools`."""
+def condition_value(request: Request, transcript: Transcript, what: str) -> Any:
+    """Read the value that a condition is compared with: a string for most, a list of names for `tools`.
+
+    The items are those that the model reads, wherever they lie: in the request, in the response or conversation that it
+    continues, or behind a reference. The parameter `instructions` holds for its own request only.
+    """
     body: Json = request.body if isinstance(request.body, dict) else {}
     if what == "tools":
-        return [tool.get("name") or tool.get("server_label") or tool.get("type") for tool in body.get("tools") or []]
+        tools = [*(body.get("tools") or ()), *_added_tools(transcript)]
+        return list(dict.fromkeys(tool.get("name") or tool.get("server_label") or tool.get("type") for tool in tools))
     if what == "instructions":
-        leading = [_item_text(item) for item in input_items(body) if item.get("role") in ("system", "developer")]
+        leading = [_item_text(item) for item in transcript.items if item.get("role") in INSTRUCTION_ROLES]
         return "\n".join(filter(None, [body.get("instructions"), *leading]))
     if what == "input":
-        return _last_text(input_items(body))
+        return _last_text(item for item in reversed(transcript.items) if item.get("type") != "reasoning")
     if what == "user":
-        return next((text for item in reversed(input_items(body)) if _is_user(item) and (text := _item_text(item))), "")
+        return _last_text(item for item in reversed(transcript.items) if _is_user(item))
     if what == "call_id":
-        return "\n".join(_answered_calls(input_items(body)))
+        return "\n".join(_answered_calls(transcript.items))
     if what == "agent":
         # Foundry has had both members; frameworks for OpenAI name their agents in the metadata, if at all.
         agent = body.get("agent_reference") or body.get("agent") or {}
@@ -35,16 +43,22 @@ def condition_value(request: Request, what: str) -> Any:
     return body.get(what) or ""
 
 
+def _added_tools(transcript: Transcript) -> Iterator[Json]:
+    """Yield the tools that items add to those of the request."""
+    for kind in TOOL_BRINGERS:
+        for item in transcript.items_of(kind):
+            yield from item.get("tools") or ()
+
+
 def _item_text(item: Json) -> str:
     content = item.get("content", item.get("output", ""))
     if isinstance(content, str):
         return content
-    return "\n".join(part.get("text", "") for part in content if isinstance(part, dict)) if content else ""
+    return "\n".join(as_string(part.get("text")) for part in objects_in(content))
 
 
-def _last_text(items: Sequence[Json]) -> str:
-    """Return the text of the last message or tool output."""
-    return next((text for item in reversed(items) if (text := _item_text(item))), "")
+def _last_text(newest_first: Iterable[Json]) -> str:
+    return next((text for item in newest_first if (text := _item_text(item))), "")
 
 
 def _is_user(item: Json) -> bool:

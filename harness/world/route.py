@@ -27,6 +27,7 @@ from harness.ending import DEFAULT_ENDING, Ending, ResponseMembers, TurnLine, sp
 from harness.faults import Refusal, ScriptedRefusal
 from harness.items import message
 from harness.items.kind import Item
+from harness.items.transcript import Transcript
 from harness.world.conditions import Matcher, condition_value, is_match
 from harness.world.scripting.lines import is_plain_line, parse_lines
 from harness.world.scripting.validation import InvalidData
@@ -88,9 +89,10 @@ class Route:
         self.is_empty = self.is_empty and not turns
         return self
 
-    def unmet_conditions(self, request: Request) -> list[tuple[str, Matcher, Any]]:
+    def unmet_conditions(self, request: Request, transcript: Transcript) -> list[tuple[str, Matcher, Any]]:
         """List the conditions that a request does not meet: name, wanted value, actual value."""
-        found = ((name, wanted, condition_value(request, name)) for name, wanted in self.conditions.items())
+        wants = self.conditions.items()
+        found = ((name, wanted, condition_value(request, transcript, name)) for name, wanted in wants)
         return [condition for condition in found if not self._is_met(*condition)]
 
     def _is_met(self, name: str, wanted: Matcher, actual: Any) -> bool:
@@ -210,10 +212,13 @@ def parse_turn(turn: Any, route: Route) -> list[TurnLine]:
         return _parse_faulty_turn(lines, route)
     ending = lines[-1] if lines and isinstance(lines[-1], Ending) else None
     items = lines[:-1] if ending else lines
-    if not items and not (ending and ending.status != DEFAULT_ENDING.status):
+    if not items and not (ending and (ending.is_empty or ending.status != DEFAULT_ENDING.status)):
         raise ScriptError(
-            f"{route}: {show(turn)} is an empty turn. Pass at least one item: a model always answers something."
+            f"{route}: {show(turn)} is an empty turn. Pass an item; for a response without output use empty(): "
+            "`from harness.ending import empty`, in a file `empty:`."
         )
+    if items and ending and ending.is_empty:
+        raise ScriptError(f"{route}: empty() is a response without output. Remove it, or the items before it.")
     for item in items:
         if not isinstance(item, Item):
             raise ScriptError(f"{route}: {show(item)} {_NOT_LAST if isinstance(item, Ending) else _NO_TURN}")

@@ -21,6 +21,7 @@ from harness.core.text.vocabulary import PYTHON, Vocabulary
 from harness.ending import Ending, TurnLine
 from harness.faults.pace import find_pace
 from harness.items.kind import Item
+from harness.items.transcript import Transcript
 from harness.world.conditions import CONDITIONS, Matcher, is_matcher
 from harness.world.route import Route, Turn
 
@@ -161,8 +162,9 @@ class Script:
     def next(self, call: Any) -> Taken:
         """Take the turn that answers a call; NoTurn, with a diff to the closest route, if nothing answers it."""
         routes, request = self.all_routes, call.request
+        transcript = call.transcript or call.world.store.transcript(request.body)
         for route in routes:
-            while route.turns and not (route.conditions and route.unmet_conditions(request)):
+            while route.turns and not (route.conditions and route.unmet_conditions(request, transcript)):
                 before, places, replayed = self.taken_now, route.places[0], route.replayed
                 # Recorded before the turn is played: an error raised by its function is reported with its place.
                 self.taken_now = before or (route, route.taken + 1, places, replayed)
@@ -171,7 +173,7 @@ class Script:
                 self.taken_now = before  # a generator without a turn left, which only calling it could show
         if self.fallback and not routes:
             return Taken(self._at_pace(list(self.fallback(call))))
-        raise NoTurn(*self.explain_no_turn(request))
+        raise NoTurn(*self.explain_no_turn(request, transcript))
 
     def note_taken(self, taken: Taken) -> None:
         """Record a turn that answers a request although it was taken earlier, unless another one answers as well."""
@@ -183,17 +185,18 @@ class Script:
         stepped = [*lines, self.step] if self.step else lines
         return [*stepped, self.pace] if self.pace and not find_pace(lines) else stepped
 
-    def explain_no_turn(self, request: Request) -> Problem:
+    def explain_no_turn(self, request: Request, transcript: Transcript) -> Problem:
         """Explain why no turn answers this request: the closest route, wanted and sent values, the fix."""
         words = self.vocabulary
         waiting = [route for route in self.all_routes if route.turns]
         if not waiting:
             spent = ", ".join(f"{route} ({route.taken} taken)" for route in self.all_routes) or "nothing was scripted"
             return Problem(f"No turn is left for this request: {spent}.", fix=words.add_turn)
-        closest = min(waiting, key=lambda route: len(route.unmet_conditions(request)))
+        unmet = [(route, route.unmet_conditions(request, transcript)) for route in waiting]
+        closest, differing = min(unmet, key=lambda one: len(one[1]))
         left = pluralize(len(closest.turns), "turn")
         lines: list[str] = []
-        for name, wanted, actual in closest.unmet_conditions(request):
+        for name, wanted, actual in differing:
             shown = shorten(words.render_value(actual), 200, mark="...")
             lines += [f"  - {name} wanted: {words.render_value(wanted)}", f"  + {name} was:    {shown}"]
         what = f"No turn answers this request. The closest is {closest}, {left} left:"

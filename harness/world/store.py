@@ -199,12 +199,10 @@ class Store:
                 self.follower_of[item["id"]] = (*followers, next_item["id"])
 
     def _link_reasoning(self, output: Sequence[Json]) -> None:
-        for place, item in enumerate(output, 1):
-            if item["type"] == "reasoning" and "id" in item:
-                follower = output[place].get("id", "") if place < len(output) else ""
+        for item, next_item in pairwise(output):
+            if item["type"] == "reasoning" and "id" in item and (follower := next_item.get("id")):
                 self.follower_of[item["id"]] = (follower,)
-                if follower:
-                    self.reasoning_of[follower] = item["id"]
+                self.reasoning_of[follower] = item["id"]
 
 
 def empty_store() -> Store:

@@ -12,6 +12,7 @@ from pathlib import Path
 
 import pytest
 
+from harness.ending import empty
 from harness.examine.report.formats import write_results
 from harness.faults import http_error
 from harness.items import function_call
@@ -231,12 +232,16 @@ def test_a_trace_becomes_a_test_that_fails_in_the_same_way(traces: Path) -> None
 def test_a_test_that_is_written_follows_chains_and_what_was_expected(tmp_path: Path) -> None:
     asked = Asked()
     asked.mock.script(
-        [function_call("look", {}, call_id="call_1")], http_error(429, "Slow down."), 'It is "18 °C" \\ """fine""".'
+        [function_call("look", {}, call_id="call_1")],
+        http_error(429, "Slow down."),
+        'It is "18 °C" \\ """fine""".',
+        empty(),
     )
     first = asked.ask("Weather?", tools=[TOOL])
     output = [{"type": "function_call_output", "call_id": "call_1", "output": "18 °C"}]
     for _ in range(2):
         asked.ask(output, previous_response_id=first["id"], tools=[TOOL], stream=True)
+    asked.ask("Well?")
     with asked.mock.refuses("invalid_type"):
         asked.ask(17)
     write_trace(Path("traces"), FACTS, asked.show("passed"))

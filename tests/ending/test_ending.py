@@ -8,7 +8,18 @@ import pytest
 
 from harness.contract.rule import RULES
 from harness.core.errors import ScriptError
-from harness.ending import SERVER_ERROR_MESSAGE, completed, failed, incomplete, line_from_wire, split_ending
+from harness.ending import (
+    SERVER_ERROR_MESSAGE,
+    completed,
+    empty,
+    failed,
+    incomplete,
+    line_from_wire,
+    split_ending,
+    usage,
+)
+from harness.explain.turn import summarize_turn
+from harness.faults import cut
 from harness.items import function_call, message, reasoning
 from tests.support.in_process import Client, types
 
@@ -113,6 +124,83 @@ class TestFailed:
     def test_has_a_code_and_a_message(self, arguments: Any) -> None:
         with pytest.raises(ScriptError, match="Pass a non-empty string"):
             failed(*arguments)
+
+
+class TestEmpty:
+    """A completed response without any output, as it is reported of models from gpt-5 on."""
+
+    def test_completes_without_output(self, one: Client) -> None:
+        one.mock.script(empty())
+        said = one.ask().body
+        assert (said["status"], said["output"], said["incomplete_details"]) == ("completed", [], None)
+        assert said["usage"]["output_tokens"] == 0
+
+    def test_is_a_stream_of_its_beginning_and_its_end(self, one: Client) -> None:
+        one.mock.script(empty())
+        answer = one.ask(stream=True)
+        assert types(answer) == ["created", "in_progress", "completed"]
+        assert answer.body["output"] == []
+
+    @pytest.mark.parametrize(
+        "demand",
+        [
+            {"tools": [{"type": "function", "name": "f"}], "tool_choice": "required"},
+            {"text": {"format": {"type": "json_schema", "name": "n", "schema": {"type": "object"}, "strict": False}}},
+        ],
+    )
+    def test_answers_a_request_that_demands_something(self, one: Client, demand: Any) -> None:
+        one.mock.script(empty())
+        assert one.ask(**demand).body["output"] == []
+
+    def test_can_be_continued_and_read_back(self, one: Client) -> None:
+        one.mock.script(empty(), "There.")
+        first = one.ask().body["id"]
+        assert one.send(f"GET /responses/{first}").body["output"] == []
+        assert one.ask(previous_response_id=first).body["output"][0]["content"][0]["text"] == "There."
+
+    def test_ends_in_the_background(self, one: Client) -> None:
+        one.mock.script(empty())
+        id = one.ask(background=True).body["id"]
+        one.mock.advance(id)
+        one.mock.advance(id)
+        said = one.send(f"GET /responses/{id}").body
+        assert (said["status"], said["output"]) == ("completed", [])
+
+    def test_has_usage_and_faults_like_any_turn(self, one: Client) -> None:
+        one.mock.script(usage(empty(), output_tokens=64, reasoning=64), cut(empty(), after=2))
+        assert one.ask().body["usage"]["output_tokens_details"] == {"reasoning_tokens": 64}
+        assert types(one.ask(stream=True)) == ["created", "in_progress"]
+
+    def test_stands_alone(self, one: Client) -> None:
+        with pytest.raises(ScriptError, match=r"empty\(\) is a response without output\. Remove it, or the items"):
+            one.mock.script([message("Once"), empty()])
+        with pytest.raises(ScriptError, match="is not the last line of its turn"):
+            one.mock.script([empty(), incomplete()])
+
+    @pytest.mark.parametrize("turn", [[], ()])
+    def test_is_what_a_script_of_nothing_is_told_of(self, one: Client, turn: Any) -> None:
+        with pytest.raises(
+            ScriptError, match=r"is an empty turn\. Pass an item; for a response without output use empty\(\)"
+        ):
+            one.mock.script(turn)
+
+    @pytest.mark.parametrize(
+        "wire",
+        [
+            {"empty": None},
+            {"empty": {}},
+            {"type": "empty"},
+            {"object": "response", "status": "completed", "output": []},
+        ],
+    )
+    def test_has_a_name_in_files_and_recordings(self, one: Client, wire: Any) -> None:
+        one.mock.script(wire)
+        assert one.ask().body["output"] == []
+
+    def test_is_told_by_its_name_when_no_request_took_it(self, one: Client) -> None:
+        one.mock.script(empty())
+        ((_, turn),) = one.world.script.unused
+        assert summarize_turn(turn) == "empty"
 
 
 class TestAScript:

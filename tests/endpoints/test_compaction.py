@@ -9,7 +9,7 @@ import pytest
 from harness.api.encrypted_content import owner_of_content
 from harness.api.tokens import estimate_tokens
 from harness.core.exchange import Answer
-from harness.items import function_call
+from harness.items import compaction, function_call
 from tests.support.foundry import Project
 from tests.support.in_process import Client, error, user
 from tests.support.tools import CALL, OUTPUT, functions
@@ -29,6 +29,13 @@ class TestCompaction:
         assert rest["type"] == "compaction"
         assert made["usage"]["input_tokens"] > estimate_tokens(said)
         assert owner_of_content(rest["encrypted_content"]).item == rest["id"]
+
+    @pytest.mark.parametrize("turn", [compaction(), {"compaction": None}, {"type": "compaction"}])
+    def test_that_is_scripted_has_a_ciphertext_that_is_taken_back(self, client: Client, turn: Any) -> None:
+        client.mock.script([turn, "Once."], "Going on.")
+        made, _ = client.ask("a", stream=True).body["output"]
+        assert owner_of_content(made["encrypted_content"]).item == made["id"]
+        assert client.ask([made, user("go on")]).status == 200
 
     def test_may_begin_with_a_stored_response(self, client: Client) -> None:
         id = client.ask("a").body["id"]

@@ -6,7 +6,7 @@ import pytest
 
 from harness.core.exchange import Answer, Json
 from harness.ending import incomplete
-from harness.items import code_interpreter_call, function_call, message, web_search_call
+from harness.items import code_interpreter_call, created_by, function_call, message, web_search_call
 from tests.support.foundry import BY_HELPER, HELPER, NEW_DAY, OLD_DAY, Project, upload
 from tests.support.tools import functions
 
@@ -75,6 +75,14 @@ class TestAResponse:
         item = body["output"][0]
         assert list(item)[:5] == ["type", "id", "created_by", "agent_reference", "response_id"]
         assert item["created_by"] == {"agent": by, "response_id": body["id"]}
+
+    def test_of_a_preview_client_keeps_a_scripted_creator(self) -> None:
+        project, version = Project(), {"api-version": "2025-11-15-preview"}
+        mine = {"agent": {"type": "agent_id", "name": "other", "version": "2"}}
+        project.mock.script(created_by(mine, message("Mine.")))
+        asked = {"input": "hi", "agent_reference": HELPER}
+        body = project.ask("POST", "/responses", asked, "/api/projects/p/openai", **version).body
+        assert body["output"][0]["created_by"] == mine
 
     def test_in_the_background_has_neither_usage_nor_an_end_until_it_ends(self, project: Project) -> None:
         queued = project.respond(background=True).body

@@ -8,7 +8,7 @@ import pytest
 
 from harness.core.errors import ConfigError, ScriptError
 from harness.core.exchange import Answer, Json
-from harness.ending import completed, failed, incomplete
+from harness.ending import completed, empty, failed, incomplete
 from harness.items import function_call, mcp_approval_request, mcp_call, mcp_list_tools, message, web_search_call
 from tests.support.threads import END, FUNCTION, SAID, START, STEP, Desk, data, names, path, text
 
@@ -162,6 +162,9 @@ class TestAnEnd:
         assert ended["cancelled_at"] is not None
         assert len(desk.messages(run["thread_id"])) == 1
         assert desk.run(run["thread_id"]).status == 200
+
+    def test_comes_without_a_message(self, desk: Desk) -> None:
+        assert names(desk.stream(empty())) == [*START, "thread.run.completed", "done"]
 
     def test_leaves_a_call_unanswered(self, desk: Desk) -> None:
         run = desk.stream(function_call("f", {}))[-2]["data"]

@@ -10,6 +10,7 @@ from harness.items import (
     compaction,
     computer_call,
     create_file,
+    created_by,
     custom_tool_call,
     delete_file,
     file_search_call,
@@ -164,6 +165,8 @@ OPEN = {"input_schema": {"type": "object"}}
         (apply_patch_call_output("call_1", "ok"), completed(call_id="call_1", output="ok")),
         (apply_patch_call_output("call_1", status="failed"), {"status": "failed", "call_id": "call_1", "output": None}),
         (compaction("gAAAAAB"), {"encrypted_content": "gAAAAAB"}),
+        (compaction(), {"encrypted_content": None}),
+        (created_by("user_1", compaction("gAAAAAB")), {"created_by": "user_1", "encrypted_content": "gAAAAAB"}),
     ],
     ids=lambda value: getattr(value, "type", ""),
 )
@@ -314,6 +317,7 @@ def test_an_item_written_by_hand_may_leave_things_out(written, made):
         (lambda: apply_patch_call({"type": "move"}), "Pass one of: create_file, update_file, delete_file"),
         (lambda: apply_patch_call_output("call_1", status="done"), "status is 'done'. Use one of: completed, failed"),
         (lambda: compaction(""), "compaction: encrypted_content is ''"),
+        (lambda: created_by("", compaction()), "created_by is ''. Pass a non-empty string."),
     ],
 )
 def test_what_cannot_be_built_is_a_script_error(build, words):

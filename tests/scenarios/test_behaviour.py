@@ -88,6 +88,36 @@ class TestServerErrors:
         assert [(retry.exchange, retry.of) for retry in mock.retries] == [(2, 1), (3, 2)]
 
 
+class TestARetryWithLabelsOfItsOwn:
+    def ask(self, attempt: int) -> None:
+        headers = {"Idempotency-Key": str(attempt), "X-Sent-At": str(time.time())}
+        metadata = {"attempt": str(attempt)}
+        OpenAI(max_retries=0).responses.create(**HI, metadata=metadata, extra_headers=headers)
+
+    def test_is_a_retry(self, mock: Mock) -> None:
+        mock.script(server_error(), "ok")
+        with pytest.raises(openai.InternalServerError):
+            self.ask(1)
+        self.ask(2)
+        assert [(retry.exchange, retry.of, retry.reason) for retry in mock.retries] == [(2, 1, "500")]
+        assert found(mock) == set()
+
+    def test_makes_a_storm_like_any_other(self, mock: Mock) -> None:
+        mock.script(server_error(), repeat=True)
+        for attempt in range(10):
+            with pytest.raises(openai.InternalServerError):
+                self.ask(attempt)
+        assert len(mock.retries) == 9
+        assert "retry-storm" in found(mock)
+        assert "gave-up-early" not in found(mock)
+
+    def test_is_none_after_an_answer(self, mock: Mock) -> None:
+        mock.script("one", "two")
+        self.ask(1)
+        self.ask(2)
+        assert (mock.retries, found(mock)) == ([], set())
+
+
 class TestASlowAnswer:
     def test_is_waited_for_without_end(self, mock: Mock) -> None:
         mock.world.client = ClientJudgement(patience=0.1)

@@ -4,6 +4,7 @@ import openai
 import pytest
 from openai.lib.responses_tool_runner import RegisteredFunction, ResponsesToolRunner
 
+from harness.explain.route_choice import tried_routes
 from harness.items import function_call, message, reasoning
 from tests.support.clients.programs import (
     MODEL,
@@ -116,3 +117,57 @@ def test_a_conversation_collects_the_loop(mock, client):
         client.responses.create(**named, input=[*sent_back(first), *outputs(first)])
     assert client.responses.create(**named, input=outputs(first)).output_text == ANSWER
     assert statuses(mock) == [200, 200, 400, 200]
+
+
+ASKED = [{"role": "system", "content": "You are the planner."}, {"role": "user", "content": "Weather in Paris?"}]
+TURNS = (function_call("get_weather", {"city": "Paris"}, call_id="call_1"), "18 degrees.")
+
+
+class TestRoutesOfALoopWhoseItemsAreStored:
+    """A route sees what the model reads: it answers each turn of a loop, however the earlier items get there."""
+
+    def loop(self, client, **chain):
+        first = client.responses.create(model=MODEL, tools=[WEATHER], input=ASKED, **chain)
+        output = {"type": "function_call_output", "call_id": "call_1", "output": "18"}
+        chain = chain or {"previous_response_id": first.id}
+        return client.responses.create(model=MODEL, tools=[WEATHER], input=[output], **chain).output_text
+
+    @pytest.mark.parametrize(
+        "condition",
+        [{"instructions": "planner"}, {"user": "Paris"}, {"instructions": "planner", "tools": "get_weather"}],
+    )
+    def test_the_system_message_and_the_question_lie_in_the_chain(self, mock, client, condition):
+        mock.when(**condition).script(*TURNS)
+        assert self.loop(client) == "18 degrees."
+
+    def test_they_lie_in_a_conversation(self, mock, client):
+        mock.when(instructions="planner", user="Paris").script(*TURNS)
+        named = {"conversation": client.conversations.create().id}
+        assert self.loop(client, **named) == "18 degrees."
+
+    @pytest.mark.harness(unused="allow")
+    def test_a_route_is_explained_with_what_the_conversation_held_then(self, mock, client):
+        mock.when(instructions="planner").script("never")
+        mock.script("one", "two")
+        named = {"model": MODEL, "conversation": client.conversations.create().id}
+        client.responses.create(**named, input="hi")
+        client.responses.create(**named, input=[{"role": "user", "content": "ho"}])
+        client.conversations.items.create(named["conversation"], items=ASKED)
+        for exchange in [exchange for exchange in mock.exchanges if exchange.request.path == "/responses"]:
+            why = tried_routes(mock.world, exchange)[0].why
+            assert why == "instructions does not contain 'planner': ''"
+
+    def test_the_system_message_is_a_reference(self, mock, client):
+        conversation = client.conversations.create(items=ASKED[:1])
+        (system,) = client.conversations.items.list(conversation.id)
+        mock.when(instructions="planner").script("ok")
+        given = [{"type": "item_reference", "id": system.id}, ASKED[1]]
+        assert client.responses.create(model=MODEL, input=given).output_text == "ok"
+
+    @pytest.mark.harness(unused="allow")
+    def test_the_parameter_is_not_inherited(self, mock, client):
+        mock.when(instructions="planner").script("first", "never")
+        mock.script("second")
+        first = client.responses.create(model=MODEL, instructions="You are the planner.", input="hi")
+        chained = client.responses.create(model=MODEL, input="go on", previous_response_id=first.id)
+        assert chained.output_text == "second"

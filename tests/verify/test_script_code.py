@@ -28,6 +28,7 @@ class TestCode:
         over_http(HI, error("Busy.", code="server_is_overloaded"), status=503),
         over_http(HI, response(said('It\'s "so"\nand so.\u2028'), said("Two."))),
         over_http(HI, response({**SEARCH, "status": "completed"})),
+        over_http(HI, response()),
         streamed(sse({"type": "response.output_text.delta", "delta": "He"}), cut=True),
         posted("/embeddings", EMBEDDINGS),
         posted("/moderations", None, status=500),
@@ -43,7 +44,7 @@ class TestCode:
         parse_document(recorded.document).apply(own)
         load_script_file(file).apply(loaded)
         assert self.turns(loaded) == self.turns(own)
-        assert len(self.turns(own)) == 5
+        assert len(self.turns(own)) == 6
         assert [(path.path, path.answers) for path in loaded.world.routed] != []
         assert {path.path for path in loaded.world.routed} == {path.path for path in own.world.routed}
         assert file.read_text().splitlines()[1].startswith("# not played: POST /v1/threads/runs: ")
@@ -56,13 +57,14 @@ class TestCode:
         text = write_script(script(*self.TAPE), "python")
         assert 'function_call("f", {"x": 1}, call_id="call_1"),' in text
         assert 'http_error(503, "Busy.", type="invalid_request_error", code="server_is_overloaded"),' in text
+        assert "    empty(),\n" in text
         assert 'cut(message(["He"]), after=1),' in text
         (tmp_path / "it.py").write_text(text, encoding="utf-8")
-        assert len(runpy.run_path(str(tmp_path / "it.py"))["script"]) == 5
+        assert len(runpy.run_path(str(tmp_path / "it.py"))["script"]) == 6
 
     def test_as_json_is_what_the_control_plane_takes(self) -> None:
         document = orjson.loads(write_script(script(*self.TAPE), "json"))
-        assert parse_document(document).apply(Mock())["turns"] == 5
+        assert parse_document(document).apply(Mock())["turns"] == 6
 
 
 class TestTheCommand:

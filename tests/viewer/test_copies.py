@@ -8,10 +8,12 @@ import re
 import subprocess
 import sys
 from pathlib import Path
+from typing import Any
 
 import pytest
 import yaml
 
+from harness.ending import empty, incomplete
 from harness.items import function_call, message
 from harness.viewer.copies import fill_copy
 from harness.world.scripting.document import parse_document
@@ -51,6 +53,17 @@ def test_a_turn_is_copied_as_python(asked: Asked) -> None:
     assert other.ask("hi")["output"][0]["content"][0]["text"] == HARD
 
 
+def test_an_empty_answer_is_copied_by_its_name(asked: Asked) -> None:
+    asked.mock.script(empty(), incomplete())
+    asked.ask("hi")
+    assert (copied(asked, "turn_yaml"), copied(asked, "turn_python")) == ("- empty:", "mock.script(empty())")
+    assert "from harness.ending import empty\n" in copied(asked, "pytest")
+    parse_document({"script": yaml.safe_load(copied(asked, "turn_yaml"))}).apply(asked.mock)
+    asked.ask("hi")
+    assert "turn_yaml" not in asked.show().exchanges[-1].copies
+    assert asked.ask("hi")["output"] == []
+
+
 def test_curl_sends_the_same_body(asked: Asked, tmp_path: Path) -> None:
     asked.mock.script("ok")
     asked.ask([user(HARD)], metadata={"a": HARD})
@@ -64,9 +77,10 @@ def test_curl_sends_the_same_body(asked: Asked, tmp_path: Path) -> None:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("input", [HARD, 17])
-def test_a_request_is_copied_as_a_test_that_passes(asked: Asked, input: object, tmp_path: Path) -> None:
-    asked.mock.script("ok") if input != 17 else None
+@pytest.mark.parametrize(("input", "turn"), [(HARD, "ok"), ("hi", empty()), (17, None)])
+def test_a_request_is_copied_as_a_test_that_passes(asked: Asked, input: object, turn: Any, tmp_path: Path) -> None:
+    if turn:
+        asked.mock.script(turn)
     asked.ask(input)
     (tmp_path / "test_copied.py").write_text(copied(asked, "pytest"))
     command = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", "-p", "no:randomly", "test_copied.py"]

@@ -7,13 +7,20 @@ from typing import Any
 
 import pytest
 
-from harness.core.exchange import Request
+from harness.core.exchange import Json, Request
+from harness.items.transcript import EMPTY_CHAIN, ItemChain, Transcript, resolve_transcript
 from harness.world.conditions import condition_value, is_match
 from tests.support.in_process import user
 from tests.support.tools import functions, mcp_tool
 
 HI, DEVELOPER, SYSTEM = user("hi"), {"role": "developer", "content": "B"}, {"role": "system", "content": "C"}
 ANSWERED = {"type": "function_call_output", "call_id": "call_1", "output": "rain"}
+
+
+def value(body: Json, what: str, stored: ItemChain = EMPTY_CHAIN, items: Json | None = None) -> Any:
+    return condition_value(
+        Request("POST", "/responses", body=body), resolve_transcript(stored, body, items or {}), what
+    )
 
 
 class TestACondition:
@@ -49,11 +56,39 @@ class TestACondition:
         ],
     )
     def test_looks_at_one_side_of_a_request(self, what: str, body: dict[str, Any], heard: Any) -> None:
-        assert condition_value(Request("POST", "/responses", body=body), what) == heard
+        assert value(body, what) == heard
+
+    @pytest.mark.parametrize(
+        ("what", "body", "heard"),
+        [
+            ("instructions", {"instructions": "A", "input": [ANSWERED]}, "A\nStored."),
+            ("instructions", {"input": [ANSWERED, DEVELOPER]}, "Stored.\nB"),
+            ("user", {"input": [ANSWERED]}, "Weather?"),
+            ("user", {"input": "hi"}, "hi"),
+            ("input", {"input": [{"type": "item_reference", "id": "msg_1"}]}, "Referenced."),
+            ("input", {"input": []}, "Looking."),
+            ("call_id", {"input": [ANSWERED]}, "call_0\ncall_1"),
+            ("call_id", {"input": "hi"}, ""),
+            ("tools", {"tools": functions("f"), "input": [ANSWERED]}, ["f", "g", "h"]),
+        ],
+    )
+    def test_looks_at_what_the_request_continues(self, what: str, body: dict[str, Any], heard: Any) -> None:
+        stored = [
+            {"role": "system", "content": "Stored."},
+            {"type": "additional_tools", "role": "developer", "tools": functions("g")},
+            user("Weather?"),
+            {"type": "message", "role": "assistant", "content": [{"type": "output_text", "text": "Looking."}]},
+            {"type": "tool_search_output", "execution": "client", "call_id": "s", "tools": functions("h", "f")},
+            {**ANSWERED, "call_id": "call_0", "output": [{"type": "input_image", "image_url": "x"}]},
+            {"type": "reasoning", "summary": [], "content": [{"type": "reasoning_text", "text": "Hm."}]},
+        ]
+        items = {"msg_1": {"role": "user", "content": "Referenced."}}
+        assert value(body, what, ItemChain(stored), items) == heard
 
     def test_sees_nothing_in_a_request_without_an_object(self) -> None:
         request, names = Request("GET", "/responses/resp_1"), ("instructions", "tools", "input", "agent")
-        assert [condition_value(request, name) for name in names] == ["", [], "", ""]
+        transcript = Transcript(EMPTY_CHAIN, [])
+        assert [condition_value(request, transcript, name) for name in names] == ["", [], "", ""]
 
     @pytest.mark.parametrize(
         ("name", "wanted", "actual", "met"),

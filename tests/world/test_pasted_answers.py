@@ -173,7 +173,7 @@ CUT_OFF: Json = {"output": [], "status": "incomplete"}
             {**CUT_OFF, "incomplete_details": {"reason": "x"}},
             "script: incomplete_details: incomplete: reason is 'x'. Use one of:",
         ),
-        (ENDED, "is an empty turn. Pass at least one item"),
+        ({**ENDED, "output": None}, "is an empty turn. Pass an item; for a response without output use empty(): "),
         ([{**FAILED, "output": [{"message": "a"}]}, "x"], "is not the last line of its turn. Give it last"),
     ],
     ids=str,

@@ -78,9 +78,9 @@ class TestWhatIsStored:
         assert store.reasoning_of == {"fc_1": "rs_1"}
         assert store.follower_of == {"rs_1": ("fc_1",)}
 
-    def test_remembers_reasoning_that_nothing_followed(self, store: Store) -> None:
+    def test_links_reasoning_that_ended_it_with_nothing(self, store: Store) -> None:
         store.put_response(response("resp_1", THOUGHT), [], EMPTY_CHAIN)
-        assert (store.reasoning_of, store.follower_of) == ({}, {"rs_1": ("",)})
+        assert (store.reasoning_of, store.follower_of) == ({}, {})
 
     @pytest.mark.parametrize(
         ("body", "id"), [({"conversation": {"id": 5}}, None), ({}, None), ({"conversation": "c"}, "c")]

@@ -8,6 +8,7 @@ from harness.analysis.client_mistake import CLIENT_MISTAKES, SeenClient
 from harness.analysis.client_mistakes.examples import OK, Sending, refused, seen, streamed
 from harness.analysis.mistake import MistakeFacts, mistake
 from harness.analysis.retries import (
+    RETRYABLE,
     RequestKey,
     Retry,
     asked_delay,
@@ -18,8 +19,14 @@ from harness.analysis.retries import (
 from harness.core.exchange import Answer, Exchange, answer_error
 from harness.core.loose_json import as_object
 
-RETRYABLE = (408, 409, 425, 429)
-"""The 4xx statuses that OpenAI's SDKs retry, or that HTTP says to retry; all others blame the request itself."""
+Headers = frozenset[tuple[str, str]]
+VOLATILE_HEADERS = frozenset(
+    {
+        *("connection", "date", "traceparent", "tracestate", "x-client-request-id", "x-ms-client-request-id"),
+        *("x-request-id", "x-stainless-retry-count"),
+    }
+)
+"""Headers that may differ between a request and its duplicate."""
 CONFLICT = 409
 """The status after which a retry helps only sometimes."""
 UNANSWERED = 418
@@ -64,9 +71,14 @@ def _forbids_retry(exchange: Exchange) -> bool:
         seen(Sending(0, refused(429, "insufficient_quota")), Sending(1, refused(429, "insufficient_quota"))),
         seen(Sending(0, refused(500, x_should_retry="false")), _AGAIN),
         seen(Sending(0, refused(400)), Sending(1, refused(400)), Sending(3, refused(400))),
+        seen(Sending(0, refused(401)), Sending(1, refused(401), body={"client_metadata": {"attempt": "2"}})),
+        seen(Sending(0, refused(400, param="tools[0]")), Sending(1, OK, body={"metadata": {"attempt": "2"}})),
     ],
     lacks=[
         seen(Sending(0, refused(400)), Sending(1, OK, body={"temperature": 1})),
+        seen(Sending(0, refused(400)), Sending(1, OK, body={"metadata": {"a": "b"}})),
+        seen(Sending(0, refused(400, param="metadata.a")), Sending(1, OK, body={"metadata": {"a": "b"}})),
+        seen(Sending(0, refused(401)), Sending(1, OK, headers={"authorization": "Bearer sk-new"})),
         seen(Sending(0, refused(429)), _AGAIN),
         seen(Sending(0, refused(500)), _AGAIN),
         seen(Sending(0, refused(409)), _AGAIN),
@@ -230,6 +242,7 @@ def _goes_on(exchange: Exchange, client: SeenClient) -> bool:
     shows=[
         seen(Sending(0, OK), Sending(1, OK)),
         seen(Sending(0, OK, left=0.5), Sending(1, OK)),
+        seen(Sending(0, OK, left=0.5), Sending(1, OK, body={"metadata": {"attempt": "2"}})),
         seen(Sending(0, streamed()), Sending(0.001, streamed())),
     ],
     lacks=[
@@ -238,16 +251,28 @@ def _goes_on(exchange: Exchange, client: SeenClient) -> bool:
         seen(Sending(0, Answer(0)), _AGAIN),
         seen(Sending(0, streamed(cut=True)), Sending(1, streamed())),
         seen(Sending(0, OK), Sending(1, refused(400), turn=False)),
+        seen(Sending(0, OK), Sending(1, OK, body={"metadata": {"run": "2"}})),
+        seen(Sending(0, OK), Sending(1, OK, headers={"session-id": "2"})),
     ],
 )
 def duplicate_create(client: SeenClient) -> Iterator[MistakeFacts]:
-    """The same request is sent twice and answered twice, although the first answer was not a failure."""
-    answered: dict[RequestKey, tuple[int, str]] = {}
+    """A request is retried that the client only left, or is sent twice as it was although its answer was complete."""
+    left = {retry.exchange: retry.of for retry in client.retries if retry.reason == "timeout"}
+    answered: dict[tuple[RequestKey, bytes, Headers], int] = {}
     for exchange, times in client.timed:
-        key, failure = request_key(exchange.request), failure_of(exchange, times)
-        if exchange.number not in client.turns or key[0] != "POST" or failure not in ("", "timeout"):
+        number, request, failure = exchange.number, exchange.request, failure_of(exchange, times)
+        if number not in client.turns or request.method != "POST" or failure not in ("", "timeout"):
             continue
-        if before := answered.get(key):
-            yield {"number": exchange.number, "of": before[0], "how": before[1]}
-        how = "was complete" if not failure else f"was not awaited: the client left after {times.left:.1f} s"
-        answered[key] = exchange.number, how
+        headers = frozenset(item for item in request.headers.items() if item[0] not in VOLATILE_HEADERS)
+        sent = request_key(request), request.raw, headers
+        if left.get(number) in client.turns:
+            waited = client.times[left[number]].left
+            yield {
+                "number": number,
+                "of": left[number],
+                "how": f"was not awaited: the client left after {waited:.1f} s",
+            }
+        elif sent in answered:
+            yield {"number": number, "of": answered[sent], "how": "was complete"}
+        if not failure:
+            answered[sent] = number

@@ -65,7 +65,12 @@ def recorded_response(interaction: Interaction) -> Json | None:
     if answer.events is None:
         return answer.body if isinstance(answer.body, dict) else None
     last = next((event for event in reversed(answer.events) if event.get("type") in END_EVENTS), None)
-    return None if last is None else {**last["response"], "output": _streamed_output(answer.events, last["response"])}
+    if last is None:
+        return None
+    output = _streamed_output(answer.events, last["response"])
+    # No turn answers the warm-up of a WebSocket, which is not kept as a request.
+    is_warm_up = not output and interaction.notes.get("socket") and interaction.notes.get("no_request")
+    return None if is_warm_up else {**last["response"], "output": output}
 
 
 def lines_of(response: Json) -> list[Json | str]:
@@ -77,7 +82,7 @@ def lines_of(response: Json) -> list[Json | str]:
     if response.get("status") == "failed":
         error = as_object(response.get("error"))
         return [*lines, {"failed": {"code": error.get("code", "server_error"), "message": error.get("message", "")}}]
-    return lines
+    return lines or ([{"empty": {}}] if response.get("status") == "completed" else [])
 
 
 def lines_of_broken_stream(interaction: Interaction) -> list[Json | str] | None:

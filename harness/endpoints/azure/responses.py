@@ -179,7 +179,8 @@ class View(NamedTuple):
             return show_item(item, self.day)
         agent, is_old = self.origin.get("agent"), self.day < REWRITTEN
         made: Json = {}
-        if self.day >= CREATED_BY_SINCE and (is_old or self.origin.get("is_preview")):
+        is_told = self.day >= CREATED_BY_SINCE and (is_old or self.origin.get("is_preview"))
+        if is_told and not item.get("created_by"):
             by = {"agent": {**agent, "type": "agent_id"}} if agent else {}
             made["created_by"] = {**by, "response_id": self.id}
         if not is_old:

@@ -16,10 +16,10 @@ from harness.core.errors import ScriptError
 from harness.core.exchange import Json
 from harness.core.plain import dump_set, is_model
 from harness.core.text.vocabulary import render_json
-from harness.ending import ENDINGS, TurnLine, failed, incomplete, line_from_wire
+from harness.ending import TurnLine, empty, failed, incomplete, line_from_wire
 from harness.faults import NON_ITEM_LINES
 from harness.items import message
-from harness.items.agents import by_agent
+from harness.items.agents import by_agent, created_by
 from harness.items.kind import ITEMS, Item
 from harness.world.scripting.validation import TEXT, InvalidData, check_json, check_list, check_members, errors_at
 
@@ -61,8 +61,10 @@ def _parse_response(response: Json) -> list[TurnLine]:
         lines.append(_parse_ending(failed, response, "error", ("code", "message")))
     elif status != "completed":
         with errors_at("status"):
-            known = ", ".join(ENDINGS)
+            known = "completed, incomplete, failed"
             raise InvalidData(f"status is {render_json(status)}. A turn is a response that has ended: {known}.")
+    elif output == []:
+        lines.append(empty())
     return lines
 
 
@@ -96,6 +98,8 @@ def _drop_members(wire: Json, is_dropped: Callable[[str, Any], bool]) -> Json:
     return {name: _drop_inside(value, is_dropped) if name in _PARTS else value for name, value in kept.items()}
 
 
+_OF_ANY_ITEM = ("agent", "created_by")
+"""The arguments that every builder of an item takes."""
 _PARTS = ("action", "annotations", "content", "outputs", "summary")
 """The members of an item that hold objects of the API rather than of the user."""
 
@@ -137,11 +141,13 @@ def _parse_text(text: str) -> TurnLine:
 
 
 def _build_line(name: str, value: Any) -> TurnLine:
-    if name not in ITEMS or not isinstance(value, dict) or "agent" not in value or name == "agent_message":
+    if name not in ITEMS or not isinstance(value, dict) or name == "agent_message":
         return _build_named(name, value)
-    made = _build_named(name, {member: argument for member, argument in value.items() if member != "agent"})
+    made = _build_named(name, {member: argument for member, argument in value.items() if member not in _OF_ANY_ITEM})
     assert isinstance(made, Item)  # the builder is one of an item
-    return by_agent(TEXT.check("agent", value["agent"]), made)
+    if "agent" in value:
+        made = by_agent(TEXT.check("agent", value["agent"]), made)
+    return created_by(value["created_by"], made) if "created_by" in value else made
 
 
 def _build_named(name: str, value: Any) -> TurnLine:

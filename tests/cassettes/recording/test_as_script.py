@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import pytest
 
-from harness.cassettes.format.interaction import Interaction
-from harness.cassettes.recording.as_script import turns_from_recording
+from harness.cassettes.format.interaction import CLIENT, SERVER, Interaction
+from harness.cassettes.recording.as_script import recorded_response, turns_from_recording
 from harness.core.errors import ScriptError
-from harness.ending import RECORDED_ENDING, incomplete
+from harness.ending import RECORDED_ENDING, empty, incomplete
 from harness.items import message, reasoning
+from harness.verify.judging.websockets.exchanges import to_http_interactions
 from tests.support.in_process import Client
-from tests.support.recordings import JSON, compact, over_http, response, sse, streamed
+from tests.support.recordings import HI, JSON, compact, over_http, response, sse, streamed
 
 MESSAGE = {
     "id": "msg_1",
@@ -67,6 +68,25 @@ def test_endings_become_turns():
     first, second = turns_from_recording([over_http({}, cut), over_http({}, broken)], "it")
     assert first[1] == incomplete("content_filter")
     assert second[-1].status == "failed"
+
+
+def test_an_answer_without_output_is_a_turn():
+    assert turns_from_recording([over_http(HI, response())], "it") == [[empty()]]
+    ended = sse({"type": "response.completed", "response": response()})
+    assert turns_from_recording([streamed(ended)], "it") == [[empty()]]
+    with pytest.raises(ScriptError, match="it has no model response"):
+        turns_from_recording([over_http(HI, response(status="queued"))], "it")
+
+
+def test_the_warm_up_of_a_socket_is_none():
+    warm_up = {"type": "response.create", "model": "gpt-4.1", "generate": False}
+    created, done = ({"type": f"response.{name}", "response": response()} for name in ("created", "completed"))
+    frames = [
+        (0.0, side, compact(event).decode()) for side, event in ((CLIENT, warm_up), (SERVER, created), (SERVER, done))
+    ]
+    socket = Interaction("GET", "wss://api.openai.com/v1/responses", status=101, frames=tuple(frames))
+    (exchange,) = to_http_interactions(socket)
+    assert recorded_response(exchange) is None
 
 
 def test_what_is_no_response_is_left_out():

@@ -10,6 +10,7 @@ from harness.contract.rules.request.shape import PROBED
 from harness.core.errors import ApiError
 from harness.core.exchange import Json, Request
 from harness.core.loose_json import as_string, objects_in
+from harness.ending import completed, incomplete
 from harness.items import function_call, message, reasoning
 from harness.items.transcript import Transcript
 
@@ -36,6 +37,14 @@ _REASONED_MESSAGE_TURN = ([reasoning("**Planning**"), message("Hi.")],)
 _REASONED_CALL_TURN = ([reasoning("**Planning**"), function_call("f", call_id="call_1")],)
 _REPLAYED = {"type": "reasoning", "id": "{0.output.0.id}", "summary": []}
 _ANSWER = {"type": "message", "role": "assistant", "content": [{"type": "output_text", "text": "Hi."}]}
+_GO_ON = {"role": "user", "content": "go on"}
+_ENCRYPTED = {"store": False, "include": ["reasoning.encrypted_content"]}
+
+
+def _after_reasoning_only(request: Json) -> Iterator[Case]:
+    """Yield a request after a response whose whole output was reasoning: incomplete, then completed."""
+    for ending in (incomplete(), completed()):
+        yield after({"input": "hi"}, request, turns=([reasoning("**Cut**"), ending],))
 
 
 @rule(
@@ -47,12 +56,29 @@ _ANSWER = {"type": "message", "role": "assistant", "content": [{"type": "output_
             "pydantic/pydantic-ai: taken by o3-mini, before a user's message and before its answer without id",
             "2025-09-05",
         ),
-        reported("https://github.com/openai/openai-agents-python/issues/1611", "2025-08-29"),
+        reported(
+            "https://github.com/openai/openai-agents-python/issues/1611: of a chain whose last response is not shown",
+            "2025-08-29",
+        ),
         reported("https://github.com/continuedev/continue/issues/10428", "2026-02-11"),
         reported("https://github.com/vercel/ai/pull/15795: calls are sent without their id", "2026-06-03"),
         reported(
             "https://github.com/openai/openai-agents-python/pull/3352: both of a conversation, the message without its id",
             "2026-05-11",
+        ),
+        reported(
+            "https://github.com/openai/openai-node/issues/1791: o4-mini takes all items back, also when its output was "
+            "reasoning only",
+            "2026-03-24",
+        ),
+        reported(
+            "https://github.com/experientiallabs/experiential/pull/763: responses that end incomplete can be continued",
+            "2026-09-03",
+        ),
+        reported(
+            "a public probe of gpt-5-nano and gpt-5.4-mini: `store: false`, reasoning by its ciphertext is taken before the "
+            "next user's message, and last",
+            "2026-09-10",
         ),
     ],
     rejects={
@@ -61,14 +87,20 @@ _ANSWER = {"type": "message", "role": "assistant", "content": [{"type": "output_
             {"input": [{"type": "item_reference", "id": "{0.output.0.id}"}, {"role": "user", "content": "again"}]},
             turns=_REASONED_MESSAGE_TURN,
         ),
-        "Item '{1.output.0.id}' of type 'reasoning' was provided without its required following item.": after(
-            {"input": "hi"},
-            {"input": "think on"},
-            {"previous_response_id": "{1.id}"},
-            turns=(message("Hi."), reasoning("**Cut**")),
-        ),
     },
     accepts=[
+        *_after_reasoning_only({"previous_response_id": "{0.id}", "input": "go on"}),
+        *_after_reasoning_only({"input": [{"type": "item_reference", "id": "{0.output.0.id}"}, _GO_ON]}),
+        *_after_reasoning_only({"input": [_GO_ON, {"type": "item_reference", "id": "{0.output.0.id}"}]}),
+        after(
+            {"model": "gpt-5", **_ENCRYPTED, "input": "hi"},
+            {
+                "model": "gpt-5",
+                **_ENCRYPTED,
+                "input": [{**_REPLAYED, "encrypted_content": "{0.output.0.encrypted_content}"}, _GO_ON],
+            },
+            turns=_REASONED_MESSAGE_TURN,
+        ),
         {"input": [{"type": "reasoning", "summary": []}, {"role": "user", "content": "hi"}]},
         after(
             {"input": "hi"},
@@ -119,8 +151,8 @@ def reasoning_without_follower(request: Request, world: WorldView, transcript: T
     """A stored reasoning item must be followed directly by the item that followed it: its `id`, or a call's `call_id`.
 
     Once both were added to a conversation, that may be the item that was added after it, or a message with its text.
-    Reasoning without id, or with an id that this key never stored, is not checked. A chain over a response that ended
-    in reasoning fails the same way. o3-mini needs no follower.
+    Reasoning that ended its response had no follower and needs none; reasoning without id, or with an id that this key
+    never stored, is not checked. o3-mini needs no follower.
     """
     # Most keys have stored no reasoning: skip walking their items.
     if not world.store.follower_of or str(request.body.get("model")).startswith("o3-mini"):
