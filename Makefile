@@ -16,7 +16,7 @@ coverage: setup  ## what the tests run of harness/; not in ci, since before Pyth
 	.venv/bin/coverage report --fail-under=95
 
 demo: setup  ## two agents against the mock, and a refusal
-	.venv/bin/harness demo
+	.venv/bin/responses-harness demo
 
 clients: setup  ## suites of real clients, each release in an environment of its own
 	.venv/bin/python -m tests.clients

@@ -1,4 +1,4 @@
-"""`python -m bench.endurance`: how long `harness serve` takes to stop, and how much memory it keeps after uploads.
+"""`python -m bench.endurance`: how long `responses-harness serve` takes to stop, and how much memory it keeps after uploads.
 
 Each stop uses a new server and is measured from the signal to the end of the process. Memory is the process's VmRSS and
 VmHWM on Linux.

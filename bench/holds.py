@@ -1,4 +1,4 @@
-"""`python -m bench.holds [--worlds N]`: the longest time that `harness serve` serves nobody.
+"""`python -m bench.holds [--worlds N]`: the longest time that `responses-harness serve` serves nobody.
 
 A probe in the server's event loop is due every millisecond; a hold is the CPU time between two of its calls, so other
 processes of the machine do not count. It is printed for every answer of the control plane about N Worlds (one of them

@@ -1,4 +1,4 @@
-"""`python -m bench.record_kill`: what `harness record` loses when it is killed, and how soon it ends on SIGTERM.
+"""`python -m bench.record_kill`: what `responses-harness record` loses when it is killed, and how soon it ends on SIGTERM.
 
 Clients ask an API for answers of some size through a recorder, ten times a second or as fast as they can. After some
 seconds the recorder gets a signal. After SIGKILL another recorder starts in the same folder; then the exchanges of all

@@ -1,7 +1,7 @@
 """`python -m bench.recording`: how recording delays the first byte for the client, and whether it preserves chunks.
 
-Every round asks the same API three times: directly, recorded in process, and through `harness record`. The API, the
-recorder and the client are separate processes. A ratio compares two times of the same round.
+Every round asks the same API three times: directly, recorded in process, and through `responses-harness record`. The
+API, the recorder and the client are separate processes. A ratio compares two times of the same round.
 """
 
 from __future__ import annotations
@@ -67,7 +67,7 @@ def recorder(upstream: Server, folder: Path) -> Iterator[Server]:
     port = free_port()
     command = [sys.executable, "-m", "harness", "record", "--upstream", f"http://127.0.0.1:{upstream.port}/v1"]
     listen = ["--listen", f"127.0.0.1:{port}", "--into", str(folder / "proxy.yaml")]
-    with serving("harness record", [*command, *listen], port) as running:
+    with serving("responses-harness record", [*command, *listen], port) as running:
         yield running
 
 

@@ -1,8 +1,8 @@
 """`python -m bench.soak [-n REQUESTS] [--worlds KEYS]`: a server's memory and rate over many requests.
 
-It runs one `harness serve` with default options, keep-alive connections, and requests in batches of 32 per connection,
-and prints a line for each tenth. With `--worlds` the requests use KEYS keys in turns, else one. At the end the server
-takes turns with one that has just started, since the speed of a machine changes within minutes.
+It runs one `responses-harness serve` with default options, keep-alive connections, and requests in batches of 32 per
+connection, and prints a line for each tenth. With `--worlds` the requests use KEYS keys in turns, else one. At the end
+the server takes turns with one that has just started, since the speed of a machine changes within minutes.
 """
 
 from __future__ import annotations

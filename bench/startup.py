@@ -1,8 +1,8 @@
 """`python -m bench.startup [-n TIMES]`: how long it takes until requests can be sent.
 
-Prints two figures, each the minimum of several runs, in wall and CPU time: from the start of `harness serve` to its
-first line, when it listens; and the extra cost of a test run whose only test uses the fixtures `mock` and `client`,
-compared with one that calls a bare in-process server with the same SDK.
+Prints two figures, each the minimum of several runs, in wall and CPU time: from the start of `responses-harness serve`
+to its first line, when it listens; and the extra cost of a test run whose only test uses the fixtures `mock` and
+`client`, compared with one that calls a bare in-process server with the same SDK.
 """
 
 from __future__ import annotations
@@ -95,7 +95,7 @@ def main() -> None:
             file.write_text(text)
         served, mocked, bare = measure([start_server, *(partial(run_test, file) for file in files)], times)
     print("                          wall s   processor s")
-    print(f"harness serve listens     {served[0]:6.3f}   {served[1]:6.3f}")
+    print(f"responses-harness serve listens     {served[0]:6.3f}   {served[1]:6.3f}")
     print(f"first use of the fixture  {mocked[0] - bare[0]:6.3f}   {mocked[1] - bare[1]:6.3f}")
 
 

@@ -58,7 +58,7 @@ def blocks(language: str) -> list[Block]:
 
 
 def fixtures_of_aimock() -> list[Block]:
-    """Return the blocks of JSON that `harness import` converts."""
+    """Return the blocks of JSON that `responses-harness import` converts."""
     return [block for block in blocks("json") if '"fixtures"' in block.text]
 
 
@@ -203,7 +203,7 @@ def test_two_commands_do_all_set_up():
     assert len(blocks("sh")) == 2
     demo, suite = (block.text.strip() for block in blocks("sh"))
     prepare = 'python3 -m venv .venv && .venv/bin/pip install -q -e ".[dev]" && '
-    assert demo == f"{prepare}.venv/bin/harness demo"
+    assert demo == f"{prepare}.venv/bin/responses-harness demo"
     assert suite.startswith(f"{prepare}.venv/bin/python -m pytest")
 
 

@@ -21,7 +21,7 @@ FOLDERS = {
     "api/resources/": "endpoints",  # what the API stores, tested with its endpoints
     "examine/cases/": "examine/test_mutants.py",  # each case catches a mutant of the reference client
     "items/": "items",  # a builder for each kind of item
-    "overrides/": "overrides/test_learn.py",  # the steps of `harness learn`
+    "overrides/": "overrides/test_learn.py",  # the steps of `responses-harness learn`
     "server/transport/": "server/transport",  # the parts of a connection
 }
 """Folders whose modules are entries of one kind or parts of one thing, and what tests all of them."""

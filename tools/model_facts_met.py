@@ -155,7 +155,7 @@ def count_facts(
     paths: Annotated[list[Path], typer.Argument(metavar="PATH", help="Recordings, files or folders.")],
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
 ) -> None:
-    """Print what `harness models --coverage` prints, and how often recordings met each fact."""
+    """Print what `responses-harness models --coverage` prints, and how often recordings met each fact."""
     print_coverage(count_met_facts(paths), as_json)
 
 

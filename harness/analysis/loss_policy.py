@@ -9,6 +9,7 @@ import harness.analysis.losses  # noqa: F401  (registers every loss)
 from harness.analysis.loss import LOSSES, Lost, losses_in_accepted, losses_of
 from harness.core.errors import ConfigError
 from harness.core.exchange import Exchange
+from harness.core.installation import COMMAND
 from harness.core.registry import suggest_name
 
 FAIL, ALLOW, STRICT = LOSS_VALUES = ("fail", "allow", "strict")
@@ -50,6 +51,6 @@ def read_loss_policy(text: str) -> LossPolicy:
     ids = [id.strip() for id in text.split(",")]
     for id in ids:
         if id not in LOSSES:
-            near = suggest_name(id, LOSSES) if id else "`harness losses` lists them."
+            near = suggest_name(id, LOSSES) if id else f"`{COMMAND} losses` lists them."
             raise ConfigError(f"losses {text!r}: use fail, allow, strict, or a comma-separated list of losses. {near}")
     return LossPolicy(allowed=frozenset(ids))

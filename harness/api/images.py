@@ -12,7 +12,7 @@ from base64 import b64decode
 from hashlib import blake2b
 from io import BytesIO
 
-from harness.core.extras import missing_extra
+from harness.core.installation import missing_extra
 
 FORMATS = ("PNG", "JPEG", "GIF", "WEBP")
 MAX_DECODED_PIXELS = 4_000_000

@@ -1,4 +1,4 @@
-"""`harness cassettes`: lists cassettes with their age and last use."""
+"""`responses-harness cassettes`: lists cassettes with their age and last use."""
 
 from __future__ import annotations
 
@@ -12,6 +12,7 @@ import typer
 
 from harness.cli.support.app import ExitCode, make_console, print_json, print_text
 from harness.core.errors import ConfigError
+from harness.core.installation import COMMAND
 from harness.core.limits import STALE_DAYS
 from harness.core.registry import suggest_name
 
@@ -35,7 +36,7 @@ def cassettes(
 ) -> None:
     """List cassettes with their age, the client that made them, and their last replay on this machine.
 
-    `--to-script` prints the answers of one cassette as a script for a test or `harness serve --script`.
+    `--to-script` prints the answers of one cassette as a script for a test or `responses-harness serve --script`.
     """
     if to_script:
         _print_script(paths or [], to_script)
@@ -65,7 +66,7 @@ def _print_script(paths: Sequence[Path], form: str) -> None:
     script = read_script(read_cassette(paths[0]).interactions, paths[0].as_posix())
     print_text(write_script(script, cast("ScriptForm", form)))
     for why in script.left_out if form == "json" else ():
-        print_text(f"harness: not played: {why}", err=True)
+        print_text(f"{COMMAND}: not played: {why}", err=True)
 
 
 def _print_inventory(listed: Sequence[CassetteStatus]) -> None:

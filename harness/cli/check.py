@@ -1,4 +1,4 @@
-"""`harness check`: checks script files and recordings before they are committed."""
+"""`responses-harness check`: checks script files and recordings before they are committed."""
 
 from __future__ import annotations
 

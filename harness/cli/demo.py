@@ -1,10 +1,11 @@
-"""`harness demo`: two agents against the mock."""
+"""`responses-harness demo`: two agents against the mock."""
 
 from __future__ import annotations
 
 import typer
 
 from harness.cli.support.app import ExitCode, make_console, print_text
+from harness.core.installation import COMMAND
 
 
 def demo() -> None:
@@ -20,5 +21,5 @@ def demo() -> None:
         for line in run_demo(MockApi()):
             console.print(line)
     except NotRefusedError as problem:
-        print_text(f"harness: {problem}", err=True)
+        print_text(f"{COMMAND}: {problem}", err=True)
         raise typer.Exit(ExitCode.FOUND) from problem

@@ -1,4 +1,4 @@
-"""`harness drift`: sends recorded requests to the live API again, and compares old, new and mock's answers."""
+"""`responses-harness drift`: sends recorded requests to the live API again, and compares old, new and mock's answers."""
 
 from __future__ import annotations
 

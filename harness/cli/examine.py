@@ -1,4 +1,4 @@
-"""`harness examine`: runs the catalogue of what the API may do against a client."""
+"""`responses-harness examine`: runs the catalogue of what the API may do against a client."""
 
 from __future__ import annotations
 
@@ -21,6 +21,7 @@ from harness.cli.support.app import (
 from harness.cli.support.completion import complete_adapter, complete_case
 from harness.cli.support.options import argument, option, refuse_others, takes_options
 from harness.core.errors import ConfigError
+from harness.core.installation import COMMAND
 
 if TYPE_CHECKING:
     from harness.examine.case import ClientCase
@@ -29,7 +30,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class ExamineOptions:
-    """The options of `harness examine`."""
+    """The options of `responses-harness examine`."""
 
     adapter: list[str] | None = argument(
         None, "A built-in adapter, or your own MODULE:CLASS.", metavar="ADAPTER", autocompletion=complete_adapter
@@ -132,7 +133,7 @@ def _select(pattern: str, one: str) -> Sequence[ClientCase]:
         return select_cases(pattern)
     if pattern != "*":
         raise typer.BadParameter("use --cases or --case.")
-    return [CASES[require_known("case", one, CASES, "harness examine --list")]]
+    return [CASES[require_known("case", one, CASES, f"{COMMAND} examine --list")]]
 
 
 def _print_catalogue(cases: Sequence[ClientCase], as_json: bool) -> None:
@@ -190,7 +191,7 @@ def _merge(files: Sequence[str], reports: Sequence[Path], as_json: bool) -> None
     from harness.examine.report.results import merge_results
 
     if not files:
-        raise typer.BadParameter("pass the files: harness examine --merge A.json B.json --report C.html.")
+        raise typer.BadParameter(f"pass the files: {COMMAND} examine --merge A.json B.json --report C.html.")
     merged = merge_results([read_results(Path(file)) for file in files])
     for file in reports:
         write_results(merged, file)
@@ -213,7 +214,7 @@ def _write_tests(
         if cell.mode and (every or cell.verdict != "pass"):
             modes.setdefault(cell.case, []).append(cell.mode)
     if not modes:
-        print_text(f"harness: {file} is not written: every case passes. --case ID writes any case.", err=True)
+        print_text(f"{COMMAND}: {file} is not written: every case passes. --case ID writes any case.", err=True)
         return
     with open_replacement(file) as out:
         out.write(render_tests(modes, {case.id: case for case in cases}, adapter, command).encode())
@@ -244,6 +245,6 @@ def _print_verdict(
     if compared:
         print_comparison(compared, to_stderr=as_json)
     if not result.complete:
-        print_text("harness: interrupted: unfinished cases are missing, here and in the reports.", err=True)
+        print_text(f"{COMMAND}: interrupted: unfinished cases are missing, here and in the reports.", err=True)
         return ExitCode.INTERRUPTED
     return ExitCode.FOUND if failures else ExitCode.OK

@@ -1,4 +1,4 @@
-"""`harness import`: converts the fixtures of aimock into a script."""
+"""`responses-harness import`: converts the fixtures of aimock into a script."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ import typer
 
 from harness.cli.support.app import print_text
 from harness.core.errors import ConfigError
+from harness.core.installation import COMMAND
 from harness.core.registry import suggest_name
 
 if TYPE_CHECKING:
@@ -49,12 +50,12 @@ def import_fixtures(
     else:
         print_text(text)
     for why in script.left_out:
-        print_text(f"harness: not converted: {why}", err=True)
+        print_text(f"{COMMAND}: not converted: {why}", err=True)
     for why in script.dropped:
-        print_text(f"harness: not played: {why}", err=True)
+        print_text(f"{COMMAND}: not played: {why}", err=True)
     turns = sum(len(route.turns) for route in script.routes)
     where = f", written to {output.as_posix()}" if output else ""
-    print_text(f"harness: {turns} converted, {len(script.left_out)} not{where}", err=True)
+    print_text(f"{COMMAND}: {turns} converted, {len(script.left_out)} not{where}", err=True)
 
 
 def _find_form(to: str, output: Path | None) -> ScriptForm:

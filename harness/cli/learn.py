@@ -1,4 +1,4 @@
-"""`harness learn`: makes a user's recordings overrule the mock."""
+"""`responses-harness learn`: makes a user's recordings overrule the mock."""
 
 from __future__ import annotations
 

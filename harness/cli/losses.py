@@ -1,4 +1,4 @@
-"""`harness losses`: lists what a client may lose although the API accepts its request."""
+"""`responses-harness losses`: lists what a client may lose although the API accepts its request."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ import typer
 
 from harness.cli.support.app import print_json, print_page, print_rows, require_known
 from harness.cli.support.completion import complete_loss
+from harness.core.installation import COMMAND
 
 
 def losses(
@@ -27,6 +28,6 @@ def losses(
     if not name:
         print_rows([loss_row(loss) for loss in LOSSES.values()], as_json)
         return
-    loss = LOSSES[require_known("loss", name, LOSSES, "harness losses")]
+    loss = LOSSES[require_known("loss", name, LOSSES, f"{COMMAND} losses")]
     title = f"{loss.id}  ({loss.area}, {'strict' if loss.strict else 'always'})"
     print_json(loss_json(loss)) if as_json else print_page(title, loss.doc, loss_sections(loss))

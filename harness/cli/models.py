@@ -1,4 +1,4 @@
-"""`harness models`: lists the models, and what is known of each."""
+"""`responses-harness models`: lists the models, and what is known of each."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ import typer
 
 from harness.cli.support.app import make_console, print_json, print_page, print_rows, require_known
 from harness.cli.support.completion import complete_model
+from harness.core.installation import COMMAND
 
 
 def models(
@@ -43,7 +44,7 @@ def models(
         return
     known = [*MODELS, *(alias for family in MODELS.values() for alias in family.names)]
     found = MODELS.find(name)
-    family = found.name if found else require_known("model", name, known, "harness models")
+    family = found.name if found else require_known("model", name, known, f"{COMMAND} models")
     if as_json:
         print_json(model_catalogue.model_json(family))
         return

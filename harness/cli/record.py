@@ -1,4 +1,4 @@
-"""`harness record`: runs a command with a recording proxy between its clients and the live API."""
+"""`responses-harness record`: runs a command with a recording proxy between its clients and the live API."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from harness.cli.support.app import ExitCode, call_on_signals, make_console, pri
 from harness.cli.support.options import argument, option, takes_options
 from harness.cli.support.run_command import run_command
 from harness.core.errors import ConfigError
-from harness.core.extras import require_extra
+from harness.core.installation import COMMAND, require_extra
 
 if TYPE_CHECKING:
     from harness.api.http.upstream import Upstream
@@ -53,7 +53,7 @@ ADDRESS_HINTS = {
 
 @dataclass(frozen=True)
 class RecordOptions:
-    """The options of `harness record`."""
+    """The options of `responses-harness record`."""
 
     command: list[str] | None = argument(
         None, "The command to run; without it, record until interrupted.", metavar="-- COMMAND"
@@ -78,7 +78,7 @@ def record(_context: typer.Context, options: RecordOptions) -> None:
 
     A proxy records them, so clients may be in any language. The exit code is the command's.
     """
-    require_extra("harness record", "httpx2", "record")
+    require_extra(f"{COMMAND} record", "httpx2", "record")
     from harness.api.http.upstream import parse_upstream
     from harness.cassettes.format.interaction import RECORD_COMMAND, CassetteHeader
     from harness.cassettes.recording.in_flight import Recording

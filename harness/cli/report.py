@@ -1,4 +1,4 @@
-"""`harness report`: shows, converts and merges reports."""
+"""`responses-harness report`: shows, converts and merges reports."""
 
 from __future__ import annotations
 
@@ -14,6 +14,7 @@ import typer
 
 from harness.cli.support.app import ExitCode, make_console, print_text
 from harness.core.errors import ConfigError
+from harness.core.installation import COMMAND
 from harness.core.text.shorten import pluralize
 from harness.report.formats import ACTIONS_VARIABLE, FORMATS, render_report, write_report
 
@@ -62,7 +63,7 @@ def report(
 ) -> None:
     """Show, convert and merge reports of test runs and recordings.
 
-    pytest --harness-report=FILE.json and harness verify --report FILE.json write them.
+    pytest --harness-report=FILE.json and responses-harness verify --report FILE.json write them.
 
         `merge` combines several JSON reports, of the jobs of a matrix, into one: in the file of -o, else on stdout; other
     options may be added. Without it, the report is summarized, with annotations in GitHub Actions.
@@ -93,7 +94,7 @@ def report(
 def _check_arguments(merging: bool, files: list[str], on_stdout: int) -> None:
     """Raise ConfigError for contradictory arguments."""
     if merging and not files[1:]:
-        raise ConfigError("merge: pass the files: harness report merge A.json B.json -o C.json.")
+        raise ConfigError(f"merge: pass the files: {COMMAND} report merge A.json B.json -o C.json.")
     if on_stdout > 1:
         also = "merge writes JSON there unless -o names a file; " if merging else ""
         raise ConfigError(f"only one format can go to stdout: {also}write the others to files.")
@@ -132,6 +133,6 @@ def _check_fail_under(report: Report, least: float | None) -> None:
 
     if least is not None and not has_coverage(report.hit["rules"], report.known["rules"], least):
         print_text(
-            f"harness: {report.percent_covered('rules')} % of rules, --fail-under requires {least:g} %", err=True
+            f"{COMMAND}: {report.percent_covered('rules')} % of rules, --fail-under requires {least:g} %", err=True
         )
         raise typer.Exit(ExitCode.FOUND)

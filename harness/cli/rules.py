@@ -1,4 +1,4 @@
-"""`harness rules`: lists why the API refuses requests, and what shows it."""
+"""`responses-harness rules`: lists why the API refuses requests, and what shows it."""
 
 from __future__ import annotations
 
@@ -11,6 +11,7 @@ import typer
 from harness.cli.support.app import print_json, print_page, print_rows, require_known
 from harness.cli.support.completion import complete_area, complete_rule
 from harness.core.errors import ConfigError
+from harness.core.installation import COMMAND
 
 if TYPE_CHECKING:
     from harness.contract.rule import Rule
@@ -31,7 +32,7 @@ def rules(
     contract: Annotated[
         Path | None,
         typer.Option(
-            "--contract", metavar="FILE", help="Also the rules written by `harness learn`; their area is yours."
+            "--contract", metavar="FILE", help=f"Also the rules written by `{COMMAND} learn`; their area is yours."
         ),
     ] = None,
 ) -> None:
@@ -66,5 +67,5 @@ def _find_rules(known: Mapping[str, Rule], words: list[str]) -> list[Rule]:
     if found := find_rules(known.values(), words):
         return found
     if len(words) == 1 and " " not in words[0]:
-        require_known("rule", words[0], known, "harness rules")
+        require_known("rule", words[0], known, f"{COMMAND} rules")
     raise ConfigError(f"no rule contains all of {', '.join(map(repr, words))}. {suggest_words(known.values(), words)}")

@@ -1,4 +1,4 @@
-"""`harness serve`: runs the mock in the foreground."""
+"""`responses-harness serve`: runs the mock in the foreground."""
 
 from __future__ import annotations
 

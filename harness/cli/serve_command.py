@@ -1,4 +1,4 @@
-"""`harness serve -- COMMAND`: runs a command with the mock behind its clients, and judges what they did."""
+"""`responses-harness serve -- COMMAND`: runs a command with the mock behind its clients, and judges what they did."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The options of `harness serve`, and the checks of their combinations."""
+"""The options of `responses-harness serve`, and the checks of their combinations."""
 
 from __future__ import annotations
 
@@ -12,6 +12,7 @@ import typer
 from harness.cli.support.observers import check_observers
 from harness.cli.support.options import argument, given_options, option, refuse_others
 from harness.core.client_judgement import CLIENT_VALUES
+from harness.core.installation import COMMAND
 from harness.core.limits import SERVER_LIMITS, STORED_SECONDS, UNLIMITED, Limits
 from harness.core.webhooks import DEFAULT_SECRET, SECRET_VARIABLE
 from harness.report.formats import FORMATS, check_writable
@@ -41,7 +42,7 @@ def _limit(what: str, default: int | None) -> Any:
 
 @dataclass(frozen=True)
 class ServeOptions:
-    """The options of `harness serve`."""
+    """The options of `responses-harness serve`."""
 
     command: list[str] | None = argument(
         None, "What to run with the mock; without it, serve until interrupted.", metavar="-- COMMAND..."
@@ -58,7 +59,7 @@ class ServeOptions:
     dialect: str = option("", "openai, azure or foundry (default: all three, by path).")
     assistants: str = option("v2", "v2, or gone: 404, as since the sunset.")
     as_of: str = option("", "Serve the API as of a day or month: 2026-03-15, 2026-03.", metavar="DATE")
-    contract: Path | None = option(None, "Overrides written by `harness learn`.", metavar="FILE")
+    contract: Path | None = option(None, f"Overrides written by `{COMMAND} learn`.", metavar="FILE")
     webhook: list[str] | None = option(None, "Notify this URL when background responses end.", metavar="URL")
     webhook_secret: str = option(
         DEFAULT_SECRET,
@@ -96,7 +97,7 @@ class ServeOptions:
     )
     opens: bool = option(False, "Open the viewer of the server in a browser.", "--open")
     trace: Path | None = option(
-        None, "With a COMMAND: write a trace for each World with a verdict, for harness view.", metavar="DIR"
+        None, f"With a COMMAND: write a trace for each World with a verdict, for {COMMAND} view.", metavar="DIR"
     )
     log: str = option("", "Log every request to stderr, not only refused ones.", metavar="json|text")
     metrics: bool = option(False, "Count requests for Prometheus: GET /_harness/metrics.")

@@ -1,4 +1,4 @@
-"""`harness verify`: judges recordings or a server by the contract."""
+"""`responses-harness verify`: judges recordings or a server by the contract."""
 
 from __future__ import annotations
 
@@ -16,6 +16,7 @@ import typer
 from harness.cli.support.app import ExitCode, make_console, print_json, print_text, progress
 from harness.cli.support.options import argument, given_options, option, refuse_others, takes_options
 from harness.core.errors import ConfigError
+from harness.core.installation import COMMAND
 from harness.report.formats import FORMATS
 from harness.report.replace_file import explain_write_errors, open_replacement
 
@@ -29,7 +30,7 @@ RECORDING_OPTIONS = frozenset({"paths", "jobs", "as_json"})
 
 @dataclass(frozen=True)
 class VerifyOptions:
-    """The options of `harness verify`."""
+    """The options of `responses-harness verify`."""
 
     paths: list[Path] | None = argument(None, "Recordings, or folders of them.", metavar="PATH")
     server: str = option("", "Instead of recordings: the base URL of a server.", metavar="URL")
@@ -49,7 +50,7 @@ class VerifyOptions:
     host: list[str] | None = option(
         None, "For recordings: the host of a gateway to the API; repeatable.", metavar="HOST"
     )
-    contract: Path | None = option(None, "For recordings: overrides written by `harness learn`.", metavar="FILE")
+    contract: Path | None = option(None, f"For recordings: overrides written by `{COMMAND} learn`.", metavar="FILE")
     verbose: bool = option(False, "List the files that are not recordings.", "--verbose", "-v")
     respell: bool = option(False, "Also compare each answer with that of the mock when scripted with its content.")
 
@@ -116,7 +117,7 @@ def _exit_by(tally: Tally, why: str) -> NoReturn:
         raise typer.Exit(ExitCode.OK if tally.is_clean else ExitCode.FOUND)
     if tally.is_clean:
         raise ConfigError(why)
-    print_text(f"harness: {why}", err=True)
+    print_text(f"{COMMAND}: {why}", err=True)
     raise typer.Exit(ExitCode.FOUND)
 
 

@@ -1,4 +1,4 @@
-"""`harness view`: shows the results of a run."""
+"""`responses-harness view`: shows the results of a run."""
 
 from __future__ import annotations
 
@@ -13,6 +13,7 @@ import typer
 from harness.cli.support.app import print_text
 from harness.cli.support.options import argument, option, takes_options
 from harness.core.errors import ConfigError
+from harness.core.installation import COMMAND
 from harness.core.registry import suggest_name
 from harness.report.replace_file import explain_write_errors, open_replacement
 
@@ -23,7 +24,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class ViewOptions:
-    """The options of `harness view`."""
+    """The options of `responses-harness view`."""
 
     paths: list[Path] = argument(
         ..., "Traces, a page, a JSON report, recordings; or folders of traces or recordings.", metavar="PATH"
@@ -119,7 +120,7 @@ def _write_test(viewed: Viewed, options: ViewOptions, file: Path) -> None:
     _write(file, write_test(case).encode())
     print_text(f"{file}: {case.row.name}")
     for missing in unwritable(case):
-        print_text(f"harness: the test has no {missing}.", err=True)
+        print_text(f"{COMMAND}: the test has no {missing}.", err=True)
 
 
 def _write_page(viewed: Viewed, options: ViewOptions) -> None:

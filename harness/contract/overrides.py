@@ -24,6 +24,7 @@ from harness.contract.body_places import (
 from harness.contract.rule import CREATE_RESPONSE, Rule, recorded
 from harness.core.errors import ApiError
 from harness.core.exchange import EMPTY_MAPPING, Json, Request
+from harness.core.installation import COMMAND
 
 AREA = "yours"
 """The area of the rules derived from recordings."""
@@ -249,7 +250,7 @@ def _rule_of(entry: AddedRefusal, file: str) -> Rule:
         accepts=(),
         on=(entry.condition.on,),
         dialects=(entry.condition.dialect,),
-        fix=f"Send what the API takes. If it takes this now, delete {here}, or record it again and run `harness learn`.",
+        fix=f"Send what the API takes. If it takes this now, delete {here}, or record it again and run `{COMMAND} learn`.",
     )
 
 

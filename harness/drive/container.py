@@ -6,7 +6,7 @@ from pathlib import Path
 from secrets import token_urlsafe
 from typing import Self
 
-from harness.core.extras import missing_extra
+from harness.core.installation import missing_extra
 
 try:
     from testcontainers.core.container import DockerContainer
@@ -23,8 +23,8 @@ class MockContainer(DockerContainer):
     """A container with the mock, from the image built from this project's `Dockerfile`.
 
     `with MockContainer("responses-harness").with_script("weather.yaml") as container:` waits until the mock is healthy;
-    `container.base_url` is then its address. Additional `arguments` are those of `harness serve`. Control requests are
-    sent to `url`, with `control_token` in the header `x-harness-token`.
+    `container.base_url` is then its address. Additional `arguments` are those of `responses-harness serve`. Control
+    requests are sent to `url`, with `control_token` in the header `x-harness-token`.
     """
 
     def __init__(self, image: str = "responses-harness", *arguments: str, port: int = PORT) -> None:

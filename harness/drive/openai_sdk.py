@@ -6,7 +6,7 @@ from importlib.util import find_spec
 from typing import Any
 
 from harness.core.errors import ConfigError
-from harness.core.extras import missing_extra
+from harness.core.installation import missing_extra
 
 _FIRST = "1.66"
 """The first release with the Responses API."""

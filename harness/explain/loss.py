@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from harness.analysis.loss import Lost
+from harness.core.installation import COMMAND
 from harness.core.text.vocabulary import Vocabulary
 from harness.explain.model import Cause, ReportFinding
 
@@ -20,7 +21,7 @@ def loss_cause(lost: Lost, vocabulary: Vocabulary) -> Cause:
         where=lost.at or "the request",
         fix=lost.fix,
         allow=vocabulary.allow_losses([lost.loss]),
-        source=f"{said}`harness losses {lost.loss}` explains the loss",
+        source=f"{said}`{COMMAND} losses {lost.loss}` explains the loss",
     )
 
 

@@ -1,6 +1,6 @@
 """Writes a bundle of disagreements for the maintainers: one exchange per kind, without secrets, as JSON lines.
 
-`harness verify` reads such a bundle and reproduces the disagreements.
+`responses-harness verify` reads such a bundle and reproduces the disagreements.
 """
 
 from __future__ import annotations

@@ -14,6 +14,7 @@ from harness.cassettes.listing import files
 from harness.contract.body_places import is_place, kind_of, type_of
 from harness.contract.overrides import AddedMember, Exemption, MemberCondition, Overrides
 from harness.core.errors import ConfigError
+from harness.core.installation import COMMAND
 from harness.overrides.generalize import join_types, propose_entries
 from harness.overrides.observe import Observed, Seen, atoms_of, iterate_disagreements, observe
 from harness.overrides.project_file import with_entries
@@ -162,7 +163,7 @@ def _explain_nothing(paths: Sequence[Path], found: Observed) -> str:
     if found.foreign:
         place, model = next(iter(found.foreign.items()))
         return f"nothing to learn from in {named}: {explain_foreign(place, model)}"
-    return f"nothing to learn from in {named}: no exchange there is one with the API. `harness verify -v {named}` says why."
+    return f"nothing to learn from in {named}: no exchange there is one with the API. `{COMMAND} verify -v {named}` says why."
 
 
 def narrow_proposal(proposal: Proposal, against: Sequence[Seen]) -> list[Proposal]:

@@ -8,6 +8,7 @@ from pathlib import Path
 
 from harness.contract.overrides import Overrides
 from harness.core.errors import HarnessError
+from harness.core.installation import COMMAND
 from harness.core.text.shorten import pluralize, shorten
 from harness.overrides.derive import derive_overrides, relative_evidence
 from harness.overrides.observe import Seen, iterate_disagreements, observe
@@ -51,7 +52,7 @@ def _offer(recordings: Sequence[Path], known: Overrides | None, file: Path, host
     if not entries:
         yield "  nothing can be learned of it: it depends on more than the request."
         return
-    command = " ".join(["harness learn", *(f"--host {shlex.quote(host)}" for host in hosts)])
+    command = " ".join([f"{COMMAND} learn", *(f"--host {shlex.quote(host)}" for host in hosts)])
     named = " ".join(shlex.quote(recording.as_posix()) for recording in recordings)
     yield f"learn it: {command} --contract {shlex.quote(file.as_posix())} {named}"
     yield "  writes, and the mock does as the API did:"

@@ -17,6 +17,7 @@ from harness.contract.rule import CREATE_RESPONSE
 from harness.core.bounded_file import read_bounded
 from harness.core.errors import ConfigError
 from harness.core.exchange import Json
+from harness.core.installation import COMMAND
 from harness.core.registry import suggest_name
 from harness.core.text.redact import redact
 
@@ -34,7 +35,7 @@ def read_overrides(file: Path) -> Overrides:
             raise ConfigError(f"{file}: it has more than {MAX_BYTES:,} bytes, and is not a contract.")
         text = read_bounded(file).decode()
     except OSError as problem:
-        raise ConfigError(f"{file}: cannot be read: {problem.strerror}. `harness learn PATH` writes one.") from None
+        raise ConfigError(f"{file}: cannot be read: {problem.strerror}. `{COMMAND} learn PATH` writes one.") from None
     except UnicodeDecodeError:
         raise ConfigError(f"{file}: not UTF-8, so not a contract.") from None
     # The day in the easternmost time zone, so that recordings of a machine ahead of this one are not in the future.
@@ -178,7 +179,7 @@ def describe_entry(entry: AnyEntry) -> str:
 
 
 def exemption_rows(overrides: Overrides) -> list[dict[str, str]]:
-    """List the exemptions as rows for `harness rules`: which part of which rule does not hold."""
+    """List the exemptions as rows for `responses-harness rules`: which part of which rule does not hold."""
     return [
         {"id": exemption.rule, "area": AREA, "level": "recorded", "summary": describe_entry(exemption)}
         for exemption in overrides.exemptions
@@ -195,8 +196,8 @@ def find_unused(overrides: Overrides, acted: Iterable[int], judged: Iterable[str
     ]
 
 
-HEADER = """\
-# What the API did in your recordings, and this release of responses-harness did not know: `harness learn` wrote it.
+HEADER = f"""\
+# What the API did in your recordings, and this release of responses-harness did not know: `{COMMAND} learn` wrote it.
 # Read it, change it, delete what you do not want: docs/learn.md says what each line means.
 """
 

@@ -20,6 +20,7 @@ import pytest
 
 from harness.api.http.upstream import AZURE_VARIABLE, PROJECT_VARIABLES
 from harness.core.errors import ConfigError, HarnessError, Problem
+from harness.core.installation import COMMAND
 from harness.core.manual import add_section
 from harness.core.text.printable import escape_controls
 from harness.pytest_plugin.options import read_marker_options
@@ -44,7 +45,7 @@ ENDPOINT_VARIABLES = (AZURE_VARIABLE, *PROJECT_VARIABLES)
 REPLAY_KEY = "sk-replayed-not-a-key"
 """The key of a client whose requests are answered from a cassette."""
 DEFAULT_FOLDER = "cassettes"
-PROXY_HINT = "Record through `harness record -- COMMAND`, and replay with `harness serve --replay`."
+PROXY_HINT = f"Record through `{COMMAND} record -- COMMAND`, and replay with `{COMMAND} serve --replay`."
 
 _SECRET_VARIABLE = re.compile(r"_(?:KEY|TOKEN|SECRET|PASSWORD)$|^OPENAI_(?:ORG_ID|PROJECT|PROJECT_ID)$")
 CASSETTE_STASH_KEY = pytest.StashKey["CassetteSession"]()

@@ -11,6 +11,7 @@ import pytest
 
 from harness.core.dates import parse_as_of
 from harness.core.errors import ConfigError
+from harness.core.installation import COMMAND
 
 if TYPE_CHECKING:
     from harness.contract.overrides import Overrides
@@ -38,8 +39,8 @@ MARKER_VALUES: dict[str, tuple[str, ...]] = {
 
 `losses`, `webhooks`, `client` and `refusals` also take a list of what to allow: ids of losses, of mistakes of receivers
 and of clients, rules and areas. `patience` is how many seconds a client may wait. `key` is any string: one more API key
-of the test. `as_of` is a day or a month, `contract` a file that `harness learn` wrote, below the root of the project.
-With `tls` (True or False) the mock speaks TLS.
+of the test. `as_of` is a day or a month, `contract` a file that `responses-harness learn` wrote, below the root of the
+project. With `tls` (True or False) the mock speaks TLS.
 """
 REFUSALS_INI = "harness_refusals"
 CONTRACT_INI = "harness_contract"
@@ -55,12 +56,12 @@ def add_ini_options(parser: pytest.Parser) -> None:
         type="args",
         default=[REFUSALS_VALUES[0]],
     )
-    parser.addini(CONTRACT_INI, "a file written by `harness learn`, relative to the project root", default="")
+    parser.addini(CONTRACT_INI, f"a file written by `{COMMAND} learn`, relative to the project root", default="")
     parser.getgroup("harness").addoption(
         CONTRACT_OPTION,
         metavar="FILE",
         default="",
-        help="overrides of the mock's contract, written by `harness learn`.",
+        help=f"overrides of the mock's contract, written by `{COMMAND} learn`.",
     )
 
 

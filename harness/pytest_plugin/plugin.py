@@ -17,6 +17,7 @@ import pytest
 
 from harness.core.errors import HarnessError
 from harness.core.garbage import paused_collection
+from harness.core.installation import COMMAND
 from harness.pytest_plugin.caught_errors import note_caught_errors
 from harness.pytest_plugin.environment import SESSION_KEY, session_server, set_environment
 from harness.pytest_plugin.exploring import WorldExplorer
@@ -99,7 +100,7 @@ def pytest_configure(config: pytest.Config) -> None:
         'harness(key="sk-test"): requests with this key belong to the test, too. '
         "harness(tls=True): the mock uses TLS, and the environment trusts its certificate. "
         'harness(as_of="2026-03"): mock the API as of that day or month. '
-        'harness(contract="contract.yaml"): overrides written by `harness learn`.',
+        f'harness(contract="contract.yaml"): overrides written by `{COMMAND} learn`.',
     )
 
 

@@ -1,4 +1,4 @@
-"""Traces of tests: `--harness-trace=failed|all|off` writes one file per test, which `harness view` opens.
+"""Traces of tests: `--harness-trace=failed|all|off` writes one file per test, which `responses-harness view` opens.
 
 A test that passes removes its trace of an earlier run, so the folder holds only the newest results.
 """
@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
+from harness.core.installation import COMMAND
 from harness.pytest_plugin.plugin import CAUSES_STASH_KEY
 
 if TYPE_CHECKING:
@@ -35,7 +36,7 @@ def pytest_addoption(parser: pytest.Parser) -> None:
         "--harness-trace",
         choices=MODES,
         metavar="|".join(MODES),
-        help="write a file with all exchanges for each of these tests, which `harness view` opens; "
+        help=f"write a file with all exchanges for each of these tests, which `{COMMAND} view` opens; "
         "the default is failed where the variable CI is set, else off",
     )
     group.addoption(
@@ -89,7 +90,7 @@ class TraceWriter:
 
         written = [summary[TRACE] for summary in summaries if TRACE in summary]
         shown = os.path.relpath(self.folder, Path.cwd())
-        return [f"{pluralize(len(written), 'trace')}: harness view {shown}"] if written else []
+        return [f"{pluralize(len(written), 'trace')}: {COMMAND} view {shown}"] if written else []
 
 
 def show_test(item: pytest.Item, case: ReportCase, world: World) -> ShownCase:

@@ -16,7 +16,7 @@ from rich.text import Text
 
 from harness.contract.rule import RULES, Rule
 from harness.core.exchange import Exchange, Json
-from harness.core.extras import require_extra
+from harness.core.installation import require_extra
 from harness.items import function_call, message
 from harness.items.transcript import EMPTY_CHAIN, Transcript, input_items
 from harness.server.asgi import serve_in_thread

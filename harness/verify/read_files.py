@@ -38,6 +38,7 @@ from harness.core.bounded_file import (
     size_limit,
 )
 from harness.core.errors import Malformed
+from harness.core.installation import COMMAND
 from harness.verify.judging.websockets.exchanges import to_http_interactions
 
 __all__ = ["NotARecording", "Recorded", "UnreadableRecording", "path_below_root", "read_numbered", "read_recording"]
@@ -56,7 +57,7 @@ _FOREIGN = {
     ),
     re.compile(rb"PK\x03\x04"): "it is an archive; if Fiddler wrote it, export the sessions there as HTTPArchive (HAR)",
     re.compile(rb"\xd4\xc3\xb2\xa1|\xa1\xb2\xc3\xd4|\x0a\x0d\x0d\x0a"): (
-        "it holds packets of a network, which TLS hides; `harness record -- COMMAND` records the exchanges"
+        f"it holds packets of a network, which TLS hides; `{COMMAND} record -- COMMAND` records the exchanges"
     ),
 }
 """Files of other programs that are not recordings: how they begin, and how to get a recording instead."""

@@ -20,6 +20,7 @@ from harness.cassettes.listing import printable_path
 from harness.core.bounded_file import open_bounded
 from harness.core.errors import Malformed
 from harness.core.exchange import Json
+from harness.core.installation import COMMAND
 from harness.explain.model import ReportFinding
 from harness.report.api_coverage import Coverage, measure_coverage, merge_coverage
 from harness.report.fill_case import fill_case
@@ -46,7 +47,7 @@ FIX_DISAGREEMENT = (
     "Record it again. What stays so is new in the API, and the contract is behind it; or the server is another."
 )
 FIX_UNREADABLE = "Record it again, or fix that place."
-FIX_NOTHING_JUDGED = "Pass recordings of the API; `harness verify` says how to name a gateway's host."
+FIX_NOTHING_JUDGED = f"Pass recordings of the API; `{COMMAND} verify` says how to name a gateway's host."
 
 
 class CaseWriter:

@@ -100,7 +100,7 @@ class Tally:
 
     @property
     def is_learnable(self) -> bool:
-        """Whether there is anything that `harness learn` could learn from."""
+        """Whether there is anything that `responses-harness learn` could learn from."""
         return any(self.counts[kind] for kind in (*DISAGREEMENTS, *DRIFTS))
 
 

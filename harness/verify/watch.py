@@ -1,6 +1,6 @@
 """Judges exchanges while they are recorded: requests before they are sent, answers when they are complete.
 
-A single thread judges in the order of the requests, as `harness verify` would judge the cassette.
+A single thread judges in the order of the requests, as `responses-harness verify` would judge the cassette.
 """
 
 from __future__ import annotations

@@ -18,8 +18,8 @@ from harness.viewer.pool import PoolReader
 
 _HEAD = '''"""{title}
 
-Written by `harness view --write-test`: it scripts what the model said and sends again what the client sent. Put the call of
-your client in place of `send` to test that instead; the script stays.
+Written by `responses-harness view --write-test`: it scripts what the model said and sends again what the client sent.
+Put the call of your client in place of `send` to test that instead; the script stays.
 """
 
 import json

@@ -16,6 +16,7 @@ from harness.analysis.lanes import PROBE_RULES
 from harness.contract.overrides import AREA
 from harness.contract.rule import RULES
 from harness.core.exchange import Answer, Exchange, Json, answer_error
+from harness.core.installation import COMMAND
 from harness.core.registry import suggest_name
 from harness.core.text.shorten import pluralize, shorten, show
 from harness.world.strays import HeardStray, HeardStrays
@@ -125,7 +126,7 @@ class ExpectedRefusal:
         if self.text in names or not self.text.isidentifier():
             return ""
         suggestion = suggest_name(self.text, sorted(names))
-        return suggestion if suggestion.startswith("Did") else "No rule has this name: `harness rules` lists all."
+        return suggestion if suggestion.startswith("Did") else f"No rule has this name: `{COMMAND} rules` lists all."
 
     def list_refusals(self) -> list[str]:
         """Describe the first refusals within this time, or say that nothing was refused."""
@@ -260,5 +261,5 @@ def describe_unknown_rule(names: Sequence[Any]) -> str:
     if unknown is None:
         return ""
     nearest = suggest_name(unknown, sorted(known))
-    hint = nearest if nearest.startswith("Did") else "`harness rules` lists all."
+    hint = nearest if nearest.startswith("Did") else f"`{COMMAND} rules` lists all."
     return f"no rule and no area is called {show(unknown)}. {hint}"

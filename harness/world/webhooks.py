@@ -20,8 +20,8 @@ from typing import Any, NamedTuple, Protocol
 
 from harness.core.errors import ConfigError
 from harness.core.exchange import Json
-from harness.core.extras import require_extra
 from harness.core.ids import Ids
+from harness.core.installation import COMMAND, require_extra
 from harness.core.limits import drop_oldest
 from harness.core.registry import suggest_name
 from harness.core.text.shorten import show
@@ -52,7 +52,7 @@ FAULTS = {
 """What can go wrong with the deliveries to an endpoint, by name."""
 _PREPENDED: dict[str, Signature] = {"forged": "wrong", "unsigned": "missing", "stale": "stale"}
 ALL_ALLOWED = "allow"
-NO_COURIER = "webhooks: nothing delivers here. Use the fixture `mock`, or `harness serve`."
+NO_COURIER = f"webhooks: nothing delivers here. Use the fixture `mock`, or `{COMMAND} serve`."
 _MAX_DELIVERIES = 10_000
 _SECRET_BYTES = 24
 

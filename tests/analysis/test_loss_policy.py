@@ -47,8 +47,8 @@ def test_by_default_losses_fail_that_can_be_no_intention() -> None:
     ("text", "near"),
     [
         ("text-altred", "Did you mean 'text-altered'?"),
-        ("", "`harness losses` lists them."),
-        ("text-altered,", "`harness losses` lists them."),
+        ("", "`responses-harness losses` lists them."),
+        ("text-altered,", "`responses-harness losses` lists them."),
         ("strict,text-altered", ""),
         ("STRICT", ""),
     ],

@@ -1,4 +1,4 @@
-"""What tests of `harness serve` share."""
+"""What tests of `responses-harness serve` share."""
 
 from __future__ import annotations
 

@@ -99,7 +99,7 @@ class TestUnknownNames:
         slow_except_every(
             4,
             [
-                (["rules", "nosuch"], "'. `harness rules` lists them."),
+                (["rules", "nosuch"], "'. `responses-harness rules` lists them."),
                 (["rules", "outpt_needs_call"], "Did you mean 'output_needs_call'?"),
                 (
                     ["rules", "tool", "chioce"],
@@ -133,11 +133,11 @@ class TestCompletion:
     @pytest.mark.parametrize(
         ("typed", "completed"),
         [
-            ("harness rules call_n", ["call_needs_output"]),
-            ("harness rules --area pair", ["pairing"]),
-            ("harness models gpt-5.4-m", ["gpt-5.4-mini", "gpt-5.4-mini-2026-03-17"]),
-            ("harness losses text-", ["text-altered", "text-edited"]),
-            ("harness verify --resp", ["--respell"]),
+            ("responses-harness rules call_n", ["call_needs_output"]),
+            ("responses-harness rules --area pair", ["pairing"]),
+            ("responses-harness models gpt-5.4-m", ["gpt-5.4-mini", "gpt-5.4-mini-2026-03-17"]),
+            ("responses-harness losses text-", ["text-altered", "text-edited"]),
+            ("responses-harness verify --resp", ["--respell"]),
             ("harness cass", ["cassettes"]),
         ],
     )

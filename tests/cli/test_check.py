@@ -1,4 +1,4 @@
-"""`harness check` finds scripts that cannot be used and recordings that hold secrets."""
+"""`responses-harness check` finds scripts that cannot be used and recordings that hold secrets."""
 
 from __future__ import annotations
 

@@ -18,7 +18,9 @@ ROOT = Path(__file__).parents[2]
 @pytest.mark.parametrize("arguments", [[], ["--check"], ["--sync", "--openapi", "x.yaml"]])
 def test_the_command_says_what_it_became(arguments: list[str]) -> None:
     result = run_cli("schemas", *arguments)
-    message = "harness: `harness schemas` is now `python -m tools.schemas`, in a checkout of the project."
+    message = (
+        "responses-harness: `responses-harness schemas` is now `python -m tools.schemas`, in a checkout of the project."
+    )
     assert (result.exit_code, result.stdout, result.stderr) == (
         2,
         "",
@@ -50,4 +52,4 @@ def test_the_console_script_takes_its_arguments_from_the_command_line(
     with pytest.raises(SystemExit) as ended:
         main()
     assert ended.value.code == 2
-    assert capsys.readouterr().err.startswith("harness: no rule 'nothing_like_it'.")
+    assert capsys.readouterr().err.startswith("responses-harness: no rule 'nothing_like_it'.")

@@ -1,4 +1,4 @@
-"""`harness demo`: two agents and a refusal, the same with each SDK, without a network."""
+"""`responses-harness demo`: two agents and a refusal, the same with each SDK, without a network."""
 
 from __future__ import annotations
 
@@ -61,7 +61,7 @@ def test_a_mock_that_is_too_kind_fails_it(absent: Callable[[str], None], monkeyp
     result = run_cli("demo")
     assert result.exit_code == 1
     assert result.stderr == (
-        "harness: the mock accepted an assistant turn with an input_file; rule assistant_content is not held.\n"
+        "responses-harness: the mock accepted an assistant turn with an input_file; rule assistant_content is not held.\n"
     )
 
 
@@ -84,7 +84,7 @@ def absent(monkeypatch: pytest.MonkeyPatch) -> Callable[[str], None]:
     find = importlib.util.find_spec
 
     def hide(name: str) -> None:
-        for module in ("harness.server.demo", "harness.core.extras"):
+        for module in ("harness.server.demo", "harness.core.installation"):
             monkeypatch.setattr(f"{module}.find_spec", lambda asked: None if asked == name else find(asked))
 
     return hide

@@ -1,4 +1,4 @@
-"""`harness examine`: what it prints, how it ends."""
+"""`responses-harness examine`: what it prints, how it ends."""
 
 from __future__ import annotations
 
@@ -53,7 +53,7 @@ def test_results_are_put_side_by_side(tmp_path: Path) -> None:
     ended = examine("--merge", str(tmp_path / "a.json"), str(tmp_path / "b.json"), "--report", str(tmp_path / "c.json"))
     assert ended.exit_code == 0
     assert "mine 1.0: 1 run in 1.5 s" in ended.stdout
-    assert "To see one: harness examine mine:Adapter --case answers/text --modes plain,replay" in ended.stdout
+    assert "To see one: responses-harness examine mine:Adapter --case answers/text --modes plain,replay" in ended.stdout
     assert [client.client for client in read_results(tmp_path / "c.json").clients] == ["mine 1.0", "yours 2"]
 
 
@@ -84,7 +84,8 @@ class TestExamining:
         assert ended.exit_code == 1
         assert "fail must  answers/two-messages  [plain,replay]" in ended.stdout
         assert (
-            f"harness examine {TARGET}LastMessageOnly --case answers/two-messages --modes plain,replay" in ended.stdout
+            f"responses-harness examine {TARGET}LastMessageOnly --case answers/two-messages --modes plain,replay"
+            in ended.stdout
         )
 
     def test_one_case_shows_the_flow_and_the_diagram(self) -> None:

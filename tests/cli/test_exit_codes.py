@@ -42,7 +42,7 @@ def too_kind(folder: Path, patch: pytest.MonkeyPatch) -> list[str]:
 
 
 def without_sdk(folder: Path, patch: pytest.MonkeyPatch) -> list[str]:
-    for module in ("harness.server.demo", "harness.core.extras"):
+    for module in ("harness.server.demo", "harness.core.installation"):
         patch.setattr(f"{module}.find_spec", lambda name: None)
     return ["demo"]
 
@@ -111,7 +111,7 @@ def test_each_command_ends_as_the_page_says(
         assert result.output
         assert LISTED[command][code - 1], f"docs/commands.md does not say when `{command}` ends with {code}"
     if code is ExitCode.NOTHING_JUDGED:
-        assert result.stderr.startswith("harness: ")
+        assert result.stderr.startswith("responses-harness: ")
 
 
 def test_the_page_lists_every_command_and_every_code() -> None:

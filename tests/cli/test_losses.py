@@ -1,4 +1,4 @@
-"""`harness losses`: which there are, and one explained."""
+"""`responses-harness losses`: which there are, and one explained."""
 
 from __future__ import annotations
 

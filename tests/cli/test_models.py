@@ -1,4 +1,4 @@
-"""`harness models`: the families of models, and what is known of one."""
+"""`responses-harness models`: the families of models, and what is known of one."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""`harness report` on a command line."""
+"""`responses-harness report` on a command line."""
 
 from __future__ import annotations
 

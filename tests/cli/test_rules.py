@@ -1,4 +1,4 @@
-"""`harness rules`: which there are, found by words, and explained one by one."""
+"""`responses-harness rules`: which there are, found by words, and explained one by one."""
 
 from __future__ import annotations
 

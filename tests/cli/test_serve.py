@@ -1,4 +1,4 @@
-"""`harness serve`: what it prints, whom it answers, and how it ends."""
+"""`responses-harness serve`: what it prints, whom it answers, and how it ends."""
 
 from __future__ import annotations
 
@@ -167,7 +167,7 @@ def test_it_ends_with_what_went_wrong_for_each_key(tmp_path: Path) -> None:
         child.terminate()
         _, problems = child.communicate(timeout=20)
     assert child.returncode == 0
-    told_at_once = [line for line in problems.splitlines() if line.startswith("harness: ")]
+    told_at_once = [line for line in problems.splitlines() if line.startswith("responses-harness: ")]
     assert [line.partition(":")[2].split()[:3] for line in told_at_once] == [
         ["POST", "/v1/responses", status] for status in ("418:", "400:")
     ]
@@ -184,7 +184,7 @@ def test_a_script_that_cannot_be_read(tmp_path: Path) -> None:
     script.write_text("script: [ {mesage: hi} ]")
     result = run_cli("serve", "--script", str(script))
     assert (result.exit_code, result.stdout) == (2, "")
-    told = f"harness: {script}:1: no item 'mesage'. Did you mean 'message'?"
+    told = f"responses-harness: {script}:1: no item 'mesage'. Did you mean 'message'?"
     assert result.stderr == add_section(told, "scripts") + "\n"
 
 

@@ -1,4 +1,4 @@
-"""`harness serve -- COMMAND`: what the command is given, what is permitted, how the run ends."""
+"""`responses-harness serve -- COMMAND`: what the command is given, what is permitted, how the run ends."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ class TestTheCommand:
     def test_reaches_the_mock_and_owns_stdout(self, script: str) -> None:
         ended = serve("--script", script, *program("ask(); print(ask()['output'][0]['content'][0]['text'])"))
         assert (ended.returncode, ended.stdout) == (0, "Sure.\n")
-        assert ended.stderr == "harness: 2 requests, nothing is wrong\n"
+        assert ended.stderr == "responses-harness: 2 requests, nothing is wrong\n"
 
     @pytest.mark.slow
     def test_is_answered_by_a_function_over_and_over(self, tmp_path: Path) -> None:
@@ -78,7 +78,7 @@ class TestWhatIsPermitted:
         ended = serve(
             "--script", script, "--unused", "allow", "--refusals", "number_above_maximum", *program(self.ASKING)
         )
-        assert (ended.returncode, ended.stderr) == (0, "harness: 2 requests, nothing is wrong\n")
+        assert (ended.returncode, ended.stderr) == (0, "responses-harness: 2 requests, nothing is wrong\n")
 
     @pytest.mark.slow
     @pytest.mark.parametrize("suffix", ["yaml", "py"])
@@ -86,9 +86,9 @@ class TestWhatIsPermitted:
         made = {"yaml": "script: [ {message: one}, {message: two} ]", "py": "script = ['one', 'two']"}
         (file := tmp_path / f"script.{suffix}").write_text(made[suffix])
         ended = serve("--script", str(file), *program(self.ASKING))
-        assert "\n  expect  harness serve --refusals number_above_maximum -- …\n" in ended.stderr
+        assert "\n  expect  responses-harness serve --refusals number_above_maximum -- …\n" in ended.stderr
         ended = serve("--script", str(file), "--refusals", "allow", *program(self.ASKING))
-        assert "\n  allow   harness serve --unused allow -- …\n" in ended.stderr
+        assert "\n  allow   responses-harness serve --unused allow -- …\n" in ended.stderr
         assert not [word for word in ("mock.refuses", "whole test", "/_harness/") if word in ended.stderr]
 
     @pytest.mark.slow
@@ -98,7 +98,7 @@ class TestWhatIsPermitted:
         ended = serve("--script", script, "--client", "strict", *twice)
         assert ended.returncode == 1
         assert "Client duplicate-create: request 2 repeats request 1" in ended.stderr
-        assert "\n  allow   harness serve --client duplicate-create -- …\n" in ended.stderr
+        assert "\n  allow   responses-harness serve --client duplicate-create -- …\n" in ended.stderr
         assert serve("--script", script, "--client", "duplicate-create", *twice).returncode == 0
 
     @pytest.mark.slow
@@ -112,13 +112,13 @@ class TestTheExitCode:
     @pytest.mark.slow
     def test_is_that_of_the_command_before_all(self, script: str) -> None:
         ended = serve(*program("ask(); sys.exit(7)"))
-        assert (ended.returncode, ended.stderr) == (7, "harness: 1 request, the command ended with 7\n")
+        assert (ended.returncode, ended.stderr) == (7, "responses-harness: 1 request, the command ended with 7\n")
         assert serve("--script", script, *program("ask(); sys.exit(7)")).returncode == 7
 
     def test_is_1_with_the_report_when_the_verdict_is_not_null(self, script: str) -> None:
         ended = serve("--script", script, *program("ask()"))
         assert ended.returncode == 1
-        assert ended.stderr.startswith("harness: sk-anything:\n\n1 turn of the script was never used.\n")
+        assert ended.stderr.startswith("responses-harness: sk-anything:\n\n1 turn of the script was never used.\n")
         assert "pytest" not in ended.stderr
 
     @pytest.mark.slow
@@ -131,7 +131,7 @@ class TestTheExitCode:
         ended = serve(*program(sending))
         assert ended.returncode == 1, ended.stderr
         assert "The client does not show what the model said: text lost: " in ended.stderr
-        assert "\n  allow   harness serve --losses allow -- …\n" in ended.stderr
+        assert "\n  allow   responses-harness serve --losses allow -- …\n" in ended.stderr
         assert serve("--losses", "allow", *program(sending)).returncode == 0
 
     @pytest.mark.slow
@@ -146,7 +146,7 @@ class TestTheExitCode:
         )
         ended = serve(*program(doubled))
         assert ended.returncode == 1, ended.stderr
-        assert "\n  allow   harness serve --losses text-altered -- …\n" in ended.stderr
+        assert "\n  allow   responses-harness serve --losses text-altered -- …\n" in ended.stderr
         assert serve("--losses", "text-altered", *program(doubled)).returncode == 0
         assert serve("--losses", "citation-dropped", *program(doubled)).returncode == 1
         assert serve("--losses", "strict", *program(doubled)).returncode == 1
@@ -154,8 +154,8 @@ class TestTheExitCode:
     @pytest.mark.slow
     def test_is_judged_for_each_key_that_the_command_uses(self, script: str) -> None:
         ended = serve("--script", script, *program("[ask(key) for key in ('sk-a', 'sk-a', 'sk-b', 'sk-c', 'sk-c')]"))
-        assert (ended.returncode, ended.stderr.count("harness: ")) == (1, 1)
-        assert ended.stderr.startswith("harness: sk-b:\n")
+        assert (ended.returncode, ended.stderr.count("responses-harness: ")) == (1, 1)
+        assert ended.stderr.startswith("responses-harness: sk-b:\n")
 
     @pytest.mark.slow
     def test_is_2_when_no_request_came(self, script: str) -> None:
@@ -182,7 +182,7 @@ class TestTheExitCode:
         missing = serve("--", "no-such-command")
         assert missing.returncode == 127
         assert missing.stderr == (
-            "harness: no-such-command: cannot be run: No such file or directory. Pass a command after --.\n"
+            "responses-harness: no-such-command: cannot be run: No such file or directory. Pass a command after --.\n"
         )
 
 

@@ -1,4 +1,4 @@
-"""Options of `harness serve` that do not go together are refused: none is given in vain."""
+"""Options of `responses-harness serve` that do not go together are refused: none is given in vain."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""How `harness serve` ends: whatever a client leaves half done, one signal ends it in seconds, a second one at once."""
+"""How `responses-harness serve` ends: whatever a client leaves half done, one signal ends it in seconds, a second one at once."""
 
 from __future__ import annotations
 
@@ -79,8 +79,8 @@ CASES = pytest.mark.parametrize(
     slow_except(
         (2, 3),
         [
-            (paused_stream, "harness: stopped; 1 request had no complete answer yet.\n"),
-            (half_sent_body, "harness: stopped; 1 request had no complete answer yet.\n"),
+            (paused_stream, "responses-harness: stopped; 1 request had no complete answer yet.\n"),
+            (half_sent_body, "responses-harness: stopped; 1 request had no complete answer yet.\n"),
             (open_websocket, ""),
             (lambda served: served.say(b"POST /v1/responses HTTP/1.1\r\nHost: x\r\n"), ""),
             (lambda served: served.say(), ""),
@@ -104,7 +104,7 @@ def test_a_signal_ends_it_in_seconds_although_a_client_left(leave, line: str, ga
 def test_a_second_signal_ends_it_at_once(leave, second: int, gated: str) -> None:
     with serving("--script", gated, patch=PATIENT) as served, leave(served):
         _, code, errors = served.end(signal.SIGTERM, second)
-    assert (code, errors) == (0, "harness: stopped; 1 request had no complete answer yet.\n")
+    assert (code, errors) == (0, "responses-harness: stopped; 1 request had no complete answer yet.\n")
 
 
 @pytest.mark.slow
@@ -145,7 +145,7 @@ def test_recordings_played_at_their_pace_end_as_well(tmp_path: Path) -> None:
         assert b"event: a" in read_until(wire, b"data: {}")
         seconds, code, errors = served.end(signal.SIGTERM)
         wire.close()
-    assert (code, errors) == (0, "harness: stopped; 1 request had no complete answer yet.\n")
+    assert (code, errors) == (0, "responses-harness: stopped; 1 request had no complete answer yet.\n")
     assert seconds < IN_SECONDS
 
 

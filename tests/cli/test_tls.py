@@ -1,4 +1,4 @@
-"""`harness serve --tls`: who trusts it, and what it leaves behind."""
+"""`responses-harness serve --tls`: who trusts it, and what it leaves behind."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ class TestTls:
     @pytest.mark.slow
     def test_is_trusted_by_the_command_whose_files_are_removed(self, script: str) -> None:
         ended = serve("--script", script, "--tls", *program(self.ASK))
-        assert (ended.returncode, ended.stderr) == (0, "harness: 2 requests, nothing is wrong\n")
+        assert (ended.returncode, ended.stderr) == (0, "responses-harness: 2 requests, nothing is wrong\n")
         scheme, bundle = ended.stdout.split()
         assert (scheme, Path(bundle).exists(), Path(bundle).parent.exists()) == ("https", False, False)
 
@@ -34,4 +34,4 @@ class TestTls:
     def test_that_a_command_does_not_trust_is_told(self) -> None:
         ended = serve("--tls", *program("os.environ.pop('SSL_CERT_FILE'); ask()"))
         assert ended.returncode == 1
-        assert "harness: a client turned down the certificate of this server (unknown ca)." in ended.stderr
+        assert "responses-harness: a client turned down the certificate of this server (unknown ca)." in ended.stderr

@@ -1,4 +1,4 @@
-"""`harness verify` on a command line: exit codes, what it prints, and everything that may lie in a folder."""
+"""`responses-harness verify` on a command line: exit codes, what it prints, and everything that may lie in a folder."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""`harness view`: what a run has left, as a page, as text, as JSON, as a test."""
+"""`responses-harness view`: what a run has left, as a page, as text, as JSON, as a test."""
 
 from __future__ import annotations
 

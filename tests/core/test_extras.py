@@ -8,10 +8,10 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from harness.core.installation import missing_extra, require_extra
 
 from harness.cli.support.observers import check_observers
 from harness.core.errors import ConfigError
-from harness.core.extras import missing_extra, require_extra
 from harness.core.manual import add_section
 from harness.items import message
 from harness.server.mock_api import MockApi
@@ -22,7 +22,7 @@ from tests.support.recordings import exchange, judged, write_jsonl
 
 @pytest.fixture
 def nothing_installed(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("harness.core.extras.find_spec", lambda _: None)
+    monkeypatch.setattr("harness.core.installation.find_spec", lambda _: None)
 
 
 def test_the_message_says_what_needs_which_package_and_how_to_install_it() -> None:
@@ -50,7 +50,7 @@ def test_a_server_that_counts_needs_metrics() -> None:
 def test_recording_needs_record() -> None:
     result = run_cli("record", "--into", "cassettes", "--", "true")
     assert result.exit_code == 2
-    told = 'harness: harness record needs httpx2: pip install "responses-harness[record]"'
+    told = 'responses-harness: responses-harness record needs httpx2: pip install "responses-harness[record]"'
     assert result.stderr == add_section(told, "the-installation") + "\n"
 
 

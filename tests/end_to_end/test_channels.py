@@ -71,13 +71,13 @@ class TestTheAction:
 
     def test_judges_recordings(self, tmp_path: Path) -> None:
         shutil.copytree(ROOT / "tests/cassettes", tmp_path / "cassettes")
-        code, summary, _ = self.run(tmp_path, "harness verify cassettes")
+        code, summary, _ = self.run(tmp_path, "responses-harness verify cassettes")
         assert code == 1  # one of them has a finding
         assert "1 disagreement" in summary
         assert json.loads((tmp_path / "reports/report.sarif").read_text(encoding="utf-8"))["runs"]
 
     def test_examines_a_client(self, tmp_path: Path) -> None:
-        code, summary, said = self.run(tmp_path, "harness examine openai --cases answers/text --modes plain")
+        code, summary, said = self.run(tmp_path, "responses-harness examine openai --cases answers/text --modes plain")
         assert code == 0, said
         assert "answers" in summary
 

@@ -1,4 +1,4 @@
-"""Programs in Go and Java, by plain HTTP, as the command of `harness serve -- COMMAND`."""
+"""Programs in Go and Java, by plain HTTP, as the command of `responses-harness serve -- COMMAND`."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ def serve(folder: Path, script: str, command: list[str]) -> tuple[int, str, str]
 def test_a_loop_with_a_tool_and_a_stream(command: list[str], tmp_path: Path) -> None:
     code, printed, told = serve(tmp_path, SCRIPT, command)
     assert (code, printed) == (0, "It is 18 degrees in Paris.\n"), told
-    assert told == "harness: 2 requests, nothing is wrong\n"
+    assert told == "responses-harness: 2 requests, nothing is wrong\n"
 
 
 def test_a_turn_that_is_left_is_told(command: list[str], tmp_path: Path) -> None:

@@ -1,4 +1,4 @@
-"""Programs that know nothing of the harness trust `harness serve --tls -- PROGRAM`, and other servers besides."""
+"""Programs that know nothing of the harness trust `responses-harness serve --tls -- PROGRAM`, and other servers besides."""
 
 from __future__ import annotations
 
@@ -69,7 +69,7 @@ def test_node_that_does_not_trust_it_is_told(tmp_path: Path) -> None:
     needed("node")
     (tmp_path / "ask.mjs").write_text(NODE)
     ended = serve("env", "-u", "NODE_EXTRA_CA_CERTS", "node", "ask.mjs", folder=tmp_path)
-    assert "harness: a client turned down the certificate of this server (" in ended.stderr
+    assert "responses-harness: a client turned down the certificate of this server (" in ended.stderr
     assert "NODE_EXTRA_CA_CERTS" in ended.stderr
 
 

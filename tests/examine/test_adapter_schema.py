@@ -1,4 +1,4 @@
-"""The schema of the lines between `harness examine` and an adapter is in step with what writes and reads them."""
+"""The schema of the lines between `responses-harness examine` and an adapter is in step with what writes and reads them."""
 
 import json
 from dataclasses import fields

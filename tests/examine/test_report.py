@@ -183,5 +183,5 @@ def test_the_page_has_a_cell_of_each_client_and_groups_those_of_one_cause() -> N
     ]
     assert shown.cells[0].group == shown.cells[1].group != ""
     assert shown.cells[2].group == ""
-    assert shown.cells[0].reproduce.startswith("harness examine ")
+    assert shown.cells[0].reproduce.startswith("responses-harness examine ")
     assert cases == []

@@ -1,4 +1,4 @@
-"""The adapters that `harness examine --init` writes, and that the page about adapters shows, do what it says."""
+"""The adapters that `responses-harness examine --init` writes, and that the page about adapters shows, do what it says."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ def init(folder: Path | str, *arguments: str) -> Result:
 
 def shell(command: str, cases: str, folder: Path) -> str:
     """Return what the printed command prints when it is pasted into a shell, for some cases."""
-    own = command.replace("harness examine", f"{sys.executable} -m harness examine")
+    own = command.replace("responses-harness examine", f"{sys.executable} -m harness examine")
     told = {**os.environ, "PYTHONPATH": str(ROOT)}
     pasted = f"{own} --cases '{cases}'"
     return subprocess.run(pasted, shell=True, cwd=folder, env=told, capture_output=True, text=True, timeout=60).stdout
@@ -35,7 +35,7 @@ def test_what_is_written_passes_when_the_printed_command_is_pasted(tmp_path, mon
     ended = init("my tests")
     assert ended.exit_code == 0
     *_, command = ended.stdout.splitlines()
-    assert command == "cd 'my tests' && harness examine my_adapter:MyAdapter"
+    assert command == "cd 'my tests' && responses-harness examine my_adapter:MyAdapter"
     lines = shell(command, "answers/text,tools/one-call,tools/parallel-calls,answers/refusal", tmp_path).splitlines()
     assert lines[0].startswith("openai ")
     assert lines[-1].split() == ["all", "4", "-", "-", "-", "-", "-"]
@@ -81,8 +81,8 @@ def test_a_wrong_command_line_writes_nothing(tmp_path, arguments, said):
 
 
 def test_the_command_is_one_for_the_folder_where_it_was_written():
-    assert starter_command(Path("my_adapter.py")) == "harness examine my_adapter:MyAdapter"
-    assert starter_command(Path("a/my_adapter.mjs")) == "harness examine --command 'node a/my_adapter.mjs'"
+    assert starter_command(Path("my_adapter.py")) == "responses-harness examine my_adapter:MyAdapter"
+    assert starter_command(Path("a/my_adapter.mjs")) == "responses-harness examine --command 'node a/my_adapter.mjs'"
 
 
 def test_folders_are_made(tmp_path):

@@ -1,4 +1,4 @@
-"""`harness verify --server`: a right server scores 100 %, each fault of another one is told, nothing crashes."""
+"""`responses-harness verify --server`: a right server scores 100 %, each fault of another one is told, nothing crashes."""
 
 from __future__ import annotations
 

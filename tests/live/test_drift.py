@@ -1,4 +1,4 @@
-"""`harness drift`: what was recorded, what the live API says now, and which of the two the mock says."""
+"""`responses-harness drift`: what was recorded, what the live API says now, and which of the two the mock says."""
 
 from __future__ import annotations
 
@@ -254,7 +254,7 @@ def test_events_in_another_order_are_reported_by_the_first_that_is_wrong(tmp_pat
 def test_an_answer_about_the_account_is_not_compared(tmp_path: Path) -> None:
     result = drifted(recording(tmp_path, recorded(HI)), lambda *request: error(403, "Not today."))
     assert (result.exit_code, "which is about the account or the hour" in result.stdout) == (2, True)
-    assert "harness: nothing was compared" in result.stderr
+    assert "responses-harness: nothing was compared" in result.stderr
 
 
 def test_the_same_difference_is_reported_once(tmp_path: Path) -> None:

@@ -1,4 +1,4 @@
-"""`harness drift` over WebSockets: each is opened anew, and what is said over it now is held against what was said then."""
+"""`responses-harness drift` over WebSockets: each is opened anew, and what is said over it now is held against what was said then."""
 
 from __future__ import annotations
 

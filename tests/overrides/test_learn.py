@@ -1,4 +1,4 @@
-"""`harness learn`: where the API did otherwise than the mock, the mock does as the API did, and nothing more."""
+"""`responses-harness learn`: where the API did otherwise than the mock, the mock does as the API did, and nothing more."""
 
 from __future__ import annotations
 

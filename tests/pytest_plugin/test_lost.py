@@ -33,7 +33,7 @@ def test_a_loss_fails_a_test_whose_own_assertions_held(run):
         "  where   input[[]1].content[[]0]",
         "  fix     Send the `annotations` of each *",
         '  allow   @pytest.mark.harness(losses=[[]"citation-dropped"])',
-        "  source  the original is in exchange 1; `harness losses citation-dropped` explains the loss",
+        "  source  the original is in exchange 1; `responses-harness losses citation-dropped` explains the loss",
         SECTION,
         '  1  agent 1  user "Report?"',
         failed=1,

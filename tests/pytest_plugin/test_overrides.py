@@ -1,4 +1,4 @@
-"""What `harness learn` wrote, in pytest: by the mark, the option, the ini file and pyproject.toml."""
+"""What `responses-harness learn` wrote, in pytest: by the mark, the option, the ini file and pyproject.toml."""
 
 from __future__ import annotations
 

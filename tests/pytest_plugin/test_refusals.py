@@ -85,7 +85,7 @@ def test_it(mock):
         [
             ("call_need_output", "Did you mean 'call_needs_output'?"),
             ("content", ""),
-            ("some_thing_else_entirely", "No rule has this name: `harness rules` lists all."),
+            ("some_thing_else_entirely", "No rule has this name: `responses-harness rules` lists all."),
         ],
     ),
 )

@@ -87,7 +87,7 @@ early = openai.DefaultHttpxClient(verify=ssl.create_default_context())
 """).shows("*responses-harness: TLS*", "a client turned down the certificate of this server (unknown ca). *", failed=1)
 
     def test_needs_cryptography(self, run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
-        monkeypatch.setattr("harness.core.extras.find_spec", lambda _: None)
+        monkeypatch.setattr("harness.core.installation.find_spec", lambda _: None)
         run("@pytest.mark.harness(tls=True)\ndef test_it(mock): ...").shows(
             '*needs cryptography: pip install "responses-harness?tls?"', errors=1
         )

@@ -26,7 +26,7 @@ def traces(pytester, folder="harness-traces"):
 
 
 def test_a_failing_test_leaves_a_trace(run, pytester):
-    run(SUITE, "--harness-trace=failed").shows("1 trace: harness view harness-traces")
+    run(SUITE, "--harness-trace=failed").shows("1 trace: responses-harness view harness-traces")
     [(name, file)] = traces(pytester).items()
     trace = read_trace(file)
     assert name.endswith("::test_bad")
@@ -56,7 +56,7 @@ def test_in_ci_failing_tests_leave_traces_unless_told_otherwise(run, pytester, m
 
 @pytest.mark.slow
 def test_workers_of_xdist_write_theirs(run, pytester):
-    run(SUITE, "--harness-trace=failed", "-n2", apart=True).shows("1 trace: harness view harness-traces")
+    run(SUITE, "--harness-trace=failed", "-n2", apart=True).shows("1 trace: responses-harness view harness-traces")
     assert len(traces(pytester)) == 1
 
 

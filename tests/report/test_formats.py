@@ -338,7 +338,7 @@ def test_a_report_of_nothing_can_be_written_in_every_form() -> None:
 
 
 def test_a_format_is_one_entry(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    """Its suffix is known to the plugin and to `harness verify`, its option to `harness report`."""
+    """Its suffix is known to the plugin and to `responses-harness verify`, its option to `responses-harness report`."""
     module = "harness.report.formats.plain"
     monkeypatch.setitem(sys.modules, module, SimpleNamespace(render=lambda report: f"{len(report.cases)} tests"))
     monkeypatch.setitem(FORMATS, ".txt", ReportFormat("plain", "plain", "Write a line."))

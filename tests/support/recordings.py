@@ -84,7 +84,7 @@ def judged(tmp_path: Path, *files: Path, jobs: int = 1, respelled: bool = False)
 
 
 def judge(tmp_path: Path, exchanges: list[dict[str, Any]]) -> dict[str, Any]:
-    """Return the JSON of `harness verify` for these exchanges."""
+    """Return the JSON of `responses-harness verify` for these exchanges."""
     return judged(tmp_path, write_jsonl(tmp_path, exchanges))[1]
 
 

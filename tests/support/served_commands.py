@@ -1,4 +1,4 @@
-"""`harness serve -- COMMAND` as a process of its own, with a command that asks the mock."""
+"""`responses-harness serve -- COMMAND` as a process of its own, with a command that asks the mock."""
 
 from __future__ import annotations
 
@@ -39,12 +39,12 @@ def environment(**more: str) -> dict[str, str]:
 
 
 def serve(*arguments: str, **more: str) -> subprocess.CompletedProcess[str]:
-    """Run `harness serve` to its end."""
+    """Run `responses-harness serve` to its end."""
     return run_child([sys.executable, "-m", "harness", "serve", *arguments], env=environment(**more))
 
 
 @contextmanager
 def serving(*arguments: str) -> Iterator[subprocess.Popen[str]]:
-    """Start `harness serve`, and end it with the block."""
+    """Start `responses-harness serve`, and end it with the block."""
     with spawn([sys.executable, "-m", "harness", "serve", *arguments], env=environment()) as child:
         yield child

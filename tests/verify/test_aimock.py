@@ -335,7 +335,7 @@ class TestCommand:
         assert done.exit_code == 0
         assert f"# not converted: {file.as_posix()}: fixtures[1].response: embedding" in done.stdout
         assert "- user: hello" in done.stdout
-        assert "harness: 1 converted, 1 not" in done.stderr
+        assert "responses-harness: 1 converted, 1 not" in done.stderr
 
     def test_writes_a_file_that_can_be_checked(self, tmp_path: Path) -> None:
         file, made = write(tmp_path, HELLO), tmp_path / "script.py"

@@ -1,4 +1,4 @@
-"""`harness cassettes`: how old, made by which client, replayed when."""
+"""`responses-harness cassettes`: how old, made by which client, replayed when."""
 
 from __future__ import annotations
 

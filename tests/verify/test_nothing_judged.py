@@ -101,7 +101,7 @@ class TestVerify:
         assert result.exit_code == 2, result.stdout
         assert "requests  1       1" in result.stdout
         why = f"nothing was judged of {bare.as_posix()}, {void.as_posix()}: no exchange is recorded there."
-        assert f"harness: {why} Correct the path, record it again, or leave it out.\n" in result.stderr
+        assert f"responses-harness: {why} Correct the path, record it again, or leave it out.\n" in result.stderr
         assert json.loads(report.read_text())["nothing_judged"].startswith(why)
         assert run_cli("verify", good, good / "tape.jsonl").exit_code == 0
 
@@ -118,7 +118,7 @@ class TestVerify:
 
     def check(self, result: Result, why: str) -> None:
         assert result.exit_code == 2, result.stdout
-        assert result.stderr.startswith("harness: nothing was judged: ")
+        assert result.stderr.startswith("responses-harness: nothing was judged: ")
         assert why in result.stderr
 
 
@@ -187,4 +187,4 @@ class TestReport:
         write_report(Report(), tmp_path / "a.json", ".json")
         result = run_cli("report", tmp_path / "a.json", "--markdown", tmp_path / "a.md")
         assert (result.exit_code, (tmp_path / "a.md").exists()) == (2, True)
-        assert "harness: nothing was tested: 0 tests with no exchange." in result.stderr
+        assert "responses-harness: nothing was tested: 0 tests with no exchange." in result.stderr

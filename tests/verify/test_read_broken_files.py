@@ -183,12 +183,12 @@ def test_what_is_neither_a_file_nor_a_folder_is_told_so(make: Callable[[Path], N
         (
             "it.pcap",
             b"\xd4\xc3\xb2\xa1\x02\0\x04\0",
-            "it holds packets of a network, which TLS hides; `harness record -- ",
+            "it holds packets of a network, which TLS hides; `responses-harness record -- ",
         ),
         (
             "it.pcapng",
             b"\x0a\x0d\x0d\x0a\x1c\0\0\0",
-            "it holds packets of a network, which TLS hides; `harness record -- ",
+            "it holds packets of a network, which TLS hides; `responses-harness record -- ",
         ),
     ],
 )

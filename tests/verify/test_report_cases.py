@@ -1,4 +1,4 @@
-"""`harness verify --report FILE`: recordings in the reports that test runs have, a trial for each conversation."""
+"""`responses-harness verify --report FILE`: recordings in the reports that test runs have, a trial for each conversation."""
 
 from __future__ import annotations
 

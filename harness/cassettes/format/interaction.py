@@ -73,7 +73,8 @@ class CassetteHeader:
 
     `recorded` is a date (YYYY-MM-DD), `dialect` openai, azure or foundry, `sdk` and `sdk_version` the client that sent
     the requests, `evidence` a level of `harness.contract.rule.LEVELS`, `probe` the purpose of the recording, such as a
-    rule's id, `command` the command that recorded it: `pytest --record=all TEST…`, `harness record -- COMMAND`.
+    rule's id, `command` the command that recorded it: `pytest --record=all TEST…`,
+    `responses-harness record -- COMMAND`.
     """
 
     recorded: str = ""

@@ -25,6 +25,7 @@ from harness.cassettes.recording.writer import read_cassette
 from harness.core.errors import ConfigError
 from harness.core.exchange import Answer
 from harness.core.headers import encode_headers, normalize_headers
+from harness.core.installation import COMMAND
 from harness.server.asgi import read_body
 from harness.server.transport.asgi_types import Receive, Scope, Send
 from harness.server.transport.deliver import disconnect, send_answer
@@ -36,7 +37,7 @@ CONNECTION_HEADERS = frozenset(
     {"connection", "keep-alive", "transfer-encoding", "content-length", "content-encoding", "date"}
 )
 """Headers of a recorded answer that belong to its connection and are not replayed."""
-HOW_TO_RECORD = "Record it with `harness record`, or change the request."
+HOW_TO_RECORD = f"Record it with `{COMMAND} record`, or change the request."
 
 
 def load_recordings(path: Path) -> tuple[Interaction, ...]:
@@ -54,7 +55,7 @@ def load_recordings(path: Path) -> tuple[Interaction, ...]:
             continue
         last_used.note_replay(file)
     if not interactions:
-        raise ConfigError(f"--replay {path}: it has no recordings. Make some with `harness record`.")
+        raise ConfigError(f"--replay {path}: it has no recordings. Make some with `{COMMAND} record`.")
     return tuple(interactions)
 
 

@@ -30,6 +30,7 @@ from harness.cassettes.scrubbing.mask_interactions import scrub_interactions
 from harness.cassettes.scrubbing.mask_text import Unsearchable
 from harness.core.errors import HarnessError, Problem
 from harness.core.headers import normalize_headers
+from harness.core.installation import COMMAND
 
 CassetteMode = Literal["replay", "new", "all"]
 """`replay` sends no request, `new` records what is not in the cassette, `all` records everything again."""
@@ -175,7 +176,7 @@ class CassetteSession:
         request = vcr.request.Request(**to_vcr_request(sent))
         # The HTTP library handles an upgrade only up to its 101.
         if sent.headers.get("upgrade", "").lower() == "websocket":
-            why = f"{sent.uri}: a WebSocket is not recorded in process; `harness record -- COMMAND` can"
+            why = f"{sent.uri}: a WebSocket is not recorded in process; `{COMMAND} record -- COMMAND` can"
             return self.refuse(sent, why)
         if self.mode != "all" and self.vcr_cassette.can_play_response_for(request):
             return interaction_from_vcr(request, self.vcr_cassette.play_response(request))

@@ -14,7 +14,7 @@ from harness.cassettes.format.serializer import CassetteContent, dump_cassette, 
 from harness.cassettes.format.untrusted import UnreadableRecording, decode_text
 from harness.core.bounded_file import read_bounded
 from harness.core.errors import HarnessError, Malformed
-from harness.core.extras import require_extra
+from harness.core.installation import require_extra
 from harness.report.replace_file import WRITE_ERROR_FIXES, describe_write_error, open_replacement
 
 LOCK_TIMEOUT = 0.1

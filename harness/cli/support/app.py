@@ -16,7 +16,7 @@ import typer
 from typer.core import TyperCommand, TyperGroup
 
 from harness.core.errors import ConfigError, HarnessError
-from harness.core.extras import DISTRIBUTION
+from harness.core.installation import COMMAND, DISTRIBUTION
 from harness.core.manual import add_section
 from harness.core.registry import suggest_name
 from harness.core.text.printable import escape_controls
@@ -37,7 +37,7 @@ _TRAILING_BLANKS = re.compile(r"[ \t]+$", re.M)
 class ExitCode(IntEnum):
     """The exit codes of commands; the page "The command line" says when each command uses which.
 
-    `harness record -- COMMAND` and other runners exit with the code of their command, unless it is 0.
+    `responses-harness record -- COMMAND` and other runners exit with the code of their command, unless it is 0.
     """
 
     OK = 0
@@ -56,13 +56,13 @@ def exit_with_problem() -> Iterator[None]:
     try:
         yield
     except HarnessError as problem:
-        print_text(add_section(f"harness: {problem}", problem.section), err=True)
+        print_text(add_section(f"{COMMAND}: {problem}", problem.section), err=True)
         raise typer.Exit(ExitCode.NOTHING_JUDGED) from problem
     except OSError as problem:
         if problem.errno not in WRITE_ERROR_FIXES:
             raise
         why = f"{describe_write_error(problem)}. {WRITE_ERROR_FIXES[problem.errno]}, or set TMPDIR"
-        said = f"harness: {problem.filename or 'a temporary file'}: cannot be written: {why}."
+        said = f"{COMMAND}: {problem.filename or 'a temporary file'}: cannot be written: {why}."
         print_text(add_section(said, "options-and-files"), err=True)
         raise typer.Exit(ExitCode.NOTHING_JUDGED) from problem
 
@@ -134,7 +134,7 @@ def harness(
 @app.command(hidden=True, context_settings={"allow_extra_args": True, "ignore_unknown_options": True})
 def schemas() -> None:
     """Say what this command became."""
-    raise ConfigError("`harness schemas` is now `python -m tools.schemas`, in a checkout of the project.")
+    raise ConfigError(f"`{COMMAND} schemas` is now `python -m tools.schemas`, in a checkout of the project.")
 
 
 def require_known(what: str, name: str, all_known: Iterable[str], listing: str = "") -> str:
@@ -158,7 +158,7 @@ def print_text(text: str, *, err: bool = False, newline: bool = True) -> None:
 def print_note(text: str) -> None:
     """Print a line on stderr beside a command that owns stdout; a closed stderr is ignored."""
     with suppress(OSError):
-        print_text(f"harness: {text}", err=True)
+        print_text(f"{COMMAND}: {text}", err=True)
 
 
 def print_json(value: Any) -> None:

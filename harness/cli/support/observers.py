@@ -1,4 +1,4 @@
-"""Observers of the requests to `harness serve`: `--log json|text`, `--metrics`, `--otel`."""
+"""Observers of the requests to `responses-harness serve`: `--log json|text`, `--metrics`, `--otel`."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 import typer
 
-from harness.core.extras import require_extra
+from harness.core.installation import require_extra
 
 if TYPE_CHECKING:
     from harness.server.asgi import App

@@ -1,4 +1,4 @@
-"""`harness serve --tls`: the certificate of a server, and what makes its clients trust it."""
+"""`responses-harness serve --tls`: the certificate of a server, and what makes its clients trust it."""
 
 from __future__ import annotations
 
@@ -14,6 +14,7 @@ import typer
 
 from harness.cli.support.app import print_text
 from harness.core.errors import ConfigError
+from harness.core.installation import COMMAND
 
 if TYPE_CHECKING:
     from harness.server.tls.certificate import ServerCertificate
@@ -51,7 +52,7 @@ def secure(
     require_cryptography("--certificate" if file else "--tls")
     hosts = [host, EVERY_ADDRESS.get(host, host), *([platform.node()] if host in EVERY_ADDRESS else []), *names]
     made = load_certificate(file, key) if file else make_certificate(hosts)
-    made.context.report = lambda text: print_text(f"harness: {text}.", err=True)
+    made.context.report = lambda text: print_text(f"{COMMAND}: {text}.", err=True)
     if not made.anchors:
         return Secured(made, {})
     folder = TemporaryDirectory(prefix="harness-tls-")

@@ -1,4 +1,4 @@
-"""Reads the arguments of `harness view`: traces, pages, reports, results of examinations, recordings."""
+"""Reads the arguments of `responses-harness view`: traces, pages, reports, results of examinations, recordings."""
 
 from __future__ import annotations
 
@@ -140,7 +140,7 @@ def _read_examination(path: Path) -> Viewed:
 
 
 def _read_recordings(paths: Sequence[Path]) -> Viewed:
-    """Read recordings as `harness verify` would show them in a page: judged by the contract."""
+    """Read recordings as `responses-harness verify` would show them in a page: judged by the contract."""
     from tempfile import TemporaryDirectory
 
     from harness.report.report import Report

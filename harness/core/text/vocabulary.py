@@ -9,6 +9,7 @@ from dataclasses import dataclass, replace
 from re import Match, Pattern
 from typing import Any, Literal
 
+from harness.core.installation import COMMAND
 from harness.core.text.shorten import MAX_QUOTED, excerpt, shorten, show
 
 _ACCOUNT_CALL = re.compile(r"mock\.organization\((\w+)=(.*?)\)(?=`)")
@@ -39,8 +40,8 @@ class Vocabulary:
 
     `add_turn` and `add_open_turn` add a turn to a script, for this request or for any; `mark` is a test's marker, with
     `{}` for its arguments. `base_url` and `api_key` name those of this mock, `too_early` says when a client is created
-    too early, `show_more` says how to show all causes in full. With `runs_command` the advice is read after a `harness
-    serve -- COMMAND`.
+    too early, `show_more` says how to show all causes in full. With `runs_command` the advice is read after a
+    `responses-harness serve -- COMMAND`.
     """
 
     language: Literal["python", "javascript", "json"]
@@ -54,8 +55,8 @@ class Vocabulary:
     runs_command: bool = False
 
     def for_command(self) -> Vocabulary:
-        """Return the wording for `harness serve -- COMMAND`, whose server has ended by the time the advice is read."""
-        return replace(self, runs_command=True, show_more="`harness serve --report FILE.html -- …`")
+        """Return the wording for `responses-harness serve -- COMMAND`, whose server has ended by the time the advice is read."""
+        return replace(self, runs_command=True, show_more=f"`{COMMAND} serve --report FILE.html -- …`")
 
     @property
     def allow_unused(self) -> str:
@@ -63,7 +64,7 @@ class Vocabulary:
         if self.language == "javascript":
             return 'useMock({ unused: "allow" })'
         if self.runs_command:
-            return "harness serve --unused allow -- …"
+            return f"{COMMAND} serve --unused allow -- …"
         if not self.mark:
             return _ALLOWED.format("unused")
         return self.mark.format('unused="allow"')
@@ -74,7 +75,7 @@ class Vocabulary:
         if self.language == "javascript":
             return f"useMock({{ losses: [{named}] }})" if named else 'useMock({ losses: "allow" })'
         if self.runs_command:
-            return f"harness serve --losses {','.join(ids) or 'allow'} -- …"
+            return f"{COMMAND} serve --losses {','.join(ids) or 'allow'} -- …"
         if not self.mark:
             return _ALLOWED.format("losses")
         return self.mark.format(f"losses=[{named}]" if named else 'losses="allow"')
@@ -95,7 +96,7 @@ class Vocabulary:
         if self.language == "javascript":
             return f"useMock({{ client: [{named}] }})"
         if self.runs_command:
-            return f"harness serve --client {','.join(ids)} -- …"
+            return f"{COMMAND} serve --client {','.join(ids)} -- …"
         if self.mark:
             return f"with mock.allows({named}): …, or for a whole test\n{self.mark.format(f'client=[{named}]')}"
         return f'{{"client": [{named}]}}'
@@ -109,7 +110,7 @@ class Vocabulary:
             return f'with mock.refuses("{ids[0]}"): …, or for a whole test\n{whole}'
         is_short = sum(map(len, ids)) < MAX_NAMED
         if self.runs_command:
-            return f"harness serve --refusals {','.join(ids) if is_short else 'allow'} -- …"
+            return f"{COMMAND} serve --refusals {','.join(ids) if is_short else 'allow'} -- …"
         return f'POST /_harness/expect {{"refusals": {json.dumps(ids if is_short else "allow")}}}, before the request'
 
     def word_fix(self, fix: str) -> str:

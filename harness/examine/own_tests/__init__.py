@@ -1,1 +1,1 @@
-"""Cases as pytest tests: what `harness examine --write-test` writes, and what such a test calls."""
+"""Cases as pytest tests: what `responses-harness examine --write-test` writes, and what such a test calls."""

@@ -7,10 +7,11 @@ import re
 from collections.abc import Mapping, Sequence
 from textwrap import indent
 
+from harness.core.installation import COMMAND
 from harness.examine.case import ClientCase
 
 _NO_NAME = re.compile(r"\W+")
-_HEAD = f'''"""Cases of what the API may do, as tests of a client; `harness examine --write-test` wrote them."""
+_HEAD = f'''"""Cases of what the API may do, as tests of a client; `{COMMAND} examine --write-test` wrote them."""
 
 from __future__ import annotations
 

@@ -6,6 +6,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import asdict, replace
 
 from harness.core.exchange import Json
+from harness.core.installation import COMMAND
 from harness.core.text.printable import escape_controls, escape_values
 from harness.examine.cell import FIX, Cell, Verdict
 from harness.examine.report.results import ClientResult, ExaminationResults, group_by_reason, reason_key
@@ -49,7 +50,7 @@ def build_examined(results: ExaminationResults) -> tuple[Run, list[str]]:
 
 
 def _facts(results: ExaminationResults) -> RunFacts:
-    command = "; ".join(f"harness examine {client.adapter}" for client in results.clients)
+    command = "; ".join(f"{COMMAND} examine {client.adapter}" for client in results.clients)
     versions = {client.name: client.client.partition(" ")[2] for client in results.clients}
     return RunFacts("examine", command, 0, sum(client.seconds for client in results.clients), "", versions)
 

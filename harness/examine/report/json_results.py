@@ -12,9 +12,10 @@ from harness.contract.compile_schema import compile_schema
 from harness.contract.schema import schemas_directory
 from harness.core.bounded_file import RAISE_ADVICE, read_bounded, refuse_many_values, size_limit
 from harness.core.errors import ConfigError, Malformed
+from harness.core.installation import COMMAND
 from harness.examine.report.results import RESULTS_VERSION, ClientResult, ExaminationResults
 
-_HINT = "Pass a file that harness examine --report FILE.json wrote."
+_HINT = f"Pass a file that {COMMAND} examine --report FILE.json wrote."
 
 
 def render(results: ExaminationResults) -> str:

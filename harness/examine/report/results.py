@@ -13,6 +13,7 @@ from typing import NamedTuple
 
 from harness.core.errors import ConfigError
 from harness.core.exchange import Json
+from harness.core.installation import COMMAND
 from harness.examine.case import AREAS, ClientCase
 from harness.examine.cell import RED, Cell
 from harness.examine.run_cases import ClientExamination
@@ -32,8 +33,8 @@ _NAMED_CASES = 3
 class ClientResult:
     """The results of one client.
 
-    `client` is its name and release; `adapter` the argument of `harness examine`: `openai`, or `--command …`. It is not
-    `complete` if the examination was interrupted.
+    `client` is its name and release; `adapter` the argument of `responses-harness examine`: `openai`, or `--command …`.
+    It is not `complete` if the examination was interrupted.
     """
 
     client: str
@@ -58,7 +59,7 @@ class ClientResult:
 
     def reproduce(self, cell: Cell) -> str:
         """Return the command that runs a cell again."""
-        return f"harness examine {self.adapter} --case {cell.case} --modes {cell.mode}"
+        return f"{COMMAND} examine {self.adapter} --case {cell.case} --modes {cell.mode}"
 
     def as_json(self) -> Json:
         """Return this result as JSON."""

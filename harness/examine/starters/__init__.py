@@ -1,4 +1,4 @@
-"""Starter adapters, which `harness examine --init` writes: they pass, and mark where a user's own client goes."""
+"""Starter adapters, which `responses-harness examine --init` writes: they pass, and mark where a user's own client goes."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ from pathlib import Path
 from shlex import quote
 
 from harness.core.errors import ConfigError
+from harness.core.installation import COMMAND
 from harness.report.replace_file import explain_write_errors, open_replacement
 
 STARTERS: Mapping[str, str] = {"python": "my_adapter.py", "js": "my_adapter.mjs"}
@@ -35,6 +36,6 @@ def write_starter(folder: Path, language: str) -> Path:
 def starter_command(file: Path) -> str:
     """Return the command that examines with the written adapter, from the folder where `--init` was run."""
     if file.suffix == ".mjs":
-        return f"harness examine --command {quote(f'node {quote(str(file))}')}"
-    command = f"harness examine {file.stem}:MyAdapter"
+        return f"{COMMAND} examine --command {quote(f'node {quote(str(file))}')}"
+    command = f"{COMMAND} examine {file.stem}:MyAdapter"
     return command if file.parent == Path() else f"cd {quote(str(file.parent))} && {command}"

@@ -1,4 +1,4 @@
-// Drives a client through `harness examine`. It asks with `fetch`: put yours where YOUR CLIENT stands.
+// Drives a client through `responses-harness examine`. It asks with `fetch`: put yours where YOUR CLIENT stands.
 import { createInterface } from 'node:readline';
 
 const write = (line) => process.stdout.write(`${JSON.stringify(line)}\n`);

@@ -17,8 +17,8 @@ from harness.api.http.dialects import OPENAI
 from harness.cassettes.format.interaction import Interaction
 from harness.cassettes.format.recorded import Recorded
 from harness.core.errors import ConfigError
-from harness.core.extras import missing_extra
 from harness.core.headers import normalize_headers
+from harness.core.installation import missing_extra
 from harness.server.deadline import run_within, shut_down
 from harness.verify.judging.judge import answer_object
 

@@ -15,6 +15,7 @@ from harness.contract.schema import schemas_directory
 from harness.core.bounded_file import RAISE_ADVICE, read_bounded, refuse_many_values, size_limit
 from harness.core.errors import ConfigError, Malformed
 from harness.core.exchange import Json
+from harness.core.installation import COMMAND
 from harness.report.api_coverage import merge_coverage
 from harness.report.report import REPORT_VERSION, Report, ReportCase
 from harness.report.unknown_models import merge_unknown_models
@@ -49,7 +50,7 @@ def read_report(file: Path) -> Report:
     return _parse_report(document)
 
 
-_FILE_HINT = "Pass a file that pytest --harness-report=FILE.json or harness verify --report FILE.json wrote."
+_FILE_HINT = f"Pass a file that pytest --harness-report=FILE.json or {COMMAND} verify --report FILE.json wrote."
 
 
 @cache

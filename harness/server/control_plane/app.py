@@ -17,6 +17,7 @@ from starlette.exceptions import HTTPException
 
 from harness.core.errors import HarnessError
 from harness.core.exchange import Json
+from harness.core.installation import COMMAND
 from harness.core.registry import suggest_name
 from harness.core.text.shorten import shorten, show
 from harness.core.text.vocabulary import render_json
@@ -130,7 +131,7 @@ async def health(request: Request) -> Json:
 
 async def metrics(request: Request) -> Json:
     """Return metrics in the text format of Prometheus, if the server was started with `--metrics`."""
-    raise HarnessError("no metrics are counted: start the server with `harness serve --metrics`.")
+    raise HarnessError(f"no metrics are counted: start the server with `{COMMAND} serve --metrics`.")
 
 
 _TOLD_OTHERWISE = ("/world",)

@@ -16,6 +16,7 @@ from fastapi.responses import HTMLResponse
 
 import harness.analysis.losses  # noqa: F401  (registers every loss)
 from harness.analysis.loss import losses_in_accepted
+from harness.core.installation import COMMAND
 from harness.core.text.shorten import pluralize
 from harness.explain.findings import collect_findings
 from harness.explain.verdict import find_verdict
@@ -136,7 +137,9 @@ class _LiveView:
         self.rows = {row.id: self.rows[row.id] for row in rows}
         self.judgements = {row.id: self.judgements[row.id] for row in rows if row.id in self.judgements}
         began = time() - uptime()
-        facts = RunFacts("serve", "harness serve", began, uptime(), versions={"responses-harness": harness_version()})
+        facts = RunFacts(
+            "serve", f"{COMMAND} serve", began, uptime(), versions={"responses-harness": harness_version()}
+        )
         exchanges = sum(row.exchanges for row in rows)
         run = assemble_run(rows, facts, line=f"{pluralize(len(rows), 'World')}, {pluralize(exchanges, 'exchange')}")
         await asyncio.sleep(0)

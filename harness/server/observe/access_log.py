@@ -1,4 +1,4 @@
-"""The access log that `harness serve` writes to stderr: a line a request, JSON or text, without keys and bodies."""
+"""The access log that `responses-harness serve` writes to stderr: a line a request, JSON or text, without keys and bodies."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ from datetime import UTC, datetime
 
 import orjson
 
+from harness.core.installation import COMMAND
 from harness.core.text.printable import escape_controls
 from harness.server.observe.observed import ObservedRequest, Observer
 
@@ -58,7 +59,9 @@ def render_text(observed: ObservedRequest) -> bytes:
     said = observed.clean(" ".join(str(observed.error.get("message", "")).split()))
     rule = f" ({observed.answer.rule})" if observed.answer.rule else ""
     why = f": {said}{rule}" if observed.answer.status >= 400 else f" {observed.model}".rstrip()
-    return escape_controls(f"harness: {observed.method} {observed.path} {observed.answer.status}{why}").encode() + b"\n"
+    return (
+        escape_controls(f"{COMMAND}: {observed.method} {observed.path} {observed.answer.status}{why}").encode() + b"\n"
+    )
 
 
 def render_json(observed: ObservedRequest) -> bytes:

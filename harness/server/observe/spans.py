@@ -1,4 +1,4 @@
-"""`harness serve --otel`: an OpenTelemetry span for each request, by its conventions for HTTP and generative AI.
+"""`responses-harness serve --otel`: an OpenTelemetry span for each request, by its conventions for HTTP and generative AI.
 
 The parent of a span is taken from the client's `traceparent`. The SDK reads the usual OTEL_… variables.
 """
@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
-from harness.core.extras import missing_extra
+from harness.core.installation import missing_extra
 from harness.server.observe.observed import UNKNOWN, ObservedRequest, Observer
 
 if TYPE_CHECKING:

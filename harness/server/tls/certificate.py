@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, NoReturn
 
 from harness.core.bounded_file import read_bounded
 from harness.core.errors import ConfigError, Malformed
-from harness.core.extras import require_extra
+from harness.core.installation import require_extra
 from harness.server.tls.context import ServerContext, server_context
 
 if TYPE_CHECKING:

@@ -1,4 +1,4 @@
-"""Script files: `harness serve --script FILE` applies one to every new World.
+"""Script files: `responses-harness serve --script FILE` applies one to every new World.
 
 A Python file defines `script` (a turn, a list of turns, or a function that answers every request), `routes =
 [({"instructions": "planner"}, [turns…])]`, `repeat = True`, or `setup(mock)`, which can do to every new World what a

@@ -11,7 +11,7 @@ const node_path_1 = require("node:path");
 const IN_VENV = process.platform === "win32" ? ["Scripts", "harness.exe"] : ["bin", "harness"];
 const MOST_BYTES = 1 << 28;
 /** What to do when there is no command. */
-exports.HOW_TO_INSTALL = "Install it, pip install PATH of its clone or wheel, or name its command in HARNESS_COMMAND (say /path/to/.venv/bin/harness)";
+exports.HOW_TO_INSTALL = "Install it, pip install PATH of its clone or wheel, or name its command in HARNESS_COMMAND (say /path/to/.venv/bin/responses-harness)";
 /** The command: HARNESS_COMMAND, the one of a virtual environment here, or the one on the PATH. */
 function harnessCommand() {
     if (process.env.HARNESS_COMMAND)

@@ -2,10 +2,10 @@
 Object.defineProperty(exports, "__esModule", { value: true });
 exports.serverOrigin = serverOrigin;
 exports.control = control;
-/** Requests to the control plane of a running `harness serve`. */
+/** Requests to the control plane of a running `responses-harness serve`. */
 const node_http_1 = require("node:http");
 const NO_SERVER = "HARNESS_URL is not set, so there is no mock to test with. Name the package's global setup in the configuration, " +
-    'globalSetup: "responses-harness/global-setup", or run the tests below `harness serve --scripted -- …`.';
+    'globalSetup: "responses-harness/global-setup", or run the tests below `responses-harness serve --scripted -- …`.';
 const ANSWER_SECONDS = 120;
 const MOST_CHARACTERS = 1 << 28;
 /** The origin of the server, say `http://127.0.0.1:8765`. */

@@ -8,7 +8,7 @@ const MOST_BYTES = 1 << 28;
 
 /** What to do when there is no command. */
 export const HOW_TO_INSTALL =
-  "Install it, pip install PATH of its clone or wheel, or name its command in HARNESS_COMMAND (say /path/to/.venv/bin/harness)";
+  "Install it, pip install PATH of its clone or wheel, or name its command in HARNESS_COMMAND (say /path/to/.venv/bin/responses-harness)";
 
 /** The command: HARNESS_COMMAND, the one of a virtual environment here, or the one on the PATH. */
 export function harnessCommand(): string[] {

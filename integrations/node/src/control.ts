@@ -1,9 +1,9 @@
-/** Requests to the control plane of a running `harness serve`. */
+/** Requests to the control plane of a running `responses-harness serve`. */
 import { request } from "node:http";
 
 const NO_SERVER =
   "HARNESS_URL is not set, so there is no mock to test with. Name the package's global setup in the configuration, " +
-  'globalSetup: "responses-harness/global-setup", or run the tests below `harness serve --scripted -- …`.';
+  'globalSetup: "responses-harness/global-setup", or run the tests below `responses-harness serve --scripted -- …`.';
 
 const ANSWER_SECONDS = 120;
 const MOST_CHARACTERS = 1 << 28;

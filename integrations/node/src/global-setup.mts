@@ -1,4 +1,4 @@
-/** Runs `harness serve` beside the tests and names it in HARNESS_URL; for `globalSetup` of vitest and jest. */
+/** Runs `responses-harness serve` beside the tests and names it in HARNESS_URL; for `globalSetup` of vitest and jest. */
 import { spawn, type ChildProcess } from "node:child_process";
 import { resolve as absolute } from "node:path";
 import { endOf, harnessCommand, HOW_TO_INSTALL } from "./command.js";

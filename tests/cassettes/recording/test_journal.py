@@ -32,7 +32,7 @@ def entry(number, body=None, is_whole=True):
 def left(path, *entries, more=b""):
     """Leave a journal as a recorder that was killed does."""
     journal = Journal(path)
-    journal.write_header(CassetteHeader("2026-01-02", "azure", command="harness record -- me"))
+    journal.write_header(CassetteHeader("2026-01-02", "azure", command="responses-harness record -- me"))
     for one in entries:
         journal.append(one)
     journal.close()
@@ -53,7 +53,11 @@ def test_a_journal_that_was_left_becomes_a_cassette_of_its_own(path):
     assert str(recovered) == f"recovered 3 exchanges of a recording that was ended: {recovered.file}"
     assert bodies(recovered.file) == [b'{"n":1}', b'{"n":2}', b'{"n":3}']
     header = read_cassette(recovered.file).header
-    assert (header.recorded, header.dialect, header.command) == ("2026-01-02", "azure", "harness record -- me")
+    assert (header.recorded, header.dialect, header.command) == (
+        "2026-01-02",
+        "azure",
+        "responses-harness record -- me",
+    )
     assert (path.read_text(), journal_path(path).exists()) == ("the old cassette", False)
     assert recover_recording(path) is None
 

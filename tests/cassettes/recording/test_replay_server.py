@@ -86,7 +86,11 @@ class TestARequest:
             missed = client.post("Weather in Oslo?")
             assert (missed.status_code, missed.headers["x-should-retry"]) == (418, "false")
             answer = missed.json()["error"]["message"]
-            for part in ('-  "input": "Weather in Paris?"', '+  "input": "Weather in Oslo?"', "harness record"):
+            for part in (
+                '-  "input": "Weather in Paris?"',
+                '+  "input": "Weather in Oslo?"',
+                "responses-harness record",
+            ):
                 assert part in answer
             assert len(client.player.misses) == 1
 

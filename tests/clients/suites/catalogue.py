@@ -1,4 +1,4 @@
-"""A case of the catalogue of `harness examine` as a test of a suite."""
+"""A case of the catalogue of `responses-harness examine` as a test of a suite."""
 
 import harness.examine.cases  # noqa: F401  (registers the cases)
 from harness.examine.case import CASES

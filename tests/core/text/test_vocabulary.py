@@ -75,7 +75,7 @@ def test_a_verdict_speaks_of_documents_alone():
         (unused, '  where   script: message "b"'),
         (repeated, 'when {"input": "x"}: message "b", repeated'),
         (silent, "No request came with this test's key"),
-        (refused, '`{"organization": {"models": […]}}` or `harness serve --models`'),
+        (refused, '`{"organization": {"models": […]}}` or `responses-harness serve --models`'),
         (refused, 'POST /_harness/expect {"refusals": ["model_not_found"]}'),
     ]:
         verdict, report, _ = judge_world(api.open(KEY), verbose=True)

@@ -1,4 +1,4 @@
-// Opens what `harness verify` wrote in Chromium; the last line it prints is JSON of what was seen.
+// Opens what `responses-harness verify` wrote in Chromium; the last line it prints is JSON of what was seen.
 import { auditAll, crawl, go, open, settings, settle } from "./reader.mjs";
 
 const { browser, page, problems } = await open();

@@ -65,7 +65,7 @@ def test_a_cell_opens_beside_a_client_that_did_well(seen: Any) -> None:
     wrong, right = seen["opened"]["sides"]
     assert wrong.startswith("✗ mine 1.0")
     assert SHOWN in wrong
-    assert "harness examine mine:Adapter --case answers/text --modes plain,replay" in wrong
+    assert "responses-harness examine mine:Adapter --case answers/text --modes plain,replay" in wrong
     assert right.startswith("✓ mine 2.0")
     assert seen["opened"]["steps"] >= 1
     assert seen["escaped"] == "#/examine"

@@ -66,13 +66,15 @@ def test_a_process_that_does_not_end_is_killed_and_said():
         const {{ endOf }} = require({str(DIST / "command.js")!r});
         const child = spawn({child[0]!r}, {json.dumps(child[1:])});
         child.on("spawn", async () => {{
-          const said = await endOf(child, "harness serve", 0.3).then(() => "", (problem) => problem.message);
+          const said = await endOf(child, "responses-harness serve", 0.3).then(() => "", (problem) => problem.message);
           child.on("exit", async (code, signal) => {{
-            await endOf(child, "harness serve", 0.3); // one that has ended is not waited for
+            await endOf(child, "responses-harness serve", 0.3); // one that has ended is not waited for
             console.log(JSON.stringify([said, signal]));
           }});
         }});
     """
     said, signal = run_node(program)
-    assert said == "`harness serve` did not end within 0.3 seconds, and was killed: its report may be missing."
+    assert (
+        said == "`responses-harness serve` did not end within 0.3 seconds, and was killed: its report may be missing."
+    )
     assert signal == "SIGKILL"

@@ -1,4 +1,4 @@
-"""`harness record`: how it runs a command, what it prints, what it leaves, how it ends; and `harness serve --replay`."""
+"""`responses-harness record`: how it runs a command, what it prints, what it leaves, how it ends; and `responses-harness serve --replay`."""
 
 from __future__ import annotations
 
@@ -93,8 +93,8 @@ class TestARecording:
         assert json.loads(capfd.readouterr().out)["output"][0]["content"][0]["text"] == "Hello."
         lines = result.stderr.splitlines()
         origin = live.removesuffix("/v1")
-        assert re.fullmatch(rf"harness: recording http://127.0.0.1:\d+/v1 in front of {origin}/v1", lines[0])
-        assert lines[1:] == [f"harness: 1 exchange in {file}"]
+        assert re.fullmatch(rf"responses-harness: recording http://127.0.0.1:\d+/v1 in front of {origin}/v1", lines[0])
+        assert lines[1:] == [f"responses-harness: 1 exchange in {file}"]
 
     def test_holds_no_key(self, live, world, tmp_path):
         record(live, tmp_path / "a.yaml", command=(*ASKING, json.dumps({"metadata": {"note": KEY}})))
@@ -172,7 +172,7 @@ class TestTheEnd:
     def test_of_a_command_that_did_not_reach_the_api_is_a_failure(self, tmp_path):
         result = record("http://127.0.0.1:9/v1", tmp_path / "a.yaml")
         assert result.exit_code == 1
-        assert "harness: http://127.0.0.1:9 cannot be reached: " in result.stderr
+        assert "responses-harness: http://127.0.0.1:9 cannot be reached: " in result.stderr
         assert "(1 ×)" in result.stderr
         assert list(tmp_path.iterdir()) == []
 
@@ -234,7 +234,7 @@ class TestAValidatingProxy:
         checked = record(live, tmp_path / "a.yaml", "--check", command=command)
         strict = record(live, tmp_path / "a.yaml", "--strict", command=command)
         assert (checked.exit_code, strict.exit_code) == (0, 2)
-        assert "harness: nothing was judged: 1 exchange, and none that can be judged." in checked.stderr
+        assert "responses-harness: nothing was judged: 1 exchange, and none that can be judged." in checked.stderr
 
     def test_finds_where_the_live_api_differs(self, world, tmp_path):
         async def lenient(scope: Any, receive: Any, send: Any) -> None:
@@ -257,12 +257,12 @@ class TestAValidatingProxy:
         command = (*ASKING, '{"model": "gpt-4.1", "input": "hi", "colour": "blue"}')
         offered = record(live, Path("a.yaml"), "--check", command=command).stderr
         for line in (
-            "harness: 1 exchange, and the API did otherwise than the mock in 1:",
-            "harness:   a.yaml#1, POST /responses: taken, the mock refuses it: Unknown parameter: 'colour'.",
-            "harness:   - unknown_parameter does not hold at colour (colour: text)",
+            "responses-harness: 1 exchange, and the API did otherwise than the mock in 1:",
+            "responses-harness:   a.yaml#1, POST /responses: taken, the mock refuses it: Unknown parameter: 'colour'.",
+            "responses-harness:   - unknown_parameter does not hold at colour (colour: text)",
         ):
             assert line in offered
-        (told,) = re.findall("^harness: learn it: (.*)", offered, re.M)
+        (told,) = re.findall("^responses-harness: learn it: (.*)", offered, re.M)
         assert run_cli(*shlex.split(told)[1:]).exit_code == 0
         (tmp_path / "pyproject.toml").write_text('[tool.harness]\ncontract = "contract.yaml"\n')
         again = record(live, Path("b.yaml"), "--strict", command=command)
@@ -344,7 +344,7 @@ class TestAnInterruption:
         options = ["record", "--upstream", live, "--into", str(file), "--listen", f"127.0.0.1:{port}"]
         with interrupted(work):
             result = run_cli(*options)
-        assert f"harness: export OPENAI_BASE_URL=http://127.0.0.1:{port}/v1" in result.stderr
+        assert f"responses-harness: export OPENAI_BASE_URL=http://127.0.0.1:{port}/v1" in result.stderr
         assert (responses[0].status_code, result.exit_code, len(interactions_in(file))) == (200, 0, 1)
 
     @pytest.mark.parametrize("number", slow_except([0], [signal.SIGINT, signal.SIGTERM]))
@@ -365,7 +365,7 @@ class TestAnInterruption:
                 recorder.send_signal(number)
                 _, told = recorder.communicate(timeout=60)
         assert recorder.returncode == 0
-        assert told.splitlines()[-1] == f"harness: 1 exchange in {file}"
+        assert told.splitlines()[-1] == f"responses-harness: 1 exchange in {file}"
         assert [interaction.cut for interaction in interactions_in(file)] == [False]
 
 

@@ -1,4 +1,4 @@
-"""`harness record` as a process in front of a live API over TLS: what it leaves and says when something goes wrong."""
+"""`responses-harness record` as a process in front of a live API over TLS: what it leaves and says when something goes wrong."""
 
 from __future__ import annotations
 
@@ -131,7 +131,7 @@ class TestARecorder:
         kept = file.with_name("a.recovered.yaml")
         assert (code, errors.splitlines()[0]) == (
             0,
-            f"harness: recovered 3 exchanges of a recording that was ended: {kept}",
+            f"responses-harness: recovered 3 exchanges of a recording that was ended: {kept}",
         )
         assert (recorded(kept), recorded(file)) == (3, 1)
         assert sorted(entry.name for entry in file.parent.iterdir()) == ["a.recovered.yaml", "a.yaml"]
@@ -151,7 +151,7 @@ class TestARecorder:
             child.kill()
             child.wait(30)
         code, errors = record(live, tmp_path, asking())
-        assert (code, "harness: recovered 2 exchanges of a recording that was ended: " in errors) == (0, True)
+        assert (code, "responses-harness: recovered 2 exchanges of a recording that was ended: " in errors) == (0, True)
         assert len([*tmp_path.iterdir()]) == 2
 
     def test_whose_terminal_is_closed_ends_as_if_interrupted(self, live, file):
@@ -211,7 +211,7 @@ class TestARecorder:
         assert (code, errors.splitlines()[1:]) == (
             2,
             [
-                f"harness: {file}: cannot be written: File too large. Nothing was changed. "
+                f"responses-harness: {file}: cannot be written: File too large. Nothing was changed. "
                 "Raise the limit on the size of a file (`ulimit -f`). What was recorded is in "
                 f"{journal_path(file)}, and the next recorder recovers it, without "
                 "9 exchanges for which there was no space.",

@@ -151,7 +151,7 @@ def test_one():
 def test_one(client):
     with pytest.raises(Exception), client.responses.connect():
         pass
-""").shows("*asked for a WebSocket, but a cassette cannot record one*", "*harness record*", failed=1).hides(
+""").shows("*asked for a WebSocket, but a cassette cannot record one*", "*responses-harness record*", failed=1).hides(
             "*pytest --record*"
         )
 
@@ -313,7 +313,7 @@ def test_one(client):
             "1 exchange, and the API did otherwise than the mock in 1:",
             "  cassettes/weather/one.yaml#1, POST /responses: taken, the mock refuses it: Unknown parameter: 'colour'. "
             "(unknown_parameter)",
-            "learn it: harness learn --contract cassettes/weather/contract.yaml cassettes/weather/one.yaml",
+            "learn it: responses-harness learn --contract cassettes/weather/contract.yaml cassettes/weather/one.yaml",
             "  writes, and the mock does as the API did:",
             "  - unknown_parameter does not hold at colour (colour: text)",
             passed=1,

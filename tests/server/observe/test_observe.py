@@ -203,7 +203,7 @@ class TestMetrics:
     def test_are_counted_only_if_asked_for(self, url: str) -> None:
         status, said = ask(url.replace("/v1/responses", "/_harness/metrics"))
         assert status == 400
-        assert "harness serve --metrics" in said
+        assert "responses-harness serve --metrics" in said
 
 
 class TestHealth:
@@ -260,11 +260,13 @@ class TestRefusals:
 
     def test_are_a_line_each_that_a_person_reads(self) -> None:
         [number, unpaired, no_turn, unknown] = [line.decode() for line in self.lines_of()]
-        assert number.startswith("harness: POST /v1/responses 400: Invalid 'temperature': decimal above maximum value.")
+        assert number.startswith(
+            "responses-harness: POST /v1/responses 400: Invalid 'temperature': decimal above maximum value."
+        )
         assert number.endswith("(number_above_maximum)\n")
         assert unpaired.endswith("call_id call_1. (output_needs_call)\n")
-        assert no_turn.startswith("harness: POST /v1/responses 418: ")
-        assert unknown.startswith("harness: POST /v1/responses 401: Incorrect API key provided")
+        assert no_turn.startswith("responses-harness: POST /v1/responses 418: ")
+        assert unknown.startswith("responses-harness: POST /v1/responses 401: Incorrect API key provided")
         assert KEY not in "".join([number, unpaired, no_turn, unknown])
 
     def test_do_not_wait_for_who_does_not_read(self) -> None:
@@ -275,7 +277,7 @@ class TestRefusals:
         api = make_api()
         observe(api, [write_lines(lines.append, render_text)])
         api.handle(ReceivedRequest("POST", "/v1/responses", {"authorization": f"Bearer {KEY}"}, raw=orjson.dumps(HI)))
-        assert lines == [b"harness: POST /v1/responses 200 gpt-4.1\n"]
+        assert lines == [b"responses-harness: POST /v1/responses 200 gpt-4.1\n"]
 
 
 def test_spans_need_packages_and_say_which(monkeypatch: pytest.MonkeyPatch) -> None:

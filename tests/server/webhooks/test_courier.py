@@ -396,7 +396,7 @@ class TestASecret:
 
 
 def test_a_webhook_without_the_package_that_signs_names_its_extra(mock, monkeypatch):
-    monkeypatch.setattr("harness.core.extras.find_spec", lambda _: None)
+    monkeypatch.setattr("harness.core.installation.find_spec", lambda _: None)
     with pytest.raises(ConfigError, match=re.escape('pip install "responses-harness[webhooks]"')):
         mock.webhooks("http://localhost/hook")
 

@@ -1,4 +1,4 @@
-"""`harness serve` in a process of its own, and what tests say to it over sockets."""
+"""`responses-harness serve` in a process of its own, and what tests say to it over sockets."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ class Served(NamedTuple):
 
 @contextmanager
 def serving(*options: str, patch: str = "") -> Iterator[Served]:
-    """`harness serve` with these options on a free port; `patch` is run in its process before."""
+    """`responses-harness serve` with these options on a free port; `patch` is run in its process before."""
     program = f"{patch}\nimport sys; from harness.cli import main; sys.exit(main())"
     env = {**os.environ, "PYTHONPATH": str(ROOT), "PYTHONWARNINGS": "error::ResourceWarning"}
     with spawn([sys.executable, "-c", program, "serve", "--port", "0", *options], env=env) as child:

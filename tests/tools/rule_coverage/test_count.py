@@ -216,4 +216,4 @@ class TestTheCommand:
     def test_recordings_that_hold_nothing_end_with_2(self, tmp_path: Path) -> None:
         result = CliRunner().invoke(app, [str(tmp_path)])
         assert result.exit_code == 2
-        assert result.stderr.startswith("harness: nothing was judged")
+        assert result.stderr.startswith("responses-harness: nothing was judged")

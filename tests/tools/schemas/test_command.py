@@ -77,5 +77,5 @@ def test_what_does_not_go_together(arguments: list[str], problem: str) -> None:
 def test_a_document_that_is_not_there() -> None:
     result = run("--diff", "--openapi", "/nowhere.json")
     assert result.exit_code == 2
-    assert result.stderr.startswith("harness: ")
+    assert result.stderr.startswith("responses-harness: ")
     assert "/nowhere.json" in result.stderr

@@ -26,7 +26,7 @@ function NoExamination() {
   return (
     <main class="scrolls screen" tabIndex={-1}>
       <p class="empty">
-        This run examined no client. To examine one, run <code>harness examine ADAPTER --report FILE.html</code>.
+        This run examined no client. To examine one, run <code>responses-harness examine ADAPTER --report FILE.html</code>.
       </p>
     </main>
   );

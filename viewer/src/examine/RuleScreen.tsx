@@ -28,7 +28,7 @@ export function RuleScreen({ run, id }: { run: Run; id: string }) {
           </>
         ) : (
           <p>
-            This run does not document it. Run <code>harness rules {id}</code> or <code>harness losses {id}</code>.
+            This run does not document it. Run <code>responses-harness rules {id}</code> or <code>responses-harness losses {id}</code>.
           </p>
         )}
         <Met run={run} id={id} />

@@ -11,6 +11,7 @@ from harness.contract.rules.request.models.family import FAMILY, family_of
 from harness.contract.rules.request.shape import PROBED
 from harness.core.errors import ApiError
 from harness.core.exchange import Json, Request
+from harness.core.installation import COMMAND
 
 TERRA = "gpt-5.6-terra"
 
@@ -148,7 +149,7 @@ def truncation_unsupported(request: Request, world: WorldView) -> Iterator[Json]
         NO_FLEX.message: {"model": "gpt-4.1", "service_tier": "flex"},
     },
     accepts=[{"model": "o3", "service_tier": "flex"}, {"model": "gpt-4.1", "service_tier": "priority"}],
-    fix="Leave the tier out, or use a model with flex processing: `harness models NAME`.",
+    fix=f"Leave the tier out, or use a model with flex processing: `{COMMAND} models NAME`.",
 )
 def flex_unsupported(request: Request, world: WorldView) -> Iterator[Json]:
     """Models that predate flex processing do not support it."""
@@ -169,7 +170,7 @@ def flex_unsupported(request: Request, world: WorldView) -> Iterator[Json]:
     ],
     rejects=[{"model": "gpt-5-pro", "service_tier": "flex"}],
     accepts=[{"model": "gpt-5", "service_tier": "flex"}, {"model": "gpt-5-pro", "service_tier": "default"}],
-    fix="Leave the tier out, or use a model with flex processing: `harness models NAME`.",
+    fix=f"Leave the tier out, or use a model with flex processing: `{COMMAND} models NAME`.",
 )
 def flex_not_available(request: Request, world: WorldView) -> Iterator[Json]:
     """Some newer models do not offer flex processing."""
@@ -209,7 +210,7 @@ _IMAGE: Json = {"type": "input_image", "image_url": "https://example.com/a.png",
         {"model": "o4-mini", "input": [{"role": "user", "content": [_IMAGE]}]},
         {"model": "o3-mini", "input": [{"role": "user", "content": "hi"}]},
     ],
-    fix="Use a model that sees: `harness models NAME`.",
+    fix=f"Use a model that sees: `{COMMAND} models NAME`.",
 )
 def images_unsupported(request: Request, world: WorldView) -> Iterator[Json]:
     """Models without vision accept no images."""

@@ -10,6 +10,7 @@ from harness.contract.rules.request.models.family import FAMILY, family_of, reas
 from harness.contract.rules.request.shape import PROBED
 from harness.core.errors import ApiError
 from harness.core.exchange import Json, Request
+from harness.core.installation import COMMAND
 
 TERRA = "gpt-5.6-terra"
 
@@ -87,7 +88,7 @@ def effort_without_reasoning(request: Request, world: WorldView) -> Iterator[Jso
         {"model": TERRA, "reasoning": {"mode": "pro"}},
         {"model": "o3", "reasoning": {"mode": "pro"}},
     ],
-    fix="Leave `reasoning.mode` out, or use the one that the model has: `harness models NAME`.",
+    fix=f"Leave `reasoning.mode` out, or use the one that the model has: `{COMMAND} models NAME`.",
 )
 def mode_unsupported(request: Request, world: WorldView) -> Iterator[Json]:
     """Models before GPT-5.6 have one mode: `pro` if their name says so, otherwise `standard`."""

@@ -11,6 +11,7 @@ from harness.contract.rules.request.models.family import FAMILY, family_of
 from harness.core.account import Organization
 from harness.core.errors import ApiError
 from harness.core.exchange import Json, Request
+from harness.core.installation import COMMAND
 
 
 @rule(
@@ -33,7 +34,7 @@ from harness.core.exchange import Json, Request
         Case({"model": "gpt-5-codex"}, account=Organization(models=frozenset(["gpt-5-codex"]))),
         {"model": "o4-mini"},
     ],
-    fix="Use a model that is there: `harness models` lists them. A test of its time says so: `as_of`.",
+    fix=f"Use a model that is there: `{COMMAND} models` lists them. A test of its time says so: `as_of`.",
 )
 def model_gone(request: Request, world: WorldView) -> Iterator[Json]:
     """A model that was shut down is not found, which is reported before any other fault of it.
@@ -70,7 +71,7 @@ def model_gone(request: Request, world: WorldView) -> Iterator[Json]:
         ),
     },
     accepts=[Case({"model": "gpt-audio"}, account=Organization(models=frozenset(["gpt-audio"])))],
-    fix="Use a model that the Responses API serves: `harness models` lists them.",
+    fix=f"Use a model that the Responses API serves: `{COMMAND} models` lists them.",
 )
 def model_not_served(request: Request, world: WorldView) -> Iterator[Json]:
     """Models for audio, images or search, and the first reasoning models, only serve chat completions."""
@@ -94,7 +95,7 @@ def model_not_served(request: Request, world: WorldView) -> Iterator[Json]:
         "The requested model, 'gpt-image-1.5' was not found.": {"model": "gpt-image-1.5"},
     },
     accepts=[Case({"model": "dall-e-3"}, account=Organization(models=frozenset(["dall-e-3"])))],
-    fix="Use a model that the Responses API serves: `harness models` lists them.",
+    fix=f"Use a model that the Responses API serves: `{COMMAND} models` lists them.",
 )
 def model_not_there(request: Request, world: WorldView) -> Iterator[Json]:
     """The Responses API does not serve models for embeddings, for completions, and some for images."""
@@ -142,7 +143,7 @@ _ASKS_A_MODEL = (
         Case({"model": "gpt-4.1"}, account=Organization(models=frozenset(["gpt-4.1"]))),
         Case({"model": "claude-local"}, account=Organization(models=frozenset(["claude-local"]))),
     ],
-    fix="Use a model of this key; `mock.organization(models={…})` or `harness serve --models` say which there are.",
+    fix=f"Use a model of this key; `mock.organization(models={{…}})` or `{COMMAND} serve --models` say which there are.",
 )
 def model_not_found(request: Request, world: WorldView) -> Iterator[Json]:
     """`model` must name a model that this key may use; the status is 400, not 404.
