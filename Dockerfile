@@ -1,10 +1,14 @@
 # The mock as a server, without root and without a network of its own needs: docker build -t responses-harness .
+# What an option of `serve` needs besides: --build-arg EXTRAS=fast,metrics,otel,tls
+ARG EXTRAS=fast
 FROM python:3.13-slim AS build
+ARG EXTRAS
 WORKDIR /source
 COPY . .
-RUN pip wheel --no-cache-dir --wheel-dir /wheels ".[fast,images,metrics,otel,record,tls,webhooks]"
+RUN pip wheel --no-cache-dir --wheel-dir /wheels ".[$EXTRAS]"
 
 FROM python:3.13-slim
+ARG EXTRAS
 LABEL org.opencontainers.image.title="responses-harness" \
       org.opencontainers.image.description="A strict mock of the OpenAI Responses API" \
       org.opencontainers.image.licenses="MIT"
@@ -12,12 +16,12 @@ LABEL org.opencontainers.image.title="responses-harness" \
 # hadolint ignore=DL3013
 RUN --mount=type=bind,from=build,source=/wheels,target=/wheels \
     pip install --no-cache-dir --no-compile --no-index --find-links /wheels \
-      "responses-harness[fast,images,metrics,otel,record,tls,webhooks]" \
+      "responses-harness[$EXTRAS]" \
     && useradd --uid 10001 --create-home harness
 USER 10001
 WORKDIR /home/harness
 EXPOSE 8080
 HEALTHCHECK --interval=5s --timeout=3s --start-period=30s \
   CMD ["python", "-c", "from urllib.request import urlopen; urlopen('http://127.0.0.1:8080/_harness/health', timeout=2)"]
-ENTRYPOINT ["harness"]
+ENTRYPOINT ["responses-harness"]
 CMD ["serve", "--host", "0.0.0.0", "--port", "8080"]

@@ -1,4 +1,4 @@
-"""`python -m harness`: the same as the `harness` command."""
+"""`python -m harness`: the same as the command `responses-harness`."""
 
 from harness.cli import main
 

@@ -26,21 +26,26 @@ def test_what_a_function_imports_late_is_an_extra_at_least():
     assert distributions(ast.walk, ADAPTERS) <= declared("dependencies", "dev", *EXTRAS) | PROMISED
 
 
-def test_a_checkout_has_every_extra():
-    (extras,) = re.findall(r"responses-harness\[(.*?)\]", str(OPTIONAL_DEPENDENCIES["dev"]))
-    assert set(extras.split(",")) == EXTRAS
+def test_all_is_every_extra_and_a_checkout_has_it():
+    (extras,) = re.findall(r"responses-harness\[(.*?)\]", str(OPTIONAL_DEPENDENCIES["all"]))
+    assert set(extras.split(",")) == EXTRAS - FORMER - {"all"}
+    assert "responses-harness[all]" in OPTIONAL_DEPENDENCIES["dev"]
+
+
+def test_former_extras_can_still_be_asked_for_and_bring_nothing_more():
+    brought = {name: declared(name) for name in FORMER}
+    assert brought == {"record": set(), "redis": {"responses-harness"}, "webhooks": set()}
 
 
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
 OPTIONAL_DEPENDENCIES = PROJECT["optional-dependencies"]
 EXTRAS = OPTIONAL_DEPENDENCIES.keys() - {"dev", "docs"}
-PROMISED = {"pydantic", "referencing", "rich", "starlette"}
-"""What FastAPI, jsonschema and typer say they bring."""
+FORMER = {"record", "redis", "webhooks"}
+PROMISED = {"pydantic", "referencing", "starlette"}
+"""What FastAPI and jsonschema say they bring."""
 ADAPTERS = ("harness/examine/adapters/", "harness/examine/starters/")
 """What imports the clients that a user examines, who has them."""
 OPTIONAL = (
-    "harness/cassettes/recording/proxy.py",
-    "harness/cassettes/recording/websocket_proxy.py",
     "harness/server/observe/metrics.py",
     "harness/drive/container.py",
 )

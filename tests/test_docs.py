@@ -21,9 +21,10 @@ import harness.endpoints  # noqa: F401  (registers every operation)
 from harness.analysis.client_mistake import CLIENT_MISTAKES
 from harness.analysis.receivers import RECEIVER_MISTAKES
 from harness.api.operations import OPERATIONS
-from harness.cli import app
+from harness.cli import COMMANDS, app
 from harness.contract.rule import LEVELS
 from harness.core.account import Organization
+from harness.core.installation import COMMAND
 from harness.items.kind import ITEMS
 from harness.report.formats import FORMATS
 from harness.world.conditions import CONDITIONS
@@ -77,7 +78,8 @@ def first_cells(text: str) -> set[str]:
 
 
 def ticked(text: str) -> set[str]:
-    return set(re.findall(r"`([^`]+)`", text))
+    """Return what is marked as code in a text, outside its blocks."""
+    return set(re.findall(r"`([^`]+)`", re.sub(r"^```.*?^```$", "", text, flags=re.M | re.S)))
 
 
 @pytest.fixture(scope="module")
@@ -289,15 +291,33 @@ def test_every_command_and_option_is_there():
     group = typer.main.get_command(app)
     known = {name: {option for param in made.params for option in param.opts} for name, made in group.commands.items()}
     named = {name.partition(" -- ")[0] for page in DOCUMENTS for name in ticked(text_of(page))}
-    used = [name.split()[1:] for name in named if name.startswith("harness ") and not name.startswith("harness --")]
-    assert {command for command, *_ in used} == {*known}
+    used = [name.split()[1:] for name in named if re.match(rf"{COMMAND} (?!--|is off)", name)]
+    assert {command for command, *_ in used} == {name for name, made in group.commands.items() if not made.hidden}
     options = [(command, item) for command, *rest in used for item in rest if item.startswith("--")]
     assert [(command, option) for command, option in options if option not in known[command]] == []
     alone = {
-        name.split()[0].partition("=")[0] for page in DOCUMENTS for name in ticked(text_of(page)) if name[:2] == "--"
+        name.split()[0].partition("=")[0]
+        for page in DOCUMENTS
+        for name in ticked(text_of(page))
+        if re.match(r"--\w", name)
     }
     of_pytest = {"--record", "--harness-report", "--harness-fail-under", "--harness-trace", "--harness-trace-dir"}
-    assert alone <= of_pytest.union(*known.values())
+    of_tools = {"--recordings", "--sync", "--diff"}
+    assert alone <= of_pytest.union(of_tools, *known.values())
+
+
+SHORT = re.compile(rf"(?<![\w/.-])(?<!from )(?<!-m )harness (?:{'|'.join(COMMANDS)})\b")
+NAMING = (
+    *("*.md", "*.yml", "*.yaml", ".pre-commit-hooks.yaml", "docs/**/*.md", "skills/**/*.md", "schemas/*.json"),
+    *("harness/**/*.py", "harness/viewer/page.html", "integrations/node/*/*", "viewer/src/**/*.tsx"),
+)
+
+
+def test_the_command_has_its_whole_name_everywhere():
+    """Another vendor's command line is also called `harness`. The changelog keeps what it once said."""
+    files = [file for pattern in NAMING for file in ROOT.glob(pattern) if file.name != "CHANGELOG.md"]
+    assert len(files) > 500
+    assert [(file.name, found[0]) for file in files for found in SHORT.finditer(text_of(file))] == []
 
 
 def test_every_file_that_is_named_is_there():

@@ -12,7 +12,7 @@ from harness.cli.support.app import exit_with_problem
 
 
 class _Program(TyperCommand):
-    """A command; a HarnessError ends it with a message, as in `harness`."""
+    """A command; a HarnessError ends it with a message, as in `responses-harness`."""
 
     def invoke(self, ctx: Any) -> Any:
         with exit_with_problem():

@@ -1,4 +1,4 @@
-"""The `harness` command: one module for each of its commands, `COMMANDS`.
+"""The command `responses-harness`, for short `harness`: one module for each of its commands, `COMMANDS`.
 
 A module parses options and prints; what the commands do is implemented in other packages. Exit codes: 0 done, 1
 something was found or a check failed, 2 the command line is wrong, explained in one message on stderr; `record` and
@@ -12,6 +12,8 @@ import sys
 from functools import cache
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
+
+from harness.core.installation import COMMAND
 
 if TYPE_CHECKING:
     from harness.cli.support.app import app as app
@@ -44,11 +46,11 @@ def _register(name: str) -> None:
 
 
 def main() -> None:
-    """Run `harness` or `python -m harness`; only the command that is called is imported."""
+    """Run `responses-harness`, `harness` or `python -m harness`; only the command that is called is imported."""
     gc.set_threshold(STARTUP_THRESHOLD)
     called = sys.argv[1:2]
     for name in called if called and called[0] in COMMANDS else COMMANDS:
         _register(name)
     from harness.cli.support.app import app
 
-    app(prog_name="harness")
+    app(prog_name=COMMAND)

@@ -10,9 +10,8 @@ from typing import TYPE_CHECKING, Annotated, cast
 
 import typer
 
-from harness.cli.support.app import ExitCode, make_console, print_json, print_text
+from harness.cli.support.app import ExitCode, make_console, print_json, print_note, print_text
 from harness.core.errors import ConfigError
-from harness.core.installation import COMMAND
 from harness.core.limits import STALE_DAYS
 from harness.core.registry import suggest_name
 
@@ -66,7 +65,7 @@ def _print_script(paths: Sequence[Path], form: str) -> None:
     script = read_script(read_cassette(paths[0]).interactions, paths[0].as_posix())
     print_text(write_script(script, cast("ScriptForm", form)))
     for why in script.left_out if form == "json" else ():
-        print_text(f"{COMMAND}: not played: {why}", err=True)
+        print_note(f"not played: {why}")
 
 
 def _print_inventory(listed: Sequence[CassetteStatus]) -> None:

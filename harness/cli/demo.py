@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import typer
 
-from harness.cli.support.app import ExitCode, make_console, print_text
-from harness.core.installation import COMMAND
+from harness.cli.support.app import ExitCode, make_console, print_note
 
 
 def demo() -> None:
@@ -13,7 +12,7 @@ def demo() -> None:
 
     It needs no network and no key.
     """
-    from harness.server.demo import NotRefusedError, run_demo
+    from harness.drive.demo import NotRefusedError, run_demo
     from harness.server.mock_api import MockApi
 
     console = make_console()
@@ -21,5 +20,5 @@ def demo() -> None:
         for line in run_demo(MockApi()):
             console.print(line)
     except NotRefusedError as problem:
-        print_text(f"{COMMAND}: {problem}", err=True)
+        print_note(str(problem))
         raise typer.Exit(ExitCode.FOUND) from problem

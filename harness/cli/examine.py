@@ -13,6 +13,7 @@ from harness.cli.support.app import (
     ExitCode,
     call_on_signals,
     print_json,
+    print_note,
     print_rows,
     print_text,
     progress,
@@ -214,7 +215,7 @@ def _write_tests(
         if cell.mode and (every or cell.verdict != "pass"):
             modes.setdefault(cell.case, []).append(cell.mode)
     if not modes:
-        print_text(f"{COMMAND}: {file} is not written: every case passes. --case ID writes any case.", err=True)
+        print_note(f"{file} is not written: every case passes. --case ID writes any case.")
         return
     with open_replacement(file) as out:
         out.write(render_tests(modes, {case.id: case for case in cases}, adapter, command).encode())
@@ -245,6 +246,6 @@ def _print_verdict(
     if compared:
         print_comparison(compared, to_stderr=as_json)
     if not result.complete:
-        print_text(f"{COMMAND}: interrupted: unfinished cases are missing, here and in the reports.", err=True)
+        print_note("interrupted: unfinished cases are missing, here and in the reports.")
         return ExitCode.INTERRUPTED
     return ExitCode.FOUND if failures else ExitCode.OK

@@ -7,9 +7,8 @@ from typing import TYPE_CHECKING, Annotated, cast
 
 import typer
 
-from harness.cli.support.app import print_text
+from harness.cli.support.app import print_note, print_text
 from harness.core.errors import ConfigError
-from harness.core.installation import COMMAND
 from harness.core.registry import suggest_name
 
 if TYPE_CHECKING:
@@ -50,12 +49,12 @@ def import_fixtures(
     else:
         print_text(text)
     for why in script.left_out:
-        print_text(f"{COMMAND}: not converted: {why}", err=True)
+        print_note(f"not converted: {why}")
     for why in script.dropped:
-        print_text(f"{COMMAND}: not played: {why}", err=True)
+        print_note(f"not played: {why}")
     turns = sum(len(route.turns) for route in script.routes)
     where = f", written to {output.as_posix()}" if output else ""
-    print_text(f"{COMMAND}: {turns} converted, {len(script.left_out)} not{where}", err=True)
+    print_note(f"{turns} converted, {len(script.left_out)} not{where}")
 
 
 def _find_form(to: str, output: Path | None) -> ScriptForm:

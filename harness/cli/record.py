@@ -23,7 +23,6 @@ from harness.cli.support.app import ExitCode, call_on_signals, make_console, pri
 from harness.cli.support.options import argument, option, takes_options
 from harness.cli.support.run_command import run_command
 from harness.core.errors import ConfigError
-from harness.core.installation import COMMAND, require_extra
 
 if TYPE_CHECKING:
     from harness.api.http.upstream import Upstream
@@ -78,7 +77,6 @@ def record(_context: typer.Context, options: RecordOptions) -> None:
 
     A proxy records them, so clients may be in any language. The exit code is the command's.
     """
-    require_extra(f"{COMMAND} record", "httpx2", "record")
     from harness.api.http.upstream import parse_upstream
     from harness.cassettes.format.interaction import RECORD_COMMAND, CassetteHeader
     from harness.cassettes.recording.in_flight import Recording

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from harness.cli.support.app import ExitCode, make_console, print_text
+from harness.cli.support.app import ExitCode, make_console, print_note, print_text
 from harness.core.errors import ConfigError
 from harness.core.installation import COMMAND
 from harness.core.text.shorten import pluralize
@@ -132,7 +132,5 @@ def _check_fail_under(report: Report, least: float | None) -> None:
     from harness.report.api_coverage import has_coverage
 
     if least is not None and not has_coverage(report.hit["rules"], report.known["rules"], least):
-        print_text(
-            f"{COMMAND}: {report.percent_covered('rules')} % of rules, --fail-under requires {least:g} %", err=True
-        )
+        print_note(f"{report.percent_covered('rules')} % of rules, --fail-under requires {least:g} %")
         raise typer.Exit(ExitCode.FOUND)

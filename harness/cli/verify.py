@@ -13,7 +13,7 @@ from typing import IO, TYPE_CHECKING, Any, NoReturn
 
 import typer
 
-from harness.cli.support.app import ExitCode, make_console, print_json, print_text, progress
+from harness.cli.support.app import ExitCode, make_console, print_json, print_note, print_text, progress
 from harness.cli.support.options import argument, given_options, option, refuse_others, takes_options
 from harness.core.errors import ConfigError
 from harness.core.installation import COMMAND
@@ -117,7 +117,7 @@ def _exit_by(tally: Tally, why: str) -> NoReturn:
         raise typer.Exit(ExitCode.OK if tally.is_clean else ExitCode.FOUND)
     if tally.is_clean:
         raise ConfigError(why)
-    print_text(f"{COMMAND}: {why}", err=True)
+    print_note(why)
     raise typer.Exit(ExitCode.FOUND)
 
 

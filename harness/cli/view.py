@@ -10,10 +10,9 @@ from typing import TYPE_CHECKING
 
 import typer
 
-from harness.cli.support.app import print_text
+from harness.cli.support.app import print_note, print_text
 from harness.cli.support.options import argument, option, takes_options
 from harness.core.errors import ConfigError
-from harness.core.installation import COMMAND
 from harness.core.registry import suggest_name
 from harness.report.replace_file import explain_write_errors, open_replacement
 
@@ -120,7 +119,7 @@ def _write_test(viewed: Viewed, options: ViewOptions, file: Path) -> None:
     _write(file, write_test(case).encode())
     print_text(f"{file}: {case.row.name}")
     for missing in unwritable(case):
-        print_text(f"{COMMAND}: the test has no {missing}.", err=True)
+        print_note(f"the test has no {missing}.")
 
 
 def _write_page(viewed: Viewed, options: ViewOptions) -> None:

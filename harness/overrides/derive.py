@@ -163,7 +163,8 @@ def _explain_nothing(paths: Sequence[Path], found: Observed) -> str:
     if found.foreign:
         place, model = next(iter(found.foreign.items()))
         return f"nothing to learn from in {named}: {explain_foreign(place, model)}"
-    return f"nothing to learn from in {named}: no exchange there is one with the API. `{COMMAND} verify -v {named}` says why."
+    why = f"`{COMMAND} verify -v {named}` says why"
+    return f"nothing to learn from in {named}: no exchange there is one with the API. {why}."
 
 
 def narrow_proposal(proposal: Proposal, against: Sequence[Seen]) -> list[Proposal]:

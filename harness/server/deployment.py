@@ -1,4 +1,4 @@
-"""Where the Worlds of `responses-harness serve` are kept: in memory, or where another distribution keeps them for `--store URL`.
+"""Where a server keeps its Worlds: in memory, or where another distribution keeps them for `--store URL`.
 
 A distribution provides a subclass of `Deployment` as an entry point of GROUP, named after the scheme of its URLs.
 """

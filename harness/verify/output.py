@@ -1,4 +1,4 @@
-"""The output of `responses-harness verify`: JSON (`schemas/verify.json`), and for a terminal a table and the first findings."""
+"""The output of `responses-harness verify`: JSON (`schemas/verify.json`), or a table and the first findings."""
 
 from __future__ import annotations
 

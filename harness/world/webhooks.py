@@ -21,7 +21,7 @@ from typing import Any, NamedTuple, Protocol
 from harness.core.errors import ConfigError
 from harness.core.exchange import Json
 from harness.core.ids import Ids
-from harness.core.installation import COMMAND, require_extra
+from harness.core.installation import COMMAND
 from harness.core.limits import drop_oldest
 from harness.core.registry import suggest_name
 from harness.core.text.shorten import show
@@ -162,7 +162,6 @@ class Webhooks:
         return registered
 
     def _new_endpoint(self, url: str, **options: Any) -> WebhookEndpoint:
-        require_extra("A webhook", "standardwebhooks", "webhooks")  # it signs the deliveries
         return WebhookEndpoint(self.ids.hex("we_", 32), url, **options)
 
     def update(self, id: str, body: Json, now: int) -> WebhookEndpoint:

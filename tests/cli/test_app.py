@@ -149,4 +149,4 @@ class TestCompletion:
     def test_the_script_of_the_shell_is_shown(self) -> None:
         command = f"{shlex.quote(sys.executable)} -m harness --show-completion; exit $?"
         said = run_child(["bash", "-c", command], env={**os.environ, "PYTHONPATH": str(ROOT)}, check=True).stdout
-        assert "complete -o default -F _harness_completion harness" in said
+        assert "complete -o default -F _responses_harness_completion responses-harness" in said

@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
-import importlib.util
 import socket
+import sys
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 import pytest
 
 from harness.contract.check import CheckedRequest
 from harness.contract.rule import RULES
-from harness.server.demo import REFUSAL_RULE, run_demo
+from harness.core.installation import install_command
+from harness.drive.demo import REFUSAL_RULE, run_demo
 from harness.server.mock_api import MockApi
 from tests.support.command_line import run_beside, run_cli
 
@@ -52,7 +54,25 @@ def test_without_any_sdk_it_says_what_to_install(absent: Callable[[str], None]) 
     absent("openai")
     result = run_cli("demo")
     assert result.exit_code == 2
-    assert 'pip install "responses-harness[openai]"' in result.stderr
+    assert result.stderr.startswith(f"responses-harness: the demo needs openai: {install_command('openai')}\n")
+
+
+def test_with_an_sdk_that_is_too_old_it_says_so(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    pretend(tmp_path, "openai", '__version__ = "1.50.0"\n', monkeypatch)
+    result = run_cli("demo")
+    assert (result.exit_code, result.stdout) == (2, "")
+    assert "the demo needs openai 1.66 or newer: openai 1.50.0, which is installed, has no Responses" in result.stderr
+
+
+@pytest.mark.parametrize("theirs", ["", "from openai import DoesNotExist\n"])
+def test_other_agents_than_those_of_the_sdk_are_not_used(
+    theirs: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A project may have a package of that name, and openai-agents may not fit the installed `openai`."""
+    pretend(tmp_path, "agents", theirs, monkeypatch)
+    result = run_cli("demo")
+    assert result.exit_code == 0
+    check(result.stdout, "openai")
 
 
 def test_a_mock_that_is_too_kind_fails_it(absent: Callable[[str], None], monkeypatch: pytest.MonkeyPatch) -> None:
@@ -78,13 +98,15 @@ def test_it_reaches_no_host_but_its_own(absent: Callable[[str], None], monkeypat
     assert {address[0] for address in connected} == {"127.0.0.1"}
 
 
+def pretend(folder: Path, package: str, content: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Put another package in place of an installed one."""
+    (folder / f"{package}.py").write_text(content, encoding="utf-8")
+    monkeypatch.syspath_prepend(folder)
+    for name in [name for name in sys.modules if name.partition(".")[0] == package]:
+        monkeypatch.delitem(sys.modules, name)
+
+
 @pytest.fixture
 def absent(monkeypatch: pytest.MonkeyPatch) -> Callable[[str], None]:
-    """Makes a distribution look as if it were not installed."""
-    find = importlib.util.find_spec
-
-    def hide(name: str) -> None:
-        for module in ("harness.server.demo", "harness.core.installation"):
-            monkeypatch.setattr(f"{module}.find_spec", lambda asked: None if asked == name else find(asked))
-
-    return hide
+    """Makes a package look as if it were not installed."""
+    return lambda name: monkeypatch.setitem(sys.modules, name, None)

@@ -36,14 +36,13 @@ def broken(folder: Path, patch: pytest.MonkeyPatch) -> list[str]:
 
 
 def too_kind(folder: Path, patch: pytest.MonkeyPatch) -> list[str]:
-    patch.setattr("harness.server.demo.find_spec", lambda name: None if name == "agents" else True)
+    patch.setitem(sys.modules, "agents", None)
     patch.setattr("harness.world.api_call.check_request", lambda request, world: CheckedRequest(None, request))
     return ["demo"]
 
 
 def without_sdk(folder: Path, patch: pytest.MonkeyPatch) -> list[str]:
-    for module in ("harness.server.demo", "harness.core.installation"):
-        patch.setattr(f"{module}.find_spec", lambda name: None)
+    patch.setitem(sys.modules, "openai", None)
     return ["demo"]
 
 

@@ -1,4 +1,4 @@
-"""How `responses-harness serve` ends: whatever a client leaves half done, one signal ends it in seconds, a second one at once."""
+"""How `responses-harness serve` ends: whatever a client leaves half done, a signal ends it in seconds, a second at once."""
 
 from __future__ import annotations
 

@@ -142,4 +142,4 @@ class TestHowItIsWritten:
 
     def test_refuses_it_on_the_command_line(self) -> None:
         result = run_cli("serve", "--pace", "ttft=soon")
-        assert (result.exit_code, result.stderr[:36]) == (2, "responses-harness: pace: ttft is 'soon'. Pass ")
+        assert (result.exit_code, result.stderr[:46]) == (2, "responses-harness: pace: ttft is 'soon'. Pass ")

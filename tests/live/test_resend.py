@@ -1,4 +1,4 @@
-"""`responses-harness drift` over WebSockets: each is opened anew, and what is said over it now is held against what was said then."""
+"""`responses-harness drift` over WebSockets: each is opened anew, and what is said now is held against what was said."""
 
 from __future__ import annotations
 

@@ -8,6 +8,7 @@ import ssl
 
 import pytest
 
+from harness.core.installation import install_command
 from harness.drive import FoundryCredential
 from harness.pytest_plugin import tls
 from tests.support.inner_run import Run
@@ -89,7 +90,7 @@ early = openai.DefaultHttpxClient(verify=ssl.create_default_context())
     def test_needs_cryptography(self, run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
         monkeypatch.setattr("harness.core.installation.find_spec", lambda _: None)
         run("@pytest.mark.harness(tls=True)\ndef test_it(mock): ...").shows(
-            '*needs cryptography: pip install "responses-harness?tls?"', errors=1
+            f"*needs cryptography: {install_command('tls').replace('[', '[[]')}", errors=1
         )
 
 

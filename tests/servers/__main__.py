@@ -1,4 +1,4 @@
-"""Start real servers and print what `responses-harness verify --server` says of each: `python -m tests.servers [NAME…] [--json DIR]`.
+"""Start real servers and print what `verify --server` says of each: `python -m tests.servers [NAME…] [--json DIR]`.
 
 Ends with 1 when our own does not score 100 %, with 2 when a server cannot be installed or started.
 """

@@ -26,7 +26,7 @@ class Terminal(io.StringIO):
 
 
 def run_cli(*arguments: str | Path | int, **environment: str) -> Result:
-    """Run `harness` with these arguments, and these environment variables besides."""
+    """Run `responses-harness` with these arguments, and these environment variables besides."""
     return CliRunner().invoke(app, [str(argument) for argument in arguments], env=environment)
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import re
 import tomllib
 from pathlib import Path
@@ -10,6 +11,7 @@ from pathlib import Path
 import pytest
 import yaml
 
+from tests.support.processes import run
 from tools.release import OWNER, ROOT, find_obstacles, main
 
 ADDRESS = "https://github.com/someone/responses-harness"
@@ -83,6 +85,63 @@ class TestTheWorkflows:
         assert matrix["strategy"]["matrix"]["python"] == named
 
 
+class TestTheImageOfARelease:
+    """The step runs in bash with a `docker` that writes down what it is asked for."""
+
+    JOB = yaml.safe_load((ROOT / ".github/workflows/release.yml").read_text(encoding="utf-8"))["jobs"]["image"]
+    DOCKER = """#!/bin/sh
+echo "$@" >> asked
+case "$*" in
+  login*) cat > given;;
+  *State.Health.Status*) echo "$HEALTH";;
+  *RepoDigests*) echo "ghcr.io/someone/responses-harness@sha256:1a2b";;
+esac
+"""
+
+    def publish(self, folder: Path, health: str) -> tuple[int, list[str]]:
+        (docker := folder / "docker").write_text(self.DOCKER)
+        docker.chmod(0o755)
+        (step,) = (step for step in self.JOB["steps"] if step.get("id") == "pushed")
+        assert step["env"] == {"TOKEN": "${{ github.token }}"}
+        of_github = {"GITHUB_REPOSITORY": "Someone/responses-harness", "GITHUB_SERVER_URL": "https://github.com"}
+        of_github |= {"GITHUB_REF_NAME": "v1.2.3", "GITHUB_ACTOR": "someone", "GITHUB_OUTPUT": str(folder / "outputs")}
+        env = {**os.environ, **of_github, "PATH": f"{folder}:{os.environ['PATH']}", "TOKEN": "ghs_1", "HEALTH": health}
+        script = step["run"].replace("timeout 60", "timeout 1")
+        done = run(["bash", "--noprofile", "--norc", "-eo", "pipefail", "-c", script], cwd=folder, env=env)
+        return done.returncode, (folder / "asked").read_text().splitlines()
+
+    def test_is_built_tried_pushed_and_attested(self, tmp_path):
+        code, asked = self.publish(tmp_path, "healthy")
+        image = "ghcr.io/someone/responses-harness"
+        assert (code, (tmp_path / "given").read_text()) == (0, "ghs_1\n")
+        assert [command.split()[0] for command in asked] == [
+            "build",
+            "run",
+            "inspect",
+            "login",
+            "push",
+            "push",
+            "inspect",
+        ]
+        assert [command for command in asked if command.startswith("push")] == [
+            f"push {image}:1.2.3",
+            f"push {image}:latest",
+        ]
+        assert (tmp_path / "outputs").read_text() == f"image={image}\ndigest=sha256:1a2b\n"
+        attested = self.JOB["steps"][-1]["with"]
+        assert attested["subject-digest"] == "${{ steps.pushed.outputs.digest }}"
+        assert attested["push-to-registry"] is True
+
+    def test_is_not_pushed_if_it_does_not_become_healthy(self, tmp_path):
+        code, asked = self.publish(tmp_path, "unhealthy")
+        assert code != 0
+        assert not [command for command in asked if command.startswith(("login", "push"))]
+
+    def test_waits_for_approval_and_may_write_packages_alone(self):
+        assert (self.JOB["environment"], self.JOB["permissions"]["packages"]) == ("release", "write")
+        assert self.JOB["permissions"]["contents"] == "read"
+
+
 @pytest.mark.parametrize(
     "form", sorted((ROOT / ".github/ISSUE_TEMPLATE").glob("[!c]*.yml")), ids=lambda form: form.stem
 )
@@ -92,6 +151,24 @@ def test_each_form_asks_for_what_it_needs(form):
     ids = [field["id"] for field in asked["body"]]
     assert len(ids) == len(set(ids))
     assert any(field.get("validations", {}).get("required") for field in asked["body"])
+
+
+def test_the_npm_package_says_what_it_is_and_where_it_comes_from():
+    folder = ROOT / "integrations/node"
+    package = json.loads((folder / "package.json").read_text(encoding="utf-8"))
+    assert {"vitest", "jest", "mock", "openai"} <= set(package["keywords"])
+    assert package["repository"] == {
+        "type": "git",
+        "url": f"git+https://github.com/{OWNER}/responses-harness.git",
+        "directory": "integrations/node",
+    }
+    assert package["homepage"].startswith(f"https://github.com/{OWNER}/responses-harness/")
+    readme, page = (
+        (ROOT / name).read_text(encoding="utf-8") for name in ("integrations/node/README.md", "docs/node.md")
+    )
+    shown = re.findall(r"^```.*?^```$", readme, re.M | re.S)
+    assert len(shown) == 3
+    assert [block for block in shown if block not in page] == []  # where it is run
 
 
 def test_the_packages_are_of_one_version():

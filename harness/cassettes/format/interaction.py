@@ -11,13 +11,14 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from harness.core.exchange import EMPTY_MAPPING
+from harness.core.installation import COMMAND
 
 CASSETTE_FORMAT = 1
 """The format of cassettes that this harness writes, and the newest that it reads."""
 SCRUBBER_VERSION = 1
 """The version of the rules that mask secrets and ids."""
 
-RECORD_COMMAND = ("harness", "record", "--")
+RECORD_COMMAND = (COMMAND, "record", "--")
 PYTEST_COMMAND = ("pytest", "--record=all")
 """The beginnings of commands that record a cassette, followed by a program or by tests."""
 

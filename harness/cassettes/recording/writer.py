@@ -14,7 +14,6 @@ from harness.cassettes.format.serializer import CassetteContent, dump_cassette, 
 from harness.cassettes.format.untrusted import UnreadableRecording, decode_text
 from harness.core.bounded_file import read_bounded
 from harness.core.errors import HarnessError, Malformed
-from harness.core.installation import require_extra
 from harness.report.replace_file import WRITE_ERROR_FIXES, describe_write_error, open_replacement
 
 LOCK_TIMEOUT = 0.1
@@ -63,7 +62,6 @@ def _check_addresses(content: CassetteContent, name: str) -> CassetteContent:
 @contextmanager
 def lock_cassette(path: Path) -> Iterator[None]:
     """Hold the right to record a cassette, at most until the process ends; RecordError if another recorder holds it."""
-    require_extra("recording", "filelock", "record")
     import filelock  # late: it takes longer to import than everything needed to read cassettes
 
     lock = filelock.FileLock(_lock_path(path), timeout=LOCK_TIMEOUT)
@@ -93,7 +91,6 @@ def _is_held(lock: Path) -> bool:
     """Return whether a recorder holds a lock file; one left behind by a killed recorder is removed."""
     if not lock.exists():
         return False
-    require_extra("recording", "filelock", "record")
     import filelock
 
     attempt = filelock.FileLock(lock, timeout=0)

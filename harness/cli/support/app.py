@@ -56,19 +56,19 @@ def exit_with_problem() -> Iterator[None]:
     try:
         yield
     except HarnessError as problem:
-        print_text(add_section(f"{COMMAND}: {problem}", problem.section), err=True)
+        print_note(add_section(str(problem), problem.section))
         raise typer.Exit(ExitCode.NOTHING_JUDGED) from problem
     except OSError as problem:
         if problem.errno not in WRITE_ERROR_FIXES:
             raise
         why = f"{describe_write_error(problem)}. {WRITE_ERROR_FIXES[problem.errno]}, or set TMPDIR"
-        said = f"{COMMAND}: {problem.filename or 'a temporary file'}: cannot be written: {why}."
-        print_text(add_section(said, "options-and-files"), err=True)
+        said = f"{problem.filename or 'a temporary file'}: cannot be written: {why}."
+        print_note(add_section(said, "options-and-files"))
         raise typer.Exit(ExitCode.NOTHING_JUDGED) from problem
 
 
 class _CommandGroup(TyperGroup):
-    """The commands of `harness`."""
+    """The commands of `responses-harness`."""
 
     def invoke(self, ctx: Any) -> Any:
         with exit_with_problem():
@@ -87,7 +87,7 @@ class _CommandGroup(TyperGroup):
 
 
 class Command(TyperCommand):
-    """A command of `harness`."""
+    """A command of `responses-harness`."""
 
     def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
         """Parse the command line, without taking the next option for the value of one that lacks its own.
@@ -156,7 +156,7 @@ def print_text(text: str, *, err: bool = False, newline: bool = True) -> None:
 
 
 def print_note(text: str) -> None:
-    """Print a line on stderr beside a command that owns stdout; a closed stderr is ignored."""
+    """Print a message on stderr, after the name of the command; a closed stderr is ignored."""
     with suppress(OSError):
         print_text(f"{COMMAND}: {text}", err=True)
 

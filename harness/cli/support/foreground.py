@@ -10,10 +10,9 @@ from contextlib import closing, contextmanager, suppress
 from threading import Timer
 from typing import TYPE_CHECKING, NamedTuple
 
-from harness.cli.support.app import ExitCode, call_on_signals, print_text
+from harness.cli.support.app import ExitCode, call_on_signals, print_note, print_text
 from harness.cli.support.tls import Secured, context_of, origin_for_clients
 from harness.core.garbage import small_collections
-from harness.core.installation import COMMAND
 
 if TYPE_CHECKING:
     from harness.server.transport.asgi_types import AsgiApp
@@ -65,7 +64,7 @@ def _print_summary(cut_off: int, lines: Iterable[str]) -> None:
     from harness.core.text.shorten import pluralize
 
     if cut_off:
-        print_text(f"{COMMAND}: stopped; {pluralize(cut_off, 'request')} had no complete answer yet.", err=True)
+        print_note(f"stopped; {pluralize(cut_off, 'request')} had no complete answer yet.")
     for line in lines:
         print_text(line, err=True)
 
@@ -102,7 +101,7 @@ def _stopped_by_signals(server: StoppableServer, secured: Secured | None) -> Ite
 
     def end_if_hanging(turns: int) -> None:
         if server.turns == turns:
-            print_text(f"{COMMAND}: stopped, though a request was still being worked on: the server hung.", err=True)
+            print_note("stopped, though a request was still being worked on: the server hung.")
             end_at_once()
 
     def end_later(seconds: float, end: Callable[..., None], *given: int) -> None:

@@ -11,8 +11,7 @@ from time import monotonic, sleep
 
 import typer
 
-from harness.cli.support.app import call_on_signals, print_text
-from harness.core.installation import COMMAND
+from harness.cli.support.app import call_on_signals, print_note
 
 GRACE_SECONDS = 3.0
 """Seconds that an interrupted command gets to end by itself, and again after SIGTERM."""
@@ -55,7 +54,7 @@ def _start(command: Sequence[str], environment: Mapping[str, str], grouped: bool
     try:
         return subprocess.Popen(command, env=dict(environment), process_group=0 if grouped else None)
     except OSError as problem:
-        print_text(f"{COMMAND}: {command[0]}: cannot be run: {problem.strerror}. Pass a command after --.", err=True)
+        print_note(f"{command[0]}: cannot be run: {problem.strerror}. Pass a command after --.")
         raise typer.Exit(NOT_FOUND if isinstance(problem, FileNotFoundError) else CANNOT_RUN) from problem
 
 

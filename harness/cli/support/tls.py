@@ -12,9 +12,8 @@ from typing import TYPE_CHECKING
 
 import typer
 
-from harness.cli.support.app import print_text
+from harness.cli.support.app import print_note
 from harness.core.errors import ConfigError
-from harness.core.installation import COMMAND
 
 if TYPE_CHECKING:
     from harness.server.tls.certificate import ServerCertificate
@@ -52,7 +51,7 @@ def secure(
     require_cryptography("--certificate" if file else "--tls")
     hosts = [host, EVERY_ADDRESS.get(host, host), *([platform.node()] if host in EVERY_ADDRESS else []), *names]
     made = load_certificate(file, key) if file else make_certificate(hosts)
-    made.context.report = lambda text: print_text(f"{COMMAND}: {text}.", err=True)
+    made.context.report = lambda text: print_note(f"{text}.")
     if not made.anchors:
         return Secured(made, {})
     folder = TemporaryDirectory(prefix="harness-tls-")

@@ -55,7 +55,7 @@ class Vocabulary:
     runs_command: bool = False
 
     def for_command(self) -> Vocabulary:
-        """Return the wording for `responses-harness serve -- COMMAND`, whose server has ended by the time the advice is read."""
+        """Return the wording for `responses-harness serve -- COMMAND`, whose server has ended when the advice is read."""
         return replace(self, runs_command=True, show_more=f"`{COMMAND} serve --report FILE.html -- …`")
 
     @property

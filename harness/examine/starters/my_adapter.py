@@ -1,4 +1,4 @@
-"""Drives a client through `responses-harness examine`. It is one for the `openai` package: put yours where YOUR CLIENT stands."""
+"""Drives a client through `responses-harness examine`, here the `openai` package: put yours where YOUR CLIENT stands."""
 
 from typing import Any
 

@@ -12,20 +12,16 @@ from dataclasses import replace
 from typing import Any, NamedTuple
 from urllib.parse import parse_qsl, quote, urlsplit
 
+import httpx2
+
 from harness.api.http.decoding import decode_answer
 from harness.api.http.dialects import OPENAI
 from harness.cassettes.format.interaction import Interaction
 from harness.cassettes.format.recorded import Recorded
 from harness.core.errors import ConfigError
 from harness.core.headers import normalize_headers
-from harness.core.installation import missing_extra
 from harness.server.deadline import run_within, shut_down
 from harness.verify.judging.judge import answer_object
-
-try:
-    import httpx2
-except ImportError as problem:
-    raise missing_extra("asking a server", "httpx2", "record") from problem
 
 MAX_ANSWER_BYTES = 1 << 26
 """The maximum number of bytes of an answer that are read."""

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Mapping
-from contextlib import suppress
+from contextlib import ExitStack, suppress
 from dataclasses import replace
 
 import orjson
 from websockets.exceptions import ConnectionClosed, InvalidHandshake, InvalidStatus, WebSocketException
 from websockets.http11 import Response
-from websockets.sync.client import ClientConnection, connect
+from websockets.sync.client import connect
+from websockets.sync.connection import Connection
 
 from harness.cassettes.format.interaction import CLIENT, SERVER, Frame, Interaction
 from harness.core.exchange import Json
@@ -43,7 +44,8 @@ class WebSocketClient:
         self._timeout = timeout
         self._started = 0.0
         self._log = SocketLog()
-        self._socket: ClientConnection | None = None
+        self._socket: Connection | None = None
+        self._closing = ExitStack()
 
     @property
     def is_open(self) -> bool:
@@ -55,7 +57,7 @@ class WebSocketClient:
         sent = Interaction("GET", self.url, headers)
         self._started = time.perf_counter()
         try:
-            self._socket = connect(
+            connecting = connect(
                 self.url,
                 additional_headers=dict(headers),
                 compression=None,
@@ -65,12 +67,13 @@ class WebSocketClient:
                 close_timeout=1,
                 proxy=None,
             )
+            opened = self._socket = self._closing.enter_context(connecting)
         except InvalidStatus as refused:
             return _with_answer(sent, refused.response)
         except (OSError, ValueError, InvalidHandshake, WebSocketException) as problem:
             return replace(sent, cut=True, reason=_describe_problem(problem))
-        assert self._socket.response is not None
-        return _with_answer(sent, self._socket.response)
+        assert opened.response is not None
+        return _with_answer(sent, opened.response)
 
     def send_event(self, text: str, is_enough: Callable[[SocketExchange], bool]) -> SocketExchange:
         """Send an event and read its answer until it `is_enough`, or until a `fault` ends it. Never raises."""
@@ -98,9 +101,8 @@ class WebSocketClient:
 
     def close(self) -> None:
         """Close the connection, if it is open."""
-        if self._socket:
-            with suppress(OSError, WebSocketException):
-                self._socket.close()
+        with suppress(OSError, WebSocketException):
+            self._closing.close()
 
     def _record_frame(self, side: str, text: str) -> None:
         self.frames.append((time.perf_counter() - self._started, side, text))

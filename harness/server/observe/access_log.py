@@ -1,4 +1,4 @@
-"""The access log that `responses-harness serve` writes to stderr: a line a request, JSON or text, without keys and bodies."""
+"""The access log of `responses-harness serve`, on stderr: a line a request, JSON or text, without keys and bodies."""
 
 from __future__ import annotations
 

@@ -25,7 +25,7 @@ def sign_delivery(attempt: DueDelivery, endpoint: WebhookEndpoint, world_time: i
 
     Its timestamp is `now` (unix seconds), as receivers compare it with their own clock.
     """
-    from standardwebhooks import Webhook as Signer  # an extra, which making an endpoint asked for
+    from standardwebhooks import Webhook as Signer
 
     body = orjson.dumps(attempt.event.as_json())
     headers = {"content-type": "application/json", "user-agent": USER_AGENT, "webhook-id": attempt.webhook_id}

@@ -1,1 +1,1 @@
-"""Servers that share their Worlds in Redis: the deployment that `responses-harness serve --store` finds; see `deployment.py`."""
+"""Servers that share their Worlds in Redis: the deployment that `serve --store` finds; see `deployment.py`."""

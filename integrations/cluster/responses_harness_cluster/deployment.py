@@ -1,4 +1,4 @@
-"""The deployment of servers that share their Worlds in Redis: what `responses-harness serve --store redis://…` is made of."""
+"""The deployment of servers that share their Worlds in Redis: what `serve --store redis://…` is made of."""
 
 from __future__ import annotations
 
@@ -7,9 +7,8 @@ from dataclasses import replace
 from importlib.metadata import version
 from pathlib import Path
 
-from harness.core.installation import DISTRIBUTION
-
 from harness.core.errors import ConfigError
+from harness.core.installation import DISTRIBUTION
 from harness.core.limits import Limits
 from harness.server.asgi import App
 from harness.server.control_plane.access import ControlAccess

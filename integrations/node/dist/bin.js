@@ -1,7 +1,7 @@
 #!/usr/bin/env node
 "use strict";
 Object.defineProperty(exports, "__esModule", { value: true });
-/** `npx responses-harness …` runs the `harness` that is installed here, with the same arguments; it installs nothing. */
+/** `npx responses-harness …` runs the command of that name that is installed for Python, with the same arguments; it installs nothing. */
 const node_child_process_1 = require("node:child_process");
 const command_js_1 = require("./command.js");
 const NOT_FOUND = 127;

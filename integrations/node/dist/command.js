@@ -8,7 +8,7 @@ exports.scriptOf = scriptOf;
 const node_child_process_1 = require("node:child_process");
 const node_fs_1 = require("node:fs");
 const node_path_1 = require("node:path");
-const IN_VENV = process.platform === "win32" ? ["Scripts", "harness.exe"] : ["bin", "harness"];
+const [FOLDER, NAME] = process.platform === "win32" ? ["Scripts", "responses-harness.exe"] : ["bin", "responses-harness"];
 const MOST_BYTES = 1 << 28;
 /** What to do when there is no command. */
 exports.HOW_TO_INSTALL = "Install it, pip install PATH of its clone or wheel, or name its command in HARNESS_COMMAND (say /path/to/.venv/bin/responses-harness)";
@@ -16,8 +16,14 @@ exports.HOW_TO_INSTALL = "Install it, pip install PATH of its clone or wheel, or
 function harnessCommand() {
     if (process.env.HARNESS_COMMAND)
         return process.env.HARNESS_COMMAND.split(" ").filter(Boolean);
-    const own = (0, node_path_1.join)(process.cwd(), ".venv", ...IN_VENV);
-    return [(0, node_fs_1.existsSync)(own) ? own : "harness"];
+    const own = (0, node_path_1.join)(process.cwd(), ".venv", FOLDER, NAME);
+    return [(0, node_fs_1.existsSync)(own) ? own : (onPath() ?? own)];
+}
+/** The command on the PATH, other than that of this package: `npx` puts it in front, and it would start itself. */
+function onPath() {
+    const folders = (process.env.PATH ?? "").split(node_path_1.delimiter).filter((folder) => !folder.includes("node_modules"));
+    const files = folders.map((folder) => (0, node_path_1.join)(folder, NAME));
+    return files.find((file) => (0, node_fs_1.existsSync)(file) && (0, node_path_1.basename)((0, node_fs_1.realpathSync)(file)) !== "bin.js");
 }
 /** Wait until a process has ended; one that has not within so many seconds is killed, and an error says so. */
 function endOf(child, command, seconds) {

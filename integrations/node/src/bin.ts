@@ -1,5 +1,5 @@
 #!/usr/bin/env node
-/** `npx responses-harness …` runs the `harness` that is installed here, with the same arguments; it installs nothing. */
+/** `npx responses-harness …` runs the command of that name that is installed for Python, with the same arguments; it installs nothing. */
 import { spawn } from "node:child_process";
 import { harnessCommand, HOW_TO_INSTALL } from "./command.js";
 

@@ -1,9 +1,9 @@
 /** The command line of the harness: where it is, and what it makes of a recording. */
 import { execFile, type ChildProcess } from "node:child_process";
-import { existsSync, statSync } from "node:fs";
-import { join, resolve as absolute } from "node:path";
+import { existsSync, realpathSync, statSync } from "node:fs";
+import { basename, delimiter, join, resolve as absolute } from "node:path";
 
-const IN_VENV = process.platform === "win32" ? ["Scripts", "harness.exe"] : ["bin", "harness"];
+const [FOLDER, NAME] = process.platform === "win32" ? ["Scripts", "responses-harness.exe"] : ["bin", "responses-harness"];
 const MOST_BYTES = 1 << 28;
 
 /** What to do when there is no command. */
@@ -13,8 +13,15 @@ export const HOW_TO_INSTALL =
 /** The command: HARNESS_COMMAND, the one of a virtual environment here, or the one on the PATH. */
 export function harnessCommand(): string[] {
   if (process.env.HARNESS_COMMAND) return process.env.HARNESS_COMMAND.split(" ").filter(Boolean);
-  const own = join(process.cwd(), ".venv", ...IN_VENV);
-  return [existsSync(own) ? own : "harness"];
+  const own = join(process.cwd(), ".venv", FOLDER, NAME);
+  return [existsSync(own) ? own : (onPath() ?? own)];
+}
+
+/** The command on the PATH, other than that of this package: `npx` puts it in front, and it would start itself. */
+function onPath(): string | undefined {
+  const folders = (process.env.PATH ?? "").split(delimiter).filter((folder) => !folder.includes("node_modules"));
+  const files = folders.map((folder) => join(folder, NAME));
+  return files.find((file) => existsSync(file) && basename(realpathSync(file)) !== "bin.js");
 }
 
 /** Wait until a process has ended; one that has not within so many seconds is killed, and an error says so. */

@@ -1,4 +1,4 @@
-"""Recorded traffic that nobody here wrote, judged as anyone would judge it: `responses-harness verify --respell` on all of it."""
+"""Recorded traffic that nobody here wrote, judged as anyone would: `responses-harness verify --respell` on all of it."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""`responses-harness record`: how it runs a command, what it prints, what it leaves, how it ends; and `responses-harness serve --replay`."""
+"""`responses-harness record`: how it runs a command, what it prints, what it leaves, how it ends; and `serve --replay`."""
 
 from __future__ import annotations
 
@@ -214,7 +214,7 @@ class TestTheCommandInTheCassette:
 
     def test_is_the_one_that_was_run(self, live, world, tmp_path, agent):
         assert self.made_by(live, tmp_path / "a.yaml", *agent, "{}") == shlex.join(
-            ["harness", "record", "--", *agent, "{}"]
+            ["responses-harness", "record", "--", *agent, "{}"]
         )
 
     def test_is_left_out_when_it_holds_a_secret_or_a_program(self, live, world, tmp_path, agent):

@@ -1,4 +1,4 @@
-"""`responses-harness record` as a process in front of a live API over TLS: what it leaves and says when something goes wrong."""
+"""`responses-harness record` as a process in front of a live API over TLS: what it leaves and says when things go wrong."""
 
 from __future__ import annotations
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import re
 import socket
 import threading
 from collections.abc import Callable, Iterator
@@ -393,12 +392,6 @@ class TestASecret:
         assert mock.webhooks(receiver.flask(), "/hook", secret=secret).secret == secret
         run_job(mock)
         assert statuses(mock) == [200]
-
-
-def test_a_webhook_without_the_package_that_signs_names_its_extra(mock, monkeypatch):
-    monkeypatch.setattr("harness.core.installation.find_spec", lambda _: None)
-    with pytest.raises(ConfigError, match=re.escape('pip install "responses-harness[webhooks]"')):
-        mock.webhooks("http://localhost/hook")
 
 
 def test_a_webhook_can_go_wrong_later_and_be_removed(mock):

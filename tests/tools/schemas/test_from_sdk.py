@@ -147,9 +147,7 @@ class TestSdk:
     @pytest.mark.parametrize("missing", ["openai", "pydantic"])
     def test_without_it_the_error_says_what_to_install(self, monkeypatch, missing):
         monkeypatch.setitem(sys.modules, missing, None)
-        with pytest.raises(
-            ConfigError, match=rf'^this command needs {missing}: pip install "responses-harness\[openai\]"$'
-        ):
+        with pytest.raises(ConfigError, match=rf'^this command needs {missing}: .*pip install .*\[openai\]"$'):
             generate.__wrapped__()
 
     def test_without_it_there_is_no_version(self, monkeypatch):

@@ -9,14 +9,13 @@ from __future__ import annotations
 import asyncio
 import json
 from collections.abc import Callable, Iterator
-from importlib.util import find_spec
 from typing import TYPE_CHECKING, Any
 
 from rich.text import Text
 
 from harness.contract.rule import RULES, Rule
 from harness.core.exchange import Exchange, Json
-from harness.core.installation import require_extra
+from harness.drive.openai_sdk import import_openai
 from harness.items import function_call, message
 from harness.items.transcript import EMPTY_CHAIN, Transcript, input_items
 from harness.server.asgi import serve_in_thread
@@ -53,7 +52,7 @@ class NotRefusedError(Exception):
 
 def run_demo(api: MockApi) -> Iterator[Text]:
     """Run the demo and yield its lines; ConfigError without an SDK, NotRefusedError if the mock accepts too much."""
-    require_extra("the demo", "openai", "openai")
+    import_openai("the demo")
     with serve_in_thread(api) as server:
         mock = api.open(KEY, name="demo", base_url=server.base_url)
         yield from _hand_over(mock)
@@ -64,11 +63,20 @@ def run_demo(api: MockApi) -> Iterator[Text]:
 def _hand_over(mock: Mock) -> Iterator[Text]:
     mock.when(instructions="the planner").script(function_call("transfer_to_ops", {}))
     mock.when(instructions="are ops").script(function_call("deploy", {"ref": "v2"}), message("Deployed v2."))
-    with_agents = find_spec("agents") is not None
+    with_agents = _has_agents()
     yield Text(f"Two agents, run by {'openai-agents' if with_agents else 'openai'}: {TASK}", "bold")
     answer = asyncio.run(_run_with_agents(mock)) if with_agents else _run_with_openai(mock)
     yield from map(exchange_line, mock.exchanges)
     yield Text(f"The answer: {answer}\n")
+
+
+def _has_agents() -> bool:
+    """Whether openai-agents is installed, and works with the installed `openai`; others have a package `agents`, too."""
+    try:
+        from agents import Agent, OpenAIResponsesModel, RunConfig, Runner, function_tool  # noqa: F401
+    except ImportError:
+        return False
+    return True
 
 
 def _show_refusal(mock: Mock, client: OpenAI) -> Iterator[Text]:
