@@ -34,13 +34,13 @@ def test_all_is_every_extra_and_a_checkout_has_it():
 
 def test_former_extras_can_still_be_asked_for_and_bring_nothing_more():
     brought = {name: declared(name) for name in FORMER}
-    assert brought == {"record": set(), "redis": {"responses-harness"}, "webhooks": set()}
+    assert brought == {"record": set(), "webhooks": set()}
 
 
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
 OPTIONAL_DEPENDENCIES = PROJECT["optional-dependencies"]
 EXTRAS = OPTIONAL_DEPENDENCIES.keys() - {"dev", "docs"}
-FORMER = {"record", "redis", "webhooks"}
+FORMER = {"record", "webhooks"}
 PROMISED = {"pydantic", "referencing", "starlette"}
 """What FastAPI and jsonschema say they bring."""
 ADAPTERS = ("harness/examine/adapters/", "harness/examine/starters/")
