@@ -59,6 +59,7 @@ def find_turn_problem(
     if ending.recorded or not (calls or choice):
         return ""
     problems = (
+        *(turn.find_approval_problem(call) for call in calls if call.members.get("approval_request_id")),
         *(turn.find_call_problem(call) for call in calls if not _is_free(call)),
         turn.find_choice_problem(choice, calls),
         turn.find_parallel_problem(calls),
@@ -149,6 +150,17 @@ class _HeldTurn:
             f"{default}: {problem}{'' if problem.endswith(('?', '.')) else '.'}\nThe API's models keep to a strict schema: "
             "correct the arguments, declare the tool with `strict: false`, or opt out with "
             f"{self._off_schema_form(call)}."
+        )
+
+    def find_approval_problem(self, call: Item) -> str:
+        """Describe a call whose approval request the client has not approved."""
+        id = call.members["approval_request_id"]
+        if any(item.get("approval_request_id") == id and item.get("approve") for item in self.read()):
+            return ""
+        return (
+            f"{self._name_call(call)}: the client has not approved the request {id!r} that `approval_request_id` names, so "
+            "the API does not make this call.\nLeave `approval_request_id` out, which names the request that the client "
+            f"has approved, or opt out with {self._off_schema_form(call)}."
         )
 
     def find_choice_problem(self, choice: str | Json | None, calls: Sequence[Item]) -> str:

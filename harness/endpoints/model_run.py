@@ -27,6 +27,7 @@ from harness.items.agents import ROOT_AGENT, by_agent
 from harness.items.kind import ITEMS, Item, id_prefix, render_item
 from harness.items.transcript import Transcript
 from harness.world.api_call import ApiCall
+from harness.world.mcp_approvals import name_approvals
 from harness.world.script import Taken
 from harness.world.store import PendingResponse
 from harness.world.world import World
@@ -62,9 +63,11 @@ def find_prompt(call: ApiCall) -> Prompt:
 def take_turn(prompt: Prompt, call: ApiCall) -> Turn:
     """Take the turn that answers a prompt; NoTurn if no turn does, ScriptError if no model could answer like that."""
     taken, held = _take_lines(prompt, call)
-    items, ending = split_ending(taken.lines)
+    scripted, ending = split_ending(taken.lines)
+    is_text = all(item.is_text for item in scripted)
+    items = scripted if is_text else name_approvals(scripted, prompt.transcript)
     taken.check(prompt.body, items, ending, lambda: prompt.transcript.items)
-    return Turn(taken, items, ending, held, all(item.is_text for item in items))
+    return Turn(taken, items, ending, held, is_text)
 
 
 def _take_lines(prompt: Prompt, call: ApiCall) -> tuple[Taken, Taken | None]:

@@ -109,7 +109,7 @@ def mcp_call(
     """The API calls a tool of a server; `output` is its result.
 
     With `error`, an object or a string (the server's answer over HTTP), the call has failed. `approval_request_id`
-    names the request that the client approved.
+    names the request that the client approved; without it, an approved request for the same call is named.
     """
     reason = {"type": "http_error", "code": 424, "message": error} if isinstance(error, str) else error
     return {

@@ -10,7 +10,9 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import NamedTuple, cast
+from typing import Any, NamedTuple, TypeGuard
+
+import orjson
 
 from harness.analysis.approval_ledger import APPROVAL_REQUEST, APPROVAL_RESPONSE, MCP_CALL
 from harness.api.tools import declared_tools
@@ -21,10 +23,12 @@ from harness.core.text.shorten import show
 from harness.ending import TurnLine
 from harness.items import mcp_approval_request, mcp_list_tools
 from harness.items.kind import CLIENT_CALL_NAMES, Item
+from harness.items.transcript import Transcript
 from harness.world.mcp_server import McpServer, needs_approval
 from harness.world.script import Taken
 
 MCP_LIST_TOOLS = "mcp_list_tools"
+_OF_SERVERS = (MCP_LIST_TOOLS, MCP_CALL, APPROVAL_REQUEST)
 MAX_ROUNDS = 100
 """The maximum number of turns in one response; each but the last ends with a call that is made."""
 
@@ -127,8 +131,8 @@ class McpServers:
     ) -> tuple[list[PlannedLine], Taken, Sequence[TurnLine]]:
         """Decide each scripted call; returns the lines, the last turn taken, and the lines that wait for an approval.
 
-        A scripted call that the client has approved is that call, and is removed from `granted`. After a call that is
-        made, the model continues the same response with the next turn.
+        A scripted call that the client has approved is that call; its request is removed from `granted`. After a call
+        that is made, the model continues the same response with the next turn.
         """
         lines: list[PlannedLine] = []
         for _ in range(MAX_ROUNDS):
@@ -149,19 +153,18 @@ class McpServers:
                 # A fault is of the response that is sent now; the rest waits for the approval.
                 decided += filter(_is_fault, words[place:])
                 return [rest for rest in words[place:] if not _is_fault(rest)]
-            is_open = isinstance(line, Item) and line.type == MCP_CALL and not line.members["approval_request_id"]
-            decided.append(self._decide_call(cast("Item", line), offers, granted) if is_open else line)
+            # Recorded: an approved call comes first, so that one after other items is another, without its approval.
+            is_later = any(isinstance(step, Item) and step.type not in _OF_SERVERS for step in decided)
+            decided.append(self._decide_call(line, offers, granted, is_later) if _names_no_approval(line) else line)
         return ()
 
-    def _decide_call(self, item: Item, offers: OfferedServers, granted: dict[str, Json]) -> Item | PlannedCall:
-        label, name, arguments = (item.members[member] for member in ("server_label", "name", "arguments"))
-        if label not in self._servers:
-            return item
-        approved = next((id for id, request in granted.items() if _is_request_of(item, request)), None)
-        request = granted.pop(approved) if approved else {}
-        if item.members["output"] is not None or item.members["error"]:  # the script says the result
-            return replace(item, members={**item.members, "approval_request_id": approved}) if approved else item
-        if request:
+    def _decide_call(
+        self, call: Item, offers: OfferedServers, granted: dict[str, Json], is_later: bool
+    ) -> Item | PlannedCall:
+        label, name, arguments = (call.members[member] for member in ("server_label", "name", "arguments"))
+        if label not in self._servers or call.members["output"] is not None or call.members["error"]:
+            return _name_approval(call, _take_request(call, granted))  # the script says the result
+        if not is_later and (request := _take_request(call, granted)):
             return self._plan_approved_call(request)
         if label not in offers:
             raise ScriptError(
@@ -174,10 +177,42 @@ class McpServers:
         return PlannedCall(server, name, arguments)
 
 
-def _is_request_of(call: Item, request: Json) -> bool:
-    """Return whether an approval request is about a scripted call, which may leave the arguments out."""
-    same = all(call.members[member] == request[member] for member in ("server_label", "name"))
-    return same and call.members["arguments"] in ("{}", request["arguments"])
+def name_approvals(items: Sequence[Item], transcript: Transcript) -> Sequence[Item]:
+    """Name in each MCP call that names none the approved request that it carries out."""
+    if not any(map(_names_no_approval, items)):
+        return items
+    made = {item.members["approval_request_id"] for item in items if item.type == MCP_CALL}
+    granted = {request["id"]: request for request in _approved_requests(transcript.items) if request["id"] not in made}
+    return [_name_approval(item, _take_request(item, granted)) if _names_no_approval(item) else item for item in items]
+
+
+def _names_no_approval(line: TurnLine) -> TypeGuard[Item]:
+    return isinstance(line, Item) and line.type == MCP_CALL and not line.members["approval_request_id"]
+
+
+def _name_approval(call: Item, request: Json | None) -> Item:
+    return replace(call, members={**call.members, "approval_request_id": request["id"]}) if request else call
+
+
+def _take_request(call: Item, granted: dict[str, Json]) -> Json | None:
+    """Remove the approval request for a scripted call from `granted` and return it; the call may omit the arguments."""
+    own = call.members
+    alike = [
+        request
+        for request in granted.values()
+        if (request["server_label"], request["name"]) == (own["server_label"], own["name"])
+    ]
+    wanted = _parse_arguments(own["arguments"])
+    same = [request for request in alike if _parse_arguments(request["arguments"]) == wanted]
+    found = next(iter(same or ([] if wanted else alike)), None)
+    return granted.pop(found["id"]) if found else None
+
+
+def _parse_arguments(text: str) -> Any:
+    try:
+        return orjson.loads(text)
+    except orjson.JSONDecodeError:
+        return text
 
 
 def _is_call(line: TurnLine) -> bool:

@@ -33,6 +33,19 @@ class TestTurns:
         assert (message["type"], message["content"], "id" in message) == ("message", cited["content"], False)
         assert call["function_call"]["arguments"] == '{"x": 1}'
 
+    def test_name_the_approval_request_of_the_mock_instead_of_the_recorded_one(self) -> None:
+        call = {"server_label": "prod", "name": "deploy", "arguments": "{}"}
+        request = {"type": "mcp_approval_request", "id": "mcpr_recorded", **call}
+        made = {"type": "mcp_call", "id": "mcp_1", "approval_request_id": "mcpr_recorded", "output": "live", **call}
+        client = Client()
+        script(over_http(HI, response(request)), over_http(HI, response(made))).apply(client.mock)
+        asked = client.ask().body
+        own = asked["output"][0]["id"]
+        approval = {"type": "mcp_approval_response", "approval_request_id": own, "approve": True}
+        [played] = client.ask([approval], previous_response_id=asked["id"]).body["output"]
+        assert (played["approval_request_id"], played["output"]) == (own, "live")
+        assert own != "mcpr_recorded"
+
     def test_end_as_the_response_did(self) -> None:
         cut = response(said("Once"), status="incomplete", incomplete_details={"reason": "content_filter"})
         broken = response(status="failed", error={"code": "server_error", "message": "Sorry."})

@@ -91,7 +91,7 @@ def test_a_call_alone_is_followed_by_the_next_turn(team):
     assert team.mock.world.script.unused == []
 
 
-@pytest.mark.parametrize("call", [DEPLOY, mcp_call("prod", "deploy")])
+@pytest.mark.parametrize("call", [DEPLOY, mcp_call("prod", "deploy"), mcp_call("prod", "deploy", '{ "ref": "v2" }')])
 @pytest.mark.parametrize("asks", [DEPLOY, mcp_approval_request("prod", "deploy", V2)])
 def test_a_call_that_is_scripted_after_its_approval_is_the_approved_one(team, asks, call):
     team.mock.script(asks, [call, message("v2 is out.")])
@@ -112,6 +112,71 @@ def test_a_result_that_is_scripted_after_an_approval_is_that_of_the_approved_cal
     assert done.body["output"][0]["output"] == "as scripted"
     assert done.body["output"][0]["approval_request_id"] == requests(asked)[0]["id"]
     assert team.deployed == []
+
+
+def test_of_several_approved_calls_the_one_with_the_same_arguments_is_made(team):
+    bare = mcp_call("prod", "deploy", {})
+    team.mock.script([DEPLOY, bare], [mcp_call("prod", "deploy", output="latest"), message("Done.")])
+    asked = team.ask()
+    done = team.answer(asked, True, True)
+    assert types(done) == [CALLED, CALLED, "message"]
+    by_output = {item["output"]: item["approval_request_id"] for item in done.body["output"][:2]}
+    assert by_output == {"v2 is live": requests(asked)[0]["id"], "latest": requests(asked)[1]["id"]}
+
+
+@pytest.mark.parametrize("store", [True, False])
+def test_without_scripted_servers_a_call_names_the_request_that_was_approved(store):
+    client = Client()
+    client.mock.script(mcp_approval_request("prod", "deploy", V2), [mcp_call("prod", "deploy", V2, output="live")])
+    asked = client.ask(tools=[prod()], store=store)
+    given = [answered(asked.body["output"][0])]
+    before = {"previous_response_id": asked.body["id"]} if store else {}
+    # An approved call needs no tool, as that of the request for the approval is enough.
+    done = client.ask(given if store else [*asked.body["output"], *given], store=store, **before)
+    assert types(done) == [CALLED]
+    assert done.body["output"][0]["approval_request_id"] == asked.body["output"][0]["id"]
+    assert [(approval.approve, approval.executed) for approval in client.mock.approvals] == [(True, 1)]
+
+
+def test_a_call_before_any_approval_names_none():
+    client = Client()
+    client.mock.script(mcp_approval_request("prod", "deploy", V2), DEPLOY)
+    asked = client.ask(tools=[prod()])
+    denied = client.ask(
+        [answered(asked.body["output"][0], approve=False)], tools=[prod()], previous_response_id=asked.body["id"]
+    )
+    assert [item["approval_request_id"] for item in denied.body["output"]] == [None]
+
+
+@pytest.mark.parametrize("approve", [True, False])
+def test_a_call_that_names_what_was_not_approved_is_a_mistake_of_the_script(team, approve):
+    def call(request: Any) -> Any:
+        own = request.body["input"][0]["approval_request_id"]
+        return [mcp_call("prod", "deploy", V2, output="x", approval_request_id="mcpr_other" if approve else own)]
+
+    team.mock.script(mcp_approval_request("prod", "deploy", V2), call)
+    refused = team.answer(team.ask(), approve)
+    assert refused.status == 418
+    assert refused.body["error"]["message"].startswith(
+        "script, turn 2: mcp_call('prod'): the client has not approved the request 'mcpr_"
+    )
+    assert "Leave `approval_request_id` out" in refused.body["error"]["message"]
+
+
+def test_a_call_after_other_items_is_not_the_approved_one_which_comes_first(team):
+    team.mock.script(DEPLOY, [reasoning("**Again**"), DEPLOY], message("Twice."))
+    again = team.answer(team.ask(), True)
+    assert types(again) == [CALLED, "reasoning", ASKED]
+    assert types(team.answer(again, True)) == [CALLED, "message"]
+    assert team.deployed == ["v2", "v2"]
+
+
+def test_an_approved_call_may_follow_one_that_needs_an_approval(team):
+    team.mock.script(DEPLOY, [DEPLOY_V3, DEPLOY], message("Both."))
+    again = team.answer(team.ask(), True)
+    assert types(again) == [ASKED, CALLED]
+    assert types(team.answer(again, True)) == [CALLED, "message"]
+    assert team.deployed == ["v2", "v3"]
 
 
 def test_another_call_after_an_approval_needs_its_own(team):

@@ -21,7 +21,7 @@ from harness.items.kind import Item
 from harness.world.route import Turn
 from harness.world.scripting.lines import NULL_ON_WIRE, parse_lines
 
-_OWN_MEMBERS = ("id", "status")
+_OWN_MEMBERS = ("id", "status", "approval_request_id")
 """Members that the mock itself sets on an item."""
 
 

@@ -168,12 +168,13 @@ class HttpConnection(asyncio.Protocol):
         try:
             self._parser = self._parser or RequestParser(self)
             last = self._parser.feed(data)
+            scope = last.as_scope() if last and last.method != CONNECT else None
         except BadRequest as problem:
             self._refuse(400, str(problem))
         else:
             if last is not None:
                 # Bytes after this head are no HTTP: a tunnel, which is not offered, or frames of a WebSocket.
-                self._end_with(self.transport.close if last.method == CONNECT else partial(self.become_websocket, last))
+                self._end_with(partial(self.become_websocket, last, scope) if scope else self.transport.close)
 
     @property
     def is_idle(self) -> bool:
@@ -318,14 +319,14 @@ class HttpConnection(asyncio.Protocol):
         if not self.exchanges:
             end()
 
-    def become_websocket(self, head: RequestHead) -> None:
+    def become_websocket(self, head: RequestHead, scope: Scope) -> None:
         """Hand the connection over to the WebSocket protocol, starting with the head of the upgrade."""
         self._server_state.connections.discard(self)
         protocol = self._config.ws_protocol_class(
             config=self._config,
             server_state=self._server_state,
             scope={
-                **head.as_scope(),
+                **scope,
                 **self._scope,
                 "type": "websocket",
                 "scheme": "wss" if self._scope["scheme"] == "https" else "ws",

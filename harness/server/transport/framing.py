@@ -9,8 +9,9 @@ from http import HTTPStatus
 
 Headers = Iterable[tuple[bytes, bytes]]
 
-_PHRASES = {status.value: status.phrase for status in HTTPStatus}
-STATUS_LINES = {status: f"HTTP/1.1 {status} {_PHRASES.get(status, '')}\r\n".encode() for status in range(100, 600)}
+PHRASES = {status.value: status.phrase for status in HTTPStatus}
+"""The reason phrase of each standard status code."""
+STATUS_LINES = {status: f"HTTP/1.1 {status} {PHRASES.get(status, '')}\r\n".encode() for status in range(100, 600)}
 """The status line of an answer, by status code."""
 CONTINUE = b"HTTP/1.1 100 Continue\r\n\r\n"
 _INVALID_NAME = re.compile(rb'[\x00-\x1f\x7f()<>@,;:\[\]={} \t\\"]')

@@ -47,8 +47,11 @@ class RequestHead(NamedTuple):
         return b"\r\n".join([start, *kept, b"", b""])
 
     def as_scope(self) -> Scope:
-        """Build the ASGI scope of the request."""
-        url = httptools.parse_url(self.url)
+        """Build the ASGI scope of the request; BadRequest for an invalid address."""
+        try:
+            url = httptools.parse_url(self.url)
+        except httptools.HttpParserInvalidURLError:
+            raise BadRequest(INVALID) from None
         path = url.path.decode("ascii")
         return {
             "type": "http",

@@ -25,6 +25,7 @@ from websockets.http11 import Request, Response
 from websockets.server import ServerProtocol
 
 from harness.server.transport.asgi_types import Message, Scope
+from harness.server.transport.framing import PHRASES
 
 CLOSE_SECONDS = 10.0
 """Seconds that a client has to answer a closing frame."""
@@ -155,7 +156,7 @@ class WebSocketProtocol(asyncio.Protocol):
         except Exception:
             _LOGGER.exception("Exception in ASGI application\n")
         if self.state is not CLOSING:
-            self.shutdown() if self.state is CONNECTING else self.transport.close()
+            self.shutdown() if self.state is CONNECTING else self._close_after_flush()
 
     def _take_frame(self, frame: Frame) -> None:
         """Handle a frame: a part of a message, or a control frame, whose answer the library has prepared."""
@@ -163,23 +164,28 @@ class WebSocketProtocol(asyncio.Protocol):
             if frame.opcode is not Opcode.CONT:
                 self._is_text, self._parts = frame.opcode is Opcode.TEXT, []
             self._parts.append(bytes(frame.data))
-            if frame.fin and self.state is OPEN:
+            if frame.fin and self.state is not CLOSING:
                 self._put(_to_message(b"".join(self._parts), self._is_text))
                 self.transport.pause_reading()
         elif frame.opcode is Opcode.CLOSE:
             self._end(self._frames.close_rcvd.code if self._frames.close_rcvd else NO_CODE)
         elif frame.opcode is Opcode.PING:
             self._flush()
-        elif bytes(frame.data) == self._ping:
+        elif self.state is OPEN and bytes(frame.data) == self._ping:
             self._set_timer(PING_SECONDS, self._send_ping)
 
     def _end(self, code: int) -> None:
         """End the connection after the last frame that the library has prepared."""
         if self.state is not CLOSING:
             self._put({"type": "websocket.disconnect", "code": code})
+        self._close_after_flush()
+
+    def _close_after_flush(self) -> None:
+        """Send what the library has prepared and close, also if the client does not read it."""
         self.state = CLOSING
         self._flush()
         self.transport.close()
+        self._set_timer(CLOSE_SECONDS, self.transport.abort)
 
     def _send_ping(self) -> None:
         self._ping = os.urandom(4)
@@ -188,6 +194,9 @@ class WebSocketProtocol(asyncio.Protocol):
         self._set_timer(PING_SECONDS, self._miss_pong)
 
     def _miss_pong(self) -> None:
+        if self._received:  # nothing is read meanwhile, so the pong may have come
+            self._set_timer(PING_SECONDS, self._miss_pong)
+            return
         self._frames.fail(INTERNAL_ERROR, "keepalive ping timeout")
         self._end(INTERNAL_ERROR)
 
@@ -208,10 +217,8 @@ class WebSocketProtocol(asyncio.Protocol):
 
     def _respond(self, response: Response) -> None:
         """Refuse the upgrade with an HTTP response."""
-        self.state = CLOSING
         self._frames.send_response(response)
-        self._flush()
-        self.transport.close()
+        self._close_after_flush()
 
     async def receive(self) -> Message:
         """Return the next message of the client, and read on once none is left."""
@@ -260,14 +267,14 @@ class WebSocketProtocol(asyncio.Protocol):
         headers.setdefault("Connection", "close")
         headers.setdefault("Content-Length", str(len(body)))
         headers.setdefault("Content-Type", "text/plain; charset=utf-8")
-        self._respond(Response(status, HTTPStatus(status).phrase, headers, body))
+        self._respond(Response(status, PHRASES.get(status, ""), headers, body))
 
     def _send_frame(self, message: Message) -> None:
         try:
             if message["type"] == "websocket.close":
                 self._frames.send_close(message.get("code", 1000), message.get("reason") or "")
                 self.state = CLOSING
-                self._set_timer(CLOSE_SECONDS, self.transport.close)
+                self._set_timer(CLOSE_SECONDS, self._close_after_flush)
                 self.transport.resume_reading()
             elif (text := message.get("text")) is not None:
                 self._frames.send_text(text.encode())

@@ -223,6 +223,12 @@ def raw(server: Server) -> socket.socket:
     return wire
 
 
+def test_an_address_that_is_none_is_refused(server: Server) -> None:
+    with socket.create_connection((server.host, server.port), 10) as wire:
+        wire.sendall(b"GET http://:x/v1 HTTP/1.1\r\nHost: x\r\nUpgrade: websocket\r\nConnection: Upgrade\r\n\r\n")
+        assert wire.recv(4096).startswith(b"HTTP/1.1 400 Bad Request\r\n")
+
+
 class TestAClientThatLeaves:
     @pytest.mark.parametrize("sent", [0, 1, 20])
     def test_without_a_word_leaves_nothing_behind(self, server: Server, sent: int) -> None:
