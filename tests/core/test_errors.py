@@ -4,7 +4,16 @@ from __future__ import annotations
 
 import pytest
 
-from harness.core.errors import MAX_MESSAGE, REQUEST_ID, ApiError, ConfigError, HarnessError, NoTurn, Problem, ScriptError
+from harness.core.errors import (
+    MAX_MESSAGE,
+    REQUEST_ID,
+    ApiError,
+    ConfigError,
+    HarnessError,
+    NoTurn,
+    Problem,
+    ScriptError,
+)
 
 
 def test_every_text_of_an_error_may_have_facts() -> None:

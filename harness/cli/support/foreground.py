@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import faulthandler
 import gc
 import os
 import shlex
@@ -20,6 +21,8 @@ if TYPE_CHECKING:
 
 LAST_RESORT_SECONDS = 1.0
 """Seconds after a second signal until the process is ended without cleaning up."""
+UNRESPONSIVE_SECONDS = 5.0
+"""Seconds that threads may wait for one that holds the interpreter, such as a regular expression that never ends."""
 
 COLLECTION_THRESHOLDS = (50_000, 5, 500)
 """New objects before a collection of the youngest generation, then how many of these before one of the next two."""
@@ -106,6 +109,7 @@ def _stopped_by_signals(server: StoppableServer, secured: Secured | None) -> Ite
 
         serving -- a signal --> stopping -- another one --> forced
         stopping -- STOP_SECONDS + LAST_RESORT_SECONDS without a turn of its loop --> the process ends as it is
+        stopping -- UNRESPONSIVE_SECONDS more in which no thread can look --> the process ends as it is
         forced -- LAST_RESORT_SECONDS --> the process ends as it is
 
     None of this affects a server that ends by itself meanwhile.
@@ -120,6 +124,7 @@ def _stopped_by_signals(server: StoppableServer, secured: Secured | None) -> Ite
         os._exit(ExitCode.FOUND)
 
     def end_if_hanging(turns: int) -> None:
+        faulthandler.cancel_dump_traceback_later()
         if server.turns == turns:
             print_text("harness: stopped, though a request was still being worked on: the server hung.", err=True)
             end_at_once()
@@ -131,14 +136,17 @@ def _stopped_by_signals(server: StoppableServer, secured: Secured | None) -> Ite
 
     def stop(_: int) -> None:
         if not server.should_exit:
+            seconds = STOP_SECONDS + LAST_RESORT_SECONDS + UNRESPONSIVE_SECONDS
+            faulthandler.dump_traceback_later(seconds, exit=True, file=nowhere)
             end_later(STOP_SECONDS + LAST_RESORT_SECONDS, end_if_hanging, server.turns)
         elif not server.force_exit:
             end_later(LAST_RESORT_SECONDS, end_at_once)
         server.stop(force=server.should_exit)
 
     try:
-        with call_on_signals(stop):
+        with open(os.devnull, "w", encoding="utf-8") as nowhere, call_on_signals(stop):
             yield
     finally:
+        faulthandler.cancel_dump_traceback_later()
         for timer in timers:
             timer.cancel()
