@@ -135,6 +135,20 @@ def test_a_second_signal_ends_a_script_that_never_returns(tmp_path: Path) -> Non
 
 
 @pytest.mark.slow
+@pytest.mark.parametrize("work", ["time.sleep(600)", "exec('while True: pass')", "re.match('(a+)+$', 'a' * 60 + 'b')"])
+def test_one_signal_ends_a_server_that_is_busy(tmp_path: Path, work: str) -> None:
+    """Busy waiting for the system, with Python, and inside a function that lets no other thread run."""
+    (file := tmp_path / "busy.py").write_text(BLOCKED.replace("time.sleep(600)", work).replace("time\n", "re, time\n"))
+    with serving("--script", str(file)) as served, served.say(request_head(PLAIN) + PLAIN):
+        assert served.child.stdout
+        assert any(line == "asked\n" for line in served.child.stdout)
+        served.child.send_signal(signal.SIGTERM)
+        assert served.child.wait(IN_SECONDS) == 1
+        assert served.child.stderr
+        assert "Traceback" not in served.child.stderr.read()
+
+
+@pytest.mark.slow
 def test_recordings_played_at_their_pace_end_as_well(tmp_path: Path) -> None:
     chunks = ((0.0, b"event: a\ndata: {}\n\n"), (600.0, b"event: b\ndata: {}\n\n"))
     recorded = Interaction("POST", URL, {}, STREAM, 200, {"content-type": "text/event-stream"}, chunks)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import faulthandler
 import os
 import shlex
 import webbrowser
@@ -20,6 +21,8 @@ if TYPE_CHECKING:
 
 LAST_RESORT_SECONDS = 1.0
 """Seconds after a second signal until the process is ended without cleaning up."""
+UNRESPONSIVE_SECONDS = 5.0
+"""Seconds that threads may wait for one that holds the interpreter, such as a regular expression that never ends."""
 
 
 class Entrance(NamedTuple):
@@ -86,6 +89,7 @@ def _stopped_by_signals(server: StoppableServer, secured: Secured | None) -> Ite
 
         serving -- a signal --> stopping -- another one --> forced
         stopping -- STOP_SECONDS + LAST_RESORT_SECONDS without a turn of its loop --> the process ends as it is
+        stopping -- UNRESPONSIVE_SECONDS more in which no thread can look --> the process ends as it is
         forced -- LAST_RESORT_SECONDS --> the process ends as it is
 
     None of this affects a server that ends by itself meanwhile.
@@ -100,6 +104,7 @@ def _stopped_by_signals(server: StoppableServer, secured: Secured | None) -> Ite
         os._exit(ExitCode.FOUND)
 
     def end_if_hanging(turns: int) -> None:
+        faulthandler.cancel_dump_traceback_later()
         if server.turns == turns:
             print_note("stopped, though a request was still being worked on: the server hung.")
             end_at_once()
@@ -111,14 +116,17 @@ def _stopped_by_signals(server: StoppableServer, secured: Secured | None) -> Ite
 
     def stop(_: int) -> None:
         if not server.is_stopping:
+            seconds = STOP_SECONDS + LAST_RESORT_SECONDS + UNRESPONSIVE_SECONDS
+            faulthandler.dump_traceback_later(seconds, exit=True, file=nowhere)
             end_later(STOP_SECONDS + LAST_RESORT_SECONDS, end_if_hanging, server.turns)
         elif not server.force_exit:
             end_later(LAST_RESORT_SECONDS, end_at_once)
         server.stop(force=server.is_stopping)
 
     try:
-        with call_on_signals(stop):
+        with open(os.devnull, "w", encoding="utf-8") as nowhere, call_on_signals(stop):
             yield
     finally:
+        faulthandler.cancel_dump_traceback_later()
         for timer in timers:
             timer.cancel()
