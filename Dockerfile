@@ -2,7 +2,7 @@
 FROM python:3.13-slim AS build
 WORKDIR /source
 COPY . .
-RUN pip wheel --no-cache-dir --wheel-dir /wheels ".[cluster,fast,images,metrics,otel,record,tls,webhooks]"
+RUN pip wheel --no-cache-dir --wheel-dir /wheels ".[cluster,fast,metrics,otel,record,tls,webhooks]"
 
 FROM python:3.13-slim
 LABEL org.opencontainers.image.title="responses-harness" \
@@ -12,7 +12,7 @@ LABEL org.opencontainers.image.title="responses-harness" \
 # hadolint ignore=DL3013
 RUN --mount=type=bind,from=build,source=/wheels,target=/wheels \
     pip install --no-cache-dir --no-compile --no-index --find-links /wheels \
-      "responses-harness[cluster,fast,images,metrics,otel,record,tls,webhooks]" \
+      "responses-harness[cluster,fast,metrics,otel,record,tls,webhooks]" \
     && useradd --uid 10001 --create-home harness
 USER 10001
 WORKDIR /home/harness
