@@ -19,7 +19,6 @@ from harness.core.errors import HarnessError
 from harness.core.garbage import paused_collection
 from harness.pytest_plugin.caught_errors import note_caught_errors
 from harness.pytest_plugin.environment import SESSION_KEY, session_server, set_environment
-from harness.pytest_plugin.exploring import WorldExplorer
 from harness.pytest_plugin.guard import is_live_api_refused
 from harness.pytest_plugin.hints import hide_library_frames, may_come_of_silence
 from harness.pytest_plugin.late import late_requests
@@ -130,6 +129,7 @@ def openai_mock(
     """
     from harness.api.http.dialects import API_ROOTS
     from harness.drive.counted import record_runs
+    from harness.pytest_plugin.exploring import WorldExplorer
 
     options = read_marker_options(request.node)
     dialect = options.get("dialect")

@@ -8,9 +8,10 @@ from __future__ import annotations
 import json
 from collections.abc import Sequence
 from itertools import chain
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from harness.core.exchange import Exchange, Json
+if TYPE_CHECKING:
+    from harness.core.exchange import Exchange, Json
 
 LINE_WIDTH = 100
 """The default maximum length of a line."""
