@@ -41,7 +41,7 @@ EXCEPTIONS = {
     "harness/core/bounded_file.py": {"os", "pathlib"},  # reads the files of users
     "harness/contract/schema.py": {"pathlib"},  # reads its own files
     "harness/api/model_facts.py": {"pathlib"},  # reads its own file
-    "harness/api/images.py": {"io"},  # pictures in memory, for their decoder
+    "harness/api/images.py": {"io", "threading"},  # pictures in memory, for a decoder whose settings are the process's
     "harness/api/project/skills.py": {"io"},  # zips in memory
     "harness/world/scripting/load.py": {"pathlib"},  # reads script files
     "harness/world/scripting/python_file.py": {"pathlib"},

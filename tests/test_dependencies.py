@@ -22,6 +22,11 @@ def test_what_a_module_imports_at_once_is_a_dependency():
 
 
 @pytest.mark.slow
+def test_no_request_needs_an_extra():
+    assert distributions(ast.walk, only=ANSWERING) <= declared("dependencies") | PROMISED
+
+
+@pytest.mark.slow
 def test_what_a_function_imports_late_is_an_extra_at_least():
     assert distributions(ast.walk, ADAPTERS) <= declared("dependencies", "dev", *EXTRAS) | PROMISED
 
@@ -45,6 +50,8 @@ PROMISED = {"pydantic", "referencing", "starlette"}
 """What FastAPI and jsonschema say they bring."""
 ADAPTERS = ("harness/examine/adapters/", "harness/examine/starters/")
 """What imports the clients that a user examines, who has them."""
+ANSWERING = tuple(f"harness/{name}/" for name in ("core", "api", "items", "contract", "answers", "world", "endpoints"))
+"""What judges and answers a request."""
 OPTIONAL = (
     "harness/server/observe/metrics.py",
     "harness/drive/container.py",
@@ -57,10 +64,14 @@ def at_once(tree: ast.Module) -> list[ast.stmt]:
     return tree.body
 
 
-def distributions(statements: Callable[[ast.Module], Iterable[ast.AST]], omitted: tuple[str, ...] = ()) -> set[str]:
-    """The distributions of others whose packages the harness imports in these statements, but for the `omitted` files."""
+def distributions(
+    statements: Callable[[ast.Module], Iterable[ast.AST]],
+    omitted: tuple[str, ...] = (),
+    only: tuple[str, ...] = ("harness/",),
+) -> set[str]:
+    """The distributions of others whose packages the harness imports in these statements of `only` these files."""
     provided = metadata.packages_distributions()
-    read = [tree for place, tree in trees().items() if not place.startswith(omitted)]
+    read = [tree for place, tree in trees().items() if place.startswith(only) and not place.startswith(omitted)]
     names = {name.partition(".")[0] for tree in read for node in statements(tree) for name in imported(node)}
     return {canonical(provided.get(name, [name])[0]) for name in names - {"harness"} - set(sys.stdlib_module_names)}
 

@@ -11,8 +11,7 @@ import warnings
 from base64 import b64decode
 from hashlib import blake2b
 from io import BytesIO
-
-from harness.core.installation import missing_extra
+from threading import Lock
 
 FORMATS = ("PNG", "JPEG", "GIF", "WEBP")
 MAX_DECODED_PIXELS = 4_000_000
@@ -26,6 +25,7 @@ MAX_KEPT = 4096
 
 _LINE_ENDS = re.compile(r"[\r\n]")
 _known: dict[bytes, bool] = {}
+_decoding = Lock()
 
 
 def is_valid_image(data: str) -> bool:
@@ -54,13 +54,12 @@ def _decodes(data: str) -> bool:
 
 
 def _is_decodable(picture: bytes) -> bool:
-    try:
-        from PIL import Image
-    except ImportError as problem:
-        raise missing_extra("a request with a picture", "pillow", "images") from problem
+    from PIL import Image, ImageFile
 
-    with warnings.catch_warnings():
+    with _decoding, warnings.catch_warnings():
         warnings.simplefilter("ignore")
+        # A program under test may have told Pillow, in this process, to load what is cut off.
+        lenient, ImageFile.LOAD_TRUNCATED_IMAGES = ImageFile.LOAD_TRUNCATED_IMAGES, False
         try:
             with Image.open(BytesIO(picture), formats=FORMATS) as image:
                 pixels = image.width * image.height
@@ -72,4 +71,6 @@ def _is_decodable(picture: bytes) -> bool:
             return True
         except Exception:  # decoders raise many kinds of errors
             return False
+        finally:
+            ImageFile.LOAD_TRUNCATED_IMAGES = lenient
     return True

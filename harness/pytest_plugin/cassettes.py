@@ -18,7 +18,6 @@ from urllib.parse import parse_qs, urlsplit
 
 import pytest
 
-from harness.api.http.upstream import AZURE_VARIABLE, PROJECT_VARIABLES
 from harness.core.errors import ConfigError, HarnessError, Problem
 from harness.core.installation import COMMAND
 from harness.core.manual import add_section
@@ -40,8 +39,6 @@ KEY_VARIABLES = (
     "FOUNDRY_API_KEY",
 )
 """Variables that may hold the API key for recording."""
-ENDPOINT_VARIABLES = (AZURE_VARIABLE, *PROJECT_VARIABLES)
-"""Variables that are set if a client signs in with a credential instead of a key."""
 REPLAY_KEY = "sk-replayed-not-a-key"
 """The key of a client whose requests are answered from a cassette."""
 DEFAULT_FOLDER = "cassettes"
@@ -330,7 +327,10 @@ def _record_mode(config: pytest.Config, path: Path) -> CassetteMode:
     mode = config.getoption("--record")
     if mode is None or (mode == "rules" and "rules" not in path.parts):
         return "replay"
-    if not any(os.environ.get(name) for name in (*KEY_VARIABLES, *ENDPOINT_VARIABLES)):
+    from harness.api.http.upstream import AZURE_VARIABLE, PROJECT_VARIABLES
+
+    # A client that signs in with a credential has an endpoint and no key.
+    if not any(os.environ.get(name) for name in (*KEY_VARIABLES, AZURE_VARIABLE, *PROJECT_VARIABLES)):
         raise ConfigError(
             f"--record calls the live API, and there is no key: set {KEY_VARIABLES[0]} (or {', '.join(KEY_VARIABLES[1:])})."
         )
@@ -365,6 +365,8 @@ def _set_environment(interactions: Sequence[Interaction], monkeypatch: pytest.Mo
 
 
 def _replay_environment(host: str, root: str, version: str, project: str) -> Mapping[str, str]:
+    from harness.api.http.upstream import PROJECT_VARIABLES
+
     own = {"OPENAI_BASE_URL": f"{host}{root}", "OPENAI_API_KEY": REPLAY_KEY}
     if project:
         return own | dict.fromkeys(PROJECT_VARIABLES, f"{host}{project}")

@@ -10,9 +10,7 @@ import pytest
 
 from harness.core.errors import ConfigError
 from harness.core.manual import add_section
-from harness.drive.openai_sdk import import_openai
 from harness.pytest_plugin.cassettes import is_played_as_script
-from harness.pytest_plugin.direct import transport_options
 from harness.pytest_plugin.tls import client_verification
 
 if TYPE_CHECKING:
@@ -71,11 +69,15 @@ def _client_target(request: pytest.FixtureRequest) -> tuple[str | None, str, Any
 
 def _direct_options(request: pytest.FixtureRequest, openai: Any, base_url: str) -> dict[str, Any]:
     """Return options that let the client of a mock bypass the network where that makes no difference."""
+    from harness.pytest_plugin.direct import transport_options
+
     server = request.getfixturevalue("mock_server")
     return transport_options(openai.DefaultHttpxClient, server, base_url) if base_url == server.base_url else {}
 
 
 def _import_openai() -> Any:
+    from harness.drive.openai_sdk import import_openai
+
     try:
         return import_openai("the fixture")
     except ConfigError as problem:

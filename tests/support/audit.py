@@ -48,6 +48,8 @@ def opened_by_this_thread() -> Iterator[list[tuple[str, Any]]]:
 
 
 def _is_own_file(event: str, arguments: tuple[Any, ...]) -> bool:
+    if event == "open" and isinstance(arguments[0], int):
+        return True  # it is open already: so the interpreter writes bytecode
     if event not in ("open", "os.listdir", "os.scandir") or not isinstance(arguments[0], str | Path):
         return False
     path = Path(arguments[0]).resolve()
