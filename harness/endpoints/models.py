@@ -27,7 +27,7 @@ def retrieve(call: ApiCall) -> Answer:
 
 @operation("DELETE", "/models/{model}", answer="ModelDeleted")
 def delete(call: ApiCall) -> Answer:
-    """Delete a fine-tuned model from the account's list."""
+    """Delete a model from the account's list."""
     name, account = call.params["model"], call.world.account
     listed = None if account.models is None else account.models - {name}
     call.world.organization(models=listed, deleted_models=account.deleted_models | {name})

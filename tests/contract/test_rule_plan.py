@@ -40,7 +40,7 @@ class TestRulesThatCannotApply:
 
     def test_are_called_once_a_type_or_a_word_is_there(self) -> None:
         assert {"call_needs_output", "call_without_namespace"} <= self.rules_for([CALL])
-        assert "compaction_trigger_last" in self.rules_for([{"type": "compaction_trigger"}])
+        assert "configuration_updates_adjacent" in self.rules_for([{"type": "configuration_update"}])
 
     def test_are_called_if_what_is_stored_has_the_type(self) -> None:
         world = World()

@@ -64,14 +64,36 @@ def classic() -> Classic:
     return Classic()
 
 
+def words_of_openai(classic: Classic, path: str, body: Json) -> str:
+    """Return the words with which OpenAI refuses a body."""
+    headers = {"authorization": "Bearer sk-a", "content-type": "application/json", "openai-beta": "assistants=v2"}
+    answer = classic.api.handle(ReceivedRequest("POST", f"/v1{path}", headers, raw=orjson.dumps(body)))
+    assert answer.status == 400
+    return str(answer.body["error"]["message"])
+
+
 class TestMembersOfAProjectAlone:
     @pytest.mark.parametrize(("path", "body", "place"), BODIES)
     def test_are_taken_there_and_unknown_to_openai(self, classic: Classic, path: str, body: Json, place: str) -> None:
         body = {"model": "m", **body} if path == "/assistants" else body
         assert classic.ask(f"POST {path}", body).status == 200
-        headers = {"authorization": "Bearer sk-a", "content-type": "application/json", "openai-beta": "assistants=v2"}
-        answer = classic.api.handle(ReceivedRequest("POST", f"/v1{path}", headers, raw=orjson.dumps(body)))
-        assert (answer.status, answer.body["error"]["message"]) == (400, f"Unknown parameter: '{place}'.")
+        assert words_of_openai(classic, path, body) == f"Unknown parameter: '{place}'."
+
+    @pytest.mark.parametrize(
+        ("path", "body", "words"),
+        [
+            ("runs", {"assistant_id": "asst_x", "tool_resources": {}}, "Unknown parameter: 'tool_resources'."),
+            ("runs/run_x/submit_tool_outputs", {"tool_approvals": []}, "Missing required parameter: 'tool_outputs'."),
+            (
+                "runs",
+                {"assistant_id": "asst_x", "tools": [SERVER]},
+                "Invalid value: 'mcp'. Supported values are: 'code_interpreter', 'function', and 'file_search'.",
+            ),
+        ],
+    )
+    def test_of_a_run_are_taken_there_alone(self, classic: Classic, path: str, body: Json, words: str) -> None:
+        assert classic.ask(f"POST /threads/thread_x/{path}", body).status == 404
+        assert words_of_openai(classic, f"/threads/thread_x/{path}", body) == words
 
     @pytest.mark.parametrize("servers", [[{"server_label": "docs", "headers": {}, "require_approval": "never"}], 5])
     def test_are_kept(self, classic: Classic, servers: Any) -> None:

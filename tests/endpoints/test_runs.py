@@ -166,6 +166,15 @@ class TestAnEnd:
     def test_comes_without_a_message(self, desk: Desk) -> None:
         assert names(desk.stream(empty())) == [*START, "thread.run.completed", "done"]
 
+    def test_changes_nothing_once_it_is_cancelled_or_has_ended(self, desk: Desk) -> None:
+        run, other = desk.run(desk.thread("hi")).body, desk.run(desk.thread("hi")).body
+        first, again = (desk.send(f"POST {path(run)}/cancel").body for _ in range(2))
+        assert first == again
+        assert desk.read(run)["status"] == "cancelled"
+        completed = [desk.read(other) for _ in range(2)][-1]
+        assert desk.send(f"POST {path(other)}/cancel").body == completed == desk.read(other)
+        assert completed["status"] == "completed"
+
     def test_leaves_a_call_unanswered(self, desk: Desk) -> None:
         run = desk.stream(function_call("f", {}))[-2]["data"]
         desk.send(f"POST {path(run)}/cancel")

@@ -84,11 +84,11 @@ class TestABackgroundResponse:
         (item,) = client.send(f"GET /responses/{id}/input_items").body["data"]
         assert item["content"][0]["text"] == "hello"
 
-    def test_can_be_continued_when_it_has_ended(self, client: Client) -> None:
-        client.mock.script(function_call("f", {}, call_id="call_1"), message("done"))
+    def test_shows_its_output_to_what_continues_it_when_it_has_ended(self, client: Client) -> None:
+        client.mock.script(function_call("f", {}, call_id="call_1"), message("early"), message("done"))
         id = client.ask(tools=functions("f")).body["id"]
-        early = client.ask([OUTPUT], previous_response_id=id)
-        assert (early.status, early.rule) == (400, "previous_response_in_progress")
+        assert client.ask([OUTPUT], previous_response_id=id).rule == "output_needs_call"
+        assert client.text(client.ask("and?", previous_response_id=id).body["id"], reads=2) == "early"
         client.states(id, 2)
         next_id = client.ask([OUTPUT], previous_response_id=id).body["id"]
         assert client.text(next_id, reads=2) == "done"

@@ -39,8 +39,12 @@ PROJECT_TYPES: Mapping[str, str] = {
     "sharepoint_grounding": "sharepoint_grounding_preview",
 }
 """The types of tools that a classic agent does not run itself, with the types of the same tools of a project."""
+_OWN_TOOLS = (*PROJECT_TYPES, "computer_use_preview", "deep_research", "mcp")
+"""The types of tools that only a project's assistants have; typed in azure-ai-agents 1.2.0b4."""
 ASSET_FILE = "file-asset"
 """The placeholder where OpenAI requires a file's id and a project accepts a `data_source`."""
+ANY_TOOL: Json = {"type": "code_interpreter"}
+"""What OpenAI's schema is shown instead of a tool that only a project has."""
 SCREENSHOT = "computer_call_output"
 """The type of an output that is a screenshot instead of a text."""
 
@@ -54,6 +58,12 @@ def omit_classic_members(operation: str, body: Json) -> Json:
         shown = _omit(shown, place)
     if operation.endswith("/files") and isinstance(body.get("data_source"), dict) and "file_id" not in body:
         shown = {**shown, "file_id": ASSET_FILE}
+    if operation == "POST /threads/{thread_id}/runs" and isinstance(shown.get("tool_resources"), dict):
+        shown = _omit(shown, ["tool_resources"])
+    if isinstance(tools := shown.get("tools"), list):
+        shown = {**shown, "tools": [ANY_TOOL if _is_own_tool(tool) else tool for tool in tools]}
+    if "tool_approvals" in body and body.get("tool_outputs") is None:
+        shown = {**shown, "tool_outputs": []}
     if isinstance(outputs := shown.get("tool_outputs"), list) and isinstance(told := body.get("tool_outputs"), list):
         shown = {**shown, "tool_outputs": [_as_text(*pair) for pair in zip(outputs, told, strict=True)]}
     return shown
@@ -69,6 +79,10 @@ def _omit(value: Any, place: Sequence[str]) -> Any:
     if rest:
         return {**value, name: _omit(value[name], rest)}
     return {remaining: member for remaining, member in value.items() if remaining != name}
+
+
+def _is_own_tool(tool: Any) -> bool:
+    return isinstance(tool, dict) and tool.get("type") in _OWN_TOOLS
 
 
 def _as_text(output: Any, told: Any) -> Any:

@@ -74,7 +74,6 @@ CONTINUATION_RULES = (
     "conversation_not_found",
     "previous_response_zdr",
     "previous_response_not_found",
-    "previous_response_in_progress",
 )
 """The rules in `state` about objects that a request only reads; also for operations without a model's answer."""
 
@@ -97,10 +96,7 @@ SHARED_RULES: Mapping[str, tuple[str, ...]] = {
     # Assumed: an unreadable event is refused like an unreadable body.
     "WS /responses": ("body_syntax", "body_unicode", "body_duplicate_key", "body_not_object"),
     # No model runs, so the input may be empty.
-    "WS /responses (generate: false)": (
-        *(area for area in AREAS if area not in ("websocket", "input")),
-        "compaction_trigger_last",
-    ),
+    "WS /responses (generate: false)": tuple(area for area in AREAS if area not in ("websocket", "input")),
 }
 """The rules of `POST /responses`, by area or id, that also apply to other operations."""
 

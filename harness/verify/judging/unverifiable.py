@@ -88,8 +88,8 @@ UPLOAD_RULES = ("upload_incomplete", "upload_empty", "upload_not_a_form")
 """Rules about the bytes of an upload, which recorders omit."""
 UPLOADED_RULES = ("file_not_readable",)
 """Rules about a file that may have been uploaded before the recording."""
-VERSION_RULES = ("version_missing", "project_version_missing")
-"""Rules about a version in the query, which recorders omit."""
+VERSION_RULE = "version_missing"
+"""The rule about a version in the query, which recorders omit."""
 PREVIOUS_NOT_FOUND = "previous_response_not_found"
 """The code of the error for a response that cannot be continued because it does not exist."""
 ID_AREAS = ("ids", "state")
@@ -101,12 +101,12 @@ def explain_unverifiable_violation(violation: Violation, recorded: Recorded, req
     rule, body = violation.rule, _body(request)
     if _is_about_missing_object(rule) or (rule.area in PAIRING_AREAS and has_unrecorded_history(body, world)):
         return BEGAN_BEFORE
-    if rule.area in BACKGROUND_AREAS and _is_pending(request, world):
+    if rule.area in (*BACKGROUND_AREAS, *PAIRING_AREAS) and _is_pending(request, world):
         return ENDED_UNSEEN
     # The day is that of the first recording or report; the API may have changed earlier.
     if rule.since and (not recorded.date or is_uncertain_on(recorded.date[:10], rule.since, "")):
         return f"the API refuses this since {rule.since}"
-    if rule.id in (*UPLOAD_RULES, *VERSION_RULES) or (rule.area in LONG_VALUE_AREAS and _is_cut(recorded)):
+    if rule.id in (*UPLOAD_RULES, VERSION_RULE) or (rule.area in LONG_VALUE_AREAS and _is_cut(recorded)):
         return RECORDING_IS_CUT
     if not recorded.flags.isdisjoint(("sanitized", "inferred")) and rule.area in ID_AREAS:
         return IDS_REWRITTEN

@@ -48,10 +48,11 @@ class TestInTheBackground:
         one = background("queued")
         assert why(tmp_path, one, then(one, "POST", "/cancel", 400, self.ENDED)) == {unverifiable.ENDED_UNSEEN: 1}
 
-    def test_it_may_be_continued_when_it_has_ended_unseen(self, tmp_path: Path) -> None:
+    @pytest.mark.parametrize(("input", "reasons"), [("hi", {}), ([OUTPUT], {unverifiable.ENDED_UNSEEN: 1})])
+    def test_it_may_have_called_functions_unseen(self, tmp_path: Path, input: Any, reasons: dict[str, int]) -> None:
         one, later = background("queued"), recorded(HI)[0]
-        later["request"] = {**HI, "previous_response_id": one["response"]["id"]}
-        assert why(tmp_path, one, later, kind="requests") == {unverifiable.ENDED_UNSEEN: 1}
+        later["request"] = {**HI, "input": input, "previous_response_id": one["response"]["id"]}
+        assert why(tmp_path, one, later, kind="requests") == reasons
 
     def test_once_it_is_seen_to_have_ended_the_words_are_known(self, tmp_path: Path) -> None:
         one = background("queued")

@@ -20,7 +20,6 @@ from harness.contract.rules.example_requests import (
     ON_AZURE,
     ON_CLASSIC,
     ON_FOUNDRY,
-    ON_PREVIEW,
     PROJECT_PATH,
     VALID_BODY,
 )
@@ -145,21 +144,6 @@ def route_not_found(request: Request) -> Iterator[Json]:
 )
 def version_missing(request: Request) -> Iterator[Json]:
     """A path without `/v1` needs `api-version` in the query."""
-    if not is_versioned(request) and not api_version(request):
-        yield {}
-
-
-@rule(
-    on="*",
-    dialects=FOUNDRY,
-    error=gateway_error(400, "Missing required query parameter: api-version", "BadRequest"),
-    source=assumed("that it is refused, as the project's clients always send it; the words are of its other refusals"),
-    rejects=[Case({}, on=ON_PREVIEW)],
-    accepts=[Case(VALID_BODY, on=f"{ON_PREVIEW}?api-version=2025-11-15-preview")],
-    fix="Add `?api-version=…`, or use the path `…/openai/v1/…`, which takes none.",
-)
-def project_version_missing(request: Request) -> Iterator[Json]:
-    """A project's path without `/v1` needs `api-version` in the query."""
     if not is_versioned(request) and not api_version(request):
         yield {}
 

@@ -39,24 +39,6 @@ def _code_body(container: Any) -> Json:
 
 @rule(
     on="*{container_id}*",
-    error=ApiError(
-        400, "Invalid 'container_id': '{id}'. Expected an ID that begins with 'cntr'.", "container_id", "invalid_value"
-    ),
-    source=assumed("what the container of a tool is told, said of the path as for a response"),
-    rejects={
-        "Invalid 'container_id': 'data'. Expected an ID that begins with 'cntr'.": Case(on="GET /containers/data")
-    },
-    fix="Pass the id of a container, not its name.",
-)
-def container_id_prefix(request: Request) -> Iterator[Json]:
-    """The id of a container must begin with `cntr`."""
-    id = request.params["container_id"]
-    if not id.startswith("cntr"):
-        yield {"id": id}
-
-
-@rule(
-    on="*{container_id}*",
     error=ApiError(404, "Container with id '{id}' not found."),
     source=[
         reported("https://github.com/BerriAI/litellm/pull/39464: for this path, with the status", "2026-08"),

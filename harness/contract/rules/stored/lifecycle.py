@@ -17,29 +17,6 @@ _ENDED_PHRASES = {"completed": "a completed response", "failed": "a failed respo
 
 
 @rule(
-    when="previous_response_id",
-    error=ApiError(400, "Previous response with id '{id}' is still {status}.", "previous_response_id"),
-    source=assumed("that it is refused; the words are the nearest to those of a previous response that is not found"),
-    rejects={
-        "Previous response with id '{0.id}' is still queued.": after(BACKGROUND, {"previous_response_id": "{0.id}"}),
-        "Previous response with id '{0.id}' is still in_progress.": after(
-            BACKGROUND, _READ, {"previous_response_id": "{0.id}"}
-        ),
-    },
-    accepts=[
-        after(BACKGROUND, _READ, _READ, {"previous_response_id": "{0.id}"}),
-        after(BACKGROUND, _CANCEL, {"previous_response_id": "{0.id}"}),
-    ],
-    fix="Poll the response until it is neither `queued` nor `in_progress`.",
-)
-def previous_response_in_progress(request: Request, world: WorldView) -> Iterator[Json]:
-    """A background response can only be continued once it has ended."""
-    id = request.body.get("previous_response_id")
-    if id in world.store.pending:
-        yield {"id": id, "status": world.store.responses[id].response["status"]}
-
-
-@rule(
     on="POST /responses/{response_id}/cancel",
     error=ApiError(400, "Cannot cancel a synchronous response."),
     source=[reported("public tests of three origins that meet it live", "2026"), FOUNDRY_SOURCE],

@@ -181,21 +181,3 @@ def update_active_run(request: Request, world: WorldView) -> Iterator[Json]:
     status = _find_run(request, world)["status"]
     if status in ("queued", "in_progress", "cancelling"):
         yield {"status": status}
-
-
-@rule(
-    on="POST /threads/{thread_id}/runs/{run_id}/cancel",
-    error=ApiError(400, "Cannot cancel run with status '{status}'."),
-    source=assumed("that it is said as of an update"),
-    rejects={
-        "Cannot cancel run with status 'completed'.": after(*TWICE_READ_RUN, CANCEL_RUN),
-        "Cannot cancel run with status 'cancelling'.": after(*STARTED_RUN, CANCEL_RUN, CANCEL_RUN),
-    },
-    accepts=[after(*STARTED_RUN, READ_RUN, CANCEL_RUN)],
-    fix="Look at the status first.",
-)
-def cancel_ended_run(request: Request, world: WorldView) -> Iterator[Json]:
-    """A run that has ended, or is being cancelled, cannot be cancelled."""
-    status = _find_run(request, world)["status"]
-    if status not in ("queued", "in_progress", "requires_action"):
-        yield {"status": status}

@@ -251,18 +251,3 @@ def model_path_not_found(request: Request, world: WorldView) -> Iterator[Json]:
         is_slip or is_missing_model(name, world) if listed is None else name not in listed
     ):
         yield {"model": name}
-
-
-@rule(
-    on="DELETE /models/{model}",
-    error=ApiError(403, "You have insufficient permissions for this operation."),
-    source=assumed("the status and the words; openapi 2.3.0 bbfd19ab says that fine-tuned models can be deleted"),
-    rejects=[Case(on="DELETE /models/gpt-4.1")],
-    accepts=[Case(on="DELETE /models/ft:gpt-4.1-mini:acme::9aBc"), Case(on="DELETE /models/curie:ft-acme-2023-03-20")],
-    fix="Only a fine-tuned model of your own can be deleted.",
-)
-def model_not_fine_tuned(request: Request) -> Iterator[Json]:
-    """Only a fine-tuned model can be deleted; its name contains `ft` and the name of the organization."""
-    name = request.params["model"]
-    if not name.startswith("ft:") and ":ft-" not in name:
-        yield {}

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from harness.api.http.dialects import AZURE, FOUNDRY, OPENAI
 from harness.contract.rule import Case, WorldView, after, assumed, recorded, reported, rule
 from harness.contract.rules.example_requests import (
     CREATE_ASSISTANT,
@@ -20,7 +19,6 @@ ID_PREFIXES = {"assistant_id": "asst", "thread_id": "thread", "message_id": "msg
 RUN_CREATIONS = ("POST /threads/runs", "POST /threads/{thread_id}/runs")
 """The operations that create a run."""
 SUBMIT_OUTPUTS = "POST /threads/{thread_id}/runs/{run_id}/submit_tool_outputs"
-OPERATIONS_WITH_TOOLS = (*RUN_CREATIONS, "POST /assistants", "POST /assistants/{assistant_id}")
 RUBY_CASSETTES = "alexrudall/ruby-openai spec/fixtures/cassettes"
 LIKE_STEPS = assumed("that what is recorded of a step is said of all")
 
@@ -52,84 +50,6 @@ def path_ids(request: Request) -> Iterator[Json]:
     for name, id in request.params.items():
         if name in ID_PREFIXES and not id.startswith(ID_PREFIXES[name]):
             yield {"name": name, "id": id, "prefix": ID_PREFIXES[name]}
-
-
-@rule(
-    dialects=(OPENAI, AZURE),
-    on=(SUBMIT_OUTPUTS, RUN_CREATIONS[1]),
-    when=("tool_approvals", "tool_resources"),
-    error=ApiError(400, "Unknown parameter: '{name}'.", "{name}", "unknown_parameter"),
-    source=assumed("that Foundry alone knows approvals, and resources of a run; the words are those for any member"),
-    rejects={
-        "Unknown parameter: 'tool_approvals'.": Case(
-            {"tool_approvals": []}, on="POST /threads/thread_x/runs/run_x/submit_tool_outputs"
-        ),
-        "Unknown parameter: 'tool_resources'.": Case(
-            {"assistant_id": "asst_x", "tool_resources": {"mcp": []}}, on="POST /threads/thread_x/runs"
-        ),
-    },
-    fix="Tools of MCP servers are Foundry's: ask below `/api/projects/…`.",
-)
-def members_of_foundry(request: Request) -> Iterator[Json]:
-    """Only Foundry asks for approval to call tools, and lets a run send headers for their servers."""
-    for name in ("tool_approvals", "tool_resources"):
-        if name in request.body:
-            yield {"name": name}
-
-
-@rule(
-    on=SUBMIT_OUTPUTS,
-    error=ApiError(
-        400, "Missing required parameter: 'tool_outputs'.", "tool_outputs", code="missing_required_parameter"
-    ),
-    source=assumed("the words are those for any member that must be there"),
-    rejects=[Case({}, on="POST /threads/thread_x/runs/run_x/submit_tool_outputs")],
-    fix="Send `tool_outputs`, one for each call of `required_action`.",
-)
-def outputs_absent(request: Request) -> Iterator[Json]:
-    """The body must contain what the run waits for: outputs, or on Foundry approvals instead."""
-    if request.body.get("tool_outputs") is None and not (
-        request.dialect == FOUNDRY and "tool_approvals" in request.body
-    ):
-        yield {}
-
-
-@rule(
-    dialects=(OPENAI, AZURE),
-    on=OPERATIONS_WITH_TOOLS,
-    when="tools",
-    error=ApiError(
-        400,
-        "Invalid value: '{type}'. Supported values are: 'code_interpreter', 'function', and 'file_search'.",
-        "tools[{index}].type",
-        "invalid_value",
-    ),
-    source=assumed("that a tool of another product is any other name; the words are those for one"),
-    rejects={
-        "Invalid value: 'mcp'. Supported values are: 'code_interpreter', 'function', and 'file_search'.": Case(
-            {"model": "gpt-4o", "tools": [{"type": "mcp", "server_label": "s", "server_url": "https://a.example"}]},
-            on="POST /assistants",
-        )
-    },
-    accepts=[
-        Case(
-            {"model": "gpt-4o", "tools": [{"type": "mcp", "server_label": "s", "server_url": "https://a.example"}]},
-            on="POST !/api/projects/p/assistants?api-version=v1",
-        ),
-        Case({"model": "gpt-4o", "tools": [{"type": "code_interpreter"}]}, on="POST /assistants"),
-    ],
-    fix="Assistants have three tools; others are Foundry's: ask below `/api/projects/…`.",
-)
-def tools_of_foundry(request: Request) -> Iterator[Json]:
-    """The tools of an assistant are `code_interpreter`, `function` and `file_search`; Foundry has more."""
-    for index, tool in enumerate(request.body.get("tools") or ()):
-        if tool["type"] not in (
-            "code_interpreter",
-            "function",
-            "file_search",
-            "retrieval",
-        ):  # the schema dates the last
-            yield {"type": tool["type"], "index": index}
 
 
 @rule(

@@ -118,24 +118,3 @@ def path_response_id(request: Request) -> Iterator[Json]:
     id = request.params["response_id"]
     if not id.startswith(RESPONSE_PREFIXES if request.dialect == FOUNDRY else "resp_"):
         yield {"id": id}
-
-
-@rule(
-    on=BY_CONVERSATION_ID,
-    error=ApiError(
-        400,
-        "Invalid 'conversation_id': '{id}'. Expected an ID that begins with 'conv'.",
-        "conversation_id",
-        "invalid_value",
-    ),
-    source=assumed("what the member `conversation` of a body is told, said of the path as for a response"),
-    rejects={
-        "Invalid 'conversation_id': 'abc'. Expected an ID that begins with 'conv'.": Case(on="GET /conversations/abc")
-    },
-    fix="Pass the id of a conversation.",
-)
-def path_conversation_id(request: Request) -> Iterator[Json]:
-    """The id in the path must begin with `conv_`."""
-    id = request.params["conversation_id"]
-    if not id.startswith("conv_"):
-        yield {"id": id}

@@ -84,25 +84,6 @@ def input_empty(request: Request) -> Iterator[Json]:
         yield {}
 
 
-@rule(
-    when="input[]",
-    mentions="compaction_trigger",
-    error=ApiError(
-        400, "Invalid value: 'compaction_trigger'. It must be the final input item.", "input[{index}]", "invalid_value"
-    ),
-    source=assumed("the condition is the openai SDK's (3.54: must be the final input item), the words are not known"),
-    rejects=[{"input": [{"type": "compaction_trigger"}, {"role": "user", "content": "hi"}]}],
-    accepts=[{"input": [{"role": "user", "content": "hi"}, {"type": "compaction_trigger"}]}],
-    fix="Put the trigger last.",
-)
-def compaction_trigger_last(request: Request) -> Iterator[Json]:
-    """A `compaction_trigger` must be the last item of `input`."""
-    items = request.body["input"]
-    for index, item in enumerate(items[:-1]):
-        if item.get("type") == "compaction_trigger":
-            yield {"index": index}
-
-
 _UPDATE = {"type": "configuration_update", "reasoning": {"effort": "low"}}
 
 
