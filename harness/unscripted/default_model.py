@@ -1,14 +1,6 @@
 """Generates the turn of a model without a script: what the request demands, else always the same text.
 
-tool_choice requires or names a tool     a call of it, of whatever kind; a deferred function is searched for first
-after a tool's output                    a text, so that agent loops end; a required tool that was not called yet first
-an approval of an MCP call               that call, then a text
-text.format requires JSON                a text that is an instance of the schema
-include demands logprobs                 a text with these
-a compaction threshold is reached        a text, then a compaction
-a compaction is triggered                only a compaction
-agents are enabled, and it calls a tool  over a WebSocket the response stays open for the outputs
-else                                     a text
+`docs/server.md` lists what it does, under "Without a script".
 """
 
 from __future__ import annotations
@@ -22,16 +14,18 @@ from harness.api.multi_agent import enables_agents
 from harness.api.tokens import estimate_tokens
 from harness.contract.check import drop_nulls
 from harness.core.exchange import Json
+from harness.core.plain import write_json
 from harness.ending import TurnLine, completed
 from harness.items import message
 from harness.items.kind import Item
 from harness.items.transcript import Transcript
-from harness.unscripted.instance import compact_json, make_instance
+from harness.unscripted.instance import make_instance
 from harness.unscripted.tool_calls import call_approved, call_required
 from harness.world.api_call import ApiCall
 from harness.world.mcp_approvals import needs_client
 
 SMALL_TALK = "Hello. Nothing is scripted, so this is small talk."
+UPDATE = "configuration_update"
 PHASED_MODEL = re.compile(r"gpt-(5\.3-codex|5\.[4-9]|[6-9])")
 """Matches the models whose last message has `phase: final_answer`; recorded 2026-02 to 2026-10, without exception."""
 _SMALL_TALK = {phase: message(SMALL_TALK, phase=phase) for phase in (None, "final_answer")}
@@ -49,10 +43,8 @@ def small_talk(call: ApiCall) -> list[TurnLine]:
     last = transcript.added[-1] if transcript.added else {}
     if last.get("type") == "compaction_trigger":
         return [COMPACTION]
-    if last.get("type") == "mcp_approval_response":
-        turn = call_approved(last, transcript, call.world)
-    else:
-        turn = call_required(body, transcript, call.world)
+    is_approval = last.get("type") == "mcp_approval_response"
+    turn = call_approved(last, transcript, call.world) if is_approval else call_required(body, transcript, call.world)
     # A message after a call that the client must answer would end the agent's turn.
     if turn and needs_client(turn[-1]):
         return [*turn, completed(awaits_outputs=True)] if enables_agents(body) else [*turn]
@@ -62,9 +54,12 @@ def small_talk(call: ApiCall) -> list[TurnLine]:
 def _say(body: Json, transcript: Transcript) -> Item:
     """Build a message: JSON if the request wants JSON, else small talk."""
     phase = "final_answer" if PHASED_MODEL.match(str(body.get("model"))) else None
-    format = _text_format(body, transcript)
+    # The last `configuration_update` with a format counts, else that of the body.
+    updates = [item for item in transcript.items_from_first(UPDATE) if item.get("type") == UPDATE]
+    texts = [body.get("text"), *(item.get("text") for item in updates)]
+    format: Json = next((text["format"] for text in reversed(texts) if text and text.get("format")), {})
     if format.get("type") == "json_schema":
-        text = compact_json(make_instance(format.get("schema") or {}, "text.format"))
+        text = write_json("text.format", make_instance(format.get("schema") or {}, "text.format"))
     else:
         text = "{}" if format.get("type") == "json_object" else SMALL_TALK
     if LOGPROBS in (body.get("include") or ()):
@@ -72,29 +67,20 @@ def _say(body: Json, transcript: Transcript) -> Item:
     return _SMALL_TALK[phase] if text is SMALL_TALK else message(text, phase=phase)
 
 
-def _text_format(body: Json, transcript: Transcript) -> Json:
-    """Return the effective `text.format`: from the last `configuration_update` with a format, else from the body."""
-    items = transcript.items_from_first("configuration_update")
-    texts = [item.get("text") for item in items if item.get("type") == "configuration_update"]
-    formats = (text["format"] for text in [*reversed(texts), body.get("text")] if text and text.get("format"))
-    return next(formats, {})
-
-
 def _make_logprobs(text: str, number: int) -> list[Json]:
     """Build an entry for each token of a text, almost certain, with the `number` most likely tokens."""
-    tokens = split_into_tokens(text)
+
+    def entry(token: str, place: int) -> Json:
+        return {"bytes": list(token.encode("utf-8", "surrogatepass")), "logprob": -0.01 - 4.0 * place, "token": token}
+
+    tokens, entries = split_into_tokens(text), []
     # A long text gets fewer, longer tokens, so that the answer stays bounded.
     size = -(-len(tokens) // MAX_LOGPROBS) or 1
-    entries = []
     for token in ("".join(tokens[start : start + size]) for start in range(0, len(tokens), size)):
-        likely = [token, *(rival for letter in ascii_lowercase if (rival := f" {letter}") != token)][:number]
-        top = [_entry(choice, place) for place, choice in enumerate(likely)]
-        entries.append({**_entry(token, 0), "top_logprobs": top})
+        likely = [token, *(letter for letter in ascii_lowercase if letter != token)][:number]
+        top = [entry(choice, place) for place, choice in enumerate(likely)]
+        entries.append({**entry(token, 0), "top_logprobs": top})
     return entries
-
-
-def _entry(token: str, place: int) -> Json:
-    return {"bytes": list(token.encode("utf-8", "surrogatepass")), "logprob": -0.01 - 4.0 * place, "token": token}
 
 
 def _is_compaction_due(body: Json, transcript: Transcript) -> bool:

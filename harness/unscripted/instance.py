@@ -1,11 +1,7 @@
-"""Finds a value that satisfies a JSON Schema in a bounded number of steps.
-
-It is as small as possible: only required members, the first value of an enum.
-"""
+"""Finds the least value that satisfies a JSON Schema, in a bounded number of steps: without optional members."""
 
 from __future__ import annotations
 
-import json
 import math
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import suppress
@@ -15,13 +11,13 @@ from typing import Any
 from harness.contract.compile_schema import compile_request_schema, compile_schema, resolve_pointer
 from harness.core.errors import ScriptError
 from harness.core.exchange import Json
+from harness.core.plain import write_json
 from harness.core.text.shorten import shorten
 
 MAX_STEPS = 10_000
 """The maximum number of schemas and values that are tried for one instance."""
 MAX_DEPTH = 100
 """The maximum depth of a schema, with its references resolved."""
-EXAMPLE_TEXT = "example"
 FORMAT_EXAMPLES: Mapping[str, str] = {
     "date-time": "2026-01-01T00:00:00Z",
     "date": "2026-01-01",
@@ -36,11 +32,13 @@ FORMAT_EXAMPLES: Mapping[str, str] = {
 }
 """An example of each format that structured outputs support."""
 _BOUNDS = ("minimum", "exclusiveMinimum", "maximum", "exclusiveMaximum")
+_IMPLIED: Mapping[str, set[str]] = {
+    "object": {"properties", "required"},
+    "array": {"items", "prefixItems"},
+    "number": {*_BOUNDS, "multipleOf"},
+}
+"""The types of a schema without a `type`, by the keywords that imply them; else it is a string."""
 _SCALAR_KEYWORDS = ("type", "const", "enum", "minLength", "maxLength", "pattern", "format", "multipleOf", *_BOUNDS)
-
-
-class _TooLargeError(Exception):
-    """Raised if the smallest instance of a schema exceeds the bounds of the search."""
 
 
 def make_instance(schema: Any, of: str = "the schema") -> Any:
@@ -54,18 +52,11 @@ def make_instance(schema: Any, of: str = "the schema") -> Any:
         found = _Search(schema).least_value(schema, ())
         if conforms(found):
             return found
-        reason = f"{shorten(compact_json(found), 200)} does not satisfy it"
-    except _TooLargeError as bound:
-        reason = f"its least instance {bound}"
+        reason = f"{shorten(write_json('the value', found), 200)} does not satisfy it"
     except (LookupError, TypeError, ValueError, ArithmeticError) as problem:
         place = ".".join(map(str, getattr(problem, "instance_path", ())))
         reason = shorten(f"{place}: {problem}".removeprefix(": ").partition("\n")[0], 200)
     raise ScriptError(f"no example of {of} could be made up: {reason}. Script the turn: mock.script(message('…')).")
-
-
-def compact_json(value: Any) -> str:
-    """Return the JSON of a value without spaces."""
-    return json.dumps(value, ensure_ascii=False, separators=(",", ":"))
 
 
 @dataclass(slots=True)
@@ -79,12 +70,14 @@ class _Search:
         """Find the smallest value for a schema; `within` are the references that led there, '' for each other level."""
         self._count_steps(1)
         if len(within) > MAX_DEPTH:
-            raise _TooLargeError(f"is nested deeper than {MAX_DEPTH}")
+            raise OverflowError(f"its least instance is nested deeper than {MAX_DEPTH}")
         if not isinstance(schema, dict):
             return ""
         if "$ref" in schema or "allOf" in schema:
             return self._least_of_all(schema, within)
-        types = schema.get("type") or _implied_type(schema)
+        types = schema.get("type") or next(
+            (kind for kind, names in _IMPLIED.items() if names & schema.keys()), "string"
+        )
         union = next((name for name in ("anyOf", "oneOf") if schema.get(name)), "")
         if not union and ("const" in schema or "enum" in schema):
             return self._first_valid(schema, [schema["const"]] if "const" in schema else schema["enum"])
@@ -123,7 +116,7 @@ class _Search:
     def _count_steps(self, number: int) -> None:
         self.steps += number
         if self.steps > MAX_STEPS:
-            raise _TooLargeError(f"takes more than {MAX_STEPS:,} steps to find")
+            raise OverflowError(f"its least instance takes more than {MAX_STEPS:,} steps to find")
 
     def _first_valid(self, schema: Json, candidates: Iterable[Any]) -> Any:
         self._count_steps(len(schema.get("enum", ())) // 100)
@@ -131,7 +124,7 @@ class _Search:
         for candidate in candidates:
             if leaf.is_valid(candidate):
                 return candidate
-        raise ValueError(f"no value for {shorten(compact_json(schema), 200)} was found")
+        raise ValueError(f"no value for {shorten(write_json('the schema', schema), 200)} was found")
 
     def _merge(self, one: Json, other: Any) -> Any:
         """Merge two schemas that must both hold: join members and required names; else the keywords of `other` win."""
@@ -144,16 +137,8 @@ class _Search:
         return {name: value for name, value in both.items() if value or name not in ("properties", "required")}
 
 
-def _implied_type(schema: Json) -> str:
-    if "properties" in schema or "required" in schema:
-        return "object"
-    if "items" in schema or "prefixItems" in schema:
-        return "array"
-    return "number" if any(name in schema for name in (*_BOUNDS, "multipleOf")) else "string"
-
-
 def _candidate_texts(schema: Json) -> Iterator[str]:
-    yield FORMAT_EXAMPLES.get(schema.get("format", ""), EXAMPLE_TEXT)
+    yield FORMAT_EXAMPLES.get(schema.get("format", ""), "example")
     least = int(schema.get("minLength", 0))
     yield from (piece * length for length in range(least, least + 13) for piece in ("a", "A", "0"))
     yield from ("a0", "A0", "a-", "a_", "https://example.com/", *FORMAT_EXAMPLES.values())

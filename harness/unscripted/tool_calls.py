@@ -27,7 +27,6 @@ TEXT, COMMAND = "ok", "echo ok"
 ANY_OBJECT: Json = {"type": "object"}
 _VERSION = re.compile(r"(_use)?_(preview|\d{4}).*")
 """Matches the version in the type of a tool: `web_search_preview_2025_03_11` is a `web_search`."""
-_SCREENSHOT: Json = {"type": "screenshot"}
 
 
 class Offer(NamedTuple):
@@ -41,23 +40,26 @@ class Offer(NamedTuple):
 def call_required(body: Json, transcript: Transcript, world: World) -> Sequence[Item]:
     """Call the first tool that the `tool_choice` of a body demands and that was not called since the user spoke."""
     choice = body.get("tool_choice")
-    if (choice.get("mode", "required") if isinstance(choice, dict) else choice) != "required":
+    demand = choice if isinstance(choice, dict) else {"mode": choice}
+    if demand.get("mode", "required") != "required":
         return ()
+    wanted = objects_in(demand.get("tools")) if "tools" in demand else [demand]
     history = transcript.items
     declared = declared_tools(body, history)
-    offers = [offer for offer in _list_offers(declared, history) if _is_chosen(offer.tool, choice)]
-    # Each is called only once, so that agent loops end; those of the client first, as a message follows the others.
-    offers.sort(key=lambda offer: offer.tool["type"] not in NAMED_TOOLS)
-    since = [*takewhile(lambda item: item.get("role") != "user", reversed(history))]
-    made = [Item(kind, item) for item in since if (kind := item.get("type")) in ITEMS and ITEMS[kind].tool_types]
-    picked = next((offer for offer in offers if not any(_is_call_of(offer, call) for call in made)), None)
-    if picked is None:
-        return ()
-    if picked.tool["type"] in NAMED_TOOLS:
-        return _call_named(picked, declared)
-    if picked.tool["type"] in SERVER_TYPES:
-        return _call_server(picked.tool, as_object(choice).get("name"), history, world)
-    return _CALLS[picked.tool["type"]](picked.tool, world)
+    since = takewhile(lambda item: item.get("role") != "user", reversed(history))
+    calls = [Item(kind, item) for item in since if (kind := item.get("type", "")) in ITEMS and ITEMS[kind].tool_types]
+    # Those of the client first, as a message follows the others; each only once, so that agent loops end.
+    for offer in sorted(_list_offers(declared, history), key=lambda offer: offer.tool["type"] not in NAMED_TOOLS):
+        awaited = {"type": "tool_search"} if offer.search_path else offer.tool
+        is_meant = any(_is_meant(offer.tool, entry) for entry in wanted)
+        if not is_meant or any(match_tools(call, [awaited]) for call in calls):
+            continue
+        if offer.tool["type"] in NAMED_TOOLS:
+            return _call_named(offer, declared)
+        if offer.tool["type"] in SERVER_TYPES:
+            return _call_server(offer.tool, demand.get("name"), history, world)
+        return _CALLS[offer.tool["type"]](offer.tool, world)
+    return ()
 
 
 def call_approved(response: Json, transcript: Transcript, world: World) -> Sequence[Item]:
@@ -86,22 +88,13 @@ def _list_offers(declared: Sequence[Json], history: Sequence[Json]) -> Iterator[
                 yield Offer(inner)
 
 
-def _is_chosen(tool: Json, choice: str | Json | None) -> bool:
-    """Return whether a choice, or an entry of its `tools`, means this tool."""
-    if not isinstance(choice, dict):
-        return True
-    if "mode" in choice:
-        return any(_is_chosen(tool, entry) for entry in objects_in(choice.get("tools")))
-    if _VERSION.sub("", tool["type"]) != _VERSION.sub("", str(choice.get("type", tool["type"]))):
+def _is_meant(tool: Json, entry: Json) -> bool:
+    """Return whether a choice of tools means this one, which one without a type always does."""
+    if _VERSION.sub("", tool["type"]) != _VERSION.sub("", str(entry.get("type", tool["type"]))):
         return False
     # For an MCP server, `name` is one of its tools.
     member = "server_label" if tool["type"] == "mcp" else "name"
-    return choice.get(member) in (None, tool.get(member))
-
-
-def _is_call_of(offer: Offer, call: Item) -> bool:
-    """Return whether a call is one of this tool, or of the search that must find it."""
-    return bool(match_tools(call, [{"type": "tool_search"} if offer.search_path else offer.tool]))
+    return entry.get(member) in (None, tool.get(member))
 
 
 def _call_named(offer: Offer, declared: Sequence[Json]) -> list[Item]:
@@ -110,45 +103,41 @@ def _call_named(offer: Offer, declared: Sequence[Json]) -> list[Item]:
     if searches and searches[0].get("execution") == "client":
         arguments = make_instance(searches[0].get("parameters") or ANY_OBJECT)
         return [items.tool_search_call(arguments, execution="client")]
-    found = [tool for tool in declared if searches and tool.get("name") == offer.search_path]
-    search = [items.tool_search_call({"paths": [offer.search_path]})] if found else []
-    loaded = [items.tool_search_output(echo_tools({"tools": found}, ()))] if found else []
-    name, schema = offer.tool["name"], offer.tool.get("parameters") or ANY_OBJECT
+    name = offer.tool["name"]
     if offer.tool["type"] == "custom":
-        return [*search, *loaded, items.custom_tool_call(name, TEXT, namespace=offer.namespace)]
-    arguments = make_instance(schema, f"tool {name!r}")
-    return [*search, *loaded, items.function_call(name, arguments, namespace=offer.namespace)]
+        call = items.custom_tool_call(name, TEXT, namespace=offer.namespace)
+    else:
+        arguments = make_instance(offer.tool.get("parameters") or ANY_OBJECT, f"tool {name!r}")
+        call = items.function_call(name, arguments, namespace=offer.namespace)
+    if not searches:
+        return [call]
+    found = echo_tools({"tools": [tool for tool in declared if tool.get("name") == offer.search_path]}, ())
+    return [items.tool_search_call({"paths": [offer.search_path]}), items.tool_search_output(found), call]
 
 
 def _call_server(tool: Json, name: str | None, history: Sequence[Json], world: World) -> list[Item]:
     """List the tools of an MCP server, once in a conversation, and call one: the one of this `name` if there is one."""
-    offer = tool if tool["type"] == "mcp" else _as_mcp(tool)
-    label, scripted = offer["server_label"], world.mcp_servers.tools_of(offer)
+    if tool["type"] != "mcp":  # a project's, whose members may be anything; only two types ask for approval
+        approval = as_string(tool.get("require_approval")) or as_object(tool.get("require_approval"))
+        default = "always" if tool["type"] in ("fabric_iq_preview", "web_iq_preview") else "never"
+        label = as_string(tool.get("server_label")) or tool["type"]
+        tool = {"type": "mcp", "server_label": label, "require_approval": approval or default}
+    label, scripted = tool["server_label"], world.mcp_servers.tools_of(tool)
     lists = [item for item in history if item.get("type") == "mcp_list_tools" and item.get("server_label") == label]
-    allowed = offer.get("allowed_tools") or ()
-    names = allowed.get("tool_names") or () if isinstance(allowed, dict) else allowed
-    known = [listed for item in lists for listed in item.get("tools") or ()] or [
-        {"name": name or [*names, "search"][0]}
-    ]
-    tools = known if scripted is None else scripted
-    called = next((listed for listed in tools if listed["name"] == name), None) or next(iter(tools), None)
-    if scripted is not None or called is None:
-        return [items.mcp_call(label, called["name"])] if called else []
-    if needs_approval(called, offer):
-        call = items.mcp_approval_request(label, called["name"])
-    else:
-        call = items.mcp_call(label, called["name"], output=TEXT)
+    tools = [listed for item in lists for listed in item.get("tools") or ()] if scripted is None else scripted
+    if scripted is None and not tools:
+        allowed = tool.get("allowed_tools") or ()
+        names = allowed.get("tool_names") or () if isinstance(allowed, dict) else allowed
+        tools = [{"name": name or [*names, "search"][0]}]
+    if not tools:
+        return []
+    called = min(tools, key=lambda listed: listed["name"] != name)
+    name = called["name"]
+    if scripted is not None:
+        return [items.mcp_call(label, name)]
+    waits = needs_approval(called, tool)
+    call = items.mcp_approval_request(label, name) if waits else items.mcp_call(label, name, output=TEXT)
     return [call] if lists else [items.mcp_list_tools(label, tools), call]
-
-
-def _as_mcp(tool: Json) -> Json:
-    """Convert a project's tool with a server behind it to an `mcp` tool, labelled by the name of its connection."""
-    connection = as_string(tool.get("project_connection_id")).rstrip("/").rpartition("/")[2]
-    label = as_string(tool.get("server_label")) or connection or tool["type"]
-    asked = as_string(tool.get("require_approval")) or as_object(tool.get("require_approval"))
-    # Only these two types have the setting.
-    approval = asked or ("always" if tool["type"] in ("fabric_iq_preview", "web_iq_preview") else "never")
-    return {"type": "mcp", "server_label": label, "require_approval": approval}
 
 
 def _run_shell(tool: Json, world: World) -> list[Item]:
@@ -162,11 +151,6 @@ def _run_shell(tool: Json, world: World) -> list[Item]:
 def _run_program(tool: Json, world: World) -> list[Item]:
     id = world.ids.call()
     return [items.program(f'text("{TEXT}")', call_id=id), items.program_output(id, TEXT)]
-
-
-def _interpret_code(tool: Json, world: World) -> list[Item]:
-    where = tool.get("container")
-    return [items.code_interpreter_call(container_id=where if isinstance(where, str) else None)]
 
 
 def _capture(tool: Json, world: World) -> list[Item]:
@@ -187,13 +171,13 @@ def _call_in_project(tool: Json, world: World) -> list[Item]:
 _CALLS: Mapping[str, Callable[[Json, World], list[Item]]] = {
     **dict.fromkeys(ITEMS["web_search_call"].tool_types, lambda tool, world: [items.web_search_call("example")]),
     "file_search": lambda tool, world: [items.file_search_call("example")],
-    "code_interpreter": _interpret_code,
+    "code_interpreter": lambda tool, world: [items.code_interpreter_call()],
     "image_generation": lambda tool, world: [items.image_generation_call()],
     "shell": _run_shell,
     "local_shell": lambda tool, world: [items.local_shell_call(COMMAND.split())],
     "apply_patch": lambda tool, world: [items.apply_patch_call(items.create_file("hello.txt", "+ok\n"))],
-    "computer": lambda tool, world: [items.computer_call([_SCREENSHOT])],
-    "computer_use_preview": lambda tool, world: [items.computer_call(_SCREENSHOT)],
+    "computer": lambda tool, world: [items.computer_call([{"type": "screenshot"}])],
+    "computer_use_preview": lambda tool, world: [items.computer_call({"type": "screenshot"})],
     "programmatic_tool_calling": _run_program,
     **dict.fromkeys(PROJECT_TOOLS - {*SERVER_TYPES, "reminder_preview"}, _call_in_project),
     **dict.fromkeys(MEMORY_TOOLS, lambda tool, world: [items.memory_search_call()]),
