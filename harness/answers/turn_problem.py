@@ -102,10 +102,10 @@ class _HeldTurn:
 
     def find_call_problem(self, call: Item) -> str:
         """Describe what is wrong with a call: its tool is not declared, or does not accept its arguments."""
-        matching = _match_tools(call, self.body.get("tools") or ())
+        matching = match_tools(call, self.body.get("tools") or ())
         if not matching and not _has_hidden_tools(self.body):
             tools = self._find_all_tools()
-            if not (matching := _match_tools(call, tools)):
+            if not (matching := match_tools(call, tools)):
                 return self._describe_undeclared(call, tools)
         return self._find_argument_problem(call, matching) if call.type == "function_call" else ""
 
@@ -229,7 +229,7 @@ def _loaded_tools(items: Iterable[Json]) -> Iterator[Json]:
             yield from item.get("tools") or ()
 
 
-def _match_tools(call: Item, tools: Iterable[Json]) -> list[Json]:
+def match_tools(call: Item, tools: Iterable[Json]) -> list[Json]:
     """Return the tools that a call may belong to."""
     types = ITEMS[call.type].tool_types
     offered = [tool for tool in all_tools(tools) if tool.get("type") in types]

@@ -58,10 +58,6 @@ def _count_characters(item: Any) -> int:
     return count
 
 
-REASONING_TOKENS: Mapping[str, int] = {"low": 64, "medium": 192, "high": 448, "xhigh": 832, "max": 1_216}
-"""Reasoning tokens of an unscripted model by effort: multiples of 64, as most recorded ones are."""
-
-
 def set_usage(counted: Json, own: Mapping[str, int]) -> Json:
     """Set a script's counts in a response's `usage`: `input_tokens`, `cached`, `cache_written`, `output_tokens`, …"""
     read, said = ({**counted[name]} for name in ("input_tokens_details", "output_tokens_details"))
@@ -81,23 +77,15 @@ def set_usage(counted: Json, own: Mapping[str, int]) -> Json:
     }
 
 
-def make_usage(
-    input_tokens: int, output: Sequence[Json], spent: int | None = None, *, cached: int = 0, effort: str | None = None
-) -> Json:
-    """Make the `usage` object of a response; `spent` is its output tokens if known.
-
-    `cached` input tokens were read from a cache. With `effort`, each reasoning item has the tokens of that effort
-    instead of those of its text.
-    """
+def make_usage(input_tokens: int, output: Sequence[Json], spent: int | None = None, *, cached: int = 0) -> Json:
+    """Make the `usage` object of a response; `spent` is its output tokens if known, `cached` its input tokens cached."""
     output_tokens = reasoned = 0
     for item in output:
         is_reasoning = item["type"] == "reasoning"
         if spent is not None and not is_reasoning:
             continue
         count = _estimate_item_tokens(item)
-        if is_reasoning:
-            count = REASONING_TOKENS.get(effort or "", count)
-            reasoned += count
+        reasoned += count if is_reasoning else 0
         output_tokens += count
     if spent is not None:
         output_tokens, reasoned = spent, min(reasoned, spent)

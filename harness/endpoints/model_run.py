@@ -207,16 +207,13 @@ def _find_spent(body: Json, turn: Turn, ending: Ending) -> int | None:
 
 
 def _make_usage(prompt: Prompt, turn: Turn, output: Sequence[Json], ending: Ending, world: World) -> Json:
-    """Make the usage of a response; for an unscripted one also its reasoning and cached tokens."""
+    """Make the usage of a response; for an unscripted one also its cached tokens."""
     body, spent = prompt.body, _find_spent(prompt.body, turn, ending)
     if turn.taken.is_scripted:
         return make_usage(prompt.tokens, output, spent)
     previous = world.store.responses.get(body.get("previous_response_id") or "")
     cached = world.prompt_cache.read(body, prompt.tokens, previous and previous.response)
-    if body.get("max_output_tokens") is not None:
-        return make_usage(prompt.tokens, output, spent, cached=cached)
-    effort = prompt.transcript.effort or prompt.settings.initial_response["reasoning"]["effort"]
-    return make_usage(prompt.tokens, output, spent, cached=cached, effort=effort)
+    return make_usage(prompt.tokens, output, spent, cached=cached)
 
 
 def _mark_incomplete(item: Json) -> Json:

@@ -169,13 +169,6 @@ class Transcript:
         return self.added_by_type.keys() | self.stored.facts.types
 
     @property
-    def effort(self) -> str | None:
-        """The effort that the request's last `configuration_update` sets, or None."""
-        updates = self.added_by_type.get("configuration_update") or ({},)
-        effort: str | None = (updates[-1].get("reasoning") or {}).get("effort")
-        return effort
-
-    @property
     def tokens(self) -> int:
         """The estimated tokens of all items."""
         return self.stored.facts.tokens + estimate_tokens(self.added)

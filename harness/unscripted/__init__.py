@@ -1,4 +1,1 @@
-"""The answers of a mock without a script: each satisfies what its request demands, with no content of its own.
-
-Scripted answers are in `world.script`.
-"""
+"""The answers of a mock without a script; scripted ones are in `world.script`."""

@@ -138,7 +138,7 @@ class McpServers:
         for _ in range(MAX_ROUNDS):
             held = self._decide_turn(lines, taken.lines, offers, granted)
             last = next(step for step in reversed(lines) if not _is_fault(step))
-            if not isinstance(last, PlannedCall) or any(map(_needs_client, lines)):
+            if not isinstance(last, PlannedCall) or any(map(needs_client, lines)):
                 # Faults concern the whole response and end a turn, also where several turns make one response.
                 return sorted(lines, key=_is_fault), taken, held
             taken = take_turn()
@@ -224,7 +224,7 @@ def _is_fault(step: PlannedLine) -> bool:
     return isinstance(step, Fault)
 
 
-def _needs_client(step: PlannedLine) -> bool:
+def needs_client(step: PlannedLine) -> bool:
     """Return whether a response ends at this line for the client to act."""
     if not isinstance(step, Item):
         return False

@@ -13,7 +13,7 @@ import pytest
 
 from harness.cli import serve_command
 from harness.cli.serve_options import ServeOptions
-from harness.cli.support.foreground import COLLECTION_THRESHOLDS
+from harness.core.garbage import SERVER_THRESHOLDS
 from harness.core.webhooks import DEFAULT_SECRET
 from harness.server.control_plane.access import control_access
 from harness.server.mock_api import MockApi
@@ -286,8 +286,8 @@ def test_garbage_is_collected_seldom_while_the_command_runs(monkeypatch: pytest.
     before = gc.get_threshold()
     monkeypatch.setattr(serve_command, "run_command", look)
     serve_command.run_with_mock(ServeOptions(command=["true"]), MockApi(), control_access("127.0.0.1", "", []))
-    assert seen == [(COLLECTION_THRESHOLDS, True)]
-    assert gc.get_threshold() == before != COLLECTION_THRESHOLDS
+    assert seen == [(SERVER_THRESHOLDS, True)]
+    assert gc.get_threshold() == before != SERVER_THRESHOLDS
 
 
 def test_a_webhook_is_told_what_the_command_lets_end(tmp_path):

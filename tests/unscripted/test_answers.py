@@ -1,11 +1,11 @@
-"""What a model without a script says beside calls: compactions, logprobs, reasoning, usage, phases."""
+"""What a model without a script says beside calls: compactions, logprobs, usage, phases."""
 
 from __future__ import annotations
 
 import orjson
 import pytest
 
-from harness.core.exchange import Answer, Json
+from harness.core.exchange import Answer
 from harness.items import message, reasoning
 from tests.support.clients.unscripted import (
     KEY,
@@ -54,41 +54,6 @@ def test_logprobs_are_given_for_each_token(top: int, stream: bool) -> None:
 def test_logprobs_are_given_only_where_they_are_included() -> None:
     said = Conversation(model="gpt-4.1", top_logprobs=2).ask("hi").body["output"][0]["content"][0]
     assert said["logprobs"] == []
-
-
-@pytest.mark.parametrize(
-    ("model", "asked", "texts"),
-    [
-        ("gpt-5.4", {"effort": "high"}, 0),
-        ("gpt-5.4", {"effort": "low", "summary": "detailed"}, 1),
-        ("o4-mini", {"summary": "auto"}, 1),
-        ("gpt-5.4", {"effort": "none", "summary": "auto"}, None),
-        ("gpt-5.4", {"summary": "auto"}, None),
-        ("gpt-5.4", {}, None),
-    ],
-)
-def test_reasoning_is_shown_where_an_effort_or_a_summary_asks_for_it(
-    model: str, asked: Json, texts: int | None
-) -> None:
-    first = Conversation(model=model, reasoning=asked).ask("hi").body["output"][0]
-    assert (len(first["summary"]) if first["type"] == "reasoning" else None) == texts
-
-
-def test_reasoning_is_encrypted_where_the_request_or_the_model_says_so() -> None:
-    asked: Json = {"reasoning": {"effort": "high"}, "store": False}
-    include = ["reasoning.encrypted_content"]
-    assert Conversation(**asked, include=include).ask("hi").body["output"][0]["encrypted_content"]
-    assert "encrypted_content" not in Conversation(**asked).ask("hi").body["output"][0]
-    newest = Conversation(**asked, model="gpt-5.6-sol").ask("hi").body["output"][0]
-    assert (newest["content"], newest["encrypted_content"][:5]) == ([], "gAAAA")
-
-
-@pytest.mark.parametrize(("effort", "tokens"), [("low", 64), ("medium", 192), ("high", 448), ("none", 0)])
-def test_reasoning_has_tokens_of_its_effort(effort: str, tokens: int) -> None:
-    usage = Conversation(reasoning={"effort": effort}).ask("hi").body["usage"]
-    assert usage["output_tokens_details"]["reasoning_tokens"] == tokens
-    assert usage["output_tokens"] > tokens
-    assert usage["total_tokens"] == usage["input_tokens"] + usage["output_tokens"]
 
 
 def cached_tokens(answer: Answer) -> int:
@@ -140,21 +105,14 @@ def test_the_newer_models_mark_their_final_answer(model: str, phase: str | None)
     assert Conversation(model=model).ask("hi").body["output"][-1].get("phase") == phase
 
 
-def test_an_effort_that_the_input_updates_is_that_of_the_answer() -> None:
-    update = {"type": "configuration_update", "reasoning": {"effort": "high"}}
-    talk = Conversation(model="gpt-6-astra", reasoning={"effort": "low"})
-    answer = talk.ask([{"role": "user", "content": "hi"}, update, {"role": "user", "content": "And now?"}])
-    assert answer.body["usage"]["output_tokens_details"]["reasoning_tokens"] == 448
-
-
 def test_the_format_of_a_text_is_that_of_the_last_update() -> None:
     format = {"type": "json_schema", "name": "count", "strict": True, "schema": COUNT}
     update = {"type": "configuration_update", "text": {"format": format}}
     talk = Conversation(model="gpt-6-astra")
-    first = talk.ask([{"role": "user", "content": "Count 12 crates."}, update]).body
-    assert orjson.loads(first["output"][-1]["content"][0]["text"]) == {"n": 12}
-    second = talk.ask("And 13?", previous_response_id=first["id"]).body
-    assert orjson.loads(second["output"][-1]["content"][0]["text"]) == {"n": 13}
+    first = talk.ask([{"role": "user", "content": "How many crates?"}, update]).body
+    second = talk.ask("And how many pallets?", previous_response_id=first["id"]).body
+    for answer in (first, second):
+        assert orjson.loads(answer["output"][-1]["content"][0]["text"]) == {"n": 0}
 
 
 COUNT = {"type": "object", "properties": {"n": {"type": "integer"}}, "required": ["n"], "additionalProperties": False}

@@ -66,7 +66,7 @@ NODE = {
         ({"type": "string", "pattern": "^\\d{4}$"}, "0000"),
         ({"type": "string", "pattern": "@"}, "a@example.com"),
         ({"type": "string", "format": "date"}, "2026-01-01"),
-        ({"type": "string", "format": "unheard-of"}, ""),
+        ({"type": "string", "format": "unheard-of"}, "example"),
         (
             {"allOf": [{"$ref": "#/$defs/A"}, {"required": ["a"]}], "$defs": {"A": {"properties": {"a": {}}}}},
             {"a": "example"},
@@ -155,48 +155,11 @@ def _composed(inner: st.SearchStrategy[Any]) -> st.SearchStrategy[Any]:
 SCHEMAS = st.recursive(SCALARS, _composed, max_leaves=8)
 
 
-@given(SCHEMAS, st.one_of(st.text(), st.just('Add 3 and 4.5 in "Oslo", -7.')))
-def test_every_filled_instance_satisfies_its_schema_and_is_the_same_again(schema: Any, said: str) -> None:
-    filled = make_instance(schema, said)
-    jsonschema.Draft202012Validator(schema).validate(filled)
-    assert make_instance(schema, said) == filled
-
-
-@pytest.mark.parametrize(
-    ("schema", "said", "filled"),
-    [
-        ({"type": "string"}, "", "example"),
-        ({"type": "string"}, 'Ask for "the moon".', "the moon"),
-        ({"type": "string"}, "Is it warm in New York?", "New York"),
-        ({"type": "string", "format": "date"}, 'On "Monday".', "2026-01-01"),
-        ({"type": "string", "pattern": "^[A-Z]{2}$"}, "", "AA"),
-        ({"type": "string", "enum": ["metric", "imperial"]}, "In imperial units.", "imperial"),
-        ({"type": "integer"}, "What is magic_function(3)?", 3),
-        ({"type": "integer"}, "About 2.5.", 0),
-        ({"type": "number"}, "About 2.5.", 2.5),
-        ({"type": "integer", "maximum": 2}, "Take 3.", 0),
-        ({"type": "array", "items": {"type": "integer"}, "minItems": 1}, "Take 3.", [3]),
-        ({"type": "array", "items": {"type": "integer"}}, "Take 3.", []),
-        (
-            {"properties": {"a": {"type": "integer"}, "b": {"type": "integer"}}, "required": ["b", "a"]},
-            "Multiply 3 by 4.",
-            {"b": 3, "a": 4},
-        ),
-        ({"properties": {"query": {"type": "string"}}, "required": ["query"]}, "Is it warm?", {"query": "Is it warm?"}),
-        ({"properties": {"query": {"type": "string"}}, "required": ["query"]}, "Look up 'warm'.", {"query": "warm"}),
-        (
-            {
-                "properties": {"is_valid": {"type": "boolean"}, "odd": {"type": "boolean"}},
-                "required": ["is_valid", "odd"],
-            },
-            "Judge it.",
-            {"is_valid": True, "odd": False},
-        ),
-        ({"$ref": "#/$defs/Node", "$defs": {"Node": NODE}}, "Take 3.", {"value": 3, "next": None, "children": []}),
-    ],
-)
-def test_texts_and_numbers_are_those_of_the_user_where_they_fit(schema: Any, said: str, filled: Any) -> None:
-    assert make_instance(schema, said) == filled
+@given(SCHEMAS)
+def test_every_instance_satisfies_its_schema_and_is_the_same_again(schema: Any) -> None:
+    made = make_instance(schema)
+    jsonschema.Draft202012Validator(schema).validate(made)
+    assert make_instance(schema) == made
 
 
 def nested(depth: int) -> Any:
@@ -250,14 +213,6 @@ def doubled(times: int, of: str = "anyOf") -> Any:
 def test_a_small_schema_of_a_huge_instance_costs_a_bounded_search(schema: Any, bound: str) -> None:
     with pytest.raises(ScriptError, match=bound):
         make_instance(schema)
-
-
-def test_many_texts_that_fit_nowhere_cost_a_bounded_search() -> None:
-    text = {"type": "string", "minLength": 70}
-    schema = {"properties": {f"a{n}": text for n in range(1_000)}, "required": [f"a{n}" for n in range(1_000)]}
-    with cpu_time() as spent:
-        make_instance(schema, "'quoted' " * 1_000)
-    assert spent.seconds < 1
 
 
 def test_what_is_within_the_bounds_is_made() -> None:
