@@ -61,7 +61,7 @@ TESTED_WITH = {
     "endpoints/project/test_datasets.py": {"endpoints/project/blobs"},
     "endpoints/test_azure.py": {"api/content_filters", "contract/dialect_body"},
     "endpoints/test_multi_agent.py": {"api/multi_agent"},
-    "endpoints/test_project_tools.py": {"contract/compile_schema", "unscripted/project_tools"},
+    "endpoints/test_project_tools.py": {"contract/compile_schema"},
     "endpoints/test_responses.py": {"answers/prompt", "answers/response"},
     "examine/test_adapter_schema.py": {"examine/task"},
     "examine/test_client_process.py": {"examine/adapter"},
@@ -108,7 +108,7 @@ TESTED_WITH = {
     "server/transport/test_deliver.py": {"answers/encode"},
     "server/websocket/test_session.py": {"api/http/websocket_mode", "world/websocket_state"},
     "test_troubleshooting.py": {"core/manual"},
-    "unscripted/test_turns.py": {"unscripted/reading"},
+    "unscripted/test_turns.py": {"unscripted/tool_calls"},
     "verify/judging/test_judge.py": {
         "verify/judging/mock_answer",
         "verify/judging/recording_day",

@@ -27,6 +27,7 @@ CRM: Json = {"type": "mcp", "server_label": "crm", "project_connection_id": "crm
 BING: Json = {"type": "bing_grounding", "bing_grounding": {"search_configurations": []}}
 OUTPUTS: Json = {"name": "a", "schema": {"type": "object"}}
 IQ: Json = {"require_approval": "never", "project_connection_id": "/x/iq"}
+FORECAST: Json = {"function": {"name": "forecast", "parameters": {"type": "object", "properties": {}}}}
 HELPER: Json = {"type": "agent_reference", "name": "helper"}
 OPENAI, AZURE, PROJECT = "/v1", "/openai/v1", "/api/projects/p/openai/v1"
 
@@ -201,36 +202,28 @@ class TestUnscripted:
     def test_a_required_tool_is_called(self, project, tool, made):
         assert types_of(project.create(tools=[tool], tool_choice="required")) == made
 
-    def test_an_operation_is_called_by_its_name_with_what_it_requires(self, project):
-        city = {"name": "city", "in": "path", "required": True, "schema": {"type": "string"}}
-        paths = {"/{city}": {"get": {"operationId": "get", "parameters": [city, {"name": "unit", "in": "query"}]}}}
-        tool = {"type": "openapi", "openapi": {"name": "weather", "spec": {"paths": paths}}}
-        call = project.create(tools=[tool], tool_choice="required").body["output"][0]
-        assert call["name"] == "weather_get"
-        assert '"city":' in call["arguments"]
-        assert "unit" not in call["arguments"]
+    @pytest.mark.parametrize(
+        ("tool", "made", "name"),
+        [
+            ({"type": "openapi", "openapi": {"name": "weather", "spec": {}}}, "openapi_call", "weather"),
+            ({"type": "azure_function", "azure_function": FORECAST}, "azure_function_call", "forecast"),
+            ({"type": "a2a"}, "a2a_preview_call", "a2a"),
+        ],
+    )
+    def test_a_call_of_a_function_has_its_name(self, project, tool, made, name):
+        call, output, _ = project.create(tools=[tool], tool_choice="required").body["output"]
+        assert (call["type"], call["name"]) == (made, name)
+        assert (output["type"], output["name"]) == (f"{made}_output", name)
 
-    def test_the_operation_that_the_user_names_is_called(self, project):
-        paths = {"/trains": {"get": {"operationId": "trains"}}, "/hotels": {"get": {"operationId": "searchHotels"}}}
-        tool = {"type": "openapi", "openapi": {"name": "travel", "spec": {"paths": paths}}}
-        call = project.create(tools=[tool], input="Recommend 5 hotels.", tool_choice="required").body["output"][0]
-        assert call["name"] == "travel_searchHotels"
+    def test_a_tool_that_is_not_required_is_not_called(self, project):
+        assert types_of(project.create(tools=[BING], input="Ask Bing.")) == ["message"]
 
-    def test_a_function_in_azure_is_called_with_what_it_requires(self, project):
-        city = {"type": "object", "properties": {"city": {"type": "string"}}, "required": ["city"]}
-        tool = {"type": "azure_function", "azure_function": {"function": {"name": "forecast", "parameters": city}}}
-        call = project.create(tools=[tool], tool_choice="required").body["output"][0]
-        assert (call["type"], call["name"]) == ("azure_function_call", "forecast")
-        assert '"city":' in call["arguments"]
-
-    def test_what_a_search_found_is_cited(self, project):
-        part = project.create(tools=[BING], tool_choice="required").body["output"][-1]["content"][0]
-        note = part["annotations"][0]
-        assert part["text"][note["start_index"] : note["end_index"]] == "【6:0†source】"
-
-    def test_a_tool_that_nobody_names_is_not_called(self, project):
-        assert types_of(project.create(tools=[BING])) == ["message"]
-        assert types_of(project.create(tools=[BING], input="Ask Bing."))[0] == "bing_grounding_call"
+    def test_a_search_of_memories_neither_finds_nor_adds_one(self, project):
+        project.mock.memory_store("m", scope="user_1", memories=["Likes tea."])
+        tool = {"type": "memory_search_preview", "memory_store_name": "m", "scope": "user_1"}
+        for _ in range(2):
+            search, answer = project.create(tools=[tool], tool_choice="required", input="Tea?").body["output"]
+            assert (search["type"], search["memories"], answer["type"]) == ("memory_search_call", [], "message")
 
     def test_the_tool_of_an_agent_is_called(self):
         agents = {"helper": {"model": "mine", "tools": [BING], "tool_choice": "required"}}
@@ -238,38 +231,6 @@ class TestUnscripted:
         answer = Client(PROJECT, api).send({"agent_reference": HELPER, "input": "hi"})
         assert types_of(answer)[0] == "bing_grounding_call"
         assert answer.body["tools"] == [BING]
-
-
-class TestMemories:
-    """The search of a memory store, as the service does it in each response of an agent with that tool."""
-
-    @staticmethod
-    def tool(scope: str = "user_1", **more: Any) -> Json:
-        return {"type": "memory_search_preview", "memory_store_name": "m", "scope": scope, **more}
-
-    def ask(self, project: Client, said: str, **more: Any) -> list[Json]:
-        return project.create(tools=[self.tool(**more)], input=said).body["output"]
-
-    def test_what_is_remembered_is_found_and_said(self, project):
-        project.mock.memory_store("m", scope="user_1", memories=["Likes tea."])
-        search, answer = self.ask(project, "Which tea do I like?")
-        assert [memory["memory_item"]["content"] for memory in search["memories"]] == ["Likes tea."]
-        assert answer["content"][0]["text"].startswith("You told me: Likes tea.")
-
-    def test_what_the_user_says_is_remembered_in_the_scope(self, project):
-        project.mock.memory_store("m")
-        assert self.ask(project, "I prefer dark roast coffee.", update_delay=1)[0]["memories"] == []
-        assert self.ask(project, "Any coffee?", scope="user_2")[0]["memories"] == []
-        (found,) = self.ask(project, "Please order my usual coffee.")[0]["memories"]
-        assert found["memory_item"]["content"] == "I prefer dark roast coffee."
-
-    @pytest.mark.parametrize("odd", [{"scope": 7}, {"scope": ""}, {"search_options": 7}, {"update_delay": "soon"}])
-    def test_an_odd_tool_breaks_nothing(self, project, odd):
-        project.mock.memory_store("m", scope="user_1", memories=["Likes tea."])
-        assert project.create(tools=[{**self.tool(), **odd}], input="Tea?").status == 200
-
-    def test_a_store_that_is_not_there_remembers_nothing(self, project):
-        assert self.ask(project, "Tea?")[0]["memories"] == []
 
 
 class TestSecretsOfServers:

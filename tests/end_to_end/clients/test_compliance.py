@@ -55,7 +55,11 @@ PROMPTS: dict[str, Json] = {
     "an image elsewhere": {
         "input": [user([{"type": "input_image", "image_url": "https://example.com/a.png", "detail": "low"}])]
     },
-    "a tool that does not fit": {"input": "Tell me a joke.", "tools": []},
+    "no tools": {"input": "Tell me a joke.", "tools": []},
+    "a tool that is not demanded": {
+        "input": "What's the weather in Rome?",
+        "tools": [{"type": "function", "name": "get_weather", "parameters": {"type": "object", "properties": {}}}],
+    },
     "everything": {
         "input": "Good morning.",
         "instructions": "Be brief.",
@@ -87,10 +91,6 @@ ADD: Json = {
     "strict": True,
 }
 CALLS: dict[str, tuple[str, Json]] = {
-    "asked": ("get_weather", {"input": [user("What's the weather in Rome?")], "tools": [WEATHER]}),
-    "asked among others": ("get_weather", {"input": "Is the weather nice in Rome?", "tools": [ADD, WEATHER]}),
-    "named": ("add", {"input": [user("Call add for 2 and 3.")], "tools": [WEATHER, ADD]}),
-    "the tool": ("add", {"input": [user("Use the tool.")], "tools": [ADD]}),
     "required": ("get_weather", {"input": "Good morning.", "tools": [WEATHER], "tool_choice": "required"}),
     "demanded": (
         "add",

@@ -13,7 +13,6 @@ from harness.items import (
 )
 from harness.items.kind import Item
 from harness.unscripted.default_model import small_talk
-from harness.unscripted.reading import Reading
 from harness.world.mock import Mock
 
 FOUND = "That is what I have found."
@@ -22,8 +21,8 @@ FOUND = "That is what I have found."
 def eager(world, call):
     """A model without a script that uses a tool of the request whenever the user has spoken, and cites what it found."""
     body = call.request.body
-    spoken = Reading(call).said
-    if body.get("tools") and spoken and body.get("tool_choice") in (None, "auto"):
+    last = next(reversed(world.store.transcript(body).items), {})
+    if body.get("tools") and last.get("role") == "user" and body.get("tool_choice") in (None, "auto"):
         call = call._replace(request=call.request._replace(body={**body, "tool_choice": "required"}))
     turn = small_talk(call)
     if any(item.type == "file_search_call" for item in turn):
