@@ -12,7 +12,6 @@ import socket
 import statistics
 import time
 
-from bench.endurance import resident_megabytes
 from tests.support.servers.served import Served, serving
 
 CONNECTIONS, BATCH = 4, 32
@@ -87,6 +86,11 @@ def measure(served: Served, requests: int, worlds: int) -> None:
         rate = tenth / (time.perf_counter() - begun)
         print(f"{(number + 1) * tenth:10,} {resident_megabytes(served, 'VmRSS'):6} {rate:11,.0f}", flush=True)
     close(wires)
+
+
+def resident_megabytes(served: Served, name: str) -> int:
+    lines = Path(f"/proc/{served.child.pid}/status").read_text().splitlines()
+    return next(int(line.split()[1]) for line in lines if line.startswith(name)) >> 10
 
 
 def main() -> None:
