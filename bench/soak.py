@@ -11,6 +11,7 @@ import argparse
 import socket
 import statistics
 import time
+from pathlib import Path
 
 from tests.support.servers.served import Served, serving
 
