@@ -20,7 +20,7 @@ BodyContent = Literal["json", "form", "form or json", "bytes"]
 """The content of a body."""
 JSON_BODY = "(a JSON body)"
 """The group of operations with a JSON body."""
-OBJECT_LIST, ITEM_LIST, FILE_LIST = "(a list of objects)", "(a list of items)", "(a list of files)"
+OBJECT_LIST, FILE_LIST = "(a list of objects)", "(a list of files)"
 """The groups of lists, by the API's message for a cursor that the list does not contain."""
 
 

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from harness.answers.response import render_input_items
 from harness.api import include
 from harness.api.http.dialects import FOUNDRY
-from harness.api.operations import ITEM_LIST, Cursors, operation
+from harness.api.operations import Cursors, operation
 from harness.api.paging import list_object, page
 from harness.api.project.lists import agent_page
 from harness.contract.check import drop_nulls
@@ -77,7 +77,6 @@ def delete(call: ApiCall) -> Answer:
     cursors=Cursors(
         "item",
         lambda request, world: [item.get("id") for item in _find_conversation(ApiCall(request, world)).items],
-        ITEM_LIST,
     ),
 )
 def list_items(call: ApiCall) -> Answer:

@@ -11,7 +11,7 @@ from harness.answers.writer import render_events
 from harness.api.encrypted_content import ContentOwner, make_encrypted_content
 from harness.api.http.dialects import FOUNDRY, user_of
 from harness.api.include import filter_page, filter_stored_items
-from harness.api.operations import ITEM_LIST, Cursors, operation
+from harness.api.operations import Cursors, operation
 from harness.api.paging import page
 from harness.api.project.lists import agent_page
 from harness.api.tokens import make_usage
@@ -164,7 +164,7 @@ def _input_item_ids(request: Request, world: World) -> list[str | None]:
     "/responses/{response_id}/input_items",
     query="ListInputItems",
     answer="ResponseItemList",
-    cursors=Cursors("item", _input_item_ids, ITEM_LIST),
+    cursors=Cursors("item", _input_item_ids),
 )
 def list_input_items(call: ApiCall) -> Answer:
     """List the input items of a stored response, newest first unless `order=asc`."""

@@ -262,7 +262,7 @@ class TestAList:
         ("/threads/{thread_id}/cheeses", "thread_x", (404, "No thread found with id 'thread_x'.")),
         ("/vector_stores/{vector_store_id}/cheeses", "docs", (400, "Invalid 'vector_store_id': 'docs'.")),
         ("/containers/{container_id}/cheeses", "cntr_x", (404, "Container with id 'cntr_x' not found.")),
-        ("/uploads/{upload_id}/cheeses", "upload_x", (404, "No such Upload object: upload_x")),
+        ("/uploads/{upload_id}/cheeses", "upload_x", (404, "No upload found with id 'upload_x'.")),
     ],
 )
 def test_a_new_endpoint_refuses_unknown_ids_by_itself(

@@ -69,7 +69,7 @@ class TestItsItems:
         assert listed(client, id, after=page["last_id"], order="asc") == ["c", "d"]
         assert listed(client, id, before=page["last_id"], order="asc") == ["a"]
         refused = error(client.send(f"GET /conversations/{id}/items", after="msg_x"))
-        assert refused[:3] == (404, "Item with id 'msg_x' not found.", "after")
+        assert refused[:3] == (404, "No item found with id 'msg_x'.", "after")
 
     def test_can_be_read_one_by_one(self, client: Client) -> None:
         id = start(client, user("a"))

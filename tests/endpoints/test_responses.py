@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from harness.answers.response import render_input_items
-from harness.api.operations import ITEM_LIST, OPERATIONS, PATHS, Cursors, find_operation, operation
+from harness.api.operations import OPERATIONS, PATHS, Cursors, find_operation, operation
 from harness.contract.schema import root_names, schemas_directory
 from harness.core.errors import RegistrationError
 from harness.core.exchange import Answer
@@ -49,7 +49,7 @@ class TestADeclaration:
         ("cursors", "words"),
         [
             (Cursors("cheese", lambda request, world: ["brie"]), "No cheese found with id 'edam'."),
-            (Cursors("item", lambda request, world: ["brie"], ITEM_LIST), "Item with id 'edam' not found."),
+            (Cursors("item", lambda request, world: ["brie"]), "No item found with id 'edam'."),
         ],
     )
     def test_says_what_the_cursors_of_a_list_name(self, client: Client, cursors: Cursors, words: str) -> None:

@@ -60,7 +60,7 @@ def test_an_endpoint_is_made_read_changed_and_forgotten(mock, sdk):
     assert changed.updated_at > made.updated_at
     assert sdk.webhooks.update(made.id, name="other").updated_at == changed.updated_at
     assert sdk.webhooks.delete(made.id).object == "webhook_endpoint.deleted"
-    with mock.refuses("webhook_endpoint_not_found"), pytest.raises(openai.NotFoundError):
+    with mock.refuses("object_not_found"), pytest.raises(openai.NotFoundError):
         sdk.webhooks.retrieve(made.id)
 
 

@@ -43,7 +43,6 @@ NAMES_OF_THE_API = {
     "search_without_deferred": "tools.tool_search",
     "reasoning_unidentified": "item",
     "session_file_path_missing": "path",
-    "upload_not_found": "id",
     "user_identity_invalid": "x-ms-user-identity",
 }
 """By rule, a `param` of the API's own that names nothing in the request."""

@@ -57,13 +57,12 @@ MODULES = (
     "stored.files",
     "stored.vector_stores",
     "project.project_files",
-    "stored.parted_uploads",
     "stored.containers",
-    "stored.webhooks",
+    "stored.objects",
+    "stored.parted_uploads",
     "request.tool_definitions.deferred",
     "request.limits",
     "http.filtered",
-    "http.cursors",
 )
 """The modules of the areas, in order of precedence."""
 

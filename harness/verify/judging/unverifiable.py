@@ -13,7 +13,7 @@ from string import Formatter
 from typing import Any
 
 from harness.api.http.dialects import AZURE_DIALECTS, agent_of, is_at_agent_endpoint
-from harness.api.operations import ITEM_LIST, OPERATIONS
+from harness.api.operations import OPERATIONS
 from harness.api.project.agents import answering_version
 from harness.cassettes.format.recorded import Recorded
 from harness.contract.check import Violation, check
@@ -197,10 +197,9 @@ def has_unrecorded_history(body: Json, world: World) -> bool:
 
 def _lists_unknown_items(request: Request, world: Any) -> bool:
     """Return whether a cursor may name an item whose id is not recorded."""
-    # Only lists show the ids of input items.
     operation = OPERATIONS.get(request.operation) if {"after", "before"} & request.query.keys() else None
     listed = operation.cursors if operation else None
-    return listed is not None and listed.group == ITEM_LIST and None in listed.ids(request, world)
+    return listed is not None and None in listed.ids(request, world)
 
 
 def _is_pending(request: Request, world: World) -> bool:

@@ -184,7 +184,7 @@ class TestAFile:
     def test_must_be_named_and_be_there(self, project: ProjectClient, session: str) -> None:
         assert project.ask(f"PUT {session}/files/content", b"x").rule == "session_file_path_missing"
         for call in (f"GET {session}/files/content", f"DELETE {session}/files"):
-            assert project.ask(call, path="x").rule == "session_file_not_found"
+            assert project.ask(call, path="x").rule == "project_object_not_found"
 
     @pytest.mark.parametrize("path", ["../../x", "/./x", "x", "a/../x"])
     def test_stays_below_the_home(self, project: ProjectClient, session: str, path: str) -> None:

@@ -127,7 +127,7 @@ class TestAnUpdate:
         assert project.ask(f"POST {STORE}/items:list", SCOPE).body["data"] == []
 
     def test_that_is_unknown_is_told(self, project: ProjectClient) -> None:
-        assert project.ask("GET /memory_stores/m/updates/x").rule == "memory_not_found"
+        assert project.ask("GET /memory_stores/m/updates/x").rule == "project_object_not_found"
 
 
 class TestASearch:
@@ -188,7 +188,7 @@ class TestAMemory:
         deleted = {"object": "memory_store.item.deleted", "memory_id": made["memory_id"], "deleted": True}
         assert project.ask(f"DELETE {path}").body == deleted
         for call in (f"GET {path}", f"DELETE {path}"):
-            assert project.ask(call).rule == "memory_not_found"
+            assert project.ask(call).rule == "project_object_not_found"
 
     def test_is_listed_by_scope_and_kind(self, project: ProjectClient) -> None:
         for content, kind in (("a", "user_profile"), ("b", "chat_summary"), ("c", "user_profile")):

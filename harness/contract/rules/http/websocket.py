@@ -93,7 +93,7 @@ def connection_limit_reached(world: ConnectionView) -> Iterator[Json]:
     fix="Send events: the members of a request to `/responses` and `type: 'response.create'`.",
 )
 def event_type_missing(request: Request) -> Iterator[Json]:
-    """Every client event needs a `type`."""
+    """Every client event needs a `type`; without one nothing says what to do, so it is refused though no report shows it."""
     if "type" not in request.body:
         yield {}
 
@@ -114,7 +114,7 @@ def event_type_missing(request: Request) -> Iterator[Json]:
     fix="Send `type: 'response.create'`.",
 )
 def event_type_kind(request: Request) -> Iterator[Json]:
-    """The `type` of an event must be a string."""
+    """The `type` of an event must be a string; nothing else says what to do, so it is refused though no report shows it."""
     if not isinstance(request.body["type"], str):
         yield {"kind": describe_actual(request.body["type"])}
 
@@ -136,7 +136,10 @@ def event_type_kind(request: Request) -> Iterator[Json]:
     fix="A connection takes `response.create` and `response.steer`; to cancel a response, close the connection.",
 )
 def event_type_unknown(request: Request) -> Iterator[Json]:
-    """A client event must be one of WebSocket mode, or `response.inject` of the multi-agent beta."""
+    """A client event must be one of WebSocket mode, or `response.inject` of the multi-agent beta.
+
+    Nobody knows what another would do, so it is refused though no report shows it.
+    """
     known = (*CLIENT_EVENTS, INJECT_EVENT) if has_multi_agent_beta(request) else CLIENT_EVENTS
     if request.body["type"] not in known:
         yield {"value": request.body["type"]}

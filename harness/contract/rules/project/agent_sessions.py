@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from dataclasses import replace
 
 from harness.api.http.dialects import FOUNDRY
-from harness.api.project.agent_sessions import files_below, normalize_path, session_key
+from harness.api.project.agent_sessions import session_key
 from harness.api.project.errors import project_error, without_param
 from harness.contract.rule import Case, Source, WorldView, after, assumed, documented, recorded, reported, rule
 from harness.contract.rules.example_requests import PROJECT_PATH
@@ -14,9 +14,10 @@ from harness.contract.rules.project.agents import CREATE_HOSTED, CREATE_VERSION,
 from harness.core.exchange import Json, Request
 
 _SESSIONS = f"!{PROJECT_PATH}/agents/helper/endpoint/sessions"
-_CREATE = Case({"agent_session_id": "mine"}, on=f"POST {_SESSIONS}?api-version=v1")
+CREATE_SESSION = Case({"agent_session_id": "mine"}, on=f"POST {_SESSIONS}?api-version=v1")
 _FILE = f"{_SESSIONS}/mine/files"
-_UPLOAD = Case(raw=b"Paris", on=f"PUT {_FILE}/content?api-version=v1&path=notes/a.txt")
+UPLOAD_SESSION_FILE = Case(raw=b"Paris", on=f"PUT {_FILE}/content?api-version=v1&path=notes/a.txt")
+READ_SESSION_FILE = f"GET {_FILE}/content?api-version=v1&path="
 SESSION_OPERATIONS = (
     *("GET /agents/{agent_name}/*{session_id}*", "PUT /agents/{agent_name}/*{session_id}*"),
     *("POST /agents/{agent_name}/*{session_id}*", "DELETE /agents/{agent_name}/*{session_id}*"),
@@ -47,7 +48,7 @@ DELETED_ONCE = "2026-05-22"
             CREATE_VERSION, Case(None, on=f"GET {_SESSIONS}/other?api-version=v1")
         )
     },
-    accepts=[after(CREATE_VERSION, _CREATE, Case(None, on=f"GET {_SESSIONS}/mine?api-version=v1"))],
+    accepts=[after(CREATE_VERSION, CREATE_SESSION, Case(None, on=f"GET {_SESSIONS}/mine?api-version=v1"))],
     fix="Open it first: `POST /agents/{name}/endpoint/sessions`; one that is deleted does not come back.",
 )
 def session_not_found(request: Request, world: WorldView) -> Iterator[Json]:
@@ -72,13 +73,13 @@ def session_not_found(request: Request, world: WorldView) -> Iterator[Json]:
         assumed("that the words of a version are the same"),
     ],
     rejects=[
-        after(CREATE_HOSTED, _CREATE, Case(None, on=f"DELETE {ON_AGENT}")),
+        after(CREATE_HOSTED, CREATE_SESSION, Case(None, on=f"DELETE {ON_AGENT}")),
     ],
     accepts=[
-        after(CREATE_HOSTED, _CREATE, Case(None, on=f"DELETE {ON_AGENT}&force=true")),
+        after(CREATE_HOSTED, CREATE_SESSION, Case(None, on=f"DELETE {ON_AGENT}&force=true")),
         after(
             CREATE_HOSTED,
-            _CREATE,
+            CREATE_SESSION,
             CREATE_VERSION,
             Case(None, on=f"DELETE !{PROJECT_PATH}/agents/helper/versions/2?api-version=v1"),
         ),
@@ -110,10 +111,10 @@ def agent_has_sessions(request: Request, world: WorldView) -> Iterator[Json]:
     ],
     rejects={
         'required: Required properties ["path"] are not present': after(
-            CREATE_VERSION, _CREATE, replace(_UPLOAD, on=f"PUT {_FILE}/content?api-version=v1")
+            CREATE_VERSION, CREATE_SESSION, replace(UPLOAD_SESSION_FILE, on=f"PUT {_FILE}/content?api-version=v1")
         )
     },
-    accepts=[after(CREATE_VERSION, _CREATE, _UPLOAD)],
+    accepts=[after(CREATE_VERSION, CREATE_SESSION, UPLOAD_SESSION_FILE)],
     fix="Name the file in `path` of the query.",
 )
 def session_file_path_missing(request: Request) -> Iterator[Json]:
@@ -121,29 +122,3 @@ def session_file_path_missing(request: Request) -> Iterator[Json]:
     path = request.query.get("path")
     if not isinstance(path, str) or not path:
         yield {}
-
-
-@rule(
-    on=("GET *{session_id}/files/content", "DELETE *{session_id}/files"),
-    dialects=FOUNDRY,
-    error=project_error(404, "File '{path}' not found", code="not_found", type="error"),
-    source=assumed("the words, which are those for a resource of a project"),
-    rejects={
-        "File 'b.txt' not found": after(
-            CREATE_VERSION, _CREATE, Case(None, on=f"GET {_FILE}/content?api-version=v1&path=b.txt")
-        )
-    },
-    accepts=[
-        after(
-            CREATE_VERSION, _CREATE, _UPLOAD, Case(None, on=f"GET {_FILE}/content?api-version=v1&path=/notes/./a.txt")
-        )
-    ],
-    fix="Upload it first; what the code of an agent would write is not there.",
-)
-def session_file_not_found(request: Request, world: WorldView) -> Iterator[Json]:
-    """A session's file must exist to be read or deleted, and a directory to be deleted."""
-    session = world.store.agent_sessions[session_key(request.params["agent_name"], request.params["session_id"])]
-    path = str(request.query["path"])
-    is_there = normalize_path(path) in session.files if request.method == "GET" else files_below(session, path)
-    if not is_there:
-        yield {"path": path}

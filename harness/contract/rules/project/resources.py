@@ -129,41 +129,6 @@ def memory_store_not_found(request: Request, world: WorldView) -> Iterator[Json]
         yield {"name": request.params["name"]}
 
 
-@rule(
-    on=("* /memory_stores/{name}/items/{memory_id}", "* /memory_stores/{name}/updates/{update_id}"),
-    dialects=FOUNDRY,
-    error=project_not_found("{kind} '{id}' not found"),
-    source=assumed("the words, which are those of a memory store"),
-    rejects={
-        "Memory 'mem_1' not found": after(MAKE_STORE, project_case("GET /memory_stores/mine/items/mem_1")),
-        "MemoryStoreUpdate 'x' not found": after(MAKE_STORE, project_case("GET /memory_stores/mine/updates/x")),
-    },
-    fix="Take the id from the answer to the request that made it.",
-)
-def memory_not_found(request: Request, world: WorldView) -> Iterator[Json]:
-    """A memory or an update of a memory store must exist."""
-    store = world.store.memory_stores[request.params["name"]]
-    memory, update = request.params.get("memory_id"), request.params.get("update_id")
-    if memory is not None and memory not in store.items:
-        yield {"kind": "Memory", "id": memory}
-    if update is not None and update not in store.updates:
-        yield {"kind": "MemoryStoreUpdate", "id": update}
-
-
-@rule(
-    on="* /data_generation_jobs/{job_id}*",
-    dialects=FOUNDRY,
-    error=project_not_found("DataGenerationJob '{id}' not found"),
-    source=assumed("the words, which are those of a toolbox"),
-    rejects={"DataGenerationJob 'other' not found": project_case("GET /data_generation_jobs/other")},
-    fix="Take the id from the answer to the request that made it.",
-)
-def generation_job_not_found(request: Request, world: WorldView) -> Iterator[Json]:
-    """A job that generates data must exist."""
-    if request.params["job_id"] not in world.store.generation_jobs:
-        yield {"id": request.params["job_id"]}
-
-
 ON_TOOLBOX = (
     "GET /toolboxes/{name}*",
     "PATCH /toolboxes/{name}",

@@ -80,31 +80,6 @@ def container_expired(request: Request, world: WorldView) -> Iterator[Json]:
 
 
 @rule(
-    on="*{container_file_id}*",
-    error=ApiError(404, "Container file with id '{id}' not found."),
-    source=assumed("that it is said as of a container"),
-    rejects={
-        "Container file with id 'cfile_x' not found.": after(
-            CREATE_CONTAINER, Case(on="GET /containers/{0.id}/files/cfile_x/content")
-        ),
-        "Container file with id '{1.id}' not found.": after(
-            CREATE_CONTAINER,
-            file_in_container(),
-            Case(on="DELETE /containers/{0.id}/files/{1.id}"),
-            Case(on="GET /containers/{0.id}/files/{1.id}"),
-        ),
-    },
-    accepts=[after(CREATE_CONTAINER, file_in_container(), Case(on="GET /containers/{0.id}/files/{1.id}/content"))],
-    fix="Use the `file_id` of a `container_file_citation`, or an id of the list of the container's files.",
-)
-def container_file_not_found(request: Request, world: WorldView) -> Iterator[Json]:
-    """The file must be in the container."""
-    container, id = world.containers.find(request.params["container_id"]), request.params["container_file_id"]
-    if container and id not in container.files:
-        yield {"id": id}
-
-
-@rule(
     on=CREATE_FILE,
     error=ApiError(400, "Missing required parameter: 'file'.", "file", "missing_required_parameter"),
     source=assumed("that one is needed, as the documentation describes both; the words: those for any that is missing"),
@@ -116,32 +91,13 @@ def container_file_not_found(request: Request, world: WorldView) -> Iterator[Jso
     fix="Send `file` in a form, or the `file_id` of an uploaded file as JSON.",
 )
 def container_file_incomplete(request: Request) -> Iterator[Json]:
-    """A file for a container is either in a form, or an uploaded one named by its id."""
+    """A file for a container is either in a form, or an uploaded one named by its id.
+
+    Without one there is nothing to store, so it is refused though no report shows it.
+    """
     body = request.body if isinstance(request.body, dict) else {}
     if not isinstance(body.get("file"), dict) and not isinstance(body.get("file_id"), str):
         yield {}
-
-
-@rule(
-    on=("POST /containers", CREATE_FILE),
-    error=ApiError(404, "File with id '{id}' not found.", "{name}"),
-    source=assumed("that it is said as of a file in the input of a response"),
-    rejects={
-        "File with id 'file-x' not found.": Case({"name": "data", "file_ids": ["file-x"]}, on="POST /containers"),
-        "File with id 'file-y' not found.": after(
-            CREATE_CONTAINER, Case({"file_id": "file-y"}, on="POST /containers/{0.id}/files")
-        ),
-    },
-    accepts=[after(ANY_UPLOAD, Case({"name": "data", "file_ids": ["{0.id}"]}, on="POST /containers"))],
-    fix="Upload it first, with the same key.",
-)
-def container_source_not_found(request: Request, world: WorldView) -> Iterator[Json]:
-    """Only files uploaded with the same key can be copied to a container."""
-    body = request.body
-    named = [("file_ids", id) for id in body.get("file_ids") or ()]
-    if not isinstance(body.get("file"), dict) and isinstance(body.get("file_id"), str):
-        named.append(("file_id", body["file_id"]))
-    yield from ({"name": name, "id": id} for name, id in named if world.uploads.file(id) is None)
 
 
 @rule(

@@ -1,4 +1,4 @@
-"""Uploads in parts: the upload must be pending, and its parts must exist and add up to the announced size.
+"""Uploads in parts: the upload must be pending, and its parts must add up to the announced size.
 
 The limits of these endpoints are documented, but not their messages, so most words are assumed.
 """
@@ -40,24 +40,6 @@ def complete(*parts: str, **members: str) -> Case:
 
 @rule(
     on="*{upload_id}*",
-    error=ApiError(404, "No such Upload object: {id}", "id"),
-    source=assumed("that it is said as of a file"),
-    rejects={
-        "No such Upload object: upload_x": Case({"part_ids": []}, on="POST /uploads/upload_x/complete"),
-        "No such Upload object: upload_y": Case(on="POST /uploads/upload_y/cancel"),
-    },
-    accepts=[after(CREATE_UPLOAD, Case(on="POST /uploads/{0.id}/cancel"))],
-    fix="Use the id that `POST /uploads` answered with.",
-)
-def upload_not_found(request: Request, world: WorldView) -> Iterator[Json]:
-    """The id in the path must name an upload of this key."""
-    id = request.params["upload_id"]
-    if id not in world.store.parted_uploads:
-        yield {"id": id}
-
-
-@rule(
-    on="*{upload_id}*",
     error=ApiError(400, "Upload {id} is {status}."),
     source=[
         documented(
@@ -91,7 +73,10 @@ def upload_not_pending(request: Request, world: WorldView) -> Iterator[Json]:
     fix="Send `data`, as a file with a name.",
 )
 def part_incomplete(request: Request) -> Iterator[Json]:
-    """A part needs its bytes, as a file."""
+    """A part needs its bytes, as a file.
+
+    Without them there is nothing to add, so it is refused though no report shows it.
+    """
     if not isinstance(request.body.get("data"), dict):
         yield {}
 
@@ -111,23 +96,6 @@ def part_too_large(request: Request, world: WorldView) -> Iterator[Json]:
     """A part has at most 64 MB, and at most the size of a whole file."""
     if sent_file(request, "data").size > min(LARGEST_PART, world.account.largest_file):
         yield {}
-
-
-@rule(
-    on=COMPLETE,
-    error=ApiError(400, "No part found with id '{id}' in upload '{upload}'.", "part_ids"),
-    source=assumed("that it is refused; the words are those for a file in a vector store"),
-    rejects={
-        "No part found with id 'part_x' in upload '{0.id}'.": after(CREATE_UPLOAD, complete("part_x")),
-    },
-    accepts=[after(CREATE_UPLOAD, part(), complete("{1.id}"))],
-    fix="Name the ids that the answers to the parts had, in the order of the file.",
-)
-def part_not_found(request: Request, world: WorldView) -> Iterator[Json]:
-    """The parts must have been added to this upload."""
-    id = request.params["upload_id"]
-    upload = world.store.parted_uploads[id]
-    yield from ({"id": part, "upload": id} for part in request.body["part_ids"] if part not in upload.parts)
 
 
 @rule(

@@ -113,24 +113,6 @@ def vector_store_not_found(request: Request, world: WorldView) -> Iterator[Json]
 
 
 @rule(
-    on="*{batch_id}*",
-    error=ApiError(404, "No file batch found with id '{id}' in vector store '{store}'."),
-    source=assumed("that it is said as of a file in a vector store"),
-    rejects={
-        "No file batch found with id 'vsfb_x' in vector store '{0.id}'.": after(
-            CREATE_STORE, Case(on="GET /vector_stores/{0.id}/file_batches/vsfb_x")
-        )
-    },
-    fix="Use the id that `POST …/file_batches` answered with, with the same vector store.",
-)
-def batch_not_found(request: Request, world: WorldView) -> Iterator[Json]:
-    """The batch must be in the vector store."""
-    store, id = world.uploads.store(request.params["vector_store_id"]), request.params["batch_id"]
-    if store and id not in store.batches:
-        yield {"id": id, "store": request.params["vector_store_id"]}
-
-
-@rule(
     on=f"* {STORE_PATH}/files/{{file_id}}*",
     error=ApiError(404, "No file found with id '{id}' in vector store '{store}'."),
     source=[

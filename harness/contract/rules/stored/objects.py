@@ -1,0 +1,230 @@
+"""What a path, a cursor or a body names must exist, where no report or recording shows what the API says."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Container, Iterator, Mapping
+
+from harness.api.http.dialects import FOUNDRY
+from harness.api.operations import FILE_LIST, OBJECT_LIST, OPERATIONS
+from harness.api.project.agent_sessions import files_below, normalize_path, session_key
+from harness.api.project.errors import project_not_found
+from harness.contract.rule import Case, WorldView, after, assumed, reported, rule
+from harness.contract.rules.example_requests import (
+    ANY_UPLOAD,
+    CREATE_ASSISTANT,
+    CREATE_CONTAINER,
+    CREATE_FILLED_STORE,
+    CREATE_STORE,
+    CREATE_THREAD,
+    CREATE_WEBHOOK,
+    HI,
+    STARTED_RUN,
+    UPLOAD_FILE,
+)
+from harness.contract.rules.project.agent_sessions import CREATE_SESSION, READ_SESSION_FILE, UPLOAD_SESSION_FILE
+from harness.contract.rules.project.agents import CREATE_VERSION
+from harness.contract.rules.project.resources import MAKE_STORE, project_case
+from harness.contract.rules.stored.containers import CREATE_FILE, file_in_container
+from harness.contract.rules.stored.parted_uploads import COMPLETE, CREATE_UPLOAD, complete, part
+from harness.core.errors import ApiError
+from harness.core.exchange import Json, Request
+
+Known = Callable[[Request, WorldView], Container[str]]
+"""The ids that a request may name."""
+
+
+def _known_batches(request: Request, world: WorldView) -> Container[str]:
+    store = world.uploads.store(request.params["vector_store_id"])
+    return store.batches if store else ()
+
+
+def _known_container_files(request: Request, world: WorldView) -> Container[str]:
+    container = world.containers.find(request.params["container_id"])
+    return container.files if container else ()
+
+
+_IN_PATHS: Mapping[str, tuple[str, Known]] = {
+    "batch_id": ("file batch", _known_batches),
+    "upload_id": ("upload", lambda request, world: world.store.parted_uploads),
+    "container_file_id": ("container file", _known_container_files),
+    "webhook_endpoint_id": (
+        "webhook endpoint",
+        lambda request, world: world.webhooks.endpoints if world.webhooks else (),
+    ),
+}
+"""By parameter of a path, what it names."""
+
+
+@rule(
+    on=(*(f"*{{{name}}}*" for name in _IN_PATHS), OBJECT_LIST, "POST /containers", CREATE_FILE),
+    error=ApiError(404, "No {kind} found with id '{id}'.", "{name}"),
+    source=assumed("the words, which are reported of a vector store; that a cursor is refused as is reported of files"),
+    rejects={
+        "No file batch found with id 'vsfb_x'.": after(
+            CREATE_STORE, Case(on="GET /vector_stores/{0.id}/file_batches/vsfb_x")
+        ),
+        "No upload found with id 'upload_x'.": Case({"part_ids": []}, on="POST /uploads/upload_x/complete"),
+        "No part found with id 'part_x'.": after(CREATE_UPLOAD, complete("part_x")),
+        "No container file found with id 'cfile_x'.": after(
+            CREATE_CONTAINER, Case(on="GET /containers/{0.id}/files/cfile_x/content")
+        ),
+        "No container file found with id '{1.id}'.": after(
+            CREATE_CONTAINER,
+            file_in_container(),
+            Case(on="DELETE /containers/{0.id}/files/{1.id}"),
+            Case(on="GET /containers/{0.id}/files/{1.id}"),
+        ),
+        "No file found with id 'file-z'.": Case({"name": "data", "file_ids": ["file-z"]}, on="POST /containers"),
+        "No webhook endpoint found with id '{0.id}'.": after(
+            CREATE_WEBHOOK,
+            Case(on="DELETE /webhook_endpoints/{0.id}"),
+            Case({}, on="POST /webhook_endpoints/{0.id}/rotate_secret"),
+        ),
+        "No item found with id 'msg_x'.": after(
+            {"input": "hi"}, Case(on="GET /responses/{0.id}/input_items?after=msg_x")
+        ),
+        "No item found with id 'msg_y'.": after(
+            Case({}, on="POST /conversations"), Case(on="GET /conversations/{0.id}/items?before=msg_y")
+        ),
+        "No assistant found with id 'asst_x'.": Case(on="GET /assistants?after=asst_x"),
+        "No message found with id 'msg_x'.": after(CREATE_THREAD, Case(on="GET /threads/{0.id}/messages?before=msg_x")),
+        "No message found with id '{1.id}'.": after(
+            CREATE_THREAD,
+            Case(HI, on="POST /threads/{0.id}/messages"),
+            Case(on="DELETE /threads/{0.id}/messages/{1.id}"),
+            Case(on="GET /threads/{0.id}/messages?after={1.id}"),
+        ),
+        "No run found with id 'run_x'.": after(CREATE_THREAD, Case(on="GET /threads/{0.id}/runs?after=run_x")),
+        "No run step found with id 'step_x'.": after(
+            *STARTED_RUN, Case(on="GET /threads/{1.id}/runs/{2.id}/steps?after=step_x")
+        ),
+        "No vector store found with id 'vs_x'.": Case(on="GET /vector_stores?after=vs_x"),
+        "No file found with id 'file-x'.": after(CREATE_STORE, Case(on="GET /vector_stores/{0.id}/files?after=file-x")),
+        "No container found with id 'cntr_x'.": Case(on="GET /containers?after=cntr_x"),
+        "No container file found with id 'cfile_y'.": after(
+            CREATE_CONTAINER, Case(on="GET /containers/{0.id}/files?after=cfile_y")
+        ),
+        "No file found with id 'file-y'.": after(
+            UPLOAD_FILE,
+            CREATE_FILLED_STORE,
+            Case({"file_ids": ["{0.id}"]}, on="POST /vector_stores/{1.id}/file_batches"),
+            Case(on="GET /vector_stores/{1.id}/file_batches/{2.id}/files?after=file-y"),
+        ),
+        "No webhook endpoint found with id 'we_x'.": Case(on="GET /webhook_endpoints?after=we_x"),
+    },
+    accepts=[
+        after(CREATE_UPLOAD, Case(on="POST /uploads/{0.id}/cancel")),
+        after(CREATE_UPLOAD, part(), complete("{1.id}")),
+        after(CREATE_CONTAINER, file_in_container(), Case(on="GET /containers/{0.id}/files/{1.id}/content")),
+        after(ANY_UPLOAD, Case({"name": "data", "file_ids": ["{0.id}"]}, on="POST /containers")),
+        after(CREATE_CONTAINER, ANY_UPLOAD, Case({"file_id": "{1.id}"}, on="POST /containers/{0.id}/files")),
+        after(CREATE_WEBHOOK, Case(on="GET /webhook_endpoints/{0.id}")),
+        after(CREATE_WEBHOOK, Case({"name": "other"}, on="POST /webhook_endpoints/{0.id}")),
+        after(
+            Case({"items": [HI]}, on="POST /conversations"),
+            Case(on="GET /conversations/{0.id}/items"),
+            Case(on="GET /conversations/{0.id}/items?after={1.last_id}"),
+        ),
+        after(
+            {"input": "hi"},
+            Case(on="GET /responses/{0.id}/input_items"),
+            Case(on="GET /responses/{0.id}/input_items?after={1.first_id}"),
+        ),
+        after(CREATE_ASSISTANT, Case(on="GET /assistants?after={0.id}")),
+        after(
+            CREATE_THREAD,
+            Case(HI, on="POST /threads/{0.id}/messages"),
+            Case(on="GET /threads/{0.id}/messages?after={1.id}"),
+        ),
+        after(UPLOAD_FILE, CREATE_FILLED_STORE, Case(on="GET /vector_stores/{1.id}/files?after={0.id}&before={0.id}")),
+        Case(on="GET /assistants?after="),
+    ],
+    fix="Use an id that the API gave to this key; what is deleted is gone.",
+)
+def object_not_found(request: Request, world: WorldView) -> Iterator[Json]:
+    """Batches, uploads and their parts, files of containers, webhook endpoints and cursors must exist for this key."""
+    for name, (kind, known) in _IN_PATHS.items():
+        if name in request.params and request.params[name] not in known(request, world):
+            yield {"kind": kind, "name": name, "id": request.params[name]}
+    yield from _absent_cursors(request, world)
+    if request.operation == COMPLETE:
+        upload = world.store.parted_uploads.get(request.params["upload_id"])
+        # One that has ended keeps no parts, which is refused by itself.
+        known_parts = upload.parts if upload and upload.status(world.now) == "pending" else request.body["part_ids"]
+        absent = [id for id in request.body["part_ids"] if id not in known_parts]
+        yield from ({"kind": "part", "name": "part_ids", "id": id} for id in absent)
+    elif request.operation in ("POST /containers", CREATE_FILE):
+        yield from _absent_files(request.body, world)
+
+
+def _absent_cursors(request: Request, world: WorldView) -> Iterator[Json]:
+    """Yield the facts of each cursor that is not in the list, as declared by its endpoint."""
+    listed = OPERATIONS.find(request.operation).cursors
+    named = {name: id for name in ("after", "before") if (id := request.query.get(name))}
+    if listed and named:
+        ids = listed.ids(request, world)
+        unknown = {name: id for name, id in named.items() if id not in ids and None not in ids}
+        yield from ({"kind": listed.kind, "name": name, "id": id} for name, id in unknown.items())
+
+
+def _absent_files(body: Json, world: WorldView) -> Iterator[Json]:
+    """Yield the facts of each uploaded file that a container's body names in vain."""
+    named = [("file_ids", id) for id in body.get("file_ids") or ()]
+    if not isinstance(body.get("file"), dict) and isinstance(body.get("file_id"), str):
+        named.append(("file_id", body["file_id"]))
+    yield from ({"kind": "file", "name": name, "id": id} for name, id in named if world.uploads.file(id) is None)
+
+
+@rule(
+    on=FILE_LIST,
+    error=ApiError(404, "No such File object: {id}", "{name}"),
+    source=[
+        reported(
+            "public notes on a server that copies the API's lists: the status, `param`, also for deleted ones", "2026"
+        ),
+        assumed("the words: those for a file in a path"),
+    ],
+    rejects={"No such File object: file-x": Case(on="GET /files?after=file-x")},
+    accepts=[after(ANY_UPLOAD, Case(on="GET /files?after={0.id}"))],
+    fix="Pass `last_id` of another page of the list.",
+)
+def file_cursor_not_found(request: Request, world: WorldView) -> Iterator[Json]:
+    """`after` must name an uploaded file."""
+    yield from _absent_cursors(request, world)
+
+
+@rule(
+    on=(
+        *("* /memory_stores/{name}/items/{memory_id}", "* /memory_stores/{name}/updates/{update_id}"),
+        *("* /data_generation_jobs/{job_id}*", "GET *{session_id}/files/content", "DELETE *{session_id}/files"),
+    ),
+    dialects=FOUNDRY,
+    error=project_not_found("{kind} '{id}' not found"),
+    source=assumed("the words, which are recorded of a memory store"),
+    rejects={
+        "Memory 'mem_1' not found": after(MAKE_STORE, project_case("GET /memory_stores/mine/items/mem_1")),
+        "MemoryStoreUpdate 'x' not found": after(MAKE_STORE, project_case("GET /memory_stores/mine/updates/x")),
+        "DataGenerationJob 'other' not found": project_case("GET /data_generation_jobs/other"),
+        "File 'b.txt' not found": after(CREATE_VERSION, CREATE_SESSION, Case(None, on=f"{READ_SESSION_FILE}b.txt")),
+    },
+    accepts=[
+        after(CREATE_VERSION, CREATE_SESSION, UPLOAD_SESSION_FILE, Case(None, on=f"{READ_SESSION_FILE}/notes/./a.txt"))
+    ],
+    fix="Take the id from the answer to the request that made it; upload the file of a session first.",
+)
+def project_object_not_found(request: Request, world: WorldView) -> Iterator[Json]:
+    """Memories and their updates, jobs that generate data, and files of sessions must exist in the project."""
+    params, store = request.params, world.store
+    if "memory_id" in params and params["memory_id"] not in store.memory_stores[params["name"]].items:
+        yield {"kind": "Memory", "id": params["memory_id"]}
+    if "update_id" in params and params["update_id"] not in store.memory_stores[params["name"]].updates:
+        yield {"kind": "MemoryStoreUpdate", "id": params["update_id"]}
+    if "job_id" in params and params["job_id"] not in store.generation_jobs:
+        yield {"kind": "DataGenerationJob", "id": params["job_id"]}
+    if "session_id" in params:
+        session, path = (
+            store.agent_sessions[session_key(params["agent_name"], params["session_id"])],
+            request.query["path"],
+        )
+        if not (normalize_path(path) in session.files if request.method == "GET" else files_below(session, path)):
+            yield {"kind": "File", "id": path}
