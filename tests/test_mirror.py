@@ -108,7 +108,6 @@ TESTED_WITH = {
     "server/transport/test_deliver.py": {"answers/encode"},
     "server/websocket/test_session.py": {"api/http/websocket_mode", "world/websocket_state"},
     "test_troubleshooting.py": {"core/manual"},
-    "unscripted/test_turns.py": {"unscripted/tool_calls"},
     "verify/judging/test_judge.py": {
         "verify/judging/mock_answer",
         "verify/judging/recording_day",

@@ -6,7 +6,9 @@ from typing import Any
 
 import pytest
 
-from harness.core.exchange import Json
+from harness.core.exchange import Json, Request
+from harness.unscripted.default_model import small_talk
+from harness.world.api_call import ApiCall
 from tests.support.clients.unscripted import (
     CASES,
     CLIENT_SEARCH,
@@ -100,6 +102,26 @@ def test_a_call_that_is_required_is_made_after_outputs_too(choice: Any, names: l
         assert [call["name"] for call in called] == [name]
         history += [*called, *results_of(called)]
     assert talk.types(history, tool_choice="auto") == ["message"]
+
+
+def test_a_required_tool_of_the_api_is_called_after_those_of_the_client_and_ends_the_turn() -> None:
+    talk = Conversation(tools=[{"type": "web_search"}, WEATHER], tool_choice="required")
+    history: list[Json] = [{"role": "user", "content": "What is the weather?"}]
+    for types in (["function_call"], ["web_search_call", "message"]):
+        said = talk.ask(history).body["output"]
+        assert [item["type"] for item in said] == types
+        history += [*said, *results_of(said)]
+    assert talk.types(history)[0] == "function_call"  # the user has spoken again
+
+
+def test_a_search_of_the_client_that_finds_nothing_is_not_repeated() -> None:
+    talk = Conversation(tools=[DEFERRED, CLIENT_SEARCH], tool_choice="required")
+    first = talk.ask("What is the rate?").body
+    (search,) = first["output"]
+    nothing = {"type": "tool_search_output", "execution": "client", "call_id": search["call_id"], "tools": []}
+    body = {**talk.members, "input": [nothing], "previous_response_id": first["id"]}
+    turn = small_talk(ApiCall(Request("POST", "/responses", body=body), talk.api.open(KEY).world))
+    assert [item.type for item in turn] == ["message"]
 
 
 def test_an_automatic_shell_says_in_which_container_it_ran() -> None:
