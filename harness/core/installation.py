@@ -54,5 +54,6 @@ def _requirement(origin: dict[str, Any], extra: str) -> str:
         path = re.sub(r"^/(?=[A-Za-z]:)", "", unquote(urlsplit(url).path))  # /C:/Users is C:/Users
         return f"{path}{folder and f'/{folder}'}[{extra}]"
     if vcs := origin.get("vcs_info"):
-        url = f"{vcs['vcs']}+{url}@{vcs['commit_id']}"
+        named = url.replace("file:///", "file://localhost/")  # which the syntax of requirements asks for
+        url = f"{vcs['vcs']}+{named}@{vcs['commit_id']}"
     return f"{DISTRIBUTION}[{extra}]{url and f' @ {url}'}{folder and f'#subdirectory={folder}'}"

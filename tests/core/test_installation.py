@@ -68,7 +68,7 @@ def test_the_message_says_what_needs_which_package_and_how_to_install_it(came_fr
         ),
         (
             {"url": "file:///x", "vcs_info": {"vcs": "git", "commit_id": "1a2b"}, "subdirectory": "mock"},
-            'pip install "responses-harness[tls] @ git+file:///x@1a2b#subdirectory=mock"',
+            'pip install "responses-harness[tls] @ git+file://localhost/x@1a2b#subdirectory=mock"',
         ),
     ],
 )

@@ -96,7 +96,7 @@ def test_the_installed_wheel_is_what_runs(installed, tmp_path):
 
 
 def test_the_installed_wheel_lists_its_rules(installed, tmp_path):
-    assert "No tool output found" in run(installed / "harness", "rules", "call_needs_output", cwd=tmp_path)
+    assert "No tool output found" in run(installed / "responses-harness", "rules", "call_needs_output", cwd=tmp_path)
 
 
 def test_the_installed_wheel_judges_cassettes_without_the_sdk(installed, tmp_path):
@@ -111,7 +111,7 @@ def test_rules_need_no_sdk(installed, tmp_path):
 
 
 def test_the_installed_wheel_runs_the_demo(installed, tmp_path):
-    assert "input_file" in run(installed / "harness", "demo", cwd=tmp_path)
+    assert "input_file" in run(installed / "responses-harness", "demo", cwd=tmp_path)
 
 
 def test_the_installed_wheel_is_a_pytest_plugin(installed, tmp_path):
@@ -119,9 +119,16 @@ def test_the_installed_wheel_is_a_pytest_plugin(installed, tmp_path):
     assert "1 passed" in run(installed / "python", "-m", "pytest", "-q", tmp_path, cwd=tmp_path)
 
 
-def test_the_installed_wheel_says_its_version(installed, tmp_path):
+@pytest.mark.parametrize("name", ["responses-harness", "harness"])
+def test_the_installed_wheel_says_its_version_by_either_name(installed, tmp_path, name):
     version = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]["version"]
-    assert run(installed / "harness", "--version", cwd=tmp_path) == f"responses-harness {version}\n"
+    assert run(installed / name, "--version", cwd=tmp_path) == f"responses-harness {version}\n"
+
+
+def test_by_either_name_the_help_says_the_whole_one(installed, tmp_path):
+    help_texts = [run(installed / name, "serve", "--help", cwd=tmp_path) for name in ("responses-harness", "harness")]
+    assert help_texts[0].startswith("Usage: responses-harness serve ")
+    assert help_texts[0] == help_texts[1]
 
 
 def test_uvx_runs_the_wheel_by_the_name_of_the_package(wheel, tmp_path):
