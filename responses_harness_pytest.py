@@ -19,6 +19,10 @@ NAME = "harness"
 _OWN = Path(__file__).resolve().with_name(NAME)
 _MAX_READ = 200
 """How many files of a folder of tests are read for what they import, the first ones."""
+_OPTIMIZED = (
+    "Python runs with -OO, which removes the docstrings that it shows. To use the mock, run without -OO (unset "
+    "PYTHONOPTIMIZE); -O is supported."
+)
 _OFF_MARKER = "(…): of responses-harness, which is off"
 
 
@@ -26,8 +30,9 @@ def pytest_addhooks(pluginmanager: pytest.PytestPluginManager) -> None:
     """Load the plugin, unless the run has another package of its name."""
     config = pluginmanager.get_plugin("pytestconfig")
     assert isinstance(config, pytest.Config)
-    if foreign := _find_foreign(config):
-        pluginmanager.register(_Off(foreign), "responses-harness-off")
+    foreign = _find_foreign(config)
+    if foreign or sys.flags.optimize > 1:
+        pluginmanager.register(_Off(_explain_foreign(foreign) if foreign else _OPTIMIZED), "responses-harness-off")
     else:
         plugin = f"{NAME}.pytest_plugin.plugin"
         pluginmanager.register(import_module(plugin), plugin)  # `import_plugin` would rewrite its assertions
@@ -36,15 +41,11 @@ def pytest_addhooks(pluginmanager: pytest.PytestPluginManager) -> None:
 class _Off:
     """Stands in for the plugin: a line, and fixtures and markers that fail a test which needs the mock."""
 
-    def __init__(self, foreign: Path) -> None:
-        self._line = (
-            f"responses-harness is off: `{NAME}` is {foreign} here, and Python has room for one of that name. To use the "
-            f"mock, rename that file or folder; without it, `-p no:responses_harness` leaves this line out. "
-            "The manual: docs/troubleshooting.md#the-installation."
-        )
+    def __init__(self, why: str) -> None:
+        self._line = f"responses-harness is off: {why} The manual: docs/troubleshooting.md#the-installation."
 
     def pytest_report_header(self) -> str:
-        """Say whose `harness` it is."""
+        """Say why."""
         return self._line
 
     def pytest_addoption(self, parser: pytest.Parser) -> None:
@@ -72,6 +73,13 @@ class _Off:
         pytest.fail(self._line, pytrace=False)
 
     mock_server = openai_client = async_openai_client = openai_mock = cassette = foundry_credential = mock
+
+
+def _explain_foreign(foreign: Path) -> str:
+    return (
+        f"`{NAME}` is {foreign} here, and Python has room for one of that name. To use the mock, rename that file or "
+        "folder; without it, `-p no:responses_harness` leaves this line out."
+    )
 
 
 def _find_foreign(config: pytest.Config) -> Path | None:

@@ -1,5 +1,17 @@
 """A recorded-contract test harness around a strict mock of the OpenAI Responses API."""
 
+import sys
+
+if sys.flags.optimize > 1:
+    # The texts of rules, items and losses are docstrings.
+    WITHOUT_DOCSTRINGS = (
+        "Python runs with -OO, which removes the docstrings that responses-harness shows. Run it without -OO "
+        "(unset PYTHONOPTIMIZE); -O is supported."
+    )
+    if sys.argv[0].endswith(("harness", "harness.exe", "-m")):
+        sys.stderr.write(f"responses-harness: {WITHOUT_DOCSTRINGS}\n")
+        sys.exit(2)
+    raise ImportError(WITHOUT_DOCSTRINGS)
 TYPE_CHECKING = False  # what `typing` calls so, without the time it takes to import it
 if TYPE_CHECKING:
     from harness.analysis.surfaced import surfaced as surfaced
