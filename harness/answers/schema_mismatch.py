@@ -10,6 +10,7 @@ from typing import Any
 import jsonschema_rs
 import orjson
 
+from harness.api.http.body import load_json
 from harness.contract.compile_schema import compile_request_schema
 from harness.core.exchange import Json
 from harness.core.registry import suggest_name
@@ -28,8 +29,8 @@ def describe_mismatch(text: str, schema: Json) -> str:
     if (validator := _compile(orjson.dumps(schema))) is None:
         return ""
     try:
-        value = orjson.loads(text)
-    except orjson.JSONDecodeError as problem:
+        value = load_json(text)
+    except ValueError as problem:
         return f"it is no JSON: {problem}"
     if validator.is_valid(value):
         return ""

@@ -152,6 +152,7 @@ class TestArguments:
             ({}, '"address" is a required property'),
             ({"address": 5}, "5 is not of type \"string\" (at ['address'])"),
             ('{"address": ', "it is no JSON: "),
+            ("[" * 300 + "]" * 300, "it is no JSON: it nests more than 200 levels deep"),
         ],
     )
     def test_are_told_with_what_differs(self, arguments: Any, reason: str) -> None:

@@ -52,6 +52,7 @@ def test_what_is_written_is_read_back(tmp_path: Path) -> None:
     ("content", "said"),
     [
         ("{", "cannot be read"),
+        ("[" * 300 + "]" * 300, "cannot be read: it nests more than 200 levels deep"),
         ("[]", "no results: at its top"),
         ('{"version": 2}', "results of version 2; this harness reads 1."),
         ('{"version": 1, "cases": [], "clients": [{}]}', "no results: at clients/0"),

@@ -61,6 +61,7 @@ def test_a_report_of_before_has_no_flow_as_data(tmp_path: Path) -> None:
     ("content", "said"),
     [
         ("{", "not JSON"),
+        ("[" * 300 + "]" * 300, "not JSON: it nests more than 200 levels deep"),
         ("[]", "no report: at its top"),
         ('{"version": 2}', "a report of version 2; this harness reads 1. Update it."),
         ('{"version": 1, "totals": {}, "surface": {}, "tests": [{}]}', "no report: at"),

@@ -28,15 +28,22 @@ def parse_body(raw: bytes) -> tuple[Any, JsonFault | None]:
     if not raw:
         return {}, None
     try:
-        value = orjson.loads(raw)
-    except orjson.JSONDecodeError:
+        value = load_json(raw)
+    except ValueError:
         return None, JsonFault("syntax" if _is_utf8(raw) else "unicode")
-    # Counting brackets first saves the walk: a body with few of them cannot be deep.
-    if len(raw) > MAX_BODY_DEPTH < raw.count(b"[") + raw.count(b"{") and _measure_depth(value) > MAX_BODY_DEPTH:
-        return None, JsonFault("syntax")
     if twice := find_duplicate_name(raw, value):
         return None, twice
     return ({} if value is None else value), None
+
+
+def load_json(text: bytes | str) -> Any:
+    """Parse JSON; ValueError if it is invalid, or nests deeper than what validates and renders values can follow."""
+    value = orjson.loads(text)
+    # Counting brackets first saves the walk: a text with few of them cannot be deep.
+    marks = text.count("[") + text.count("{") if isinstance(text, str) else text.count(b"[") + text.count(b"{")
+    if marks > MAX_BODY_DEPTH and _measure_depth(value) > MAX_BODY_DEPTH:
+        raise ValueError(f"it nests more than {MAX_BODY_DEPTH} levels deep")
+    return value
 
 
 def copy_body(body: Any) -> Any:

@@ -11,9 +11,7 @@ from importlib import import_module
 from importlib.util import find_spec
 from typing import Any, NamedTuple
 
-import orjson
-
-from harness.api.http.body import parse_body
+from harness.api.http.body import load_json, parse_body
 from harness.core.exchange import Finding, Json
 from harness.core.text.shorten import shorten
 
@@ -92,8 +90,8 @@ def _decode_text(text: str, streamed: bool) -> DecodedAnswer:
     if not text.strip():
         return _decode_events([]) if streamed else DecodedAnswer()
     try:
-        return DecodedAnswer(orjson.loads(text))
-    except orjson.JSONDecodeError:
+        return DecodedAnswer(load_json(text))
+    except ValueError:
         return _decode_events(parse_sse(text)) if streamed or _EVENT_FIELD.match(text) else UNREADABLE_ANSWER
 
 
@@ -160,8 +158,8 @@ def _parse_event_data(data: str) -> Any:
     if data.strip() == _DONE:
         return _DONE
     try:
-        return orjson.loads(data)
-    except orjson.JSONDecodeError:
+        return load_json(data)
+    except ValueError:
         return None
 
 

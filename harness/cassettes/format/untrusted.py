@@ -17,6 +17,7 @@ from typing import Any
 import orjson
 import yaml
 
+from harness.api.http.body import MAX_BODY_DEPTH, load_json
 from harness.core.bounded_file import SPLIT_ADVICE
 from harness.core.errors import HarnessError, Malformed
 
@@ -48,14 +49,16 @@ def parse_json(raw: bytes) -> Any:
     An unpaired surrogate, which programs write when they cut a string, becomes a question mark.
     """
     try:
-        return orjson.loads(raw)
+        return load_json(raw)
     except orjson.JSONDecodeError as problem:
         if b"\\u" not in raw:
             raise Malformed(
                 f"line {problem.lineno}, column {problem.colno}: no JSON ({_json_error_reason(problem)})"
             ) from problem
+    except ValueError as problem:
+        raise Malformed(f"no JSON ({problem})") from problem
     try:
-        return orjson.loads(json.dumps(json.loads(raw), ensure_ascii=False).encode("utf-8", "replace"))
+        return load_json(json.dumps(json.loads(raw), ensure_ascii=False).encode("utf-8", "replace"))
     except (ValueError, RecursionError) as problem:
         raise Malformed(f"no JSON ({_json_error_reason(problem)})") from problem
 
@@ -64,7 +67,7 @@ def _json_error_reason(problem: Exception) -> str:
     return str(problem).partition(":")[0] if isinstance(problem, ValueError) else "nested too deeply"
 
 
-MAX_NESTING = 400
+MAX_NESTING = MAX_BODY_DEPTH + 30
 """The nesting depth beyond which a YAML file is refused."""
 MOST_CUTS = 3
 """How often a text is cut before an invalid entry: an unterminated entry is only noticed in the next one."""

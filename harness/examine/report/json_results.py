@@ -8,6 +8,7 @@ from pathlib import Path
 import jsonschema_rs
 import orjson
 
+from harness.api.http.body import load_json
 from harness.contract.compile_schema import compile_schema
 from harness.contract.schema import schemas_directory
 from harness.core.bounded_file import RAISE_ADVICE, read_bounded, refuse_many_values, size_limit
@@ -33,10 +34,10 @@ def read_results(file: Path) -> ExaminationResults:
     try:
         raw = read_bounded(file, RAISE_ADVICE)
         refuse_many_values(raw, size_limit(), RAISE_ADVICE)
-        document = orjson.loads(raw)
+        document = load_json(raw)
     except OSError as problem:
         raise ConfigError(f"{file}: cannot be read: {problem.strerror}. {_HINT}") from problem
-    except (Malformed, orjson.JSONDecodeError) as problem:
+    except (Malformed, ValueError) as problem:
         raise ConfigError(f"{file}: cannot be read: {problem}. {_HINT}") from problem
     if isinstance(document, dict) and isinstance(newer := document.get("version"), int) and newer > RESULTS_VERSION:
         raise ConfigError(

@@ -10,6 +10,7 @@ from pathlib import Path
 import jsonschema_rs
 import orjson
 
+from harness.api.http.body import load_json
 from harness.contract.compile_schema import compile_schema
 from harness.contract.schema import schemas_directory
 from harness.core.bounded_file import RAISE_ADVICE, read_bounded, refuse_many_values, size_limit
@@ -33,12 +34,12 @@ def read_report(file: Path) -> Report:
     try:
         raw = read_bounded(file, RAISE_ADVICE)
         refuse_many_values(raw, size_limit(), RAISE_ADVICE)
-        document = orjson.loads(raw)
+        document = load_json(raw)
     except Malformed as problem:
         raise ConfigError(f"{file}: cannot be read: {problem}. {_FILE_HINT}") from problem
     except OSError as problem:
         raise ConfigError(f"{file}: cannot be read: {problem.strerror}. {_FILE_HINT}") from problem
-    except orjson.JSONDecodeError as problem:
+    except ValueError as problem:
         raise ConfigError(f"{file}: not JSON: {problem}. {_FILE_HINT}") from problem
     if isinstance(document, dict) and isinstance(document.get("version"), int) and document["version"] > REPORT_VERSION:
         raise ConfigError(

@@ -40,6 +40,7 @@ def test_frames_follow_the_rules_of_server_sent_events(text: str, events: list[t
         ('data: {"type": "a"}\n\ndata: {"type": "b", "de', [{"type": "a"}], {"cut", "broken-off"}),
         ('data: x\n\ndata: {"type": "a"}\n\n', [{"type": "a"}], {"unread-answer"}),
         ("data: 7\n\n", [], {"unread-answer"}),
+        (f'data: {"[" * 300}{"]" * 300}\n\ndata: {{"type": "a"}}\n\n', [{"type": "a"}], {"unread-answer"}),
         (": only a comment\n\n", [], {"cut", "broken-off"}),
         ("", [], {"cut", "broken-off"}),
     ],
@@ -79,7 +80,12 @@ def test_an_answer_is_json(said: Any, body: Any) -> None:
 
 @pytest.mark.parametrize(
     ("said", "headers"),
-    [(b"<html>", {}), (b'{"id": ', {"content-type": "application/json"}), (b"no gzip", {"content-encoding": "gzip"})],
+    [
+        (b"<html>", {}),
+        (b"[" * 300 + b"]" * 300, {}),
+        (b'{"id": ', {"content-type": "application/json"}),
+        (b"no gzip", {"content-encoding": "gzip"}),
+    ],
 )
 def test_what_cannot_be_read_is_flagged(said: Any, headers: dict[str, str]) -> None:
     assert decode_answer(said, headers)[:3] == (None, None, {"unread-answer"})

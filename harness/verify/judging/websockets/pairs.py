@@ -10,8 +10,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field
 from typing import Any
 
-import orjson
-
+from harness.api.http.body import load_json
 from harness.api.http.websocket_mode import CREATE_EVENT, STEER_EVENT
 from harness.api.statuses import END_EVENTS
 from harness.cassettes.format.interaction import CLIENT, Frame
@@ -127,7 +126,7 @@ def stream_id(event: Json) -> str | None:
 def parse_event(text: str) -> Json:
     """Parse the event in a message; empty if the message is not a JSON object."""
     try:
-        found = orjson.loads(text)
-    except orjson.JSONDecodeError:
+        found = load_json(text)
+    except ValueError:
         return {}
     return found if isinstance(found, dict) else {}
