@@ -49,7 +49,7 @@ def build_steps(sent: Sequence[LaneExchange]) -> Iterator[FlowStep]:
         body = as_object(request.body)
         is_chained = body.get("previous_response_id") or conversation_id(body)
         # A chained request sends nothing but new items.
-        new_items = items if is_chained else now.beyond(Counter(before.keys) | all_outputs, known_ids)
+        new_items = items if is_chained else now.beyond(Counter(before.keys), all_outputs, known_ids)
         output = [item for item in _answer_items(answer) if _item_id(item) not in known_ids]
         endpoint = "" if asks_model(request) else f"{request.method} {request.path}"
         yield FlowStep(
@@ -78,12 +78,13 @@ class _SentItems(NamedTuple):
         same = next((place for place, (earlier, item) in pairs if earlier != item), min(len(self.items), len(items)))
         return [*self.keys[:same], *map(_item_key, items[same:])]
 
-    def beyond(self, known: Counter[_Key], known_ids: set[str]) -> list[Json]:
-        """List the items that are not in `known`; every match uses up one of its count."""
-        found = []
+    def beyond(self, before: Counter[_Key], outputs: Counter[_Key], known_ids: set[str]) -> list[Json]:
+        """List the items that occur more often than they were sent `before`, and than they are in all `outputs`."""
+        found, seen = [], Counter[_Key]()
         for item, key in zip(self.items, self.keys, strict=True):
-            known[key] -= 1
-            if known[key] < 0 and not (item.get("type") == "item_reference" and as_string(item.get("id")) in known_ids):
+            seen[key] += 1
+            is_known = item.get("type") == "item_reference" and as_string(item.get("id")) in known_ids
+            if seen[key] > max(before[key], outputs[key]) and not is_known:
                 found.append(item)
         return found
 

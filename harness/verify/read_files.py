@@ -23,6 +23,7 @@ from harness.cassettes.format.other_recorders import parse_interaction, parse_in
 from harness.cassettes.format.recorded import Recorded, parse_recorded
 from harness.cassettes.format.serializer import parse_websockets, refuse_newer_format
 from harness.cassettes.format.untrusted import (
+    BYTE_ORDER_MARKS,
     NotARecording,
     UnreadableRecording,
     decode_text,
@@ -51,6 +52,7 @@ _RECORDING_MARKERS = re.compile(
     r"""(?:^|[\s{,])["']?(?:(?:http_?)?interactions|url_path|RequestUri)["']?\s*:|"(?:entries|request)"\s*:""", re.M
 )
 
+_JSON_START = re.compile(rb"\s*[{\[]")
 _FOREIGN = {
     re.compile(rb"\s*[0-9]{1,12}:[0-9]{1,3}:[a-z_]+;"): (
         "it holds flows of mitmproxy, which `mitmdump -nr FILE --set hardump=out.har` writes as a HAR file"
@@ -173,7 +175,7 @@ def _read_documents(raw: bytes, suffix: str) -> Iterator[_EntryOrProblem]:
         raise _NotRecording(foreign)
     known = False
     try:
-        for document in _parse_documents(decode_text(raw), suffix):
+        for document in _parse_documents(raw, suffix):
             if found := parse_interactions(document):
                 known = True
                 refuse_newer_format(document)
@@ -196,15 +198,15 @@ def _socket_entries(document: Any) -> Iterator[Sequence[Interaction]]:
         ]
 
 
-def _parse_documents(text: str, suffix: str) -> Iterator[Any]:
-    if text.lstrip()[:1] not in ("{", "["):
-        return parse_yaml_documents(text, max_nodes=max_yaml_nodes())
-    # YAML may begin with a brace, too.
-    raw = text.encode()
-    try:
-        refuse_many_values(raw, size_limit())
-        return iter([parse_json(raw)])
-    except Malformed:
-        if suffix not in (".yaml", ".yml"):
-            raise
-        return parse_yaml_documents(text, max_nodes=max_yaml_nodes())
+def _parse_documents(raw: bytes, suffix: str) -> Iterator[Any]:
+    if raw.startswith(BYTE_ORDER_MARKS):
+        raw = decode_text(raw).encode()
+    if _JSON_START.match(raw):
+        try:
+            refuse_many_values(raw, size_limit())
+            return iter([parse_json(raw)])
+        except Malformed:
+            decode_text(raw)  # what is no text has no place in JSON
+            if suffix not in (".yaml", ".yml"):  # YAML may begin with a brace, too
+                raise
+    return parse_yaml_documents(decode_text(raw), max_nodes=max_yaml_nodes())

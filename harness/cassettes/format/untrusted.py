@@ -22,6 +22,7 @@ from harness.core.bounded_file import SPLIT_ADVICE
 from harness.core.errors import HarnessError, Malformed
 
 _BOMS = ((codecs.BOM_UTF8, "utf-8-sig"), (codecs.BOM_UTF16_LE, "utf-16"), (codecs.BOM_UTF16_BE, "utf-16"))
+BYTE_ORDER_MARKS = tuple(mark for mark, _ in _BOMS)
 
 
 class UnreadableRecording(HarnessError):

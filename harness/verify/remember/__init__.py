@@ -24,6 +24,7 @@ MIN_REMEMBERED = 1000
 """The minimum number of newest objects per table that a World remembers; older ones are dropped to bound memory."""
 _SMALL_OBJECTS = ("items", "reasoning_of", "follower_of", "files", "vector_stores")
 """Tables that remember eight times as many objects."""
+_TABLES = [(table.name, 8 if table.name in _SMALL_OBJECTS else 1) for table in fields(Store)]
 import_modules(__name__, ("responses", "threads", "project"))
 
 
@@ -53,9 +54,9 @@ def _note_owner(world: World, user: str, answer: Any) -> None:
 
 def _forget_oldest(world: World) -> None:
     """Drop the oldest objects of each table that has twice as many as it must remember."""
-    for table in fields(Store):
-        count = 8 * MIN_REMEMBERED if table.name in _SMALL_OBJECTS else MIN_REMEMBERED
-        remembered: MutableMapping[str, Any] = getattr(world.store, table.name)
+    for name, times in _TABLES:
+        remembered: MutableMapping[str, Any] = getattr(world.store, name)
+        count = times * MIN_REMEMBERED
         if len(remembered) > 2 * count:
             for key in list(islice(remembered, len(remembered) - count)):
                 del remembered[key]
