@@ -64,7 +64,7 @@ class TestExitCode:
         [
             ([], "pass recordings, or --server URL."),
             (["nowhere"], "nowhere: no such file or folder."),
-            (["--jobs", "0", "."], "'--jobs': Input should be greater than or equal to 1"),
+            (["--jobs", "0", "."], "Invalid value for '--jobs': "),
             (["--json"], "Option '--json' requires an argument."),
         ],
     )
