@@ -15,7 +15,7 @@ from contextlib import ExitStack
 from importlib.metadata import version
 from pathlib import Path
 
-from bench import inside, sample, servers, table, wrk
+from bench import inside, sample, servers, startup, table, wrk
 from bench.rounds import ceiling, interleave
 from bench.servers import Server, SkipError
 from bench.wire import Captured, capture
@@ -86,7 +86,9 @@ def test_rows(folder: Path, notes: list[str]) -> list[table.Row]:
     empty, http = inside.suite_costs(folder)
     if http is not None:
         rows.append(table.plain_row("200 HTTP tests, pytest -n 2", f"{http:,.1f} s"))
-    return [*rows, table.plain_row("200 empty tests, pytest -n 2", f"{empty:,.1f} s")]
+    rows.append(table.plain_row("200 empty tests, pytest -n 2", f"{empty:,.1f} s"))
+    unused = startup.unused_cost(folder, 30)
+    return [*rows, table.plain_row("an empty test, plugin unused, to without it", f"× {unused:.2f}")]
 
 
 def machine() -> str:

@@ -1,13 +1,15 @@
 """`python -m bench.startup [-n TIMES]`: how long it takes until requests can be sent.
 
-Prints two figures, each the minimum of several runs, in wall and CPU time: from the start of `responses-harness serve`
-to its first line, when it listens; and the extra cost of a test run whose only test uses the fixtures `mock` and
-`client`, compared with one that calls a bare in-process server with the same SDK.
+Prints figures, each the minimum of several runs, in wall and CPU time: from the start of `responses-harness serve` to its
+first line, when it listens; and the extra cost of a test run whose only test uses the fixtures `mock` and `client`,
+compared with one that calls a bare in-process server with the same SDK. The last is a ratio: a run of pytest whose only
+test does not use the plugin, to one without the plugin.
 """
 
 from __future__ import annotations
 
 import argparse
+import os
 import resource
 import signal
 import subprocess
@@ -24,6 +26,7 @@ def test_mock(mock, client):
     mock.script(message("Hi."))
     assert client.responses.create(model="gpt-4.1", input="Hi").output_text == "Hi."
 """
+EMPTY = "def test_empty(): ..."
 WITHOUT_MOCK = """
 import json, threading
 from http.server import BaseHTTPRequestHandler, HTTPServer
@@ -78,11 +81,20 @@ def start_server() -> float:
     return taken
 
 
-def run_test(file: Path) -> float:
+def run_test(file: Path, *options: str, **environ: str) -> float:
     begun = time.perf_counter()
-    command = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", "-c", "/dev/null", str(file)]
-    subprocess.run(command, check=True, capture_output=True)
+    command = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", "-c", "/dev/null", *options, str(file)]
+    subprocess.run(command, check=True, capture_output=True, env={**os.environ, **environ})
     return time.perf_counter() - begun
+
+
+def unused_cost(folder: Path, times: int) -> float:
+    """Return the CPU time of pytest for an empty test with the plugin, relative to one without any plugin."""
+    file = folder / "test_empty.py"
+    file.write_text(EMPTY)
+    alone = partial(run_test, file, PYTEST_DISABLE_PLUGIN_AUTOLOAD="1", PYTHONDONTWRITEBYTECODE="")
+    unused, without = measure([partial(alone, "-p", "responses_harness_pytest"), alone], times)
+    return unused[1] / without[1]
 
 
 def main() -> None:
@@ -94,9 +106,11 @@ def main() -> None:
         for file, text in zip(files, (WITH_MOCK, WITHOUT_MOCK), strict=True):
             file.write_text(text)
         served, mocked, bare = measure([start_server, *(partial(run_test, file) for file in files)], times)
+        unused = unused_cost(Path(folder), 3 * times)
     print("                          wall s   processor s")
     print(f"responses-harness serve listens     {served[0]:6.3f}   {served[1]:6.3f}")
     print(f"first use of the fixture  {mocked[0] - bare[0]:6.3f}   {mocked[1] - bare[1]:6.3f}")
+    print(f"pytest, plugin unused                × {unused:.2f}")
 
 
 if __name__ == "__main__":

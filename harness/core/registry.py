@@ -10,7 +10,6 @@ from importlib import import_module
 from typing import TypeVar
 
 from harness.core.errors import RegistrationError
-from harness.core.garbage import paused_collection
 from harness.core.text.shorten import show
 
 T = TypeVar("T")
@@ -42,6 +41,8 @@ class Registry(dict[str, T]):
 
 def import_modules(package: str, modules: Iterable[str]) -> None:
     """Import modules of a package in this order, which is also the registration order of their declarations."""
+    from harness.core.garbage import paused_collection
+
     with paused_collection():
         for module in modules:
             import_module(f"{package}.{module}")

@@ -18,7 +18,6 @@ from typing import Any
 import pytest
 
 from harness.core.errors import HarnessError
-from harness.core.text.shorten import pluralize
 from harness.pytest_plugin.cassettes import CASSETTE_STASH_KEY, cassette_path
 
 _USE_ATTRIBUTE = "_harness_cassette_use"
@@ -94,6 +93,7 @@ class _Recorded:
 
     def _prune(self, path: Path, uses: dict[str, dict[str, Any]]) -> Iterator[str]:
         from harness.cassettes.recording.writer import count_unused, prune_cassette
+        from harness.core.text.shorten import pluralize
 
         used = {number for use in uses.values() if use["passed"] for number in use["used"]}
         if not path.exists() or not (unused := count_unused(path, used)):

@@ -16,11 +16,8 @@ import pytest
 
 from harness.core.errors import ConfigError
 from harness.pytest_plugin.options import allowed_refusals, project_refusals
-from harness.server.api_observers import ApiObserver
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
     from harness.core.exchange import Json, Stray
     from harness.server.mock_api import MockApi
     from harness.world.world import World
@@ -40,18 +37,6 @@ class _Late(NamedTuple):
     world: World | None
     asked: list[str]
     made: list[str]
-
-
-class _StrayObserver(ApiObserver):
-    """Records each request without a World, and the World that is open at that time."""
-
-    def __init__(self, api: MockApi, note: Callable[[Stray, World | None], None]) -> None:
-        self._api = api
-        self._note = note
-
-    def on_stray(self, stray: Stray) -> None:
-        """Record a request."""
-        self._note(stray, next(iter(self._api.worlds.values()), None))
 
 
 class _LateRequests:
@@ -74,7 +59,9 @@ class _LateRequests:
 
     def watch(self, api: MockApi) -> MockApi:
         """Observe a mock for requests without a World."""
-        api.observers.add(_StrayObserver(api, self.note))
+        from harness.server.api_observers import StrayObserver
+
+        api.observers.add(StrayObserver(lambda stray: self.note(stray, next(iter(api.worlds.values()), None))))
         return api
 
     def begin(self, item: pytest.Item, name: str, address: str) -> None:

@@ -16,9 +16,7 @@ from urllib.parse import urlsplit
 import pytest
 
 from harness.core.errors import HarnessError
-from harness.core.garbage import paused_collection
 from harness.core.installation import COMMAND
-from harness.pytest_plugin.caught_errors import note_caught_errors
 from harness.pytest_plugin.environment import SESSION_KEY, session_server, set_environment
 from harness.pytest_plugin.guard import is_live_api_refused
 from harness.pytest_plugin.hints import hide_library_frames, may_come_of_silence
@@ -109,6 +107,8 @@ def mock_server(pytestconfig: pytest.Config) -> Server:
 
     Only running tests have keys.
     """
+    from harness.core.garbage import paused_collection
+
     with paused_collection():
         from harness.server.asgi import serve_in_thread
         from harness.server.mock_api import MockApi
@@ -130,6 +130,7 @@ def openai_mock(
     """
     from harness.api.http.dialects import API_ROOTS
     from harness.drive.counted import record_runs
+    from harness.pytest_plugin.caught_errors import note_caught_errors
     from harness.pytest_plugin.exploring import WorldExplorer
 
     options = read_marker_options(request.node)

@@ -21,7 +21,6 @@ from harness.core.errors import ConfigError
 from harness.core.manual import add_section
 from harness.pytest_plugin.cassettes import CASSETTE_STASH_KEY
 from harness.pytest_plugin.late import late_requests
-from harness.pytest_plugin.new_case import new_case
 from harness.pytest_plugin.options import read_marker_options
 from harness.pytest_plugin.plugin import WORLD_STASH_KEY, find_losses
 from harness.pytest_plugin.traces import PROBLEM, TraceWriter, show_test
@@ -268,6 +267,7 @@ def _summarize_test(
     """
     import harness.analysis.losses  # noqa: F401  (registers every loss)
     from harness.explain.findings import collect_findings
+    from harness.pytest_plugin.new_case import new_case
     from harness.report.api_coverage import measure_coverage
     from harness.report.fill_case import fill_case
     from harness.report.report import PASSED_OUTCOMES, count_totals

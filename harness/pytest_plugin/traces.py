@@ -86,11 +86,13 @@ class TraceWriter:
 
     def list_lines(self, summaries: list[dict[str, Any]]) -> list[str]:
         """Return the lines about traces at the end of a run."""
+        written = [summary[TRACE] for summary in summaries if TRACE in summary]
+        if not written:
+            return []
         from harness.core.text.shorten import pluralize
 
-        written = [summary[TRACE] for summary in summaries if TRACE in summary]
         shown = os.path.relpath(self.folder, Path.cwd())
-        return [f"{pluralize(len(written), 'trace')}: {COMMAND} view {shown}"] if written else []
+        return [f"{pluralize(len(written), 'trace')}: {COMMAND} view {shown}"]
 
 
 def show_test(item: pytest.Item, case: ReportCase, world: World) -> ShownCase:

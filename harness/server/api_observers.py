@@ -4,8 +4,11 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, NamedTuple
 
+from harness.core.exchange import Answer, ReceivedRequest, Stray
+
 if TYPE_CHECKING:
-    from harness.core.exchange import Answer, ReceivedRequest, Stray
+    from collections.abc import Callable
+
     from harness.server.judgement import Permitted
     from harness.world.mock import Mock
     from harness.world.world import World
@@ -56,6 +59,17 @@ class ApiObserver:
 
     def on_closed(self, world: World) -> None:
         """Hear of a World that is about to be forgotten."""
+
+
+class StrayObserver(ApiObserver):
+    """Passes on each request without a World."""
+
+    def __init__(self, note: Callable[[Stray], None]) -> None:
+        self._note = note
+
+    def on_stray(self, stray: Stray) -> None:
+        """Pass on a request."""
+        self._note(stray)
 
 
 class ApiObservers(ApiObserver):

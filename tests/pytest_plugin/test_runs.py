@@ -1,11 +1,8 @@
 """Every way pytest runs: apart, in parallel, with event loops, only collecting."""
 
-import sys
-
 import pytest
 
 from tests.support.processes import SECONDS
-from tests.support.processes import run as run_child
 
 TWO = """
 @pytest.mark.parametrize("n", range(8))
@@ -103,7 +100,71 @@ def test_the_marker_is_declared(run):
     run("", "--markers").shows('@pytest.mark.harness(unused="fail"): *')
 
 
-def test_the_plugin_imports_nothing_slow():
-    slow = {"fastapi", "openai", "uvicorn", "jsonschema"}
-    code = f"import pytest, sys; import harness.pytest_plugin.plugin; print({slow} & set(sys.modules))"
-    assert run_child([sys.executable, "-c", code], check=True).stdout.strip() == "set()"
+MIXED = """
+import pytest
+
+def test_passes(): ...
+
+def test_fails():
+    assert ["a", "b"] == ["a", "c"]
+
+def test_is_skipped():
+    pytest.skip("not here")
+
+@pytest.mark.usefixtures("no_such_fixture")
+def test_has_an_error(): ...
+"""
+NOTING = """
+import os, pytest, sys
+
+def note(moment):
+    with open(f"{moment}-{os.getpid()}.modules", "w") as file:
+        file.write(" ".join(sys.modules))
+
+def pytest_sessionstart():
+    note("start")
+
+@pytest.hookimpl(trylast=True)
+def pytest_unconfigure():
+    note("end")
+"""
+LOADED_UNUSED = {
+    *("responses_harness_pytest", "harness"),
+    *(
+        "harness.core",
+        "harness.core.errors",
+        "harness.core.headers",
+        "harness.core.installation",
+        "harness.core.manual",
+    ),
+    *("harness.core.registry", "harness.core.text", "harness.core.text.shorten"),
+    *("harness.pytest_plugin", "harness.pytest_plugin.after_recording", "harness.pytest_plugin.as_script"),
+    *("harness.pytest_plugin.cassettes", "harness.pytest_plugin.clients", "harness.pytest_plugin.environment"),
+    *("harness.pytest_plugin.guard", "harness.pytest_plugin.hints", "harness.pytest_plugin.late"),
+    *("harness.pytest_plugin.options", "harness.pytest_plugin.paths", "harness.pytest_plugin.plugin"),
+    *("harness.pytest_plugin.reports", "harness.pytest_plugin.tls", "harness.pytest_plugin.traces"),
+    *("harness.report", "harness.report.formats"),
+}
+"""All that the plugin may import in a project whose tests do not use it: it costs every run of that project."""
+
+
+@pytest.mark.parametrize(
+    "options",
+    [(), ("--junitxml=report.xml",), pytest.param(("-n", "2"), marks=pytest.mark.slow)],
+    ids=["alone", "junit", "xdist"],
+)
+def test_a_project_that_does_not_use_the_plugin_loads_little_of_it(pytester, options):
+    pytester.makepyfile(MIXED)
+    pytester.makeconftest(NOTING)
+
+    def loaded(*more: str) -> list[set[str]]:
+        for file in pytester.path.glob("*.modules"):
+            file.unlink()
+        result = pytester.runpytest_subprocess("-p", "no:cacheprovider", *options, *more, timeout=SECONDS)
+        result.assert_outcomes(passed=1, failed=1, skipped=1, errors=1)
+        return [set(file.read_text().split()) for file in pytester.path.glob("*.modules")]
+
+    without = set[str]().union(*loaded("-p", "no:responses_harness"))
+    for modules in (noted := loaded()):
+        assert modules - without == LOADED_UNUSED
+    assert len(noted) == (6 if "-n" in options else 2)  # at the start and at the end, in each process

@@ -5,16 +5,15 @@ from __future__ import annotations
 import re
 from typing import Any
 
-_UNPRINTABLE = "[\\x00-\\x08\\x0b-\\x1f\\x7f-\\x9f\\u061c\\u200e\\u200f\\u2028-\\u202e\\u2066-\\u2069\\ud800-\\udfff]"
-"""Control characters except tab and line feed, bidirectional marks, line separators and unpaired surrogates.
-
-Compiled when it is first used: a run of pytest that has nothing to print imports this module, too.
-"""
+_UNPRINTABLE = re.compile(
+    "[\\x00-\\x08\\x0b-\\x1f\\x7f-\\x9f\\u061c\\u200e\\u200f\\u2028-\\u202e\\u2066-\\u2069\\ud800-\\udfff]"
+)
+"""Control characters except tab and line feed, bidirectional marks, line separators and unpaired surrogates."""
 
 
 def escape_controls(text: str) -> str:
     r"""Escape control characters as JSON does (`\u001b`), so that JSON keeps its value."""
-    return re.sub(_UNPRINTABLE, lambda found: f"\\u{ord(found[0]):04x}", text)
+    return _UNPRINTABLE.sub(lambda found: f"\\u{ord(found[0]):04x}", text)
 
 
 def escape_values(value: Any) -> Any:

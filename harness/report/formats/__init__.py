@@ -12,8 +12,6 @@ from typing import Any, NamedTuple
 
 from harness.core.errors import ConfigError
 from harness.core.registry import Registry
-from harness.core.text.printable import escape_controls
-from harness.report.replace_file import explain_write_errors, open_replacement
 
 ACTIONS_VARIABLE = "GITHUB_ACTIONS"
 """The environment variable that says whether GitHub Actions reads annotations."""
@@ -55,6 +53,8 @@ APPENDED = ".md"
 
 def render_report(report: Any, suffix: str, formats: Mapping[str, ReportFormat] = FORMATS) -> str:
     """Render a report in the format of a suffix, with control characters escaped, as it may be shown in a terminal."""
+    from harness.core.text.printable import escape_controls
+
     return escape_controls(formats[suffix or APPENDED].render(report))
 
 
@@ -84,6 +84,8 @@ def write_report(report: Any, file: Path, suffix: str, formats: Mapping[str, Rep
 
     Without a suffix the report is appended.
     """
+    from harness.report.replace_file import explain_write_errors, open_replacement
+
     content = render_report(report, suffix, formats).encode()
     with (
         explain_write_errors(str(file), "Pass another file"),
