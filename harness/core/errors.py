@@ -17,15 +17,9 @@ from typing import Any, ClassVar, NamedTuple
 
 from harness.core.headers import quote_header
 from harness.core.manual import Section
-from harness.core.text.shorten import shorten
 
 REQUEST_ID = "{request_id}"
 """The placeholder for the request's id in an error, until the answer has one."""
-MAX_MESSAGE = 4_000
-"""The maximum length of what an error says is wrong; beyond it the middle is left out, which quotes a long value.
-
-How the API itself bounds such a message is not known: none of its known ones quotes more than 60 characters.
-"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,7 +46,7 @@ class ApiError:
         headers = self.headers and {
             name.format_map(facts): quote_header(value.format_map(facts)) for name, value in self.headers.items()
         }
-        message, kind = _bound(self.message.format_map(facts)), self.type.format_map(facts)
+        message, kind = self.message.format_map(facts), self.type.format_map(facts)
         filled = ApiError(self.status, message, param, code, kind, headers)
         if self.body_template is None:
             return filled
@@ -74,14 +68,10 @@ def _fill_template(form: Any, facts: Mapping[str, Any]) -> Any:
     """Replace the fields of a template with facts; a string that is exactly one field becomes the fact itself."""
     if isinstance(form, str):
         name = form[1:-1]
-        return facts[name] if form == f"{{{name}}}" and name in facts else _bound(form.format_map(facts))
+        return facts[name] if form == f"{{{name}}}" and name in facts else form.format_map(facts)
     if isinstance(form, Mapping):
         return {name: _fill_template(value, facts) for name, value in form.items()}
     return form
-
-
-def _bound(message: str) -> str:
-    return shorten(message, MAX_MESSAGE, tail=MAX_MESSAGE // 4, mark=" … ")
 
 
 class Problem(NamedTuple):
@@ -95,6 +85,10 @@ class Problem(NamedTuple):
         return "\n".join([self.what, *self.shown, *filter(None, [self.fix])])
 
 
+MAX_MESSAGE = 4_000
+"""The maximum length of what an error says is wrong; beyond it the middle is left out, which quotes a long value."""
+
+
 class HarnessError(Exception):
     """An error that only the user of the harness can fix.
 
@@ -105,7 +99,9 @@ class HarnessError(Exception):
     section: ClassVar[Section] = "options-and-files"
 
     def __init__(self, what: str = "", shown: Sequence[str] = (), fix: str = "") -> None:
-        self.problem = Problem(_bound(what), tuple(shown), fix)
+        if len(what) > MAX_MESSAGE:
+            what = f"{what[: MAX_MESSAGE // 2]} … {what[-MAX_MESSAGE // 4 :]}"
+        self.problem = Problem(what, tuple(shown), fix)
         super().__init__(str(self.problem))
 
 

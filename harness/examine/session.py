@@ -10,6 +10,7 @@ from typing import Any, ClassVar, TypeVar
 from urllib.error import HTTPError
 from urllib.request import Request, urlopen
 
+from harness.drive.openai_sdk import import_openai
 from harness.examine.adapter import Adapter
 from harness.examine.outcome import Outcome, describe_error
 from harness.examine.task import Agent, Task, Tool
@@ -170,6 +171,10 @@ class SessionAdapter(Adapter):
     """An adapter that creates a `session` for each task and sends its prompts, until one ends in an error."""
 
     session: ClassVar[type[ClientSession]]
+
+    def __init__(self) -> None:
+        if self.package == "openai":
+            import_openai("the adapter")  # with an old release every case would end in a crash
 
     async def run(self, task: Task) -> Outcome:
         """Send each prompt; an exception raised by the adapter's own code is a crash."""

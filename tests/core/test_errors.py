@@ -4,16 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from harness.core.errors import (
-    MAX_MESSAGE,
-    REQUEST_ID,
-    ApiError,
-    ConfigError,
-    HarnessError,
-    NoTurn,
-    Problem,
-    ScriptError,
-)
+from harness.core.errors import REQUEST_ID, ApiError, ConfigError, HarnessError, NoTurn, Problem, ScriptError
 
 
 def test_every_text_of_an_error_may_have_facts() -> None:
@@ -53,14 +44,3 @@ def test_a_long_message_keeps_its_beginning_and_its_end() -> None:
     assert len(said) < 4096
     assert said.startswith("What. xxx")
     assert said.endswith("xxx Fix it.")
-
-
-def test_a_message_of_the_api_keeps_its_beginning_and_its_end() -> None:
-    """How the API bounds what it quotes is not known: nothing it is known to quote is as long."""
-    error = ApiError(400, "Invalid value: '{value}'. Supported values are: 'a'.", body_template={"text": "{value}!"})
-    assert error.fill({"value": "x" * 3_900}).message == f"Invalid value: '{'x' * 3_900}'. Supported values are: 'a'."
-    filled = error.fill({"value": "x" * 60_000})
-    assert len(filled.message) == MAX_MESSAGE
-    assert filled.message.startswith("Invalid value: 'xxx")
-    assert filled.message.endswith("xxx'. Supported values are: 'a'.")
-    assert len(filled.body()["text"]) == MAX_MESSAGE

@@ -3,11 +3,8 @@
 from __future__ import annotations
 
 import json
-import sys
-from base64 import b64encode
 from collections.abc import Callable
 from importlib import metadata
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -15,10 +12,6 @@ import pytest
 from harness.cli.support.observers import check_observers
 from harness.core.errors import ConfigError
 from harness.core.installation import install_command, missing_extra, require_extra
-from harness.items import message
-from harness.server.mock_api import MockApi
-from tests.support.in_process import KEY, post, user
-from tests.support.recordings import exchange, judged, write_jsonl
 
 
 @pytest.fixture
@@ -101,28 +94,3 @@ def test_one_missing_module_of_several_is_an_error() -> None:
 def test_a_server_that_counts_needs_metrics() -> None:
     with pytest.raises(ConfigError, match=r'^--metrics needs prometheus-client: .*pip install .*\[metrics\]"$'):
         check_observers("", metrics=True, otel=False)
-
-
-NEEDS_IMAGES = f"a request with a picture needs pillow: {install_command('images')}"
-
-
-def asking(picture: bytes) -> dict[str, Any]:
-    part = {"type": "input_image", "image_url": f"data:image/png;base64,{b64encode(picture).decode()}"}
-    return {"model": "gpt-4.1", "input": [user([part])]}
-
-
-def test_a_request_with_a_picture_needs_images(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setitem(sys.modules, "PIL", None)
-    api = MockApi(fallback=lambda _: [message("Nice.")])
-    answer = post(api, asking(b"a picture of a test"))
-    assert (answer.status, answer.body["error"]["message"]) == (418, NEEDS_IMAGES)
-    assert [str(problem) for _, problem in api.worlds[KEY].problems] == [NEEDS_IMAGES]
-
-
-def test_a_recording_with_a_picture_cannot_be_judged_without_images(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setitem(sys.modules, "PIL", None)
-    recording = exchange(1, asking(b"a picture of a recording"), 200, {})
-    _, report = judged(tmp_path, write_jsonl(tmp_path, [recording]))
-    assert [entry["message"] for entry in report["unreadable"]] == [NEEDS_IMAGES]

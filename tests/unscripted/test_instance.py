@@ -99,7 +99,7 @@ def test_the_least_instance_of_a_schema(schema: Any, least: Any) -> None:
         ({"type": "string", "pattern": "^[xyz]{40}$"}, "no value for"),
         ({"type": "integer", "minimum": 3, "maximum": 2}, "no value for"),
         ({"type": "text"}, 'type: "text" is not valid'),
-        ({"type": "array", "items": {"const": 1}, "minItems": 2, "uniqueItems": True}, "[1, 1] does not satisfy it"),
+        ({"type": "array", "items": {"const": 1}, "minItems": 2, "uniqueItems": True}, "[1,1] does not satisfy it"),
         ({"$ref": "#/$defs/Missing"}, "Missing' does not exist"),
         ({"anyOf": [{"enum": []}]}, "no value for"),
         ({"properties": {"a": {"type": []}}}, "properties.a.type: [] is not valid"),

@@ -6,7 +6,6 @@ from typing import Any, ClassVar
 
 from openai import AsyncOpenAI
 
-from harness.drive.openai_sdk import import_openai
 from harness.examine.adapters.openai_background_python import ENDINGS, compact, send
 from harness.examine.session import BASIC, OTHER_TOOLS, READ, ClientSession, SessionAdapter
 from harness.examine.task import Task
@@ -77,6 +76,3 @@ class OpenAIAdapter(SessionAdapter):
     features: ClassVar = (*BASIC, *OTHER_TOOLS, "mcp_approvals", *READ, "background", "resume", "compaction")
     states: ClassVar = ("replay", "stateless", "chain", "conversation")
     dialects: ClassVar = ("openai", "azure", "foundry")
-
-    def __init__(self) -> None:
-        import_openai("the adapter")  # with an old release every case would end in a crash
