@@ -113,7 +113,7 @@ class TestUnknownNames:
                 (["verify", "README.m"], "no such file or folder. Did you mean 'README.md'?"),
                 (["drift", "nosuch"], "nosuch: no such file or folder. Pass the path of a recording"),
                 (["report", "nosuch.json"], "nosuch.json: cannot be read: No such file or directory."),
-                (["rules", "--covrage"], "--coverage"),
+                (["models", "--covrage"], "--coverage"),
             ],
         ),
         ids=lambda value: " ".join(value) if isinstance(value, list) else "",

@@ -360,7 +360,7 @@ def test_a_changed_member_alone_is_new_words() -> None:
 
 @pytest.mark.slow
 def test_what_was_recorded_is_judged_without_a_finding(api: tuple[str, Live], tmp_path: Path) -> None:
-    record(api[0], tmp_path, "transport", "cursors", "--yes")
+    record(api[0], tmp_path, "transport", "parted_uploads", "--yes")
     result = run_cli("verify", tmp_path)
     assert result.exit_code == 0, result.output
     assert re.search(r"answers +[1-9]", result.output)
