@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Callable
 from importlib import metadata
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -28,7 +29,8 @@ def came_from(monkeypatch: pytest.MonkeyPatch) -> CameFrom:
 
     def come_from(origin: dict[str, Any] | None, installer: str = "pip\n") -> None:
         files = {"INSTALLER": installer, "direct_url.json": origin and json.dumps(origin)}
-        monkeypatch.setattr(metadata.PathDistribution, "read_text", lambda self, name: files[name])
+        # A backport of `importlib.metadata`, where one is installed, finds distributions of a class of its own.
+        monkeypatch.setattr(metadata, "distribution", lambda name: SimpleNamespace(read_text=files.get))
 
     return come_from
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import logging
 from collections.abc import Awaitable, Callable
 from types import SimpleNamespace
 from typing import Any
@@ -185,7 +186,14 @@ def test_an_app_refuses_with_any_status(status: int, line: bytes) -> None:
     talk(refuse, story)
 
 
-def test_an_app_that_fails_is_logged_and_answered_with_500(caplog: pytest.LogCaptureFixture) -> None:
+def test_an_app_that_fails_is_logged_and_answered_with_500(
+    caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for name in ("uvicorn", "uvicorn.error"):  # a server of another test may have set them up for its own output
+        monkeypatch.setattr(logging.getLogger(name), "propagate", True)
+        monkeypatch.setattr(logging.getLogger(name), "disabled", False)
+    caplog.set_level(logging.ERROR, "uvicorn.error")
+
     async def fail(scope: Scope, receive: Receive, send: Send) -> Any:
         raise ZeroDivisionError
 
