@@ -65,7 +65,7 @@ def run(
     """Run a child process to its end, at most `timeout` seconds; with `check` it must exit with 0."""
     with spawn(command, **options) as child:
         output, errors = child.communicate(timeout=timeout)
-    assert not check or child.returncode == 0, f"{command} exited with {child.returncode}:\n{errors}"
+    assert not check or child.returncode == 0, f"{command} exited with {child.returncode}:\n{output}\n{errors}"
     return subprocess.CompletedProcess(child.args, child.returncode, output, errors)
 
 

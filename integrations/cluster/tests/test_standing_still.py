@@ -13,9 +13,9 @@ from contextlib import contextmanager
 from http.client import HTTPConnection
 
 import pytest
-from harness.cluster.sharing import redis_log
-from harness.cluster.sharing.log_entries import Append, StoreLost
-from harness.cluster.sharing.server_record import ServerRecord
+from responses_harness_cluster import redis_log
+from responses_harness_cluster.log_entries import Append, StoreLost
+from responses_harness_cluster.server_record import ServerRecord
 from websockets.sync.client import connect
 
 from tests.support.servers.json_client import ask, create

@@ -30,6 +30,7 @@ class StoredApp(SharedApp):
     def __init__(self, api: MockApi, access: Any) -> None:
         api.__class__ = ReplicatedApi
         assert isinstance(api, ReplicatedApi)
+        api.failed_unlogged = {}
         log = RedisLog(os.environ["HARNESS_TEST_STORE"], f"pytest-{os.getpid()}", ServerRecord("0", "0", {}), 600)
         super().__init__(api, log, access)
 
