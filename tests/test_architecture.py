@@ -38,7 +38,7 @@ PURE = {
 }
 """Packages without network, files, threads, clock or chance: what they need of these a World gives them."""
 EXCEPTIONS = {
-    "harness/core/bounded_file.py": {"os", "pathlib"},  # reads the files of users
+    "harness/core/bounded_input.py": {"os", "pathlib"},  # reads the files of users
     "harness/contract/schema.py": {"pathlib"},  # reads its own files
     "harness/api/model_facts.py": {"pathlib"},  # reads its own file
     "harness/api/images.py": {"io", "threading"},  # pictures in memory, for a decoder whose settings are the process's

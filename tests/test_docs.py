@@ -24,7 +24,7 @@ from harness.api.operations import OPERATIONS
 from harness.cli import COMMANDS, app
 from harness.contract.rule import LEVELS
 from harness.core.account import Organization
-from harness.core.installation import COMMAND
+from harness.core.errors import COMMAND
 from harness.items.kind import ITEMS
 from harness.report.formats import FORMATS
 from harness.world.conditions import CONDITIONS

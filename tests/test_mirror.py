@@ -92,7 +92,7 @@ TESTED_WITH = {
     "pytest_plugin/test_tls.py": {"drive/foundry_credential"},
     "pytest_plugin/test_traces.py": {"pytest_plugin/new_case"},
     "report/test_report.py": {"report/fill_case"},
-    "server/control_plane/test_acts.py": {"core/delivery", "server/held_requests"},
+    "server/control_plane/test_acts.py": {"server/held_requests"},
     "server/control_plane/test_app.py": {
         "server/control_plane/requests",
         "server/judgement",
@@ -107,15 +107,11 @@ TESTED_WITH = {
     "server/tls/test_protocol.py": {"server/tls/context"},
     "server/transport/test_deliver.py": {"answers/encode"},
     "server/websocket/test_session.py": {"api/http/websocket_mode", "world/websocket_state"},
-    "test_troubleshooting.py": {"core/manual"},
-    "verify/judging/test_judge.py": {
-        "verify/judging/mock_answer",
-        "verify/judging/recording_day",
-    },
+    "verify/judging/test_judge.py": {"verify/judging/mock_answer", "verify/judging/recording_day"},
     "verify/test_aimock.py": {"cli/import_fixtures"},
     "verify/test_nothing_judged.py": {"verify/judging/gateways", "viewer/run_facts"},
     "verify/test_read_files.py": {"cassettes/listing"},
-    "world/test_routed.py": {"cassettes/recording/routed", "core/exchange"},
+    "world/test_routed.py": {"cassettes/recording/routed"},
     "world/test_webhooks.py": {"core/webhooks"},
     "world/test_yaml_file.py": {
         "world/project_resources",

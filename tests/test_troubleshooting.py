@@ -12,8 +12,7 @@ from typing import get_args
 
 import pytest
 
-from harness.core.errors import HarnessError
-from harness.core.manual import Section, name_section
+from harness.core.errors import HarnessError, Section, name_section
 from harness.explain.model import Cause, CauseKind
 
 ROOT = Path(__file__).parents[1]

@@ -14,7 +14,7 @@ import orjson
 
 from harness.analysis.collect_replies import ITEM_TYPES, ids_of_call, is_response, required_calls
 from harness.core.exchange import Exchange, Json
-from harness.core.loose_json import as_string, objects_in
+from harness.core.json_values import as_string, objects_in
 from harness.items.kind import CALL_OF_OUTPUT, CLIENT_CALL_NAMES
 from harness.items.transcript import answered_call_id, conversation_id, input_items
 

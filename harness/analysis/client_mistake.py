@@ -11,7 +11,7 @@ from functools import cached_property
 
 from harness.analysis.mistake import MistakeKind
 from harness.analysis.retries import Retry, chains_of, find_retries
-from harness.core.edge import EdgeTimes
+from harness.core.delivery import EdgeTimes
 from harness.core.errors import ConfigError
 from harness.core.exchange import Exchange
 from harness.core.registry import Registry, suggest_name

@@ -14,7 +14,7 @@ from harness.analysis.approval_ledger import APPROVAL_REQUEST, APPROVAL_RESPONSE
 from harness.api.resources.threads import apply_delta
 from harness.api.statuses import ENDED_STATUSES
 from harness.core.exchange import Exchange, Json, Request
-from harness.core.loose_json import as_string
+from harness.core.json_values import as_string
 from harness.core.replies import ModelReplies, ModelReply
 from harness.items.kind import CALL_OF_OUTPUT, CLIENT_CALL_NAMES
 from harness.items.transcript import answered_call_id, input_items

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from harness.analysis.flow_steps import MAX_ITEMS, FlowStep, build_steps, item_line
 from harness.analysis.lanes import HandOff, LaneExchange
 from harness.analysis.sequence import SequenceDiagram, draw_sequence
-from harness.core.text.shorten import pluralize, shorten
+from harness.core.text import pluralize, shorten
 
 LINE_WIDTH = 140
 """The maximum length of a line of the text in characters, not counting the number and the lane."""

@@ -9,8 +9,8 @@ from typing import NamedTuple
 
 from harness.analysis.lanes import INSTRUCTION_ROLES, HandOff, LaneExchange, asks_model
 from harness.core.exchange import Answer, Exchange, Json, Request, answer_error
-from harness.core.loose_json import as_object, as_string, objects_in
-from harness.core.text.shorten import item_text, summarize_item
+from harness.core.json_values import as_object, as_string, objects_in
+from harness.core.text import item_text, summarize_item
 from harness.items.transcript import conversation_id, input_items
 
 MAX_ITEMS = 12

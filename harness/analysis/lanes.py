@@ -15,8 +15,8 @@ from typing import NamedTuple
 
 from harness.analysis.agent_names import find_agent_name, heading_as_name, is_nearly_equal, mask_dates_and_ids
 from harness.core.exchange import Exchange, Json, Request
-from harness.core.loose_json import as_object, as_string, objects_in
-from harness.core.text.shorten import item_text
+from harness.core.json_values import as_object, as_string, objects_in
+from harness.core.text import item_text
 from harness.items.transcript import conversation_id, input_items
 
 CLIENT_LANE = "client"

@@ -16,9 +16,8 @@ from harness.analysis.history.request import HistoryRequest
 from harness.analysis.history.tool_results import ToolResults
 from harness.contract.rule import Case
 from harness.core.errors import RegistrationError
-from harness.core.exchange import Exchange
+from harness.core.exchange import Exchange, ToolRuns
 from harness.core.registry import Registry
-from harness.core.tool_runs import ToolRuns
 
 LossFacts = Mapping[str, Any]
 """`at`: the place in the request, `said`: the exchange with the original, and the fields of the message."""

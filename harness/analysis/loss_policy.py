@@ -7,9 +7,8 @@ from dataclasses import dataclass
 
 import harness.analysis.losses  # noqa: F401  (registers every loss)
 from harness.analysis.loss import LOSSES, Lost, losses_in_accepted, losses_of
-from harness.core.errors import ConfigError
+from harness.core.errors import COMMAND, ConfigError
 from harness.core.exchange import Exchange
-from harness.core.installation import COMMAND
 from harness.core.registry import suggest_name
 
 FAIL, ALLOW, STRICT = LOSS_VALUES = ("fail", "allow", "strict")

@@ -13,8 +13,8 @@ from harness.analysis.call_ledger import Call, call_arguments, collect_calls, pa
 from harness.analysis.flow_steps import FlowStep, build_steps
 from harness.analysis.lanes import CLIENT_LANE, assign_lanes, without_probes
 from harness.core.exchange import Exchange, Json
-from harness.core.loose_json import as_object, as_string
-from harness.core.text.shorten import item_text, quote, shorten
+from harness.core.json_values import as_object, as_string
+from harness.core.text import item_text, quote, shorten
 
 _SILENT_TYPES = frozenset({"reasoning", "mcp_list_tools"})
 """Items that are not steps of a path."""

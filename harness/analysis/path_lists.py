@@ -13,10 +13,9 @@ from harness.analysis.approval_ledger import Approval
 from harness.analysis.call_ledger import Call, parse_arguments
 from harness.analysis.lanes import HandOff
 from harness.analysis.path import Path, show_approval, show_call, show_outputs
-from harness.core.errors import ConfigError
+from harness.core.errors import NOWHERE, ConfigError, find_calling_place
 from harness.core.registry import suggest_name
-from harness.core.text.raised import NOWHERE, find_calling_place
-from harness.core.text.shorten import pluralize, shorten
+from harness.core.text import pluralize, shorten
 
 SHOWN_PATH = 170
 """The maximum number of characters of a path within a line: pytest shows at most 240 of a value."""

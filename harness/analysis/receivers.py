@@ -10,7 +10,7 @@ from harness.analysis.mistake import MistakeFacts, MistakeKind, mistake
 from harness.analysis.retries import read_body
 from harness.core.exchange import Answer, Exchange, Request
 from harness.core.registry import Registry
-from harness.core.text.shorten import show
+from harness.core.text import show
 from harness.core.webhooks import LOOP_ENDED, Signature, WebhookDelivery
 
 

@@ -16,9 +16,9 @@ from harness.analysis.lanes import INSTRUCTION_ROLES, asks_model
 from harness.answers.writer import ResponseEvents
 from harness.api.http.websocket_mode import CREATE_EVENT
 from harness.api.statuses import END_EVENTS
-from harness.core.edge import EdgeTimes
+from harness.core.delivery import EdgeTimes
 from harness.core.exchange import Exchange, Json, Request, answer_error
-from harness.core.loose_json import as_object, as_string
+from harness.core.json_values import as_object, as_string
 
 MOST_LATE = 0.02
 """Tolerance in seconds: a retry may arrive before the end of the failed answer has been recorded."""

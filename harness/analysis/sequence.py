@@ -11,8 +11,8 @@ from typing import Literal
 
 from harness.analysis.flow_steps import MAX_ITEMS, FlowStep, item_line
 from harness.core.exchange import Json
-from harness.core.loose_json import as_string, objects_in
-from harness.core.text.shorten import item_text, shorten, summarize_item
+from harness.core.json_values import as_string, objects_in
+from harness.core.text import item_text, shorten, summarize_item
 
 USER_NAME, API_NAME, TOOLS_NAME = "user", "API", "tools"
 _MERMAID_SPECIAL = re.compile(r"[#;%<>&$\\\ud800-\udfff\x00-\x1f]")

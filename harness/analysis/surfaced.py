@@ -27,9 +27,9 @@ from harness.analysis.text_match import (
 )
 from harness.core.errors import ConfigError
 from harness.core.exchange import Json
-from harness.core.loose_json import as_string
+from harness.core.json_values import as_string
 from harness.core.replies import ModelReplies, ModelReply, annotations_of, sum_token_counts, text_parts, token_counts
-from harness.core.text.shorten import quote, shorten, show
+from harness.core.text import quote, shorten, show
 
 POSITIONS = ("start_index", "end_index")
 QUOTING_TYPES = ("file_citation",)

@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 from harness.core.exchange import Json
 from harness.core.replies import ModelReply, text_parts
-from harness.core.text.shorten import quote
+from harness.core.text import quote
 
 MAX_STEPS = 10_000
 """The maximum number of partial combinations of messages that are tried for one text."""

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, fields, replace
 
 from harness.core.exchange import Json
-from harness.core.loose_json import as_object
+from harness.core.json_values import as_object
 from harness.core.replies import ModelReply, token_counts
 
 _DETAILS = {

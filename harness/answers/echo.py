@@ -13,7 +13,7 @@ from harness.api.project.tools import MEMORY_TOOLS, PROJECT_DEFAULTS, PROJECT_TO
 from harness.api.strict_schema import apply_strictness
 from harness.api.tools import as_namespace, declared_tools, loaded_tools, plain_functions
 from harness.core.exchange import Json
-from harness.core.loose_json import as_string
+from harness.core.json_values import as_string
 
 
 def echo_reasoning(family: Model, reasoning: Json) -> Json:

@@ -14,7 +14,7 @@ import harness.items  # noqa: F401  (registers every kind)
 from harness.api.statuses import ENDED_STATUSES
 from harness.core.errors import HarnessError
 from harness.core.exchange import Json
-from harness.core.text.shorten import show
+from harness.core.text import show
 from harness.items.kind import ITEMS, ItemKind
 
 _show = partial(show, width=160)

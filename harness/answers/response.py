@@ -13,7 +13,7 @@ from harness.contract.check import check_answer
 from harness.core.exchange import Finding, Json
 from harness.core.ids import Ids
 from harness.core.registry import suggest_name
-from harness.core.text.shorten import shorten, show
+from harness.core.text import shorten, show
 from harness.ending import DEFAULT_ENDING, Ending
 from harness.items.kind import Item, has_listed_status, render_item
 from harness.items.message import PART_DEFAULTS

@@ -17,7 +17,7 @@ from harness.api.tokens import estimate_tokens
 from harness.core.errors import ScriptError
 from harness.core.exchange import Json
 from harness.core.ids import Ids
-from harness.core.text.shorten import show
+from harness.core.text import show
 from harness.ending import DEFAULT_ENDING, Ending
 from harness.items.kind import Item
 

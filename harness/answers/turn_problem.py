@@ -16,8 +16,8 @@ from harness.api.strict_schema import apply_strictness
 from harness.api.tools import all_tools, declared_tools
 from harness.core.exchange import Json
 from harness.core.registry import suggest_name
-from harness.core.text.shorten import shorten, show
-from harness.core.text.vocabulary import PYTHON, Vocabulary
+from harness.core.text import shorten, show
+from harness.core.vocabulary import PYTHON, Vocabulary
 from harness.ending import Ending
 from harness.items.kind import ITEMS, Item
 

@@ -12,7 +12,7 @@ from harness.answers.reader import StreamError
 from harness.answers.response import TOOL_USAGE
 from harness.api.statuses import ENDED_STATUSES
 from harness.core.exchange import Json
-from harness.core.text.shorten import show
+from harness.core.text import show
 from harness.ending import to_api_error
 from harness.items.kind import ITEMS, Item
 from harness.items.stream_grammar import Deltas

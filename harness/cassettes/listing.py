@@ -9,7 +9,7 @@ from difflib import get_close_matches
 from pathlib import Path
 
 from harness.cassettes.format.untrusted import UnreadableRecording
-from harness.core.bounded_file import refuse_other
+from harness.core.bounded_input import refuse_other
 
 SUFFIXES = (".yaml", ".yml", ".json", ".jsonl", ".ndjson", ".har")
 """The suffixes of recordings, each optionally followed by `.gz`."""

@@ -13,7 +13,7 @@ from functools import cache
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
-from harness.core.installation import COMMAND
+from harness.core.errors import COMMAND
 
 if TYPE_CHECKING:
     from harness.cli.support.app import app as app

@@ -60,7 +60,7 @@ def _is_recording(text: str) -> bool:
 
 
 def _read_text(file: Path) -> str:
-    from harness.core.bounded_file import read_bounded
+    from harness.core.bounded_input import read_bounded
     from harness.core.errors import ConfigError, Malformed
 
     try:

@@ -72,8 +72,8 @@ def drift(
 
 
 def _print_drift(found: Sequence[ResentExchange]) -> None:
-    from harness.core.text.redact import redact
-    from harness.core.text.shorten import pluralize, shorten
+    from harness.core.secrets import redact
+    from harness.core.text import pluralize, shorten
     from harness.live.drift.resend import CONTINUES_LOST_ANSWER
 
     console = make_console()

@@ -21,8 +21,7 @@ from harness.cli.support.app import (
 )
 from harness.cli.support.completion import complete_adapter, complete_case
 from harness.cli.support.options import argument, option, refuse_others, takes_options
-from harness.core.errors import ConfigError
-from harness.core.installation import COMMAND
+from harness.core.errors import COMMAND, ConfigError
 
 if TYPE_CHECKING:
     from harness.examine.case import ClientCase

@@ -77,7 +77,7 @@ def learn(
 
 
 def _print_learned(derived: Derived, learned: Overrides) -> None:
-    from harness.core.text.shorten import pluralize, shorten
+    from harness.core.text import pluralize, shorten
     from harness.overrides.derive import explain_foreign
     from harness.overrides.project_file import describe_entry
 

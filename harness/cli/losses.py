@@ -8,7 +8,7 @@ import typer
 
 from harness.cli.support.app import print_json, print_page, print_rows, require_known
 from harness.cli.support.completion import complete_loss
-from harness.core.installation import COMMAND
+from harness.core.errors import COMMAND
 
 
 def losses(

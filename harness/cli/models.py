@@ -9,7 +9,7 @@ import typer
 
 from harness.cli.support.app import make_console, print_json, print_page, print_rows, require_known
 from harness.cli.support.completion import complete_model
-from harness.core.installation import COMMAND
+from harness.core.errors import COMMAND
 
 
 def models(

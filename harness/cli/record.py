@@ -207,7 +207,7 @@ def _record_until_signal(environment: Mapping[str, str], recording: Recording) -
 
 def _print_result(recording: Recording, file: Path, watch: RecordingJudge | None) -> None:
     """Print what was recorded, and the problems and findings."""
-    from harness.core.text.shorten import pluralize
+    from harness.core.text import pluralize
 
     interactions = recording.interactions
     cut = sum(interaction.cut for interaction in interactions)

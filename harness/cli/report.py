@@ -13,9 +13,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from harness.cli.support.app import ExitCode, make_console, print_note, print_text
-from harness.core.errors import ConfigError
-from harness.core.installation import COMMAND
-from harness.core.text.shorten import pluralize
+from harness.core.errors import COMMAND, ConfigError
+from harness.core.text import pluralize
 from harness.report.formats import ACTIONS_VARIABLE, FORMATS, render_report, write_report
 
 if TYPE_CHECKING:

@@ -10,8 +10,7 @@ import typer
 
 from harness.cli.support.app import print_json, print_page, print_rows, require_known
 from harness.cli.support.completion import complete_area, complete_rule
-from harness.core.errors import ConfigError
-from harness.core.installation import COMMAND
+from harness.core.errors import COMMAND, ConfigError
 
 if TYPE_CHECKING:
     from harness.contract.rule import Rule

@@ -15,7 +15,7 @@ from harness.cli.support.foreground import Entrance, serve_foreground
 from harness.cli.support.observers import add_observers, watch_app
 from harness.cli.support.options import takes_options
 from harness.cli.support.tls import Secured, secure
-from harness.core.text.shorten import pluralize, shorten
+from harness.core.text import pluralize, shorten
 
 if TYPE_CHECKING:
     from harness.server.control_plane.access import ControlAccess
@@ -83,7 +83,7 @@ def _entrance(options: ServeOptions, access: ControlAccess) -> Entrance:
 
 def _make_mock(options: ServeOptions) -> MockApi:
     from harness.core.dates import CONTRACT_DATE, parse_as_of
-    from harness.core.text.vocabulary import JSON, PYTHON_FILE
+    from harness.core.vocabulary import JSON, PYTHON_FILE
     from harness.faults.pace import parse_pace
     from harness.overrides.project_file import load_overrides
     from harness.unscripted.default_model import small_talk

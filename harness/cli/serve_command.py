@@ -34,7 +34,7 @@ def run_with_mock(options: ServeOptions, api: MockApi, access: ControlAccess, se
     judge.
     """
     from harness.api.http.dialects import OPENAI
-    from harness.core.text.shorten import pluralize
+    from harness.core.text import pluralize
     from harness.report.formats import is_page
     from harness.server.asgi import serve_in_thread
 

@@ -12,7 +12,7 @@ import typer
 from harness.cli.support.observers import check_observers
 from harness.cli.support.options import argument, given_options, option, refuse_others
 from harness.core.client_judgement import CLIENT_VALUES
-from harness.core.installation import COMMAND
+from harness.core.errors import COMMAND
 from harness.core.limits import SERVER_LIMITS, STORED_SECONDS, UNLIMITED, Limits
 from harness.core.webhooks import DEFAULT_SECRET, SECRET_VARIABLE
 from harness.report.formats import FORMATS, check_writable

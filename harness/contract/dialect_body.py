@@ -24,7 +24,7 @@ from harness.api.project.tools import PROJECT_DEFAULTS, PROJECT_MEMBERS, PROJECT
 from harness.contract.body_places import repair_body
 from harness.contract.first_violation import find_violation
 from harness.core.exchange import Json, Request
-from harness.core.loose_json import as_string
+from harness.core.json_values import as_string
 from harness.items.kind import item_types
 
 ITEM_LISTS = ("input", "items")

@@ -22,9 +22,8 @@ from harness.contract.body_places import (
     walk_places,
 )
 from harness.contract.rule import CREATE_RESPONSE, Rule, recorded
-from harness.core.errors import ApiError
+from harness.core.errors import COMMAND, ApiError
 from harness.core.exchange import EMPTY_MAPPING, Json, Request
-from harness.core.installation import COMMAND
 
 AREA = "yours"
 """The area of the rules derived from recordings."""

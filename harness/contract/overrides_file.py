@@ -42,10 +42,10 @@ from harness.contract.overrides import (
 )
 from harness.contract.rule import CREATE_RESPONSE, RULES
 from harness.contract.schema import RESPONSE_EVENT_SCHEMA
+from harness.core.bounded_input import find_excess
 from harness.core.dates import is_day
 from harness.core.errors import ApiError, ConfigError
-from harness.core.text.shorten import show
-from harness.core.yaml_bounds import find_excess
+from harness.core.text import show
 
 FORMAT = 1
 DIALECT_NAMES = ("openai", "azure", "foundry")

@@ -14,7 +14,7 @@ from harness.contract.first_violation import format_path
 from harness.contract.ordered_validator import make_ordered_validator
 from harness.core.dates import CONTRACT_DATE, start_of_epoch
 from harness.core.exchange import Finding, Json
-from harness.core.text.shorten import show
+from harness.core.text import show
 
 
 def has_only_known(root: str, body: Any, as_of: str = CONTRACT_DATE) -> bool:

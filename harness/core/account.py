@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from harness.core.errors import ConfigError
 from harness.core.exchange import Json
-from harness.core.text.shorten import show
+from harness.core.text import show
 
 FILTER_CATEGORIES = ("hate", "sexual", "violence", "self_harm", "jailbreak")
 """The categories of Azure's content filter for prompts."""

@@ -7,16 +7,57 @@ HarnessError            a mistake of the harness's own user: what, where, how to
 ├── RegistrationError   an invalid declaration of a rule, item or operation
 ├── SchemaError         schemas missing, stale or not what an overlay expects
 └── ConfigError         an invalid option, key or marker
+    └── MissingExtra    a package that is not installed
 """
 
 from __future__ import annotations
 
+import contextlib
+import json
+import re
+import sys
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any, ClassVar, NamedTuple
+from importlib.util import find_spec
+from traceback import StackSummary, walk_tb
+from types import FrameType
+from typing import Any, ClassVar, Literal, NamedTuple, NoReturn
+from urllib.parse import unquote, urlsplit
 
 from harness.core.headers import quote_header
-from harness.core.manual import Section
+
+Section = Literal[
+    "no-request-came",
+    "a-request-was-refused",
+    "an-expected-refusal-did-not-come",
+    "a-request-could-not-be-answered",
+    "turns-are-left",
+    "something-was-lost",
+    "the-client-hung-up",
+    "another-key",
+    "the-live-api",
+    "scripts",
+    "options-and-files",
+    "recordings",
+    "a-shared-store",
+    "the-installation",
+    "another-server",
+    "a-webhook",
+    "how-the-client-asks",
+    "a-claim-does-not-hold",
+]
+"""The headings of the manual's page "Troubleshooting" as URL fragments."""
+
+
+def name_section(section: Section) -> str:
+    """Return the location of a section in the manual."""
+    return f"docs/troubleshooting.md#{section}"
+
+
+def add_section(text: str, section: Section) -> str:
+    """Append a line with the manual's section to a message that ends a run."""
+    return f"{text}\nmanual: {name_section(section)}"
+
 
 REQUEST_ID = "{request_id}"
 """The placeholder for the request's id in an error, until the answer has one."""
@@ -135,3 +176,135 @@ class ConfigError(HarnessError):
 
 class Malformed(Exception):
     """Invalid content; the message names the place (`line 3`, `interactions[2]`) and the problem, no content."""
+
+
+DISTRIBUTION = "responses-harness"
+"""The name of the installed package."""
+COMMAND = DISTRIBUTION
+"""The name of the command in messages, however it was called: another vendor's CLI may be the `harness` of a reader."""
+
+
+class MissingExtra(ConfigError):
+    """A package that is not installed."""
+
+    section = "the-installation"
+
+
+def missing_extra(needed_by: str, package: str, extra: str) -> ConfigError:
+    """Return the error for a missing package; it says what needs the package and how to install it."""
+    return MissingExtra(f"{needed_by} needs {package}: {install_command(extra)}")
+
+
+def require_extra(needed_by: str, package: str, extra: str, *modules: str) -> None:
+    """Raise ConfigError unless the modules of a package are installed; the default is the module of the same name."""
+    if not all(find_spec(module) for module in modules or (package,)):
+        raise missing_extra(needed_by, package, extra)
+
+
+def install_command(extra: str) -> str:
+    """Return the command that adds an extra, from where this distribution was installed: its name, folder, file or URL."""
+    from importlib.metadata import PackageNotFoundError, distribution  # late: only for an error
+
+    try:
+        installed = distribution(DISTRIBUTION)
+    except PackageNotFoundError:  # imported from a folder
+        return f'pip install "{DISTRIBUTION}[{extra}]"'
+    installer = "uv pip" if (installed.read_text("INSTALLER") or "").strip() == "uv" else "pip"
+    origin = json.loads(installed.read_text("direct_url.json") or "{}")
+    editable = "-e " if origin.get("dir_info", {}).get("editable") else ""
+    return f'{installer} install {editable}"{_requirement(origin, extra)}"'
+
+
+def _requirement(origin: dict[str, Any], extra: str) -> str:
+    """Return the requirement of an extra; `origin` is the record of what was installed, empty for an index."""
+    url, folder = origin.get("url", ""), origin.get("subdirectory", "")
+    if url.startswith("file:") and "vcs_info" not in origin:
+        path = re.sub(r"^/(?=[A-Za-z]:)", "", unquote(urlsplit(url).path))  # /C:/Users is C:/Users
+        return f"{path}{folder and f'/{folder}'}[{extra}]"
+    if vcs := origin.get("vcs_info"):
+        named = url.replace("file:///", "file://localhost/")  # which the syntax of requirements asks for
+        url = f"{vcs['vcs']}+{named}@{vcs['commit_id']}"
+    return f"{DISTRIBUTION}[{extra}]{url and f' @ {url}'}{folder and f'#subdirectory={folder}'}"
+
+
+INTERRUPTS = (KeyboardInterrupt, GeneratorExit)
+"""What ends the harness itself; any other exception of user code is its mistake, even from `sys.exit`."""
+MAX_FRAMES = 4
+"""The number of innermost frames shown."""
+_PACKAGE = __file__[: -len("core/errors.py")]
+"""The folder of the harness, whose frames are not shown; frames of its `with` blocks belong to `contextlib`."""
+
+
+class Place(NamedTuple):
+    """A line of the user's code; an empty `file` means no place."""
+
+    file: str = ""
+    line: int = 0
+
+    def __str__(self) -> str:
+        return f"{self.file}:{self.line}" if self.line else self.file
+
+    @property
+    def short(self) -> str:
+        """The place without the directory: `test_x.py:12`."""
+        return f"{_file_name(self.file)}:{self.line}"
+
+
+NOWHERE = Place()
+
+
+def find_calling_place() -> Place:
+    """Return the line of user code that is calling the harness."""
+    frame: FrameType | None = sys._getframe(1)
+    while frame and (frame.f_code.co_filename.startswith(_PACKAGE) or frame.f_code.co_filename == contextlib.__file__):
+        frame = frame.f_back
+    return Place(frame.f_code.co_filename, frame.f_lineno) if frame else NOWHERE
+
+
+def describe_raised(problem: BaseException) -> Problem:
+    """Describe an exception, `KeyError: 'city', at /app/test_x.py:12`, with a line for each of the last frames.
+
+    The place is the last line in the file where the user's code began. An error of the harness keeps its own message,
+    without the name of its class.
+    """
+    kind = "" if isinstance(problem, HarnessError) else type(problem).__name__
+    first, *more = ": ".join(filter(None, [kind, str(problem)])).splitlines() or [""]
+    frames = user_frames(problem)
+    place = next((frame for frame in reversed(frames) if frame.filename == frames[0].filename), None)
+    head = f"{first}, at {place.filename}:{place.lineno}" if place else first
+    shown = [
+        f"at {_file_name(frame.filename)}:{frame.lineno}, in {frame.name}{f': {frame.line}' if frame.line else ''}"
+        for frame in frames[-MAX_FRAMES:]
+    ]
+    return Problem(head, [*(f"  {line}" for line in shown), *(f"  | {line}" for line in more)])
+
+
+def raise_as_script_error(problem: BaseException, what: str, where: str = "") -> NoReturn:
+    """Raise an exception of user code as a ScriptError with its place and frames; `what` precedes `KeyError: …`.
+
+    Interrupts, and errors of the harness that user code did not cause, are raised unchanged; `where` precedes an error
+    of the harness that user code did cause.
+    """
+    if isinstance(problem, INTERRUPTS) or (isinstance(problem, HarnessError) and not user_frames(problem)):
+        raise problem
+    said, frames, _ = describe_raised(problem)
+    raise ScriptError(f"{where if isinstance(problem, HarnessError) else what}{said}", frames) from problem
+
+
+def describe_code(code: Any) -> str:
+    """Describe a function or generator by name and place: `model (test_x.py:12)`."""
+    own = getattr(code, "__code__", None) or getattr(code, "gi_code", None)
+    name = getattr(code, "__name__", type(code).__name__)
+    return f"{name} ({_file_name(own.co_filename)}:{own.co_firstlineno})" if own else name
+
+
+def _file_name(path: str) -> str:
+    return re.split(r"[/\\]", path)[-1]
+
+
+def user_frames(problem: BaseException) -> StackSummary:
+    """Return the frames between the harness and the line that raised, outermost first."""
+    frames = StackSummary.extract(walk_tb(problem.__traceback__))
+    return StackSummary.from_list(
+        [frame for frame in frames if not frame.filename.startswith(_PACKAGE) and frame.filename != contextlib.__file__]
+    )

@@ -1,4 +1,4 @@
-"""Requests, answers, exchanges and findings, as plain data.
+"""Requests, answers, exchanges and findings, as plain data, with the files and tool runs beside them.
 
 Nothing here depends on HTTP libraries, files or time. Header names are lower case. All are named tuples: each request
 creates four of them, and no other immutable object is created as fast.
@@ -6,12 +6,50 @@ creates four of them, and no other immutable object is created as fast.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
 from types import MappingProxyType
 from typing import Any, NamedTuple
 
 from harness.core.delivery import Delivery
-from harness.core.file_content import OnDisk
+
+BYTES_AS_TEXT = "latin-1"
+"""The encoding that maps each byte to one character."""
+
+
+@dataclass(frozen=True, slots=True)
+class InMemory:
+    """File content as a string with one character per byte; shared with the request's body, so it is in memory once."""
+
+    text: str
+
+    @property
+    def size(self) -> int:
+        """The number of bytes."""
+        return len(self.text)
+
+    def read(self) -> bytes:
+        """Read all bytes."""
+        return self.text.encode(BYTES_AS_TEXT)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class OnDisk:
+    """File content outside of memory; `read_part(start, length)` reads a part of it."""
+
+    size: int
+    read_part: Callable[[int, int], bytes]
+
+    def __str__(self) -> str:
+        """Show the size in place of the content."""
+        return f"({self.size} bytes)"
+
+    def read(self) -> bytes:
+        """Read all bytes."""
+        return self.read_part(0, self.size)
+
+
+FileContent = InMemory | OnDisk
 
 Json = dict[str, Any]
 """A JSON object."""
@@ -146,3 +184,31 @@ class Finding(NamedTuple):
     at: str
     message: str
     rule: str | None = None
+
+
+class ToolRun(NamedTuple):
+    """A finished tool run: the tool's `name`, the `arguments` by name, the value `returned`, or whether it `failed`."""
+
+    name: str
+    arguments: Mapping[str, Any]
+    returned: Any = None
+    failed: bool = False
+
+
+class SentTurn(NamedTuple):
+    """A turn of a chat UI: its `number` from 1, and the `items` of the conversation so far, the new message last."""
+
+    number: int
+    items: Sequence[Json]
+
+
+@dataclass(slots=True, eq=False)
+class ToolRuns:
+    """The runs of recorded tools, oldest first, and the names of all these tools, run or not.
+
+    `turns` holds the turns of the test's chat UIs, oldest first.
+    """
+
+    finished: list[ToolRun] = field(default_factory=list)
+    names: set[str] = field(default_factory=set)
+    turns: list[SentTurn] = field(default_factory=list)

@@ -5,12 +5,14 @@ A package declares one `Registry`; the modules that it lists fill it when they a
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+import inspect
+from collections.abc import Callable, Iterable, Mapping
+from functools import wraps
 from importlib import import_module
-from typing import TypeVar
+from typing import ParamSpec, TypeVar
 
-from harness.core.errors import RegistrationError
-from harness.core.text.shorten import show
+from harness.core.errors import RegistrationError, ScriptError
+from harness.core.text import show
 
 T = TypeVar("T")
 
@@ -67,3 +69,32 @@ def suggest_name(name: object, known: Iterable[str]) -> str:
         return f"Known: {', '.join(names)}."
     nearest = get_close_matches(text, names, 3, cutoff=0.0)
     return f"The nearest of {len(names)} are {', '.join(map(repr, nearest))}."
+
+
+P = ParamSpec("P")
+
+
+def named_arguments(function: Callable[P, T]) -> Callable[P, T]:
+    """Make a function raise a ScriptError for an unknown keyword: `when(instruction=…): … Did you mean …`.
+
+    A function with `**kwargs` is returned unchanged.
+    """
+    own = inspect.signature(function).parameters.values()
+    if any(parameter.kind is parameter.VAR_KEYWORD for parameter in own):
+        return function
+    known = [
+        parameter.name
+        for parameter in own
+        if parameter.kind is not parameter.VAR_POSITIONAL and parameter.name != "self"
+    ]
+
+    @wraps(function)
+    def checked(*args: P.args, **kwargs: P.kwargs) -> T:
+        for name in kwargs:
+            if name not in known:
+                raise ScriptError(
+                    f"{function.__name__}({name}=…): no argument {show(name)}. {suggest_name(name, known)}"
+                )
+        return function(*args, **kwargs)
+
+    return checked

@@ -14,9 +14,8 @@ from typing import Any, Literal, get_args
 
 from harness.api.statuses import END_EVENTS
 from harness.core.errors import ConfigError
-from harness.core.exchange import Json
-from harness.core.text.shorten import item_text
-from harness.core.tool_runs import SentTurn
+from harness.core.exchange import Json, SentTurn
+from harness.core.text import item_text
 from harness.drive.counted import RECORDINGS
 from harness.drive.openai_sdk import import_openai
 

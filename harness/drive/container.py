@@ -6,7 +6,7 @@ from pathlib import Path
 from secrets import token_urlsafe
 from typing import Self
 
-from harness.core.installation import missing_extra
+from harness.core.errors import missing_extra
 
 try:
     from testcontainers.core.container import DockerContainer

@@ -10,7 +10,7 @@ from contextlib import contextmanager
 from typing import Any, Generic, ParamSpec, Protocol, TypeVar, cast
 
 from harness.core.errors import ConfigError
-from harness.core.tool_runs import ToolRun, ToolRuns
+from harness.core.exchange import ToolRun, ToolRuns
 
 RECORDINGS: list[ToolRuns] = []
 """The recordings of running tests, which receive the executions, and the turns of chat UIs, in this process."""

@@ -10,9 +10,8 @@ from typing import TYPE_CHECKING
 import harness.analysis.losses  # noqa: F401  (registers every loss)
 from harness.analysis.lanes import asks_model, group_by_lane
 from harness.analysis.loss import Lost, losses_in_accepted
-from harness.core.exchange import Exchange, Json
-from harness.core.text.shorten import item_text, pluralize, quote, summarize_item
-from harness.core.tool_runs import SentTurn, ToolRuns
+from harness.core.exchange import Exchange, Json, SentTurn, ToolRuns
+from harness.core.text import item_text, pluralize, quote, summarize_item
 from harness.items.kind import CALL_OF_OUTPUT
 from harness.items.transcript import input_items
 

@@ -5,8 +5,7 @@ from __future__ import annotations
 from importlib.util import find_spec
 from typing import Any
 
-from harness.core.errors import ConfigError
-from harness.core.installation import missing_extra
+from harness.core.errors import ConfigError, missing_extra
 
 _FIRST = "1.66"
 """The first release with the Responses API."""

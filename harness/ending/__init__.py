@@ -20,12 +20,11 @@ from typing import Any
 
 import orjson
 
-from harness.core.arguments import named_arguments
 from harness.core.delivery import Fault
 from harness.core.errors import ApiError, ScriptError
 from harness.core.exchange import Json, Request
-from harness.core.registry import Registry
-from harness.core.text.shorten import show
+from harness.core.registry import Registry, named_arguments
+from harness.core.text import show
 from harness.items.kind import Item, item_from_wire, require_text
 
 INCOMPLETE_REASONS = ("max_output_tokens", "content_filter", "max_messages", "steered")

@@ -6,8 +6,7 @@ from harness.api.http.dialects import FOUNDRY
 from harness.api.http.multipart import sent_file
 from harness.api.operations import FILE_LIST, Cursors, operation
 from harness.api.paging import page
-from harness.core.exchange import Answer, Json
-from harness.core.file_content import OnDisk
+from harness.core.exchange import Answer, Json, OnDisk
 from harness.world.api_call import ApiCall
 
 FILES_PER_PAGE = 10_000

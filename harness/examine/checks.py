@@ -9,7 +9,7 @@ from itertools import chain
 from typing import Any
 
 from harness.analysis.lanes import asks_model
-from harness.core.text.shorten import quote
+from harness.core.text import quote
 from harness.examine.case import Check, ObservedRun, ToolCall
 
 _REASONS = {"max_output_tokens", "content_filter"}

@@ -14,7 +14,7 @@ from tempfile import TemporaryFile
 from typing import Any, NamedTuple
 
 from harness.core.errors import ConfigError, Malformed
-from harness.core.text.shorten import shorten
+from harness.core.text import shorten
 from harness.examine.declaration import Declaration
 from harness.examine.outcome import Outcome
 from harness.examine.task import Task

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 from harness.analysis.lanes import asks_model
 from harness.analysis.loss import losses_in_accepted
 from harness.core.exchange import Exchange
-from harness.core.text.shorten import quote, shorten
+from harness.core.text import quote, shorten
 from harness.examine.case import ClientCase, ObservedRun
 from harness.examine.cell import FIX
 from harness.examine.client_process import Crashed, Done, Hung

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from harness.analysis.loss import Lost
-from harness.core.installation import COMMAND
-from harness.core.text.vocabulary import Vocabulary
+from harness.core.errors import COMMAND
+from harness.core.vocabulary import Vocabulary
 from harness.explain.model import Cause, ReportFinding
 
 

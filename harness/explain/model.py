@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import KW_ONLY, dataclass, fields
 from typing import Literal
 
-from harness.core.manual import Section, name_section
+from harness.core.errors import Section, name_section
 
 CauseKind = Literal[
     "refusal",

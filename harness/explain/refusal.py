@@ -11,7 +11,7 @@ from harness.analysis.loss import Lost
 from harness.api.models import Models
 from harness.contract.rule import LEVELS, LIMITED_ACCOUNT, RULES, Rule
 from harness.core.exchange import Exchange, answer_error
-from harness.core.loose_json import as_object
+from harness.core.json_values import as_object
 from harness.explain.model import Cause, ReportFinding
 from harness.explain.refused_request import describe_refusal, describe_refusal_in_general, explain_request
 from harness.world.refusals import ExpectedRefusal

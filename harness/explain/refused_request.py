@@ -16,8 +16,8 @@ from harness.analysis.history.request import OutputItem
 from harness.analysis.loss import Lost
 from harness.contract.rule import RULES, Rule
 from harness.core.exchange import Exchange, Json, answer_error
-from harness.core.loose_json import as_object, as_string, objects_in
-from harness.core.text.shorten import shorten, shorten_json
+from harness.core.json_values import as_object, as_string, objects_in
+from harness.core.text import shorten, shorten_json
 from harness.explain.model import Cause
 from harness.explain.sent_part import describe_sent_part, resolve_path
 from harness.explain.unpaired import (

@@ -15,10 +15,9 @@ from harness.analysis.flow import Flow
 from harness.analysis.lanes import CLIENT_LANE, is_probe
 from harness.analysis.loss import Lost
 from harness.core.exchange import Exchange, answer_error
-from harness.core.loose_json import as_object
-from harness.core.text.printable import escape_controls
-from harness.core.text.shorten import pluralize, shorten, summarize_input
-from harness.core.text.vocabulary import Vocabulary
+from harness.core.json_values import as_object
+from harness.core.text import escape_controls, pluralize, shorten, summarize_input
+from harness.core.vocabulary import Vocabulary
 from harness.explain.model import Cause
 from harness.explain.refusal import describe_sources
 from harness.explain.verdict import find_verdict

@@ -8,12 +8,11 @@ from re import Pattern
 from typing import Any
 
 from harness.analysis.lanes import asks_model, is_probe
-from harness.core.errors import HarnessError
+from harness.core.errors import HarnessError, describe_code
 from harness.core.exchange import Exchange, Request
-from harness.core.loose_json import as_object, as_string
-from harness.core.text.raised import describe_code
-from harness.core.text.shorten import shorten
-from harness.core.text.vocabulary import Vocabulary
+from harness.core.json_values import as_object, as_string
+from harness.core.text import shorten
+from harness.core.vocabulary import Vocabulary
 from harness.explain.unanswered import has_problem
 from harness.items.transcript import Transcript, resolve_transcript
 from harness.world.conditions import Matcher

@@ -8,7 +8,7 @@ from collections.abc import Collection, Iterator, Sequence
 from typing import Any
 
 from harness.core.exchange import Request
-from harness.core.text.shorten import pluralize, quote, shorten, shorten_json
+from harness.core.text import pluralize, quote, shorten, shorten_json
 
 _PATH_STEP = re.compile(r"\[(\d+)]|([^.\[\]]+)")
 _LEADING_MEMBERS = ("type", "role")

@@ -6,8 +6,8 @@ from collections.abc import Iterable, Sequence
 
 from harness.contract.rules.http.access import mask_key
 from harness.core.exchange import Stray
-from harness.core.text.shorten import pluralize
-from harness.core.text.vocabulary import PYTHON
+from harness.core.text import pluralize
+from harness.core.vocabulary import PYTHON
 from harness.explain.model import Cause, ReportFinding
 from harness.explain.turn import list_unused
 from harness.world.strays import StrayLog

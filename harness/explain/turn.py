@@ -6,10 +6,10 @@ from typing import Any
 
 from harness.analysis.lanes import asks_model
 from harness.core.delivery import Fault
+from harness.core.errors import describe_code
 from harness.core.exchange import Answer
-from harness.core.plain import is_model
-from harness.core.text.raised import describe_code
-from harness.core.text.shorten import pluralize, show, summarize_item
+from harness.core.json_values import is_model
+from harness.core.text import pluralize, show, summarize_item
 from harness.ending import Ending
 from harness.explain.model import Cause, ReportFinding
 from harness.explain.unanswered import has_problem

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from harness.core.errors import Problem
 from harness.core.exchange import Exchange, Request, answer_error
-from harness.core.text.shorten import pluralize, summarize_item
+from harness.core.text import pluralize, summarize_item
 from harness.explain.model import Cause, ReportFinding
 from harness.world.world import World
 

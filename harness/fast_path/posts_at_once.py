@@ -17,9 +17,8 @@ from typing import Any, NamedTuple
 import httptools
 
 from harness.answers.encode import encode_body
-from harness.core.edge import EdgeRecord
-from harness.core.exchange import Answer
-from harness.core.file_content import OnDisk
+from harness.core.delivery import EdgeRecord
+from harness.core.exchange import Answer, OnDisk
 from harness.core.headers import ENCODING
 from harness.fast_path.frames import encode_stream
 from harness.fast_path.repeat_cache import RepeatCache

@@ -18,12 +18,11 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from harness.core.account import RateLimit, whole_number
-from harness.core.arguments import named_arguments
 from harness.core.delivery import Fault, Pause, is_non_negative_number
 from harness.core.delivery import Gate as Gate
 from harness.core.errors import ApiError, ScriptError
-from harness.core.registry import Registry
-from harness.core.text.shorten import show
+from harness.core.registry import Registry, named_arguments
+from harness.core.text import show
 from harness.ending import ENDINGS, RESPONSE_LINES, SERVER_ERROR_MESSAGE, TurnLine, add_line
 from harness.faults.alterations import AddItem, AddMembers, EndOfStream, ErrorInStream, InsertEvent, SkipNumbers
 from harness.faults.pace import make_pace, parse_duration

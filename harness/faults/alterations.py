@@ -12,7 +12,7 @@ from typing import Any
 from harness.core.delivery import Fault, is_non_negative_number
 from harness.core.errors import ScriptError
 from harness.core.exchange import Answer, Json
-from harness.core.text.shorten import show
+from harness.core.text import show
 from harness.ending import SERVER_ERROR_MESSAGE, TurnLine
 
 CLOSING_EVENTS = ("response.completed", "response.incomplete", "response.failed")

@@ -12,7 +12,7 @@ from harness.core.delivery import Pace, is_non_negative_number
 from harness.core.errors import ScriptError
 from harness.core.exchange import Answer
 from harness.core.registry import suggest_name
-from harness.core.text.shorten import show
+from harness.core.text import show
 from harness.ending import TurnLine
 
 SECONDS_PER_UNIT = {"ms": 0.001, "s": 1.0, "m": 60.0}

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from harness.core.delivery import Delivery, Fault, FrameForm, is_non_negative_number
 from harness.core.errors import ScriptError
-from harness.core.text.shorten import show
+from harness.core.text import show
 from harness.ending import TurnLine
 
 LINE_ENDS = {"lf": "\n", "crlf": "\r\n", "cr": "\r"}

@@ -7,8 +7,8 @@ from typing import Any
 
 from harness.core.errors import ScriptError
 from harness.core.exchange import Json
-from harness.core.plain import is_model, write_json
-from harness.core.text.shorten import show
+from harness.core.json_values import is_model, write_json
+from harness.core.text import show
 from harness.items.examples import PNG, Examples, after_message, typed
 from harness.items.kind import item, require_text
 from harness.items.stream_grammar import StreamedText, TextOrDeltas

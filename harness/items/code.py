@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from harness.core.errors import ScriptError
 from harness.core.exchange import Json
-from harness.core.text.shorten import show
+from harness.core.text import show
 from harness.items.examples import between_messages, typed
 from harness.items.kind import item, require_text
 from harness.items.stream_grammar import FinalMember, Phase, StreamedText, TextOrDeltas

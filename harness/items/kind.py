@@ -26,7 +26,7 @@ from harness.core.errors import RegistrationError, ScriptError
 from harness.core.exchange import Json
 from harness.core.ids import Ids
 from harness.core.registry import Registry, suggest_name
-from harness.core.text.shorten import show
+from harness.core.text import show
 from harness.items.examples import Examples
 from harness.items.stream_grammar import Deltas, StreamElement, replace_members
 

@@ -8,7 +8,7 @@ from typing import Any
 from harness.api.project.tools import SERVER_TOOLS
 from harness.core.errors import ScriptError
 from harness.core.exchange import Json
-from harness.core.text.shorten import show
+from harness.core.text import show
 from harness.items.calls import encode_arguments
 from harness.items.examples import Examples, after_message, between_messages, typed
 from harness.items.kind import item, require_text

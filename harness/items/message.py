@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from harness.core.arguments import named_arguments
 from harness.core.errors import ScriptError
 from harness.core.exchange import Json
-from harness.core.plain import Dumpable, is_model, write_json
-from harness.core.text.shorten import show
+from harness.core.json_values import Dumpable, is_model, write_json
+from harness.core.registry import named_arguments
+from harness.core.text import show
 from harness.items.examples import FIRST_MESSAGE, PDF, PNG, Examples, between_messages, typed
 from harness.items.kind import item, require_text
 from harness.items.stream_grammar import AnnotatedText, Parts, StreamedText, TextOrDeltas

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from harness.core.errors import ScriptError
 from harness.core.exchange import Json
-from harness.core.text.shorten import show
+from harness.core.text import show
 from harness.items.examples import after_message, typed
 from harness.items.kind import item, require_text
 from harness.items.stream_grammar import (

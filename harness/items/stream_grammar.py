@@ -12,7 +12,7 @@ from typing import Any, Protocol
 
 from harness.core.errors import ScriptError
 from harness.core.exchange import Json
-from harness.core.text.shorten import show
+from harness.core.text import show
 
 TextOrDeltas = str | Sequence[str]
 """A string, or the exact deltas of its stream."""

@@ -14,7 +14,7 @@ from harness.cassettes.scrubbing.mask_text import Masker
 from harness.contract.body_places import normalize_path
 from harness.contract.overrides import violation_path
 from harness.core.exchange import Json
-from harness.core.text.redact import redact
+from harness.core.secrets import redact
 from harness.overrides.observe import Seen
 
 

@@ -13,8 +13,7 @@ from typing import Any
 from harness.cassettes.listing import files
 from harness.contract.body_places import is_place, kind_of, type_of
 from harness.contract.overrides import AddedMember, Exemption, MemberCondition, Overrides
-from harness.core.errors import ConfigError
-from harness.core.installation import COMMAND
+from harness.core.errors import COMMAND, ConfigError
 from harness.overrides.generalize import join_types, propose_entries
 from harness.overrides.observe import Observed, Seen, atoms_of, iterate_disagreements, observe
 from harness.overrides.project_file import with_entries

@@ -17,7 +17,7 @@ from harness.contract.schema import RESPONSE_EVENT_SCHEMA
 from harness.core.dates import is_day
 from harness.core.errors import HarnessError
 from harness.core.exchange import Json, Request
-from harness.core.text.redact import redact, secrets_in_headers
+from harness.core.secrets import redact, secrets_in_headers
 from harness.verify.judging.judge import answer_root, rebuild_request, recorded_error
 from harness.verify.judging.recording_day import enter_day
 from harness.verify.judging.verdict import AGREEMENTS, DISAGREEMENTS, Verdict, VerdictKind

@@ -7,9 +7,8 @@ from collections.abc import Collection, Iterator, Sequence
 from pathlib import Path
 
 from harness.contract.overrides import Overrides
-from harness.core.errors import HarnessError
-from harness.core.installation import COMMAND
-from harness.core.text.shorten import pluralize, shorten
+from harness.core.errors import COMMAND, HarnessError
+from harness.core.text import pluralize, shorten
 from harness.overrides.derive import derive_overrides, relative_evidence
 from harness.overrides.observe import Seen, iterate_disagreements, observe
 from harness.overrides.project_file import (

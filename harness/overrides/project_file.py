@@ -14,12 +14,11 @@ import yaml
 from harness.contract.overrides import AREA, AddedMember, AddedRefusal, Condition, Evidence, Exemption, Overrides
 from harness.contract.overrides_file import FORMAT, parse_overrides
 from harness.contract.rule import CREATE_RESPONSE
-from harness.core.bounded_file import read_bounded
-from harness.core.errors import ConfigError
+from harness.core.bounded_input import read_bounded
+from harness.core.errors import COMMAND, ConfigError
 from harness.core.exchange import Json
-from harness.core.installation import COMMAND
 from harness.core.registry import suggest_name
-from harness.core.text.redact import redact
+from harness.core.secrets import redact
 
 AnyEntry = Exemption | AddedRefusal | AddedMember
 DEFAULT_NAME = "contract.yaml"

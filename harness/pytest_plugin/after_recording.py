@@ -93,7 +93,7 @@ class _Recorded:
 
     def _prune(self, path: Path, uses: dict[str, dict[str, Any]]) -> Iterator[str]:
         from harness.cassettes.recording.writer import count_unused, prune_cassette
-        from harness.core.text.shorten import pluralize
+        from harness.core.text import pluralize
 
         used = {number for use in uses.values() if use["passed"] for number in use["used"]}
         if not path.exists() or not (unused := count_unused(path, used)):

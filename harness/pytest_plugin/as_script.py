@@ -54,7 +54,7 @@ def pytest_runtest_makereport(item: pytest.Item) -> Generator[None, pytest.TestR
     report = yield
     played = item.stash.get(_PLAYED_STASH_KEY, None)
     if played and report.when == "call":
-        from harness.core.text.printable import escape_controls
+        from harness.core.text import escape_controls
         from harness.verify.script_changes import find_changes, summarize_changes
 
         changes = find_changes(played.script, played.world.exchanges)

@@ -18,9 +18,7 @@ from urllib.parse import parse_qs, urlsplit
 
 import pytest
 
-from harness.core.errors import ConfigError, HarnessError, Problem
-from harness.core.installation import COMMAND
-from harness.core.manual import add_section
+from harness.core.errors import COMMAND, ConfigError, HarnessError, Problem, add_section
 from harness.pytest_plugin.options import read_marker_options
 
 if TYPE_CHECKING:
@@ -154,8 +152,8 @@ def _describe_unanswered(item: pytest.Item) -> str:
     session = item.stash.get(CASSETTE_STASH_KEY, None)
     if not session or not session.failures:
         return ""
-    from harness.core.text.printable import escape_controls
-    from harness.core.text.vocabulary import PYTHON
+    from harness.core.text import escape_controls
+    from harness.core.vocabulary import PYTHON
     from harness.explain.render import render_causes
     from harness.explain.unanswered import miss_cause
 
@@ -170,8 +168,8 @@ def _describe_unplayed(item: pytest.Item) -> str:
     """Describe what a test left unplayed of its cassette; empty if nothing, or if it does not matter."""
     if not (session := item.stash.get(CASSETTE_STASH_KEY, None)):
         return ""
-    from harness.core.text.printable import escape_controls
-    from harness.core.text.vocabulary import PYTHON
+    from harness.core.text import escape_controls
+    from harness.core.vocabulary import PYTHON
     from harness.explain.render import render_causes
     from harness.pytest_plugin.unplayed import find_unplayed
 

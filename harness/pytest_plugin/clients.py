@@ -8,8 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from harness.core.errors import ConfigError
-from harness.core.manual import add_section
+from harness.core.errors import ConfigError, add_section
 from harness.pytest_plugin.cassettes import is_played_as_script
 from harness.pytest_plugin.tls import client_verification
 

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from harness.core.manual import add_section
+from harness.core.errors import add_section
 from harness.pytest_plugin.late import late_requests
 
 if TYPE_CHECKING:

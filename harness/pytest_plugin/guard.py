@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from harness.core.manual import add_section
+from harness.core.errors import add_section
 from harness.pytest_plugin.environment import SESSION_ENV, session_server
 
 if TYPE_CHECKING:

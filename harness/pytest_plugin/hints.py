@@ -12,8 +12,7 @@ from typing import Any
 
 import pytest
 
-from harness.core.errors import HarnessError
-from harness.core.manual import name_section
+from harness.core.errors import HarnessError, name_section
 from harness.pytest_plugin.environment import SESSION_ENV, session_server
 from harness.pytest_plugin.guard import error_chain
 

@@ -140,7 +140,7 @@ class _LateRequests:
             groups.setdefault((late.stray.owner, late.stray.key), []).append(late)
         if not groups:
             return
-        from harness.core.text.printable import escape_controls
+        from harness.core.text import escape_controls
         from harness.explain.render import render_cause
         from harness.explain.stray import late_cause, stray_finding
         from harness.pytest_plugin.new_case import new_case

@@ -9,8 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from harness.core.errors import ConfigError
-from harness.core.installation import COMMAND
+from harness.core.errors import COMMAND, ConfigError
 
 if TYPE_CHECKING:
     from harness.contract.overrides import Overrides

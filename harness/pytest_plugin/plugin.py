@@ -15,8 +15,7 @@ from urllib.parse import urlsplit
 
 import pytest
 
-from harness.core.errors import HarnessError
-from harness.core.installation import COMMAND
+from harness.core.errors import COMMAND, HarnessError
 from harness.pytest_plugin.environment import SESSION_KEY, session_server, set_environment
 from harness.pytest_plugin.guard import is_live_api_refused
 from harness.pytest_plugin.hints import hide_library_frames, may_come_of_silence

@@ -17,8 +17,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import pytest
 
-from harness.core.errors import ConfigError
-from harness.core.manual import add_section
+from harness.core.errors import ConfigError, add_section
 from harness.pytest_plugin.cassettes import CASSETTE_STASH_KEY
 from harness.pytest_plugin.late import late_requests
 from harness.pytest_plugin.options import read_marker_options

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from harness.core.installation import COMMAND
+from harness.core.errors import COMMAND
 from harness.pytest_plugin.plugin import CAUSES_STASH_KEY
 
 if TYPE_CHECKING:
@@ -89,7 +89,7 @@ class TraceWriter:
         written = [summary[TRACE] for summary in summaries if TRACE in summary]
         if not written:
             return []
-        from harness.core.text.shorten import pluralize
+        from harness.core.text import pluralize
 
         shown = os.path.relpath(self.folder, Path.cwd())
         return [f"{pluralize(len(written), 'trace')}: {COMMAND} view {shown}"]

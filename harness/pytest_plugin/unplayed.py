@@ -39,8 +39,8 @@ def find_unplayed(item: pytest.Item, session: CassetteSession) -> Cause | None:
         return None
     if read_marker_options(item)["unused"] == "allow" or (used and not _is_of_this_test_alone(item, session.path)):
         return None
-    from harness.core.text.shorten import pluralize
-    from harness.core.text.vocabulary import PYTHON
+    from harness.core.text import pluralize
+    from harness.core.vocabulary import PYTHON
     from harness.explain.model import Cause
 
     name = Path(os.path.relpath(session.path, item.config.rootpath)).as_posix()

@@ -22,7 +22,7 @@ from harness.contract.rule import CREATE_RESPONSE, RULES
 from harness.contract.rule_plan import AREAS_BEFORE_SCHEMA, applicable_rules
 from harness.contract.schema import JSON_TYPES, allowed_types, deref, discriminator_values
 from harness.core.exchange import Exchange, Json, Request
-from harness.core.loose_json import as_object, as_string, objects_in
+from harness.core.json_values import as_object, as_string, objects_in
 from harness.items.kind import ITEMS
 from harness.items.transcript import input_items
 

@@ -17,7 +17,7 @@ from harness.analysis.receivers import RECEIVER_MISTAKES
 from harness.analysis.sequence import NO_MESSAGES, SequenceDiagram
 from harness.contract.rule import RULES
 from harness.core.exchange import ROUTED, Json
-from harness.core.text.shorten import pluralize
+from harness.core.text import pluralize
 from harness.explain.model import ReportFinding
 from harness.report.api_coverage import DIMENSIONS, Coverage, api_surface, merge_coverage, percent_covered
 from harness.report.unknown_models import UnknownModels

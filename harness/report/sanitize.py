@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import asdict
 from typing import Any
 
-from harness.core.text.redact import redact
+from harness.core.secrets import redact
 from harness.explain.model import ReportFinding
 
 MAX_TEXT_LENGTH = 4000

@@ -6,8 +6,8 @@ from collections import Counter
 from collections.abc import Iterable, Mapping
 
 from harness.api.http.dialects import OPENAI
-from harness.core.loose_json import as_object
-from harness.core.text.shorten import pluralize, quote
+from harness.core.json_values import as_object
+from harness.core.text import pluralize, quote
 from harness.report.sanitize import sanitize_value
 from harness.world.world import World
 

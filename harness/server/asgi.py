@@ -16,7 +16,7 @@ import uvicorn
 
 from harness.api.http import multipart
 from harness.api.http.body import parse_query
-from harness.core.edge import EdgeRecord
+from harness.core.delivery import EdgeRecord
 from harness.core.errors import ConfigError, Problem
 from harness.core.exchange import Answer, ReceivedRequest
 from harness.fast_path import is_enabled

@@ -7,11 +7,9 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from itertools import count
 
-from harness.core.delivery import DISCONNECT_AT_END
-from harness.core.edge import EdgeRecord
-from harness.core.errors import HarnessError
+from harness.core.delivery import DISCONNECT_AT_END, EdgeRecord
+from harness.core.errors import HarnessError, Place
 from harness.core.exchange import Answer, ReceivedRequest
-from harness.core.text.raised import Place
 from harness.world.route import Route, Turn
 from harness.world.world import World
 

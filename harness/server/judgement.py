@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from typing import NamedTuple
 
 from harness.analysis.loss_policy import LossPolicy
-from harness.core.text.shorten import pluralize
+from harness.core.text import pluralize
 from harness.explain.model import Cause
 from harness.explain.render import render_causes, render_section
 from harness.explain.verdict import find_suspects, find_verdict

@@ -15,9 +15,9 @@ from harness.api.http.dialects import FOUNDRY, OPENAI, check_dialect
 from harness.api.project.blobs import signing_key
 from harness.core.dates import parse_as_of
 from harness.core.exchange import EMPTY_MAPPING
-from harness.core.text.redact import redact
-from harness.core.text.shorten import shorten
-from harness.core.text.vocabulary import Vocabulary
+from harness.core.secrets import redact
+from harness.core.text import shorten
+from harness.core.vocabulary import Vocabulary
 from harness.world.mock import Mock
 from harness.world.options import WorldOptions
 from harness.world.strays import StrayLog

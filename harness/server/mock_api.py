@@ -19,7 +19,7 @@ from harness.api.models import MODELS
 from harness.api.operations import find_operation
 from harness.contract.check import check
 from harness.contract.rules.http.websocket import UPGRADE_RULES
-from harness.core.edge import EdgeRecord
+from harness.core.delivery import EdgeRecord
 from harness.core.errors import ConfigError, Problem
 from harness.core.exchange import Answer, ReceivedRequest, Request, Stray
 from harness.core.limits import UNLIMITED

@@ -14,7 +14,7 @@ from harness.api.multi_agent import enables_agents
 from harness.api.tokens import estimate_tokens
 from harness.contract.check import drop_nulls
 from harness.core.exchange import Json
-from harness.core.plain import write_json
+from harness.core.json_values import write_json
 from harness.ending import TurnLine, completed
 from harness.items import compaction, message
 from harness.items.kind import Item

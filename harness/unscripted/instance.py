@@ -11,8 +11,8 @@ from typing import Any
 from harness.contract.compile_schema import compile_request_schema, compile_schema, resolve_pointer
 from harness.core.errors import ScriptError
 from harness.core.exchange import Json
-from harness.core.plain import write_json
-from harness.core.text.shorten import shorten
+from harness.core.json_values import write_json
+from harness.core.text import shorten
 
 MAX_STEPS = 10_000
 """The maximum number of schemas and values that are tried for one instance."""

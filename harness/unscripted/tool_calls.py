@@ -14,7 +14,7 @@ from harness.api.project.tools import MEMORY_TOOLS, PROJECT_TOOLS
 from harness.api.resources.containers import CONTAINER_ID_PREFIX
 from harness.api.tools import declared_tools, loaded_tools
 from harness.core.exchange import Json
-from harness.core.loose_json import as_object, as_string, objects_in
+from harness.core.json_values import as_object, as_string, objects_in
 from harness.items.kind import ITEMS, Item
 from harness.items.mcp import SERVER_TYPES
 from harness.items.transcript import Transcript

@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterator
 from typing import Any, NamedTuple
 
 from harness.core.exchange import Json
-from harness.core.text.shorten import show
+from harness.core.text import show
 
 ABSENT = "absent"
 """Stands for the value on the side that lacks a member."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection, Iterator
 
 from harness.cassettes.listing import printable_path
-from harness.core.text.shorten import pluralize
+from harness.core.text import pluralize
 from harness.verify.judging.gateways import is_host_of
 from harness.verify.judging.verdict import UNVERIFIABLE
 from harness.verify.output import JUDGED_MEMBERS, SECTIONS, count_reasons

@@ -10,7 +10,7 @@ import orjson
 from rich.table import Table
 
 from harness.core.exchange import Json
-from harness.core.text.shorten import pluralize, shorten
+from harness.core.text import pluralize, shorten
 from harness.verify.judging.verdict import FINDINGS, UNVERIFIABLE, VerdictKind
 from harness.verify.run import Tally
 

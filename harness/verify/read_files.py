@@ -31,15 +31,8 @@ from harness.cassettes.format.untrusted import (
     parse_yaml_documents,
 )
 from harness.cassettes.listing import printable_path, recording_suffix
-from harness.core.bounded_file import (
-    BoundedFile,
-    max_yaml_nodes,
-    open_bounded,
-    refuse_many_values,
-    size_limit,
-)
-from harness.core.errors import Malformed
-from harness.core.installation import COMMAND
+from harness.core.bounded_input import BoundedFile, max_yaml_nodes, open_bounded, refuse_many_values, size_limit
+from harness.core.errors import COMMAND, Malformed
 from harness.verify.judging.websockets.exchanges import to_http_interactions
 
 __all__ = ["NotARecording", "Recorded", "UnreadableRecording", "path_below_root", "read_numbered", "read_recording"]

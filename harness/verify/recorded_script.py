@@ -27,7 +27,7 @@ from harness.cassettes.recording.as_script import (
 from harness.cassettes.recording.matching import api_root, describe_request
 from harness.core.errors import HarnessError, ScriptError
 from harness.core.exchange import Json
-from harness.core.loose_json import as_object
+from harness.core.json_values import as_object
 from harness.verify.judging.unverifiable import ACCOUNT_STATUSES, match_rules
 from harness.verify.judging.websockets.exchanges import to_http_interactions
 from harness.world.mock import Mock

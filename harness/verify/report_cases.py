@@ -17,10 +17,9 @@ import orjson
 
 from harness.cassettes.format.recorded import Recorded
 from harness.cassettes.listing import printable_path
-from harness.core.bounded_file import open_bounded
-from harness.core.errors import Malformed
+from harness.core.bounded_input import open_bounded
+from harness.core.errors import COMMAND, Malformed
 from harness.core.exchange import Json
-from harness.core.installation import COMMAND
 from harness.explain.model import ReportFinding
 from harness.report.api_coverage import Coverage, measure_coverage, merge_coverage
 from harness.report.fill_case import fill_case

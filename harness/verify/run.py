@@ -22,7 +22,7 @@ from harness.cassettes.listing import files, printable_path
 from harness.contract.overrides import Overrides
 from harness.core.errors import ConfigError, HarnessError
 from harness.core.exchange import Json
-from harness.core.text.redact import redact
+from harness.core.secrets import redact
 from harness.verify.judging.gateways import adopt_gateway, looks_like_gateway
 from harness.verify.judging.judge import judge
 from harness.verify.judging.rerender import judge_rerendering

@@ -10,7 +10,7 @@ from harness.cassettes.format.interaction import Interaction
 from harness.cassettes.recording.matching import ComparableRequest, comparable_request, diff_requests
 from harness.cassettes.scrubbing.mask_interactions import scrub_interactions
 from harness.core.exchange import Exchange
-from harness.core.text.shorten import pluralize
+from harness.core.text import pluralize
 from harness.verify.recorded_script import RecordedScript, requests_of
 
 

@@ -11,8 +11,7 @@ from harness.analysis.flow_steps import FlowStep, build_steps
 from harness.analysis.lanes import LaneExchange, assign_lanes
 from harness.analysis.loss import losses_of
 from harness.core.exchange import Json
-from harness.core.text.printable import escape_controls
-from harness.core.text.shorten import shorten
+from harness.core.text import escape_controls, shorten
 from harness.explain.model import Cause, ReportFinding
 from harness.explain.turn import summarize_unused
 from harness.report.report import PASSED_OUTCOMES

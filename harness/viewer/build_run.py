@@ -8,7 +8,7 @@ from dataclasses import asdict, replace
 from typing import Any, cast
 
 from harness.core.exchange import Answer, Exchange, Json, Request
-from harness.core.loose_json import as_object
+from harness.core.json_values import as_object
 from harness.explain.model import Cause
 from harness.report.api_coverage import DIMENSIONS
 from harness.report.report import Report, ReportCase, RunFacts, summary_line

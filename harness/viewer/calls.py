@@ -10,8 +10,8 @@ from harness.analysis.approval_ledger import Approval, ApprovalLedger, concerns_
 from harness.analysis.call_ledger import Call, collect_calls
 from harness.analysis.flow_steps import FlowStep
 from harness.analysis.history.history import History
-from harness.core.loose_json import as_object, objects_in
-from harness.core.tool_runs import ToolRuns
+from harness.core.exchange import ToolRuns
+from harness.core.json_values import as_object, objects_in
 from harness.viewer.case_model import ShownCall
 from harness.viewer.pool import Pool
 from harness.world.world import World

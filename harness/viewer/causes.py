@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterable, Sequence
 from dataclasses import asdict
 
-from harness.core.text.shorten import shorten
+from harness.core.text import shorten
 from harness.explain.model import Cause, ReportFinding
 from harness.report.report import documentation_of
 from harness.viewer.case_model import ShownFinding

@@ -12,7 +12,7 @@ from typing import Any
 from urllib.parse import urlencode
 
 from harness.core.exchange import Exchange, Json, Request
-from harness.core.loose_json import as_object, as_string, objects_in
+from harness.core.json_values import as_object, as_string, objects_in
 from harness.items.kind import ITEMS
 
 REQUEST_MARK = "⟦request⟧"

@@ -14,9 +14,9 @@ from typing import Any, TypeVar
 
 import orjson
 
-from harness.core.bounded_file import RAISE_ADVICE, size_limit
+from harness.core.bounded_input import RAISE_ADVICE, size_limit
 from harness.core.errors import ConfigError
-from harness.core.text.shorten import shorten
+from harness.core.text import shorten
 
 _Made = TypeVar("_Made")
 _COMPRESSED = b"\x1f\x8b"

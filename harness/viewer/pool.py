@@ -15,7 +15,7 @@ from typing import Any
 
 import orjson
 
-from harness.core.text.printable import escape_controls
+from harness.core.text import escape_controls
 
 MIN_TEXT = 48
 """Minimum length, in characters, of a text that is stored once."""

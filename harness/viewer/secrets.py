@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable, Mapping
 from functools import lru_cache
 
 from harness.core.exchange import Exchange
-from harness.core.text.redact import HIDDEN, SECRET_HEADERS, redact, secrets_in_headers
+from harness.core.secrets import HIDDEN, SECRET_HEADERS, redact, secrets_in_headers
 
 SHORT_TEXT = 64
 SHORT_TEXTS = 4_096

@@ -7,10 +7,9 @@ from typing import TypeGuard
 
 from harness.answers.encode import cut_into_pieces, encode_frames, encode_partial_event
 from harness.api.http.websocket_mode import SOCKET
-from harness.core.delivery import Delivery
-from harness.core.edge import EdgeTimes
+from harness.core.delivery import Delivery, EdgeTimes
 from harness.core.exchange import Exchange, Json
-from harness.core.text.shorten import pluralize
+from harness.core.text import pluralize
 from harness.viewer.case_model import Edge, StreamEvent
 from harness.viewer.pool import Pool
 from harness.world.world import World

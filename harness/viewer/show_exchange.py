@@ -6,8 +6,8 @@ from typing import Any
 
 from harness.analysis.flow_steps import FlowStep, item_line
 from harness.core.exchange import Exchange, Request, answer_error
-from harness.core.loose_json import as_object
-from harness.core.text.shorten import shorten
+from harness.core.json_values import as_object
+from harness.core.text import shorten
 from harness.explain.route_choice import tried_routes
 from harness.viewer.case_model import AnsweredBy, ShownExchange, Tried
 from harness.viewer.copies import copies_of

@@ -9,7 +9,7 @@ from itertools import pairwise
 from textwrap import indent
 from typing import Any
 
-from harness.core.text.shorten import pluralize, shorten
+from harness.core.text import pluralize, shorten
 from harness.viewer.case_model import ShownCase, ShownExchange, TranscriptItem
 from harness.viewer.json_form import from_json
 from harness.viewer.model import CauseGroup, Comparison, Run, ShownCause

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from hashlib import blake2b
 from pathlib import Path
 
-from harness.core.bounded_file import RAISE_ADVICE, read_bounded
+from harness.core.bounded_input import RAISE_ADVICE, read_bounded
 from harness.core.errors import ConfigError, Malformed
 from harness.report.report import RunFacts
 from harness.viewer.case_model import ShownCase

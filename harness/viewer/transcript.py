@@ -15,7 +15,7 @@ from harness.analysis.history.items import answered_id, client_call_id, item_key
 from harness.analysis.history.request import HistoryRequest
 from harness.analysis.text_match import is_similar
 from harness.core.exchange import Exchange, Json
-from harness.core.loose_json import as_object, objects_in
+from harness.core.json_values import as_object, objects_in
 from harness.explain.model import ReportFinding
 from harness.explain.unpaired import find_unpaired
 from harness.viewer.pool import Pool

@@ -11,7 +11,7 @@ import re
 from collections.abc import Iterator, Sequence
 from typing import Any
 
-from harness.core.loose_json import as_object, objects_in
+from harness.core.json_values import as_object, objects_in
 from harness.viewer.case_model import ShownCase, ShownExchange
 from harness.viewer.copies import is_empty_answer, python_turn
 from harness.viewer.pool import PoolReader

@@ -10,7 +10,7 @@ from typing import Any
 from harness.analysis.lanes import INSTRUCTION_ROLES
 from harness.answers.prompt import TOOL_BRINGERS
 from harness.core.exchange import Json, Request
-from harness.core.loose_json import as_string, objects_in
+from harness.core.json_values import as_string, objects_in
 from harness.items.transcript import Transcript
 
 Matcher = str | Pattern[str] | Callable[[Any], bool] | Sequence[str]

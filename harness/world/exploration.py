@@ -6,7 +6,7 @@ from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass
 from typing import Any, Protocol
 
-from harness.core.text.shorten import pluralize, show
+from harness.core.text import pluralize, show
 
 MAX_SHOWN = 200
 """The maximum length of a result when shown."""

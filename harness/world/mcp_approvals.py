@@ -19,7 +19,7 @@ from harness.api.tools import declared_tools
 from harness.core.delivery import Fault
 from harness.core.errors import ScriptError
 from harness.core.exchange import Json
-from harness.core.text.shorten import show
+from harness.core.text import show
 from harness.ending import TurnLine
 from harness.items import mcp_approval_request, mcp_list_tools
 from harness.items.kind import CLIENT_CALL_NAMES, Item

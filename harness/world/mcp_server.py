@@ -9,10 +9,9 @@ from typing import Any
 import orjson
 
 from harness.answers.response import check_item
-from harness.core.errors import ConfigError, ScriptError
+from harness.core.errors import ConfigError, ScriptError, raise_as_script_error
 from harness.core.exchange import Json
-from harness.core.text.raised import raise_as_script_error
-from harness.core.text.shorten import show
+from harness.core.text import show
 from harness.items import mcp_call, mcp_list_tools
 from harness.items.kind import Item
 

@@ -13,12 +13,12 @@ from harness.answers.run_events import CitationPlacement
 from harness.api.http.dialects import API_ROOTS, FOUNDRY
 from harness.api.models import Model
 from harness.core.account import Organization
-from harness.core.arguments import named_arguments
 from harness.core.client_judgement import AllowedMistakes
 from harness.core.delivery import Gate
 from harness.core.errors import ConfigError
 from harness.core.exchange import Json
-from harness.core.text.shorten import show
+from harness.core.registry import named_arguments
+from harness.core.text import show
 from harness.core.webhooks import DEFAULT_SECRET, EVENT_TYPES, TIMEOUT_SECONDS
 from harness.world.background import advance_pending
 from harness.world.conditions import Matcher

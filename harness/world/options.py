@@ -10,7 +10,7 @@ from harness.core.account import DEFAULT_ORGANIZATION, Organization
 from harness.core.dates import CONTRACT_DATE
 from harness.core.delivery import Pace
 from harness.core.limits import UNLIMITED, Limits
-from harness.core.text.vocabulary import PYTHON, Vocabulary
+from harness.core.vocabulary import PYTHON, Vocabulary
 from harness.world.script import Fallback
 
 

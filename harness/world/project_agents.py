@@ -10,7 +10,7 @@ from harness.api.project.agent_definitions import order_definition
 from harness.api.project.agent_sessions import session_key
 from harness.core.errors import ConfigError
 from harness.core.exchange import Json
-from harness.core.text.shorten import show
+from harness.core.text import show
 from harness.world.world import World
 
 _COMPARED_MEMBERS = ("definition", "description", "metadata", "draft")

@@ -19,7 +19,7 @@ from harness.api.project.versions import Versioned
 from harness.core.errors import ConfigError
 from harness.core.exchange import EMPTY_MAPPING, Json
 from harness.core.registry import suggest_name
-from harness.core.text.shorten import show
+from harness.core.text import show
 from harness.world.world import World
 
 DEFAULT_SCOPE = "user_123"

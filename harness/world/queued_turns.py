@@ -10,10 +10,9 @@ import json
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from harness.core.errors import ScriptError
+from harness.core.errors import Place, ScriptError
 from harness.core.exchange import Json
-from harness.core.text.raised import Place
-from harness.core.text.shorten import item_text, show
+from harness.core.text import item_text, show
 from harness.items.kind import Item
 from harness.world.route import Repeated, Route, Turn
 from harness.world.script import Script

@@ -15,10 +15,10 @@ import harness.contract.rules  # noqa: F401  (registers every rule)
 from harness.analysis.lanes import PROBE_RULES
 from harness.contract.overrides import AREA
 from harness.contract.rule import RULES
+from harness.core.errors import COMMAND
 from harness.core.exchange import Answer, Exchange, Json, answer_error
-from harness.core.installation import COMMAND
 from harness.core.registry import suggest_name
-from harness.core.text.shorten import pluralize, shorten, show
+from harness.core.text import pluralize, shorten, show
 from harness.world.strays import HeardStray, HeardStrays
 
 REQUEST_ID_HEADERS = ("x-request-id", "apim-request-id")

@@ -15,14 +15,13 @@ from typing import Any, TypeGuard
 
 from harness.answers.response import check_item, check_response_members
 from harness.api.http.body import copy_body
-from harness.core.arguments import named_arguments
 from harness.core.delivery import Fault
-from harness.core.errors import ScriptError
+from harness.core.errors import NOWHERE, Place, ScriptError, describe_code, find_calling_place, raise_as_script_error
 from harness.core.exchange import Request
-from harness.core.plain import Dumpable
-from harness.core.text.raised import NOWHERE, Place, describe_code, find_calling_place, raise_as_script_error
-from harness.core.text.shorten import show
-from harness.core.text.vocabulary import PYTHON, Vocabulary
+from harness.core.json_values import Dumpable
+from harness.core.registry import named_arguments
+from harness.core.text import show
+from harness.core.vocabulary import PYTHON, Vocabulary
 from harness.ending import DEFAULT_ENDING, Ending, ResponseMembers, TurnLine, split_ending
 from harness.faults import Refusal, ScriptedRefusal
 from harness.items import message

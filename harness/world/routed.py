@@ -22,12 +22,19 @@ from harness.api.http.multipart import parse_form
 from harness.api.http.providers import root_of
 from harness.api.operations import find_operation
 from harness.core.delivery import DISCONNECT_AT_END
-from harness.core.errors import ConfigError, ScriptError
+from harness.core.errors import (
+    NOWHERE,
+    ConfigError,
+    Place,
+    ScriptError,
+    describe_code,
+    find_calling_place,
+    raise_as_script_error,
+)
 from harness.core.exchange import EMPTY_MAPPING, ROUTED, Answer, Request
-from harness.core.plain import dump_set, is_model
+from harness.core.json_values import dump_set, is_model
 from harness.core.registry import suggest_name
-from harness.core.text.raised import NOWHERE, Place, describe_code, find_calling_place, raise_as_script_error
-from harness.core.text.shorten import show
+from harness.core.text import show
 from harness.faults import Refusal
 
 METHODS = ("GET", "POST", "PUT", "PATCH", "DELETE", "HEAD")

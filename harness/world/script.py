@@ -12,12 +12,11 @@ from typing import Any, NamedTuple
 
 from harness.answers.turn_problem import ReadItems, find_turn_problem
 from harness.core.delivery import Fault, Pace, Pause
-from harness.core.errors import NoTurn, Problem, ScriptError
+from harness.core.errors import NOWHERE, NoTurn, Place, Problem, ScriptError, find_calling_place
 from harness.core.exchange import Json, Request
 from harness.core.registry import suggest_name
-from harness.core.text.raised import NOWHERE, Place, find_calling_place
-from harness.core.text.shorten import pluralize, shorten, show
-from harness.core.text.vocabulary import PYTHON, Vocabulary
+from harness.core.text import pluralize, shorten, show
+from harness.core.vocabulary import PYTHON, Vocabulary
 from harness.ending import Ending, TurnLine
 from harness.faults.pace import find_pace
 from harness.items.kind import Item

@@ -15,7 +15,7 @@ import orjson
 from harness.api.project.memories import word_set
 from harness.api.project.skills import SKILL_FILE, read_skill_file
 from harness.core.exchange import Json
-from harness.core.loose_json import as_string, objects_in
+from harness.core.json_values import as_string, objects_in
 from harness.world.world import World
 
 SEPARATOR = "___"

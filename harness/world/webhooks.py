@@ -18,13 +18,12 @@ from dataclasses import dataclass, field, replace
 from heapq import heappop, heappush
 from typing import Any, NamedTuple, Protocol
 
-from harness.core.errors import ConfigError
+from harness.core.errors import COMMAND, ConfigError
 from harness.core.exchange import Json
 from harness.core.ids import Ids
-from harness.core.installation import COMMAND
 from harness.core.limits import drop_oldest
 from harness.core.registry import suggest_name
-from harness.core.text.shorten import show
+from harness.core.text import show
 from harness.core.webhooks import (
     DEFAULT_SECRET,
     EVENT_TYPES,

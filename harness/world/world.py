@@ -24,14 +24,12 @@ from harness.contract.rule import RULES, Rule
 from harness.core.account import DEFAULT_ORGANIZATION, Organization
 from harness.core.client_judgement import LENIENT, ClientJudgement
 from harness.core.dates import CONTRACT_DATE, parse_as_of, start_of_clock
-from harness.core.delivery import Gate
-from harness.core.edge import EdgeLog, EdgeRecord, ReturnedAnswer
+from harness.core.delivery import EdgeLog, EdgeRecord, Gate, ReturnedAnswer
 from harness.core.errors import ConfigError, Problem
-from harness.core.exchange import EMPTY_MAPPING, Answer, Exchange, Json, Request, Stray
+from harness.core.exchange import EMPTY_MAPPING, Answer, Exchange, Json, Request, Stray, ToolRuns
 from harness.core.ids import Ids, is_project_id
 from harness.core.limits import UNLIMITED, drop_before, drop_oldest
 from harness.core.registry import suggest_name
-from harness.core.tool_runs import ToolRuns
 from harness.items.kind import id_prefix
 from harness.world.exploration import Explorer
 from harness.world.mcp_approvals import McpServers

@@ -9,8 +9,7 @@ import pytest
 
 from harness.analysis.loss import losses_of
 from harness.analysis.losses.examples import NEXT, PROMPT, TOOLS, assistant, call, output, user
-from harness.core.exchange import Exchange, Json
-from harness.core.tool_runs import SentTurn, ToolRuns
+from harness.core.exchange import Exchange, Json, SentTurn, ToolRuns
 from harness.items import function_call, message, url_citation
 from harness.world.mock import Mock
 from tests.support.in_process import Client

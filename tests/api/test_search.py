@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from harness.api.resources.files import DEFAULT_CHUNKING, VectorStore, new_file, new_store
 from harness.api.resources.search import file_text, matches_filter, search_files, split_chunks
-from harness.core.file_content import InMemory
+from harness.core.exchange import InMemory
 
 
 def strategy(size: int, overlap: int) -> dict:

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from harness.cli import main
-from harness.core.manual import add_section
+from harness.core.errors import add_section
 from tests.support.command_line import run_beside, run_cli
 from tests.support.processes import run as run_child
 

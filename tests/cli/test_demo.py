@@ -12,7 +12,7 @@ import pytest
 
 from harness.contract.check import CheckedRequest
 from harness.contract.rule import RULES
-from harness.core.installation import install_command
+from harness.core.errors import install_command
 from harness.drive.demo import REFUSAL_RULE, run_demo
 from harness.server.mock_api import MockApi
 from tests.support.command_line import run_beside, run_cli

@@ -16,7 +16,7 @@ import openai
 import pytest
 
 from harness.cli.support.foreground import Entrance
-from harness.core.manual import add_section
+from harness.core.errors import add_section
 from harness.server.transport.asgi_types import AsgiApp
 from tests.support.command_line import run_beside, run_cli
 from tests.support.processes import free_port

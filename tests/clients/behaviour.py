@@ -8,7 +8,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 
-from harness.core.text.shorten import pluralize
+from harness.core.text import pluralize
 from harness.examine.cell import Cell
 from harness.examine.run_cases import ClientExamination
 

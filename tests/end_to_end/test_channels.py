@@ -17,7 +17,7 @@ from typing import Any
 import pytest
 import yaml
 
-from harness.core.installation import COMMAND
+from harness.core.errors import COMMAND
 from harness.viewer.trace import list_traces, read_trace
 from tests.support import processes
 

@@ -7,8 +7,7 @@ from typing import Any
 
 import pytest
 
-from harness.core.exchange import Answer, Form, ReceivedRequest
-from harness.core.file_content import OnDisk
+from harness.core.exchange import Answer, Form, OnDisk, ReceivedRequest
 from tests.support.in_process import KEY, Client, error, post_form
 
 ANNOUNCED = {"bytes": 5, "filename": "a.txt", "mime_type": "text/plain", "purpose": "user_data"}

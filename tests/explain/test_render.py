@@ -8,7 +8,7 @@ import pytest
 
 import harness.server.mock_api  # noqa: F401  (registers the rules)
 from harness.contract.rule import RULES, Case, Rule
-from harness.core.text.vocabulary import JAVASCRIPT, JSON, PYTHON, PYTHON_FILE, Vocabulary
+from harness.core.vocabulary import JAVASCRIPT, JSON, PYTHON, PYTHON_FILE, Vocabulary
 from harness.explain.model import Cause
 from harness.explain.refusal import refusal_cause
 from harness.explain.render import CAUSE_WIDTH, MAX_CAUSE_LINES, render_cause, render_causes

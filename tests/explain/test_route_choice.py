@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from harness.core.exchange import ReceivedRequest
-from harness.core.text.vocabulary import JSON
+from harness.core.vocabulary import JSON
 from harness.explain.route_choice import TriedRoute, tried_routes
 from harness.items import message
 from harness.server.mock_api import MockApi

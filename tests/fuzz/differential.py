@@ -18,7 +18,7 @@ from uvicorn import Config
 from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
 from uvicorn.server import ServerState
 
-from harness.core.edge import EdgeRecord
+from harness.core.delivery import EdgeRecord
 from harness.core.exchange import Answer
 from harness.fast_path.joined_writes import JoinedWrites
 from harness.fast_path.posts_at_once import PostsAtOnce

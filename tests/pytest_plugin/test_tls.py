@@ -8,7 +8,7 @@ import ssl
 
 import pytest
 
-from harness.core.installation import install_command
+from harness.core.errors import install_command
 from harness.drive import FoundryCredential
 from harness.pytest_plugin import tls
 from tests.support.inner_run import Run
@@ -88,7 +88,7 @@ early = openai.DefaultHttpxClient(verify=ssl.create_default_context())
 """).shows("*responses-harness: TLS*", "a client turned down the certificate of this server (unknown ca). *", failed=1)
 
     def test_needs_cryptography(self, run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
-        monkeypatch.setattr("harness.core.installation.find_spec", lambda _: None)
+        monkeypatch.setattr("harness.core.errors.find_spec", lambda _: None)
         run("@pytest.mark.harness(tls=True)\ndef test_it(mock): ...").shows(
             f"*needs cryptography: {install_command('tls').replace('[', '[[]')}", errors=1
         )

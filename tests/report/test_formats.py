@@ -21,7 +21,7 @@ from typer.testing import CliRunner
 from harness.cli.report import report, with_format_options
 from harness.contract.schema import schemas_directory
 from harness.core.errors import ConfigError
-from harness.core.text.printable import escape_controls
+from harness.core.text import escape_controls
 from harness.explain.model import ReportFinding
 from harness.report.api_coverage import api_surface, merge_coverage
 from harness.report.formats import FORMATS, ReportFormat, render_report, why_unwritable, write_report

@@ -15,7 +15,7 @@ import pytest
 from websockets.exceptions import ConnectionClosedError
 from websockets.sync.client import ClientConnection, connect
 
-from harness.core.edge import EdgeTimes
+from harness.core.delivery import EdgeTimes
 from harness.core.limits import Limits
 from harness.faults import Gate, chunks, cut, hang_up, pause
 from harness.server.asgi import Server, serve_in_thread

@@ -6,7 +6,7 @@ import gzip
 
 import pytest
 
-from harness.core.bounded_file import LIMIT_VARIABLE
+from harness.core.bounded_input import LIMIT_VARIABLE
 from harness.core.errors import ConfigError
 from harness.viewer.json_form import read_bytes, read_text, to_bytes, to_text
 from harness.viewer.model import CaseRow, Run

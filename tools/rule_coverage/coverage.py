@@ -13,7 +13,7 @@ import orjson
 from harness.contract.rule import LEVELS, Level, Rule
 from harness.contract.rules import AREAS
 from harness.core.exchange import Json
-from harness.core.text.shorten import pluralize
+from harness.core.text import pluralize
 from tools.rule_evidence.cassettes import EVIDENCE_LEVELS, EvidenceError, RuleCassette
 
 KEPT_FILE = Path(__file__).with_name("kept.json")

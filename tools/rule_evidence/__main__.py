@@ -24,8 +24,8 @@ from harness.cli.support.live_api import (
 )
 from harness.contract.rule import RULES, Rule
 from harness.core.errors import ConfigError
-from harness.core.text.redact import redact
-from harness.core.text.shorten import shorten, shorten_json
+from harness.core.secrets import redact
+from harness.core.text import shorten, shorten_json
 from harness.live.client.budget import sum_budgets
 from harness.live.client.paced import Sender
 from tools.program import make_program

@@ -12,8 +12,8 @@ from harness.cassettes.format.interaction import CLIENT, Interaction
 from harness.cassettes.format.recorded import Recorded, parse_recorded
 from harness.cassettes.scrubbing.mask_interactions import scrub_interactions
 from harness.core.exchange import Answer, Json
-from harness.core.text.redact import redact
-from harness.core.text.shorten import shorten
+from harness.core.secrets import redact
+from harness.core.text import shorten
 from harness.live.client.http import select_headers
 from harness.verify.examples import build_request
 from harness.verify.judging.judge import answer_object, judge

@@ -13,9 +13,8 @@ from importlib import import_module, metadata
 from typing import Any
 
 from harness.contract.schema import DRAFT, with_definitions
-from harness.core.errors import SchemaError
+from harness.core.errors import SchemaError, missing_extra
 from harness.core.exchange import Json
-from harness.core.installation import missing_extra
 
 REQUEST_TYPES: Mapping[str, str] = {
     "CreateResponse": "responses.response_create_params:ResponseCreateParamsNonStreaming",

@@ -25,7 +25,7 @@ from harness.contract.rule import RULES
 from harness.core.dates import ALWAYS, days_of_change, is_valid_on
 from harness.core.errors import SchemaError
 from harness.core.exchange import Json
-from harness.core.text.shorten import shorten
+from harness.core.text import shorten
 from tools.schemas import from_openapi
 from tools.schemas.from_openapi import Change
 from tools.schemas.from_sdk import generate, sdk_version

@@ -8,8 +8,7 @@ from typing import Any, NamedTuple
 import orjson
 
 from harness.analysis.client_mistake import SeenClient
-from harness.core.delivery import DISCONNECT_AT_END, Delivery, Pause
-from harness.core.edge import EdgeTimes
+from harness.core.delivery import DISCONNECT_AT_END, Delivery, EdgeTimes, Pause
 from harness.core.exchange import Answer, Exchange, Json, Request
 
 BEGIN = 100.0

@@ -17,7 +17,7 @@ from harness.analysis.retries import (
     request_key,
 )
 from harness.core.exchange import Answer, Exchange, answer_error
-from harness.core.loose_json import as_object
+from harness.core.json_values import as_object
 
 Headers = frozenset[tuple[str, str]]
 VOLATILE_HEADERS = frozenset(

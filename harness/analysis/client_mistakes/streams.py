@@ -10,7 +10,7 @@ from harness.analysis.client_mistakes.examples import OK, Sending, seen, streame
 from harness.analysis.mistake import MistakeFacts, mistake
 from harness.analysis.retries import end_of, failure_of
 from harness.core.exchange import Exchange
-from harness.core.loose_json import as_object
+from harness.core.json_values import as_object
 
 _STREAM = {"stream": True}
 _RETRIEVED = Sending(2, OK, path="/responses/resp_1")

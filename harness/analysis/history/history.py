@@ -36,9 +36,8 @@ from harness.analysis.history.tool_results import ToolResults, output_text
 from harness.api.http.websocket_mode import SOCKET
 from harness.api.statuses import PENDING_STATUSES
 from harness.contract.rule import CREATE_RESPONSE
-from harness.core.exchange import Exchange, Json
-from harness.core.loose_json import as_string, objects_in
-from harness.core.tool_runs import SentTurn
+from harness.core.exchange import Exchange, Json, SentTurn
+from harness.core.json_values import as_string, objects_in
 from harness.items.transcript import conversation_id, input_items
 
 RETRIEVE_RESPONSE = "GET /responses/{response_id}"

@@ -12,8 +12,8 @@ from itertools import pairwise
 from harness.analysis.approval_ledger import APPROVAL_REQUEST, APPROVAL_RESPONSE
 from harness.analysis.lanes import INSTRUCTION_ROLES
 from harness.core.exchange import Json
-from harness.core.loose_json import as_string, objects_in
-from harness.core.text.shorten import quote
+from harness.core.json_values import as_string, objects_in
+from harness.core.text import quote
 from harness.items.kind import CALL_OF_OUTPUT, CLIENT_CALL_NAMES
 from harness.items.transcript import answered_call_id
 

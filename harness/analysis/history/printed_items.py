@@ -14,7 +14,7 @@ from harness.analysis.history.history import History
 from harness.analysis.history.items import answered_id, item_type, message_text
 from harness.analysis.history.request import OutputItem
 from harness.core.exchange import Json
-from harness.core.loose_json import objects_in
+from harness.core.json_values import objects_in
 from harness.items.kind import CALL_OF_OUTPUT, CLIENT_CALL_NAMES
 
 LONGEST_PARSED_TEXT = 100_000

@@ -23,7 +23,7 @@ from harness.analysis.history.items import (
 from harness.analysis.history.similar_text import letters_of
 from harness.analysis.lanes import INSTRUCTION_ROLES
 from harness.core.exchange import Json
-from harness.core.loose_json import as_string, objects_in
+from harness.core.json_values import as_string, objects_in
 
 FAILED_OR_CUT_OFF = ("failed", "cut off")
 """The statuses of a response that no request can continue; `cut off` means that the connection broke."""

@@ -14,10 +14,9 @@ from typing import Any
 
 from harness.analysis.history.items import answered_id, client_call_id
 from harness.analysis.history.similar_text import letters_of
-from harness.core.exchange import Exchange, Json
-from harness.core.loose_json import as_object, as_string, objects_in
-from harness.core.text.shorten import quote
-from harness.core.tool_runs import ToolRun, ToolRuns
+from harness.core.exchange import Exchange, Json, ToolRun, ToolRuns
+from harness.core.json_values import as_object, as_string, objects_in
+from harness.core.text import quote
 from harness.items.transcript import input_items
 
 MOST_VALUES = 1000

@@ -10,7 +10,7 @@ from harness.analysis.history.request import HistoryRequest, PlacedItem
 from harness.analysis.loss import LossFacts, loss
 from harness.analysis.losses.examples import DEPLOY, NEXT, REPLY, TEXT, ask, assistant, call, output, user
 from harness.core.exchange import Json
-from harness.core.loose_json import objects_in
+from harness.core.json_values import objects_in
 
 _PICTURE: Json = {"type": "input_image", "image_url": "https://example.org/a.png"}
 _OTHER: Json = {"type": "input_image", "image_url": "https://example.org/b.png"}

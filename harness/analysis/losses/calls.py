@@ -31,8 +31,8 @@ from harness.analysis.losses.examples import (
 )
 from harness.contract.rule import Case, after
 from harness.core.exchange import Json
-from harness.core.loose_json import as_string
-from harness.core.text.shorten import shorten_json
+from harness.core.json_values import as_string
+from harness.core.text import shorten_json
 from harness.items import function_call, mcp_approval_request, message
 
 CONTENT_MEMBERS = ("name", "arguments", "input", "action", "actions", "operation")

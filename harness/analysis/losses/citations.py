@@ -16,8 +16,8 @@ from harness.analysis.losses.examples import NEXT, PROMPT, ask, assistant, user
 from harness.analysis.losses.text import describe_damage, find_message_in_place, without_citations
 from harness.contract.rule import Case
 from harness.core.exchange import Json
-from harness.core.loose_json import as_string, objects_in
-from harness.core.text.shorten import quote
+from harness.core.json_values import as_string, objects_in
+from harness.core.text import quote
 from harness.items import message, url_citation
 
 ANNOTATION = url_citation("https://example.org/v2", "Notes of v2")

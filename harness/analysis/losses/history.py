@@ -42,8 +42,8 @@ from harness.analysis.losses.examples import (
 from harness.analysis.losses.text import is_doubled
 from harness.contract.rule import Case, after
 from harness.core.exchange import Json
-from harness.core.loose_json import as_string
-from harness.core.text.shorten import pluralize
+from harness.core.json_values import as_string
+from harness.core.text import pluralize
 from harness.items import function_call, message
 
 UNMISTAKABLE_LENGTH = 24

@@ -12,7 +12,7 @@ from harness.analysis.loss import LossFacts, loss
 from harness.analysis.losses.examples import DEPLOY, NEXT, PROMPT, REPLY, TEXT, TOOLS, ask, assistant, call, output
 from harness.contract.rule import Case, after
 from harness.core.exchange import Json
-from harness.core.loose_json import as_string
+from harness.core.json_values import as_string
 
 OTHER_INSTRUCTIONS = ("prompt", "agent", "agent_reference")
 """Members of a request that refer to instructions stored by the API."""

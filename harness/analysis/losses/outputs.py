@@ -17,8 +17,8 @@ from harness.analysis.losses.examples import DEPLOY, NEXT, NOTIFY, PROMPT, REPLY
 from harness.analysis.losses.text import PRINTED_NOTHING, is_doubled
 from harness.contract.rule import Case
 from harness.core.exchange import Json
-from harness.core.loose_json import as_string
-from harness.core.text.shorten import quote
+from harness.core.json_values import as_string
+from harness.core.text import quote
 from harness.items import mcp_approval_request, mcp_call
 
 _PRINTED_OBJECT = re.compile(

@@ -17,8 +17,8 @@ from harness.analysis.losses.history import UNMISTAKABLE_LENGTH
 from harness.analysis.losses.text import PRINTED_NOTHING
 from harness.contract.rule import after
 from harness.core.exchange import Json
-from harness.core.loose_json import as_string
-from harness.core.text.shorten import quote
+from harness.core.json_values import as_string
+from harness.core.text import quote
 from harness.items import message
 
 MOST_ORIGINALS = 8

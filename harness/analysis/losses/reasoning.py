@@ -26,7 +26,7 @@ from harness.analysis.losses.examples import (
 )
 from harness.contract.rule import after
 from harness.core.exchange import Json
-from harness.core.loose_json import as_string
+from harness.core.json_values import as_string
 from harness.items import message, reasoning
 
 ENCRYPTED_CONTENT = "reasoning.encrypted_content"

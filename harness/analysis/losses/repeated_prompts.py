@@ -21,7 +21,7 @@ from harness.analysis.loss import LossFacts, loss
 from harness.analysis.losses.examples import DEPLOY, NEXT, PROMPT, REPLY, TEXT, ask, assistant, call, output, user
 from harness.contract.rule import after
 from harness.core.exchange import Json
-from harness.core.loose_json import objects_in
+from harness.core.json_values import objects_in
 from harness.ending import incomplete
 
 SHORTEST_REPEATED = 8

@@ -16,10 +16,9 @@ from harness.analysis.history.tool_results import output_text
 from harness.analysis.loss import LossFacts, loss
 from harness.analysis.losses.calls import CONTENT_MEMBERS, changed_member, content_of
 from harness.analysis.losses.examples import NEXT, PROMPT, REPLY, TEXT, TOOLS, ask, assistant, call, output, user
-from harness.core.exchange import Json
-from harness.core.loose_json import as_string
-from harness.core.text.shorten import quote, shorten_json
-from harness.core.tool_runs import SentTurn
+from harness.core.exchange import Json, SentTurn
+from harness.core.json_values import as_string
+from harness.core.text import quote, shorten_json
 
 SHORTEST_TOLD = 4
 """The fewest letters and digits by which an item is recognized within a message."""

@@ -14,8 +14,8 @@ from harness.analysis.loss import LossFacts, loss
 from harness.analysis.losses.examples import NEXT, PROMPT, REPLY, TEXT, ask, assistant, user
 from harness.contract.rule import Case
 from harness.core.exchange import Json
-from harness.core.loose_json import as_string, objects_in
-from harness.core.text.shorten import quote
+from harness.core.json_values import as_string, objects_in
+from harness.core.text import quote
 from harness.items import message
 
 _ELLIPSIS = re.compile(r"(…|\.\.\.|\[[^\]]*\]|\([^)]*(?:truncated|omitted)[^)]*\))\s*$", re.I)

@@ -15,8 +15,8 @@ from harness.analysis.losses.calls import content_of
 from harness.analysis.losses.examples import DEPLOY, NEXT, NOTIFY, PROMPT, REPLY, TEXT, ask, assistant, call, output
 from harness.contract.rule import Case
 from harness.core.exchange import Json
-from harness.core.loose_json import as_string, objects_in
-from harness.core.text.shorten import quote
+from harness.core.json_values import as_string, objects_in
+from harness.core.text import quote
 
 _NOT_EXECUTED = re.compile(
     r"\b(?:skipped|interrupted|not (?:been )?(?:executed|run)|never (?:executed|ran)|cancell?ed|aborted)\b", re.I

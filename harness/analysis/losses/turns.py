@@ -37,7 +37,7 @@ from harness.analysis.losses.examples import (
 from harness.analysis.losses.repeated_prompts import SHORTEST_REPEATED, is_prompt
 from harness.contract.rule import after
 from harness.core.exchange import Json
-from harness.core.loose_json import as_object, as_string, objects_in
+from harness.core.json_values import as_object, as_string, objects_in
 from harness.ending import incomplete
 from harness.items import message
 

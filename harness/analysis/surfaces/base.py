@@ -17,7 +17,7 @@ from harness.core.errors import ConfigError
 from harness.core.exchange import Json
 from harness.core.registry import Registry
 from harness.core.replies import sum_token_counts
-from harness.core.text.shorten import show
+from harness.core.text import show
 
 PARTS = ("text", "annotations", "calls", "reasoning", "usage")
 LIST_PARTS = ("annotations", "calls")

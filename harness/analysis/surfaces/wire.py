@@ -21,7 +21,7 @@ from harness.analysis.surfaces.base import (
 from harness.core.errors import ConfigError
 from harness.core.exchange import Json
 from harness.core.replies import annotations_of, text_parts
-from harness.core.text.shorten import show
+from harness.core.text import show
 
 FINAL_EVENTS = ("response.completed", "response.incomplete", "response.failed")
 ANNOTATION_ADDED = "response.output_text.annotation.added"

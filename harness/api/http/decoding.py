@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 
 from harness.api.http.body import load_json, parse_body
 from harness.core.exchange import Finding, Json
-from harness.core.text.shorten import shorten
+from harness.core.text import shorten
 
 MAX_DECODED_SIZE = 1 << 28
 """The maximum size in bytes of a decompressed body."""

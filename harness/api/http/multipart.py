@@ -11,8 +11,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Protocol
 
-from harness.core.exchange import Form, Json, Request
-from harness.core.file_content import BYTES_AS_TEXT, FileContent, InMemory, OnDisk
+from harness.core.exchange import BYTES_AS_TEXT, FileContent, Form, InMemory, Json, OnDisk, Request
 
 if TYPE_CHECKING:
     from python_multipart.multipart import MultipartCallbacks

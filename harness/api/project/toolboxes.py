@@ -7,7 +7,7 @@ from typing import Any
 from harness.api.project.tools import order_tool
 from harness.api.project.versions import Versioned, named_id
 from harness.core.exchange import Json
-from harness.core.loose_json import as_string
+from harness.core.json_values import as_string
 
 TOOLBOX_VERSIONS_SINCE = "2026-09-18"
 """The first day on which a toolbox has its newest version and its last change (azure-ai-projects 2.7, typed)."""

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from harness.core.exchange import Json
-from harness.core.loose_json import as_string
+from harness.core.json_values import as_string
 
 SERVER_TOOLS = (
     *("fabric_iq_preview", "web_iq_preview", "work_iq_preview", "toolbox_search_preview"),

@@ -15,8 +15,7 @@ from weakref import proxy
 from harness.api.project.classic import asset_name, sources_of
 from harness.core.account import Organization
 from harness.core.errors import ConfigError
-from harness.core.exchange import Json
-from harness.core.file_content import BYTES_AS_TEXT, FileContent, InMemory
+from harness.core.exchange import BYTES_AS_TEXT, FileContent, InMemory, Json
 from harness.core.ids import Ids
 
 STORE_ID_PREFIX = "vs_"

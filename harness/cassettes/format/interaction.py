@@ -10,8 +10,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
+from harness.core.errors import COMMAND
 from harness.core.exchange import EMPTY_MAPPING
-from harness.core.installation import COMMAND
 
 CASSETTE_FORMAT = 1
 """The format of cassettes that this harness writes, and the newest that it reads."""

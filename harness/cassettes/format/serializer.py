@@ -28,7 +28,7 @@ from harness.cassettes.format.layout import BlockMapping, OneLineList, dump_yaml
 from harness.cassettes.format.other_recorders import parse_interaction, parse_interactions
 from harness.cassettes.format.untrusted import NotARecording, UnreadableRecording, parse_yaml_documents
 from harness.cassettes.format.validate import validate_cassette
-from harness.core.bounded_file import max_yaml_nodes
+from harness.core.bounded_input import max_yaml_nodes
 from harness.core.errors import Malformed
 from harness.core.exchange import EMPTY_MAPPING, Json
 

@@ -18,7 +18,7 @@ import orjson
 import yaml
 
 from harness.api.http.body import MAX_BODY_DEPTH, load_json
-from harness.core.bounded_file import SPLIT_ADVICE
+from harness.core.bounded_input import SPLIT_ADVICE
 from harness.core.errors import HarnessError, Malformed
 
 _BOMS = ((codecs.BOM_UTF8, "utf-8-sig"), (codecs.BOM_UTF16_LE, "utf-16"), (codecs.BOM_UTF16_BE, "utf-16"))

@@ -14,7 +14,7 @@ from harness.api.statuses import END_EVENTS
 from harness.cassettes.format.interaction import Interaction
 from harness.core.errors import HarnessError, ScriptError
 from harness.core.exchange import Json
-from harness.core.loose_json import as_object
+from harness.core.json_values import as_object
 from harness.ending import RECORDED_ENDING, Ending, TurnLine
 from harness.items.calls import encode_arguments
 from harness.items.kind import Item

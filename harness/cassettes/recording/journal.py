@@ -29,7 +29,7 @@ from harness.cassettes.recording.writer import (
     journal_path,
     lock_cassette,
 )
-from harness.core.text.shorten import pluralize
+from harness.core.text import pluralize
 from harness.report.replace_file import open_replacement
 
 _APPEND = os.O_WRONLY | os.O_APPEND | os.O_CREAT | os.O_EXCL | getattr(os, "O_BINARY", 0)

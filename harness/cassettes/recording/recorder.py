@@ -32,7 +32,7 @@ from harness.cassettes.scrubbing.leak_check import secrets_in
 from harness.cassettes.scrubbing.mask_interactions import Scrubber, decode_bodies, known_secrets
 from harness.cassettes.scrubbing.mask_text import Unsearchable
 from harness.cassettes.scrubbing.seen_words import SeenWords
-from harness.core.text.shorten import pluralize
+from harness.core.text import pluralize
 
 MAX_PLACES_LISTED = 5
 """How many places of secrets an error lists."""

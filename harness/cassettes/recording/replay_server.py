@@ -22,10 +22,9 @@ from harness.cassettes.recording import last_used
 from harness.cassettes.recording.in_flight import non_retryable_answer
 from harness.cassettes.recording.matching import ComparableRequest, NoMatch, Replay, describe_request, diff_requests
 from harness.cassettes.recording.writer import read_cassette
-from harness.core.errors import ConfigError
+from harness.core.errors import COMMAND, ConfigError
 from harness.core.exchange import Answer
 from harness.core.headers import encode_headers, normalize_headers
-from harness.core.installation import COMMAND
 from harness.server.asgi import read_body
 from harness.server.transport.asgi_types import Receive, Scope, Send
 from harness.server.transport.deliver import disconnect, send_answer

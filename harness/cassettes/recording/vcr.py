@@ -28,9 +28,8 @@ from harness.cassettes.recording.recorder import Recorder, open_recorder
 from harness.cassettes.recording.writer import read_cassette
 from harness.cassettes.scrubbing.mask_interactions import scrub_interactions
 from harness.cassettes.scrubbing.mask_text import Unsearchable
-from harness.core.errors import HarnessError, Problem
+from harness.core.errors import COMMAND, HarnessError, Problem
 from harness.core.headers import normalize_headers
-from harness.core.installation import COMMAND
 
 CassetteMode = Literal["replay", "new", "all"]
 """`replay` sends no request, `new` records what is not in the cassette, `all` records everything again."""

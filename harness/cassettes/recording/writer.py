@@ -12,7 +12,7 @@ from urllib.parse import urlsplit
 from harness.cassettes.format.interaction import PYTEST_COMMAND, CassetteHeader
 from harness.cassettes.format.serializer import CassetteContent, dump_cassette, parse_cassette
 from harness.cassettes.format.untrusted import UnreadableRecording, decode_text
-from harness.core.bounded_file import read_bounded
+from harness.core.bounded_input import read_bounded
 from harness.core.errors import HarnessError, Malformed
 from harness.report.replace_file import WRITE_ERROR_FIXES, describe_write_error, open_replacement
 

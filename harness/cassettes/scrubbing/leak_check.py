@@ -17,8 +17,7 @@ from harness.cassettes.scrubbing.mask_interactions import SHORTEST_SECRET
 from harness.cassettes.scrubbing.mask_text import Masker, Unsearchable
 from harness.cassettes.scrubbing.split_secrets import collect_texts, pieces_in
 from harness.core.errors import Malformed
-from harness.core.text.redact import SECRET_HEADERS
-from harness.core.text.token_forms import TOKEN_PATTERN
+from harness.core.secrets import SECRET_HEADERS, TOKEN_PATTERN
 
 SEEMS_SECRET = "a secret, an address or the id of an account"
 

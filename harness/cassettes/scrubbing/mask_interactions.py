@@ -18,7 +18,7 @@ from harness.cassettes.scrubbing.known_values import KnownValues
 from harness.cassettes.scrubbing.mask_text import Masker, Unsearchable
 from harness.cassettes.scrubbing.masks import mask
 from harness.cassettes.scrubbing.split_secrets import find_pieces
-from harness.core.text.redact import SECRET_HEADERS
+from harness.core.secrets import SECRET_HEADERS
 
 ALLOWED_HEADERS = frozenset(
     {

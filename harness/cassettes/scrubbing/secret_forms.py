@@ -9,7 +9,7 @@ from functools import partial
 from harness.cassettes.scrubbing.beside_names import mask_named
 from harness.cassettes.scrubbing.issuers.find_keys import find_keys
 from harness.cassettes.scrubbing.masks import mask, mask_key, pseudonym
-from harness.core.text.token_forms import TOKEN_PATTERN
+from harness.core.secrets import TOKEN_PATTERN
 
 _STARRED_KEY = re.compile(r"(?<![A-Za-z0-9_])(sk-[A-Za-z0-9_\-]{0,200}\*[A-Za-z0-9_\-*]*)")
 _EMAIL = re.compile(r"(?<![\w.+%-])[\w.%+-]{1,64}@(?:[\w-]{1,63}\.)+[^\W\d_]{2,24}(?![\w-])")

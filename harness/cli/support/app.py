@@ -15,11 +15,9 @@ from typing import IO, TYPE_CHECKING, Annotated, Any, cast
 import typer
 from typer.core import TyperCommand, TyperGroup
 
-from harness.core.errors import ConfigError, HarnessError
-from harness.core.installation import COMMAND, DISTRIBUTION
-from harness.core.manual import add_section
+from harness.core.errors import COMMAND, DISTRIBUTION, ConfigError, HarnessError, add_section
 from harness.core.registry import suggest_name
-from harness.core.text.printable import escape_controls
+from harness.core.text import escape_controls
 from harness.report.replace_file import WRITE_ERROR_FIXES, describe_write_error
 
 if TYPE_CHECKING:

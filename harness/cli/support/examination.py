@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from harness.cli.support.app import make_console
-from harness.core.text.shorten import pluralize, shorten
+from harness.core.text import pluralize, shorten
 
 if TYPE_CHECKING:
     from harness.examine.cell import Cell

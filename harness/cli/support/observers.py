@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 import typer
 
-from harness.core.installation import require_extra
+from harness.core.errors import require_extra
 
 if TYPE_CHECKING:
     from harness.server.asgi import App

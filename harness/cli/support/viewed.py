@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 
 import orjson
 
-from harness.core.bounded_file import RAISE_ADVICE, read_bounded
+from harness.core.bounded_input import RAISE_ADVICE, read_bounded
 from harness.core.errors import ConfigError, Malformed
 from harness.report.report import RunFacts
 from harness.viewer.json_form import read_text, to_text

@@ -13,7 +13,7 @@ from harness.contract.rule import CREATE_RESPONSE, RULES
 from harness.core.dates import is_valid_on
 from harness.core.exchange import Answer, Request
 from harness.core.headers import quote_header
-from harness.core.loose_json import objects_in
+from harness.core.json_values import objects_in
 
 REGION = "West Europe"
 OWN, HOSTED, FILES, STORES, ASSETS, DEPLOYMENTS = "own", "hosted", "files", "stores", "assets", "deployments"

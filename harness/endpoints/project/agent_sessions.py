@@ -24,7 +24,7 @@ from harness.api.project.agent_sessions import (
 from harness.api.project.agents import answering_version
 from harness.api.project.lists import SESSION_LIST, agent_page
 from harness.core.exchange import Answer, Json, Request
-from harness.core.loose_json import as_object, as_string
+from harness.core.json_values import as_object, as_string
 from harness.world.api_call import ApiCall
 from harness.world.world import World
 

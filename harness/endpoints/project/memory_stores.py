@@ -6,7 +6,7 @@ from harness.api.operations import operation
 from harness.api.project.lists import page_list
 from harness.api.project.memories import USER_PROFILE, Memories, render_update
 from harness.core.exchange import Answer
-from harness.core.loose_json import as_object
+from harness.core.json_values import as_object
 from harness.world.api_call import ApiCall
 from harness.world.project_resources import new_memory_id, origin_of, put_memory_store, settle_updates
 

@@ -8,7 +8,7 @@ from harness.api.project.lists import SKILL_LIST, page_list
 from harness.api.project.skills import VERSIONED_SKILLS_SINCE, package_of, read_header, render_skill, write_package
 from harness.api.project.versions import Versioned
 from harness.core.exchange import Answer
-from harness.core.loose_json import as_object, as_string
+from harness.core.json_values import as_object, as_string
 from harness.world.api_call import ApiCall
 from harness.world.project_resources import put_skill
 

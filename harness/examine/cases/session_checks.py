@@ -7,7 +7,7 @@ from typing import Any
 
 from harness.analysis.lanes import asks_model
 from harness.core.exchange import Exchange, Json
-from harness.core.text.shorten import pluralize, quote
+from harness.core.text import pluralize, quote
 from harness.examine.case import Check, ObservedRun
 from harness.items.transcript import input_items
 

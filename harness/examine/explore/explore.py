@@ -14,8 +14,7 @@ from typing import Any
 
 from harness.analysis.lanes import asks_model
 from harness.analysis.loss import losses_in_accepted
-from harness.core.errors import ConfigError
-from harness.core.installation import missing_extra
+from harness.core.errors import ConfigError, missing_extra
 from harness.core.registry import suggest_name
 from harness.examine.explore.variations import VARIATIONS, OtherDeltas, Step, Variation
 from harness.explain.verdict import find_verdict

@@ -6,8 +6,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from harness.core.errors import ConfigError
-from harness.core.installation import missing_extra
+from harness.core.errors import ConfigError, missing_extra
 from harness.items import custom_tool_call, function_call, message, reasoning, refusal, web_search_call
 
 try:

@@ -7,7 +7,7 @@ import re
 from collections.abc import Mapping, Sequence
 from textwrap import indent
 
-from harness.core.installation import COMMAND
+from harness.core.errors import COMMAND
 from harness.examine.case import ClientCase
 
 _NO_NAME = re.compile(r"\W+")

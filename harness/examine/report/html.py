@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from dataclasses import asdict, replace
 
+from harness.core.errors import COMMAND
 from harness.core.exchange import Json
-from harness.core.installation import COMMAND
-from harness.core.text.printable import escape_controls, escape_values
+from harness.core.text import escape_controls, escape_values
 from harness.examine.cell import FIX, Cell, Verdict
 from harness.examine.report.results import ClientResult, ExaminationResults, group_by_reason, reason_key
 from harness.report.report import RunFacts

@@ -11,9 +11,8 @@ import orjson
 from harness.api.http.body import load_json
 from harness.contract.compile_schema import compile_schema
 from harness.contract.schema import schemas_directory
-from harness.core.bounded_file import RAISE_ADVICE, read_bounded, refuse_many_values, size_limit
-from harness.core.errors import ConfigError, Malformed
-from harness.core.installation import COMMAND
+from harness.core.bounded_input import RAISE_ADVICE, read_bounded, refuse_many_values, size_limit
+from harness.core.errors import COMMAND, ConfigError, Malformed
 from harness.examine.report.results import RESULTS_VERSION, ClientResult, ExaminationResults
 
 _HINT = f"Pass a file that {COMMAND} examine --report FILE.json wrote."

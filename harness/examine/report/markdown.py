@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from urllib.parse import quote
 
-from harness.core.text.shorten import shorten
+from harness.core.text import shorten
 from harness.examine.cell import RED, VERDICTS
 from harness.examine.report.results import ClientResult, ExaminationResults, group_by_reason, name_cases
 from harness.report.formats.markdown import escape_cell

@@ -11,9 +11,8 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, fields, replace
 from typing import NamedTuple
 
-from harness.core.errors import ConfigError
+from harness.core.errors import COMMAND, ConfigError
 from harness.core.exchange import Json
-from harness.core.installation import COMMAND
 from harness.examine.case import AREAS, ClientCase
 from harness.examine.cell import RED, Cell
 from harness.examine.run_cases import ClientExamination

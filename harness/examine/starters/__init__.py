@@ -7,8 +7,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from shlex import quote
 
-from harness.core.errors import ConfigError
-from harness.core.installation import COMMAND
+from harness.core.errors import COMMAND, ConfigError
 from harness.report.replace_file import explain_write_errors, open_replacement
 
 STARTERS: Mapping[str, str] = {"python": "my_adapter.py", "js": "my_adapter.mjs"}

@@ -13,7 +13,7 @@ from harness.api.http.dialects import FOUNDRY
 from harness.api.project.tools import MEMORY_TOOLS, PROJECT_TOOLS
 from harness.core.errors import ScriptError
 from harness.core.exchange import Json
-from harness.core.text.shorten import show
+from harness.core.text import show
 from harness.items.calls import encode_arguments
 from harness.items.examples import between_messages, typed
 from harness.items.kind import item, require_text

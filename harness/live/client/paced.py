@@ -18,7 +18,7 @@ from harness.api.http.upstream import Upstream
 from harness.cassettes.format.interaction import Interaction
 from harness.core.errors import HarnessError
 from harness.core.exchange import EMPTY_MAPPING, Json
-from harness.core.text.redact import redact
+from harness.core.secrets import redact
 from harness.live.client.http import HttpClient, ServerReply
 from harness.live.client.websocket import WebSocketClient, handshake_error
 from harness.verify.judging.websockets.pairs import SocketExchange

@@ -9,7 +9,7 @@ from typing import Any
 from harness.api.http.websocket_mode import SOCKET
 from harness.contract.compile_schema import compile_schema
 from harness.core.exchange import Json
-from harness.core.text.vocabulary import render_json
+from harness.core.vocabulary import render_json
 from harness.live.client.http import ServerReply
 from harness.live.conformance.scenario import (
     QUESTION,

@@ -7,7 +7,7 @@ from contextlib import AbstractContextManager
 from typing import Any, NamedTuple, Protocol
 
 from harness.core.exchange import Json
-from harness.core.text.vocabulary import render_json
+from harness.core.vocabulary import render_json
 from harness.live.client.http import ServerReply
 
 QUESTION = "What is the capital of France? Answer in one word."

@@ -13,8 +13,8 @@ from math import floor
 from rich.table import Table
 
 from harness.core.exchange import Finding, Json
-from harness.core.text.redact import redact
-from harness.core.text.shorten import shorten
+from harness.core.secrets import redact
+from harness.core.text import shorten
 from harness.live.conformance.grade import GRADE_POINTS, GRADES, UNGRADED
 
 VERSION = 1

@@ -53,7 +53,7 @@ APPENDED = ".md"
 
 def render_report(report: Any, suffix: str, formats: Mapping[str, ReportFormat] = FORMATS) -> str:
     """Render a report in the format of a suffix, with control characters escaped, as it may be shown in a terminal."""
-    from harness.core.text.printable import escape_controls
+    from harness.core.text import escape_controls
 
     return escape_controls(formats[suffix or APPENDED].render(report))
 

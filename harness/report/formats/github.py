@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from harness.core.text.printable import escape_controls
+from harness.core.text import escape_controls
 from harness.report.report import Report
 
 MAX_ANNOTATIONS = 10

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from xml.etree import ElementTree as Xml
 
-from harness.core.text.printable import escape_controls
+from harness.core.text import escape_controls
 from harness.report.api_coverage import DIMENSIONS
 from harness.report.report import Report, ReportCase, summary_line
 from harness.report.unknown_models import unknown_model_lines

@@ -6,7 +6,7 @@ import html
 import re
 from collections.abc import Iterator, Sequence
 
-from harness.core.text.shorten import shorten
+from harness.core.text import shorten
 from harness.explain.model import ReportFinding
 from harness.report.api_coverage import DIMENSIONS
 from harness.report.report import Report, ReportCase, summary_line

@@ -9,7 +9,7 @@ from urllib.parse import quote
 import orjson
 
 from harness.core.exchange import Json
-from harness.core.text.printable import escape_controls
+from harness.core.text import escape_controls
 from harness.explain.model import ReportFinding
 from harness.report.report import Report, ReportCase, documentation_of
 

@@ -12,7 +12,7 @@ from typing import Any
 from urllib.parse import urlsplit
 
 from harness.core.exchange import Answer
-from harness.core.text.shorten import shorten, show
+from harness.core.text import shorten, show
 from harness.server.mock_api import CONTROL_ROOT
 
 TOKEN_HEADER = "x-harness-token"

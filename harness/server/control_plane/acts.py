@@ -7,9 +7,8 @@ from typing import Any
 from fastapi import Request
 
 from harness.core.delivery import Pause, StepGate
-from harness.core.errors import HarnessError, ScriptError
+from harness.core.errors import HarnessError, Place, ScriptError
 from harness.core.exchange import Json
-from harness.core.text.raised import Place
 from harness.explain.turn import summarize_turn
 from harness.server.control_plane.requests import api_of, mock_of, read_members
 from harness.server.mock_api import CONTROL_ROOT

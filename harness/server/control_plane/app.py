@@ -15,12 +15,11 @@ from fastapi.exceptions import RequestValidationError
 from fastapi.responses import HTMLResponse, JSONResponse
 from starlette.exceptions import HTTPException
 
-from harness.core.errors import HarnessError
+from harness.core.errors import COMMAND, HarnessError
 from harness.core.exchange import Json
-from harness.core.installation import COMMAND
 from harness.core.registry import suggest_name
-from harness.core.text.shorten import shorten, show
-from harness.core.text.vocabulary import render_json
+from harness.core.text import shorten, show
+from harness.core.vocabulary import render_json
 from harness.server.control_plane import acts, changes, journal
 from harness.server.control_plane.decide import decide
 from harness.server.control_plane.live import events, worlds

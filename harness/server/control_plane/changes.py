@@ -5,10 +5,9 @@ from __future__ import annotations
 from fastapi import Request
 
 from harness.analysis.surfaced import describe_difference
-from harness.core.errors import HarnessError
+from harness.core.errors import HarnessError, Place
 from harness.core.exchange import Json
-from harness.core.text.raised import Place
-from harness.core.text.vocabulary import VOCABULARIES
+from harness.core.vocabulary import VOCABULARIES
 from harness.server.control_plane.requests import api_of, mock_of, read_members, read_object
 from harness.server.mock_api import CONTROL_ROOT
 from harness.world.scripting.document import parse_sent_script

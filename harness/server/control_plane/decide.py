@@ -9,8 +9,8 @@ from fastapi import Request
 
 from harness.core.errors import HarnessError
 from harness.core.exchange import Exchange, Json, ReceivedRequest
-from harness.core.loose_json import as_object, objects_in
-from harness.core.text.shorten import show
+from harness.core.json_values import as_object, objects_in
+from harness.core.text import show
 from harness.server.control_plane.requests import api_of, mock_of, read_members
 from harness.world.mock import Mock
 from harness.world.scripting.validation import BOOLEAN, TEXT

@@ -11,8 +11,7 @@ from harness.analysis.loss import losses_of
 from harness.analysis.loss_policy import read_loss_policy
 from harness.analysis.receivers import mistakes_of
 from harness.contract.rule import RULES
-from harness.core.exchange import Json
-from harness.core.file_content import BYTES_AS_TEXT, OnDisk
+from harness.core.exchange import BYTES_AS_TEXT, Json, OnDisk
 from harness.server.control_plane.requests import api_of, mock_of
 from harness.server.judgement import Permitted, judge_world
 from harness.world.mock import Mock

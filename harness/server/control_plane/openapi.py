@@ -10,7 +10,7 @@ from typing import Any
 from fastapi import FastAPI
 
 from harness.core.exchange import Json
-from harness.core.text.vocabulary import VOCABULARIES
+from harness.core.vocabulary import VOCABULARIES
 from harness.world.scripting.settings import ALLOW
 
 _TEXT: Json = {"type": "string"}

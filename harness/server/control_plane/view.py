@@ -16,8 +16,8 @@ from fastapi.responses import HTMLResponse
 
 import harness.analysis.losses  # noqa: F401  (registers every loss)
 from harness.analysis.loss import losses_in_accepted
-from harness.core.installation import COMMAND
-from harness.core.text.shorten import pluralize
+from harness.core.errors import COMMAND
+from harness.core.text import pluralize
 from harness.explain.findings import collect_findings
 from harness.explain.verdict import find_verdict
 from harness.report.report import RunFacts

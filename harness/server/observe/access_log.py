@@ -8,8 +8,8 @@ from datetime import UTC, datetime
 
 import orjson
 
-from harness.core.installation import COMMAND
-from harness.core.text.printable import escape_controls
+from harness.core.errors import COMMAND
+from harness.core.text import escape_controls
 from harness.server.observe.observed import ObservedRequest, Observer
 
 RenderLine = Callable[[ObservedRequest], bytes]

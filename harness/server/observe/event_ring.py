@@ -11,10 +11,10 @@ from threading import Lock
 from time import monotonic
 from typing import Any, NamedTuple
 
-from harness.core.edge import EdgeRecord, EdgeTimes
+from harness.core.delivery import EdgeRecord, EdgeTimes
 from harness.core.exchange import Answer, Exchange, Json
-from harness.core.loose_json import as_object
-from harness.core.text.shorten import shorten
+from harness.core.json_values import as_object
+from harness.core.text import shorten
 from harness.server.api_observers import AnsweredRequest, ApiObserver
 from harness.server.keyed_worlds import shown_name
 from harness.server.mock_api import MockApi

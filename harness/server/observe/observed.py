@@ -11,8 +11,8 @@ import orjson
 from harness.api.http.dialects import parse_api_path
 from harness.api.operations import find_operation
 from harness.core.exchange import Json
-from harness.core.text.redact import redact, secrets_in_headers
-from harness.core.text.shorten import shorten
+from harness.core.secrets import redact, secrets_in_headers
+from harness.core.text import shorten
 from harness.server.api_observers import AnsweredRequest, ApiObserver
 from harness.server.keyed_worlds import shown_name
 from harness.server.mock_api import MockApi

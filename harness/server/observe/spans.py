@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
-from harness.core.installation import missing_extra
+from harness.core.errors import missing_extra
 from harness.server.observe.observed import UNKNOWN, ObservedRequest, Observer
 
 if TYPE_CHECKING:

@@ -12,9 +12,8 @@ from secrets import token_bytes, token_hex
 from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, NoReturn
 
-from harness.core.bounded_file import read_bounded
-from harness.core.errors import ConfigError, Malformed
-from harness.core.installation import require_extra
+from harness.core.bounded_input import read_bounded
+from harness.core.errors import ConfigError, Malformed, require_extra
 from harness.server.tls.context import ServerContext, server_context
 
 if TYPE_CHECKING:

@@ -15,7 +15,7 @@ from itertools import count
 from time import time
 from typing import Any, cast
 
-from harness.core.edge import EdgeRecord
+from harness.core.delivery import EdgeRecord
 from harness.core.headers import encode_headers
 from harness.fast_path.joined_writes import JoinedWrites
 from harness.fast_path.posts_at_once import LateAnswer, ReadyAnswer

@@ -16,8 +16,7 @@ import orjson
 
 from harness.answers.encode import cut_into_pieces, encode_body, encode_events, encode_frames, encode_partial_event
 from harness.core.delivery import Delivery, Gate, Pause
-from harness.core.exchange import Answer, Json
-from harness.core.file_content import OnDisk
+from harness.core.exchange import Answer, Json, OnDisk
 from harness.core.headers import encode_headers
 from harness.fast_path import is_enabled
 from harness.fast_path.frames import encode_stream

@@ -8,7 +8,7 @@ from collections.abc import Callable
 from enum import Enum, auto
 from time import time
 
-from harness.core.edge import EdgeRecord
+from harness.core.delivery import EdgeRecord
 from harness.server.transport.asgi_types import EVENTS, AsgiApp, Message, Scope
 from harness.server.transport.framing import CONTINUE, AnswerFraming, Headers
 

@@ -12,8 +12,7 @@ from typing import IO
 from weakref import finalize
 
 from harness.api.http.multipart import FormParser
-from harness.core.exchange import Form
-from harness.core.file_content import OnDisk
+from harness.core.exchange import Form, OnDisk
 from harness.server.transport.asgi_types import Receive
 
 LARGE_FORM = 1 << 20

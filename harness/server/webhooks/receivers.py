@@ -20,8 +20,7 @@ from typing import Any, NamedTuple, Protocol
 from urllib.parse import SplitResult, urlsplit
 from wsgiref.util import setup_testing_defaults
 
-from harness.core.errors import ConfigError
-from harness.core.text.raised import describe_raised
+from harness.core.errors import ConfigError, describe_raised
 from harness.core.webhooks import LOOP_ENDED
 from harness.server.deadline import run_within, shut_down
 

@@ -8,7 +8,7 @@ from typing import Any
 
 import orjson
 
-from harness.core.text.raised import describe_raised
+from harness.core.errors import describe_raised
 from harness.core.webhooks import WebhookDelivery, make_secret
 from harness.server.webhooks.receivers import DeliveryProblem, Receiver, SignedRequest, post, post_nearby
 from harness.world.webhooks import DueDelivery, WebhookEndpoint

@@ -12,8 +12,7 @@ from typing import Protocol
 
 import orjson
 
-from harness.core.delivery import Delivery
-from harness.core.edge import EdgeRecord
+from harness.core.delivery import Delivery, EdgeRecord
 from harness.core.exchange import Answer, Json
 from harness.core.headers import encode_headers
 from harness.server.transport.asgi_types import Message, Receive, Send

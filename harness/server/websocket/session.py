@@ -16,8 +16,7 @@ from harness.api.http.websocket_mode import INJECT, INJECT_EVENT, SOCKET, STEER,
 from harness.api.multi_agent import enables_agents
 from harness.api.operations import OPERATIONS, Handler
 from harness.contract.rule import CREATE_RESPONSE, RULES
-from harness.core.delivery import Delivery
-from harness.core.edge import EdgeRecord
+from harness.core.delivery import Delivery, EdgeRecord
 from harness.core.exchange import Answer, Json, ReceivedRequest, Request
 from harness.items.transcript import conversation_id, input_items
 from harness.server.api_observers import AnsweredRequest, ApiObserver

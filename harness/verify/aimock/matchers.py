@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from harness.core.exchange import Json
-from harness.core.text.shorten import show
+from harness.core.text import show
 from harness.world.scripting.validation import (
     BOOLEAN,
     TEXT,

@@ -13,7 +13,7 @@ from typing import Any
 import orjson
 
 import harness.endpoints  # noqa: F401  (registers every item and ending)
-from harness.core.bounded_file import read_bounded
+from harness.core.bounded_input import read_bounded
 from harness.core.errors import ConfigError, Malformed
 from harness.core.exchange import Json
 from harness.verify.aimock.matchers import ConvertedMatch, convert_match, escape_pattern

@@ -21,7 +21,7 @@ from harness.contract.rules.http.beta import ASSISTANTS_V2, is_assistants_operat
 from harness.contract.schema import RESPONSE_EVENT_SCHEMA
 from harness.contract.unknown_members import find_unknown_members
 from harness.core.exchange import EMPTY_MAPPING, Finding, Json, Request
-from harness.core.text.redact import redact, secrets_in_headers
+from harness.core.secrets import redact, secrets_in_headers
 from harness.endpoints.request import request_from
 from harness.verify.compare import differing_error_members, select_error_members
 from harness.verify.judging.edited import explain_edited

@@ -21,7 +21,7 @@ from harness.contract.schema import RESPONSE_EVENT_SCHEMA
 from harness.contract.unknown_members import find_unknown_members
 from harness.core.errors import HarnessError
 from harness.core.exchange import Answer, Json
-from harness.core.text.redact import redact, secrets_in_headers
+from harness.core.secrets import redact, secrets_in_headers
 from harness.verify.compare import ABSENT, Difference, Profile, compare, map_strings
 from harness.verify.judging.edited import explain_edited
 from harness.verify.judging.judge import rebuild_request

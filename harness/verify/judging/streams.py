@@ -16,7 +16,7 @@ from harness.contract.schema import RESPONSE_EVENT_SCHEMA
 from harness.contract.unknown_members import find_unknown_members, has_only_known
 from harness.core.dates import CONTRACT_DATE
 from harness.core.exchange import Finding, Json
-from harness.core.text.shorten import show
+from harness.core.text import show
 
 INCOMPLETE_FLAGS = frozenset({"cut", "sequence_gaps", "unread-answer"})
 """Flags of recordings whose stream is incomplete."""

@@ -15,10 +15,9 @@ from dataclasses import dataclass
 from typing import Any
 
 from harness.core.delivery import Fault
-from harness.core.errors import ScriptError
+from harness.core.errors import NOWHERE, Place, ScriptError
 from harness.core.exchange import Json
-from harness.core.text.raised import NOWHERE, Place
-from harness.core.text.vocabulary import JSON, render_json
+from harness.core.vocabulary import JSON, render_json
 from harness.ending import Ending, TurnLine
 from harness.faults import Refusal
 from harness.items.kind import Item

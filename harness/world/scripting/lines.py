@@ -14,8 +14,8 @@ from typing import Any
 from harness.answers.response import check_item
 from harness.core.errors import ScriptError
 from harness.core.exchange import Json
-from harness.core.plain import dump_set, is_model
-from harness.core.text.vocabulary import render_json
+from harness.core.json_values import dump_set, is_model
+from harness.core.vocabulary import render_json
 from harness.ending import TurnLine, empty, failed, incomplete, line_from_wire
 from harness.faults import NON_ITEM_LINES
 from harness.items import message

@@ -27,7 +27,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from harness.core.bounded_file import RAISE_ADVICE, read_bounded
+from harness.core.bounded_input import RAISE_ADVICE, read_bounded
 from harness.core.errors import Malformed, ScriptError
 from harness.core.exchange import Request
 from harness.world.mock import Mock

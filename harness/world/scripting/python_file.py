@@ -16,11 +16,10 @@ from pathlib import Path
 from types import ModuleType
 from typing import Any
 
-from harness.core.errors import HarnessError, ScriptError
+from harness.core.errors import INTERRUPTS, NOWHERE, HarnessError, Place, ScriptError
 from harness.core.exchange import Request
 from harness.core.registry import suggest_name
-from harness.core.text.raised import INTERRUPTS, NOWHERE, Place
-from harness.core.text.shorten import show
+from harness.core.text import show
 from harness.world.conditions import CONDITIONS, Matcher
 from harness.world.mock import Mock
 from harness.world.route import Repeated, Route, Turn

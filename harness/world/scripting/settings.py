@@ -31,7 +31,7 @@ from harness.core.account import Organization, RateLimit
 from harness.core.client_judgement import CLIENT_VALUES
 from harness.core.dates import parse_as_of
 from harness.core.exchange import Answer, Json
-from harness.core.text.vocabulary import render_json
+from harness.core.vocabulary import render_json
 from harness.world.mcp_server import TOOL_MEMBERS, McpServer, ToolError, build_server
 from harness.world.mock import Mock
 from harness.world.project_resources import RESOURCES, make_resource

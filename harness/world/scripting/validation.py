@@ -11,8 +11,8 @@ import orjson
 from harness.core.errors import HarnessError, ScriptError
 from harness.core.exchange import Json
 from harness.core.registry import suggest_name
-from harness.core.text.shorten import show
-from harness.core.text.vocabulary import render_json, word_in_json
+from harness.core.text import show
+from harness.core.vocabulary import render_json, word_in_json
 
 PathStep = str | int
 """The name of a member, or the index of an entry."""

@@ -10,10 +10,9 @@ from typing import Any
 
 import yaml
 
-from harness.core.errors import ScriptError
-from harness.core.text.raised import Place
-from harness.core.text.shorten import show
-from harness.core.yaml_bounds import MAX_NESTING, find_excess
+from harness.core.bounded_input import MAX_NESTING, find_excess
+from harness.core.errors import Place, ScriptError
+from harness.core.text import show
 from harness.world.mock import Mock
 from harness.world.route import Turn
 from harness.world.scripting.document import ScriptDocument, parse_document

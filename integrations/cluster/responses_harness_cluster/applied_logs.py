@@ -12,8 +12,7 @@ from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
-from harness.core.delivery import Delivery
-from harness.core.edge import EdgeRecord
+from harness.core.delivery import Delivery, EdgeRecord
 from harness.core.exchange import Answer, Json, ReceivedRequest
 from harness.server.websocket.session import SocketSession
 from responses_harness_cluster.log_entries import (

@@ -7,8 +7,7 @@ from dataclasses import replace
 from importlib.metadata import version
 from pathlib import Path
 
-from harness.core.errors import ConfigError
-from harness.core.installation import DISTRIBUTION
+from harness.core.errors import DISTRIBUTION, ConfigError
 from harness.core.limits import Limits
 from harness.server.asgi import App
 from harness.server.control_plane.access import ControlAccess

@@ -28,7 +28,7 @@ from functools import partial
 from itertools import count
 from typing import Any
 
-from harness.core.edge import EdgeRecord
+from harness.core.delivery import EdgeRecord
 from responses_harness_cluster.applied_logs import AppliedLogs, ControlPlane, Submitted, fail
 from responses_harness_cluster.log_entries import (
     FAILED,

@@ -9,8 +9,7 @@ from functools import partial
 from time import perf_counter
 from typing import Any, cast
 
-from harness.core.delivery import Delivery
-from harness.core.edge import EdgeRecord
+from harness.core.delivery import Delivery, EdgeRecord
 from harness.core.errors import ConfigError, HarnessError, Problem
 from harness.core.exchange import Answer, Json, ReceivedRequest
 from harness.fast_path.posts_at_once import Awaited

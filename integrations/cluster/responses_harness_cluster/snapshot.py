@@ -16,7 +16,7 @@ from typing import Any, NamedTuple
 from weakref import ProxyType, proxy
 
 from harness.core.delivery import Gate
-from harness.core.file_content import BYTES_AS_TEXT, InMemory, OnDisk
+from harness.core.exchange import BYTES_AS_TEXT, InMemory, OnDisk
 from harness.core.garbage import paused_collection
 from harness.core.ids import Ids
 from harness.items.transcript import ItemChain

@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from harness.api.http.multipart import CONTENT_TYPE, parse_form
-from harness.core.file_content import BYTES_AS_TEXT
+from harness.core.exchange import BYTES_AS_TEXT
 
 HEADER = f"{CONTENT_TYPE}; boundary=x"
 

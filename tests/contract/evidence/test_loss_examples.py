@@ -8,7 +8,7 @@ from harness.analysis.loss import LOSSES, Loss, loss, losses_of
 from harness.analysis.losses import AREAS
 from harness.contract.rule import Case, after
 from harness.core.errors import RegistrationError
-from harness.core.tool_runs import SentTurn, ToolRuns
+from harness.core.exchange import SentTurn, ToolRuns
 from harness.report.catalogue import loss_json, loss_row, loss_sections
 from harness.verify.examples import play_case
 

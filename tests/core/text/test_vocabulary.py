@@ -8,7 +8,7 @@ import pytest
 
 import harness.server.mock_api  # noqa: F401  (registers the rules)
 from harness.contract.rule import RULES
-from harness.core.text.vocabulary import JSON, PYTHON, PYTHON_FILE, render_json
+from harness.core.vocabulary import JSON, PYTHON, PYTHON_FILE, render_json
 from harness.explain.render import render_verdict
 from harness.items import message
 from harness.server.judgement import judge_world

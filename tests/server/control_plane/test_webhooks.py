@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from harness.core.text.vocabulary import JSON
+from harness.core.vocabulary import JSON
 from harness.core.webhooks import DEFAULT_SECRET
 from harness.items import message
 from harness.server.asgi import Server, serve_in_thread

@@ -68,7 +68,7 @@ def test_a_name_that_is_none_is_told() -> None:
 
 
 def test_without_cryptography_it_is_said_what_to_install(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("harness.core.installation.find_spec", lambda _: None)
+    monkeypatch.setattr("harness.core.errors.find_spec", lambda _: None)
     with pytest.raises(ConfigError, match=r'^--tls needs cryptography: .*pip install .*\[tls\]"$'):
         require_cryptography("--tls")
 

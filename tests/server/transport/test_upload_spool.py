@@ -16,7 +16,7 @@ import httpx
 import pytest
 
 from harness.api.http.multipart import FormParser
-from harness.core.file_content import InMemory, OnDisk
+from harness.core.exchange import InMemory, OnDisk
 from harness.server.asgi import Server, serve_in_thread
 from harness.server.mock_api import MockApi
 from harness.server.transport import upload_spool

@@ -21,7 +21,7 @@ from harness.core.account import Organization
 from harness.core.dates import is_valid_on
 from harness.core.errors import ApiError
 from harness.core.exchange import Json, Request
-from harness.core.loose_json import as_object
+from harness.core.json_values import as_object
 
 AGENT_BODY: Json = {"agent_reference": HELPER_REFERENCE, "input": "hi"}
 ACCOUNT_WITH_HELPER = Organization(agents={"helper": {"model": "mine", "instructions": "Help."}})

@@ -10,7 +10,7 @@ from harness.api.project.errors import project_error
 from harness.contract.rule import Case, WorldView, assumed, recorded, reported, rule
 from harness.contract.rules.project.agents import ON_VERSIONS
 from harness.core.exchange import Json, Request
-from harness.core.loose_json import as_object, as_string, objects_in
+from harness.core.json_values import as_object, as_string, objects_in
 
 ENDINGS_SINCE = "2026-04-21"
 """The first day on which headers are also recognized by the ends of their names."""

@@ -27,7 +27,7 @@ from harness.contract.rules.project.preview import MAKING_VERSIONS
 from harness.contract.schema import json_type
 from harness.core.account import Organization
 from harness.core.exchange import Json, Request
-from harness.core.loose_json import as_object
+from harness.core.json_values import as_object
 
 ON_VERSIONS = f"POST !{PROJECT_PATH}/agents/helper/versions?api-version=v1"
 ON_AGENT = f"!{PROJECT_PATH}/agents/helper?api-version=v1"

@@ -9,7 +9,7 @@ from harness.contract.rule import TRANSCRIPT_MEMBERS, Case, WorldView, after, as
 from harness.contract.rules.request.shape import PROBED
 from harness.core.errors import ApiError
 from harness.core.exchange import Json, Request
-from harness.core.loose_json import as_string, objects_in
+from harness.core.json_values import as_string, objects_in
 from harness.ending import completed, incomplete
 from harness.items import function_call, message, reasoning
 from harness.items.transcript import Transcript

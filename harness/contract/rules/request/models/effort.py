@@ -8,9 +8,8 @@ from harness.contract.phrasing import quote_and_join
 from harness.contract.rule import Case, WorldView, recorded, reported, rule
 from harness.contract.rules.request.models.family import FAMILY, family_of, reasoning_options
 from harness.contract.rules.request.shape import PROBED
-from harness.core.errors import ApiError
+from harness.core.errors import COMMAND, ApiError
 from harness.core.exchange import Json, Request
-from harness.core.installation import COMMAND
 
 TERRA = "gpt-5.6-terra"
 

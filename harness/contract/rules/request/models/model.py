@@ -9,9 +9,8 @@ from harness.api.models import is_nonexistent_model
 from harness.contract.rule import CREATE_RESPONSE, Case, WorldView, assumed, recorded, reported, rule
 from harness.contract.rules.request.models.family import FAMILY, family_of
 from harness.core.account import Organization
-from harness.core.errors import ApiError
+from harness.core.errors import COMMAND, ApiError
 from harness.core.exchange import Json, Request
-from harness.core.installation import COMMAND
 
 
 @rule(

@@ -1,12 +1,15 @@
 """Values in few words: the beginning of each, whatever it is."""
 
+from __future__ import annotations
+
 import ast
 from pathlib import Path
 
 import pytest
 
-from harness.core.text.shorten import (
+from harness.core.text import (
     MAX_QUOTED,
+    escape_controls,
     excerpt,
     item_text,
     pluralize,
@@ -133,3 +136,17 @@ def test_messages_about_what_was_sent_show_values(package):
         if isinstance(node, ast.FormattedValue) and node.conversion == ord("r")
     ]
     assert wholes == []
+
+
+@pytest.mark.parametrize(
+    ("text", "shown"),
+    [
+        ("plain\ttext\n", "plain\ttext\n"),
+        ("Grüße 👩‍👩‍👧 שלום 日本", "Grüße 👩‍👩‍👧 שלום 日本"),
+        ("\x1b[31m", "\\u001b[31m"),
+        ("\u202etxt.exe", "\\u202etxt.exe"),
+        ("\x00\x85\ud800", "\\u0000\\u0085\\ud800"),
+    ],
+)
+def test_only_controls_are_escaped(text: str, shown: str) -> None:
+    assert escape_controls(text) == shown

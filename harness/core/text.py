@@ -6,6 +6,7 @@ Accepts any input that a client may send, well formed or not.
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Sequence
 from itertools import chain, islice
 from typing import Any
@@ -137,3 +138,23 @@ def _render_value(value: Any, depth: int) -> str:
 def _join_shown(shown: Sequence[str], total: int) -> str:
     hidden = total - len(shown)
     return ", ".join(chain(shown, [f"… {hidden} more" if shown else "…"] if hidden else []))
+
+
+_UNPRINTABLE = re.compile(
+    "[\\x00-\\x08\\x0b-\\x1f\\x7f-\\x9f\\u061c\\u200e\\u200f\\u2028-\\u202e\\u2066-\\u2069\\ud800-\\udfff]"
+)
+"""Control characters except tab and line feed, bidirectional marks, line separators and unpaired surrogates."""
+
+
+def escape_controls(text: str) -> str:
+    r"""Escape control characters as JSON does (`\u001b`), so that JSON keeps its value."""
+    return _UNPRINTABLE.sub(lambda found: f"\\u{ord(found[0]):04x}", text)
+
+
+def escape_values(value: Any) -> Any:
+    """Escape the strings and names of a JSON value for display."""
+    if isinstance(value, str):
+        return escape_controls(value)
+    if isinstance(value, dict):
+        return {escape_controls(name): escape_values(member) for name, member in value.items()}
+    return [escape_values(element) for element in value] if isinstance(value, list) else value

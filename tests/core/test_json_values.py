@@ -1,4 +1,4 @@
-"""Objects of others as plain data: dumped by themselves, and written as compact JSON."""
+"""JSON of others, which may be anything: what is of another type counts as empty."""
 
 from __future__ import annotations
 
@@ -8,7 +8,18 @@ import pytest
 from pydantic import BaseModel, Field
 
 from harness.core.errors import ScriptError
-from harness.core.plain import dump_model, dump_set, is_model, write_json
+from harness.core.json_values import as_object, as_string, dump_model, dump_set, is_model, objects_in, write_json
+
+
+@pytest.mark.parametrize("value", [None, 1, True, "text", ["a"], {"a": 1}])
+def test_a_value_of_another_type_is_empty(value: object) -> None:
+    assert as_object(value) == (value if isinstance(value, dict) else {})
+    assert as_string(value) == (value if isinstance(value, str) else "")
+    assert objects_in(value) == []
+
+
+def test_a_list_gives_its_objects_alone() -> None:
+    assert objects_in([{"a": 1}, None, "b", [{}], {}]) == [{"a": 1}, {}]
 
 
 class Trip(BaseModel):

@@ -9,8 +9,8 @@ from dataclasses import dataclass, replace
 from re import Match, Pattern
 from typing import Any, Literal
 
-from harness.core.installation import COMMAND
-from harness.core.text.shorten import MAX_QUOTED, excerpt, shorten, show
+from harness.core.errors import COMMAND
+from harness.core.text import MAX_QUOTED, excerpt, shorten, show
 
 _ACCOUNT_CALL = re.compile(r"mock\.organization\((\w+)=(.*?)\)(?=`)")
 _PLURALS = {

@@ -1,4 +1,4 @@
-"""Dumps pydantic objects as plain JSON, by their `model_dump`: neither pydantic nor an SDK is imported."""
+"""JSON values: read where the shape is unknown, and dumped from pydantic objects, without importing pydantic."""
 
 from __future__ import annotations
 
@@ -6,6 +6,22 @@ import json
 from typing import Any, Protocol
 
 from harness.core.errors import ScriptError
+from harness.core.exchange import Json
+
+
+def as_object(value: Any) -> Json:
+    """Return the value if it is an object, else an empty object."""
+    return value if isinstance(value, dict) else {}
+
+
+def objects_in(value: Any) -> list[Json]:
+    """Return the objects in a list; empty for any other value."""
+    return [element for element in value if isinstance(element, dict)] if isinstance(value, list) else []
+
+
+def as_string(value: Any) -> str:
+    """Return the value if it is a string, else an empty string."""
+    return value if isinstance(value, str) else ""
 
 
 class Dumpable(Protocol):

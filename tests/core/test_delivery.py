@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from harness.core.edge import EdgeRecord
+from harness.core.delivery import EdgeRecord
 
 
 def test_the_first_end_counts() -> None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from harness.core.file_content import InMemory, OnDisk
+from harness.core.exchange import InMemory, OnDisk
 
 DATA = bytes(range(256))
 

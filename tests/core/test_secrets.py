@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from harness.core.text.redact import HIDDEN, redact, secrets_in_headers
+from harness.core.secrets import HIDDEN, redact, secrets_in_headers
 
 
 def test_the_secrets_of_headers_are_their_values_without_scheme() -> None:

@@ -1,1 +1,0 @@
-"""Text for readers: shortened, escaped, without secrets, in the reader's language; callers decide the content."""
