@@ -8,9 +8,9 @@ union and the value of a missing one), `x-at: parent`.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
-from functools import cache, partial
-from typing import Any
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from functools import cache
+from typing import Any, NamedTuple
 
 from jsonschema import ValidationError, validators
 from jsonschema.validators import Draft202012Validator
@@ -24,95 +24,210 @@ from harness.core.exchange import Json
 KEYWORD_ORDER = ("type", "enum", "const", "required", "if", "additionalProperties")
 MANY = 8
 """Above this many members or items, the fast validator checks each first, and only those that it refuses are walked."""
+INTEGRAL = "integral"
+"""The kind of a float without a fraction, which is an integer, too: JSON has one kind of number."""
+KINDS = (*schemas.JSON_TYPES.values(), "null", INTEGRAL)
 Validator = Any
 """The class returned by `validators.create`; its `descend` and `evolve` are not in the library's protocol."""
 ValidationErrors = Iterator[ValidationError]
 
 
+class _Union(NamedTuple):
+    """A union prepared for the walk: the branches that fit each kind of value, and objects by the value of their `key`.
+
+    `chosen` maps such a value to the branch whose error the API reports, `named` to all that may be right; `unnamed`
+    are those that may be right with any other value. `without_key` is the first branch that does not require the key.
+    """
+
+    by_kind: Mapping[str, Json]
+    key: str
+    chosen: Mapping[str, Json]
+    named: Mapping[str, Json]
+    unnamed: Json
+    without_key: Json | None
+
+
+class _PreparedSchema:
+    """A root's schema, whose nodes are prepared for the walk when it first meets them: in order, without references."""
+
+    def __init__(self, root: Json) -> None:
+        self._root = root
+        self._keywords: dict[int, list[tuple[str, Any]]] = {}
+
+    def keywords_of(self, node: Any) -> list[tuple[str, Any]]:
+        """Return the keywords of a node in the API's order, with their values as the checks below take them."""
+        if (prepared := self._keywords.get(id(node))) is None:
+            pairs = [("$ref", node["$ref"])] if "$ref" in node else sorted(node.items(), key=_rank)
+            prepared = self._keywords[id(node)] = [(name, self._prepare(name, value, node)) for name, value in pairs]
+        return prepared
+
+    def _prepare(self, keyword: str, value: Any, node: Json) -> Any:
+        match keyword:
+            case "anyOf" | "oneOf":
+                return self._prepare_union(value, node)
+            case "type":
+                return _kinds_of_types([value] if isinstance(value, str) else value)
+            case "enum" | "const":
+                values = value if isinstance(value, list) else [value]
+                return values, _kinds_of_types(allowed_types(self._root, {"enum": values}))
+            case "properties":
+                return {name: deref(self._root, member) for name, member in value.items()}
+            case "items" | "additionalProperties" if isinstance(value, dict):
+                return deref(self._root, value)
+        return value
+
+    def _prepare_union(self, alternatives: Sequence[Json], node: Json) -> _Union:
+        root, key = self._root, node.get("x-key", "type")
+        branches = [deref(root, branch) for branch in alternatives]
+        kinds = [_kinds_of_types(allowed_types(root, branch)) for branch in branches]
+        by_kind = {
+            kind: _any_of(branch for branch, theirs in zip(branches, kinds, strict=True) if kind in theirs)
+            for kind in KINDS
+        }
+        objects = by_kind["object"]["anyOf"]
+        keys = [discriminator_values(root, branch, key) for branch in objects]
+        has_other = [_allows_other_keys(root, branch, key) for branch in objects]
+        chosen = {name: branch for branch, names in reversed([*zip(objects, keys, strict=True)]) for name in names}
+        return _Union(
+            by_kind,
+            key,
+            chosen,
+            {
+                name: _any_of(
+                    branch
+                    for branch, names, other in zip(objects, keys, has_other, strict=True)
+                    if other or name in names
+                )
+                for name in chosen
+            },
+            _any_of(branch for branch, other in zip(objects, has_other, strict=True) if other),
+            next((branch for branch in objects if not _requires_member(root, branch, key)), None),
+        )
+
+    def check_type(self, _: Validator, kinds: frozenset[str], value: Any, schema: Json) -> ValidationErrors:
+        if _kind_of(value) not in kinds:
+            yield self._type_error(schema, value)
+
+    def _type_error(self, schema: Json, value: Any) -> ValidationError:
+        expected = describe_expected(self._root, schema)
+        return ValidationError("", validator="type", validator_value=expected, instance=value, schema=schema)
+
+    def check_enum(
+        self, _: Validator, allowed: tuple[Sequence[Any], frozenset[str]], value: Any, schema: Json
+    ) -> ValidationErrors:
+        values, kinds = allowed
+        if _kind_of(value) not in kinds:
+            yield self._type_error(schema, value)
+        elif value not in values:
+            yield ValidationError("", validator="enum", validator_value=values, instance=value, schema=schema)
+
+    def check_additional(self, validator: Validator, allowed: Any, value: Any, schema: Json) -> ValidationErrors:
+        if not isinstance(value, dict):
+            return
+        members = schema.get("properties", {})
+        # Of many members a compiled validator looks at each, and only what it refuses is walked: metadata may have
+        # thousands.
+        decide = (
+            schemas.part_validator(self._root, allowed).is_valid
+            if isinstance(allowed, dict) and len(value) > MANY
+            else None
+        )
+        for name in value:
+            if "not" in (member := members.get(name, {})):
+                yield ValidationError("", validator="not", path=[name], schema=member)
+            elif name in members:
+                continue
+            elif allowed is False:
+                yield ValidationError("", validator="additionalProperties", path=[name], schema=schema)
+            elif isinstance(allowed, dict) and not (decide and decide(value[name])):
+                yield from validator.descend(value[name], allowed, path=name)
+
+    def check_items(self, validator: Validator, items: Json, value: Any, _: Json) -> ValidationErrors:
+        if not isinstance(value, list):
+            return
+        decide = schemas.part_validator(self._root, items).is_valid if len(value) > MANY else None
+        for index, item in enumerate(value):
+            if decide is None or not decide(item):
+                yield from validator.descend(item, items, path=index)
+
+    def check_union(self, validator: Validator, union: _Union, value: Any, schema: Json) -> ValidationErrors:
+        fitting = union.by_kind[_kind_of(value)]
+        if not fitting["anyOf"]:
+            yield self._type_error(schema, value)
+        elif isinstance(value, dict):
+            yield from self._check_keyed_union(validator, union, value, schema)
+        # With one branch left, its own error is more precise than the union's; if none of several lists or strings
+        # fits, the API reports the first branch.
+        elif len(fitting["anyOf"]) == 1 or not self._is_valid(fitting, value):
+            yield from validator.descend(value, fitting["anyOf"][0])
+
+    def _check_keyed_union(self, validator: Validator, union: _Union, value: Json, schema: Json) -> ValidationErrors:
+        name = value.get(union.key)
+        likely = union.named.get(name, union.unnamed) if isinstance(name, str) else union.by_kind["object"]
+        branch = _choose_branch(union, value, schema)
+        # If only the chosen branch is likely, the walk itself tells whether it fits.
+        is_decided = [id(other) for other in likely["anyOf"]] == [id(branch)]
+        if not is_decided and likely["anyOf"] and self._is_valid(likely, value):
+            return
+        if isinstance(branch, ValidationError):
+            yield branch
+        else:
+            yield from validator.descend(value, branch)
+
+    def _is_valid(self, node: Json, value: Any) -> bool:
+        """Return whether a value fits a part of the schema, without looking for its error."""
+        return schemas.part_validator(self._root, node).is_valid(value)
+
+
 def make_ordered_validator(schema: Json) -> Validator:
     """Make a validator whose `iter_errors` walks a root's schema in the API's order; the schema must never be freed."""
+    prepared = _PreparedSchema(schema)
     keywords: dict[str, Any] = {
-        "anyOf": partial(_check_union, schema),
-        "oneOf": partial(_check_union, schema),
-        "type": partial(_check_type, schema),
-        "enum": partial(_check_enum, schema),
-        "const": partial(_check_enum, schema),
+        "anyOf": prepared.check_union,
+        "oneOf": prepared.check_union,
+        "type": prepared.check_type,
+        "enum": prepared.check_enum,
+        "const": prepared.check_enum,
         "required": _check_required,
-        "additionalProperties": partial(_check_additional, schema),
+        "additionalProperties": prepared.check_additional,
         "propertyNames": _check_property_names,
         "pattern": _check_pattern,
         "maxLength": _check_max_length,
-        "items": partial(_check_items, schema),
+        "items": prepared.check_items,
     }
     kind = validators.create(
         meta_schema=Draft202012Validator.META_SCHEMA,
         validators={**Draft202012Validator.VALIDATORS, **keywords},
         type_checker=Draft202012Validator.TYPE_CHECKER,
-        applicable_validators=_sort_keywords,
+        applicable_validators=prepared.keywords_of,
     )
     return kind(schema, registry=Registry())  # the default registry would fetch the documents that a `$ref` names
 
 
-def _sort_keywords(schema: Any) -> list[tuple[str, Any]]:
-    if "$ref" in schema:
-        return [("$ref", schema["$ref"])]
-    return sorted(
-        schema.items(),
-        key=lambda pair: KEYWORD_ORDER.index(pair[0]) if pair[0] in KEYWORD_ORDER else len(KEYWORD_ORDER),
-    )
+def _rank(pair: tuple[str, Any]) -> int:
+    return KEYWORD_ORDER.index(pair[0]) if pair[0] in KEYWORD_ORDER else len(KEYWORD_ORDER)
 
 
-def _type_matches(root: Json, schema: Json, value: Any) -> bool:
-    types, name = allowed_types(root, schema), json_type(value)
-    return name in types or (name == "integer" and "number" in types) or _is_integral(value, types)
+def _any_of(branches: Iterable[Json]) -> Json:
+    return {"anyOf": [*branches]}
 
 
-def _is_integral(value: Any, types: frozenset[str]) -> bool:
-    return "integer" in types and isinstance(value, float) and value.is_integer()  # JSON has one kind of number
+def _kind_of(value: Any) -> str:
+    return INTEGRAL if isinstance(value, float) and value.is_integer() else json_type(value)
 
 
-def _type_error(root: Json, schema: Json, value: Any) -> ValidationError:
-    return ValidationError(
-        "", validator="type", validator_value=describe_expected(root, schema), instance=value, schema=schema
-    )
-
-
-def _check_type(root: Json, validator: Validator, types: Any, value: Any, schema: Json) -> ValidationErrors:
-    if not _type_matches(root, {"type": types}, value):
-        yield _type_error(root, schema, value)
-
-
-def _check_enum(root: Json, validator: Validator, values: Any, value: Any, schema: Json) -> ValidationErrors:
-    values = values if isinstance(values, list) else [values]
-    if not _type_matches(root, {"enum": values}, value):
-        yield _type_error(root, schema, value)
-    elif value not in values:
-        yield ValidationError("", validator="enum", validator_value=values, instance=value, schema=schema)
+def _kinds_of_types(types: Iterable[str]) -> frozenset[str]:
+    """Return the kinds of values that these JSON types allow."""
+    kinds = {*types}
+    if "number" in kinds:
+        kinds.add("integer")
+    return frozenset({*kinds, INTEGRAL} if "integer" in kinds else kinds)
 
 
 def _check_required(validator: Validator, names: Sequence[str], value: Any, schema: Json) -> ValidationErrors:
     for name in names:
         if isinstance(value, dict) and name not in value:
             yield ValidationError("", validator="required", validator_value=name, path=[name], schema=schema)
-
-
-def _check_additional(root: Json, validator: Validator, allowed: Any, value: Any, schema: Json) -> ValidationErrors:
-    if not isinstance(value, dict):
-        return
-    members = schema.get("properties", {})
-    # Of many members a compiled validator looks at each, and only what it refuses is walked: metadata may have
-    # thousands.
-    many = isinstance(allowed, dict) and len(value) > MANY
-    decide = schemas.part_validator(root, allowed).is_valid if many else None
-    for name in value:
-        if "not" in (member := members.get(name, {})):
-            yield ValidationError("", validator="not", path=[name], schema=member)
-        elif name in members:
-            continue
-        elif allowed is False:
-            yield ValidationError("", validator="additionalProperties", path=[name], schema=schema)
-        elif isinstance(allowed, dict) and not (decide and decide(value[name])):
-            yield from validator.descend(value[name], allowed, path=name)
 
 
 def _check_property_names(validator: Validator, names: Json, value: Any, schema: Json) -> ValidationErrors:
@@ -139,59 +254,27 @@ def _compile_pattern(pattern: str) -> re.Pattern[str]:
     return re.compile(f"{pattern[:-1]}\\Z" if pattern.endswith("$") else pattern)
 
 
-def _check_items(root: Json, validator: Validator, items: Json, value: Any, schema: Json) -> ValidationErrors:
-    if not isinstance(value, list):
-        return
-    decide = schemas.part_validator(root, items).is_valid if len(value) > MANY else None
-    for index, item in enumerate(value):
-        if decide is None or not decide(item):
-            yield from validator.descend(item, items, path=index)
-
-
-def _check_union(root: Json, validator: Validator, branches: Any, value: Any, schema: Json) -> ValidationErrors:
-    fitting = [branch for branch in branches if _type_matches(root, branch, value)]
-    if not fitting:
-        yield _type_error(root, schema, value)
-    # With one branch left, its own error is more precise than the union's.
-    elif len(fitting) == 1 and not isinstance(value, dict):
-        yield from validator.descend(value, fitting[0])
-    elif isinstance(value, dict):
-        yield from _check_keyed_union(root, validator, fitting, value, schema)
-    # If none of several lists or strings fits, the API reports the first branch.
-    elif not any(validator.evolve(schema=branch).is_valid(value) for branch in fitting):
-        yield from validator.descend(value, fitting[0])
-
-
-def _check_keyed_union(
-    root: Json, validator: Validator, branches: list[Json], value: Json, schema: Json
-) -> ValidationErrors:
-    key = schema.get("x-key", "type")
-    # Validating every branch of a union of 40 items would dominate the time of a request.
-    likely = (branch for branch in branches if _may_match_key(root, branch, key, value.get(key)))
-    if any(validator.evolve(schema=branch).is_valid(value) for branch in likely):
-        return
-    table = {name: branch for branch in reversed(branches) for name in discriminator_values(root, branch, key)}
-    value_of_key = value.get(key, schema.get("x-default"))
-    if len(branches) == 1 or not table:
-        yield from validator.descend(value, branches[0])
-    elif isinstance(value_of_key, str) and value_of_key in table:
-        yield from validator.descend(value, table[value_of_key])
+def _choose_branch(union: _Union, value: Json, schema: Json) -> Json | ValidationError:
+    """Return the branch whose error the API reports for an object, or the error if there is no such branch."""
+    objects: Sequence[Json] = union.by_kind["object"]["anyOf"]
+    name = value.get(union.key, schema.get("x-default"))
+    if len(objects) == 1 or not union.chosen:
+        return objects[0]
+    if isinstance(name, str) and name in union.chosen:
+        return union.chosen[name]
     # An item without `type` is validated by the branch that does not require one: a message.
-    elif key not in value and "x-at" not in schema:
-        if without := next((branch for branch in branches if not _requires_member(root, branch, key)), None):
-            yield from validator.descend(value, without)
-        else:
-            yield ValidationError("", validator="required", validator_value=key, path=[key], schema={})
-    else:
-        yield _unknown_key_error(schema, key, value_of_key, list(table))
+    if union.key not in value and "x-at" not in schema:
+        missing = ValidationError("", validator="required", validator_value=union.key, path=[union.key], schema={})
+        return union.without_key or missing
+    return _unknown_key_error(schema, union.key, name, list(union.chosen))
 
 
-def _may_match_key(root: Json, schema: Json, key: str, value_of_key: Any) -> bool:
+def _allows_other_keys(root: Json, schema: Json, key: str) -> bool:
+    """Return whether a branch may be right whatever the value of the key is."""
     schema = deref(root, schema)
     if "anyOf" in schema:
-        return any(_may_match_key(root, branch, key, value_of_key) for branch in schema["anyOf"])
-    values = discriminator_values(root, schema, key)
-    return not values or not isinstance(value_of_key, str) or value_of_key in values
+        return any(_allows_other_keys(root, branch, key) for branch in schema["anyOf"])
+    return not discriminator_values(root, schema, key)
 
 
 def _requires_member(root: Json, schema: Json, name: str) -> bool:
