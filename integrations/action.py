@@ -68,7 +68,7 @@ def count(file: Path) -> dict[str, Any]:
     if not file.exists():
         return {}
     report = json.loads(file.read_text(encoding="utf-8"))
-    return report.get("totals") or Counter(cell["verdict"] for client in report["clients"] for cell in client["cells"])
+    return Counter(test["examined"]["verdict"] for test in report["tests"] if "examined" in test) or report["totals"]
 
 
 def set_output(name: str, value: str) -> None:

@@ -25,7 +25,7 @@ from harness.core.errors import COMMAND, ConfigError
 
 if TYPE_CHECKING:
     from harness.examine.case import ClientCase
-    from harness.examine.report.results import ExaminationResults
+    from harness.examine.results import ExaminationResults
 
 
 @dataclass(frozen=True)
@@ -42,7 +42,9 @@ class ExamineOptions:
         None, "Only these modes, such as stream or plain,chain; repeatable.", metavar="MODE"
     )
     jobs: int = option(2, "The number of cases to run in parallel.", min=1, max=64)
-    reports: list[Path] | None = option(None, "Write a report; .json .html .md .xml.", "--report", metavar="FILE")
+    reports: list[Path] | None = option(
+        None, "Write a report; .json .html .md .xml .sarif.", "--report", metavar="FILE"
+    )
     baseline: Path | None = option(None, "An earlier JSON report: only new failures count.", metavar="FILE")
     write_test: Path | None = option(
         None, "Write a pytest file of all cases that do not pass; with --case, of that case.", metavar="FILE"
@@ -89,18 +91,16 @@ def examine(context: typer.Context, options: ExamineOptions) -> None:
 
 
 def _check_files(options: ExamineOptions) -> None:
-    from harness.examine.report.formats import check_writable
+    from harness.report.formats import check_writable
 
-    for file in options.reports or []:
-        check_writable(file)
+    check_writable(options.reports or [])
     written = options.write_test
     if written and not written.absolute().parent.is_dir():
         raise ConfigError(f"--write-test {written}: no folder {written.parent}. Create it first.")
 
 
 def _examine_client(options: ExamineOptions, cases: Sequence[ClientCase]) -> NoReturn:
-    from harness.examine.report.formats import write_results
-    from harness.examine.report.json_results import read_results
+    from harness.examine.results import read_results
 
     given, command = options.adapter or [], options.command
     if bool(command) == bool(given) or len(given) > 1:
@@ -108,12 +108,19 @@ def _examine_client(options: ExamineOptions, cases: Sequence[ClientCase]) -> NoR
     adapter, is_one = given[0] if given else "", bool(options.case)
     earlier = read_results(options.baseline) if options.baseline else None
     results = _examine(adapter, command, cases, options.modes or [], options.jobs)
-    for file in options.reports or []:
-        write_results(results, file)
+    _write_reports(results, options.reports or [])
     if options.write_test:
         _write_tests(options.write_test, results, cases, adapter, command, every=is_one)
     code = _print_verdict(results, earlier, detailed=is_one, verbose=options.verbose, as_json=options.as_json)
     raise typer.Exit(code)
+
+
+def _write_reports(results: ExaminationResults, files: Sequence[Path]) -> None:
+    from harness.examine.results import report_results
+    from harness.report.formats import write_report
+
+    for file in files:
+        write_report(report_results(results), file, file.suffix)
 
 
 def _print_starter(folder: Path, language: str) -> None:
@@ -137,7 +144,7 @@ def _select(pattern: str, one: str) -> Sequence[ClientCase]:
 
 
 def _print_catalogue(cases: Sequence[ClientCase], as_json: bool) -> None:
-    from harness.examine.report.results import case_json
+    from harness.examine.results import case_json
 
     if as_json:
         print_json([case_json(case) for case in cases])
@@ -153,7 +160,7 @@ def _examine(
 
     from harness.examine.adapters import command_for, split_command
     from harness.examine.mode import parse_modes
-    from harness.examine.report.results import collect_results
+    from harness.examine.results import collect_results
     from harness.examine.run_cases import examine as run_cases
 
     words, is_meant = split_command(command) if command else command_for(adapter), parse_modes(modes)
@@ -186,15 +193,13 @@ def _interrupt(number: int) -> None:
 
 def _merge(files: Sequence[str], reports: Sequence[Path], as_json: bool) -> None:
     from harness.cli.support.examination import print_summary
-    from harness.examine.report.formats import write_results
-    from harness.examine.report.json_results import read_results
-    from harness.examine.report.results import merge_results
+    from harness.examine.results import read_results, report_results, results_of
+    from harness.report.formats.json_file import merge_reports
 
     if not files:
         raise typer.BadParameter(f"pass the files: {COMMAND} examine --merge A.json B.json --report C.html.")
-    merged = merge_results([read_results(Path(file)) for file in files])
-    for file in reports:
-        write_results(merged, file)
+    merged = results_of(merge_reports([report_results(read_results(Path(file))) for file in files]))
+    _write_reports(merged, reports)
     if as_json:
         _print_results(merged)
         return
@@ -206,7 +211,7 @@ def _write_tests(
     file: Path, results: ExaminationResults, cases: Sequence[ClientCase], adapter: str, command: str, *, every: bool
 ) -> None:
     """Write the cells that did not pass, or all of them, as tests."""
-    from harness.examine.own_tests.pytest_file import render_tests
+    from harness.examine.own_tests import render_tests
     from harness.report.replace_file import open_replacement
 
     modes: dict[str, list[str]] = {}
@@ -221,9 +226,10 @@ def _write_tests(
 
 
 def _print_results(results: ExaminationResults) -> None:
-    from harness.examine.report.formats import render_results
+    from harness.examine.results import report_results
+    from harness.report.formats import render_report
 
-    print_text(render_results(results, ".json"), newline=False)
+    print_text(render_report(report_results(results), ".json"), newline=False)
 
 
 def _print_verdict(
@@ -231,7 +237,7 @@ def _print_verdict(
 ) -> ExitCode:
     """Print the results for one client, and return the exit code."""
     from harness.cli.support.examination import print_cells, print_comparison, print_summary
-    from harness.examine.report.results import compare_with_baseline
+    from harness.examine.results import compare_with_baseline
 
     result = results.clients[0]
     compared = compare_with_baseline(result, earlier) if earlier else None

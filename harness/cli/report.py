@@ -18,6 +18,8 @@ from harness.core.text import pluralize
 from harness.report.formats import ACTIONS_VARIABLE, FORMATS, render_report, write_report
 
 if TYPE_CHECKING:
+    from rich.table import Table
+
     from harness.report.report import Report
 
 MERGE = "merge"
@@ -83,7 +85,7 @@ def report(
     if STDOUT not in wanted.values():
         _print_report(merged)
     _check_fail_under(merged, fail_under)
-    if not merged.totals.exchanges and not merged.unexpected:
+    if not merged.totals.exchanges and not merged.unexpected and not merged.examination:
         raise ConfigError(
             f"nothing was tested: {pluralize(len(merged.cases), 'test')} with no exchange. Does the program under test "
             "read OPENAI_BASE_URL, and did a test use the fixture mock?"
@@ -101,30 +103,35 @@ def _check_arguments(merging: bool, files: list[str], on_stdout: int) -> None:
 
 def _print_report(report: Report) -> None:
     """Print the summary, the first unexpected findings and the coverage."""
-    from rich.table import Table
-
-    from harness.report.api_coverage import DIMENSIONS
     from harness.report.formats.github import annotation_commands
-    from harness.report.report import summary_line
     from harness.report.unknown_models import unknown_model_lines
 
     console = make_console()
-    console.print(summary_line(report.totals, report.percent_covered("rules")))
+    console.print(report.line)
     for line in unknown_model_lines(report.unknown_models):
         console.print(line)
     for case, finding in report.unexpected[:MAX_FINDINGS]:
-        console.print(f"{':'.join(map(str, case.location_of(finding)))}  {finding.title}: {finding.text}")
+        console.print(f"{case.name_location(finding) or case.id}  {finding.title}: {finding.text}")
     if (hidden := len(report.unexpected) - MAX_FINDINGS) > 0:
         console.print(f"… and {hidden} more")
+    if not report.examination:
+        console.print(_coverage_table(report))
+    if ACTIONS_VARIABLE in os.environ:
+        for command in annotation_commands(report):
+            print_text(command)
+
+
+def _coverage_table(report: Report) -> Table:
+    from rich.table import Table
+
+    from harness.report.api_coverage import DIMENSIONS
+
     table = Table("surface", "touched", "of", "%", box=None, pad_edge=False)
     for name, title in DIMENSIONS.items():
         table.add_row(
             title, str(len(report.hit[name])), str(len(report.known[name])), str(report.percent_covered(name))
         )
-    console.print(table)
-    if ACTIONS_VARIABLE in os.environ:
-        for command in annotation_commands(report):
-            print_text(command)
+    return table
 
 
 def _check_fail_under(report: Report, least: float | None) -> None:

@@ -7,6 +7,9 @@ from typing import Any, Literal, get_args
 
 from harness.analysis.sequence import NO_MESSAGES, SequenceDiagram
 from harness.core.exchange import Json
+from harness.explain.model import ReportFinding
+from harness.report.report import ReportCase
+from harness.report.sanitize import sanitize_value
 
 Verdict = Literal["pass", "warn", "fail", "crash", "hang", "not applicable"]
 VERDICTS: tuple[Verdict, ...] = get_args(Verdict)
@@ -55,15 +58,55 @@ class Cell:
         lines = self.reasons[0].splitlines() if self.reasons else []
         return next((line.removeprefix(FIX) for line in lines if line.startswith(FIX)), "")
 
-    def as_json(self) -> Json:
-        """Return this cell as JSON, without `view`."""
-        return {name: value for name, value in asdict(self).items() if name != "view"}
+    @property
+    def outcome(self) -> Literal["passed", "failed", "error", "skipped", "xfailed"]:
+        """The outcome as that of a test: only a case that every client must pass can fail."""
+        if self.verdict in ("pass", "not applicable"):
+            return "passed" if self.verdict == "pass" else "skipped"
+        return "xfailed" if not self.is_failure else "failed" if self.verdict == "fail" else "error"
+
+    @property
+    def findings(self) -> list[ReportFinding]:
+        """The reasons as findings of a report."""
+        parts = (reason.partition(f"\n{FIX}") for reason in self.reasons)
+        return [ReportFinding("examined", not self.is_failure, why, self.case, fix=fix) for why, _, fix in parts]
+
+    def sanitize(self) -> Cell:
+        """Return this cell with its texts shortened and secrets masked."""
+        members = sanitize_value({name: value for name, value in asdict(self).items() if name != "view"})
+        lists = {name: tuple(value) for name, value in members.items() if isinstance(value, list)}
+        return Cell(**{**members, **lists, "sequence": SequenceDiagram.from_json(members["sequence"])}, view=self.view)
+
+    def to_case(self, client: str, command: str, group: str) -> ReportCase:
+        """Build the case of a report; `command` runs the cell again, `group` is shared by cells with the same reason."""
+        about = {name: getattr(self, name) for name in _EXAMINED}
+        return ReportCase(
+            name_cell(client, self.case, self.mode),
+            "",
+            0,
+            self.outcome,
+            self.seconds,
+            found=self.findings,
+            diagram=self.diagram,
+            why="\n".join(filter(None, [*(() if self.is_failure else self.reasons), command, self.flow])),
+            sequence=self.sequence,
+            view=self.view,
+            examined={"client": client, **about, "printed": [*self.printed], "command": command, "group": group},
+        )
 
     @classmethod
-    def from_json(cls, members: Json) -> Cell:
-        """Read a cell from the JSON of `as_json`."""
-        lists = {name: tuple(value) for name, value in members.items() if isinstance(value, list)}
-        drawn = members.get("sequence")  # older results have none
-        sequence = SequenceDiagram.from_json(drawn) if drawn else NO_MESSAGES
-        texts: dict[str, Any] = {**members, **lists, "sequence": sequence}
-        return cls(**texts)
+    def from_case(cls, case: ReportCase) -> Cell:
+        """Read a cell from a case of a report."""
+        reasons = tuple(f"{found.message}\n{FIX}{found.fix}" if found.fix else found.message for found in case.found)
+        about = {name: case.examined[name] for name in _EXAMINED}
+        drawn: dict[str, Any] = {"diagram": case.diagram, "seconds": case.seconds, "sequence": case.sequence}
+        return cls(**{**about, "printed": tuple(about["printed"])}, **drawn, reasons=reasons)
+
+
+_EXAMINED = ("case", "severity", "mode", "verdict", "flow", "requests", "printed", "ended", "asks")
+"""The members that only a cell has, not every case of a report."""
+
+
+def name_cell(client: str, case: str, mode: str) -> str:
+    """Name a cell in a report: the client, the case and the mode."""
+    return f"{client}::{case}[{mode}]" if mode else f"{client}::{case}"

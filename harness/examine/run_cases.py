@@ -6,7 +6,7 @@ import time
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fnmatch import fnmatchcase
 from hashlib import blake2b
 from queue import Empty, SimpleQueue
@@ -17,7 +17,7 @@ from harness.api.http.dialects import API_ROOTS
 from harness.core.errors import ConfigError
 from harness.core.registry import suggest_name
 from harness.examine.case import CASES, FEATURES, ClientCase, ObservedRun
-from harness.examine.cell import FIX, Cell, Verdict
+from harness.examine.cell import FIX, Cell, Verdict, name_cell
 from harness.examine.client_process import ClientProcess, Crashed, Done, Hung
 from harness.examine.declaration import Declaration
 from harness.examine.mode import Mode, modes_of
@@ -26,7 +26,7 @@ from harness.examine.tool_server import ToolServer, serve_tools
 from harness.examine.verdict import count_asks, describe_end, find_reasons
 from harness.server.asgi import Server, serve_in_thread
 from harness.server.mock_api import MockApi
-from harness.viewer.build_case import CaseHead, build_case
+from harness.viewer.build_case import CaseHead, JudgedCase, build_case
 from harness.viewer.build_run import view_of_case
 
 DoTask = Callable[[ClientCase, Task], Done]
@@ -81,7 +81,7 @@ def examine(
         ran: dict[int, Cell] = {}
 
         def run_one(number: int) -> None:
-            cell = run_case(*runs[number], clients.do, server, tools)
+            cell = run_case(*runs[number], clients.do, server, tools, declared.client)
             if not clients.killed:
                 ran[number] = cell
                 done(cell)
@@ -151,7 +151,9 @@ class _Clients:
             client.end()
 
 
-def run_case(case: ClientCase, mode: Mode, do: DoTask, server: Server, tools: ToolServer) -> Cell:
+def run_case(
+    case: ClientCase, mode: Mode, do: DoTask, server: Server, tools: ToolServer, client: str = "client"
+) -> Cell:
     """Run one case in one mode; `do` lets the client do the task."""
     name = f"{case.id}[{mode}]"
     run = blake2b(name.encode(), digest_size=8).hexdigest()
@@ -175,7 +177,7 @@ def run_case(case: ClientCase, mode: Mode, do: DoTask, server: Server, tools: To
     else:
         reasons, verdict = [str(ended)], "crash" if isinstance(ended, Crashed) else "hang"
     drawn = mock.flow.sequence if reasons else NO_MESSAGES
-    return Cell(
+    cell = Cell(
         case=case.id,
         severity=case.severity,
         mode=str(mode),
@@ -191,8 +193,9 @@ def run_case(case: ClientCase, mode: Mode, do: DoTask, server: Server, tools: To
         sequence=drawn,
         ended=describe_end(ended, mock.exchanges),
         asks=count_asks(mock.exchanges),
-        view=view_of_case(build_case(CaseHead(name), mock.world)),
     )
+    head = CaseHead(name_cell(client, case.id, str(mode)), outcome=cell.outcome, seconds=cell.seconds)
+    return replace(cell, view=view_of_case(build_case(head, mock.world, JudgedCase(findings=cell.findings))))
 
 
 def _do(case: ClientCase, task: Task, do: DoTask) -> Done | Crashed | Hung:

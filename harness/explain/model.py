@@ -79,8 +79,15 @@ _SECTIONS: dict[CauseKind, Section] = {
 }
 _ROW_LABELS = tuple(field.name for field in fields(Cause) if field.kw_only)
 
-FindingKind = Literal["refusal", "loss", "unanswered", "unused", "disagreement", "unreadable", "webhook", "client"]
-_PLACES: dict[FindingKind, str] = {"unreadable": "the file", "refusal": "outside its test", "webhook": "a webhook"}
+FindingKind = Literal[
+    "refusal", "loss", "unanswered", "unused", "disagreement", "unreadable", "webhook", "client", "examined"
+]
+_PLACES: dict[FindingKind, str] = {
+    "unreadable": "the file",
+    "refusal": "outside its test",
+    "webhook": "a webhook",
+    "examined": "the client",
+}
 """The place of findings without an exchange: an unreadable recording, a request without a World, a delivery."""
 
 

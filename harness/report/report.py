@@ -48,6 +48,7 @@ class ReportCase:
     why: str = ""
     sequence: SequenceDiagram = NO_MESSAGES
     view: Json = field(default_factory=dict)
+    examined: Json = field(default_factory=dict)
 
     @classmethod
     def from_json(cls, members: Json) -> ReportCase:
@@ -59,7 +60,8 @@ class ReportCase:
 
     def to_json(self) -> Json:
         """Convert the case to JSON."""
-        members = {field.name: getattr(self, field.name) for field in fields(self) if field.name != "view" or self.view}
+        values = {field.name: getattr(self, field.name) for field in fields(self)}
+        members = {name: value for name, value in values.items() if value or name not in ("view", "examined")}
         return {**members, "found": list(map(asdict, self.found)), "sequence": asdict(self.sequence)}
 
     @property
@@ -75,6 +77,10 @@ class ReportCase:
     def location_of(self, finding: ReportFinding) -> tuple[str, int]:
         """Return the file and line of a finding of this case."""
         return self.file, finding.line or self.line
+
+    def name_location(self, finding: ReportFinding) -> str:
+        """Return the file and line of a finding as text; empty for a client that was examined."""
+        return ":".join(map(str, self.location_of(finding))) if self.file else ""
 
 
 class Totals(NamedTuple):
@@ -126,7 +132,7 @@ class Report:
     """The cases of a run; by dimension of the API, the `known` names and those that were `hit`.
 
     `unknown_models` are names of models that are not in the table, with the number of their requests. Only pages show
-    the `facts`.
+    the `facts`. `examination` has the clients and the descriptions of the cases of an examination.
     """
 
     cases: Sequence[ReportCase] = ()
@@ -134,6 +140,21 @@ class Report:
     hit: Coverage = field(default_factory=lambda: merge_coverage(()))
     unknown_models: UnknownModels = field(default_factory=dict)
     facts: RunFacts = NO_FACTS
+    examination: Json = field(default_factory=dict)
+
+    @property
+    def line(self) -> str:
+        """The summary of the run in one line."""
+        if not self.examination:
+            return summary_line(self.totals, self.percent_covered("rules"))
+        verdicts: dict[str, Counter[str]] = {}
+        for case in self.cases:
+            verdicts.setdefault(case.examined["client"], Counter())[case.examined["verdict"]] += 1
+        counted = (
+            f"{client}: {', '.join(f'{count} {verdict}' for verdict, count in counts.items())}"
+            for client, counts in verdicts.items()
+        )
+        return "; ".join(counted)
 
     @property
     def totals(self) -> Totals:
@@ -156,7 +177,8 @@ class Report:
         """Return the members of `schemas/report.json` except the tests."""
         surface = {name: {"known": sorted(self.known[name]), "hit": sorted(self.hit[name])} for name in DIMENSIONS}
         unknown = {"unknown_models": dict(sorted(self.unknown_models.items()))}
-        return {"version": REPORT_VERSION, "totals": self.totals._asdict(), "surface": surface, **unknown}
+        examined = {"examination": self.examination} if self.examination else {}
+        return {"version": REPORT_VERSION, "totals": self.totals._asdict(), "surface": surface, **unknown, **examined}
 
 
 def count_totals(exchanges: int, findings: Sequence[ReportFinding], routed: int = 0) -> Totals:

@@ -1,23 +1,25 @@
-"""Builds a run from a report or from cases: counts, shared causes, coverage, and documentation of rules."""
+"""Builds a run from a report or from cases: counts, shared causes, coverage, documentation of rules, examined clients."""
 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import asdict, replace
 from typing import Any, cast
 
+from harness.core.errors import COMMAND
 from harness.core.exchange import Answer, Exchange, Json, Request
 from harness.core.json_values import as_object
+from harness.core.text import escape_controls, escape_values
 from harness.explain.model import Cause
 from harness.report.api_coverage import DIMENSIONS
-from harness.report.report import Report, ReportCase, RunFacts, summary_line
+from harness.report.report import Report, ReportCase, RunFacts
 from harness.report.unknown_models import unknown_model_lines
 from harness.viewer.build_case import CaseHead, JudgedCase, build_case
 from harness.viewer.case_model import ShownCase
 from harness.viewer.causes import document, group_causes
 from harness.viewer.json_form import from_json, to_text
-from harness.viewer.model import CaseRow, Covered, Run, Source
+from harness.viewer.model import CaseRow, Covered, Run, ShownCell, ShownExamination, Source
 from harness.world.world import World
 
 
@@ -46,17 +48,20 @@ def build_run(report: Report) -> tuple[Run, list[str]]:
     views = [case.view or view_of_case(show_report_case(case)) for case in report.cases]
     rows = [from_json(view["row"], CaseRow) for view in views]
     covered = {
-        name: Covered(title, sorted(report.known[name]), sorted(report.hit[name])) for name, title in DIMENSIONS.items()
+        name: Covered(title, sorted(report.known[name]), sorted(report.hit[name]))
+        for name, title in DIMENSIONS.items()
+        if not report.examination
     }
     totals = {name: count for name, count in report.totals._asdict().items() if count}
     run = assemble_run(
         rows,
-        report.facts,
+        _examination_facts(report) if report.examination else report.facts,
         totals=totals,
-        line=summary_line(report.totals, report.percent_covered("rules")),
+        line=escape_controls(report.line),
         notes=unknown_model_lines(report.unknown_models),
         coverage=covered,
         documented=document(rows, {rule for view in views for rule in view["rules"]} | report.hit["refusals"]),
+        examination=_show_examination(report) if report.examination else None,
     )
     return run, [view["case"] for view in views]
 
@@ -88,12 +93,18 @@ def show_report_case(case: ReportCase) -> ShownCase:
     for exchange in _exchanges(case.exchanges):
         world.exchanges.append(exchange)
     world.exchange_count = len(world.exchanges)
-    return build_case(head_of(case), world, JudgedCase(findings=[*case.found]))
+    shown = build_case(head_of(case), world, JudgedCase(findings=[*case.found]))
+    if not case.examined or not case.sequence.messages:
+        return shown
+    drawn = asdict(case.sequence)
+    sequence = escape_values({"participants": [*drawn["participants"]], "messages": [*drawn["messages"]]})
+    return replace(shown, sequence=sequence, mermaid=escape_controls(case.diagram))
 
 
 def head_of(case: ReportCase, began: float | None = None) -> CaseHead:
     """Build the head of a report's case."""
-    return CaseHead(case.id, case.file, case.line, cast("Any", case.outcome), case.seconds, began, case.why)
+    why = "" if case.examined else case.why
+    return CaseHead(case.id, case.file, case.line, cast("Any", case.outcome), case.seconds, began, why)
 
 
 def _exchanges(kept: Iterable[Json]) -> Iterable[Exchange]:
@@ -108,3 +119,44 @@ def _exchanges(kept: Iterable[Json]) -> Iterable[Exchange]:
         )
         answer = Answer(members["status"], members["answer"], events=members["events"], rule=members["rule"] or None)
         yield Exchange(members["number"], request, answer)
+
+
+def _show_examination(report: Report) -> ShownExamination:
+    """Build the cells of an examination's report, with the names of its clients and what its cases are about."""
+    names = [escape_controls(client["client"]) for client in report.examination["clients"]]
+    return ShownExamination(names, escape_values(report.examination["cases"]), list(map(_show_cell, report.cases)))
+
+
+def _examination_facts(report: Report) -> RunFacts:
+    """Return what was run to examine the clients."""
+    clients = report.examination["clients"]
+    command = "; ".join(f"{COMMAND} examine {client['adapter']}" for client in clients)
+    releases = (client["client"].partition(" ") for client in clients)
+    seconds = sum(client["seconds"] for client in clients)
+    return RunFacts("examine", command, 0, seconds, "", {name: release for name, _, release in releases})
+
+
+def _show_cell(case: ReportCase) -> ShownCell:
+    about: Json = escape_values(case.examined)
+    reason = case.found[0].message.partition("\n")[0] if case.found else ""
+    return ShownCell(
+        about["case"],
+        about["client"],
+        about["mode"],
+        about["verdict"],
+        about["severity"],
+        escape_controls(reason),
+        about["group"],
+        [(label, escape_controls(text)) for label, text in _details(case) if text],
+        escape_controls(case.id) if case.view or case.sequence.messages else "",
+        about["command"],
+    )
+
+
+def _details(case: ReportCase) -> Iterator[tuple[str, str]]:
+    """Yield the reasons of a cell, each with its fix, then what the program printed, and the flow."""
+    for finding in case.found:
+        yield "why", finding.message
+        yield "fix", finding.fix
+    yield "printed", "\n".join(case.examined["printed"])
+    yield "flow", case.examined["flow"]

@@ -12,10 +12,9 @@ from pathlib import Path
 import pytest
 
 from harness.examine.case import CASES
-from harness.examine.report.formats import write_results
-from harness.examine.report.json_results import read_results
+from harness.examine.results import read_results
 from tests.support.command_line import run_cli
-from tests.support.examined import TARGET, cell, results
+from tests.support.examined import TARGET, cell, results, write_results
 from tests.support.processes import spawn, wait_until
 
 ROOT = Path(__file__).parents[2]
@@ -55,6 +54,15 @@ def test_results_are_put_side_by_side(tmp_path: Path) -> None:
     assert "mine 1.0: 1 run in 1.5 s" in ended.stdout
     assert "To see one: responses-harness examine mine:Adapter --case answers/text --modes plain,replay" in ended.stdout
     assert [client.client for client in read_results(tmp_path / "c.json").clients] == ["mine 1.0", "yours 2"]
+
+
+def test_the_command_for_reports_reads_those_of_examinations(tmp_path: Path) -> None:
+    write_results(
+        results(cell("answers/text", "fail", "plain,replay", "must", "No.\n  fix: Yes.")), tmp_path / "a.json"
+    )
+    lines = run_cli("report", str(tmp_path / "a.json")).stdout.splitlines()
+    assert lines[0] == "mine 1.0: 1 fail"
+    assert lines[1].startswith("mine 1.0::answers/text[plain,replay]  examined answers/text: No. (the client)")
 
 
 def test_one_cause_of_many_cases_is_one_line_with_its_fix(tmp_path: Path) -> None:

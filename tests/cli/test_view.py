@@ -13,7 +13,6 @@ from pathlib import Path
 import pytest
 
 from harness.ending import empty
-from harness.examine.report.formats import write_results
 from harness.faults import http_error
 from harness.items import function_call
 from harness.report.formats import write_report
@@ -21,7 +20,7 @@ from harness.report.report import RunFacts
 from harness.viewer.case_model import ShownCase
 from harness.viewer.trace import SUFFIX, write_trace
 from tests.support.command_line import run_cli
-from tests.support.examined import cell, results
+from tests.support.examined import cell, results, write_results
 from tests.support.in_process import user
 from tests.support.pages import in_page
 from tests.support.recordings import HI, error, exchange, recorded, write_jsonl

@@ -13,7 +13,7 @@ import harness.examine.cases  # noqa: F401  (registers every case)
 from harness.core.errors import ConfigError
 from harness.examine.case import CASES, ClientCase
 from harness.examine.mode import parse_mode
-from harness.examine.own_tests.pytest_file import render_tests
+from harness.examine.own_tests import render_tests
 from tests.support.examined import TARGET
 from tests.support.processes import run
 

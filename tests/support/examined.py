@@ -13,8 +13,9 @@ from harness.examine.adapter import Adapter
 from harness.examine.adapters.openai_python import OpenAIAdapter
 from harness.examine.cell import Cell, Verdict
 from harness.examine.outcome import Outcome
-from harness.examine.report.results import ClientResult, ExaminationResults
+from harness.examine.results import ClientResult, ExaminationResults, report_results
 from harness.examine.task import Task
+from harness.report.formats import render_report, write_report
 
 TARGET = f"{__name__}:"
 
@@ -57,6 +58,16 @@ def cell(
     case: str, verdict: Verdict = "pass", mode: str = "plain,replay", severity: str = "must", *reasons: str
 ) -> Cell:
     return Cell(case=case, severity=severity, mode=mode, verdict=verdict, reasons=reasons)
+
+
+def write_results(results: ExaminationResults, file: Path) -> None:
+    """Write results to a file, in the format of its suffix."""
+    write_report(report_results(results), file, file.suffix)
+
+
+def render_results(results: ExaminationResults, suffix: str) -> str:
+    """Render results in the format of a suffix."""
+    return render_report(report_results(results), suffix)
 
 
 def results(*cells: Cell, client: str = "mine 1.0", complete: bool = True) -> ExaminationResults:

@@ -10,7 +10,7 @@ from harness.core.text import pluralize, shorten
 
 if TYPE_CHECKING:
     from harness.examine.cell import Cell
-    from harness.examine.report.results import BaselineComparison, ClientResult
+    from harness.examine.results import BaselineComparison, ClientResult
 
 MAX_REASON = 300
 """Characters of a reason that are printed."""
@@ -21,7 +21,7 @@ def print_summary(result: ClientResult, areas: Sequence[str], failures: Sequence
     from rich.table import Table
 
     from harness.examine.cell import VERDICTS
-    from harness.examine.report.results import group_by_reason, is_untold, name_cases
+    from harness.examine.results import group_by_reason, is_untold, name_cases
 
     console = make_console()
     runs = [cell for cell in result.cells if cell.mode]

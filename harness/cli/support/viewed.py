@@ -1,4 +1,4 @@
-"""Reads the arguments of `responses-harness view`: traces, pages, reports, results of examinations, recordings."""
+"""Reads the arguments of `responses-harness view`: traces, pages, reports, recordings."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ from harness.viewer.model import Documentation, Run
 
 _SCRIPT = re.compile(r'<script type="text/plain" id="(run|case-\d+)">([^<]*)</script>')
 _HEAD = 1 << 16
-"""Bytes at the beginning of a JSON file that distinguish reports, results and recordings."""
+"""Bytes at the beginning of a JSON file that distinguish reports from recordings."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,10 +63,8 @@ def read_viewed(paths: Sequence[Path]) -> Viewed:
         path = paths[0]
         if path.suffix in (".html", ".htm"):
             return _read_page(path)
-        if (kind := _kind_of(path)) == "report":
+        if _is_report(path):
             return _read_report(path)
-        if kind == "examination":
-            return _read_examination(path)
     return _read_recordings(paths)
 
 
@@ -111,18 +109,15 @@ def _read_page(path: Path) -> Viewed:
     return Viewed(run, [scripts[f"case-{number}"] for number in range(len(run.cases)) if f"case-{number}" in scripts])
 
 
-def _kind_of(path: Path) -> str:
-    """Return the kind of a JSON file, `report` or `examination`, judging by its beginning; empty for any other."""
+def _is_report(path: Path) -> bool:
+    """Return whether a JSON file is a report, judging by its beginning."""
     if ".json" not in path.suffixes:
-        return ""
+        return False
     with suppress(OSError, EOFError, gzip.BadGzipFile):
         with gzip.open(path) if path.suffix == ".gz" else path.open("rb") as content:
             head = content.read(_HEAD)
-        if b'"totals"' in head and b'"surface"' in head:
-            return "report"
-        if b'"cases"' in head and b'"version"' in head and b'"interactions"' not in head:
-            return "examination"
-    return ""
+        return b'"totals"' in head and b'"surface"' in head
+    return False
 
 
 def _read_report(path: Path) -> Viewed:
@@ -130,13 +125,6 @@ def _read_report(path: Path) -> Viewed:
     from harness.viewer.build_run import build_run
 
     return Viewed(*build_run(read_report(path)))
-
-
-def _read_examination(path: Path) -> Viewed:
-    from harness.examine.report.html import build_examined
-    from harness.examine.report.json_results import read_results
-
-    return Viewed(*build_examined(read_results(path)))
 
 
 def _read_recordings(paths: Sequence[Path]) -> Viewed:

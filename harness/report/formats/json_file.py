@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import replace
 from functools import cache
@@ -17,7 +18,7 @@ from harness.core.bounded_input import RAISE_ADVICE, read_bounded, refuse_many_v
 from harness.core.errors import COMMAND, ConfigError, Malformed
 from harness.core.exchange import Json
 from harness.report.api_coverage import merge_coverage
-from harness.report.report import REPORT_VERSION, Report, ReportCase
+from harness.report.report import NO_FACTS, REPORT_VERSION, Report, ReportCase
 from harness.report.unknown_models import merge_unknown_models
 
 
@@ -64,18 +65,45 @@ def _parse_report(document: Json) -> Report:
         for member in ("known", "hit")
     )
     unknown_models = document.get("unknown_models", {})  # older reports have none
-    return Report(list(map(ReportCase.from_json, document["tests"])), known, hit, unknown_models)
+    examination = document.get("examination", {})
+    return Report(list(map(ReportCase.from_json, document["tests"])), known, hit, unknown_models, NO_FACTS, examination)
 
 
 def merge_reports(reports: Sequence[Report]) -> Report:
-    """Merge the reports of a run's jobs.
+    """Merge the reports of a run's jobs, or of examinations, of which clients with the same name get a number.
 
     A test in several reports is kept once, unless they differ in more than its duration.
     """
+    reports = _number_clients(reports)
     cases: dict[str, ReportCase] = {}
     for case in (case for report in reports for case in report.cases):
         timeless = orjson.dumps(replace(case, seconds=0)).decode()
         cases.setdefault(timeless, case)
     hit, known = merge_coverage(report.hit for report in reports), merge_coverage(report.known for report in reports)
     unknown_models = merge_unknown_models(report.unknown_models for report in reports)
-    return Report(list(cases.values()), known, hit, unknown_models)
+    examinations = [report.examination for report in reports if report.examination]
+    clients = [client for examination in examinations for client in examination["clients"]]
+    about = {id: case for examination in examinations for id, case in examination["cases"].items()}
+    examination = {"clients": clients, "cases": about} if examinations else {}
+    return Report(list(cases.values()), known, hit, unknown_models, NO_FACTS, examination)
+
+
+def _number_clients(reports: Sequence[Report]) -> list[Report]:
+    """Number the clients of examinations whose name another one has, so that they stand side by side."""
+    times: Counter[str] = Counter()
+    return [_rename_clients(report, times) if report.examination else report for report in reports]
+
+
+def _rename_clients(report: Report, times: Counter[str]) -> Report:
+    names: dict[str, str] = {}
+    for client in report.examination["clients"]:
+        name = client["client"]
+        times[name] += 1
+        names[name] = f"{name} ({times[name]})" if times[name] > 1 else name
+    clients = [{**client, "client": names[client["client"]]} for client in report.examination["clients"]]
+    cases = []
+    for case in report.cases:
+        client = names[case.examined["client"]]
+        id = client + case.id.removeprefix(case.examined["client"])
+        cases.append(replace(case, id=id, examined={**case.examined, "client": client}))
+    return replace(report, cases=cases, examination={**report.examination, "clients": clients})

@@ -7,7 +7,7 @@ from xml.etree import ElementTree as Xml
 
 from harness.core.text import escape_controls
 from harness.report.api_coverage import DIMENSIONS
-from harness.report.report import Report, ReportCase, summary_line
+from harness.report.report import Report, ReportCase
 from harness.report.unknown_models import unknown_model_lines
 
 _INVALID_XML = re.compile(r"[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
@@ -29,17 +29,17 @@ def render(report: Report) -> str:
     suite_counts = {"skipped": str(outcomes.count("skipped")), "time": total_seconds}
     suite = Xml.SubElement(suites, "testsuite", {"name": "contract", **counts, **suite_counts})
     properties = Xml.SubElement(suite, "properties")
-    for name in DIMENSIONS:
+    for name in DIMENSIONS if not report.examination else ():
         value = f"{len(report.hit[name])} of {len(report.known[name])}"
         Xml.SubElement(properties, "property", {"name": name, "value": value})
     for case in report.cases:
         _add_case(suite, case)
-    lines = [summary_line(report.totals, report.percent_covered("rules")), *unknown_model_lines(report.unknown_models)]
+    lines = [report.line, *unknown_model_lines(report.unknown_models)]
     Xml.SubElement(suite, "system-out").text = "\n".join(lines)
-    return render_xml(suites)
+    return _render_xml(suites)
 
 
-def render_xml(suites: Xml.Element) -> str:
+def _render_xml(suites: Xml.Element) -> str:
     """Serialize a document with each element on its own line."""
     Xml.indent(suites)
     return Xml.tostring(suites, encoding="unicode", xml_declaration=False, short_empty_elements=True).join(
@@ -51,17 +51,18 @@ def _add_case(suite: Xml.Element, case: ReportCase) -> None:
     module = case.id.partition("::")[0].removesuffix(".py").replace("/", ".")
     inside, _, name = case.id.partition("::")[2].rpartition("::")
     names = {
-        "classname": replace_invalid(".".join([module, *inside.split("::")]).rstrip(".")),
-        "name": replace_invalid(name or case.id),
+        "classname": _replace_invalid(".".join([module, *inside.split("::")]).rstrip(".")),
+        "name": _replace_invalid(name or case.id),
     }
     test = Xml.SubElement(suite, "testcase", {**names, "time": f"{case.seconds:.3f}"})
     if element_name := _OUTCOME_ELEMENTS.get(case.outcome):
         message = next((finding.message for finding in case.unexpected), case.why)
-        outcome = Xml.SubElement(test, element_name, {"message": replace_invalid(message.partition("\n")[0])})
+        outcome = Xml.SubElement(test, element_name, {"message": _replace_invalid(message.partition("\n")[0])})
         found = [f"{finding.title}: {finding.text}" for finding in case.unexpected]
-        outcome.text = replace_invalid("\n".join(filter(None, [f"{case.file}:{case.line}", case.why, *found])))
+        place = f"{case.file}:{case.line}" if case.file else ""
+        outcome.text = _replace_invalid("\n".join(filter(None, [place, case.why, *found])))
 
 
-def replace_invalid(text: str) -> str:
+def _replace_invalid(text: str) -> str:
     """Escape control characters, and replace other characters that XML cannot hold."""
     return _INVALID_XML.sub("\ufffd", escape_controls(text))

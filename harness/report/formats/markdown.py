@@ -9,7 +9,7 @@ from collections.abc import Iterator, Sequence
 from harness.core.text import shorten
 from harness.explain.model import ReportFinding
 from harness.report.api_coverage import DIMENSIONS
-from harness.report.report import Report, ReportCase, summary_line
+from harness.report.report import Report, ReportCase
 from harness.report.unknown_models import unknown_model_lines
 
 MAX_FINDINGS = 50
@@ -26,7 +26,7 @@ def render(report: Report) -> str:
 
 def _lines(report: Report) -> Iterator[str]:
     wrong = [case for case in report.cases if case.unexpected]
-    yield f"### {'❌' if wrong else '✅'} {summary_line(report.totals, report.percent_covered('rules'))}"
+    yield f"### {'❌' if wrong else '✅'} {report.line}"
     if report.unknown_models:
         yield ""
         yield from (f"- {escape_cell(line)}" for line in unknown_model_lines(report.unknown_models))
@@ -34,6 +34,8 @@ def _lines(report: Report) -> Iterator[str]:
     for case in wrong[:MAX_DIAGRAMS]:
         if case.diagram:
             yield f"\n<details><summary>{_escape_html(case.id)}</summary>\n\n{_fence(case.diagram)}\n\n</details>"
+    if report.examination:
+        return
     yield "\n| surface | touched | of | |\n|---|--:|--:|--:|"
     for name, title in DIMENSIONS.items():
         yield f"| {title} | {len(report.hit[name])} | {len(report.known[name])} | {report.percent_covered(name)} % |"
@@ -43,12 +45,22 @@ def _findings_table(pairs: Sequence[tuple[ReportCase, ReportFinding]]) -> Iterat
     if not pairs:
         return
     yield "\n| test | what | where | fix |\n|---|---|---|---|"
-    for case, finding in pairs[:MAX_FINDINGS]:
-        test = f"{':'.join(map(str, case.location_of(finding)))} {case.id.rpartition('::')[2]}"
+    groups = _group_alike(pairs)
+    for (case, finding), *others in groups[:MAX_FINDINGS]:
+        test = f"{case.name_location(finding)} {case.id.rpartition('::')[2]}{f' and {len(others)} more' * bool(others)}"
         cells = (test, f"{finding.title}: {finding.message}", finding.place, finding.fix)
         yield f"| {' | '.join(map(escape_cell, cells))} |"
-    if (hidden := len(pairs) - MAX_FINDINGS) > 0:
+    if (hidden := len(groups) - MAX_FINDINGS) > 0:
         yield f"\n… and {hidden} more."
+
+
+def _group_alike(pairs: Sequence[tuple[ReportCase, ReportFinding]]) -> list[list[tuple[ReportCase, ReportFinding]]]:
+    """Group findings of the same client with the same reason; every other finding is a group of its own."""
+    groups: dict[object, list[tuple[ReportCase, ReportFinding]]] = {}
+    for case, finding in pairs:
+        key = (case.examined["client"], case.examined["group"]) if case.examined else (case.id, len(groups))
+        groups.setdefault(key, []).append((case, finding))
+    return list(groups.values())
 
 
 def _escape_html(text: str) -> str:

@@ -23,6 +23,7 @@ _KIND_SUMMARIES = {
     "unreadable": "A recording that could not be read to its end.",
     "webhook": "A receiver of webhooks does not do what it has to.",
     "client": "A client asks too often, too soon, not again, or on from where it was not.",
+    "examined": "A client does not show or do what a case of an examination expects.",
 }
 
 

@@ -2,7 +2,7 @@
 
 import harness.examine.cases  # noqa: F401  (registers the cases)
 from harness.examine.case import CASES
-from harness.examine.own_tests.run_task import expect, run_task
+from harness.examine.own_tests import expect, run_task
 
 
 def meets(mock, id, mode, adapter):

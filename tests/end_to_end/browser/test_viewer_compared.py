@@ -8,13 +8,12 @@ from typing import Any
 
 import pytest
 
-from harness.examine.report.formats import write_results
 from harness.report.report import RunFacts
 from harness.viewer.trace import write_trace
 from tests.end_to_end.browser.chromium import EveryPage, look_at, look_once
 from tests.end_to_end.browser.stories import EVIL
 from tests.support.command_line import run_cli
-from tests.support.examined import cell, results
+from tests.support.examined import cell, results, write_results
 from tests.support.shown import Asked
 
 pytestmark = pytest.mark.slow

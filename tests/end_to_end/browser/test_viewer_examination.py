@@ -9,8 +9,9 @@ from typing import Any
 import pytest
 
 from harness.analysis.sequence import SequenceDiagram, SequenceMessage
-from harness.examine.report.formats import write_results
-from harness.examine.report.results import merge_results
+from harness.examine.results import report_results
+from harness.report.formats import write_report
+from harness.report.formats.json_file import merge_reports
 from tests.end_to_end.browser.chromium import EveryPage, look_at, look_once
 from tests.end_to_end.browser.stories import EVIL
 from tests.support.examined import cell, results
@@ -43,7 +44,7 @@ def look(folder: Path) -> Any:
     )
     other = results(cell("answers/text", "warn", "plain,replay", "should", "so so"), cell(sent_back), client=EVIL)
     file = folder / "results.html"
-    write_results(merge_results([old, new, other]), file)
+    write_report(merge_reports(list(map(report_results, (old, new, other)))), file, file.suffix)
     return look_at(file, "examination.mjs", old="mine 1.0", new="mine 2.0")
 
 

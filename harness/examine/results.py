@@ -1,6 +1,6 @@
-"""The results of examinations as data: the cells of one or several clients, from which all reports are rendered.
+"""The results of examinations: the cells of one or several clients, as a report, grouped, compared with a baseline.
 
-Texts are shortened and secrets masked when results are collected, so that no format can show them.
+Texts are shortened and secrets masked when results are collected, so that no report can show them.
 """
 
 from __future__ import annotations
@@ -8,7 +8,8 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, fields, replace
+from dataclasses import dataclass
+from pathlib import Path
 from typing import NamedTuple
 
 from harness.core.errors import COMMAND, ConfigError
@@ -16,9 +17,11 @@ from harness.core.exchange import Json
 from harness.examine.case import AREAS, ClientCase
 from harness.examine.cell import RED, Cell
 from harness.examine.run_cases import ClientExamination
+from harness.report.api_coverage import merge_coverage
+from harness.report.formats.json_file import read_report
+from harness.report.report import Report
 from harness.report.sanitize import sanitize_value
 
-RESULTS_VERSION = 1
 _VARYING = re.compile(
     r"\b[a-z]{2,12}_[0-9A-Za-z]{16,}|\bsk-examine-[0-9a-f]+"
     r"|(?<=request )\d+|(?<=Request )\d+|(?<=\[)\d+(?=\])|\b\d+(?:\.\d+)?(?= s\b)"
@@ -60,16 +63,6 @@ class ClientResult:
         """Return the command that runs a cell again."""
         return f"{COMMAND} examine {self.adapter} --case {cell.case} --modes {cell.mode}"
 
-    def as_json(self) -> Json:
-        """Return this result as JSON."""
-        own = {field.name: getattr(self, field.name) for field in fields(self)}
-        return {**own, "cells": [cell.as_json() for cell in self.cells]}
-
-    @classmethod
-    def from_json(cls, members: Json) -> ClientResult:
-        """Read a result from the JSON of `as_json`."""
-        return cls(**{**members, "cells": tuple(map(Cell.from_json, members["cells"]))})
-
 
 @dataclass(frozen=True, slots=True)
 class ExaminationResults:
@@ -102,24 +95,40 @@ def collect_results(found: ClientExamination, cases: Sequence[ClientCase], adapt
         adapter=adapter,
         seconds=round(found.seconds, 3),
         complete=found.complete,
-        cells=tuple(replace(Cell.from_json(sanitize_value(cell.as_json())), view=cell.view) for cell in found.cells),
+        cells=tuple(cell.sanitize() for cell in found.cells),
     )
     return ExaminationResults((result,), {case.id: case_json(case) for case in cases})
 
 
-def merge_results(several: Iterable[ExaminationResults]) -> ExaminationResults:
-    """Merge results; clients with the same name get a number."""
-    clients: list[ClientResult] = []
-    cases: dict[str, Json] = {}
-    for examination in several:
-        cases |= examination.cases
-        clients += examination.clients
-    times: Counter[str] = Counter()
-    for number, client in enumerate(clients):
-        times[client.client] += 1
-        if times[client.client] > 1:
-            clients[number] = replace(client, client=f"{client.client} ({times[client.client]})")
-    return ExaminationResults(tuple(clients), cases)
+def report_results(results: ExaminationResults) -> Report:
+    """Build the report of results: each cell is a case of it."""
+    cases = [
+        cell.to_case(client.client, client.reproduce(cell), reason_key(cell) if _is_wrong(cell) else "")
+        for client in results.clients
+        for cell in client.cells
+    ]
+    names = ("client", "adapter", "seconds", "complete")
+    clients = [{name: getattr(client, name) for name in names} for client in results.clients]
+    nothing = merge_coverage(())
+    return Report(cases, nothing, nothing, examination={"clients": clients, "cases": dict(results.cases)})
+
+
+def results_of(report: Report, name: str = "the report") -> ExaminationResults:
+    """Return the results in a report; ConfigError if it is not one of an examination."""
+    if not report.examination:
+        raise ConfigError(f"{name}: no examination. Pass a file that {COMMAND} examine --report FILE.json wrote.")
+    cells: dict[str, list[Cell]] = {}
+    for case in report.cases:
+        cells.setdefault(case.examined["client"], []).append(Cell.from_case(case))
+    clients = (
+        ClientResult(**client, cells=tuple(cells.get(client["client"], ()))) for client in report.examination["clients"]
+    )
+    return ExaminationResults(tuple(clients), report.examination["cases"])
+
+
+def read_results(file: Path) -> ExaminationResults:
+    """Read results from a JSON report. ConfigError for any other file."""
+    return results_of(read_report(file), str(file))
 
 
 def group_by_reason(cells: Iterable[Cell]) -> list[list[Cell]]:
@@ -128,10 +137,13 @@ def group_by_reason(cells: Iterable[Cell]) -> list[list[Cell]]:
     Groups that make the examination fail come first.
     """
     groups: dict[tuple[str, str, str], list[Cell]] = {}
-    for cell in cells:
-        if cell.verdict in RED or cell.verdict == "warn":
-            groups.setdefault((cell.severity, cell.verdict, reason_key(cell)), []).append(cell)
+    for cell in filter(_is_wrong, cells):
+        groups.setdefault((cell.severity, cell.verdict, reason_key(cell)), []).append(cell)
     return sorted(groups.values(), key=lambda group: not group[0].is_failure)
+
+
+def _is_wrong(cell: Cell) -> bool:
+    return cell.verdict in RED or cell.verdict == "warn"
 
 
 def reason_key(cell: Cell) -> str:
