@@ -11,8 +11,8 @@ from harness.items import message
 from harness.server.asgi import serve_in_thread
 from harness.server.mock_api import MockApi
 from harness.world.world import World
-from tests.support.control_requests import send
 from tests.support.processes import wait_until
+from tests.support.servers.json_client import send
 
 KEPT = 5
 HI = {"model": "gpt-4.1", "input": "hi"}
@@ -34,7 +34,7 @@ def test_a_server_that_replaces_its_worlds_walks_over_none_of_them_twice() -> No
     api = MockApi(fallback=lambda _: [message("ok")], limits=Limits(worlds=KEPT))
     with small_collections(), serve_in_thread(api) as server:
         for number in range(4 * KEPT):
-            send(server, "POST", "/v1/responses", HI, key=f"sk-{number}")
+            send(server.port, "POST", "/v1/responses", HI, key=f"sk-{number}")
         assert len(api.worlds) == KEPT
         assert wait_until(lambda: young_worlds() == 0, seconds=5)
 

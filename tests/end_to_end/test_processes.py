@@ -7,14 +7,14 @@ import re
 import shutil
 import socket
 from collections.abc import Iterator
-from http.client import HTTPConnection
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import pytest
 from openai import OpenAI
 
 from tests.support.processes import free_port, is_listening, spawn, wait_until
+from tests.support.servers.json_client import send
 from tests.support.servers.served import ROOT, serving
 
 pytestmark = pytest.mark.slow
@@ -31,16 +31,6 @@ class Behind(NamedTuple):
 
     clients: int
     processes: tuple[int, int]
-
-
-def ask(port: int, method: str, path: str, body: Any = None, **headers: str) -> tuple[int, Any]:
-    connection = HTTPConnection("127.0.0.1", port, timeout=20)
-    sent = None if body is None else json.dumps(body)
-    connection.request(method, path, sent, {"content-type": "application/json", **headers})
-    answer = connection.getresponse()
-    text = answer.read().decode()
-    connection.close()
-    return answer.status, json.loads(text) if text[:1] in ("{", "[") else text
 
 
 @pytest.fixture(params=PROXIES)
@@ -65,10 +55,10 @@ def behind(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Behind]:
 
 def worlds_of(port: int) -> set[str]:
     """Return the keys whose prompts the viewer of a process shows; the keys themselves are masked there."""
-    status, page = ask(port, "GET", "/_harness/view")
+    status, page = send(port, "GET", "/_harness/view")
     assert status == 200
     assert "<!doctype html>" in page.lower()
-    status, run = ask(port, "GET", "/_harness/view/run")
+    status, run = send(port, "GET", "/_harness/view/run")
     assert status == 200
     return {f"sk-{number}" for number in re.findall(r"hi from client (\d+)\.", json.dumps(run))}
 
@@ -76,7 +66,7 @@ def worlds_of(port: int) -> set[str]:
 def test_each_key_is_served_by_one_process_whatever_the_connection(behind: Behind) -> None:
     for key in KEYS:
         said = {"script": [f"one for {key}", f"two for {key}", f"three for {key}"]}
-        assert ask(behind.clients, "POST", "/_harness/script", said, authorization=f"Bearer {key}")[0] == 200
+        assert send(behind.clients, "POST", "/_harness/script", said, key=key)[0] == 200
     for key in KEYS:
         with OpenAI(base_url=f"http://127.0.0.1:{behind.clients}/v1", api_key=key, max_retries=0) as client:
             first = client.responses.create(model="gpt-4.1", input=f"hi from client {key[3:]}.")
@@ -85,9 +75,9 @@ def test_each_key_is_served_by_one_process_whatever_the_connection(behind: Behin
             assert (first.output_text, streamed[0].output_text) == (f"one for {key}", f"two for {key}")
     for key in KEYS:
         body = {"model": "gpt-4.1", "input": "by the other header"}
-        status, last = ask(behind.clients, "POST", "/openai/v1/responses", body, **{"api-key": key})
+        status, last = send(behind.clients, "POST", "/openai/v1/responses", body, key="", **{"api-key": key})
         assert (status, last["output"][0]["content"][0]["text"]) == (200, f"three for {key}")
-        report = ask(behind.clients, "GET", "/_harness/report", authorization=f"Bearer {key}")[1]
+        report = send(behind.clients, "GET", "/_harness/report", key=key)[1]
         assert report["verdict"] is None
     shown = [worlds_of(port) for port in behind.processes]
     assert shown[0] | shown[1] == set(KEYS)
@@ -98,9 +88,11 @@ def test_each_key_is_served_by_one_process_whatever_the_connection(behind: Behin
 def test_a_websocket_reaches_the_process_of_its_key(behind: Behind) -> None:
     from websockets.sync.client import connect
 
-    key = {"authorization": "Bearer sk-socket"}
-    ask(behind.clients, "POST", "/_harness/script", {"script": ["over a socket"]}, **key)
-    with connect(f"ws://127.0.0.1:{behind.clients}/v1/responses", additional_headers=key) as wire:
+    key = "sk-socket"
+    send(behind.clients, "POST", "/_harness/script", {"script": ["over a socket"]}, key=key)
+    with connect(
+        f"ws://127.0.0.1:{behind.clients}/v1/responses", additional_headers={"authorization": f"Bearer {key}"}
+    ) as wire:
         wire.send(json.dumps({"type": "response.create", "model": "gpt-4.1", "input": "hi"}))
         for message in wire:
             if json.loads(message)["type"] == "response.completed":
@@ -110,11 +102,11 @@ def test_a_websocket_reaches_the_process_of_its_key(behind: Behind) -> None:
 
 def test_an_event_of_a_stream_arrives_when_it_is_sent(behind: Behind) -> None:
     """The second event waits for a gate, which is opened only after the first one has arrived."""
-    key = {"authorization": "Bearer sk-slow"}
+    key = "sk-slow"
     turn = [{"message": "slow"}, {"pause": {"after": 1, "until": "half"}}]
-    assert ask(behind.clients, "POST", "/_harness/script", {"script": [turn]}, **key)[0] == 200
+    assert send(behind.clients, "POST", "/_harness/script", {"script": [turn]}, key=key)[0] == 200
     body = json.dumps({"model": "gpt-4.1", "input": "hi", "stream": True})
-    head = f"POST /v1/responses HTTP/1.1\r\nHost: x\r\nAuthorization: {key['authorization']}\r\n"
+    head = f"POST /v1/responses HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer {key}\r\n"
     head += f"Content-Type: application/json\r\nContent-Length: {len(body)}\r\nConnection: close\r\n\r\n"
     with socket.create_connection(("127.0.0.1", behind.clients), 20) as wire:
         wire.sendall((head + body).encode())
@@ -122,7 +114,7 @@ def test_an_event_of_a_stream_arrives_when_it_is_sent(behind: Behind) -> None:
         while b"response.created" not in arrived:
             arrived += wire.recv(65536)
         assert b"response.completed" not in arrived
-        assert ask(behind.clients, "POST", "/_harness/open", {"gate": "half"}, **key)[0] == 200
+        assert send(behind.clients, "POST", "/_harness/open", {"gate": "half"}, key=key)[0] == 200
         while more := wire.recv(65536):
             arrived += more
     assert b"response.completed" in arrived

@@ -2,13 +2,10 @@
 
 from __future__ import annotations
 
-import http.client
-import json
 import os
 import re
 import sys
 from collections.abc import Iterator
-from typing import Any
 
 import pytest
 
@@ -16,6 +13,7 @@ from harness.server.asgi import serve_in_thread
 from harness.server.control_plane.access import control_access
 from harness.server.mock_api import MockApi
 from tests.support.processes import run as run_child
+from tests.support.servers.json_client import ask, send
 from tests.support.servers.served import ROOT, Served, serving
 from tests.support.slow import slow_except_every
 
@@ -35,26 +33,17 @@ def open_to_all() -> Iterator[Served]:
         yield running
 
 
-def ask(port: int, path: str, **headers: str) -> tuple[int, Any]:
-    connection = http.client.HTTPConnection("127.0.0.1", port, timeout=20)
-    connection.request("GET", path, headers={"Authorization": "Bearer sk-1", **headers})
-    answer = connection.getresponse()
-    body = answer.read()
-    connection.close()
-    return answer.status, json.loads(body) if "json" in answer.headers["content-type"] else body.decode()
-
-
 class TestTheHost:
     @pytest.mark.parametrize(
         "name", ["evil.example", "evil.example:80", "127.0.0.1.evil.example", "", "[", "localhosts"]
     )
     def test_of_another_site_is_refused(self, local: Served, name: str) -> None:
-        status, said = ask(local.port, "/_harness/exchanges", Host=name)
+        status, said = send(local.port, "GET", "/_harness/exchanges", Host=name)
         assert status == 403
         assert said["error"]["message"].startswith(f"Host {name!r} is not a name of this server.")
 
     def test_that_is_refused_is_told_how_to_allow_it(self, local: Served) -> None:
-        said = ask(local.port, "/_harness/rules", Host="ci.example:8765")[1]
+        said = send(local.port, "GET", "/_harness/rules", Host="ci.example:8765")[1]
         assert said["error"]["message"].endswith("or start it with `--allowed-host ci.example`.")
 
     @pytest.mark.parametrize(
@@ -71,30 +60,30 @@ class TestTheHost:
         ],
     )
     def test_that_is_an_address_or_allowed_is_taken(self, local: Served, name: str) -> None:
-        assert ask(local.port, "/_harness/exchanges", Host=name)[0] == 200
+        assert send(local.port, "GET", "/_harness/exchanges", Host=name)[0] == 200
 
     def test_of_the_api_may_be_any(self, local: Served) -> None:
-        assert ask(local.port, "/v1/models", Host="gateway.example")[0] == 200
+        assert send(local.port, "GET", "/v1/models", Host="gateway.example")[0] == 200
 
 
 class TestTheToken:
     @pytest.mark.parametrize("path", PATHS)
     def test_is_not_needed_on_loopback(self, local: Served, path: str) -> None:
-        assert ask(local.port, f"/_harness/{path}")[0] == 200
+        assert send(local.port, "GET", f"/_harness/{path}")[0] == 200
 
     @pytest.mark.parametrize("path", slow_except_every(3, [*PATHS, "nowhere", ""]))
     @pytest.mark.parametrize("sent", [{}, {"X-Harness-Token": "another"}, {"X-Harness-Token": "\xe9"}])
     def test_is_needed_elsewhere(self, open_to_all: Served, path: str, sent: dict[str, str]) -> None:
-        status, said = ask(open_to_all.port, f"/_harness/{path}", **sent)
+        status, said = send(open_to_all.port, "GET", f"/_harness/{path}", **sent)
         assert (status, said["error"]["type"]) == (401, "harness_error")
         assert "send `x-harness-token: …`" in said["error"]["message"]
 
     @pytest.mark.parametrize("path", PATHS)
     def test_opens_the_control_plane(self, open_to_all: Served, path: str) -> None:
-        assert ask(open_to_all.port, f"/_harness/{path}", **{"X-Harness-Token": TOKEN})[0] == 200
+        assert send(open_to_all.port, "GET", f"/_harness/{path}", **{"X-Harness-Token": TOKEN})[0] == 200
 
     def test_is_nothing_to_the_api(self, open_to_all: Served) -> None:
-        assert ask(open_to_all.port, "/v1/models")[0] == 200
+        assert send(open_to_all.port, "GET", "/v1/models")[0] == 200
 
     @pytest.mark.slow
     def test_is_made_and_printed_when_there_is_none(self) -> None:
@@ -102,8 +91,8 @@ class TestTheToken:
             assert own.child.stdout
             printed = re.fullmatch(r"export HARNESS_CONTROL_TOKEN=(\S{32})\n", own.child.stdout.readline())
             assert printed
-            assert ask(own.port, "/_harness/rules")[0] == 401
-            assert ask(own.port, "/_harness/rules", **{"X-Harness-Token": printed[1]})[0] == 200
+            assert send(own.port, "GET", "/_harness/rules")[0] == 401
+            assert send(own.port, "GET", "/_harness/rules", **{"X-Harness-Token": printed[1]})[0] == 200
 
     @pytest.mark.slow
     def test_is_given_to_a_command(self) -> None:
@@ -117,7 +106,7 @@ class TestTheToken:
 
     def test_of_a_server_in_a_thread_is_made_as_well(self) -> None:
         with serve_in_thread(MockApi(), "0.0.0.0") as own:
-            assert ask(own.port, "/_harness/rules")[0] == 401
+            assert send(own.port, "GET", "/_harness/rules")[0] == 401
 
     @pytest.mark.parametrize("host", ["0.0.0.0", "::", "192.0.2.1", "no-such-host.invalid"])
     def test_is_new_for_each_server(self, host: str) -> None:
@@ -130,21 +119,18 @@ class TestTheToken:
 
 class TestThePage:
     def test_is_complete_and_loads_nothing(self, local: Served) -> None:
-        status, page = ask(local.port, "/_harness/docs")
-        described = ask(local.port, "/_harness/openapi.json")[1]["paths"]
+        status, page = send(local.port, "GET", "/_harness/docs")
+        described = send(local.port, "GET", "/_harness/openapi.json")[1]["paths"]
         assert status == 200
         shown = set(re.findall(r"<h2><code>(\w+) (\S+)</code></h2>", page))
         assert shown == {(method.upper(), path) for path, methods in described.items() for method in methods}
         assert not re.search(r"<(script|link|img|iframe|object)|https?:|src=|//", page)
 
     def test_may_load_nothing(self, local: Served) -> None:
-        connection = http.client.HTTPConnection("127.0.0.1", local.port, timeout=20)
-        connection.request("GET", "/_harness/docs")
-        policy = connection.getresponse().headers["content-security-policy"]
-        connection.close()
+        policy = ask(local.port, "GET", "/_harness/docs").headers["content-security-policy"]
         assert policy.startswith("default-src 'none'; ")
 
     @pytest.mark.slow
     def test_is_shown_without_a_token_but_not_to_another_site(self, open_to_all: Served) -> None:
-        assert ask(open_to_all.port, "/_harness/docs")[0] == 200
-        assert ask(open_to_all.port, "/_harness/docs", Host="evil.example")[0] == 403
+        assert send(open_to_all.port, "GET", "/_harness/docs")[0] == 200
+        assert send(open_to_all.port, "GET", "/_harness/docs", Host="evil.example")[0] == 403

@@ -14,6 +14,7 @@ from harness.core.limits import Limits
 from harness.items import message
 from harness.server.asgi import Server, serve_in_thread
 from harness.server.mock_api import MockApi
+from tests.support.servers.json_client import KeyClient
 from tests.support.tools import functions
 
 HI = {"type": "message", "content": [{"type": "output_text", "text": "hi"}]}
@@ -25,33 +26,9 @@ def server() -> Iterator[Server]:
         yield running
 
 
-class Client:
-    """One key's view of a server."""
-
-    def __init__(self, server: Server, key: str | None) -> None:
-        self.server, self.headers = server, {"authorization": f"Bearer {key}"} if key else {}
-
-    def send(self, method: str, path: str, body: Any = None) -> tuple[int, Any]:
-        connection = http.client.HTTPConnection(self.server.host, self.server.port, timeout=10)
-        raw = body if isinstance(body, bytes) else json.dumps(body).encode()
-        connection.request(method, path, raw, self.headers)
-        answer = connection.getresponse()
-        said = json.loads(answer.read())
-        connection.close()
-        return answer.status, said
-
-    def ask(self, input: Any = "hi", **members: Any) -> tuple[int, Any]:
-        return self.send("POST", "/v1/responses", {"model": "gpt-4.1", "input": input, **members})
-
-    def text(self, **members: Any) -> str:
-        status, said = self.ask(**members)
-        assert status == 200, said
-        return str(said["output"][0]["content"][0]["text"])
-
-
 @pytest.fixture
-def client(server: Server, request: pytest.FixtureRequest) -> Client:
-    return Client(server, f"sk-{request.node.name}".encode("ascii", "ignore").decode())
+def client(server: Server, request: pytest.FixtureRequest) -> KeyClient:
+    return KeyClient(server.port, f"sk-{request.node.name}".encode("ascii", "ignore").decode())
 
 
 def said_text(text: str) -> dict[str, Any]:
@@ -59,30 +36,30 @@ def said_text(text: str) -> dict[str, Any]:
 
 
 class TestAScript:
-    def test_is_a_list_of_turns_each_an_item_or_a_list_of_items(self, client: Client) -> None:
+    def test_is_a_list_of_turns_each_an_item_or_a_list_of_items(self, client: KeyClient) -> None:
         call = {"type": "function_call", "name": "f", "arguments": "{}", "call_id": "call_1"}
         added = client.send("POST", "/_harness/script", {"turns": [said_text("one"), [said_text("two"), call]]})
         assert added == (200, {"turns": 2})
         assert client.text() == "one"
         assert [item["type"] for item in client.ask(tools=functions("f"))[1]["output"]] == ["message", "function_call"]
 
-    def test_may_say_a_turn_as_a_text(self, client: Client) -> None:
+    def test_may_say_a_turn_as_a_text(self, client: KeyClient) -> None:
         assert client.send("POST", "/_harness/script", {"turns": ["one", ["two"]]}) == (200, {"turns": 2})
         client.send("POST", "/_harness/script", {"script": ["three"]})
         assert [client.text() for _ in range(3)] == ["one", "two", "three"]
 
-    def test_may_have_a_call_that_the_request_does_not_allow(self, client: Client) -> None:
+    def test_may_have_a_call_that_the_request_does_not_allow(self, client: KeyClient) -> None:
         call = {"type": "function_call", "name": "f", "arguments": "{}"}
         built = {"function_call": {"name": "f", "off_schema": True}}
         turns = [call, {**call, "off_schema": True}, built, [call, {"completed": {"off_schema": True}}]]
         client.send("POST", "/_harness/script", {"turns": turns})
         assert [client.ask()[0] for _ in turns] == [418, 200, 200, 200]
 
-    def test_may_end_a_turn_with_how_its_response_ends(self, client: Client) -> None:
+    def test_may_end_a_turn_with_how_its_response_ends(self, client: KeyClient) -> None:
         client.send("POST", "/_harness/script", {"turns": [[said_text("one"), {"type": "incomplete"}]]})
         assert client.ask()[1]["status"] == "incomplete"
 
-    def test_grows_with_each_post(self, client: Client) -> None:
+    def test_grows_with_each_post(self, client: KeyClient) -> None:
         for number in (1, 2):
             assert client.send("POST", "/_harness/script", {"turns": [said_text(str(number))]}) == (
                 200,
@@ -90,7 +67,7 @@ class TestAScript:
             )
         assert [client.text(), client.text()] == ["1", "2"]
 
-    def test_may_have_conditions(self, client: Client) -> None:
+    def test_may_have_conditions(self, client: KeyClient) -> None:
         route = {"when": {"instructions": "planner", "tools": ["f"]}, "turns": [said_text("a plan")]}
         assert client.send("POST", "/_harness/script", route) == (200, {"turns": 1})
         client.send("POST", "/_harness/script", {"when": None, "turns": [said_text("else")]})
@@ -98,9 +75,9 @@ class TestAScript:
         assert client.text(instructions="You are the planner", tools=tools) == "a plan"
         assert client.text() == "else"
 
-    def test_is_of_one_key_alone(self, client: Client, server: Server) -> None:
+    def test_is_of_one_key_alone(self, client: KeyClient, server: Server) -> None:
         client.send("POST", "/_harness/script", {"turns": [said_text("mine")]})
-        assert Client(server, "sk-another-key").text() == "unscripted"
+        assert KeyClient(server.port, "sk-another-key").text() == "unscripted"
         assert client.text() == "mine"
 
     @pytest.mark.parametrize(
@@ -159,7 +136,7 @@ class TestAScript:
             ({"turns": [HI], "when": {"tools": [3]}}, "when.tools: tools is [3]. Pass a text, a list of names"),
         ],
     )
-    def test_that_cannot_be_read_says_why_and_adds_nothing(self, client: Client, body: Any, problem: str) -> None:
+    def test_that_cannot_be_read_says_why_and_adds_nothing(self, client: KeyClient, body: Any, problem: str) -> None:
         status, said = client.send("POST", "/_harness/script", body)
         assert (status, said["error"]["type"]) == (400, "harness_error")
         assert problem in said["error"]["message"]
@@ -167,7 +144,7 @@ class TestAScript:
 
 
 class TestTheJournal:
-    def test_holds_every_exchange_in_order(self, client: Client) -> None:
+    def test_holds_every_exchange_in_order(self, client: KeyClient) -> None:
         client.ask("one")
         client.ask(temperature="hot")
         one, other = client.send("GET", "/_harness/exchanges")[1]
@@ -176,7 +153,7 @@ class TestTheJournal:
         assert (other["number"], other["status"], other["rule"]) == (2, 400, "invalid_type")
         assert other["answer"]["error"]["param"] == "temperature"
 
-    def test_says_what_nobody_took_and_what_nobody_answered(self, client: Client) -> None:
+    def test_says_what_nobody_took_and_what_nobody_answered(self, client: KeyClient) -> None:
         client.send("POST", "/_harness/script", {"when": {"input": "x"}, "turns": [HI, HI]})
         client.ask("y")
         said = client.send("GET", "/_harness/unused")[1]
@@ -184,13 +161,13 @@ class TestTheJournal:
         assert len(said["problems"]) == 1
         assert said["problems"][0].startswith("No turn answers this request. The closest is when(input='x')")
 
-    def test_goes_with_its_world(self, client: Client, server: Server) -> None:
+    def test_goes_with_its_world(self, client: KeyClient, server: Server) -> None:
         id = client.ask()[1]["id"]
         assert client.send("DELETE", "/_harness/world") == (200, {"deleted": True})
         assert client.send("GET", "/_harness/exchanges") == (200, [])
         assert client.send("GET", f"/v1/responses/{id}")[0] == 404
 
-    def test_begins_again_under_a_name_that_its_ids_follow_from(self, client: Client, server: Server) -> None:
+    def test_begins_again_under_a_name_that_its_ids_follow_from(self, client: KeyClient, server: Server) -> None:
         ids = []
         for name in ("asks", "answers", "asks"):
             assert client.send("POST", "/_harness/world", {"name": name}) == (200, {"name": name})
@@ -201,7 +178,7 @@ class TestTheJournal:
         assert client.send("POST", "/_harness/world", {})[0] == 400
 
     @pytest.mark.parametrize(("language", "advice"), [("json", '{"script": ['), ("javascript", "await mock.script(")])
-    def test_begins_in_the_language_of_its_user(self, client: Client, language: str, advice: str) -> None:
+    def test_begins_in_the_language_of_its_user(self, client: KeyClient, language: str, advice: str) -> None:
         client.send("POST", "/_harness/world", {"name": "asks", "language": language})
         client.send("POST", "/_harness/script", {"script": [{"message": "Hi."}]})
         client.ask()
@@ -212,12 +189,12 @@ class TestTheJournal:
 class TestTheServer:
     def test_says_that_it_is_up_and_counts_its_worlds(self) -> None:
         with serve_in_thread(MockApi()) as own:
-            status, said = Client(own, None).send("GET", "/_harness/health")
+            status, said = KeyClient(own.port, "").send("GET", "/_harness/health")
             assert (status, said["status"], said["worlds"]) == (200, "ok", 0)
-            Client(own, "sk-1").send("GET", "/_harness/exchanges")
-            assert Client(own, None).send("GET", "/_harness/health")[1]["worlds"] == 1
+            KeyClient(own.port, "sk-1").send("GET", "/_harness/exchanges")
+            assert KeyClient(own.port, "").send("GET", "/_harness/health")[1]["worlds"] == 1
 
-    def test_lists_the_rules_in_order(self, client: Client) -> None:
+    def test_lists_the_rules_in_order(self, client: KeyClient) -> None:
         said = client.send("GET", "/_harness/rules")[1]
         assert [item["id"] for item in said] == list(RULES)
         assert all(list(item) == ["id", "area", "summary", "level", "message"] for item in said)
@@ -227,11 +204,11 @@ class TestTheServer:
         ("method", "path"), [("GET", "exchanges"), ("GET", "unused"), ("DELETE", "world"), ("POST", "script")]
     )
     def test_asks_for_a_key_that_names_a_world(self, server: Server, key: str | None, method: str, path: str) -> None:
-        status, said = Client(server, key).send(method, f"/_harness/{path}", {"turns": [HI]})
+        status, said = KeyClient(server.port, key).send(method, f"/_harness/{path}", {"turns": [HI]})
         assert status == 400
         assert said["error"]["message"].startswith("no World: send `Authorization: Bearer sk-…`")
 
-    def test_describes_itself(self, client: Client) -> None:
+    def test_describes_itself(self, client: KeyClient) -> None:
         paths = client.send("GET", "/_harness/openapi.json")[1]["paths"]
         assert set(paths) == {
             f"/_harness/{name}"
@@ -260,7 +237,7 @@ class TestTheServer:
 class TestWhatWasSaid:
     TURN = (said_text("See it."), {"type": "function_call", "name": "f", "arguments": "{}", "call_id": "call_1"})
 
-    def test_is_shown_as_json(self, client: Client) -> None:
+    def test_is_shown_as_json(self, client: KeyClient) -> None:
         client.send("POST", "/_harness/script", {"turns": [list(self.TURN)]})
         client.ask(tools=functions("f"))
         status, said = client.send("GET", "/_harness/said")
@@ -268,7 +245,7 @@ class TestWhatWasSaid:
         status, calls = client.send("GET", "/_harness/calls")
         assert (status, [(call["name"], call["said"], call["answered"]) for call in calls]) == (200, [("f", 1, 0)])
 
-    def test_is_a_path_by_agent(self, client: Client) -> None:
+    def test_is_a_path_by_agent(self, client: KeyClient) -> None:
         client.send("POST", "/_harness/script", {"turns": [list(self.TURN)]})
         client.ask(tools=functions("f"), instructions="You are the planner.")
         assert client.send("GET", "/_harness/agents") == (200, ["planner"])
@@ -285,7 +262,7 @@ class TestWhatWasSaid:
         named = [client.send("GET", f"/_harness/calls?name={name}")[1] for name in ("f", "g")]
         assert [[call["agent"] for call in calls] for calls in named] == [["planner"], []]
 
-    def test_is_compared_with_a_result(self, client: Client) -> None:
+    def test_is_compared_with_a_result(self, client: KeyClient) -> None:
         client.send("POST", "/_harness/script", {"turns": [list(self.TURN)]})
         client.ask(tools=functions("f"))
         for result, words in (("See it.", None), ({"text": "See"}, "text truncated: the result has the first 3 of 7")):
@@ -296,7 +273,7 @@ class TestWhatWasSaid:
             "annotations not in the result"
         )
 
-    def test_that_a_client_shows_otherwise_fails(self, client: Client) -> None:
+    def test_that_a_client_shows_otherwise_fails(self, client: KeyClient) -> None:
         client.send("POST", "/_harness/world", {"name": "it", "language": "json"})
         guide = {"type": "url_citation", "url": "https://e.org", "title": "E", "start_index": 0, "end_index": 3}
         turn = {"type": "message", "content": [{"type": "output_text", "text": "See it.", "annotations": [guide]}]}
@@ -323,14 +300,14 @@ class TestWhatWasSaid:
         assert client.send("GET", "/_harness/report")[1]["verdict"] is None
 
     @pytest.mark.parametrize("losses", ["fail", 7, None, ["allow"]])
-    def test_is_not_compared_with_losses_that_are_no_word(self, client: Client, losses: Any) -> None:
+    def test_is_not_compared_with_losses_that_are_no_word(self, client: KeyClient, losses: Any) -> None:
         client.ask()
         status, told = client.send("POST", "/_harness/surfaced", {"result": "Sorry.", "losses": losses})
         assert (status, told["error"]["message"][:6]) == (400, "losses")
         assert client.send("GET", "/_harness/report")[1]["verdict"] is None
 
     @pytest.mark.parametrize("body", [{}, {"result": 7}, {"result": {"text": 7}}, {"result": "x", "only": 7}])
-    def test_is_not_compared_with_what_is_no_result(self, client: Client, body: Any) -> None:
+    def test_is_not_compared_with_what_is_no_result(self, client: KeyClient, body: Any) -> None:
         client.ask()
         status, told = client.send("POST", "/_harness/surfaced", body)
         assert (status, told["error"]["message"][:9]) == (400, "surfaced(")
@@ -341,13 +318,13 @@ class TestSettings:
 
     PROD: ClassVar = {"type": "mcp", "server_label": "prod", "server_url": "https://mcp.example.org/sse"}
 
-    def test_go_with_a_script(self, client: Client) -> None:
+    def test_go_with_a_script(self, client: KeyClient) -> None:
         told = {"organization": {"models": ["gpt-4.1"]}, "script": [{"message": "hi"}], "repeat": True}
         assert client.send("POST", "/_harness/script", told) == (200, {"turns": 1})
         assert [client.text(), client.text()] == ["hi", "hi"]
         assert client.ask(model="gpt-5")[1]["error"]["code"] == "model_not_found"
 
-    def test_make_files_and_say_their_ids(self, client: Client) -> None:
+    def test_make_files_and_say_their_ids(self, client: KeyClient) -> None:
         told = {
             "files": {"guide.txt": "Paris", "dot.png": {"base64": "iVA=", "purpose": "vision", "expires_after": 3600}},
             "vector_stores": {"docs": ["guide.txt"], "empty": {"metadata": {"team": "a"}}},
@@ -365,7 +342,7 @@ class TestSettings:
         again = client.send("POST", "/_harness/script", more)[1]["vector_stores"]["again"]
         assert client.send("GET", f"/v1/vector_stores/{again}")[1]["file_counts"]["total"] == 2
 
-    def test_script_mcp_servers_whose_calls_are_approved_once(self, client: Client) -> None:
+    def test_script_mcp_servers_whose_calls_are_approved_once(self, client: KeyClient) -> None:
         tools = {"deploy": "v2 is live", "undo": {"description": "Undo.", "error": "no such ref"}}
         turns = [
             [{"mcp_call": {"server_label": "prod", "name": name, "arguments": {}}}, {"message": "Done."}]
@@ -385,7 +362,7 @@ class TestSettings:
         assert failed[0]["tools"][1]["description"] == "Undo."
         assert failed[1]["error"]["content"] == [{"type": "text", "text": "no such ref"}]
 
-    def test_limit_the_rate(self, client: Client) -> None:
+    def test_limit_the_rate(self, client: KeyClient) -> None:
         limit = {"limit": 3, "used": 3, "requested": 1, "seconds": 20.5}
         client.send("POST", "/_harness/script", {"organization": {"rate_limit": limit}})
         status, said = client.ask()
@@ -393,7 +370,7 @@ class TestSettings:
         client.send("POST", "/_harness/script", {"organization": {"rate_limit": None}})
         assert client.text() == "unscripted"
 
-    def test_say_which_provider_it_is(self, client: Client) -> None:
+    def test_say_which_provider_it_is(self, client: KeyClient) -> None:
         client.send("POST", "/_harness/script", {"dialect": "azure"})
         assert client.ask()[0] == 404
         client.send("POST", "/_harness/script", {"dialect": None})
@@ -445,7 +422,7 @@ class TestSettings:
             ),
         ],
     )
-    def test_that_do_not_fit_say_where_and_what_does(self, client: Client, settings: Any, problem: str) -> None:
+    def test_that_do_not_fit_say_where_and_what_does(self, client: KeyClient, settings: Any, problem: str) -> None:
         status, said = client.send("POST", "/_harness/script", settings)
         assert (status, said["error"]["type"]) == (400, "harness_error")
         assert problem in said["error"]["message"]
@@ -453,7 +430,7 @@ class TestSettings:
 
 
 class TestTime:
-    def test_moves_background_responses_on_when_told(self, client: Client) -> None:
+    def test_moves_background_responses_on_when_told(self, client: KeyClient) -> None:
         client.send("POST", "/_harness/script", {"automatic": False})
         made = client.ask(background=True)[1]
         assert client.send("GET", f"/v1/responses/{made['id']}")[1]["status"] == "queued"
@@ -462,7 +439,7 @@ class TestTime:
         assert client.send("GET", f"/v1/responses/{made['id']}")[1]["status"] == "completed"
         assert client.send("POST", "/_harness/advance", {}) == (200, [])
 
-    def test_passes(self, client: Client) -> None:
+    def test_passes(self, client: KeyClient) -> None:
         now = client.send("POST", "/_harness/skip", {"seconds": 0})[1]["now"]
         assert client.send("POST", "/_harness/skip", {"seconds": 3600}) == (200, {"now": now + 3600})
         assert client.ask()[1]["created_at"] > now + 3600
@@ -478,14 +455,14 @@ class TestTime:
             ("skip", {"seconds": 10**30}, "Pass a non-negative integer."),
         ],
     )
-    def test_does_not_pass_otherwise(self, client: Client, path: str, body: Any, problem: str) -> None:
+    def test_does_not_pass_otherwise(self, client: KeyClient, path: str, body: Any, problem: str) -> None:
         status, said = client.send("POST", f"/_harness/{path}", body)
         assert status == 400
         assert problem in said["error"]["message"]
 
 
 class TestTheReport:
-    def test_begins_with_the_cause(self, client: Client) -> None:
+    def test_begins_with_the_cause(self, client: KeyClient) -> None:
         client.send("POST", "/_harness/script", {"turns": [{"message": "never asked for"}]})
         client.ask(temperature="hot")
         told = client.send("GET", "/_harness/report")[1]
@@ -493,13 +470,13 @@ class TestTheReport:
         assert "  where   temperature = " in told["verdict"]
         assert '"temperature": "hot"' not in told["report"]
 
-    def test_shows_bodies_and_evidence_on_demand(self, client: Client) -> None:
+    def test_shows_bodies_and_evidence_on_demand(self, client: KeyClient) -> None:
         client.ask(temperature="hot")
         told = client.send("GET", "/_harness/report?verbose=true")[1]
         assert '"temperature": "hot"' in told["report"]
 
     @pytest.mark.parametrize("language", ["json", "javascript"])
-    def test_says_how_it_shows_more(self, client: Client, language: str) -> None:
+    def test_says_how_it_shows_more(self, client: KeyClient, language: str) -> None:
         client.send("POST", "/_harness/world", {"name": "it", "language": language})
         client.ask(temperature="hot")
         client.ask(temperature="cold")
@@ -507,7 +484,7 @@ class TestTheReport:
         for text in told.values():
             assert "\nand 1 more; GET /_harness/report?verbose=true shows them:\n  Request 2 was refused" in text
 
-    def test_can_leave_out_what_is_allowed(self, client: Client) -> None:
+    def test_can_leave_out_what_is_allowed(self, client: KeyClient) -> None:
         turns = [{"message": text} for text in ("Paris it is.", "Sure.", "Never asked for.")]
         client.send("POST", "/_harness/script", {"script": turns})
         client.ask("Where?")
@@ -523,7 +500,7 @@ class TestTheReport:
         status, told = client.send("GET", "/_harness/report?unused=maybe")
         assert (status, told["error"]["message"]) == (400, "unused is \"maybe\": Input should be 'fail' or 'allow'.")
 
-    def test_offers_what_allows_its_cause(self, client: Client) -> None:
+    def test_offers_what_allows_its_cause(self, client: KeyClient) -> None:
         client.send("POST", "/_harness/world", {"name": "it", "language": "json"})
         client.send("POST", "/_harness/script", {"script": [{"message": text} for text in ("Paris it is.", "Sure.")]})
         client.ask("Where?")
@@ -533,7 +510,7 @@ class TestTheReport:
         client.ask([{"role": role, "content": text} for role, text in said])
         assert allowed.format("losses") in client.send("GET", "/_harness/report")[1]["verdict"]
 
-    def test_has_no_verdict_when_nothing_is_wrong(self, client: Client) -> None:
+    def test_has_no_verdict_when_nothing_is_wrong(self, client: KeyClient) -> None:
         client.ask()
         told = client.send("GET", "/_harness/report")[1]
         assert told["verdict"] is None
@@ -551,7 +528,7 @@ class TestAWrongQuery:
             ("view/case?after=1", "id is null: Field required."),
         ],
     )
-    def test_is_refused_by_name(self, client: Client, query: str, problem: str) -> None:
+    def test_is_refused_by_name(self, client: KeyClient, query: str, problem: str) -> None:
         status, said = client.send("GET", f"/_harness/{query}")
         assert (status, said["error"]["message"]) == (400, problem)
 
@@ -566,7 +543,7 @@ class TestAWrongQuery:
             ("POST /_harness/calls", 405, "no control request POST /calls. Send GET. /_harness/docs describes all."),
         ],
     )
-    def test_or_a_wrong_path_is(self, client: Client, request_line: str, status: int, problem: str) -> None:
+    def test_or_a_wrong_path_is(self, client: KeyClient, request_line: str, status: int, problem: str) -> None:
         found, said = client.send(*request_line.split())
         assert found == status
         assert said["error"]["message"].startswith(problem)
@@ -575,7 +552,7 @@ class TestAWrongQuery:
 class TestHowAClientAsks:
     COUNTED: ClassVar = {"x-stainless-retry-count": "1"}
 
-    def test_is_in_the_verdict_when_it_can_be_no_intention(self, client: Client) -> None:
+    def test_is_in_the_verdict_when_it_can_be_no_intention(self, client: KeyClient) -> None:
         client.send("POST", "/_harness/expect", {"refusals": "allow"})
         client.ask(temperature=9)
         client.headers |= self.COUNTED
@@ -588,7 +565,7 @@ class TestHowAClientAsks:
         client.ask(temperature=8)
         assert client.send("GET", "/_harness/report?client=allow")[1]["verdict"] is None
 
-    def test_is_judged_strictly_on_demand(self, client: Client) -> None:
+    def test_is_judged_strictly_on_demand(self, client: KeyClient) -> None:
         client.send("POST", "/_harness/script", {"turns": ["one", "two"]})
         assert [client.ask()[0], client.ask()[0]] == [200, 200]
         assert client.send("GET", "/_harness/report")[1]["verdict"] is None
@@ -596,7 +573,7 @@ class TestHowAClientAsks:
         assert told.startswith("Client duplicate-create: request 2 repeats request 1, and both took a turn")
         assert client.send("GET", "/_harness/report?client=maybe")[0] == 400
 
-    def test_may_be_allowed_before(self, client: Client) -> None:
+    def test_may_be_allowed_before(self, client: KeyClient) -> None:
         client.send("POST", "/_harness/script", {"client": "strict", "script": ["one", "two"]})
         client.send("POST", "/_harness/script", {"client": ["duplicate-create"], "patience": 5})
         assert [client.ask()[0], client.ask()[0]] == [200, 200]
@@ -612,26 +589,26 @@ class TestHowAClientAsks:
             ({"patience": True}, "patience: "),
         ],
     )
-    def test_is_told_what_makes_no_sense(self, client: Client, sent: dict[str, Any], words: str) -> None:
+    def test_is_told_what_makes_no_sense(self, client: KeyClient, sent: dict[str, Any], words: str) -> None:
         status, told = client.send("POST", "/_harness/script", sent)
         assert status == 400
         assert words in told["error"]["message"]
 
 
 class TestRefusals:
-    def refuse(self, client: Client) -> None:
+    def refuse(self, client: KeyClient) -> None:
         assert client.ask(temperature=3)[0] == 400
 
-    def verdict(self, client: Client) -> Any:
+    def verdict(self, client: KeyClient) -> Any:
         return client.send("GET", "/_harness/report")[1]["verdict"]
 
-    def test_nobody_asked_for_are_a_verdict(self, client: Client) -> None:
+    def test_nobody_asked_for_are_a_verdict(self, client: KeyClient) -> None:
         self.refuse(client)
         assert self.verdict(client).startswith("Request 1 was refused (400): Invalid 'temperature'")
 
     def test_are_remembered_when_the_journal_has_dropped_them(self) -> None:
         with serve_in_thread(MockApi(fallback=lambda _: [message("hi")], limits=Limits(exchanges=2))) as server:
-            client = Client(server, "sk-short")
+            client = KeyClient(server.port, "sk-short")
             self.refuse(client)
             for _ in range(5):
                 client.ask()
@@ -641,12 +618,12 @@ class TestRefusals:
     @pytest.mark.parametrize(
         "named", ["number_above_maximum", "shape", "Invalid 'temperature'", ["number_above_maximum"], "allow"]
     )
-    def test_can_be_expected(self, client: Client, named: Any) -> None:
+    def test_can_be_expected(self, client: KeyClient, named: Any) -> None:
         assert client.send("POST", "/_harness/expect", {"refusals": named}) == (200, {"expected": 1, "ended": []})
         self.refuse(client)
         assert self.verdict(client) is None
 
-    def test_are_expected_until_others_are(self, client: Client) -> None:
+    def test_are_expected_until_others_are(self, client: KeyClient) -> None:
         client.send("POST", "/_harness/expect", {"refusals": "shape"})
         self.refuse(client)
         ended = [{"refusals": "shape", "exchanges": [1]}]
@@ -655,7 +632,7 @@ class TestRefusals:
         self.refuse(client)
         assert self.verdict(client).startswith("Request 2 was refused")
 
-    def test_that_were_expected_have_to_come(self, client: Client) -> None:
+    def test_that_were_expected_have_to_come(self, client: KeyClient) -> None:
         client.send("POST", "/_harness/expect", {"refusals": ["shape", "tools"]})
         self.refuse(client)
         assert self.verdict(client) == (
@@ -665,29 +642,29 @@ class TestRefusals:
             "  manual  docs/troubleshooting.md#an-expected-refusal-did-not-come"
         )
 
-    def test_that_are_allowed_need_not_come(self, client: Client) -> None:
+    def test_that_are_allowed_need_not_come(self, client: KeyClient) -> None:
         client.send("POST", "/_harness/expect", {"refusals": "allow"})
         assert self.verdict(client) is None
 
-    def test_of_a_script_file_are_allowed(self, client: Client) -> None:
+    def test_of_a_script_file_are_allowed(self, client: KeyClient) -> None:
         client.send("POST", "/_harness/script", {"refusals": ["shape", "tools"]})
         self.refuse(client)
         assert self.verdict(client) is None
 
-    def test_of_the_account_were_asked_for(self, client: Client) -> None:
+    def test_of_the_account_were_asked_for(self, client: KeyClient) -> None:
         client.send("POST", "/_harness/script", {"organization": {"models": ["gpt-4o"]}})
         assert client.ask()[0] == 400
         assert self.verdict(client) is None
 
     @pytest.mark.parametrize("body", [{}, {"refusals": 1}, {"refusals": ""}, {"refusals": [1]}, {"refusal": "shape"}])
-    def test_have_names(self, client: Client, body: Any) -> None:
+    def test_have_names(self, client: KeyClient, body: Any) -> None:
         status, told = client.send("POST", "/_harness/expect", body)
         assert (status, told["error"]["type"]) == (400, "harness_error")
         assert "refusal" in told["error"]["message"]
 
 
 class TestWhatHappened:
-    def test_is_told_as_a_flow(self, client: Client) -> None:
+    def test_is_told_as_a_flow(self, client: KeyClient) -> None:
         client.ask("Where?")
         told = client.send("GET", "/_harness/flow")[1]
         assert "Where?" in told["text"]
@@ -695,7 +672,7 @@ class TestWhatHappened:
         assert list(told["lanes"].values()) == [[1]]
         assert told["hand_offs"] == []
 
-    def test_shows_what_the_client_lost(self, client: Client) -> None:
+    def test_shows_what_the_client_lost(self, client: KeyClient) -> None:
         client.send("POST", "/_harness/script", {"turns": [{"message": "Paris it is."}, {"message": "Sure."}]})
         client.ask("Where?")
         told = [{"role": "assistant", "content": "Paris it is.Paris it is."}]
@@ -705,10 +682,10 @@ class TestWhatHappened:
 
 
 class TestAGate:
-    def test_holds_a_stream_until_it_is_opened(self, client: Client) -> None:
+    def test_holds_a_stream_until_it_is_opened(self, client: KeyClient) -> None:
         turn = [{"message": "Once upon a time"}, {"pause": {"after": 3, "until": "shown"}}]
         client.send("POST", "/_harness/script", {"turns": [turn]})
-        connection = http.client.HTTPConnection(client.server.host, client.server.port, timeout=10)
+        connection = http.client.HTTPConnection("127.0.0.1", client.port, timeout=10)
         body = json.dumps({"model": "gpt-4.1", "input": "hi", "stream": True})
         connection.request("POST", "/v1/responses", body, client.headers)
         answer = connection.getresponse()
@@ -718,6 +695,6 @@ class TestAGate:
         assert b"response.completed" in answer.read()
         connection.close()
 
-    def test_has_a_name(self, client: Client) -> None:
+    def test_has_a_name(self, client: KeyClient) -> None:
         status, said = client.send("POST", "/_harness/open", {"gate": 4})
         assert (status, said["error"]["type"]) == (400, "harness_error")

@@ -19,8 +19,8 @@ from harness.server.control_plane import live
 from harness.server.control_plane.access import ControlAccess
 from harness.server.mock_api import MockApi
 from harness.server.observe import event_ring
-from tests.support.control_requests import send
 from tests.support.processes import wait_until
+from tests.support.servers.json_client import send
 
 Event = dict[str, Any]
 HI = {"model": "gpt-4.1", "input": "hi"}
@@ -72,7 +72,7 @@ def listening(server: Server, query: str = "", **headers: str) -> Iterator[Strea
 
 
 def ask(server: Server, key: str = "sk-a", **members: Any) -> None:
-    send(server, "POST", "/v1/responses", {**HI, **members}, key)
+    send(server.port, "POST", "/v1/responses", {**HI, **members}, key)
 
 
 class TestTheWorlds:
@@ -82,7 +82,7 @@ class TestTheWorlds:
         ask(server)
         ask(server, temperature=9)
         ask(server, "sk-b")
-        _, told = send(server, "GET", "/_harness/worlds", key="")
+        _, told = send(server.port, "GET", "/_harness/worlds", key="")
         weather, other = told["worlds"]
         assert before <= weather.pop("created") <= time.time()
         assert weather == {
@@ -107,13 +107,13 @@ class TestTheWorlds:
             answer = wire.getresponse()
             answer.read1()
             ask(server)
-            assert send(server, "GET", "/_harness/worlds")[1]["worlds"][0]["open_streams"] == 1
+            assert send(server.port, "GET", "/_harness/worlds")[1]["worlds"][0]["open_streams"] == 1
             gate.open()
             answer.read()
-        assert send(server, "GET", "/_harness/worlds")[1]["worlds"][0]["open_streams"] == 0
+        assert send(server.port, "GET", "/_harness/worlds")[1]["worlds"][0]["open_streams"] == 0
 
     def test_say_after_which_event_they_were_so(self, server: Server) -> None:
-        position = send(server, "GET", "/_harness/worlds")[1]["event"]
+        position = send(server.port, "GET", "/_harness/worlds")[1]["event"]
         ask(server)
         with listening(server, f"?after={position}") as stream:
             assert [event["kind"] for event in stream.read_until("edge")] == ["world", "exchange", "edge"]
@@ -162,11 +162,11 @@ class TestTheEvents:
 
     def test_tell_what_control_requests_change(self, server: Server) -> None:
         with listening(server) as stream:
-            send(server, "POST", "/_harness/world", {"name": "first"})
-            send(server, "POST", "/_harness/script", {"turns": ["hi"]})
-            send(server, "POST", "/_harness/skip", {"seconds": 5})
-            send(server, "POST", "/_harness/skip", {"seconds": -5})
-            send(server, "DELETE", "/_harness/world")
+            send(server.port, "POST", "/_harness/world", {"name": "first"})
+            send(server.port, "POST", "/_harness/script", {"turns": ["hi"]})
+            send(server.port, "POST", "/_harness/skip", {"seconds": 5})
+            send(server.port, "POST", "/_harness/skip", {"seconds": -5})
+            send(server.port, "DELETE", "/_harness/world")
             told = [(event["world"], event["kind"]) for event in stream.read_until("skip")]
             told += [(event["world"], event["kind"]) for event in stream.read_until("closed")]
         named = [entry for entry in told if entry[0] == "first"]
@@ -175,7 +175,7 @@ class TestTheEvents:
     def test_show_whatever_a_client_sent(self, server: Server) -> None:
         with listening(server) as stream:
             for model in (None, 7, "x" * 10_000, "\ud800", "\n\nid: 7\n"):
-                send(server, "POST", "/v1/responses", {"model": model, "input": "hi"})
+                send(server.port, "POST", "/v1/responses", {"model": model, "input": "hi"})
             shown = [event["model"] for event in (stream.read() for _ in range(11)) if event["kind"] == "exchange"]
         assert shown == [None, None, f"{'x' * 199}…", None, "\n\nid: 7\n"]
 
@@ -192,7 +192,7 @@ class TestTheEvents:
     def test_begin_with_a_gap_when_some_are_not_kept(self, server: Server, monkeypatch: pytest.MonkeyPatch) -> None:
         monkeypatch.setattr(event_ring, "MOST_EVENTS", 4)
         server.api.open("sk-a", "weather")
-        position = send(server, "GET", "/_harness/worlds")[1]["event"]
+        position = send(server.port, "GET", "/_harness/worlds")[1]["event"]
         for _ in range(5):
             ask(server)
         with listening(server, f"?after={position}") as stream:
@@ -209,15 +209,15 @@ class TestTheEvents:
             assert [event["kind"] for event in stream.read_until("exchange")] == ["world", "exchange"]
 
     def test_are_refused_after_what_is_no_number(self, server: Server) -> None:
-        assert send(server, "GET", "/_harness/events?after=x")[0] == 400
-        status, told = send(server, "GET", "/_harness/events", **{"Last-Event-ID": "x"})
+        assert send(server.port, "GET", "/_harness/events?after=x")[0] == 400
+        status, told = send(server.port, "GET", "/_harness/events", **{"Last-Event-ID": "x"})
         assert status == 400
         assert told["error"]["message"].startswith('last-event-id is "x": Input should be a valid integer')
 
     @pytest.mark.parametrize("number", [-(2**63) - 1, -(2**53), 2**53, 10**4_000])
     def test_are_refused_after_a_number_that_no_event_can_have(self, server: Server, number: int) -> None:
         for query, headers in ((f"?after={number}", {}), ("", {"Last-Event-ID": str(number)})):
-            status, told = send(server, "GET", f"/_harness/events{query}", **headers)
+            status, told = send(server.port, "GET", f"/_harness/events{query}", **headers)
             assert status == 400
             assert re.match('(after|last-event-id) is "-?[0-9…]+": Input should be ', told["error"]["message"])
 
@@ -254,7 +254,7 @@ class TestTheToken:
     @pytest.mark.parametrize("path", ["/_harness/worlds", "/_harness/events"])
     def test_is_needed_as_for_the_rest(self, path: str) -> None:
         with serve_in_thread(MockApi(), access=ControlAccess("secret")) as server:
-            assert send(server, "GET", path)[0] == 401
+            assert send(server.port, "GET", path)[0] == 401
             with closing(http.client.HTTPConnection(server.host, server.port, timeout=5)) as wire:
                 wire.request("GET", path, headers={"x-harness-token": "secret"})
                 assert wire.getresponse().status == 200

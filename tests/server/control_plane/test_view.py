@@ -19,8 +19,8 @@ from harness.viewer.case_model import ShownCase
 from harness.viewer.json_form import from_json
 from harness.viewer.model import Run
 from harness.viewer.pool import PoolReader
-from tests.support.control_requests import send
 from tests.support.processes import wait_until
+from tests.support.servers.json_client import send
 
 HI = {"model": "gpt-4.1", "input": "hi"}
 
@@ -32,45 +32,45 @@ def server() -> Iterator[Server]:
 
 
 def shown_run(server: Server) -> Run:
-    status, run = send(server, "GET", "/_harness/view/run")
+    status, run = send(server.port, "GET", "/_harness/view/run")
     assert status == 200
     return from_json(run, Run)
 
 
 def shown_case(server: Server, name: str, after: int = 0) -> ShownCase:
-    status, case = send(server, "GET", f"/_harness/view/case?id={quote(name, safe='')}&after={after}")
+    status, case = send(server.port, "GET", f"/_harness/view/case?id={quote(name, safe='')}&after={after}")
     assert status == 200, case
     return from_json(case, ShownCase)
 
 
 def test_the_page_needs_no_token_and_has_a_strict_policy() -> None:
     with serve_in_thread(MockApi(keys=()), access=ControlAccess("secret")) as server:
-        status, page = send(server, "GET", "/_harness/view")
-        assert (status, page.startswith(b"<!doctype html>")) == (200, True)
-        assert send(server, "GET", "/_harness/view/run")[0] == 401
-        assert send(server, "GET", "/_harness/view/case?id=a")[0] == 401
-        assert send(server, "GET", "/_harness/view/run", **{"x-harness-token": "secret"})[0] == 200
+        status, page = send(server.port, "GET", "/_harness/view")
+        assert (status, page.startswith("<!doctype html>")) == (200, True)
+        assert send(server.port, "GET", "/_harness/view/run")[0] == 401
+        assert send(server.port, "GET", "/_harness/view/case?id=a")[0] == 401
+        assert send(server.port, "GET", "/_harness/view/run", **{"x-harness-token": "secret"})[0] == 200
 
 
 def test_each_world_is_a_case_without_its_key(server: Server) -> None:
-    send(server, "POST", "/_harness/world", {"name": "test of Zoë: 100 %"}, key="sk-secret-one")
-    send(server, "POST", "/v1/responses", HI, key="sk-secret-one")
-    send(server, "POST", "/v1/responses", {"model": "gpt-4.1", "input": 17}, key="sk-secret-two")
+    send(server.port, "POST", "/_harness/world", {"name": "test of Zoë: 100 %"}, key="sk-secret-one")
+    send(server.port, "POST", "/v1/responses", HI, key="sk-secret-one")
+    send(server.port, "POST", "/v1/responses", {"model": "gpt-4.1", "input": 17}, key="sk-secret-two")
     run = shown_run(server)
     assert (run.source, run.counts, run.line) == ("serve", {"open": 2}, "2 Worlds, 2 exchanges")
     assert run.cases[0].id == "test of Zoë: 100 %"
     assert [cause.rule for cause in run.cases[1].causes] == ["invalid_type"]
     assert [group.cases for group in run.causes] == [[(run.cases[1].id, 1)]]
-    assert "sk-secret" not in json.dumps(send(server, "GET", "/_harness/view/run")[1])
+    assert "sk-secret" not in json.dumps(send(server.port, "GET", "/_harness/view/run")[1])
     for row in run.cases:
         case = shown_case(server, row.id)
         assert (case.row.id, len(case.exchanges), case.row.outcome) == (row.id, 1, "open")
 
 
 def test_a_case_is_read_on_from_a_number(server: Server) -> None:
-    send(server, "POST", "/_harness/world", {"name": "talk"})
+    send(server.port, "POST", "/_harness/world", {"name": "talk"})
     for _ in range(3):
-        send(server, "POST", "/v1/responses", HI)
+        send(server.port, "POST", "/v1/responses", HI)
     case = shown_case(server, "talk", after=2)
     assert [shown.number for shown in case.exchanges] == [3]
     assert PoolReader(case.pool).value(case.exchanges[0].request) == HI
@@ -79,17 +79,17 @@ def test_a_case_is_read_on_from_a_number(server: Server) -> None:
 
 
 def test_a_row_follows_what_happens(server: Server) -> None:
-    send(server, "POST", "/_harness/world", {"name": "talk"})
+    send(server.port, "POST", "/_harness/world", {"name": "talk"})
     assert shown_run(server).cases[0].exchanges == 0
-    send(server, "POST", "/v1/responses", HI)
+    send(server.port, "POST", "/v1/responses", HI)
     assert shown_run(server).cases[0].exchanges == 1
-    send(server, "DELETE", "/_harness/world")
+    send(server.port, "DELETE", "/_harness/world")
     assert shown_run(server).cases == []
 
 
 def test_a_world_that_is_not_there_is_named(server: Server) -> None:
-    send(server, "POST", "/_harness/world", {"name": "talk"})
-    status, answer = send(server, "GET", "/_harness/view/case?id=other")
+    send(server.port, "POST", "/_harness/world", {"name": "talk"})
+    status, answer = send(server.port, "GET", "/_harness/view/case?id=other")
     assert status == 400
     assert answer["error"]["message"].startswith("no World named 'other': GET /_harness/worlds lists them, the newest")
     assert "talk" in answer["error"]["message"]
@@ -97,13 +97,14 @@ def test_a_world_that_is_not_there_is_named(server: Server) -> None:
 
 def test_an_act_names_its_world_by_a_header(server: Server) -> None:
     name = "test of Zoë: 100 %"
-    send(server, "POST", "/_harness/world", {"name": name}, key="sk-b")
+    send(server.port, "POST", "/_harness/world", {"name": name}, key="sk-b")
     named: dict[str, Any] = {"x-harness-world": quote(name)}
-    assert send(server, "POST", "/_harness/script", {"script": ["From the page."]}, key="sk-a", **named)[0] == 200
+    assert send(server.port, "POST", "/_harness/script", {"script": ["From the page."]}, key="sk-a", **named)[0] == 200
     assert (
-        send(server, "POST", "/v1/responses", HI, key="sk-b")[1]["output"][0]["content"][0]["text"] == "From the page."
+        send(server.port, "POST", "/v1/responses", HI, key="sk-b")[1]["output"][0]["content"][0]["text"]
+        == "From the page."
     )
-    unknown = send(server, "POST", "/_harness/script", {"script": ["x"]}, **{"x-harness-world": "none"})
+    unknown = send(server.port, "POST", "/_harness/script", {"script": ["x"]}, **{"x-harness-world": "none"})
     assert unknown[0] == 400
 
 
@@ -122,7 +123,7 @@ def test_a_long_world_is_judged_when_it_is_quiet(server: Server, monkeypatch: py
     changed: list[str] = []
     monkeypatch.setattr(server.api.observers, "on_changed", lambda world, what: changed.append(what))
     for input in ("hi", 17):
-        send(server, "POST", "/v1/responses", {"model": "gpt-4.1", "input": input})
+        send(server.port, "POST", "/v1/responses", {"model": "gpt-4.1", "input": input})
     busy = shown_run(server).cases[0]
     assert (busy.exchanges, busy.refusals, busy.causes) == (2, 1, [])
     wait_until(lambda: changed == ["judged"])
@@ -138,7 +139,7 @@ def test_the_viewer_leaves_the_server_time_while_requests_come(server: Server, m
     monkeypatch.setattr(view.asyncio, "sleep", sleep)
     monkeypatch.setattr(view, "WAIT_PER_SECOND", 1e6)
     shown_run(server)
-    send(server, "POST", "/v1/responses", HI)
+    send(server.port, "POST", "/v1/responses", HI)
     shown_run(server)
     shown_run(server)
     assert [seconds for seconds in slept if seconds] == [view.LONGEST_WAIT], "nobody waits when nothing has come"

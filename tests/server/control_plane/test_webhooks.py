@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import threading
 from collections.abc import Iterator
-from http.client import HTTPConnection
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any
 
@@ -16,6 +15,7 @@ from harness.core.webhooks import DEFAULT_SECRET
 from harness.items import message
 from harness.server.asgi import Server, serve_in_thread
 from harness.server.mock_api import MockApi
+from tests.support.servers.json_client import KeyClient
 
 SECRET = "whsec_c2VjcmV0c2VjcmV0c2VjcmV0"
 
@@ -60,27 +60,12 @@ def server() -> Iterator[Server]:
         yield running
 
 
-class Client:
-    """One key's view of a server."""
-
-    def __init__(self, server: Server, key: str) -> None:
-        self.server, self.headers = server, {"authorization": f"Bearer {key}"}
-
-    def send(self, method: str, path: str, body: Any = None) -> tuple[int, Any]:
-        connection = HTTPConnection(self.server.host, self.server.port, timeout=10)
-        connection.request(method, path, json.dumps(body), self.headers)
-        with connection.getresponse() as answer:
-            said = json.loads(answer.read())
-        connection.close()
-        return answer.status, said
-
-
 @pytest.fixture
-def client(server: Server, request: pytest.FixtureRequest) -> Client:
-    return Client(server, f"sk-{request.node.name}".encode("ascii", "ignore").decode())
+def client(server: Server, request: pytest.FixtureRequest) -> KeyClient:
+    return KeyClient(server.port, f"sk-{request.node.name}".encode("ascii", "ignore").decode())
 
 
-def run_job(client: Client) -> str:
+def run_job(client: KeyClient) -> str:
     _, made = client.send("POST", "/v1/responses", {"model": "gpt-4.1", "input": "hi", "background": True})
     for _ in range(2):
         client.send("POST", "/_harness/advance", {})

@@ -1,4 +1,4 @@
-"""A client of HTTP that shows the bytes of an answer."""
+"""A client of HTTP: answers with their bytes, or as JSON."""
 
 from __future__ import annotations
 
@@ -35,10 +35,34 @@ def ask(port: int, method: str, path: str, body: Any = None, key: str = "sk-team
         connection.close()
 
 
+def send(port: int, method: str, path: str, body: Any = None, key: str = "sk-a", **headers: str) -> tuple[int, Any]:
+    """Return the status of an answer, and its JSON or else its text."""
+    status, _, raw = ask(port, method, path, body, key, **headers)
+    return status, json.loads(raw) if raw.startswith((b"{", b"[")) else raw.decode()
+
+
 def create(port: int, input: Any = "hi", **more: Any) -> Said:
     """`POST /v1/responses`."""
     key = more.pop("key", "sk-team")
     return ask(port, "POST", "/v1/responses", {"model": "gpt-4.1", "input": input, **more}, key)
+
+
+class KeyClient:
+    """One key's view of a server."""
+
+    def __init__(self, port: int, key: str) -> None:
+        self.port, self.headers = port, {"authorization": f"Bearer {key}"} if key else {}
+
+    def send(self, method: str, path: str, body: Any = None) -> tuple[int, Any]:
+        return send(self.port, method, path, body, "", **self.headers)
+
+    def ask(self, input: Any = "hi", **members: Any) -> tuple[int, Any]:
+        return self.send("POST", "/v1/responses", {"model": "gpt-4.1", "input": input, **members})
+
+    def text(self, **members: Any) -> str:
+        status, said = self.ask(**members)
+        assert status == 200, said
+        return str(said["output"][0]["content"][0]["text"])
 
 
 def text_of(said: Said) -> str:
