@@ -202,7 +202,7 @@ def test_a_malformed_request_has_a_lane_too(world, ask, members):
 
 @pytest.mark.parametrize("body", [b"", b"{", b"[1]", b'"x"'])
 def test_a_body_that_is_no_object_is_the_lane_of_nobody_known(world, api, body):
-    post(api, body, key="sk-test")
+    post(api, body)
     assert lanes(world) == {"agent 1": [1]}
 
 

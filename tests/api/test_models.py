@@ -4,16 +4,16 @@ from __future__ import annotations
 
 from typing import Any
 
-import orjson
 import pytest
 
 import harness
 from harness.api.models import MAX_CACHED, MODELS, Model, Models, is_nonexistent_model
-from harness.core.exchange import Answer, ReceivedRequest
+from harness.core.exchange import Answer
 from harness.items import message
 from harness.server.mock_api import MockApi
 from harness.world.mock import Mock
 from harness.world.world import World
+from tests.support import in_process
 
 
 @pytest.mark.parametrize(
@@ -92,6 +92,4 @@ def send(mock: Mock, body: Any, path: str = "/v1/responses") -> Answer:
     api = MockApi()
     api.worlds["sk-test"] = mock.world
     mock.script(message("ok"))
-    headers = {"authorization": "Bearer sk-test", "content-type": "application/json"}
-    method, raw = ("POST", orjson.dumps(body)) if body else ("GET", b"")
-    return api.handle(ReceivedRequest(method, path, headers, raw=raw))
+    return in_process.send(api, f"{'POST' if body else 'GET'} {path}", body, key="sk-test")

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from typing import Any
 
-import orjson
 import pytest
 
 from harness.core.errors import ConfigError
@@ -14,6 +13,7 @@ from harness.items import function_call, message
 from harness.server.mock_api import MockApi
 from harness.world.mock import Mock
 from harness.world.world import World
+from tests.support.in_process import send
 from tests.support.tools import functions
 
 KEY = {"api-key": "mine", "content-type": "application/json"}
@@ -42,8 +42,7 @@ class Client:
         return self.mock.world
 
     def ask(self, method: str, path: str, body: Any = None, headers: Json = KEY, **query: str) -> Answer:
-        raw = b"" if body is None else orjson.dumps(body)
-        return self.api.handle(ReceivedRequest(method, self.root + path, headers, self.query | query, raw))
+        return send(self.api, f"{method} {self.root}{path}", body, headers, "", **(self.query | query))
 
     def create(self, **more: Any) -> Answer:
         return self.ask("POST", "/responses", {**GOOD, **more})
@@ -83,7 +82,7 @@ class TestAKey:
         id = azure.create().body["id"]
         for root in (PROJECT, AZURE):
             assert Client(root, azure.api).ask("GET", f"/responses/{id}").body["model"] == "my-deployment"
-        shown = azure.api.handle(ReceivedRequest("GET", f"/v1/responses/{id}", {"authorization": "Bearer mine"})).body
+        shown = send(azure.api, f"GET /v1/responses/{id}", key="mine").body
         assert "content_filters" not in shown
 
 
@@ -186,7 +185,7 @@ class TestThePrompt:
     def test_is_not_filtered_by_openai(self, azure: Client) -> None:
         azure.mock.organization(blocked={"jailbreak"})
         headers = {"authorization": "Bearer mine", "content-type": "application/json"}
-        assert azure.api.handle(ReceivedRequest("POST", "/v1/responses", headers, raw=orjson.dumps(GOOD))).status == 200
+        assert send(azure.api, "POST /v1/responses", GOOD, headers, "").status == 200
 
     def test_is_blocked_for_a_category_that_there_is(self, azure: Client) -> None:
         with pytest.raises(ConfigError, match=r"organization\(blocked=malice\): the categories are hate, sexual"):
@@ -228,7 +227,7 @@ class TestOneDialectAlone:
         headers = {"authorization": "Bearer sk-mine", "content-type": "application/json"}
         mock = MockApi(fallback=lambda request: [message("Hello.")], dialect=dialect)
         for name, root in roots.items():
-            answer = mock.handle(ReceivedRequest("POST", f"{root}/responses", headers, raw=orjson.dumps(GOOD)))
+            answer = send(mock, f"POST {root}/responses", GOOD, headers, "")
             assert (answer.status, answer.rule) == ((200, None) if name == dialect else (404, unknown[dialect]))
 
     def test_may_be_that_of_one_world(self, azure: Client) -> None:

@@ -9,7 +9,6 @@ import re
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-import orjson
 import pytest
 
 from harness.api.operations import OPERATIONS, PATHS, Operation, operation
@@ -21,6 +20,7 @@ from harness.items import function_call, message
 from harness.server.mock_api import MockApi
 from harness.verify.examples import OK_TURN
 from harness.world.api_call import ApiCall
+from tests.support.in_process import send
 from tests.support.registries import restored
 from tests.support.slow import slow_except_every
 
@@ -133,9 +133,8 @@ class Tenant:
 
     def send(self, call: str, body: Any = None, query: Mapping[str, str] | None = None) -> Answer:
         method, _, path = call.partition(" ")
-        raw = b"" if body is None else orjson.dumps(body)
-        kind = {"content-type": "application/json"} if raw else {}
-        return self.api.handle(ReceivedRequest(method, f"/v1{path}", {**self.headers, **kind}, query or {}, raw))
+        kind = {} if body is None else {"content-type": "application/json"}
+        return send(self.api, f"{method} /v1{path}", body, {**self.headers, **kind}, "", **(query or {}))
 
     def made(self, call: str, body: Json) -> str:
         answer = self.send(call, body)

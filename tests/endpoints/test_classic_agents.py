@@ -4,10 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
-import orjson
 import pytest
 
-from harness.core.exchange import Json, ReceivedRequest
+from harness.core.exchange import Json
 from harness.items import (
     a2a_preview_call,
     a2a_preview_call_output,
@@ -20,6 +19,7 @@ from harness.items import (
     message,
 )
 from harness.items.kind import Item
+from tests.support.in_process import send
 from tests.support.project_client import ProjectClient
 
 ASSET = {"uri": "azureml://subscriptions/s/workspaces/w/datastores/d/paths/guide.md", "type": "uri_asset"}
@@ -66,8 +66,7 @@ def classic() -> Classic:
 
 def words_of_openai(classic: Classic, path: str, body: Json) -> str:
     """Return the words with which OpenAI refuses a body."""
-    headers = {"authorization": "Bearer sk-a", "content-type": "application/json", "openai-beta": "assistants=v2"}
-    answer = classic.api.handle(ReceivedRequest("POST", f"/v1{path}", headers, raw=orjson.dumps(body)))
+    answer = send(classic.api, f"POST /v1{path}", body, {"openai-beta": "assistants=v2"}, "sk-a")
     assert answer.status == 400
     return str(answer.body["error"]["message"])
 

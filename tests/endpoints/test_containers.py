@@ -7,9 +7,9 @@ from typing import Any
 import pytest
 
 from harness.core.errors import ConfigError
-from harness.core.exchange import Answer, ReceivedRequest
+from harness.core.exchange import Answer
 from harness.items import code_interpreter_call, container_file_citation, message, output_text
-from tests.support.in_process import KEY, Client, error, post_form
+from tests.support.in_process import Client, error, post_form, send
 
 LIFETIME = 20 * 60
 
@@ -19,8 +19,7 @@ def code_tool(container: Any = None) -> list[Any]:
 
 
 def post(client: Client, url: str, kind: str, body: bytes) -> Answer:
-    headers = {"authorization": f"Bearer {KEY}", "content-type": kind}
-    return client.api.handle(ReceivedRequest("POST", url, headers, raw=body))
+    return send(client.api, f"POST {url}", body, {"content-type": kind})
 
 
 def put(client: Client, container: str, data: bytes = b"Paris") -> Answer:
@@ -180,5 +179,5 @@ class TestTheCallsOfAResponse:
 def test_every_provider_has_containers(client, root):
     made = post(client, f"{root}/containers", "application/json", b'{"name": "data"}')
     url = f"{root}/containers/{made.body['id']}/files"
-    read = client.api.handle(ReceivedRequest("GET", url, {"authorization": f"Bearer {KEY}"}))
+    read = send(client.api, f"GET {url}")
     assert (made.status, read.body["data"]) == (200, [])

@@ -12,9 +12,9 @@ import pytest
 from harness.api.operations import find_operation
 from harness.contract.check import check_answer
 from harness.core.errors import ConfigError
-from harness.core.exchange import Answer, ReceivedRequest
+from harness.core.exchange import Answer
 from harness.server.mock_api import MockApi
-from tests.support.in_process import KEY, Client, error, post, post_form
+from tests.support.in_process import Client, error, post, post_form, send
 
 TEXT = b"Paris is the capital of France."
 
@@ -85,8 +85,7 @@ class TestUploads:
         assert upload(client, "a.jsonl", b"abcd").status == 200
 
     def test_a_body_that_is_no_form_cannot_be_parsed(self, client):
-        headers = {"authorization": f"Bearer {KEY}", "content-type": "multipart/form-data; boundary=x"}
-        answer = client.api.handle(ReceivedRequest("POST", "/v1/files", headers, raw=b"nonsense"))
+        answer = send(client.api, "POST /v1/files", b"nonsense", {"content-type": "multipart/form-data; boundary=x"})
         assert error(answer) == (400, "Could not parse multipart form", None, None)
 
     def test_the_journal_shows_an_upload_as_plain_data(self, client):
@@ -178,7 +177,7 @@ class TestInput:
 
 def test_every_address_of_files_is_known() -> None:
     assert find_operation("PUT", "/files/file-1")[2]
-    assert MockApi().handle(ReceivedRequest("PUT", "/v1/files/file-1", {"authorization": "Bearer sk-x"})).status == 405
+    assert send(MockApi(), "PUT /v1/files/file-1").status == 405
 
 
 def test_a_vector_store_of_what_is_not_there_is_the_testers_fault(client) -> None:

@@ -4,12 +4,11 @@ from __future__ import annotations
 
 from typing import Any
 
-import orjson
 import pytest
 
 from harness.api.project.tools import PROJECT_TOOLS, SERVER_TOOLS
 from harness.core.account import Organization
-from harness.core.exchange import Answer, Json, ReceivedRequest
+from harness.core.exchange import Answer, Json
 from harness.items import (
     bing_grounding_call,
     bing_grounding_call_output,
@@ -21,6 +20,7 @@ from harness.items import (
 from harness.server.mock_api import MockApi
 from harness.unscripted.default_model import small_talk
 from harness.world.scripting.document import parse_document
+from tests.support import in_process
 
 SERVER: Json = {"type": "mcp", "server_label": "crm", "server_url": "https://example.org"}
 CRM: Json = {"type": "mcp", "server_label": "crm", "project_connection_id": "crm"}
@@ -41,8 +41,7 @@ class Client:
         self.mock = self.api.open("sk-mine")
 
     def send(self, body: Json, path: str = "/responses", **query: str) -> Answer:
-        headers = {"api-key": "sk-mine", "authorization": "Bearer sk-mine", "content-type": "application/json"}
-        return self.api.handle(ReceivedRequest("POST", f"{self.root}{path}", headers, query, orjson.dumps(body)))
+        return in_process.send(self.api, f"POST {self.root}{path}", body, {"api-key": "sk-mine"}, "sk-mine", **query)
 
     def create(self, **more: Any) -> Answer:
         return self.send({"model": "gpt-4o", "input": "hi", **more})

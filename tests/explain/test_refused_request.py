@@ -5,7 +5,8 @@ import pytest
 from harness.explain.refused_request import explain_request
 from harness.items import function_call, mcp_call, message, reasoning
 from harness.server.mock_api import MockApi
-from tests.support.in_process import post
+from tests.support import in_process
+from tests.support.in_process import KEY, post
 from tests.support.tools import functions
 
 USER = {"role": "user", "content": "hi"}
@@ -20,7 +21,7 @@ def mock():
 
 @pytest.fixture
 def world(mock):
-    return mock.open("sk-test", "cause")
+    return mock.open(KEY, "cause")
 
 
 TEAM = functions("deploy", "undo", "check")
@@ -31,8 +32,8 @@ def ask(mock):
     """Send a request to the mock without a network; the answer is the result."""
 
     def ask(given, **members):
-        body = given if isinstance(given, bytes) else {"model": "gpt-4.1", "input": given, **members}
-        return post(mock, body, key="sk-test").body
+        answer = post(mock, given) if isinstance(given, bytes) else in_process.ask(mock, given, **members)
+        return answer.body
 
     return ask
 

@@ -7,20 +7,12 @@ from typing import Any
 
 import pytest
 
-from harness.core.exchange import ReceivedRequest
 from harness.core.vocabulary import JSON
 from harness.explain.route_choice import TriedRoute, tried_routes
 from harness.items import message
 from harness.server.mock_api import MockApi
 from harness.world.mock import Mock
-from tests.support.in_process import post
-
-KEY = "sk-a"
-HEADERS = {"authorization": f"Bearer {KEY}", "content-type": "application/json"}
-
-
-def ask(api: MockApi, path: str = "/v1/responses", **members: Any) -> int:
-    return post(api, {"model": "gpt-4.1", "input": "hi", **members}, path, KEY).status
+from tests.support.in_process import KEY, ask, send
 
 
 def tried(mock: Mock, number: int = -1) -> list[TriedRoute]:
@@ -45,7 +37,7 @@ def test_the_first_condition_that_a_request_does_not_meet_is_named(condition: di
     route = mock.when(**condition).script("never")
     mock.script("ok")
     tool = {"type": "function", "name": "f", "parameters": {"type": "object", "properties": {}}}
-    assert ask(api, instructions="You are ops.", tools=[tool]) == 200
+    assert ask(api, instructions="You are ops.", tools=[tool]).status == 200
     assert tried(mock) == [TriedRoute(str(route), why=why), TriedRoute("script", 1)]
 
 
@@ -77,7 +69,7 @@ def test_a_route_without_turns_has_stepped_aside() -> None:
     mock = api.open(KEY)
     route = mock.when(input="hi").script("one")
     mock.script("two")
-    assert [ask(api), ask(api)] == [200, 200]
+    assert [ask(api).status, ask(api).status] == [200, 200]
     assert tried(mock, 0) == [TriedRoute(str(route), 1)]
     assert tried(mock, 1) == [TriedRoute(str(route), why="it had no turns left, or none yet"), TriedRoute("script", 1)]
 
@@ -87,7 +79,7 @@ def test_a_request_that_no_route_answers_was_tried_against_all() -> None:
     mock = api.open(KEY)
     mock.when(input="bye").script("never")
     mock.when(model="o3").script("never")
-    assert ask(api) == 418
+    assert ask(api).status == 418
     assert [route.why for route in tried(mock)] == [
         "input does not contain 'bye': 'hi'",
         "model is 'gpt-4.1', not 'o3'",
@@ -98,7 +90,7 @@ def test_a_request_that_a_rule_refuses_was_tried_against_none() -> None:
     api = MockApi()
     mock = api.open(KEY)
     mock.when(input="hi").script("never")
-    assert ask(api, temperature=9) == 400
+    assert ask(api, temperature=9).status == 400
     assert tried(mock) == []
 
 
@@ -106,14 +98,14 @@ def test_what_is_not_for_the_model_was_tried_against_none() -> None:
     api = MockApi()
     mock = api.open(KEY)
     mock.script("never")
-    api.handle(ReceivedRequest("GET", "/v1/models", HEADERS))
+    send(api, "GET /v1/models")
     assert tried(mock) == []
 
 
 def test_what_the_model_says_without_a_script_is_of_no_route() -> None:
     api = MockApi(fallback=lambda _: [message("ok")])
     mock = api.open(KEY)
-    assert ask(api) == 200
+    assert ask(api).status == 200
     assert tried(mock) == []
 
 
@@ -132,8 +124,8 @@ def test_paths_that_a_test_answers_itself_say_so_too() -> None:
     mock.route("POST", "/embeddings", {"object": "list"})
     mock.route("GET", "/batches", {"object": "list"})
     mock.route("POST", "/moderations", {"object": "list"})
-    ask(api, "/v1/embeddings")
-    ask(api, "/v1/rerank")
+    ask(api, path="/v1/embeddings")
+    ask(api, path="/v1/rerank")
     assert tried(mock, 0) == [
         TriedRoute("route('POST', '/moderations')", why="the path is /embeddings"),
         TriedRoute("route('GET', '/batches')", why="the request is a POST"),

@@ -1,17 +1,15 @@
 """How a failure reads: short lines, the offending part of a body and never the whole of it."""
 
-import json
-
 import pytest
 
 from harness.contract.rule import RULES
-from harness.core.exchange import ReceivedRequest
 from harness.ending import failed
 from harness.explain.render import render_causes, render_journal, render_section, render_verdict
 from harness.explain.verdict import find_suspects
 from harness.faults import cut, server_error
 from harness.items import function_call, message
 from harness.server.mock_api import MockApi
+from tests.support.in_process import send
 
 USER = {"role": "user", "content": "hi"}
 
@@ -32,9 +30,8 @@ def post(world):
     api = MockApi(keys=())
     api.worlds["sk-test"] = world
 
-    def post(body=None, method="POST", path="/v1/responses"):
-        raw = body if isinstance(body, bytes) else b"" if body is None else json.dumps(body).encode()
-        return api.handle(ReceivedRequest(method, path, {"authorization": "Bearer sk-test"}, raw=raw))
+    def post(body=None, call="POST /v1/responses"):
+        return send(api, call, body, key="sk-test")
 
     return post
 
@@ -53,7 +50,7 @@ def test_the_journal_has_a_line_for_each_request(mock, world, post):
     second = post(asked([USER, {"type": "message", "role": "user", "content": [part]}])).body
     output = {"type": "function_call_output", "call_id": "call_2", "output": '{"degrees": 18}'}
     post(asked([output], previous_response_id=second["id"]))
-    post(method="GET", path="/v1/responses/resp_" + "0" * 50)
+    post(call="GET /v1/responses/resp_" + "0" * 50)
     post(asked("more"))
     lines = render_journal(world.exchanges).splitlines()
     assert [" ".join(line.split()) for line in lines] == [
@@ -170,13 +167,13 @@ def test_a_body_of_a_thousand_items_stays_short(world, post):
 
 
 def test_a_refused_request_without_a_body_shows_its_path(world, post):
-    post(method="GET", path="/v1/responses/resp_1")
+    post(call="GET /v1/responses/resp_1")
     assert "  where   GET /responses/resp_1; " in section(world)
 
 
 def test_probes_of_a_client_are_no_suspects(world, post):
     post(asked([USER, {**USER, "bogus": 1}]))
-    post(method="GET", path="/v1/nothing/here")
+    post(call="GET /v1/nothing/here")
     assert section(world).startswith("Request 1 was refused (400): Unknown parameter: 'input[1].bogus'.")
 
 

@@ -2,20 +2,18 @@
 
 from __future__ import annotations
 
-import json
 from typing import Any
 
 import pytest
 
-from harness.core.exchange import ReceivedRequest
 from harness.server.mock_api import MockApi
 from harness.unscripted.default_model import small_talk
 from tests.contract.evidence.samples.requests import REQUESTS
 from tests.fuzz.runs import READERS
+from tests.support import in_process
+from tests.support.in_process import KEY
 from tests.support.slow import slow_except
 
-KEY = "sk-open"
-HEADERS = {"authorization": f"Bearer {KEY}"}
 MEMBERS = (
     *("encrypted_content", "id", "call_id", "phase", "status", "content", "summary", "output", "name", "arguments"),
     *("action", "agent", "tools", "results", "annotations"),
@@ -23,17 +21,15 @@ MEMBERS = (
 ODD: tuple[Any, ...] = ({}, [], 1, "", ["x"], [[]], [{"type": {}}], {"a": None})
 
 
-def send(api: MockApi, method: str, path: str, body: Any = None) -> Any:
-    answer = api.handle(
-        ReceivedRequest(method, f"/v1{path}", HEADERS, raw=b"" if body is None else json.dumps(body).encode())
-    )
+def send(api: MockApi, call: str, body: Any = None) -> Any:
+    answer = in_process.send(api, call, body)
     assert answer.status < 500, answer.body
     assert answer.status != 418, answer.body["error"]["message"]
     return answer
 
 
 def create(item: Any) -> Any:
-    return send(MockApi(fallback=small_talk), "POST", "/responses", {"model": "gpt-5", "input": [item]})
+    return send(MockApi(fallback=small_talk), "POST /v1/responses", {"model": "gpt-5", "input": [item]})
 
 
 ITEMS = {
@@ -53,11 +49,11 @@ def test_some_kinds_are_open():
 def test_odd_members_are_read_everywhere(kind):
     for item in ({**OPEN[kind], name: value} for name in MEMBERS for value in ODD):
         api = MockApi(fallback=small_talk)
-        made = send(api, "POST", "/responses", {"model": "gpt-5", "input": [item]})
+        made = send(api, "POST /v1/responses", {"model": "gpt-5", "input": [item]})
         if made.status == 200:
             id = made.body["id"]
-            send(api, "POST", "/responses", {"model": "gpt-5", "input": "hi", "previous_response_id": id})
-            assert send(api, "GET", f"/responses/{id}/input_items").status == 200
-            send(api, "POST", "/conversations", {"items": [item]})
+            send(api, "POST /v1/responses", {"model": "gpt-5", "input": "hi", "previous_response_id": id})
+            assert send(api, f"GET /v1/responses/{id}/input_items").status == 200
+            send(api, "POST /v1/conversations", {"items": [item]})
         for read in READERS.values():
             read(api.open(KEY).world)

@@ -5,13 +5,11 @@ from __future__ import annotations
 import json
 from typing import Any
 
-import orjson
 import pytest
 
 from harness.answers.stream import StreamError, count_held, fold, render_events
 from harness.api.http.dialects import API_ROOTS, FOUNDRY
 from harness.core.errors import ScriptError
-from harness.core.exchange import ReceivedRequest
 from harness.items import (
     azure_ai_search_call_output,
     bing_grounding_call,
@@ -29,6 +27,7 @@ from harness.items.kind import ITEMS, item_from_wire, item_types
 from harness.server.mock_api import MockApi
 from harness.world.scripting.document import parse_document
 from harness.world.scripting.lines import line_builders
+from tests.support import in_process
 from tests.support.streams import response
 from tests.support.wired import wire
 
@@ -39,9 +38,7 @@ OWN = sorted(item_types(FOUNDRY).keys() - item_types().keys())
 def send(dialect: str, body: Any, call: str = "POST /responses", api: MockApi | None = None) -> Any:
     method, _, path = call.partition(" ")
     asked = api or MockApi(fallback=lambda request: [message("Hello.")])
-    raw = b"" if body is None else orjson.dumps(body)
-    headers = {**KEY, "authorization": "Bearer sk-mine"}
-    return asked.handle(ReceivedRequest(method, API_ROOTS[dialect] + path, headers, raw=raw))
+    return in_process.send(asked, f"{method} {API_ROOTS[dialect]}{path}", body, KEY)
 
 
 class TestBuilders:

@@ -10,14 +10,13 @@ from typing import Any
 
 import pytest
 
-from harness.core.exchange import Answer, ReceivedRequest
 from harness.core.limits import Limits
 from harness.items import code_interpreter_call, mcp_approval_request, message, reasoning
 from harness.server.judgement import judge_world
 from harness.server.mock_api import MockApi
 from harness.world.store import Store
 from tests.support.command_line import run_cli
-from tests.support.in_process import post
+from tests.support.in_process import KEY, ask, send
 from tests.support.servers.live_server import request_head
 from tests.support.servers.served import read_until, serving
 
@@ -30,11 +29,7 @@ def bounded(**limits: int) -> MockApi:
     return MockApi(fallback=lambda _: [reasoning("hm"), message("ok")], limits=Limits(**limits))
 
 
-def ask(api: MockApi, key: str = "sk-one", **members: Any) -> Answer:
-    return post(api, {"model": MODEL, "input": "hi", **members}, key=key)
-
-
-def sizes(api: MockApi, key: str = "sk-one") -> dict[str, int]:
+def sizes(api: MockApi, key: str = KEY) -> dict[str, int]:
     """Return the entries of every table and list of a World that requests can add to."""
     world = api.worlds[key]
     lists = {"exchanges": world.exchanges, "problems": world.problems, "approvals": list(world.approval_ledger)}
@@ -57,7 +52,7 @@ class TestResponses:
             previous = ask(api, previous_response_id=previous).body["id"]
         answer = ask(api, previous_response_id=previous)
         assert answer.status == 200
-        assert len(list(api.worlds["sk-one"].store.responses[answer.body["id"]].chain)) == 30
+        assert len(list(api.worlds[KEY].store.responses[answer.body["id"]].chain)) == 30
 
     def test_an_item_that_a_newer_response_holds_too_stays(self) -> None:
         api = bounded(responses=2)
@@ -68,14 +63,10 @@ class TestResponses:
 
     def test_items_of_a_conversation_stay_with_it(self) -> None:
         api = bounded(responses=2)
-        conversation = api.handle(
-            ReceivedRequest("POST", "/v1/conversations", {"authorization": "Bearer sk-one"}, raw=b"{}")
-        ).body["id"]
+        conversation = send(api, "POST /v1/conversations", {}).body["id"]
         for _ in range(4):
             assert ask(api, conversation=conversation).status == 200
-        page = api.handle(
-            ReceivedRequest("GET", f"/v1/conversations/{conversation}/items", {"authorization": "Bearer sk-one"})
-        )
+        page = send(api, f"GET /v1/conversations/{conversation}/items")
         assert len(page.body["data"]) == 12
         assert ask(api, input=[{"type": "item_reference", "id": page.body["data"][-1]["id"]}]).status == 200
 
@@ -83,7 +74,7 @@ class TestResponses:
         api = bounded(responses=1)
         for _ in range(3):
             ask(api, background=True)
-        assert len(api.worlds["sk-one"].store.pending) == 1
+        assert len(api.worlds[KEY].store.pending) == 1
 
 
 @pytest.mark.parametrize(
@@ -118,48 +109,48 @@ def test_unanswered_requests_and_approvals_are_bounded_too() -> None:
     api = MockApi(limits=Limits(exchanges=KEPT, responses=KEPT))
     for _ in range(3 * KEPT):
         ask(api)
-    assert len(api.worlds["sk-one"].problems) <= KEPT
+    assert len(api.worlds[KEY].problems) <= KEPT
     asking = [mcp_approval_request("prod", "deploy", {})]
     api = MockApi(fallback=lambda _: asking, limits=Limits(exchanges=KEPT, responses=KEPT))
     for _ in range(3 * KEPT):
         assert (
             ask(api, tools=[{"type": "mcp", "server_label": "prod", "server_url": "https://a.example"}]).status == 200
         )
-    assert len(list(api.worlds["sk-one"].approval_ledger)) <= KEPT
+    assert len(list(api.worlds[KEY].approval_ledger)) <= KEPT
 
 
 def test_the_report_says_what_the_journal_has_dropped() -> None:
     api = bounded(exchanges=2)
     for number in range(1, 5):
         ask(api)
-        dropped = "Not looked at for losses" in judge_world(api.open("sk-one")).report
+        dropped = "Not looked at for losses" in judge_world(api.open(KEY)).report
         assert dropped == (number > 2)
-    assert "the first 2 exchanges" in judge_world(api.open("sk-one")).report
+    assert "the first 2 exchanges" in judge_world(api.open(KEY)).report
 
 
 class TestWorlds:
     def test_of_too_many_the_least_recently_used_is_dropped(self) -> None:
         api = bounded(worlds=2)
         for key in ("sk-a", "sk-b", "sk-a", "sk-c"):
-            ask(api, key)
+            ask(api, key=key)
         assert list(api.worlds) == ["sk-a", "sk-c"]
         assert api.dropped_count == 1
 
     def test_a_key_whose_world_was_dropped_is_not_found_in_order(self) -> None:
         api = bounded(worlds=1)
-        ask(api, "sk-a", seed=1)
-        ask(api, "sk-b")
-        ask(api, "sk-a")
+        ask(api, key="sk-a", seed=1)
+        ask(api, key="sk-b")
+        ask(api, key="sk-a")
         judged = judge_world(api.open("sk-a"))
         assert judged.verdict.startswith("The server dropped an earlier World of this key")
         assert "--worlds" in judged.verdict
-        ask(api, "sk-c")
+        ask(api, key="sk-c")
         assert judge_world(api.open("sk-d")).verdict == ""
 
     def test_one_that_was_forgotten_on_demand_is_in_order(self) -> None:
         api = bounded(worlds=1)
         for key in ("sk-a", "sk-b"):
-            ask(api, key)
+            ask(api, key=key)
         api.open("sk-a")
         api.close("sk-a")
         assert judge_world(api.open("sk-a")).verdict == ""
@@ -171,8 +162,8 @@ def test_memory_is_flat_once_everything_is_full() -> None:
 
     def work(rounds: int) -> int:
         for number in range(rounds):
-            ask(api, f"sk-{number % 3}")
-            ask(api, f"sk-once-{work.__name__}-{number}", store=False)
+            ask(api, key=f"sk-{number % 3}")
+            ask(api, key=f"sk-once-{work.__name__}-{number}", store=False)
         gc.collect()
         return tracemalloc.get_traced_memory()[0]
 

@@ -5,12 +5,11 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-import orjson
-
 from harness.api.project.agents import new_version
-from harness.core.exchange import EMPTY_MAPPING, Answer, Json, ReceivedRequest
+from harness.core.exchange import EMPTY_MAPPING, Answer, Json
 from harness.items import message
 from harness.server.mock_api import MockApi
+from tests.support.in_process import send
 
 PROJECT = "/api/projects/p/openai/v1"
 HELPER = {"type": "agent_reference", "name": "helper"}
@@ -48,9 +47,8 @@ class Project:
         headers: Mapping[str, str] = EMPTY_MAPPING,
         **query: str,
     ) -> Answer:
-        raw = b"" if body is None else orjson.dumps(body)
         sent = {"api-key": "mine", "content-type": "application/json", **headers}
-        return self.api.handle(ReceivedRequest(method, root + path, sent, query, raw))
+        return send(self.api, f"{method} {root}{path}", body, sent, "", **query)
 
     def conversation(self) -> str:
         """Return the id of a new conversation."""
@@ -78,8 +76,6 @@ def upload(project: Project, purpose: str = "assistants", root: str = PROJECT, n
     lines = ["--b", 'content-disposition: form-data; name="purpose"', "", purpose, "--b"]
     lines += [f'content-disposition: form-data; name="file"; filename="{name}"', "", "Jupiter is the largest.", "--b--"]
     headers = {"api-key": "mine", "authorization": "Bearer mine", "content-type": "multipart/form-data; boundary=b"}
-    answer = project.api.handle(
-        ReceivedRequest("POST", f"{root}/files", headers, raw="\r\n".join([*lines, ""]).encode())
-    )
+    answer = send(project.api, f"POST {root}/files", "\r\n".join([*lines, ""]).encode(), headers)
     made: Json = answer.body
     return made

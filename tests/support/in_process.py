@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import httpx2 as httpx
@@ -11,17 +11,34 @@ import orjson
 from harness.api.operations import find_operation
 from harness.contract.check import check_answer
 from harness.core.account import Organization
-from harness.core.exchange import Answer, ReceivedRequest
+from harness.core.exchange import EMPTY_MAPPING, Answer, ReceivedRequest
 from harness.items import message
 from harness.server.mock_api import MockApi
 
 KEY = "sk-unit"
 
 
+def send(
+    api: MockApi, call: str, body: Any = None, headers: Mapping[str, str] = EMPTY_MAPPING, key: str = KEY, **query: Any
+) -> Answer:
+    """Return the answer to a request such as `GET /v1/models`, whatever it is.
+
+    A body of bytes is sent as it stands; without a key there is no authorization; `query` are its parameters.
+    """
+    method, _, path = call.partition(" ")
+    raw = body if isinstance(body, bytes) else b"" if body is None else orjson.dumps(body)
+    with_key = {"authorization": f"Bearer {key}", **headers} if key else headers
+    return api.handle(ReceivedRequest(method, path, with_key, query, raw))
+
+
 def post(api: MockApi, body: Any, path: str = "/v1/responses", key: str = KEY, **headers: str) -> Answer:
-    """Return the answer to one request, whatever it is; a body of bytes is sent as it stands."""
-    raw = body if isinstance(body, bytes) else orjson.dumps(body)
-    return api.handle(ReceivedRequest("POST", path, {"authorization": f"Bearer {key}", **headers}, raw=raw))
+    """Return the answer to a `POST`."""
+    return send(api, f"POST {path}", body, headers, key)
+
+
+def ask(api: MockApi, input: Any = "hi", key: str = KEY, path: str = "/v1/responses", **members: Any) -> Answer:
+    """Return the answer to a request for a response."""
+    return post(api, {"model": "gpt-4.1", "input": input, **members}, path, key)
 
 
 def post_form(client: Client, path: str, files: Any, fields: Any = None) -> Answer:
@@ -44,8 +61,7 @@ class Client:
     def send(self, call: str, body: Any = None, **query: Any) -> Answer:
         """Return the answer to one request; texts in `query` are its parameters."""
         method, _, path = call.partition(" ")
-        raw = orjson.dumps(body) if body is not None else b""
-        answer = self.api.handle(ReceivedRequest(method, f"/v1{path}", {"authorization": f"Bearer {KEY}"}, query, raw))
+        answer = send(self.api, f"{method} /v1{path}", body, **query)
         operation, _, _ = find_operation(method, path)
         if answer.status == 200 and operation and operation.answer_schema:
             assert check_answer(operation.answer_schema, answer.body) is None

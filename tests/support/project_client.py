@@ -4,13 +4,12 @@ from __future__ import annotations
 
 from typing import Any
 
-import orjson
-
-from harness.core.exchange import Answer, Json, ReceivedRequest
+from harness.core.exchange import Answer, Json
 from harness.items import message
 from harness.server.mock_api import MockApi
 from harness.world.mock import Mock
 from harness.world.world import World
+from tests.support.in_process import send
 
 PROJECT = "/api/projects/p"
 HELPER: Json = {"type": "agent_reference", "name": "helper"}
@@ -40,11 +39,9 @@ class ProjectClient:
 
     def ask(self, call: str, body: Any = None, headers: Json | None = None, **query: str) -> Answer:
         method, _, path = call.partition(" ")
-        raw = b"" if body is None else body if isinstance(body, bytes) else orjson.dumps(body)
         version = {} if path.startswith("/openai/v1") else {"api-version": "v1"}
-        return self.api.handle(
-            ReceivedRequest(method, PROJECT + path, {**HEADERS, **(headers or {})}, {**version, **query}, raw)
-        )
+        sent = {**HEADERS, **(headers or {})}
+        return send(self.api, f"{method} {PROJECT}{path}", body, sent, "", **{**version, **query})
 
     def get(self, path: str, /, **query: str) -> Any:
         """Return the body of what is there."""

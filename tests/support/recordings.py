@@ -8,17 +8,17 @@ from pathlib import Path
 from typing import Any
 
 import jsonschema
-import orjson
 
 from harness.cassettes.format.interaction import Interaction
 from harness.contract.schema import schemas_directory
-from harness.core.exchange import Json, ReceivedRequest
+from harness.core.exchange import Json
 from harness.items import message
 from harness.server.mock_api import MockApi
 from harness.verify import output
 from harness.verify.examples import as_recorded
 from harness.verify.run import JudgeOptions, Tally, verify_recordings
 from harness.world.route import Turn
+from tests.support.in_process import post
 
 KEY = "sk-recording-0123456789"
 HEADERS = {"authorization": f"Bearer {KEY}", "content-type": "application/json"}
@@ -47,7 +47,7 @@ def recorded(*requests: dict[str, Any], turns: Sequence[Turn] = ()) -> list[dict
     for number, request in enumerate(requests, 1):
         ids = [(exchange["response"] or exchange["events"][-1]["data"]["response"]).get("id") for exchange in made]
         body = {name: value.format(*ids) if name.endswith("_id") else value for name, value in request.items()}
-        answer = mock.handle(ReceivedRequest("POST", "/v1/responses", HEADERS, raw=orjson.dumps(body)))
+        answer = post(mock, body, key=KEY)
         plain = exchange(number, body, answer.status, None if answer.events else answer.body)
         events = [{"event": event["type"], "data": event} for event in answer.events or ()]
         made.append({**plain, "events": events} if events else plain)

@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-import json
 from typing import Any
 
 import orjson
 
 import harness.analysis.losses  # noqa: F401  (registers every loss)
 from harness.analysis.loss import losses_of
-from harness.core.exchange import ReceivedRequest
 from harness.explain.findings import collect_findings
 from harness.explain.verdict import find_verdict
 from harness.server.mock_api import MockApi
@@ -18,6 +16,7 @@ from harness.viewer.case_model import ShownCase, ShownExchange
 from harness.viewer.json_form import from_json
 from harness.viewer.pool import PoolReader
 from harness.world.mock import Mock
+from tests.support.in_process import post
 
 KEY = "sk-harness-0123456789abcdef"
 TOOL = {"type": "function", "name": "look", "parameters": {"type": "object", "properties": {}}, "strict": False}
@@ -32,9 +31,8 @@ class Asked:
 
     def ask(self, input: Any, **members: Any) -> Any:
         """Ask for a response; returns the body of the answer."""
-        raw = json.dumps({"model": "gpt-4.1", "input": input, **members}).encode()
-        headers = {"authorization": f"Bearer {KEY}", "content-type": "application/json", "user-agent": "me/1"}
-        return self.api.handle(ReceivedRequest("POST", "/v1/responses", headers, raw=raw)).body
+        body = {"model": "gpt-4.1", "input": input, **members}
+        return post(self.api, body, key=KEY, **{"content-type": "application/json", "user-agent": "me/1"}).body
 
     def show(self, outcome: Any = "failed", why: str = "", after: int = 0) -> ShownCase:
         """Show what was exchanged so far, as a page reads it."""

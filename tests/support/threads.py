@@ -5,13 +5,12 @@ from __future__ import annotations
 from itertools import groupby
 from typing import Any
 
-import orjson
-
 from harness.answers.stream import encode_events
 from harness.contract.check import check_answer
-from harness.core.exchange import Answer, Json, ReceivedRequest
+from harness.core.exchange import Answer, Json
 from harness.items import message
 from harness.server.mock_api import MockApi
+from tests.support.in_process import send
 
 KEY = "sk-unit-assistants"
 HEADERS = {"authorization": f"Bearer {KEY}", "content-type": "application/json", "openai-beta": "assistants=v2"}
@@ -34,10 +33,8 @@ class Desk:
 
     def send(self, call: str, body: Any = None, **query: Any) -> Answer:
         method, _, path = call.partition(" ")
-        raw = b"" if body is None else orjson.dumps(body)
-        answer = self.api.handle(
-            ReceivedRequest(method, path if path.startswith("/api/") else f"/v1{path}", HEADERS, query, raw)
-        )
+        root = "" if path.startswith("/api/") else "/v1"
+        answer = send(self.api, f"{method} {root}{path}", body, HEADERS, "", **query)
         assert not self.world.problems, str(self.world.problems)
         for event in answer.events or ():
             assert event["event"] == "done" or check_answer("AssistantStreamEvent", event) is None, event

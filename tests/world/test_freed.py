@@ -9,11 +9,10 @@ from weakref import ref
 
 import pytest
 
-from harness.core.exchange import ReceivedRequest
 from harness.items import function_call, message
 from harness.server.mock_api import MockApi
 from harness.world.world import World
-from tests.support.in_process import KEY, post, user
+from tests.support.in_process import KEY, post, send, user
 from tests.support.tools import functions
 
 HEADERS = {"authorization": f"Bearer {KEY}", "content-type": "application/json"}
@@ -58,7 +57,7 @@ def upload(api: MockApi) -> None:
 
 def background(api: MockApi) -> None:
     queued = ask(api, background=True)
-    api.handle(ReceivedRequest("GET", f"/v1/responses/{queued.body['id']}", HEADERS))
+    send(api, f"GET /v1/responses/{queued.body['id']}")
 
 
 def run_of_a_thread(api: MockApi) -> None:

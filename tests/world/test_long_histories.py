@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import sys
 import tracemalloc
 from collections.abc import Callable, Iterator
@@ -11,14 +10,13 @@ from typing import Any
 
 import pytest
 
-from harness.core.exchange import ReceivedRequest
 from harness.items import function_call, message
 from harness.server.mock_api import MockApi
+from tests.support import in_process
 from tests.support.in_process import user
 from tests.support.slow import slow_except
 from tests.support.tools import functions
 
-HEADERS = {"authorization": "Bearer sk-long", "content-type": "application/json"}
 MORE = 1.15
 """How many times the calls and bytes of an early turn a late one may have; ids and tables vary a little."""
 
@@ -34,7 +32,7 @@ def post() -> Callable[..., Any]:
     api = MockApi(fallback=answer)
 
     def send(path: str, body: Any) -> Any:
-        answered = api.handle(ReceivedRequest("POST", path, HEADERS, raw=json.dumps(body).encode()))
+        answered = in_process.post(api, body, path)
         assert answered.status == 200, answered.body
         return answered.body
 

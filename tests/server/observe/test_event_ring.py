@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-import orjson
-
-from harness.core.exchange import ReceivedRequest
 from harness.server.api_observers import AnsweredRequest, ApiObserver
 from harness.server.mock_api import MockApi
 from harness.server.observe.event_ring import EventRing
+from tests.support.in_process import ask
 
 HEADERS = {"authorization": "Bearer sk-ring", "content-type": "application/json"}
 
@@ -31,9 +29,7 @@ def test_an_event_names_the_exchange_of_its_answer_though_another_thread_has_ans
     api.observers.remove(ring)
     api.observers.add(collector)
     for model in ("gpt-4.1", "gpt-4o"):
-        api.handle(
-            ReceivedRequest("POST", "/v1/responses", HEADERS, raw=orjson.dumps({"model": model, "input": "Capital?"}))
-        )
+        ask(api, "Capital?", "sk-ring", model=model)
 
     first, second = collector.answered
     ring.on_answer(first)
@@ -49,9 +45,7 @@ def test_an_exchange_that_was_dropped_meanwhile_is_not_told() -> None:
     ring = EventRing(api)
     ring.look()
     api.observers.add(collector)
-    api.handle(
-        ReceivedRequest("POST", "/v1/responses", HEADERS, raw=orjson.dumps({"model": "gpt-4.1", "input": "Capital?"}))
-    )
+    ask(api, "Capital?", "sk-ring", model="gpt-4.1")
     (answered,) = collector.answered
     last = ring.last
     assert answered.world is not None

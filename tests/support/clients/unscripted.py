@@ -5,15 +5,14 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-import orjson
-
 from harness.answers.turn_problem import find_turn_problem
 from harness.contract.check import check_answer
-from harness.core.exchange import Answer, Json, ReceivedRequest
+from harness.core.exchange import Answer, Json
 from harness.ending import DEFAULT_ENDING
 from harness.items.kind import item_from_wire
 from harness.server.mock_api import MockApi
 from harness.unscripted.default_model import small_talk
+from tests.support.in_process import post
 
 KEY = "sk-model"
 MODEL = "gpt-5.4"
@@ -50,8 +49,7 @@ class Conversation:
     def ask(self, input: Any, **members: Any) -> Answer:
         """Return the answer to a request, which conforms and which a model could have said."""
         body = {**self.members, **members, "input": input}
-        raw = orjson.dumps(body)
-        answer = self.api.handle(ReceivedRequest("POST", "/v1/responses", {"authorization": f"Bearer {KEY}"}, raw=raw))
+        answer = post(self.api, body, key=KEY)
         assert answer.status == 200, answer.body
         assert check_answer("Response", answer.body) is None
         assert [found for event in answer.events or () if (found := check_answer("ResponseStreamEvent", event))] == []

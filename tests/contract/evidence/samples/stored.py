@@ -2,19 +2,19 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterator, Mapping
 from typing import Any
 
 from harness.api.operations import OPERATIONS
 from harness.api.project.data_generation import new_job
 from harness.core.account import Organization
-from harness.core.exchange import EMPTY_MAPPING, Answer, Json, ReceivedRequest
+from harness.core.exchange import EMPTY_MAPPING, Answer, Json
 from harness.items import function_call, message, reasoning
 from harness.server.mock_api import MockApi
 from harness.verify.examples import MINIMAL_REQUEST, OK_TURN
 from harness.world.project_resources import RESOURCES, make_resource
 from harness.world.world import World
+from tests.support import in_process
 from tests.support.threads import FUNCTION
 from tests.support.tools import functions
 
@@ -23,8 +23,7 @@ AUTH = {"authorization": f"Bearer {KEY}", "openai-beta": "assistants=v2"}
 
 
 def post(mock: MockApi, body: Any) -> Answer:
-    raw = body if isinstance(body, bytes) else json.dumps(body).encode()
-    return mock.handle(ReceivedRequest("POST", "/v1/responses", AUTH, raw=raw))
+    return in_process.send(mock, "POST /v1/responses", body, AUTH, "")
 
 
 HI: Json = {"role": "user", "content": "hi"}
@@ -68,7 +67,7 @@ def remembering() -> MockApi:
 
 def made(mock: MockApi, path: str, body: Json) -> Any:
     """Return what the mock answers to a body that it takes."""
-    answer = mock.handle(ReceivedRequest("POST", f"/v1{path}", AUTH, raw=json.dumps(body).encode()))
+    answer = in_process.send(mock, f"POST /v1{path}", body, AUTH, "")
     assert answer.status == 200, answer.body
     return answer.body
 
@@ -94,8 +93,8 @@ def send(
 ) -> Answer:
     """The answer to a request of an operation about what a remembering mock has stored, or about ids that are `named`."""
     method, path, version = address(mock, id, named)
-    raw = json.dumps(body).encode() if OPERATIONS[id].body_schema else b""
-    return mock.handle(ReceivedRequest(method, path, AUTH, {**version, **query}, raw))
+    sent = body if OPERATIONS[id].body_schema else None
+    return in_process.send(mock, f"{method} {path}", sent, AUTH, "", **{**version, **query})
 
 
 def address(mock: MockApi, id: str, named: str = "") -> tuple[str, str, Mapping[str, str]]:
