@@ -65,7 +65,8 @@ class Loss:
         """Yield each loss of this kind in a request, given the history before it."""
         for facts in self.check(request, history):
             message = self.message.format_map(facts)
-            yield Lost(self.id, request.number, facts["at"], message, facts["said"], self.fix)
+            writer, _, at = facts["at"].rpartition("/")
+            yield Lost(self.id, int(writer or request.number), at, message, facts["said"], self.fix)
 
 
 LOSSES: Registry[Loss] = Registry("loss")

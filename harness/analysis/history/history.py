@@ -6,7 +6,7 @@ Requests may be malformed: values that are not items are skipped. Items are reco
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
@@ -37,35 +37,85 @@ from harness.api.http.websocket_mode import SOCKET
 from harness.api.statuses import PENDING_STATUSES
 from harness.contract.rule import CREATE_RESPONSE
 from harness.core.exchange import Exchange, Json, SentTurn
-from harness.core.json_values import as_string, objects_in
+from harness.core.json_values import as_object, as_string, objects_in
 from harness.items.transcript import conversation_id, input_items
 
 RETRIEVE_RESPONSE = "GET /responses/{response_id}"
 CREATE_CONVERSATION = "POST /conversations"
 CREATE_ITEMS = "POST /conversations/{conversation_id}/items"
 DELETE_ITEM = "DELETE /conversations/{conversation_id}/items/{item_id}"
+COMPACT = "POST /responses/compact"
+ASKS, WRITES = (CREATE_RESPONSE, SOCKET), (CREATE_CONVERSATION, CREATE_ITEMS)
+"""The operations that ask the model, and those that write items which it is asked about later."""
+
+CONTINUATION = ("input", "previous_response_id", "conversation")
+"""The members of a request that say what the model reads."""
 
 
 class SentItems(NamedTuple):
-    """What the requests of a journal send back: the ids of answered calls, the assistant's texts and message ids."""
+    """What the requests of a journal send back: the ids of answered calls, the assistant's texts and message ids.
+
+    `last_writes` are the exchanges that write items into a conversation which no later request reads.
+    """
 
     answered_ids: frozenset[str] = frozenset()
     texts: frozenset[str] = frozenset()
     message_ids: frozenset[str] = frozenset()
+    last_writes: frozenset[int] = frozenset()
 
 
 def collect_sent(exchanges: Sequence[Exchange]) -> SentItems:
-    """Collect what the requests for responses send back, over the whole journal."""
-    bodies = (
-        exchange.request.body for exchange in exchanges if exchange.request.operation in (CREATE_RESPONSE, SOCKET)
-    )
-    items = [item for body in bodies if isinstance(body, dict) for item in objects_in(input_items(body))]
+    """Collect what a journal sends back: the input of its requests, and what it writes into conversations."""
+    items = [item for exchange in exchanges for _, item in _sent_items(exchange)]
     messages = [item for item in items if is_assistant(item) or item_type(item) in ("item_reference", "")]
     return SentItems(
         frozenset(filter(None, map(answered_id, items))),
         frozenset(message_text(item).strip() for item in messages),
         frozenset(as_string(item.get("id")) for item in messages) - {""},
+        frozenset(_last_writes(exchanges).values()),
     )
+
+
+def _sent_items(exchange: Exchange) -> Iterator[PlacedItem]:
+    """Yield the items that a request sends, each with its place."""
+    operation, body = exchange.request.operation, exchange.request.body
+    if not isinstance(body, dict):
+        return
+    if operation in WRITES:
+        items = body.get("items")
+        for index, item in enumerate(items if isinstance(items, list) else ()):
+            if isinstance(item, dict):
+                yield f"items[{index}]", item
+    elif operation in (*ASKS, COMPACT):
+        for index, item in enumerate(input_items(body)):
+            if isinstance(item, dict):
+                yield f"input[{index}]" if isinstance(body["input"], list) else "input", item
+
+
+def _last_writes(exchanges: Sequence[Exchange]) -> dict[str, int]:
+    """Return the last exchange that writes into each conversation, unless a request reads it later."""
+    found: dict[str, int] = {}
+    for exchange in exchanges:
+        if exchange.status != 200 or not isinstance(exchange.request.body, dict):
+            continue
+        if exchange.request.operation in WRITES and exchange.request.body.get("items"):
+            found[_touched_conversation(exchange)] = exchange.number
+        elif exchange.request.operation in ASKS:
+            found.pop(conversation_id(exchange.request.body) or "", None)
+    return found
+
+
+def _touched_conversation(exchange: Exchange) -> str:
+    """Return the id of the conversation that a request creates, writes or deletes an item of."""
+    return exchange.request.params.get("conversation_id") or as_string(as_object(exchange.answer.body).get("id"))
+
+
+@dataclass(slots=True)
+class _Written:
+    """What a client has written into a conversation since the model was last asked, and the items `before`."""
+
+    before: KnownItems
+    items: list[PlacedItem] = field(default_factory=list)
 
 
 @dataclass(slots=True)
@@ -78,7 +128,8 @@ class History:
     the replies to requests that end with the same message twice, by the hash of the keys before the repetition.
     `open_calls` are the calls of completed responses that no request answers, by `call_id`. `cited` finds messages with
     annotations by a similar text, `joined` by a text that begins or ends with theirs, `told` the messages that contain
-    a text. `agents` are the tools and instructions of the requests that got a reply.
+    a text. `agents` are the tools and instructions of the requests that got a reply. `written` has what the client wrote
+    into each conversation that no request has read yet.
     """
 
     sent: SentItems = field(default_factory=SentItems)
@@ -102,36 +153,59 @@ class History:
     pending_requests: dict[str, HistoryRequest] = field(default_factory=dict)
     transcripts: dict[str, KnownItems] = field(default_factory=dict)
     conversations: dict[str, KnownItems] = field(default_factory=dict)
+    written: dict[str, _Written] = field(default_factory=dict)
     items: dict[str, Json] = field(default_factory=dict)
 
     def read_request(self, exchange: Exchange) -> HistoryRequest | None:
-        """Read a request for a response; None for other operations and for bodies that are not objects."""
-        body = exchange.request.body
-        if exchange.request.operation not in (CREATE_RESPONSE, SOCKET) or not isinstance(body, dict):
-            return None
-        previous, conversation = body.get("previous_response_id"), conversation_id(body)
-        chain, id = self.conversations, conversation or ""
-        if isinstance(previous, str):
-            chain, id = self.transcripts, previous
-        continued = chain.get(id, NO_ITEMS)
-        placed_items = list(self._place_items(body))
-        is_chained = previous is not None or conversation is not None
-        is_known = not is_chained or id in chain
-        return HistoryRequest(exchange.number, body, continued, placed_items, is_known, is_chained)
+        """Read what a request sends to the model; None if it sends nothing.
 
-    def _place_items(self, body: Json) -> Iterator[PlacedItem]:
+        What is written into a conversation is read with the request that first asks about it. If none does, it is read
+        with the last write, as if the only agent so far were to be asked.
+        """
+        body, operation = exchange.request.body, exchange.request.operation
+        if not isinstance(body, dict):
+            return None
+        sent = list(self._resolve_references(_sent_items(exchange)))
+        if operation in (*ASKS, COMPACT):
+            previous, conversation = body.get("previous_response_id"), conversation_id(body)
+            if operation == COMPACT:
+                body = {**self._assumed_members(), **body}
+            if isinstance(previous, str) or conversation is None:
+                is_known = previous is None or previous in self.transcripts
+                continued = self.transcripts.get(as_string(previous), NO_ITEMS)
+                is_asked = operation != COMPACT
+                return HistoryRequest(exchange.number, body, continued, sent, is_known, previous is not None, is_asked)
+            return self._read_with_written(exchange.number, body, conversation, sent)
+        if exchange.number not in self.sent.last_writes:
+            return None
+        id = _touched_conversation(exchange)
+        return self._read_with_written(exchange.number, self._assumed_members(), id, sent, is_asked=False)
+
+    def _read_with_written(
+        self, number: int, body: Json, conversation: str, sent: Sequence[PlacedItem], *, is_asked: bool = True
+    ) -> HistoryRequest:
+        """Read a request that continues a conversation, with what has been written into it since it was last asked."""
+        written = self.written.get(conversation) or _Written(self.conversations.get(conversation, NO_ITEMS))
+        is_known = conversation in self.conversations
+        is_chained = bool(written.before.items) or not is_known
+        return HistoryRequest(number, body, written.before, [*written.items, *sent], is_known, is_chained, is_asked)
+
+    def _assumed_members(self) -> Json:
+        """Return the members that a request to the only agent so far would have; empty if there are several agents."""
+        last = self.replies[-1].request.body if len(self.agents) == 1 else {}
+        return {name: value for name, value in last.items() if name not in CONTINUATION}
+
+    def _resolve_references(self, sent: Iterable[PlacedItem]) -> Iterator[PlacedItem]:
         own: dict[str, Json] = {}
-        for index, item in enumerate(input_items(body)):
-            if not isinstance(item, dict):
-                continue
-            at = f"input[{index}]" if isinstance(body["input"], list) else "input"
+        for place, item in sent:
             id = as_string(item.get("id"))
             if item_type(item) == "item_reference" or (id and set(item) <= {"id", "type"} and not item_type(item)):
                 # A reference may name an item of the same request, which comes before what is stored.
-                item = own.get(id) or self.items.get(id) or item
-            elif id:
-                own[id] = item
-            yield at, item
+                yield place, own.get(id) or self.items.get(id) or item
+            else:
+                if id:
+                    own[id] = item
+                yield place, item
 
     def add_exchange(self, exchange: Exchange, request: HistoryRequest | None) -> None:
         """Record an answer and the input of its request, if it was accepted."""
@@ -141,10 +215,12 @@ class History:
         id, operation = as_string(answer.get("id")), exchange.request.operation
         if request:
             self._add_input(request)
+        if request and operation in ASKS:
             self.pending_requests[id] = request
-        if id in self.pending_requests and operation in (CREATE_RESPONSE, SOCKET, RETRIEVE_RESPONSE):
+            self.written.pop(conversation_id(request.body) or "", None)
+        if id in self.pending_requests and operation in (*ASKS, RETRIEVE_RESPONSE):
             self._add_response(exchange, answer, self.pending_requests[id])
-        elif operation in (CREATE_CONVERSATION, CREATE_ITEMS, DELETE_ITEM):
+        elif operation in (*WRITES, DELETE_ITEM):
             self._update_conversation(exchange, answer)
 
     def _add_input(self, request: HistoryRequest) -> None:
@@ -166,7 +242,8 @@ class History:
             return
         del self.pending_requests[id]
         if status not in FAILED_OR_CUT_OFF and (conversation := conversation_id(request.body)) in self.conversations:
-            self.conversations[conversation or ""] = transcript
+            asked = [item for place, item in request.placed_items if place.startswith("input")]
+            self.conversations[conversation or ""] = self.conversations[conversation or ""].extend([*asked, *output])
         reply = HistoryReply(exchange.number, request, output, status)
         self.replies.append(reply)
         self.agents[request.agent] = None
@@ -209,14 +286,17 @@ class History:
                     self.joined.add(text)
 
     def _update_conversation(self, exchange: Exchange, answer: Json) -> None:
-        request = exchange.request
-        id = request.params.get("conversation_id", as_string(answer.get("id")))
+        request, id = exchange.request, _touched_conversation(exchange)
+        if request.operation in WRITES:
+            sent = [(f"{exchange.number}/{place}", item) for place, item in _sent_items(exchange)]
+            written = self.written.setdefault(id, _Written(self.conversations.get(id, NO_ITEMS)))
+            written.items.extend(self._resolve_references(sent))
         if request.operation == CREATE_CONVERSATION:
-            body = request.body if isinstance(request.body, dict) else {}
-            self.conversations[id] = NO_ITEMS.extend(objects_in(body.get("items")))
+            self.conversations[id] = NO_ITEMS.extend([item for _, item in _sent_items(exchange)])
         elif request.operation == CREATE_ITEMS and id in self.conversations:
             self.conversations[id] = self.conversations[id].extend(objects_in(answer.get("data")))
-        elif id in self.conversations:
+        elif request.operation == DELETE_ITEM and id in self.conversations:
+            self.written.pop(id, None)
             known = self.conversations[id].items
             remaining = [item for item in known if item.get("id") != request.params["item_id"]]
             if len(remaining) < len(known):

@@ -29,7 +29,7 @@ FAILED_OR_CUT_OFF = ("failed", "cut off")
 """The statuses of a response that no request can continue; `cut off` means that the connection broke."""
 
 PlacedItem = tuple[str, Json]
-"""An input item with its place, such as `input[2]`."""
+"""An item with its place, such as `input[2]`; `4/items[0]` if exchange 4 wrote it into the conversation."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,10 +64,11 @@ NO_ITEMS = KnownItems(GrowingSequence(), GrowingSequence(), GrowingSequence(), G
 
 @dataclass(frozen=True)
 class HistoryRequest:
-    """A request for a response: the `number` of its exchange, the `body`, the input items and their places.
+    """A request for a response: the `number` of its exchange, the `body`, the items that it sends and their places.
 
     `previous` are the items of the response or conversation that it continues; `is_history_known` is False if the
-    journal does not contain them. All that is derived from these is computed once.
+    journal does not contain them, `is_chained` True if there are any. `is_asked` is False if a client writes items without
+    asking the model. All that is derived from these is computed once.
     """
 
     number: int
@@ -76,6 +77,7 @@ class HistoryRequest:
     placed_items: Sequence[PlacedItem]
     is_history_known: bool
     is_chained: bool
+    is_asked: bool = True
 
     @cached_property
     def transcript(self) -> KnownItems:
@@ -162,8 +164,7 @@ class HistoryRequest:
     @cached_property
     def masked_instructions(self) -> str:
         """The instructions without dates and ids, which change between requests of one agent."""
-        messages = objects_in(self.body.get("input"))
-        leading = (message_text(item) for item in messages if item.get("role") in INSTRUCTION_ROLES)
+        leading = (message_text(item) for _, item in self.placed_items if item.get("role") in INSTRUCTION_ROLES)
         return mask_dates_and_ids("\n".join([as_string(self.body.get("instructions")), *leading]))
 
     @cached_property

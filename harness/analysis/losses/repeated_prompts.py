@@ -185,7 +185,7 @@ def prompt_after_outputs(request: HistoryRequest, history: History) -> Iterator[
 )
 def nothing_new(request: HistoryRequest, history: History) -> Iterator[LossFacts]:
     """A history is sent that ends with the reply to it; an agent may be meant to continue on its own."""
-    if request.is_chained or not request.assistant_messages:
+    if request.is_chained or not request.is_asked or not request.assistant_messages:
         return
     replies, length = history.find_continued(request)
     for reply in replies[-1:]:

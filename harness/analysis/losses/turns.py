@@ -279,5 +279,4 @@ def _without(instruction: Json, request: HistoryRequest) -> HistoryRequest:
     """Return a request without an instruction message, which would make it look like another agent's."""
     if is_prompt(instruction):
         return request
-    left = [item for item in objects_in(request.body.get("input")) if item is not instruction]
-    return replace(request, body={**request.body, "input": left})
+    return replace(request, placed_items=[placed for placed in request.placed_items if placed[1] is not instruction])
