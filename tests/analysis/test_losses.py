@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Sequence
 from typing import Any
 
@@ -26,7 +27,22 @@ from harness.analysis.losses.examples import (
 from harness.contract.rule import Case, after
 from harness.core.exchange import Answer, Exchange, Json, Request
 from harness.ending import completed, failed
-from harness.items import custom_tool_call, function_call, mcp_approval_request, message, reasoning, shell_call
+from harness.items import (
+    code_interpreter_call,
+    compaction,
+    custom_tool_call,
+    file_search_call,
+    function_call,
+    image_generation_call,
+    mcp_approval_request,
+    mcp_call,
+    mcp_list_tools,
+    message,
+    program,
+    reasoning,
+    shell_call,
+    web_search_call,
+)
 from harness.verify.examples import play_case
 from harness.world.mock import Mock
 from tests.support.in_process import Client, post
@@ -333,3 +349,49 @@ def test_a_call_is_the_same_with_all_that_it_does(said: Any, same: Json, changed
 def test_a_typed_item_is_known_as_programs_print_it_if_somebody_said_it(printed: str, found: bool) -> None:
     case = ask([PROMPT], [PROMPT, assistant(printed), NEXT], turns=[[THOUGHT, DEPLOY], REPLY], model="gpt-5")
     assert ("item-coerced" in ids(play_case(case).exchanges)) is found
+
+
+HOSTED = {
+    item.type: item
+    for item in (
+        web_search_call("v2"),
+        file_search_call("v2"),
+        code_interpreter_call("1+1"),
+        image_generation_call(),
+        mcp_list_tools("prod"),
+        mcp_call("prod", "deploy", output="v2 is live"),
+        program("1;"),
+        compaction(),
+        reasoning("**Plan**"),
+    )
+}
+AS_WORDS: dict[str, Any] = {
+    "nothing": lambda item: "",
+    "no parts": lambda item: [],
+    "a printed object": lambda item: "[object Object]",
+    "its JSON": lambda item: json.dumps(item),
+    "its JSON without its id": lambda item: json.dumps({name: value for name, value in item.items() if name != "id"}),
+    "its repr": str,
+    "the repr of its class": lambda item: f"Item(id={item['id']!r}, type={item['type']!r})",
+}
+
+
+@pytest.mark.parametrize("as_words", AS_WORDS.values(), ids=AS_WORDS)
+@pytest.mark.parametrize("kind", HOSTED)
+@pytest.mark.parametrize("turn", [[0, 1], [1, 0], [0]], ids=str)
+def test_an_item_that_became_words_is_a_loss_whatever_its_kind(
+    client: Client, kind: str, as_words: Any, turn: list[int]
+) -> None:
+    client.mock.script([[HOSTED[kind], REPLY][place] for place in turn] + [completed(off_schema=True)], DONE)
+    said = client.ask([PROMPT], model="gpt-5").body["output"]
+    words = [user(as_words(item)) if item["type"] == kind else assistant(TEXT) for item in said]
+    assert client.ask([PROMPT, *words, NEXT], model="gpt-5").status == 200
+    assert ids(client.world.exchanges) == ["item-coerced"]
+
+
+@pytest.mark.parametrize("kind", HOSTED)
+def test_an_item_of_the_api_that_is_left_out_is_not_taken_for_words(client: Client, kind: str) -> None:
+    client.mock.script([HOSTED[kind], REPLY, completed(off_schema=True)], DONE)
+    client.ask([PROMPT], model="gpt-5")
+    client.ask([PROMPT, assistant(TEXT), user(""), NEXT], model="gpt-5")
+    assert "item-coerced" not in ids(client.world.exchanges)

@@ -237,7 +237,7 @@ class History:
         # A background response continues even if the connection is lost.
         disconnection = "" if answer.get("background") else exchange.answer.disconnection
         status = disconnection or as_string(answer.get("status"))
-        transcript = self.transcripts[id] = request.transcript.extend(output)
+        self.transcripts[id] = request.transcript.extend(output)
         if status in PENDING_STATUSES:
             return
         del self.pending_requests[id]

@@ -11,11 +11,11 @@ from warnings import catch_warnings, simplefilter
 import orjson
 
 from harness.analysis.history.history import History
-from harness.analysis.history.items import answered_id, item_type, message_text
+from harness.analysis.history.items import MESSAGE, answered_id, item_type, message_text
 from harness.analysis.history.request import OutputItem
 from harness.core.exchange import Json
 from harness.core.json_values import objects_in
-from harness.items.kind import CALL_OF_OUTPUT, CLIENT_CALL_NAMES
+from harness.items.kind import CALL_OF_OUTPUT, ITEMS
 
 LONGEST_PARSED_TEXT = 100_000
 """The maximum length in characters of a text that is parsed as an item."""
@@ -23,7 +23,6 @@ _MAY_BE_PRINTED = re.compile(r"[\[{]|[A-Z]\w*\(")
 """Matches the beginning of an item's JSON or `repr`."""
 _PRINTED_OBJECT = re.compile(r"[A-Z]\w*\(.*?\b(?:call_id|id)='(?P<id>[^']+)'.*\)", re.S)
 """Matches the `repr` of a Python object with an id."""
-_TYPED_ITEMS = ("reasoning", *CLIENT_CALL_NAMES, *CALL_OF_OUTPUT)
 
 
 def find_printed_item(words: str, history: History) -> tuple[int, Json] | None:
@@ -32,14 +31,27 @@ def find_printed_item(words: str, history: History) -> tuple[int, Json] | None:
         return None
     if printed := _PRINTED_OBJECT.fullmatch(words):
         original = history.by_id.get(printed["id"]) or next(iter(history.by_call.get(printed["id"], ())), None)
-        return (original.number, original.item) if original and item_type(original.item) in _TYPED_ITEMS else None
+        return (original.number, original.item) if original and is_typed(original.item) else None
     if original := _find_printed_message(words, history):
         return original.number, original.item
     item = _parse_object(words)
     if item_type(item) in CALL_OF_OUTPUT:
         return next(iter(history.call_outputs.get(answered_id(item), {}).values()), None)
-    original = history.find_original(item) if item_type(item) in _TYPED_ITEMS else None
+    original = (history.find_original(item) or _find_without_id(item, history)) if is_typed(item) else None
     return (original.number, original.item) if original else None
+
+
+def is_typed(item: Json) -> bool:
+    """Return whether a model emits items of this type, other than messages."""
+    return item_type(item) in ITEMS and item_type(item) != MESSAGE
+
+
+def _find_without_id(item: Json, history: History) -> OutputItem | None:
+    """Find the output item with all members of an item that has no id."""
+    members = {name: value for name, value in item.items() if name != "status"}
+    if not members.keys() - {"type"}:
+        return None
+    return next((output for output in history.by_id.values() if members.items() <= output.item.items()), None)
 
 
 def _find_printed_message(words: str, history: History) -> OutputItem | None:

@@ -20,7 +20,7 @@ from harness.analysis.history.items import (
     item_type,
     message_text,
 )
-from harness.analysis.history.printed_items import find_printed_item
+from harness.analysis.history.printed_items import find_printed_item, is_typed
 from harness.analysis.history.request import HistoryRequest, OutputItem
 from harness.analysis.loss import LossFacts, loss
 from harness.analysis.losses.examples import (
@@ -39,12 +39,12 @@ from harness.analysis.losses.examples import (
     output,
     user,
 )
-from harness.analysis.losses.text import is_doubled
+from harness.analysis.losses.text import PRINTED_NOTHING, is_doubled
 from harness.contract.rule import Case, after
 from harness.core.exchange import Json
 from harness.core.json_values import as_string
-from harness.core.text import pluralize
-from harness.items import function_call, message
+from harness.core.text import pluralize, quote
+from harness.items import function_call, message, web_search_call
 
 UNMISTAKABLE_LENGTH = 24
 """The length in characters from which a text is not repeated by chance."""
@@ -57,6 +57,8 @@ _DONE_ANSWER = message("Done.")
 _DONE = assistant("Done.")
 
 
+_SEARCHING: Json = {"tools": [{"type": "web_search"}]}
+_SEARCH_AS_JSON = '{"type": "web_search_call", "id": "{0.output.0.id}"}'
 _REPEATED = "this transcript repeats {count} that it already contains; the first is {what} from exchange {said}"
 _SEND_ONCE = "Send the whole transcript, or name what it continues and send only the new items; store each turn once."
 
@@ -248,8 +250,28 @@ def _most_frequent_pairs(request: HistoryRequest) -> Mapping[ItemKey, int]:
             turns=[DEPLOY, REPLY],
         ),
         ask([PROMPT], [PROMPT, assistant(str([{"type": "output_text", "text": TEXT}])), NEXT], turns=[REPLY]),
+        ask([PROMPT], [PROMPT, user(""), assistant(TEXT), NEXT], turns=[[web_search_call("v2"), REPLY]], **_SEARCHING),
+        ask(
+            [PROMPT],
+            [PROMPT, assistant(TEXT), user("None"), NEXT],
+            turns=[[REPLY, web_search_call("v2")]],
+            **_SEARCHING,
+        ),
+        ask(
+            [PROMPT],
+            [PROMPT, user(_SEARCH_AS_JSON), assistant(TEXT), NEXT],
+            turns=[[web_search_call("v2"), REPLY]],
+            **_SEARCHING,
+        ),
     ],
     keeps=[
+        ask([PROMPT], [PROMPT, assistant(TEXT), user(""), NEXT], turns=[[web_search_call("v2"), REPLY]], **_SEARCHING),
+        ask(
+            [PROMPT, user("")],
+            [PROMPT, user(""), assistant(TEXT)],
+            turns=[[web_search_call("v2"), REPLY]],
+            **_SEARCHING,
+        ),
         ask([PROMPT], [PROMPT, user(f"[{{'type': 'output_text', 'text': {TEXT!r}}}, 7]")], turns=[REPLY]),
         ask([PROMPT], [PROMPT, assistant(TEXT), user("")], turns=[REPLY]),
         ask([PROMPT], [PROMPT, call(), user(""), output()], turns=[[THOUGHT, DEPLOY]]),
@@ -269,7 +291,7 @@ def _most_frequent_pairs(request: HistoryRequest) -> Mapping[ItemKey, int]:
     ],
 )
 def item_coerced(request: HistoryRequest, history: History) -> Iterator[LossFacts]:
-    """A typed item became a message: an empty one, or one with the item's or its parts' JSON or `repr` as text.
+    """A typed item of any kind became a message: an empty one, or one with the JSON or `repr` of the item or its parts.
 
     A transcript retold within a text does not count, nor does an empty assistant message beside a call.
     """
@@ -278,9 +300,14 @@ def item_coerced(request: HistoryRequest, history: History) -> Iterator[LossFact
         if item_type(item) != MESSAGE:
             continue
         words = message_text(item).strip()
-        if _is_empty_message(item):
-            for number, lost in _find_missing_item(request, index, here, history):
-                yield _coercion_facts(place, number, lost, "is missing, and this request has an empty message")
+        if _says_nothing(item):
+            # A call of the client may be missing anywhere; other items may be omitted, but not leave a gap.
+            lost = _find_in_gap(request, index, here, history) or (
+                None if words else _find_missing_call(request, here, history)
+            )
+            if lost:
+                instead = f"a message {quote(words)} instead" if words else "an empty message"
+                yield _coercion_facts(place, *lost, f"is missing, and this request has {instead}")
         elif (found := find_printed_item(words, history)) and not here & set(_item_ids(found[1])):
             yield _coercion_facts(place, *found, "became a message with its JSON as text")
 
@@ -289,33 +316,47 @@ def _coercion_facts(place: str, number: int, item: Json, became: str) -> LossFac
     return {"at": place, "said": number, "what": describe_item(item), "became": became}
 
 
-def _is_empty_message(item: Json) -> bool:
+def _says_nothing(item: Json) -> bool:
+    """Return whether a message is empty, or has what a program prints for a value that is not a string."""
+    # An assistant message without text is common beside calls.
+    if item_type(item) != MESSAGE or item.get("role") == "assistant":
+        return False
     content = item.get("content")
     parts = content if isinstance(content, list) else [None]
     bare = not content or all(isinstance(part, dict) and part.get("text") == "" for part in parts)
-    # An assistant message without text is common beside calls.
-    return bare and item_type(item) == MESSAGE and item.get("role") != "assistant"
+    return bare or message_text(item).strip() in PRINTED_NOTHING
 
 
-def _find_missing_item(
-    request: HistoryRequest, index: int, here: set[str], history: History
-) -> Iterator[tuple[int, Json]]:
-    """Find the newest typed item of the same conversation that is missing from the transcript.
-
-    Reasoning may be omitted; it counts only if an empty message stands in its place.
-    """
-    behind = next((item for _, item in request.placed_items[index:] if not _is_empty_message(item)), {})
-    follower = history.find_original(behind)
+def _find_missing_call(request: HistoryRequest, here: set[str], history: History) -> tuple[int, Json] | None:
+    """Find the newest call of the client in the same conversation that is missing from the transcript."""
     for reply in history.replies[: -RECENT_REPLIES - 1 : -1]:
         # Conversations are told apart by how they begin.
         if reply.request.item_keys[:1] == request.item_keys[:1]:
             for item in reversed(reply.output):
-                counts = client_call_id(item) or (
-                    item_type(item) == "reasoning" and follower and follower.reply is reply
-                )
-                if counts and not here & set(_item_ids(item)):
-                    yield reply.number, item
-                    return
+                if client_call_id(item) and not here & set(_item_ids(item)):
+                    return reply.number, item
+    return None
+
+
+def _find_in_gap(request: HistoryRequest, index: int, here: set[str], history: History) -> tuple[int, Json] | None:
+    """Find the typed item in whose place a message stands that says nothing: beside other items of its response."""
+    items = [item for _, item in request.placed_items]
+    start = next((place + 1 for place in range(index, -1, -1) if not _says_nothing(items[place])), 0)
+    stop = next((place for place in range(index, len(items)) if not _says_nothing(items[place])), len(items))
+    before = request.previous_key_count + sum(key is not None for key in request.placed_keys[:start])
+    ahead = history.find_output(items[start - 1]) if start else None
+    behind = history.find_output(items[stop]) if stop < len(items) else None
+    gaps = [(ahead.reply, ahead.index + 1)] if ahead else []
+    gaps += [(reply, 0) for reply in history.by_input.get(request.digests[before], ())]
+    gaps += [(behind.reply, 0)] if behind and not (ahead and ahead.reply is behind.reply) else []
+    for reply, first in gaps:
+        # The message may have been there before the model answered.
+        if not reply.request.item_keys.count(item_key(items[index])):
+            last = behind.index if behind and behind.reply is reply else len(reply.output)
+            for item in reversed(reply.output[first:last]):
+                if is_typed(item) and not here & set(_item_ids(item)):
+                    return reply.number, item
+    return None
 
 
 def _item_ids(item: Json) -> list[str]:
