@@ -145,6 +145,7 @@ class History:
     cited: SimilarTexts[OutputItem] = field(default_factory=SimilarTexts)
     joined: JoinedTexts = field(default_factory=JoinedTexts)
     told: TextHolders = field(default_factory=TextHolders)
+    compactions: list[OutputItem] = field(default_factory=list)
     agents: dict[tuple[frozenset[str], str], None] = field(default_factory=dict)
     by_input: dict[int, list[HistoryReply]] = field(default_factory=dict)
     doubled_prompts: dict[int, HistoryReply] = field(default_factory=dict)
@@ -215,6 +216,10 @@ class History:
         id, operation = as_string(answer.get("id")), exchange.request.operation
         if request:
             self._add_input(request)
+        if request and operation == COMPACT:
+            made = [item for item in objects_in(answer.get("output")) if item_type(item) == "compaction"]
+            for item in made:
+                self._index_output(OutputItem(item, HistoryReply(exchange.number, request, made, "completed"), 0))
         if request and operation in ASKS:
             self.pending_requests[id] = request
             self.written.pop(conversation_id(request.body) or "", None)
@@ -262,6 +267,8 @@ class History:
         if id := as_string(item.get("id")):
             self.items[id] = item
             self.by_id.setdefault(id, output)
+        if item_type(item) == "compaction":
+            self.compactions.append(output)
         if ciphertext := as_string(item.get("encrypted_content")):
             self.by_ciphertext.setdefault(ciphertext, output)
         summary = [as_string(part.get("text")) for part in objects_in(item.get("summary"))]

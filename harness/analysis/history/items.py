@@ -14,7 +14,7 @@ from harness.analysis.lanes import INSTRUCTION_ROLES
 from harness.core.exchange import Json
 from harness.core.json_values import as_string, objects_in
 from harness.core.text import quote
-from harness.items.kind import CALL_OF_OUTPUT, CLIENT_CALL_NAMES
+from harness.items.kind import CALL_OF_OUTPUT, CLIENT_CALL_NAMES, ITEMS
 from harness.items.transcript import answered_call_id
 
 MESSAGE = "message"
@@ -54,6 +54,17 @@ def item_type(item: Json) -> str:
 def is_assistant(item: Json) -> bool:
     """Return whether an item is a message of the assistant."""
     return item.get("role") == "assistant" and item_type(item) == MESSAGE
+
+
+def is_typed(item: Json) -> bool:
+    """Return whether a model emits items of this type, other than messages."""
+    return item_type(item) in ITEMS and item_type(item) != MESSAGE
+
+
+def is_hosted(item: Json) -> bool:
+    """Return whether an item shows what the API has executed itself, be it a call, its result or a list of tools."""
+    is_thought = item_type(item) in ("reasoning", "compaction")
+    return is_typed(item) and not (is_thought or client_call_id(item) or answered_id(item))
 
 
 def client_call_id(item: Json) -> str:

@@ -11,11 +11,11 @@ from warnings import catch_warnings, simplefilter
 import orjson
 
 from harness.analysis.history.history import History
-from harness.analysis.history.items import MESSAGE, answered_id, item_type, message_text
+from harness.analysis.history.items import answered_id, is_typed, item_type, message_text
 from harness.analysis.history.request import OutputItem
 from harness.core.exchange import Json
 from harness.core.json_values import objects_in
-from harness.items.kind import CALL_OF_OUTPUT, ITEMS
+from harness.items.kind import CALL_OF_OUTPUT
 
 LONGEST_PARSED_TEXT = 100_000
 """The maximum length in characters of a text that is parsed as an item."""
@@ -39,11 +39,6 @@ def find_printed_item(words: str, history: History) -> tuple[int, Json] | None:
         return next(iter(history.call_outputs.get(answered_id(item), {}).values()), None)
     original = (history.find_original(item) or _find_without_id(item, history)) if is_typed(item) else None
     return (original.number, original.item) if original else None
-
-
-def is_typed(item: Json) -> bool:
-    """Return whether a model emits items of this type, other than messages."""
-    return item_type(item) in ITEMS and item_type(item) != MESSAGE
 
 
 def _find_without_id(item: Json, history: History) -> OutputItem | None:

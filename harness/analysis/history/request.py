@@ -23,7 +23,7 @@ from harness.analysis.history.items import (
 from harness.analysis.history.similar_text import letters_of
 from harness.analysis.lanes import INSTRUCTION_ROLES
 from harness.core.exchange import Json
-from harness.core.json_values import as_string, objects_in
+from harness.core.json_values import as_object, as_string, objects_in
 
 FAILED_OR_CUT_OFF = ("failed", "cut off")
 """The statuses of a response that no request can continue; `cut off` means that the connection broke."""
@@ -175,6 +175,12 @@ class HistoryRequest:
     def is_same_agent(self, other: HistoryRequest) -> bool:
         """Return whether two requests have the same tools and instructions."""
         return self.agent == other.agent
+
+    @property
+    def asks_for_json(self) -> bool:
+        """Whether the answer is to be JSON."""
+        kind = as_object(as_object(self.body.get("text")).get("format")).get("type")
+        return kind in ("json_object", "json_schema")
 
     @cached_property
     def message_letters(self) -> frozenset[str]:

@@ -3,7 +3,18 @@
 from harness.core.registry import import_modules
 
 AREAS = (
-    *("calls", "outputs", "tools", "history", "turns", "repeated_prompts", "prompts", "attachments", "chains"),
+    *(
+        "calls",
+        "outputs",
+        "tools",
+        "hosted",
+        "history",
+        "turns",
+        "repeated_prompts",
+        "prompts",
+        "attachments",
+        "chains",
+    ),
     *("instructions", "text", "citations", "citation_places", "reasoning", "order", "endings", "sent"),
 )
 

@@ -15,6 +15,7 @@ from harness.faults import cut
 from harness.items import message
 
 _STREAMED_REQUEST = {"input": [PROMPT], "stream": True}
+_CONTINUED = ask([PROMPT], {"previous_response_id": "{0.id}", "input": [NEXT]}, turns=[[REPLY, incomplete()]])
 
 
 @loss(
@@ -34,11 +35,11 @@ _STREAMED_REQUEST = {"input": [PROMPT], "stream": True}
             _STREAMED_REQUEST, [PROMPT, assistant(TEXT[:4]), NEXT], turns=[cut(message([TEXT[:4], TEXT[4:]]), after=5)]
         ),
         ask(_STREAMED_REQUEST, [PROMPT, call(), output()], turns=[cut(DEPLOY, after=9)]),
+        ask([PROMPT], {"previous_response_id": "{0.id}", "input": [output()]}, turns=[[DEPLOY, incomplete()]]),
     ],
     keeps=[
         ask([PROMPT], [PROMPT, assistant(TEXT), NEXT], turns=[REPLY]),
         ask([PROMPT], [PROMPT, assistant(TEXT, status="incomplete"), NEXT], turns=[[REPLY, incomplete()]]),
-        ask([PROMPT], {"previous_response_id": "{0.id}", "input": [NEXT]}, turns=[[REPLY, incomplete()]]),
         ask(_STREAMED_REQUEST, _STREAMED_REQUEST, [PROMPT, assistant(TEXT), NEXT], turns=[[REPLY, failed()], REPLY]),
         ask(
             _STREAMED_REQUEST,
@@ -51,11 +52,38 @@ _STREAMED_REQUEST = {"input": [PROMPT], "stream": True}
     ],
 )
 def partial_taken(request: HistoryRequest, history: History) -> Iterator[LossFacts]:
-    """Output of an incomplete, failed or cut-off response comes back as if it were complete."""
+    """Output of an incomplete, failed or cut-off response comes back as if it were complete, or its call is answered."""
     for place, item in request.placed_items:
         if item.get("status") in (None, "completed") and (original := _find_partial(item, history)):
-            what, status = describe_item(original.item), original.reply.status
-            yield {"at": place, "said": original.number, "what": what, "status": status}
+            yield _facts(place, original)
+    sent = {id for _, id, _ in request.calls}
+    for place, id, _ in request.outputs:
+        calls = history.by_call.get(id, ()) if id not in sent else ()
+        if calls and all(original.is_partial for original in calls):
+            yield _facts(place, calls[-1])
+
+
+@loss(
+    message="{what} from exchange {said}, whose response is {status}, is continued as if it were complete",
+    fix="Check the `status` of a response: retry it, or tell the user that the answer is incomplete.",
+    strict=True,
+    loses=[_CONTINUED],
+    keeps=[
+        ask([PROMPT], {"previous_response_id": "{0.id}", "input": [NEXT]}, turns=[REPLY]),
+        ask([PROMPT], [NEXT], turns=[[REPLY, incomplete()]]),
+    ],
+)
+def partial_continued(request: HistoryRequest, history: History) -> Iterator[LossFacts]:
+    """A chain continues an incomplete response with a new user message, as an application may let the user decide."""
+    last = request.previous_items[-1] if request.previous_items else {}
+    original = history.find_original(last)
+    if original and original.is_partial and any(item.get("role") == "user" for _, item in request.placed_items):
+        yield _facts(request.placed_items[0][0], original)
+
+
+def _facts(place: str, original: OutputItem) -> LossFacts:
+    what, status = describe_item(original.item), original.reply.status
+    return {"at": place, "said": original.number, "what": what, "status": status}
 
 
 def _find_partial(item: Json, history: History) -> OutputItem | None:

@@ -16,11 +16,12 @@ from harness.analysis.history.items import (
     count_pairs,
     describe_item,
     is_assistant,
+    is_typed,
     item_key,
     item_type,
     message_text,
 )
-from harness.analysis.history.printed_items import find_printed_item, is_typed
+from harness.analysis.history.printed_items import find_printed_item
 from harness.analysis.history.request import HistoryRequest, OutputItem
 from harness.analysis.loss import LossFacts, loss
 from harness.analysis.losses.examples import (

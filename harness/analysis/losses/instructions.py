@@ -1,4 +1,4 @@
-"""Instructions and tools, which the API does not carry over: each request must name its own."""
+"""Instructions, tools and the format of text, which the API does not carry over: each request must name its own."""
 
 from __future__ import annotations
 
@@ -18,6 +18,7 @@ OTHER_INSTRUCTIONS = ("prompt", "agent", "agent_reference")
 """Members of a request that refer to instructions stored by the API."""
 _AGENT: Json = {"instructions": "You run operations.", "tools": TOOLS}
 _SYSTEM: Json = {"role": "system", "content": "You run operations."}
+_AS_JSON: Json = {"format": {"type": "json_schema", "name": "release", "schema": {"type": "object"}}}
 _ANSWERED = [PROMPT, call(), output()]
 _CHAINED: Json = {"previous_response_id": "{0.id}", "input": [output()]}
 _GONE = "the instructions of exchange {said}, which returned {what}, are missing: the model continues without any"
@@ -96,6 +97,28 @@ def tools_omitted(request: HistoryRequest, history: History) -> Iterator[LossFac
     """A request answers a call, but offers no tools; a client may want to force a text as the final answer."""
     for place, original in _find_answered_call(request, history):
         if original.reply.request.tool_names and not request.tool_names:
+            yield _facts(place, original)
+
+
+@loss(
+    message="the `text.format` of exchange {said}, which returned {what}, is missing: the answer may be any text",
+    fix="Send `text.format` with each request: `previous_response_id` and `conversation` do not carry it over.",
+    loses=[
+        _then({"input": _ANSWERED, **_AGENT}, input=[PROMPT], **_AGENT, text=_AS_JSON),
+        _then({**_CHAINED, **_AGENT, "text": {"verbosity": "low"}}, input=[PROMPT], **_AGENT, text=_AS_JSON),
+    ],
+    keeps=[
+        _then({"input": _ANSWERED, **_AGENT, "text": _AS_JSON}, input=[PROMPT], **_AGENT, text=_AS_JSON),
+        _then({"input": _ANSWERED, **_AGENT, "text": _AS_JSON}),
+        _then({"input": _ANSWERED, **_AGENT, "tools": TOOLS[:1]}, input=[PROMPT], **_AGENT, text=_AS_JSON),
+        _then({"input": [*_ANSWERED, NEXT], **_AGENT}, input=[PROMPT], **_AGENT, text=_AS_JSON),
+    ],
+)
+def format_dropped(request: HistoryRequest, history: History) -> Iterator[LossFacts]:
+    """A request answers a call with the same instructions and tools, but without the JSON format that was asked for."""
+    for place, original in _find_answered_call(request, history):
+        before = original.reply.request
+        if before.is_same_agent(request) and before.asks_for_json and not request.asks_for_json:
             yield _facts(place, original)
 
 

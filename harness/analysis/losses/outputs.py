@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from harness.analysis.history.history import History
-from harness.analysis.history.items import answered_id, client_call_id, describe_item, item_type
+from harness.analysis.history.items import answered_id, client_call_id, describe_item, is_hosted
 from harness.analysis.history.request import HistoryRequest
 from harness.analysis.history.tool_results import output_text
 from harness.analysis.loss import LossFacts, loss
@@ -19,7 +19,7 @@ from harness.contract.rule import Case
 from harness.core.exchange import Json
 from harness.core.json_values import as_string
 from harness.core.text import quote
-from harness.items import mcp_approval_request, mcp_call
+from harness.items import code_interpreter_call, mcp_approval_request, mcp_call
 
 _PRINTED_OBJECT = re.compile(
     r"\[object (?:Object|Promise|Function|AsyncFunction|Generator|AsyncGenerator)\]"
@@ -32,6 +32,8 @@ _PART_CONTENT = {
     "input_file": ("file_data", "file_id", "file_url"),
 }
 """The types of parts that an output may have, each with the members that hold its content."""
+RESULTS = ("output", "outputs", "result", "results")
+"""The members of an item in which the API returns what it has executed."""
 _PRINTED_LIST = re.compile(r"""\[\{\s*['"]""")
 _OUTPUT_PARTS = [{"type": "input_text", "text": "v2 is live"}]
 _SERVER = {
@@ -65,6 +67,16 @@ def _mcp_case(**changed: Any) -> Case:
     members = {"server_label": "prod", "name": "deploy", "arguments": "{}", "output": "v2 is live"}
     back = {"type": "mcp_call", "id": "{0.output.0.id}", **members, **changed}
     return ask([PROMPT], [PROMPT, back, assistant(TEXT), NEXT], turns=[[mcp_call(**members), REPLY]], tools=[_SERVER])
+
+
+def _code_case(**changed: Any) -> Case:
+    """Build an example in which a call of the code interpreter comes back with changed members."""
+    members: Json = {"code": "6 * 7", "container_id": "cntr_1", "outputs": [{"type": "logs", "logs": "42"}]}
+    back = {"type": "code_interpreter_call", "id": "{0.output.0.id}", "status": "completed", **members, **changed}
+    made = code_interpreter_call("6 * 7", container_id="cntr_1", outputs=members["outputs"])
+    tools = [{"type": "code_interpreter", "container": {"type": "auto"}}]
+    include = ["code_interpreter_call.outputs"]
+    return ask([PROMPT], [PROMPT, back, assistant(TEXT), NEXT], turns=[[made, REPLY]], tools=tools, include=include)
 
 
 @loss(
@@ -113,13 +125,14 @@ def output_altered(request: HistoryRequest, history: History) -> Iterator[LossFa
         _changed_output_case("[output left out]"),
         _changed_output_case("v2 is live since noon"),
         _mcp_case(output=None),
+        _code_case(outputs=None),
     ],
-    keeps=[_changed_output_case("v2 is live"), _changed_output_case(_OUTPUT_PARTS), _mcp_case()],
+    keeps=[_changed_output_case("v2 is live"), _changed_output_case(_OUTPUT_PARTS), _mcp_case(), _code_case()],
 )
 def output_replaced(request: HistoryRequest, history: History) -> Iterator[LossFacts]:
     """The output of a call is another text than before; long conversations commonly use placeholders.
 
-    This includes the output of an MCP call, which clients that send the call's id omit.
+    This includes what a call contains that the API has executed, which clients that send the call's id omit.
     """
     yield from (facts for facts in _find_changed_outputs(request, history) if not facts["how"])
 
@@ -136,11 +149,16 @@ def _find_changed_outputs(request: HistoryRequest, history: History) -> Iterator
                     changed["how"] = f"is now that of {other}"
                 yield {"at": f"{place}.output", "said": number, "verb": "sent", **changed}
     for place, item in request.placed_items:
-        if item_type(item) == "mcp_call" and (original := history.find_original(item)):
-            was, now = as_string(original.item.get("output")), as_string(item.get("output"))
-            if was and now != was:
+        original = history.find_original(item) if is_hosted(item) else None
+        for member in RESULTS:
+            was, now = _as_text(original.item.get(member)) if original else "", _as_text(item.get(member))
+            if original and was and now != was:
                 changed = {**_describe_change(item, was, now), "how": ""}
-                yield {"at": f"{place}.output", "said": original.number, "verb": "returned", **changed}
+                yield {"at": f"{place}.{member}", "said": original.number, "verb": "returned", **changed}
+
+
+def _as_text(value: Any) -> str:
+    return value if isinstance(value, str) else json.dumps(value) if value else ""
 
 
 def _find_owner(text: str, request: HistoryRequest, history: History) -> str:

@@ -1,4 +1,4 @@
-"""Texts of the assistant: neither doubled nor cut off, and with their `phase`."""
+"""Texts of the assistant: neither doubled nor cut off, with their `phase`, and a refusal as such."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from harness.contract.rule import Case
 from harness.core.exchange import Json
 from harness.core.json_values import as_string, objects_in
 from harness.core.text import quote
-from harness.items import message
+from harness.items import message, refusal
 
 _ELLIPSIS = re.compile(r"(…|\.\.\.|\[[^\]]*\]|\([^)]*(?:truncated|omitted)[^)]*\))\s*$", re.I)
 """Matches the end of a text that was shortened on purpose."""
@@ -213,3 +213,45 @@ def phase_dropped(request: HistoryRequest, history: History) -> Iterator[LossFac
             was, original = next(reversed(phases.items()))
             what = describe_item(original.item)
             yield {"at": place, "said": original.number, "was": was, "what": what, "became": became}
+
+
+_REFUSAL = "I will not ship it without a review."
+_REFUSED = message(refusal(_REFUSAL))
+_REFUSED_PART: Json = {"type": "refusal", "refusal": _REFUSAL}
+
+
+@loss(
+    message="{what} from exchange {said}, {was}, comes back as {now}",
+    fix="Send each part of an assistant message back with its `type`: `output_text` or `refusal`.",
+    loses=[
+        ask([PROMPT], [PROMPT, assistant(_REFUSAL), NEXT], turns=[_REFUSED]),
+        ask([PROMPT], [PROMPT, {"role": "assistant", "content": _REFUSAL}, NEXT], turns=[_REFUSED]),
+        ask([PROMPT], [PROMPT, assistant("", content=[{"type": "refusal", "refusal": TEXT}]), NEXT], turns=[REPLY]),
+    ],
+    keeps=[
+        ask([PROMPT], [PROMPT, assistant("", content=[_REFUSED_PART]), NEXT], turns=[_REFUSED]),
+        ask([PROMPT], [PROMPT, assistant("I am sorry.No."), NEXT], turns=[message("I am sorry.", refusal("No."))]),
+        ask([PROMPT], [PROMPT], [PROMPT, assistant(_REFUSAL), NEXT], turns=[_REFUSED, message(_REFUSAL)]),
+        _sent_back_case(TEXT),
+    ],
+)
+def refusal_spoken(request: HistoryRequest, history: History) -> Iterator[LossFacts]:
+    """A refusal of the model comes back as its text, or a text as its refusal."""
+    for place, item in request.assistant_messages:
+        said = history.find_said(item)
+        now = _is_refusal(item)
+        if (
+            said
+            and message_text(item).strip()
+            and all(_is_refusal(original.item) != now for original in said.originals)
+        ):
+            original = said.originals[-1]
+            was = "a refusal" if not now else "a text"
+            facts = {"what": describe_item(original.item), "was": was, "now": "a refusal" if now else "text"}
+            yield {"at": place, "said": original.number, **facts}
+
+
+def _is_refusal(item: Json) -> bool:
+    """Return whether a message has no text, but a refusal."""
+    parts = objects_in(item.get("content"))
+    return any(part.get("refusal") for part in parts) and not any(part.get("text") for part in parts)

@@ -37,9 +37,9 @@ from harness.analysis.losses.examples import (
 from harness.analysis.losses.repeated_prompts import SHORTEST_REPEATED, is_prompt
 from harness.contract.rule import after
 from harness.core.exchange import Json
-from harness.core.json_values import as_object, as_string, objects_in
+from harness.core.json_values import as_string
 from harness.ending import incomplete
-from harness.items import message
+from harness.items import message, refusal
 
 _DONE, _DONE_ANSWER = assistant("Done."), message("Done.")
 _LAST = user("Thanks.")
@@ -88,6 +88,7 @@ _ONLY_PROMPTS = ask([PROMPT], [PROMPT, NEXT], turns=[REPLY])
             turns=[DEPLOY, REPLY, _DONE_ANSWER],
         ),
         ask([PROMPT], [PROMPT, assistant(TEXT), NEXT], turns=[[REPLY, _DONE_ANSWER]]),
+        ask([PROMPT], [PROMPT, NEXT], turns=[message(refusal("I will not ship it."))]),
     ],
     keeps=[
         ask([PROMPT], [PROMPT, assistant(TEXT), NEXT], turns=[REPLY]),
@@ -187,14 +188,10 @@ def _find_unfollowed(request: HistoryRequest, history: History) -> Iterator[tupl
 
 
 def _answers(reply: HistoryReply) -> Sequence[Json]:
-    """List the messages with text in a reply; empty if it has calls or only refuses."""
+    """List the messages with text or a refusal in a reply; empty if it has calls."""
     if any(client_call_id(item) for item in reply.output):
         return ()
-    return [item for item in reply.output if is_assistant(item) and _has_words(item)]
-
-
-def _has_words(item: Json) -> bool:
-    return any(as_string(part.get("text")).strip() for part in objects_in(item.get("content")))
+    return [item for item in reply.output if is_assistant(item) and message_text(item).strip()]
 
 
 def _is_surely_lost(
@@ -209,7 +206,7 @@ def _is_surely_lost(
         # A request that lost the neighbours of this answer as well was shortened on purpose.
         is_known = before > 0 or request.item_keys[length - 1][0] == "output"
         return is_known and before < len(kept)
-    return bool(kept) or (not _is_data(reply.request) and history.is_only_agent(request))
+    return bool(kept) or (not reply.request.asks_for_json and history.is_only_agent(request))
 
 
 def _find_kept(request: HistoryRequest, history: History) -> Sequence[int]:
@@ -221,12 +218,6 @@ def _find_kept(request: HistoryRequest, history: History) -> Sequence[int]:
         and (one := history.find_said(item))
         and any(original.reply.request.is_same_agent(request) for original in one.originals[-1:])
     ]
-
-
-def _is_data(request: HistoryRequest) -> bool:
-    """Return whether a request asks for JSON."""
-    kind = as_object(as_object(request.body.get("text")).get("format")).get("type")
-    return kind in ("json_object", "json_schema")
 
 
 @loss(

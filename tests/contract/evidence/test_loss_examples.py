@@ -59,7 +59,8 @@ def test_the_losses_that_are_known() -> None:
         *("item-coerced", "call-dropped", "call-altered", "output-altered", "output-invented", "output-twice"),
         *("output-printed", "answer-dropped", "prompt-doubled", "prompt-dropped", "prompt-altered", "role-changed"),
         *("text-altered", "reasoning-dropped", "reasoning-orphaned", "reasoning-spoken", "phase-dropped"),
-        *("order-changed", "partial-taken", "attachment-dropped", "instructions-dropped"),
+        *("order-changed", "partial-taken", "attachment-dropped", "instructions-dropped", "format-dropped"),
+        *("refusal-spoken", "compaction-dropped"),
     }
     assert {loss.area for loss in LOSSES.values()} == set(AREAS)
 
