@@ -58,10 +58,10 @@ def test_a_default_is_among_the_values() -> None:
 
 
 def test_a_family_of_which_only_the_name_is_known_takes_everything() -> None:
-    family = MODELS["gpt-6.2-astra"]
+    family = MODELS["gpt-6-cyber"]
     assert family.name_only
     assert family.reasons is None
-    assert MODELS.defaults("gpt-6.2-astra").turns is not None, "its answers have the defaults of the nearest family"
+    assert MODELS.defaults("gpt-6-cyber").turns is not None, "its answers have the defaults of the nearest family"
 
 
 def test_an_alias_has_the_facts_of_its_family_and_its_own_name() -> None:

@@ -63,3 +63,36 @@ def test_of_an_unlisted_model_everything_is_taken(case: Case) -> None:
     world = World(options=WorldOptions(as_of=case.as_of or CONTRACT_DATE))
     world.models = Models(())
     assert check(request_for(case.body), world) is None
+
+
+_SAMPLING = "Unsupported parameter: '{}' is not supported with this model."
+_LISTED = "Supported values are: 'low', 'medium', 'high', 'xhigh', and 'max'."
+
+
+@pytest.mark.parametrize("model", ["gpt-6.2-sol", "gpt-6.2-astra"])
+@pytest.mark.parametrize(
+    ("body", "message"),
+    [
+        ({"temperature": 0}, _SAMPLING.format("temperature")),
+        ({"top_p": 0.5}, _SAMPLING.format("top_p")),
+        ({"top_logprobs": 1}, "logprobs are not supported with reasoning models."),
+        ({"include": ["message.output_text.logprobs"]}, "logprobs are not supported with reasoning models."),
+        ({"reasoning": {"effort": "none"}}, "Unsupported value: 'none' is not supported with the '{model}' model. "),
+        (
+            {"reasoning": {"effort": "minimal"}},
+            "Unsupported value: 'minimal' is not supported with the '{model}' model. ",
+        ),
+        ({"service_tier": "flex"}, "Flex is not available for this model."),
+    ],
+)
+def test_the_newest_family_refuses_what_it_lacks(body: dict[str, Any], message: str, model: str) -> None:
+    violation = judge(body, MODELS[model], CONTRACT_DATE)
+    listed = _LISTED if "{model}" in message else ""
+    assert violation is not None
+    assert violation.error.message == message.format(model=model) + listed
+
+
+@pytest.mark.parametrize("model", ["gpt-6-sol", "gpt-6-luna", "gpt-6.1-terra"])
+def test_a_family_that_may_not_reason_takes_sampling_parameters_then(model: str) -> None:
+    assert judge({"temperature": 0.2, "reasoning": {"effort": "none"}}, MODELS[model], CONTRACT_DATE) is None
+    assert judge({"temperature": 0.2}, MODELS[model], CONTRACT_DATE) is not None

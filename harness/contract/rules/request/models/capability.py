@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 from harness.api.models import Model
 from harness.contract.phrasing import quote_and_join
-from harness.contract.rule import Case, WorldView, assumed, recorded, reported, rule
+from harness.contract.rule import Case, WorldView, assumed, documented, recorded, reported, rule
 from harness.contract.rules.request.models.family import FAMILY, family_of
 from harness.contract.rules.request.shape import PROBED
 from harness.core.errors import COMMAND, ApiError
@@ -94,6 +94,7 @@ def schema_unsupported(request: Request, world: WorldView) -> Iterator[Json]:
 
 
 NO_FLEX = ApiError(400, "Invalid service_tier argument", "service_tier")
+_NEWER = ("gpt-5", "gpt-6")  # these refuse flex processing in other words
 
 
 @rule(
@@ -153,7 +154,7 @@ def truncation_unsupported(request: Request, world: WorldView) -> Iterator[Json]
 def flex_unsupported(request: Request, world: WorldView) -> Iterator[Json]:
     """Models that predate flex processing do not support it."""
     family = _family_without_flex(request, world)
-    if family and not family.name.startswith("gpt-5"):
+    if family and not family.name.startswith(_NEWER):
         yield {}
 
 
@@ -165,16 +166,19 @@ def flex_unsupported(request: Request, world: WorldView) -> Iterator[Json]:
         reported("a public table of probes of 57 models: gpt-5-pro has words of its own", "2026-08-17"),
         reported("a public log of a benchmark: gpt-5.3-codex", "2026-05-19"),
         reported("a public note on a thread of the community, with the full stop", "2026-06"),
-        assumed("the param; the sources have the words"),
+        documented(
+            "https://developers.openai.com/api/docs/guides/flex-processing: not on GPT-6.2 and later", "2026-11"
+        ),
+        assumed("the param; that GPT-6.2 uses these words, as the newest models before it"),
     ],
     rejects=[{"model": "gpt-5-pro", "service_tier": "flex"}],
-    accepts=[{"model": "gpt-5", "service_tier": "flex"}, {"model": "gpt-5-pro", "service_tier": "default"}],
+    accepts=[{"model": "gpt-6.1-sol", "service_tier": "flex"}, {"model": "gpt-5-pro", "service_tier": "default"}],
     fix=f"Leave the tier out, or use a model with flex processing: `{COMMAND} models NAME`.",
 )
 def flex_not_available(request: Request, world: WorldView) -> Iterator[Json]:
     """Some newer models do not offer flex processing."""
     family = _family_without_flex(request, world)
-    if family and family.name.startswith("gpt-5"):
+    if family and family.name.startswith(_NEWER):
         yield {}
 
 
