@@ -13,7 +13,7 @@ _SCHEMA_MAPS = ("properties", "$defs", "definitions")
 _SCHEMA_LISTS = ("anyOf", "allOf", "oneOf", "prefixItems")
 _NOT_AT_THE_TOP = ("oneOf", "anyOf", "allOf", "enum", "const", "not")
 _NOT_STRICT = ("oneOf", "allOf", "not", "if", "then", "else", "dependentRequired", "dependentSchemas", "uniqueItems")
-_SAYS_WHAT_IT_IS = ("type", "$ref", "anyOf", "enum", "const", "properties")
+_SAYS_WHAT_IT_IS = ("type", "$ref", "anyOf", "enum", "properties")
 _FORMATS = ("date-time", "time", "date", "duration", "email", "hostname", "ipv4", "ipv6", "uuid")
 """The string formats in strict mode: https://github.com/BuilderIO/agent-native/pull/3085, 2026-08."""
 _MAX_PROPERTIES = 5_000
@@ -47,6 +47,7 @@ def function_problems(
 
 def format_problems(schema: Json, invalid: str = "") -> Iterator[str]:
     """Yield the problems of a strict response format, outermost first; `invalid` says why it is not JSON Schema."""
+    yield from _keyword_problems(schema, ())  # named before the type that such a schema lacks
     yield from _root_problems(schema, empty=True)
     yield from filter(None, [invalid])
     yield from _check_subschemas(schema, (), partial(_strict_problems, schema))
@@ -136,10 +137,14 @@ def _reference_problems(root: Json, schema: Json, where: str) -> Iterator[str]:
         yield f"{where}, reference to component '{reference}' which was not found in the schema."
 
 
+def _keyword_problems(schema: Json, path: Path) -> Iterator[str]:
+    yield from (f"In context={path!r}, '{name}' is not permitted." for name in _NOT_STRICT if name in schema)
+
+
 def _strict_problems(root: Json, schema: Json, path: Path) -> Iterator[str]:
     if isinstance(schema.get("$ref"), str):
         yield from _reference_problems(root, schema, f"In context={path!r}")
-    yield from (f"In context={path!r}, '{name}' is not permitted." for name in _NOT_STRICT if name in schema)
+    yield from _keyword_problems(schema, path)
     if path and not any(name in schema for name in _SAYS_WHAT_IT_IS):
         yield f"In context={path!r}, schema must have a 'type' key."
     yield from _array_problems(schema, path)

@@ -30,6 +30,14 @@ def test_a_401_carries_the_challenge(headers):
     assert (answer.status, answer.headers["www-authenticate"]) == (401, 'Bearer realm="OpenAI API"')
 
 
+def test_a_wrong_key_is_answered_with_the_status_beside_the_error():
+    body = play_case(Case({}, headers={"authorization": "Bearer bad apiKey"})).answer.body
+    assert list(body) == ["error", "status"]
+    assert body["status"] == 401
+    assert list(body["error"]) == ["message", "type", "code", "param"]
+    assert (body["error"]["code"], body["error"]["param"]) == ("invalid_api_key", None)
+
+
 def test_a_rate_limit_says_when_to_come_back():
     limit = RateLimit(30000, 22999, 12528, "tokens per min (TPM)", 11.054)
     answer = play_case(Case(account=Organization(rate_limit=limit))).answer

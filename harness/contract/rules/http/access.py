@@ -64,10 +64,15 @@ def auth_missing(request: Request) -> Iterator[Json]:
         f"Incorrect API key provided: {{key}}. You can find your API key at {KEYS_PAGE}.",
         code="invalid_api_key",
         headers=CHALLENGE,
+        body_template={
+            "error": {"message": "{message}", "type": "{type}", "code": "{code}", "param": "{param}"},
+            "status": "{status}",
+        },
     ),
     source=[
         recorded("crmne/ruby_llm", "2026-08-19"),
-        recorded("posit-dev/chatlas, open-telemetry/opentelemetry-python-contrib", "2026-02-12"),
+        recorded("posit-dev/chatlas, open-telemetry/opentelemetry-python-contrib: without `status`", "2026-02-12"),
+        reported("public logs of nine origins, from 2026-03-20 on: `status`, and the order of the members", "2026-10"),
     ],
     rejects={
         f"Incorrect API key provided: test-con****-key. You can find your API key at {KEYS_PAGE}.": Case(

@@ -22,7 +22,6 @@ _CLOSED_SCHEMA: Json = {"type": "object", "properties": {}, "additionalPropertie
 _SCHEMA_PROBLEMS: dict[str, Json] = {
     "In context=(), 'additionalProperties' is required to be supplied and to be false.": {"additionalProperties": True},
     "schema must be a JSON Schema of 'type: \"object\"', got 'type: \"array\"'.": {"type": "array"},
-    "In context=(), 'oneOf' is not permitted.": {"oneOf": []},
     "In context=('properties', 'a'), 'uniqueItems' is not permitted.": {
         "properties": {"a": {"type": "array", "items": {}, "uniqueItems": True}},
         "required": ["a"],
@@ -31,7 +30,10 @@ _SCHEMA_PROBLEMS: dict[str, Json] = {
         "properties": {"a": {"type": "array"}},
         "required": ["a"],
     },
-    "In context=('properties', 'a'), schema must have a 'type' key.": {"properties": {"a": {}}, "required": ["a"]},
+    "In context=('properties', 'a'), schema must have a 'type' key.": {
+        "properties": {"a": {"const": "ok"}},
+        "required": ["a"],
+    },
     "In context=('properties', 'a', 'items'), reference can only point to definitions defined at the top level of the "
     "schema.": {
         "properties": {"a": {"type": "array", "items": {"$ref": "#/properties/b/items"}}},
@@ -58,7 +60,11 @@ def _json_schema_body(schema: Json, **members: Any) -> Json:
     ),
     source=[
         reported("public reports of three origins", "2026"),
-        reported("public reports of eight more origins: keywords that are not permitted", "2026-08"),
+        reported(
+            "public reports of thirteen more origins: forbidden keywords, at a root without a type, too",
+            "2026-09",
+        ),
+        reported("public reports of four origins: a `const` without a type, gpt-5.6-terra and -luna", "2026-09-19"),
         reported("https://github.com/dotnet/extensions/issues/6918: references", "2025-10"),
         reported("https://github.com/langchain-ai/langchainjs/pull/11384: $ref with keywords", "2026-08"),
         reported("public probe, project smg: an empty schema", "2026-08-21"),
@@ -70,6 +76,9 @@ def _json_schema_body(schema: Json, **members: Any) -> Json:
             )
             for problem, members in _SCHEMA_PROBLEMS.items()
         },
+        "Invalid schema for response_format 'out': In context=(), 'oneOf' is not permitted.": _json_schema_body(
+            {"oneOf": [_CLOSED_SCHEMA]}, strict=True
+        ),
         f"Invalid schema for response_format 'out': {_NO_TYPE}": _json_schema_body({}),
     },
     accepts=[_json_schema_body({"type": "object", "properties": {}}), _json_schema_body(_CLOSED_SCHEMA, strict=True)],

@@ -6,7 +6,6 @@ import re
 from collections.abc import Iterator
 from itertools import islice
 
-from harness.api.http.dialects import AZURE_DIALECTS
 from harness.api.images import MAX_DECODED_IMAGES, is_valid_image
 from harness.contract.rule import LIMITED_ACCOUNT, Case, WorldView, assumed, reported, rule
 from harness.contract.rules.request.input_items.media_parts import (
@@ -106,31 +105,23 @@ def _join_lines(data: str) -> str:
 @rule(
     when="input[]",
     mentions="file_url",
-    dialects=AZURE_DIALECTS,
     error=ApiError(400, "Failed to download file.", "url", "invalid_value"),
     source=[
-        reported("https://github.com/strands-agents/harness-sdk/issues/3576", "2026"),
+        reported("https://github.com/strands-agents/harness-sdk/issues/3576: Azure", "2026"),
+        reported("public recordings of two origins: api.openai.com", "2026"),
         assumed("that a project of Foundry says the same"),
     ],
-    rejects=[
-        Case(
-            {
-                "model": "gpt-4.1",
-                **body_with_part({"type": "input_file", "file_url": "data:application/pdf;base64,JVBERi0xLjQ="}),
-            },
-            on="POST !/openai/v1/responses",
-        )
-    ],
+    rejects=[body_with_part({"type": "input_file", "file_url": "data:application/pdf;base64,JVBERi0xLjQ="})],
     fix="Send the file itself as `file_data`, or give an `http` or `https` address.",
 )
 def file_url_with_data(request: Request) -> Iterator[Json]:
-    """Azure tries to fetch a file's URL even if it is a data URL."""
+    """A file's URL is fetched even if it is a data URL."""
     yield from ({} for _, url in find_part_texts(request, "file_url") if url.startswith("data:"))
 
 
 @rule(
     when="input[]",
-    mentions=["image_url", "file_url"],
+    mentions="image_url",
     error=ApiError(
         400,
         "Invalid '{path}'. Expected a valid URL, but got a value with an invalid format.",
@@ -141,9 +132,6 @@ def file_url_with_data(request: Request) -> Iterator[Json]:
     rejects={
         "Invalid 'input[0].content[1].image_url'. Expected a valid URL, but got a value with an invalid format.": image_body(
             "file:///tmp/cat.png"
-        ),
-        "Invalid 'input[0].content[1].file_url'. Expected a valid URL, but got a value with an invalid format.": (
-            body_with_part({"type": "input_file", "file_url": "data:application/pdf;base64,JVBERi0xLjQ="})
         ),
         "Invalid 'input[0].output.image_url'. Expected a valid URL, but got a value with an invalid format.": {
             "input": [
@@ -159,13 +147,8 @@ def file_url_with_data(request: Request) -> Iterator[Json]:
     fix="Give an `http` or `https` address, or the picture itself as `data:image/png;base64,…`; a file as `file_data`.",
 )
 def image_url_format(request: Request) -> Iterator[Json]:
-    """An image's URL must begin with `http` or `https`, or be a data URL; a file's must not be a data URL.
-
-    That the error for a file's URL has the words of an image's is assumed; the refusal itself is reported for Azure
-    (2026).
-    """
+    """An image's URL must begin with `http` or `https`, or be a data URL."""
     yield from ({"path": path} for path, url in find_part_texts(request, "image_url") if not _URL_START.match(url))
-    yield from ({"path": path} for path, url in find_part_texts(request, "file_url") if url.startswith("data:"))
 
 
 _URL_START = re.compile(r"https?://|data:", re.IGNORECASE)

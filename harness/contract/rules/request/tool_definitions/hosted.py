@@ -40,13 +40,22 @@ def hosted_tool_unsupported(request: Request, world: WorldView) -> Iterator[Json
     reads=FAMILY,
     since="2026-01",
     error=ApiError(400, "Tool '{type}' is not supported with {model}.", "tools"),
-    source=reported("public reports of twelve origins", "2026-08"),
+    source=[
+        reported("public reports of twelve origins", "2026-08"),
+        reported(
+            "public logs of four origins, of gpt-4o-mini, gpt-4.1, gpt-5 and gpt-5.4-nano: the snapshot", "2026-09-28"
+        ),
+    ],
     rejects={
+        "Tool 'shell' is not supported with gpt-4o-mini-2024-07-18.": {
+            "model": "gpt-4o-mini",
+            "tools": [{"type": "shell", "environment": {"type": "container_auto"}}],
+        },
         "Tool 'image_generation' is not supported with gpt-5.3-codex-spark.": {
             "model": "gpt-5.3-codex-spark",
             "tools": [{"type": "image_generation"}],
         },
-        "Tool 'computer_use_preview' is not supported with gpt-5.5.": {
+        "Tool 'computer_use_preview' is not supported with gpt-5.5-2026-04-23.": {
             "model": "gpt-5.5",
             "tools": [
                 {"type": "web_search"},
@@ -61,8 +70,12 @@ def hosted_tool_unsupported(request: Request, world: WorldView) -> Iterator[Json
     fix="Declare tools that the model has, or use another model.",
 )
 def tool_unsupported(request: Request, world: WorldView) -> Iterator[Json]:
-    """A family refuses hosted tools that it is known to lack, from a refusal or from the documentation."""
-    yield from _unsupported_tools(request, world)
+    """A family refuses hosted tools that it is known to lack, from a refusal or from the documentation.
+
+    The message names the snapshot that an alias stands for.
+    """
+    for facts in _unsupported_tools(request, world):
+        yield {**facts, "model": world.models.defaults(facts["model"]).snapshot}
 
 
 def _unsupported_tools(request: Request, world: WorldView) -> Iterator[Json]:
