@@ -130,20 +130,31 @@ def refuse_many_values(raw: bytes, limit: int, advice: str = SPLIT_ADVICE) -> No
 
 
 MAX_EXPANDED = 100_000
-"""How many values a document may expand to, unless it has that many without its aliases."""
+"""How many values a document may expand to, unless that is at most twice as many as it has without its aliases."""
 _TEXT_UNIT = 100
 """How many characters of a text count as one more value: 10 MB of text are as much as the values above."""
+TOO_LARGE = f"its aliases expand to more than {MAX_EXPANDED:,} values or 10 MB; write them out, or use fewer"
 MAX_NESTING = 100
 """How deep a document may nest."""
 MAX_INTEGER_LENGTH = 400
 """How many characters an integer may have."""
 
 
+def text_size(text: str) -> int:
+    """Return as how many values a text counts."""
+    return 1 + len(text) // _TEXT_UNIT
+
+
+def is_too_large(expanded: int, written: int) -> bool:
+    """Return whether a document of so many written values may not expand to so many."""
+    return expanded > max(MAX_EXPANDED, 2 * written)
+
+
 def find_excess(root: yaml.Node) -> tuple[int, str] | None:
     """Return the line and the description of what is too large or too deep in a document; None if nothing is."""
     measured: dict[int, tuple[int, int]] = {}  # size and depth, by the id of a node
     open_nodes: set[int] = set()
-    own_size = 0
+    written = 0
     pending = [(root, False)]
     while pending:
         node, is_left = pending.pop()
@@ -151,8 +162,8 @@ def find_excess(root: yaml.Node) -> tuple[int, str] | None:
         if not is_left and id(node) in measured:
             continue
         if isinstance(node, yaml.ScalarNode):
-            measured[id(node)] = size, _ = 1 + len(node.value) // _TEXT_UNIT, 1
-            own_size += size
+            measured[id(node)] = size, _ = text_size(node.value), 1
+            written += size
             if node.tag.endswith(":int") and len(node.value) > MAX_INTEGER_LENGTH:
                 return line, f"an integer of {len(node.value):,} characters; write a string"
             continue
@@ -163,12 +174,9 @@ def find_excess(root: yaml.Node) -> tuple[int, str] | None:
             measured[id(node)] = size, depth = 1 + sum(sizes), 1 + max(depths)
             if depth > MAX_NESTING:
                 return line, f"nested more than {MAX_NESTING} levels deep"
-            own_size += 1
-            if size > max(MAX_EXPANDED, own_size):
-                return (
-                    line,
-                    f"its aliases expand to more than {MAX_EXPANDED:,} values or 10 MB; write them out, or use fewer",
-                )
+            written += 1
+            if is_too_large(size, written):
+                return line, TOO_LARGE
         elif id(node) in open_nodes:
             return line, "an alias stands for what contains it"
         else:

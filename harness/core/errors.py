@@ -25,6 +25,7 @@ from typing import Any, ClassVar, Literal, NamedTuple, NoReturn
 from urllib.parse import unquote, urlsplit
 
 from harness.core.headers import quote_header
+from harness.core.text import MAX_QUOTED, shorten
 
 Section = Literal[
     "no-request-came",
@@ -61,6 +62,8 @@ def add_section(text: str, section: Section) -> str:
 
 REQUEST_ID = "{request_id}"
 """The placeholder for the request's id in an error, until the answer has one."""
+MAX_MESSAGE = 4_000
+"""The maximum length of what an error says is wrong; beyond it the middle is left out, which quotes a long value."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,13 +84,21 @@ class ApiError:
     body_template: Mapping[str, Any] | None = None
 
     def fill(self, facts: Mapping[str, Any]) -> ApiError:
-        """Return this error with its fields replaced by `facts`; KeyError for a field without a fact."""
+        """Return this error with its fields replaced by `facts`; KeyError for a field without a fact.
+
+        If its message or its `param` became longer than MAX_MESSAGE, they quote only the ends of long facts.
+        """
         facts = {"request_id": REQUEST_ID, **facts}
+        if max(len(text.format_map(facts)) for text in (self.message, self.param or "")) > MAX_MESSAGE:
+            facts = {
+                name: shorten(fact, MAX_QUOTED, tail=MAX_QUOTED // 4) if isinstance(fact, str) else fact
+                for name, fact in facts.items()
+            }
         param, code = (text and text.format_map(facts) for text in (self.param, self.code))
         headers = self.headers and {
             name.format_map(facts): quote_header(value.format_map(facts)) for name, value in self.headers.items()
         }
-        message, kind = self.message.format_map(facts), self.type.format_map(facts)
+        message, kind = shorten(self.message.format_map(facts), MAX_MESSAGE), self.type.format_map(facts)
         filled = ApiError(self.status, message, param, code, kind, headers)
         if self.body_template is None:
             return filled
@@ -126,10 +137,6 @@ class Problem(NamedTuple):
         return "\n".join([self.what, *self.shown, *filter(None, [self.fix])])
 
 
-MAX_MESSAGE = 4_000
-"""The maximum length of what an error says is wrong; beyond it the middle is left out, which quotes a long value."""
-
-
 class HarnessError(Exception):
     """An error that only the user of the harness can fix.
 
@@ -140,9 +147,7 @@ class HarnessError(Exception):
     section: ClassVar[Section] = "options-and-files"
 
     def __init__(self, what: str = "", shown: Sequence[str] = (), fix: str = "") -> None:
-        if len(what) > MAX_MESSAGE:
-            what = f"{what[: MAX_MESSAGE // 2]} … {what[-MAX_MESSAGE // 4 :]}"
-        self.problem = Problem(what, tuple(shown), fix)
+        self.problem = Problem(shorten(what, MAX_MESSAGE, tail=MAX_QUOTED, mark=" … "), tuple(shown), fix)
         super().__init__(str(self.problem))
 
 

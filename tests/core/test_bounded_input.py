@@ -288,10 +288,19 @@ def test_an_excess_is_named_with_its_line(text: str, line: int, problem: str) ->
         "a: &a " + "[" * 90 + "]" * 90 + "\nb: [*a, *a]",
         "a: [" + ", ".join(["1"] * (MAX_EXPANDED + 1)) + "]",
         f"a: &a {'x' * 1_000_000}\nb: [*a, *a, *a, *a, *a, *a, *a, *a]",
+        "a: &a [1, 2]\nb: [" + ", ".join(["1"] * MAX_EXPANDED) + "]\nc: [*a, *a]",
         "a: " + "9" * 400,
         "a: '" + "9" * 1000 + "'",
     ],
-    ids=["aliases", "depth", "many without aliases", "a picture", "integer", "digits as a string"],
+    ids=[
+        "aliases",
+        "depth",
+        "many without aliases",
+        "a picture",
+        "many, and two aliases",
+        "integer",
+        "digits as a string",
+    ],
 )
 def test_what_is_written_out_or_used_a_few_times_is_not(text: str) -> None:
     assert excess(text) is None

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Container, Iterator, Mapping
 from dataclasses import fields
+from typing import Any
 
 import orjson
 
@@ -25,6 +26,8 @@ from tests.support.cpu_time import cpu_time
 
 CPU_BUDGET = 0.25
 """Seconds of the processor that one request may take."""
+LONGEST = 4_000
+"""Characters of the longest text of a refusal, whatever it quotes."""
 INTERNAL = re.compile(r" raised \w+|\.py:\d|/harness/")
 """What a problem says that is no script's fault."""
 STORAGE_CODE = "x-ms-error-code"
@@ -59,6 +62,10 @@ def complaints(stand: Stand, sent: Sent) -> list[str]:
     found = []
     if spent.seconds > CPU_BUDGET:
         found.append(f"cost: {spent.seconds * 1000:.0f} ms")
+    if answer.status >= 400 and isinstance(answer.body, dict):
+        found += [
+            f"long: {len(text)} characters of {answer.rule}" for text in _texts(answer.body) if len(text) > LONGEST
+        ]
     found += _of_answer(answer, sent)
     if answer.rule and not answer.asked and (changed := changes(before, snapshot(stand.world), listed)):
         found.append(f"state: {answer.rule} changed {', '.join(changed)}")
@@ -66,6 +73,14 @@ def complaints(stand: Stand, sent: Sent) -> list[str]:
         found += _of_param(answer, exchange.request)
         found += _of_validators(exchange.request, exchange.answer)
     return found
+
+
+def _texts(value: Any) -> Iterator[str]:
+    """Yield the strings in a JSON value."""
+    if isinstance(value, str):
+        yield value
+    for part in value.values() if isinstance(value, dict) else value if isinstance(value, list) else ():
+        yield from _texts(part)
 
 
 Snapshot = Mapping[str, Mapping[str, str]]

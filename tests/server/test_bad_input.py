@@ -17,6 +17,7 @@ from harness.core.exchange import ReceivedRequest
 from harness.items import message
 from harness.server.asgi import Server
 from harness.server.mock_api import MockApi
+from tests.support.cpu_time import cpu_time
 
 KEY = "sk-bad-input"
 AUTH = {"authorization": f"Bearer {KEY}"}
@@ -240,7 +241,8 @@ class TestAKey:
             ("pk-1234567890", "pk-12345*7890"),
             ("ÿþ", "ÿþ"),
             ('"} {key}', '"} {key}'),
-            ("k" * 60_000, "k" * 8 + "*" * 59_988 + "k" * 4),
+            ("k" * 1_000, "k" * 8 + "*" * 988 + "k" * 4),
+            ("k" * 60_000, "k" * 8 + "*" * 741 + "…" + "*" * 246 + "k" * 4),
         ],
     )
     def test_that_is_unknown_is_printed_masked(self, server: Server, key: str, printed: str) -> None:
@@ -457,6 +459,32 @@ BODIES = VALUES | st.dictionaries(MEMBERS, VALUES, max_size=5).map(
 )
 
 
+LONGEST_MESSAGE = 4_000
+LONG_VALUES: dict[str, Any] = {
+    "text": "x" * 30_000,
+    "many texts": ["é" * 900] * 60,
+    "many numbers": [*range(9_000)],
+    "long name": {"k" * 30_000: 1},
+    "many names": {f"name_{number}": {"type": "x" * 20} for number in range(1_000)},
+    "large number": 10**300,
+}
+
+
+def bodies_with(value: Any) -> list[dict[str, Any]]:
+    """Return members of requests that have a long value where another one is expected, or as a name."""
+    format = {"type": "json_schema", "name": value, "schema": {"type": value, "properties": {str(value): value}}}
+    call = {"type": "function_call", "call_id": value, "name": "f", "arguments": value}
+    return [
+        *({name: value} for name in ("model", "input", "tools", "text", "include", "metadata", "stream", "truncation")),
+        *({name: {"id": value, "type": value}} for name in ("conversation", "prompt", "reasoning", "tool_choice")),
+        *({"tools": [tool]} for tool in ({"type": value}, {"type": "function", "name": value, "parameters": value})),
+        *({"input": [item]} for item in ({"role": value, "content": "x"}, {"role": "user", "content": [value]}, call)),
+        {"tools": [{"type": "function", "name": "f", "strict": True, "parameters": {"properties": {str(value): {}}}}]},
+        *({"previous_response_id": value}, {"text": {"format": format}}, {"metadata": {str(value): "x"}}),
+        {str(value): 1},
+    ]
+
+
 def is_well_formed(status: int, body: Any) -> bool:
     """A refusal in the API's form: a status below 500 that is no teapot, four members, `param` null or a path."""
     if "error" not in body:  # a path of Foundry's gateway
@@ -481,6 +509,23 @@ class TestAnything:
     @given(BODIES)
     def test_json_earns_a_response_or_an_error_of_the_api(self, body: Any) -> None:
         assert is_answered("POST", "/v1/responses", {}, json.dumps(body).encode())
+
+    @pytest.mark.parametrize("value", LONG_VALUES.values(), ids=LONG_VALUES)
+    def test_long_values_are_refused_at_once_and_quoted_in_part(self, value: Any) -> None:
+        mock = MockApi(fallback=lambda _: [message("ok")])
+        for wrong in bodies_with(value):
+            raw = json.dumps({"model": "gpt-4.1", "input": "hi", **wrong}).encode()
+            with cpu_time() as spent:
+                answer = mock.handle(ReceivedRequest("POST", "/v1/responses", AUTH, raw=raw))
+            assert spent.seconds < 1
+            error = answer.body.get("error") or {}
+            assert all(len(error.get(name) or "") <= LONGEST_MESSAGE for name in ("message", "param")), wrong
+
+    def test_a_value_of_a_thousand_characters_is_quoted_whole(self) -> None:
+        mock = MockApi()
+        for id, shown in (("x" * 1_000, "x" * 1_000), ("x" * 30_000, f"{'x' * 749}…{'x' * 250}")):
+            answer = mock.handle(ReceivedRequest("GET", f"/v1/conversations/{id}", AUTH))
+            assert f"'{shown}'" in answer.body["error"]["message"]
 
     @pytest.mark.slow
     @settings(max_examples=200, deadline=None)

@@ -77,7 +77,7 @@ BROKEN = {
     "deep blocks": ("x.yaml", f"interactions:\n- {json.dumps(GOOD)}\n- " + "- " * 100_000, 1, "line 3: nested more than"),
     "aliases of aliases": ("x.yaml", "interactions: [&a [x,x,x,x,x,x]" + "".join(
         f", &{'abcdefghijkl'[n + 1]} [" + ",".join([f"*{'abcdefghijkl'[n]}"] * 6) + "]" for n in range(8)) + "]", 0,
-        "line 1: its aliases multiply"),
+        "line 1: its aliases expand to more than 100,000 values"),
     "an alias of itself": ("x.yaml", "interactions: &a [*a]", 0, "line 1: an alias of nothing, or of what it stands in"),
     "an alias of nothing": ("x.yaml", "interactions: *a", 0, "line 1: an alias of nothing, or of what it stands in"),
     "a key that is a list": ("x.yaml", "interactions: {[a]: 1}", 0, "a mapping has a key that is not a string"),

@@ -8,16 +8,23 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Mapping
+from functools import lru_cache
+from io import StringIO
 from typing import Any
 
 import yaml
-from yaml.emitter import ScalarAnalysis
+from yaml.emitter import Emitter, ScalarAnalysis
 
 _UNSAFE = re.compile(r"[\r\t\x85\u2028\u2029\ufeff]")
 """A character that a YAML block does not preserve."""
 _SPECIAL = re.compile(r"[^\n -~\x85\xa0-\ud7ff\ue000-\ufefe\uff00-\ufffd\U00010000-\U0010fffe]")
 """A character that YAML only has escaped."""
 _NUMBERLIKE = re.compile(r"[-+]?[0-9.]+(?:[eE][-+]?[0-9]+)?")
+
+
+_LONGEST_NAME = 32
+"""Characters of the longest text whose analysis is kept: most of them are names, the same in each exchange."""
+_analyze_name = lru_cache(maxsize=1024)(Emitter(StringIO(), allow_unicode=True).analyze_scalar)
 
 
 class OneLineList(list[Any]):
@@ -38,7 +45,7 @@ class _Dumper(yaml.SafeDumper):
     def analyze_scalar(self, scalar: str) -> ScalarAnalysis:
         """Analyze a text as PyYAML does; that of a block by a pattern instead of a look at each character."""
         if getattr(self.event, "style", None) != "|":
-            return super().analyze_scalar(scalar)
+            return _analyze_name(scalar) if len(scalar) <= _LONGEST_NAME else super().analyze_scalar(scalar)
         fits = not (" \n" in scalar or scalar.endswith(" ") or _SPECIAL.search(scalar))
         return ScalarAnalysis(scalar, False, True, False, False, False, True, fits)
 

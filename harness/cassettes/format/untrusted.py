@@ -18,7 +18,7 @@ import orjson
 import yaml
 
 from harness.api.http.body import MAX_BODY_DEPTH, load_json
-from harness.core.bounded_input import SPLIT_ADVICE
+from harness.core.bounded_input import SPLIT_ADVICE, TOO_LARGE, is_too_large, text_size
 from harness.core.errors import HarnessError, Malformed
 
 _BOMS = ((codecs.BOM_UTF8, "utf-8-sig"), (codecs.BOM_UTF16_LE, "utf-16"), (codecs.BOM_UTF16_BE, "utf-16"))
@@ -151,13 +151,12 @@ class _EventReader:
 
     a start   -> its collection is opened and becomes the innermost one
     a scalar  -> becomes part of the innermost collection
-    an alias  -> what has its anchor becomes part of it, too, unless aliases multiply
+    an alias  -> what has its anchor becomes part of it, too, unless aliases of aliases multiply
     an end    -> the innermost collection becomes data, and part of the one around it
     """
 
     def __init__(self, text: str, max_nodes: int) -> None:
         self._next_event = _Loader(text).get_event
-        self._largest = len(text) + 100
         self._nodes_left = max_nodes
 
     def read_documents(self) -> Iterator[Any]:
@@ -169,16 +168,16 @@ class _EventReader:
     def _read_document(self) -> Any:
         opened = [_Collection()]
         anchored: dict[str, tuple[Any, int]] = {}
-        repeated = 0
+        written = expanded = 0
         while not isinstance(event := self._next_event(), yaml.DocumentEndEvent):
             if isinstance(event, yaml.AliasEvent):
                 if event.anchor not in anchored:
                     raise _InvalidYaml(event.start_mark, "an alias of nothing, or of what it stands in")
                 value, size = anchored[event.anchor]
                 # Aliases of aliases double with each line, so they count by the size of what they stand for.
-                anchor, repeated = None, repeated + size
-                if repeated > self._largest:
-                    raise _InvalidYaml(event.start_mark, "its aliases multiply")
+                anchor, expanded = None, expanded + size
+                if is_too_large(expanded, written):
+                    raise _InvalidYaml(event.start_mark, TOO_LARGE)
             elif isinstance(event, yaml.CollectionEndEvent):
                 ended = opened.pop()
                 value, size, anchor = _to_data(ended), ended.size, ended.start.anchor
@@ -186,12 +185,14 @@ class _EventReader:
                 self._nodes_left -= 1
                 if self._nodes_left < 0:
                     raise Malformed(f"it has too many values; {SPLIT_ADVICE}")
+                size = text_size(event.value) if isinstance(event, yaml.ScalarEvent) else 1
+                written, expanded = written + size, expanded + size
                 if isinstance(event, yaml.CollectionStartEvent):
                     if len(opened) > MAX_NESTING:
                         raise _InvalidYaml(event.start_mark, _NESTED)
                     opened.append(_Collection(event))
                     continue
-                value, size, anchor = event, 1, event.anchor
+                value, anchor = event, event.anchor
             if anchor:
                 anchored[anchor] = value, size
             opened[-1].parts.append(value)

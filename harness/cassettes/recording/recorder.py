@@ -177,9 +177,10 @@ class Recorder:
 
     def _complete_header(self, number: int, plain: Interaction) -> CassetteHeader:
         """Return the header as far as it is known; exchanges may end in any order."""
-        self._dialect = min(self._dialect, (number, parse_api_path(urlsplit(plain.uri).path).dialect))
-        if (client := find_client([plain]))[0]:
-            self._client = min(self._client, (number, client))
+        if number < self._dialect[0]:
+            self._dialect = number, parse_api_path(urlsplit(plain.uri).path).dialect
+        if number < self._client[0] and (client := find_client([plain]))[0]:
+            self._client = number, client
         header, (sdk, version) = self._header, self._client[1]
         return replace(
             header,

@@ -10,6 +10,8 @@ _FEW = 16
 """As many spellings are searched for one by one; among more, those whose end is in the text."""
 _END = 6
 """Characters of an end, in which values differ more than in their start; no value is shorter."""
+_LONGEST = 80
+"""What counts as the length of the shortest value, if that is longer."""
 
 
 class KnownValues:
@@ -22,12 +24,14 @@ class KnownValues:
         self._values: set[str] = set()
         self._by_end: dict[str, list[tuple[int, str, str]]] = {}
         self._count = 0
+        self.shortest = _LONGEST
         self.add(values)
 
     def add(self, values: Iterable[str]) -> list[str]:
         """Add values, and return those that are new."""
         new = [value for value in dict.fromkeys(values) if value not in self._values]
         self._values.update(new)
+        self.shortest = min([self.shortest, *map(len, new)])
         for value in new:
             for spelling in json_escapes(value):
                 self._by_end.setdefault(spelling[-_END:], []).append((-len(value), value, spelling))

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import base64
 from collections.abc import Collection, Iterable, Iterator, Sequence
+from functools import lru_cache
 from typing import Any
 from urllib.parse import quote, quote_plus
 
@@ -37,20 +38,22 @@ def secrets_in(text: str, known: Iterable[str] = (), unchanged: Collection[str] 
 
 def _find_known_values(text: str, known: Sequence[str]) -> Iterator[str]:
     """Yield the lines with a known value, plain or encoded, at any offset of the encoded text."""
-    wanted = {encoding for value in known for encoding in _encodings_of(value)}
-    for number, line in enumerate(text.splitlines(), 1):
+    wanted = {spelling for value in known for spelling in _encodings_of(value) if spelling in text}
+    for number, line in enumerate(text.splitlines() if wanted else (), 1):
         if any(spelling in line for spelling in wanted):
             yield f"line {number}: the value of a key, a token or an account"
 
 
-def _encodings_of(value: str) -> Iterator[str]:
+@lru_cache(maxsize=64)  # the keys of a recording are searched for in each of its exchanges
+def _encodings_of(value: str) -> Sequence[str]:
     raw = value.encode()
-    yield from (*json_escapes(value), quote(value, safe=""), quote_plus(value), raw.hex(), raw.hex().upper())
+    encodings = [*json_escapes(value), quote(value, safe=""), quote_plus(value), raw.hex(), raw.hex().upper()]
     # Base64 encodes three bytes at a time, so a value looks different at each of the three offsets.
     for lead in range(3):
         encoded = base64.b64encode(b"\0" * lead + raw).decode().rstrip("=")
         core = encoded[(0, 2, 3)[lead] : len(encoded) - (len(encoded) % 4 != 0)]
-        yield from (core, core.replace("+", "-").replace("/", "_"))
+        encodings += (core, core.replace("+", "-").replace("/", "_"))
+    return encodings
 
 
 def _find_key_forms(text: str) -> Iterator[str]:
@@ -84,8 +87,10 @@ def _find_leaks(value: Any, place: str, masker: Masker, header: str = "") -> Ite
     if isinstance(value, dict):
         pair = "cookie" if header == "cookies" else str(value.get("name"))
         for name, member in value.items():
-            yield from _find_leaks(name, f"{place}.(a name)", masker)
-            shown = f"{place}.{name}" if masker.mask_text(name) == name else f"{place}.(…)"
+            shown = f"{place}.{name}"
+            if not _is_plain_name(name, masker.secrets.shortest):
+                yield from _find_leaks(name, f"{place}.(a name)", masker)
+                shown = shown if masker.mask_text(name) == name else f"{place}.(…)"
             yield from _find_leaks(member, shown, masker, pair if name == "value" else name)
     elif isinstance(value, list):
         texts = _frame_texts(value) if place.endswith(".frames") else []
@@ -98,6 +103,17 @@ def _find_leaks(value: Any, place: str, masker: Masker, header: str = "") -> Ite
             yield from _find_leaks(rest, f"{place}[{index}]", masker, header)
     elif _is_leak(value, header, masker):
         yield f"{place.lstrip('.')}: {SEEMS_SECRET}"
+
+
+def _is_plain_name(name: Any, shortest: int) -> bool:
+    """Return whether a name is too short for any known value, and has no form of a secret."""
+    return isinstance(name, str) and len(name) < shortest and _has_no_form(name)
+
+
+@lru_cache(maxsize=1024)  # each exchange has the same names
+def _has_no_form(name: str) -> bool:
+    masker = Masker()
+    return not _is_leak(name, "", masker) and masker.mask_text(name) == name
 
 
 def _is_leak(value: Any, header: str, masker: Masker) -> bool:

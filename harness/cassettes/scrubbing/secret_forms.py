@@ -128,6 +128,7 @@ _ACCOUNT_FORMS: tuple[_Form, ...] = (
     (("org", "user", "proj", "acct"), partial(_ACCOUNT_ID.sub, lambda found: pseudonym(found[0]))),
 )
 """The forms of what identifies a person or an account."""
+_FORMS = (*_KEY_FORMS, *_ACCOUNT_FORMS)
 
 
 def mask_keys(text: str) -> str:
@@ -137,7 +138,7 @@ def mask_keys(text: str) -> str:
 
 def mask_forms(text: str) -> str:
     """Mask everything with the form of a secret, an address or an account; the text keeps its length."""
-    return _replace_forms(text, (*_KEY_FORMS, *_ACCOUNT_FORMS))
+    return _replace_forms(text, _FORMS)
 
 
 def _replace_forms(text: str, forms: tuple[_Form, ...]) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from itertools import pairwise
 from typing import Any
 
 import pytest
@@ -81,8 +82,8 @@ def test_of_a_broken_list_what_stands_before_is_read() -> None:
         ("a: !!binary a", "line 1: a binary value that is no base64"),
         ("[" * (MAX_NESTING + 2), f"line 1: nested more than {MAX_NESTING} levels deep"),
         (
-            "a: &a [x, x]\n" + "".join(f"{n}: &{n} [{f'*{m}, ' * 9}]\n" for m, n in ("ab", "bc", "cd")),
-            "aliases multiply",
+            "a: &a [x, x]\n" + "".join(f"{n}: &{n} [{f'*{m}, ' * 9}]\n" for m, n in pairwise("abcdefgh")),
+            "line 6: its aliases expand to more than 100,000 values or 10 MB; write them out, or use fewer",
         ),
     ],
 )

@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+import random
+import string
+
 import pytest
 
 from harness.cassettes.scrubbing.seen_words import SeenWords
+from tests.support.cpu_time import cpu_time
 
 
 @pytest.fixture
@@ -39,3 +43,25 @@ def test_a_value_without_a_word_may_be_anywhere(seen):
 def test_what_replaces_an_exchange_counts_instead(seen):
     seen.add(2, "input: xxxxxxxxxxxx", [])
     assert holders(seen, "halibut-Ten") == []
+
+
+def test_any_part_of_a_word_is_found_wherever_it_is_cut():
+    chance, words = random.Random(1), SeenWords()
+    texts = ["".join(chance.choices(string.ascii_letters + string.digits, k=chance.randint(6, 60))) for _ in range(50)]
+    words.add(1, " ".join(texts), [])
+    for text in texts:
+        for start in range(len(text) - 5):
+            part = text[start : chance.randint(start + 6, len(text))]
+            assert words.find_marks([part]) == [part]
+
+
+def test_a_new_value_costs_as_much_among_many_words_as_among_few():
+    """Each exchange of a recording has new ids: if each of them cost a look at all words, ten thousand took minutes."""
+    words, spent = SeenWords(), []
+    for count in (1_000, 30_000):
+        words.add(1, " ".join(f"resp_{random.Random(number).randbytes(24).hex()}" for number in range(count)), [])
+        unseen = [f"resp_{random.Random(-number).randbytes(24).hex()}" for number in range(count, count + 1_000)]
+        with cpu_time() as took:
+            assert words.find_marks(unseen) == []
+        spent.append(took.seconds)
+    assert spent[1] < 5 * spent[0] + 0.05
