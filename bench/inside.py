@@ -16,6 +16,7 @@ from typing import Any
 
 from bench.servers import ROOT, SkipError
 from bench.wire import HEADERS
+from harness.contract.call import WorldCall
 from harness.contract.check import check
 from harness.core.exchange import Request
 from harness.world.world import World
@@ -80,7 +81,7 @@ def checker(items: list[dict[str, Any]]) -> Callable[[], object]:
         "POST", "/responses", HEADERS, body=body, raw=raw, operation="POST /responses", schema="CreateResponse"
     )
     world = World(api_key=HEADERS["authorization"].removeprefix("Bearer "))
-    return lambda: check(request, world)
+    return lambda: check(WorldCall(request, world))
 
 
 def verify(items: list[dict[str, Any]]) -> None:

@@ -11,7 +11,7 @@ from harness.api.models import Model, Models
 from harness.api.multi_agent import enables_agents
 from harness.api.tokens import TOKENS_PER_TOOL, estimate_tokens
 from harness.core.exchange import Json
-from harness.items.transcript import Transcript, conversation_id
+from harness.items.transcript import Transcript
 
 TOOL_BRINGERS = ("additional_tools", "tool_search_output")
 """The items by which a transcript adds tools to a response."""
@@ -34,22 +34,22 @@ class Prompt(NamedTuple):
     """What a body without null members asks of the model.
 
     `own_input` holds the items of the request as stored, before they get ids. `tokens` counts everything that the model
-    reads; `loaded` holds the items among which those that load tools are found.
+    reads.
     """
 
     body: Json
     settings: Settings
     transcript: Transcript
     conversation: str | None
-    loaded: Sequence[Json]
     own_input: Sequence[Json]
     tokens: int
 
 
-def read_settings(body: Json, loaded: Sequence[Json], models: Models, as_of: str) -> Settings:
-    """Read the settings of a body without null members; `loaded` holds the items that add tools."""
+def read_settings(body: Json, transcript: Transcript, conversation: str | None, models: Models, as_of: str) -> Settings:
+    """Read the settings of a body without null members; the transcript may add tools."""
     family = models.defaults(body.get("model") or PROMPT_TEMPLATE_MODEL)
-    initial = build_initial_response(body, "", 0, conversation=conversation_id(body), items=loaded, models=models)
+    items = transcript.that_may_load_tools
+    initial = build_initial_response(body, "", 0, conversation=conversation, items=items, models=models)
     apply_day(initial, body, family, as_of)
     return Settings(family, initial, estimate_settings_tokens(body), enables_agents(body))
 
@@ -66,13 +66,8 @@ def brings_tools(transcript: Transcript) -> bool:
     return any(kind in transcript.types for kind in TOOL_BRINGERS)
 
 
-def read_prompt(body: Json, transcript: Transcript, settings: Settings) -> Prompt:
+def read_prompt(body: Json, transcript: Transcript, conversation: str | None, settings: Settings) -> Prompt:
     """Read what a body without null members asks of the model."""
     own_input = render_input_items(transcript.added)
     tokens = settings.tokens + transcript.tokens
-    return Prompt(body, settings, transcript, conversation_id(body), find_loaded(transcript), own_input, tokens)
-
-
-def find_loaded(transcript: Transcript) -> Sequence[Json]:
-    """Return items that include all that load tools: all items if a stored one does, else only the request's."""
-    return transcript.items_from_first("tool_search_output")
+    return Prompt(body, settings, transcript, conversation, own_input, tokens)

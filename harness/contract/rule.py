@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import inspect
 import sys
-from collections.abc import Callable, Container, Iterable, Mapping, Sequence, Set
+from collections.abc import Callable, Iterable, Mapping, MutableMapping, Sequence, Set
 from dataclasses import dataclass, replace
 from fnmatch import fnmatchcase
 from functools import partial
@@ -27,6 +27,7 @@ from harness.core.dates import CONTRACT_DATE, is_valid_on, last_day
 from harness.core.errors import ApiError, RegistrationError
 from harness.core.exchange import Json
 from harness.core.registry import Registry
+from harness.items.transcript import ItemChain
 
 Level = Literal["recorded", "reported", "documented", "typed", "assumed"]
 LEVELS: tuple[Level, ...] = ("recorded", "reported", "documented", "typed", "assumed")
@@ -53,32 +54,35 @@ TRANSCRIPT_MEMBERS = (INPUT_LIST, "previous_response_id", "conversation")
 class StoreView(Protocol):
     """The tables of a World's store that rules read."""
 
-    responses: Mapping[str, Any]
-    pending: Mapping[str, Any]
-    conversations: Mapping[str, Any]
-    assistants: Mapping[str, Json]
-    agents: Mapping[str, Sequence[Json]]
-    agent_settings: Mapping[str, Json]
-    agent_code: Mapping[str, bytes]
-    connections: Mapping[str, Json]
-    deployments: Mapping[str, Json]
-    indexes: Mapping[str, Versioned]
-    datasets: Mapping[str, Versioned]
-    skills: Mapping[str, Versioned]
-    toolboxes: Mapping[str, Versioned]
-    memory_stores: Mapping[str, Memories]
-    generation_jobs: Mapping[str, Json]
-    agent_sessions: Mapping[str, Any]
-    owners: Mapping[str, str]
-    threads: Mapping[str, Any]
-    vector_stores: Mapping[str, Any]
-    parted_uploads: Mapping[str, Any]
-    containers: Mapping[str, Any]
-    files: Mapping[str, Any]
-    items: Mapping[str, Json]
-    reasoning_of: Mapping[str, str]
-    follower_of: Mapping[str, Sequence[str]]
-    encrypted_contents: Container[str]
+    responses: MutableMapping[str, Any]
+    pending: MutableMapping[str, Any]
+    conversations: MutableMapping[str, Any]
+    assistants: MutableMapping[str, Json]
+    agents: MutableMapping[str, Sequence[Json]]
+    agent_settings: MutableMapping[str, Json]
+    agent_code: MutableMapping[str, bytes]
+    connections: MutableMapping[str, Json]
+    deployments: MutableMapping[str, Json]
+    indexes: MutableMapping[str, Versioned]
+    datasets: MutableMapping[str, Versioned]
+    skills: MutableMapping[str, Versioned]
+    toolboxes: MutableMapping[str, Versioned]
+    memory_stores: MutableMapping[str, Memories]
+    generation_jobs: MutableMapping[str, Json]
+    agent_sessions: MutableMapping[str, Any]
+    owners: MutableMapping[str, str]
+    threads: MutableMapping[str, Any]
+    vector_stores: MutableMapping[str, Any]
+    parted_uploads: MutableMapping[str, Any]
+    containers: MutableMapping[str, Any]
+    files: MutableMapping[str, Any]
+    items: MutableMapping[str, Json]
+    reasoning_of: MutableMapping[str, str]
+    follower_of: MutableMapping[str, Sequence[str]]
+    encrypted_contents: MutableMapping[str, str]
+
+    def chain(self, previous: object, conversation: str | None) -> ItemChain:
+        """Return the items of a response or a conversation; empty for unknown ones."""
 
 
 class WebhooksView(Protocol):
@@ -88,15 +92,35 @@ class WebhooksView(Protocol):
 
 
 class WorldView(Protocol):
-    """The part of a World that rules may read: the store, the account, the day (YYYY-MM-DD), the models."""
+    """The part of a World that rules may read."""
 
-    account: Organization
-    as_of: str
-    models: Models
-    store: StoreView
-    uploads: Uploads
-    containers: Containers
-    now: int
+    @property
+    def account(self) -> Organization:
+        """The account behind the key."""
+
+    @property
+    def as_of(self) -> str:
+        """The day, YYYY-MM-DD."""
+
+    @property
+    def now(self) -> int:
+        """The time in unix seconds."""
+
+    @property
+    def models(self) -> Models:
+        """The known models."""
+
+    @property
+    def store(self) -> StoreView:
+        """The stored objects."""
+
+    @property
+    def uploads(self) -> Uploads:
+        """The files and vector stores."""
+
+    @property
+    def containers(self) -> Containers:
+        """The containers."""
 
     @property
     def webhooks(self) -> WebhooksView | None:
@@ -225,7 +249,10 @@ def matches_operation(on: Iterable[str], operation: str) -> bool:
     return any(fnmatchcase(operation, pattern) or (known is not None and known.is_in(pattern)) for pattern in on)
 
 
-CHECK_PARAMETERS = ("request", "world", "transcript")
+CHECK_PARAMETERS = ("request", "world", "transcript", "family", "conversation")
+"""The members of a call that a rule's function may take, in this order."""
+DERIVED_FROM: Mapping[str, Sequence[str]] = {"family": ("model", "world.models"), "conversation": ("conversation",)}
+"""What a rule reads that takes such a member of the call."""
 
 
 class RuleDeclaration(TypedDict, total=False):
@@ -260,7 +287,7 @@ class RuleDeclaration(TypedDict, total=False):
 
 
 def rule(**declaration: Unpack[RuleDeclaration]) -> Callable[[RuleCheck], RuleCheck]:
-    """Register a generator `(request, world, transcript)`, any of them in this order, that yields facts of violations."""
+    """Register a generator that yields facts of violations; its parameters are members of the call (CHECK_PARAMETERS)."""
 
     def register(check: RuleCheck) -> RuleCheck:
         needs = tuple(inspect.signature(check).parameters)
@@ -310,7 +337,7 @@ def _register(
         when=_as_tuple(declaration.get("when", ())),
         mentions=_as_tuple(declaration.get("mentions", ())),
         items=_as_tuple(declaration.get("items", ())),
-        reads=_collect_reads(declaration),
+        reads=_collect_reads(declaration, needs),
         check=check,
         needs=needs,
         keyword=keyword,
@@ -340,7 +367,7 @@ def _as_tuple(named: str | Sequence[str]) -> tuple[str, ...]:
     return (named,) if isinstance(named, str) else tuple(named)
 
 
-def _collect_reads(declaration: RuleDeclaration) -> frozenset[str] | None:
+def _collect_reads(declaration: RuleDeclaration, needs: Sequence[str]) -> frozenset[str] | None:
     """Return what a rule reads; None for everything."""
     if "reads" not in declaration:
         return None
@@ -348,6 +375,7 @@ def _collect_reads(declaration: RuleDeclaration) -> frozenset[str] | None:
         [
             *(WHEN_READS.get(name, name) for name in _as_tuple(declaration.get("when", ()))),
             *_as_tuple(declaration["reads"]),
+            *(name for need in needs for name in DERIVED_FROM.get(need, ())),
         ]
     )
 

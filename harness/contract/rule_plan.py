@@ -7,13 +7,12 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cache, lru_cache
-from typing import Any
 
 import orjson
 
 from harness.api.http.dialects import FOUNDRY, OPENAI
+from harness.contract.call import WorldCall
 from harness.contract.rule import (
-    CHECK_PARAMETERS,
     CREATE_RESPONSE,
     INPUT_LIST,
     LIMITED_ACCOUNT,
@@ -21,15 +20,12 @@ from harness.contract.rule import (
     UNKNOWN_KEY,
     UNREADABLE_BODY,
     Rule,
-    RuleCheck,
+    WorldView,
 )
 from harness.contract.rules import AREAS, ITEMS_MEMBER, SHARED_RULES
 from harness.core.account import DEFAULT_ORGANIZATION
 from harness.core.dates import CONTRACT_DATE, days_of_change, is_valid_on, start_of_epoch
 from harness.core.exchange import Request
-from harness.items.transcript import Transcript
-
-BoundRule = tuple[Rule, RuleCheck]
 
 MAX_NARROWED = 256
 """The number of narrowed rule sets that a plan caches; most requests need one of a few."""
@@ -47,22 +43,21 @@ AREAS_BEFORE_SCHEMA = (
 class RulePlan:
     """The rules to check for a request, in order: those before the schema, and those after it."""
 
-    before: tuple[BoundRule, ...]
-    after: tuple[BoundRule, ...]
-    reads_transcript: bool
+    before: tuple[Rule, ...]
+    after: tuple[Rule, ...]
     words: tuple[bytes, ...]
     item_types: frozenset[str]
-    narrowed: dict[frozenset[bytes | str], tuple[BoundRule, ...]]
+    narrowed: dict[frozenset[bytes | str], tuple[Rule, ...]]
 
-    def narrow(self, request: Request, transcript: Transcript | None) -> tuple[BoundRule, ...]:
+    def narrow(self, call: WorldCall) -> tuple[Rule, ...]:
         """Return the rules after the schema, without those whose words or types of items the request lacks."""
-        text = _searchable_bytes(request) if self.words else b""
+        text = _searchable_bytes(call.request) if self.words else b""
         if text is None or not (self.words or self.item_types):
             return self.after
-        types = self.item_types & transcript.types if transcript and self.item_types else ()
+        types = self.item_types & call.transcript.types if self.item_types else ()
         found = frozenset([*types, *[word for word in self.words if word in text]])
         if (rules := self.narrowed.get(found)) is None:
-            rules = tuple(bound for bound in self.after if bound[0].may_apply(found))
+            rules = tuple(rule for rule in self.after if rule.may_apply(found))
             # A client could use endless combinations of words; beyond this, the rules are selected anew each time.
             if len(self.narrowed) < MAX_NARROWED:
                 self.narrowed[found] = rules
@@ -79,13 +74,13 @@ def _searchable_bytes(request: Request) -> bytes | None:
         return None
 
 
-def plan_rules(request: Request, world: Any) -> RulePlan:
+def plan_rules(request: Request, world: WorldView | None) -> RulePlan:
     """Return the plan for a request in this World."""
     as_of = CONTRACT_DATE if world is None else world.as_of
     return _make_plan(request.operation, _collect_when_names(request, world), request.dialect, _epoch_of(as_of))
 
 
-def plan_rules_about_input(request: Request, world: Any, *, is_list: bool) -> RulePlan:
+def plan_rules_about_input(request: Request, world: WorldView, *, is_list: bool) -> RulePlan:
     """Return the plan without rules that decide the same about all requests that only differ in `input`.
 
     `is_list` says whether `input` is a list of items.
@@ -107,10 +102,10 @@ def _is_shared(name: str) -> bool:
     return "." not in name and name not in ("input", "transcript")
 
 
-def applicable_rules(request: Request, world: Any) -> list[Rule]:
+def applicable_rules(request: Request, world: WorldView | None) -> list[Rule]:
     """Return the rules with a function that are checked for an accepted request, in order."""
     plan = plan_rules(request, world)
-    return [rule for rule, _ in (*plan.before, *plan.after)]
+    return [*plan.before, *plan.after]
 
 
 def forget_plans() -> None:
@@ -119,7 +114,7 @@ def forget_plans() -> None:
         cached.cache_clear()
 
 
-def _collect_when_names(request: Request, world: Any) -> frozenset[str]:
+def _collect_when_names(request: Request, world: WorldView | None) -> frozenset[str]:
     """Return what the `when` of rules may name: members of the body, `input[]` for an array, special conditions."""
     body, names = request.body, []
     if isinstance(body, dict):
@@ -165,31 +160,14 @@ def _make_plan(
         and _applies_to(rule, operation)
     ]
     applicable.sort(key=lambda rule: AREAS.index(rule.area) if rule.area in AREAS else len(AREAS))
-    before = tuple((rule, _bind_subjects(rule)) for rule in applicable if rule.area in AREAS_BEFORE_SCHEMA)
-    after = tuple((rule, _bind_subjects(rule)) for rule in applicable if rule.area not in AREAS_BEFORE_SCHEMA)
+    before = tuple(rule for rule in applicable if rule.area in AREAS_BEFORE_SCHEMA)
+    after = tuple(rule for rule in applicable if rule.area not in AREAS_BEFORE_SCHEMA)
     # Bytes, to search them in the body as received, without encoding it again.
-    words = dict.fromkeys(word.encode() for rule, _ in after for word in rule.mentions)
-    types = frozenset(type for rule, _ in after for type in rule.items)
-    return RulePlan(before, after, any("transcript" in rule.needs for rule, _ in after), tuple(words), types, {})
+    words = dict.fromkeys(word.encode() for rule in after for word in rule.mentions)
+    types = frozenset(type for rule in after for type in rule.items)
+    return RulePlan(before, after, tuple(words), types, {})
 
 
 def _applies_to(rule: Rule, operation: str) -> bool:
     shared = SHARED_RULES.get(operation, ()) if rule.covers(CREATE_RESPONSE) else ()
     return rule.covers(operation) or rule.area in shared or rule.id in shared
-
-
-def _bind_subjects(rule: Rule) -> RuleCheck:
-    """Wrap a rule's function so that it takes all three arguments, whichever it reads."""
-    check = rule.check
-    if check is None:
-        raise ValueError(f"the schema finds violations of {rule.id}")
-    wants = tuple(name in rule.needs for name in CHECK_PARAMETERS)
-    calls: dict[tuple[bool, ...], RuleCheck] = {
-        (True, False, False): lambda request, world, transcript: check(request),
-        (False, True, False): lambda request, world, transcript: check(world),
-        (False, False, True): lambda request, world, transcript: check(transcript),
-        (True, True, False): lambda request, world, transcript: check(request, world),
-        (True, False, True): lambda request, world, transcript: check(request, transcript),
-        (False, True, True): lambda request, world, transcript: check(world, transcript),
-    }
-    return calls.get(wants, check)

@@ -5,7 +5,6 @@ from __future__ import annotations
 from harness.api.operations import Cursors, operation
 from harness.api.paging import page
 from harness.api.resources import assistants
-from harness.contract.check import drop_nulls
 from harness.core.exchange import Answer, Json
 from harness.world.api_call import ApiCall
 
@@ -13,9 +12,7 @@ from harness.world.api_call import ApiCall
 @operation("POST", "/assistants", body="CreateAssistant", answer="Assistant")
 def create(call: ApiCall) -> Answer:
     """Create an assistant."""
-    made = assistants.new_assistant(
-        drop_nulls(call.body), call.world.ids, call.world.tick(), call.world.uploads.add_store
-    )
+    made = assistants.new_assistant(call.members, call.world.ids, call.world.tick(), call.world.uploads.add_store)
     call.store.assistants[made["id"]] = made
     return Answer(200, made)
 

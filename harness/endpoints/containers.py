@@ -7,7 +7,6 @@ from typing import Any
 from harness.api.http.multipart import sent_file
 from harness.api.operations import Cursors, operation
 from harness.api.paging import page
-from harness.contract.check import drop_nulls
 from harness.core.exchange import Answer, Request
 from harness.world.api_call import ApiCall
 
@@ -25,7 +24,7 @@ def _use(call: ApiCall) -> str:
 @operation("POST", "/containers", body="CreateContainer", answer="Container")
 def create(call: ApiCall) -> Answer:
     """Create a container, with copies of its initial files."""
-    return Answer(200, call.world.containers.render(call.world.add_container(drop_nulls(call.body))))
+    return Answer(200, call.world.containers.render(call.world.add_container(call.members)))
 
 
 @operation(

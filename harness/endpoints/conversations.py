@@ -10,7 +10,6 @@ from harness.api.http.dialects import FOUNDRY
 from harness.api.operations import Cursors, operation
 from harness.api.paging import list_object, page
 from harness.api.project.lists import agent_page
-from harness.contract.check import drop_nulls
 from harness.core.exchange import Answer, Json
 from harness.world.api_call import ApiCall
 from harness.world.store import Conversation
@@ -20,7 +19,7 @@ from harness.world.world import World
 @operation("POST", "/conversations", body="CreateConversation", answer="Conversation")
 def create(call: ApiCall) -> Answer:
     """Create a conversation, with its initial items."""
-    body = drop_nulls(call.body)
+    body = call.members
     id = call.world.ids.project_conversation() if call.request.dialect == FOUNDRY else call.world.ids.conversation()
     made = {"id": id, "object": "conversation", "created_at": call.world.tick(), "metadata": body.get("metadata") or {}}
     call.store.conversations[id] = Conversation(made)

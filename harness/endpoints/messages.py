@@ -5,7 +5,6 @@ from __future__ import annotations
 from harness.api.operations import Cursors, operation
 from harness.api.paging import page
 from harness.api.resources.assistants import keep_metadata
-from harness.contract.check import drop_nulls
 from harness.core.exchange import Answer, Json
 from harness.endpoints.threads import add_messages, find_thread
 from harness.world.api_call import ApiCall
@@ -18,7 +17,7 @@ MESSAGE = f"{MESSAGES}/{{message_id}}"
 def create(call: ApiCall) -> Answer:
     """Add a message to a thread."""
     call.world.tick()
-    (made,) = add_messages(find_thread(call), [drop_nulls(call.body)], call.world)
+    (made,) = add_messages(find_thread(call), [call.members], call.world)
     return Answer(200, made)
 
 

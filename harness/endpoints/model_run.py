@@ -13,13 +13,12 @@ from typing import NamedTuple
 
 from harness.analysis.approval_ledger import concerns_approvals
 from harness.answers.parameters import items_of_day
-from harness.answers.prompt import Prompt, find_loaded, read_prompt, read_settings
+from harness.answers.prompt import Prompt
 from harness.api.http.dialects import AGENT_REFERENCE
 from harness.api.project.agent_kinds import PROMPT, kind_of_agent
 from harness.api.resources.containers import CODE_CALL
 from harness.api.tokens import count_words, make_usage
 from harness.api.tools import declared_tools, namespace_of
-from harness.contract.check import drop_nulls
 from harness.contract.rules.request.limits import exceeds_window
 from harness.core.exchange import Json
 from harness.ending import Ending, failed, incomplete, split_ending
@@ -53,13 +52,6 @@ class Turn(NamedTuple):
     is_text: bool
 
 
-def find_prompt(call: ApiCall) -> Prompt:
-    """Return what a request asks of a model, without changing its World."""
-    world, body = call.world, drop_nulls(call.body)
-    transcript = call.transcript or world.store.transcript(body)
-    return read_prompt(body, transcript, read_settings(body, find_loaded(transcript), world.models, world.as_of))
-
-
 def take_turn(prompt: Prompt, call: ApiCall) -> Turn:
     """Take the turn that answers a prompt; NoTurn if no turn does, ScriptError if no model could answer like that."""
     taken, held = _take_lines(prompt, call)
@@ -73,7 +65,7 @@ def take_turn(prompt: Prompt, call: ApiCall) -> Turn:
 def _take_lines(prompt: Prompt, call: ApiCall) -> tuple[Taken, Taken | None]:
     world = call.world
     # The rule about the window lets streams pass: the API begins them, and they fail.
-    if prompt.body.get("stream") and exceeds_window(call.request, world):
+    if prompt.body.get("stream") and exceeds_window(call.request, call.family):
         return OVERFLOW, None
     if not world.mcp_servers:
         return world.script.next(call), None
@@ -122,7 +114,8 @@ def _render_output(prompt: Prompt, turn: Turn, id: str, now: int, world: World) 
         return _limit_output(body, texts, turn.ending)
     joined = _join_results(turn.items, world)
     placed = _place_calls(_name_agents(joined) if has_agents else joined, body, prompt.transcript, world)
-    items = [_add_namespace(render_item(item, world.ids, id, now), body, prompt.loaded) for item in placed]
+    loading = prompt.transcript.that_may_load_tools
+    items = [_add_namespace(render_item(item, world.ids, id, now), body, loading) for item in placed]
     limited, ending = _limit_output(body, items, turn.ending)
     return _complete_output(limited, body, prompt.settings.family.encrypts, now, world), ending
 

@@ -15,10 +15,9 @@ from harness.api.operations import Cursors, operation
 from harness.api.paging import page
 from harness.api.project.lists import agent_page
 from harness.api.tokens import make_usage
-from harness.contract.check import drop_nulls
 from harness.core.exchange import Answer, Json, Request
 from harness.ending import TurnLine, to_api_error
-from harness.endpoints.model_run import Turn, find_prompt, note_approvals, run_model, take_turn
+from harness.endpoints.model_run import Turn, note_approvals, run_model, take_turn
 from harness.faults import ends_early
 from harness.faults.broken_off import apply_faults
 from harness.items.kind import Item
@@ -31,7 +30,7 @@ from harness.world.world import World
 @operation("POST", "/responses", body="CreateResponse", answer="Response")
 def create(call: ApiCall) -> Answer:
     """Run the model once: the next turn of the script, as one JSON object or as a stream of events."""
-    prompt = call.prompt or find_prompt(call)
+    prompt = call.prompt
     quotas = call.world.quotas
     if quotas is not None:  # before a turn is taken, so that a refused request leaves the script unchanged
         quotas.take(prompt, call.request.dialect, call.world.account.name, call.world.skipped_seconds)
@@ -181,8 +180,7 @@ def compact(call: ApiCall) -> Answer:
     Recorded 2026-06-19: in a Foundry project system messages stay, too, unlike OpenAI's. The result is not stored: it
     is sent back as `input`, never named as `previous_response_id`, and another compaction gives its messages new ids.
     """
-    body = drop_nulls(call.body)
-    transcript = call.transcript or call.store.transcript(body)
+    body, transcript = call.members, call.transcript
     now = call.world.tick()
     id = call.world.ids.response(now, body.get("previous_response_id"))
     roles = ("system", "user") if call.request.dialect == FOUNDRY else ("user",)
@@ -211,6 +209,5 @@ def _omit_id(item: Json) -> Json:
 @operation("POST", "/responses/input_tokens", body="InputTokenCount", answer="InputTokenCountResponse")
 def count_input_tokens(call: ApiCall) -> Answer:
     """Count the tokens that the model would read, by the same estimate as for `usage`."""
-    body = drop_nulls(call.body)
-    count = estimate_settings_tokens(body) + (call.transcript or call.store.transcript(body)).tokens
+    count = estimate_settings_tokens(call.members) + call.transcript.tokens
     return Answer(200, {"object": "response.input_tokens", "input_tokens": count})

@@ -15,7 +15,6 @@ from harness.api.project.classic import PROJECT_TYPES
 from harness.api.resources import assistants
 from harness.api.resources.threads import DONE_EVENT, Thread, make_event
 from harness.api.tokens import estimate_tokens
-from harness.contract.check import drop_nulls
 from harness.core.errors import ScriptError
 from harness.core.exchange import Answer, Json, Request
 from harness.ending import split_ending
@@ -35,7 +34,7 @@ SEARCH_CONTENT = "step_details.tool_calls[*].file_search.results[*].content"
 @operation("POST", "/threads/runs", body="CreateThreadAndRun", answer="Run")
 def create_with_thread(call: ApiCall) -> Answer:
     """Create a thread, and a run on it."""
-    body = drop_nulls(call.body)
+    body = call.members
     thread = start_thread(body.get("thread") or {}, call.world)
     thread.object = {**thread.object, "tool_resources": thread.object["tool_resources"] or CODE_INTERPRETER_RESOURCES}
     return _create_run(thread, body, call.request, call.world, [make_event("thread.created", thread.object)])
@@ -44,7 +43,7 @@ def create_with_thread(call: ApiCall) -> Answer:
 @operation("POST", RUNS, body="CreateRun", answer="Run")
 def create(call: ApiCall) -> Answer:
     """Create a run on a thread, after adding the body's messages to it."""
-    body, thread = drop_nulls(call.body), find_thread(call)
+    body, thread = call.members, find_thread(call)
     call.world.tick()
     before = dict(thread.messages)
     add_messages(thread, body.get("additional_messages") or (), call.world)
@@ -149,7 +148,7 @@ def cancel(call: ApiCall) -> Answer:
 @operation("POST", f"{RUN}/submit_tool_outputs", body="SubmitToolOutputs", answer="Run")
 def submit_tool_outputs(call: ApiCall) -> Answer:
     """Submit the required action of a run: the outputs of its calls, or the approval to make them."""
-    thread, body = find_thread(call), drop_nulls(call.body)
+    thread, body = find_thread(call), call.members
     run = {**thread.runs[call.params["run_id"]], "status": "queued", "required_action": None}
     outputs = {output["tool_call_id"]: output.get("output", "") for output in body.get("tool_outputs") or ()}
     now, steps = call.world.tick(), thread.steps_of(run["id"])

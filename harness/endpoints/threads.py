@@ -7,7 +7,6 @@ from collections.abc import Sequence
 from harness.api.operations import operation
 from harness.api.resources import assistants
 from harness.api.resources.threads import Thread
-from harness.contract.check import drop_nulls
 from harness.core.exchange import Answer, Json
 from harness.world.api_call import ApiCall
 from harness.world.world import World
@@ -18,7 +17,7 @@ CODE_INTERPRETER_RESOURCES: Json = {"code_interpreter": {"file_ids": []}}
 @operation("POST", "/threads", body="CreateThread", answer="Thread")
 def create(call: ApiCall) -> Answer:
     """Create a thread, with its initial messages."""
-    return Answer(200, start_thread(drop_nulls(call.body), call.world).object)
+    return Answer(200, start_thread(call.members, call.world).object)
 
 
 def start_thread(body: Json, world: World) -> Thread:

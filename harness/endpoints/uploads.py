@@ -6,7 +6,6 @@ from harness.api.http.dialects import FOUNDRY
 from harness.api.http.multipart import sent_file
 from harness.api.operations import operation
 from harness.api.resources.parted_uploads import join_parts, new_upload
-from harness.contract.check import drop_nulls
 from harness.core.exchange import Answer
 from harness.world.api_call import ApiCall
 
@@ -17,7 +16,7 @@ UPLOAD_PATH = "/uploads/{upload_id}"
 def create(call: ApiCall) -> Answer:
     """Create a pending upload, to which parts can be added for an hour."""
     now, id = call.world.tick(), call.world.ids.hex("upload_", 32)
-    call.store.parted_uploads[id] = made = new_upload(id, now, drop_nulls(call.body))
+    call.store.parted_uploads[id] = made = new_upload(id, now, call.members)
     return Answer(200, made.object)
 
 

@@ -9,7 +9,6 @@ from harness.api.operations import Cursors, operation
 from harness.api.paging import page
 from harness.api.resources.files import FileBatch, VectorStore, render_batch, render_store
 from harness.api.resources.search import file_text, queries_of, search_files, split_chunks
-from harness.contract.check import drop_nulls
 from harness.core.exchange import Answer, Json, Request
 from harness.world.api_call import ApiCall
 from harness.world.world import World
@@ -32,7 +31,7 @@ def _find_store(call: ApiCall) -> VectorStore:
 @operation("POST", "/vector_stores", body="CreateVectorStore", answer="VectorStore")
 def create(call: ApiCall) -> Answer:
     """Create a vector store, with its initial files."""
-    body = drop_nulls(call.body)
+    body = call.members
     members = {name: body[name] for name in body if name != "file_ids"}
     id = call.world.uploads.add_store(body.get("file_ids", ()), members, in_project=call.request.dialect == FOUNDRY)
     return Answer(200, render_store(call.store.vector_stores[id], call.world.now))
@@ -85,7 +84,7 @@ def search(call: ApiCall) -> Answer:
         {
             "object": "vector_store.search_results.page",
             "search_query": queries_of(call.body),
-            "data": search_files(drop_nulls(call.body), files),
+            "data": search_files(call.members, files),
             "has_more": False,
             "next_page": None,
         },
@@ -96,7 +95,7 @@ def search(call: ApiCall) -> Answer:
 def create_file(call: ApiCall) -> Answer:
     """Add a file to a vector store."""
     call.world.tick()
-    body = drop_nulls(call.body)
+    body = call.members
     for asset in call.world.uploads.add_assets(body):
         body = {**body, "file_id": asset}
     return Answer(200, _attach_file(call.world, _find_store(call), body))
@@ -155,7 +154,7 @@ def retrieve_file_content(call: ApiCall) -> Answer:
 @operation("POST", f"{STORE_PATH}/file_batches", body="CreateVectorStoreFileBatch", answer="VectorStoreFileBatch")
 def create_batch(call: ApiCall) -> Answer:
     """Add several files to a vector store at once."""
-    store, body = _find_store(call), drop_nulls(call.body)
+    store, body = _find_store(call), call.members
     now, id = call.world.tick(), call.world.ids.hex("vsfb_", 32)
     requested = body.get("files") or [{**body, "file_id": file} for file in body.get("file_ids", ())]
     requested += [{**body, "file_id": asset} for asset in call.world.uploads.add_assets(body)]

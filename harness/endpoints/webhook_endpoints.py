@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from harness.api.operations import Cursors, operation
 from harness.api.paging import page
-from harness.contract.check import drop_nulls
 from harness.contract.schema import load
 from harness.core.exchange import Answer, Json
 from harness.world.api_call import ApiCall
@@ -32,7 +31,7 @@ def _render(endpoint: WebhookEndpoint, *, with_secret: bool = False) -> Json:
 @operation("POST", PATH, body="CreateWebhookEndpoint", answer="WebhookEndpointWithSecret")
 def create(call: ApiCall) -> Answer:
     """Create an endpoint; the answer contains its secret."""
-    made = call.world.open_webhooks().register(drop_nulls(call.body), call.world.tick())
+    made = call.world.open_webhooks().register(call.members, call.world.tick())
     return Answer(200, _render(made, with_secret=True))
 
 
@@ -58,7 +57,7 @@ def retrieve(call: ApiCall) -> Answer:
 @operation("POST", ENDPOINT_PATH, body="UpdateWebhookEndpoint", answer="WebhookEndpoint")
 def update(call: ApiCall) -> Answer:
     """Change the name, the URL or the events of an endpoint."""
-    id, body = call.params["webhook_endpoint_id"], drop_nulls(call.body)
+    id, body = call.params["webhook_endpoint_id"], call.members
     return Answer(200, _render(call.world.open_webhooks().update(id, body, call.world.tick())))
 
 
@@ -73,7 +72,7 @@ def delete(call: ApiCall) -> Answer:
 @operation("POST", f"{ENDPOINT_PATH}/rotate_secret", body="RotateWebhookSecret", answer="WebhookEndpointWithSecret")
 def rotate_secret(call: ApiCall) -> Answer:
     """Replace an endpoint's secret; if the body says so, the old one also signs for a day."""
-    keep = bool(drop_nulls(call.body or {}).get("keep_old_secret_active_for_24_hours"))
+    keep = bool(call.members.get("keep_old_secret_active_for_24_hours"))
     id, now = call.params["webhook_endpoint_id"], call.world.tick()
     return Answer(200, _render(call.world.open_webhooks().rotate(id, now, keep_old=keep), with_secret=True))
 

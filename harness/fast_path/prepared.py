@@ -14,12 +14,12 @@ from typing import Any, NamedTuple
 import jsonschema_rs
 import orjson
 
-from harness.answers.prompt import Prompt, Settings, brings_tools, find_loaded, read_prompt, read_settings
+from harness.answers.prompt import Prompt, Settings, brings_tools, read_prompt, read_settings
 from harness.api.http.dialects import FOUNDRY, OPENAI, ApiPath
 from harness.api.models import Models
 from harness.api.multi_agent import omit_agents
 from harness.contract import schema
-from harness.contract.check import Violation, check_after_schema, check_request, drop_nulls, find_first_violation
+from harness.contract.check import Checked, Violation, check, run_rules
 from harness.contract.dialect_body import read_by_schema
 from harness.contract.rule import CREATE_RESPONSE, Rule
 from harness.contract.rule_plan import SHARED_FACTS, RulePlan, plan_rules_about_input
@@ -27,8 +27,9 @@ from harness.core.account import Organization
 from harness.core.exchange import Json, ReceivedRequest, Request
 from harness.endpoints.request import read_request
 from harness.fast_path.repeat_cache import RepeatCache
-from harness.items.transcript import Transcript, find_references
-from harness.world.api_call import ApiCall, admit
+from harness.items.transcript import EMPTY_CHAIN, Transcript, find_references
+from harness.world.api_call import ApiCall
+from harness.world.world import World
 
 MAX_SETTINGS = 16 * 1024
 """Size limit, in bytes without the `input`, of bodies of which anything is cached."""
@@ -105,7 +106,7 @@ class Prepared(NamedTuple):
     models: Models
     as_of: str
 
-    def holds_in(self, world: Any) -> bool:
+    def holds_in(self, world: World) -> bool:
         """Return whether the decisions also hold in this World."""
         if world.overrides is not None or self.models is not world.models or self.as_of != world.as_of:
             return False
@@ -115,38 +116,36 @@ class Prepared(NamedTuple):
         """Return the rules about the input of a body."""
         return self.about_items if isinstance(body["input"], list) else self.about_text
 
-    def check(self, request: Request, world: Any) -> tuple[Violation | None, Transcript | None]:
-        """Check what is not decided about a request; return the violation, and the transcript if rules have read it."""
+    def find_violation(self, call: ApiCall) -> Violation | None:
+        """Check what is not decided about a request."""
         # A string is read the same in every dialect, and names no agents.
-        body = request.body
+        body = call.body
         if not isinstance(body.get("input"), str):
-            body = omit_agents(request, read_by_schema(request))
+            body = omit_agents(call.request, read_by_schema(call.request))
         if "input" not in body or not self.input_schema.is_valid(body["input"]):
-            checked = check_request(request, world)  # only a complete check can word how an input breaks the schema
-            return checked.violation, checked.transcript
+            return check(call).violation  # only a complete check can word how an input breaks the schema
         plan = self.plan_for(body)
-        if plan.before and (violation := find_first_violation(plan.before, request, world)):
-            return violation, None
-        return check_after_schema(plan, request, world)
+        violation = run_rules(plan.before, call) if plan.before else None
+        return violation or run_rules(plan.narrow(call), call)
 
-    def admit(self, request: Request, world: Any) -> ApiCall | Violation:
+    def check(self, call: ApiCall) -> Checked[ApiCall]:
         """Check a request, and build its prompt with the settings already decided."""
-        violation, transcript = self.check(request, world)
-        if violation:
-            return violation
-        body, settings = drop_nulls(request.body), self.settings
-        transcript = transcript or world.store.transcript(body)
-        if brings_tools(transcript):
-            settings = read_settings(body, find_loaded(transcript), world.models, world.as_of)
-        return ApiCall(request, world, transcript, read_prompt(body, transcript, settings))
+        if violation := self.find_violation(call):
+            return Checked(violation, call)
+        settings, world = self.settings, call.world
+        if brings_tools(call.transcript):
+            settings = read_settings(call.members, call.transcript, call.conversation, world.models, world.as_of)
+        call.prompt = read_prompt(call.members, call.transcript, call.conversation, settings)
+        return Checked(None, call)
 
 
-def prepare(request: Request, world: Any) -> Prepared | None:
+def prepare(call: ApiCall) -> Prepared | None:
     """Build the decisions that an accepted request shares with others; None if others need a complete check.
 
     These are requests to a Foundry agent, which adds stored settings, and to a World with overrides of its own.
     """
-    if world is None or world.overrides is not None or request.dialect == FOUNDRY or not request.schema:
+    request, world = call.request, call.world
+    if world.overrides is not None or request.dialect == FOUNDRY or not request.schema:
         return None
     root = schema.load(request.schema, world.as_of)
     if not isinstance(request.body, dict) or "input" not in root.get("properties", ()):
@@ -155,7 +154,7 @@ def prepare(request: Request, world: Any) -> Prepared | None:
         plan_rules_about_input(request, world, is_list=False),
         plan_rules_about_input(request, world, is_list=True),
         schema.part_validator(root, root["properties"]["input"]),
-        read_settings(drop_nulls(request.body), (), world.models, world.as_of),
+        read_settings(call.members, Transcript(EMPTY_CHAIN, ()), call.conversation, world.models, world.as_of),
         world.account,
         world.models,
         world.as_of,
@@ -170,11 +169,12 @@ class WholeRequest(NamedTuple):
     prepared: Prepared
     is_decided: bool
 
-    def admit(self, request: Request, world: Any) -> ApiCall | Violation:
+    def check(self, call: ApiCall) -> Checked[ApiCall]:
         """Check a request with the same bytes."""
-        if not self.is_decided and (violation := self.prepared.check(request, world)[0]):
-            return violation
-        return ApiCall(request, world, self.prompt.transcript, self.prompt)
+        if not self.is_decided and (violation := self.prepared.find_violation(call)):
+            return Checked(violation, call)
+        call.prompt, call.transcript = self.prompt, self.prompt.transcript
+        return Checked(None, call)
 
 
 class TextRequest(NamedTuple):
@@ -211,32 +211,31 @@ class PreparedRequests:
         self._read = None, None
         return read_request(received, place)
 
-    def admit(self, request: Request, world: Any) -> ApiCall | Violation:
-        """Check a request like `admit`, except for what is decided already."""
+    def check(self, call: ApiCall) -> Checked[ApiCall]:
+        """Check a request like `check`, except for what is decided already."""
+        request, world = call.request, call.world
         if world is None or request.operation != CREATE_RESPONSE or request.dialect != OPENAI or request.query:
-            return admit(request, world)
+            return check(call)
         body, found = self._read
         # Identity proves that this is the request that was read last, with its body unchanged.
         if found and body is request.body and found.prepared.holds_in(world):
-            if isinstance(found, WholeRequest):
-                return found.admit(request, world)
-            return self._admit_prepared(request, world, found.prepared)
+            return found.check(call) if isinstance(found, WholeRequest) else self._check_prepared(call, found.prepared)
         if (key := _key_of(request)) is None:
-            return admit(request, world)
+            return check(call)
         prepared = self._prepared.get(key)
         if prepared is None or not prepared.holds_in(world):
-            admitted = admit(request, world)
-            if isinstance(admitted, ApiCall) and self._prepared.has_seen(key) and (made := prepare(request, world)):
+            checked = check(call)
+            if checked.violation is None and self._prepared.has_seen(key) and (made := prepare(call)):
                 self._prepared.put(key, made, len(key[1]))
-            return admitted
+            return checked
         self._keep_text(request, prepared)
-        return self._admit_prepared(request, world, prepared)
+        return self._check_prepared(call, prepared)
 
-    def _admit_prepared(self, request: Request, world: Any, prepared: Prepared) -> ApiCall | Violation:
-        admitted = prepared.admit(request, world)
-        if isinstance(admitted, ApiCall) and admitted.prompt:
-            self._keep_whole(request, admitted.prompt, prepared)
-        return admitted
+    def _check_prepared(self, call: ApiCall, prepared: Prepared) -> Checked[ApiCall]:
+        checked = prepared.check(call)
+        if checked.violation is None:
+            self._keep_whole(call, prepared)
+        return checked
 
     def _keep_text(self, request: Request, prepared: Prepared) -> None:
         """Cache the bytes around a request's string, the second time they occur."""
@@ -244,13 +243,13 @@ class PreparedRequests:
         if split and split.is_certain_in(request.body) and self._texts.has_seen(split.around):
             self._texts.put(split.around, TextRequest(request, prepared), len(request.raw))
 
-    def _keep_whole(self, request: Request, prompt: Prompt, prepared: Prepared) -> None:
+    def _keep_whole(self, call: ApiCall, prepared: Prepared) -> None:
         """Cache a whole request the second time its bytes are accepted, unless it names something stored."""
-        if len(request.raw) <= MAX_BODY and self._whole.has_seen(request.raw) and not _names_stored(prompt):
-            plan = prepared.plan_for(request.body)
-            rules = [rule for rule, _ in (*plan.before, *plan.narrow(request, prompt.transcript))]
-            whole = WholeRequest(request, prompt, prepared, not any(map(_reads_world, rules)))
-            self._whole.put(request.raw, whole, len(request.raw))
+        raw = call.request.raw
+        if len(raw) <= MAX_BODY and self._whole.has_seen(raw) and not _names_stored(call.prompt):
+            plan = prepared.plan_for(call.body)
+            is_decided = not any(map(_reads_world, (*plan.before, *plan.narrow(call))))
+            self._whole.put(raw, WholeRequest(call.request, call.prompt, prepared, is_decided), len(raw))
 
 
 def _names_stored(prompt: Prompt) -> bool:

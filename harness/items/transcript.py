@@ -184,6 +184,11 @@ class Transcript:
         return self.added_by_type.get(kind, ())
 
     @cached_property
+    def that_may_load_tools(self) -> Sequence[Json]:
+        """Items that include all that load tools: all items if a stored one does, else only the request's."""
+        return self.items_from_first("tool_search_output")
+
+    @cached_property
     def unanswered_calls(self) -> Sequence[CallKey]:
         """The calls that need an output but have none, in order; those with `async` need none."""
         # Usually the request answers only recent calls: then the whole chain need not be read.

@@ -16,6 +16,7 @@ from harness.api.http.providers import PROVIDERS
 from harness.api.http.websocket_mode import CREATE_EVENT, SOCKET
 from harness.api.operations import OPERATIONS
 from harness.contract import check, schema
+from harness.contract.call import drop_nulls
 from harness.contract.dialect_body import read_by_schema
 from harness.contract.first_violation import NAMED_RULE_KEYWORDS
 from harness.contract.rule import CREATE_RESPONSE, RULES
@@ -142,7 +143,7 @@ def _schema_rules(request: Request) -> set[str]:
         return set()
     root = schema.load(request.schema)
     found: set[str] = set()
-    _collect_schema_rules(root, root, check.drop_nulls(read_by_schema(request)), found)
+    _collect_schema_rules(root, root, drop_nulls(read_by_schema(request)), found)
     return found
 
 

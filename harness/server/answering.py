@@ -11,14 +11,15 @@ from typing import Any
 from harness.api.http.dialects import OPENAI
 from harness.api.http.other_apis import find_other_api
 from harness.api.operations import OPERATIONS, Handler
-from harness.contract.check import Violation, check
+from harness.contract.call import WorldCall
+from harness.contract.check import Checked, Violation, check
 from harness.core.account import DEFAULT_ORGANIZATION
 from harness.core.delivery import DISCONNECT_AT_END
 from harness.core.errors import HarnessError
 from harness.core.exchange import Answer, Request
 from harness.endpoints import azure
 from harness.faults import ScriptedRefusal
-from harness.world.api_call import ApiCall, admit
+from harness.world.api_call import ApiCall
 from harness.world.routed import RoutedPath
 from harness.world.world import World
 
@@ -27,16 +28,16 @@ UNKNOWN_PATHS = ("unknown_url", "resource_not_found", "route_not_found")
 """The rules that refuse unknown paths, one for each dialect."""
 
 
-Admit = Callable[[Request, Any], ApiCall | Violation]
+Check = Callable[[ApiCall], Checked[ApiCall]]
 
 
-def check_and_answer(request: Request, world: Any, handler: Handler, admit: Admit = admit) -> Answer:
+def check_and_answer(request: Request, world: Any, handler: Handler, check: Check = check) -> Answer:
     """Refuse a request as the contract does, or let the handler answer it; exceptions become answers."""
     if world is not None and world.quotas is not None:
         world.note_arrival(monotonic())
     try:
-        admitted = admit(request, world)
-        return handler(admitted) if isinstance(admitted, ApiCall) else _refuse(admitted, request, world)
+        refusal, call, _ = check(ApiCall(request, world))
+        return handler(call) if refusal is None else _refuse(refusal, request, world)
     except Exception as problem:
         return _answer_exception(problem, request, world)
 
@@ -79,7 +80,7 @@ def _refuse_as_scripted(fault: ScriptedRefusal, request: Request, world: Any) ->
         return Answer(error.status, error.body(), {**(error.headers or {}), **fault.refusal.headers}, asked=True)
     if not fault.refusal.account:
         return Answer(0, delivery=DISCONNECT_AT_END._replace(resets=fault.refusal.resets))
-    refusal = check(request, world, replace(world.account, **fault.refusal.account))
+    refusal = check(WorldCall(request, world).with_account(replace(world.account, **fault.refusal.account))).violation
     assert refusal is not None  # an account like this is always refused
     answer = refusal_answer(refusal)
     return answer._replace(headers={**answer.headers, **fault.refusal.headers}, asked=True)
@@ -97,7 +98,7 @@ def _refuse(refusal: Violation, request: Request, world: Any) -> Answer:
         return answer
     # Would the default account have been refused, too, and by the same rule? If not, the limits that a test set are
     # why.
-    anyway = check(request, world, DEFAULT_ORGANIZATION)
+    anyway = check(WorldCall(request, world).with_account(DEFAULT_ORGANIZATION)).violation
     return answer._replace(asked=anyway is None or anyway.rule is not refusal.rule)
 
 

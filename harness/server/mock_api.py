@@ -17,6 +17,7 @@ from harness.api.http.dialects import AZURE, OPENAI, ApiPath, parse_api_path
 from harness.api.http.websocket_mode import UPGRADE
 from harness.api.models import MODELS
 from harness.api.operations import find_operation
+from harness.contract.call import WorldCall
 from harness.contract.check import check
 from harness.contract.rules.http.websocket import UPGRADE_RULES
 from harness.core.delivery import EdgeRecord
@@ -33,7 +34,6 @@ from harness.server.held_requests import HeldRequest, HeldRequests
 from harness.server.keyed_worlds import KeyedWorlds, key_of
 from harness.server.webhooks.courier import ThreadCourier
 from harness.server.websocket.session import SocketSession
-from harness.world.api_call import admit
 from harness.world.mock import Mock
 from harness.world.options import GivenOptions, WorldOptions
 from harness.world.routed import find_routed
@@ -80,7 +80,7 @@ class MockApi(KeyedWorlds):
         # requests.
         self._prepared = PreparedRequests() if is_enabled() and self.options.limits is not UNLIMITED else None
         self._read = self._prepared.read if self._prepared else read_request
-        self._admit = self._prepared.admit if self._prepared else admit
+        self._check = self._prepared.check if self._prepared else check
 
     def takes_form(self, method: str, path: str) -> bool:
         """Return whether the body of such a request is a form; `path` is the whole path."""
@@ -127,7 +127,7 @@ class MockApi(KeyedWorlds):
             return request, reserved
         if world is not None and world.routed and (routed := find_routed(world.routed, request)):
             return answer_routed(*routed, world)
-        return request, check_and_answer(request, world, call_handler, self._admit)
+        return request, check_and_answer(request, world, call_handler, self._check)
 
     def open_session(self, received: ReceivedRequest, *, is_own: bool = True) -> SocketSession | Answer:
         """Open the WebSocket session that a GET asks for, or return the HTTP answer that refuses it; see `handle`.
@@ -158,7 +158,7 @@ class MockApi(KeyedWorlds):
     def _refuse_upgrade(self, request: Request, world: World | None) -> Answer | None:
         if world is None and (reserved := self._reserved_answer(request)):
             return reserved
-        refusal = check(request, world)
+        refusal = check(WorldCall(request, world)).violation
         return refusal_answer(refusal) if refusal and (world is None or refusal.rule.id in UPGRADE_RULES) else None
 
     def _reserved_answer(self, request: Request) -> Answer | None:

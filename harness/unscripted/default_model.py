@@ -12,7 +12,6 @@ from harness.answers.item_writer import split_into_tokens
 from harness.api.include import LOGPROBS
 from harness.api.multi_agent import enables_agents
 from harness.api.tokens import estimate_tokens
-from harness.contract.check import drop_nulls
 from harness.core.exchange import Json
 from harness.core.json_values import write_json
 from harness.ending import TurnLine, completed
@@ -38,8 +37,8 @@ MAX_LOGPROBS = 2_000
 
 def small_talk(call: ApiCall) -> list[TurnLine]:
     """Generate the answer to a request without a scripted turn. ScriptError if no instance of a schema is found."""
-    body = drop_nulls(call.body) if isinstance(call.body, dict) else {}
-    transcript = call.transcript or call.world.store.transcript(body)
+    body = call.members
+    transcript = call.transcript
     last = transcript.added[-1] if transcript.added else {}
     if last.get("type") == "compaction_trigger":
         return [COMPACTION]

@@ -3,27 +3,26 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any, NamedTuple
+from functools import cached_property
+from typing import Any
 
-from harness.answers.prompt import Prompt
-from harness.contract.check import Violation, check_request
-from harness.core.exchange import Request
-from harness.items.transcript import Transcript
+from harness.answers.prompt import Prompt, read_prompt, read_settings
+from harness.contract.call import WorldCall
 from harness.world.store import Store
 from harness.world.world import World
 
 
-class ApiCall(NamedTuple):
-    """An accepted request on its way to an answer.
+class ApiCall(WorldCall):
+    """A request on its way to an answer."""
 
-    `transcript` is what the rules have read, None if no rule read it; `prompt` is what the request asks of the model,
-    if already known.
-    """
-
-    request: Request
     world: World
-    transcript: Transcript | None = None
-    prompt: Prompt | None = None
+
+    @cached_property
+    def prompt(self) -> Prompt:
+        """What the request asks of the model."""
+        world, transcript = self.world, self.transcript
+        settings = read_settings(self.members, transcript, self.conversation, world.models, world.as_of)
+        return read_prompt(self.members, transcript, self.conversation, settings)
 
     @property
     def params(self) -> Mapping[str, str]:
@@ -36,17 +35,6 @@ class ApiCall(NamedTuple):
         return self.request.query
 
     @property
-    def body(self) -> Any:
-        """The parsed body."""
-        return self.request.body
-
-    @property
     def store(self) -> Store:
         """The store of the World."""
         return self.world.store
-
-
-def admit(request: Request, world: Any) -> ApiCall | Violation:
-    """Check a request: return the call for its handler, or the violation that refuses it."""
-    checked = check_request(request, world)
-    return checked.violation or ApiCall(checked.request, world, checked.transcript)

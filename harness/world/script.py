@@ -161,7 +161,7 @@ class Script:
     def next(self, call: Any) -> Taken:
         """Take the turn that answers a call; NoTurn, with a diff to the closest route, if nothing answers it."""
         routes, request = self.all_routes, call.request
-        transcript = call.transcript or call.world.store.transcript(request.body)
+        transcript = call.transcript
         for route in routes:
             while route.turns and not (route.conditions and route.unmet_conditions(request, transcript)):
                 before, places, replayed = self.taken_now, route.places[0], route.replayed

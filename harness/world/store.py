@@ -129,11 +129,14 @@ class Store:
 
     def chain_of(self, body: Mapping[str, object]) -> ItemChain:
         """Return the items that a request continues, of a response or a conversation; empty if it names neither."""
-        if (previous := body.get("previous_response_id")) is not None and previous in self.responses:
+        return self.chain(body.get("previous_response_id"), conversation_id(body))
+
+    def chain(self, previous: object, conversation: str | None) -> ItemChain:
+        """Return the items of a response or a conversation; empty for unknown ones."""
+        if previous is not None and previous in self.responses:
             return self.responses[str(previous)].chain
-        named = conversation_id(body)
-        conversation = self.conversations.get(named) if named else None
-        return conversation.chain if conversation else EMPTY_CHAIN
+        stored = self.conversations.get(conversation) if conversation else None
+        return stored.chain if stored else EMPTY_CHAIN
 
     def transcript(self, body: Json) -> Transcript:
         """Resolve the transcript of a request."""

@@ -129,11 +129,12 @@ def test_a_picture_is_decoded_once(monkeypatch: pytest.MonkeyPatch) -> None:
 @pytest.mark.slow
 def test_without_a_picture_no_decoder_is_loaded() -> None:
     code = (
-        "import sys\nfrom harness.contract.check import check\nfrom harness.core.exchange import Request\n"
+        "import sys\nfrom harness.contract.call import WorldCall\nfrom harness.contract.check import check\n"
+        "from harness.core.exchange import Request\n"
         "from harness.world.world import World\n"
         "body = {'model': 'gpt-4.1', 'input': [{'role': 'user', 'content': 'hi'}]}\n"
         "headers = {'authorization': 'Bearer sk-1'}\n"
         "sent = Request('POST', '/responses', headers, {}, body, operation='POST /responses', schema='CreateResponse')\n"
-        "assert check(sent, World()) is None\nassert 'PIL' not in sys.modules"
+        "assert check(WorldCall(sent, World())).violation is None\nassert 'PIL' not in sys.modules"
     )
     subprocess.run([sys.executable, "-c", code], check=True, timeout=60)

@@ -10,7 +10,6 @@ from typing import Any
 
 import pytest
 
-from harness.contract.check import CheckedRequest
 from harness.contract.rule import RULES
 from harness.core.errors import install_command
 from harness.drive.demo import REFUSAL_RULE, run_demo
@@ -77,7 +76,7 @@ def test_other_agents_than_those_of_the_sdk_are_not_used(
 
 def test_a_mock_that_is_too_kind_fails_it(absent: Callable[[str], None], monkeypatch: pytest.MonkeyPatch) -> None:
     absent("agents")
-    monkeypatch.setattr("harness.world.api_call.check_request", lambda request, world: CheckedRequest(None, request))
+    monkeypatch.setattr("harness.contract.check._find_violation", lambda call: None)
     result = run_cli("demo")
     assert result.exit_code == 1
     assert result.stderr == (

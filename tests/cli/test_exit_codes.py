@@ -14,7 +14,6 @@ import pytest
 from harness.cli import COMMANDS
 from harness.cli.support.app import ExitCode
 from harness.cli.support.live_api import confirm_cost
-from harness.contract.check import CheckedRequest
 from harness.core.errors import ConfigError
 from tests.support.command_line import run_cli
 from tests.support.processes import spawn
@@ -37,7 +36,7 @@ def broken(folder: Path, patch: pytest.MonkeyPatch) -> list[str]:
 
 def too_kind(folder: Path, patch: pytest.MonkeyPatch) -> list[str]:
     patch.setitem(sys.modules, "agents", None)
-    patch.setattr("harness.world.api_call.check_request", lambda request, world: CheckedRequest(None, request))
+    patch.setattr("harness.contract.check._find_violation", lambda call: None)
     return ["demo"]
 
 

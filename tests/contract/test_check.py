@@ -9,13 +9,16 @@ from typing import Any
 import pytest
 
 import harness.endpoints  # noqa: F401  (registers every operation)
-from harness.contract.check import check, drop_nulls, named_rules, rule_for
+from harness.contract.call import WorldCall
+from harness.contract.check import check, named_rules, rule_for
+from harness.contract.overrides import AddedRefusal, Condition, Exemption, MemberCondition, Overrides
 from harness.contract.rule import RULES, assumed, rule
 from harness.contract.schema import load, root_names, schemas_directory
 from harness.core.errors import ApiError
 from harness.core.exchange import JsonFault, Request
 from harness.world.world import World
 from tests.support.checked import AUTH, refused, request
+from tests.support.rule_examples import request_for
 
 
 class TestTheOrder:
@@ -74,7 +77,7 @@ def registered(registry: None) -> Callable[[Any, str], None]:
 @pytest.mark.parametrize("names", [names for size in (1, 2, 3) for names in combinations(SUBJECTS, size)], ids=" ".join)
 def test_a_rule_gets_the_subjects_it_accepts(registered: Any, names: tuple[str, ...]) -> None:
     registered(subjects(*names), "POST /mine")
-    refusal = check(Request("POST", "/mine", AUTH, body={}, operation="POST /mine"), World())
+    refusal = check(WorldCall(Request("POST", "/mine", AUTH, body={}, operation="POST /mine"), World())).violation
     assert refusal.error.message == " ".join(names).title()
 
 
@@ -103,15 +106,29 @@ class TestTheWords:
         assert named_rules(schema) == {"a_x", "b_x", "input_item_type"}
 
 
-@pytest.mark.parametrize(
-    ("body", "left"),
-    [
-        ({"tools": None, "text": {"format": None}}, {"text": {"format": None}}),
-        ({"model": None, "input": None}, {"model": None, "input": None}),
-        ({"a": 1}, {"a": 1}),
-        ([None], [None]),
-        (None, None),
-    ],
-)
-def test_null_is_absence_at_the_top_level_alone(body: Any, left: Any) -> None:
-    assert drop_nulls(body) == left
+BLUE = Exemption("unknown_parameter", "colour", Condition())
+RED = AddedRefusal(ApiError(400, "No red."), Condition(members=(MemberCondition("metadata.a", ("red",)),)))
+
+
+class TestEntriesOfTheUsersContract:
+    @pytest.fixture
+    def world(self) -> World:
+        world = World()
+        world.overrides = Overrides((BLUE,), (RED,))
+        return world
+
+    @pytest.mark.parametrize(
+        ("body", "message", "acted"),
+        [
+            ({"colour": "blue"}, "", (BLUE,)),
+            ({"colour": "blue", "metadata": {"a": "red"}}, "No red.", (BLUE, RED)),
+            ({}, "", ()),
+            ({"seed": 1}, "Unknown parameter: 'seed'.", ()),
+        ],
+    )
+    def test_are_all_named_where_they_act(
+        self, world: World, body: dict[str, Any], message: str, acted: tuple[Any, ...]
+    ) -> None:
+        checked = check(WorldCall(request_for(body), world))
+        assert (checked.violation.error.message if checked.violation else "", checked.acted) == (message, acted)
+        assert "colour" not in checked.call.body

@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 
 from harness.contract import schema
+from harness.contract.call import WorldCall
 from harness.contract.check import check, check_answer
 from harness.contract.rule import RULES, Case, reported, rule
 from harness.contract.unknown_members import find_unknown_members
@@ -34,7 +35,7 @@ ASSISTANT = RUN._replace(path="/assistants", operation="POST /assistants", param
 
 def refusal(request: Request, as_of: str, **body: Any) -> str:
     """Return the rule that refuses a body on a day; a missing object is no matter of dates."""
-    found = check(request._replace(body=body), World(options=WorldOptions(as_of=as_of)))
+    found = check(WorldCall(request._replace(body=body), World(options=WorldOptions(as_of=as_of)))).violation
     return "" if found is None or found.rule.error.status == 404 else found.rule.id
 
 

@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 
 from harness.api.models import MODELS, Model, Models
+from harness.contract.call import WorldCall
 from harness.contract.check import Violation, check
 from harness.contract.rule import RULES, Case
 from harness.core.dates import CONTRACT_DATE
@@ -22,7 +23,7 @@ def judge(body: dict[str, Any], family: Model, as_of: str) -> Violation | None:
     tools = {"tools": [{"type": "file_search", "vector_store_ids": ["vs_1"]}]} if family.needs_tools else {}
     truncation = {"truncation": family.truncations[0]} if family.truncations else {}
     asked = request_for({"model": family.name, **tools, **truncation}, body)
-    return check(asked, World(options=WorldOptions(as_of=as_of)))
+    return check(WorldCall(asked, World(options=WorldOptions(as_of=as_of)))).violation
 
 
 def day_before(day: str) -> str:
@@ -62,7 +63,7 @@ DENIED = [case for rule in READ_THE_TABLE for case in RULES[rule].rejects.values
 def test_of_an_unlisted_model_everything_is_taken(case: Case) -> None:
     world = World(options=WorldOptions(as_of=case.as_of or CONTRACT_DATE))
     world.models = Models(())
-    assert check(request_for(case.body), world) is None
+    assert check(WorldCall(request_for(case.body), world)).violation is None
 
 
 _SAMPLING = "Unsupported parameter: '{}' is not supported with this model."

@@ -9,6 +9,7 @@ import pytest
 from harness.api.http.body import parse_body
 from harness.contract import check as contract
 from harness.contract import rule_plan
+from harness.contract.call import WorldCall
 from harness.contract.rule import RULES
 from harness.contract.rule_plan import forget_plans, plan_rules
 from harness.core.exchange import Request
@@ -21,7 +22,7 @@ def test_names_that_a_client_makes_up_are_not_remembered() -> None:
     made = rule_plan._make_plan.cache_info().currsize
     for number in range(50):
         request = Request("POST", "/responses", body={"model": "gpt-4.1", f"x{number}": 1}, operation="POST /responses")
-        contract.check(request, World())
+        contract.check(WorldCall(request, World()))
     assert rule_plan._make_plan.cache_info().currsize <= made + 1
 
 
@@ -32,7 +33,7 @@ class TestRulesThatCannotApply:
 
     def rules_for(self, items: list[Any], raw: bytes = b"") -> set[str]:
         sent, world = request({"input": items}, raw=raw), World()
-        return {rule.id for rule, _ in plan_rules(sent, world).narrow(sent, world.store.transcript(sent.body))}
+        return {rule.id for rule in plan_rules(sent, world).narrow(WorldCall(sent, world))}
 
     def test_are_not_called(self) -> None:
         called = self.rules_for([{"role": "user", "content": "hi"}])

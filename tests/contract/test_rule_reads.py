@@ -11,6 +11,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from harness.contract.call import WorldCall
 from harness.contract.check import check
 from harness.contract.rule import RULES, assumed, rule
 from harness.contract.rule_plan import forget_plans
@@ -48,7 +49,7 @@ class TestEveryRule:
         self, excesses: Excesses, bodies: list[Json], limited: bool, azure: bool
     ) -> None:
         world = World(options=WorldOptions(organization=Organization(verified=not limited)))
-        check(request_for(*bodies, dialect="azure" if azure else "openai"), world)
+        check(WorldCall(request_for(*bodies, dialect="azure" if azure else "openai"), world))
         assert excesses == {}
 
 
@@ -84,7 +85,7 @@ class TestARuleThatDeclaresLess:
             yield from ()
 
         lie(liar)
-        check(request_for(), World())
+        check(WorldCall(request_for(), World()))
         assert excesses.get("liar", set()) == excess - {"model"}
 
     def test_is_noticed_by_what_it_reads_of_the_world(self, lie: Any, excesses: Excesses) -> None:
@@ -93,7 +94,7 @@ class TestARuleThatDeclaresLess:
                 yield {}
 
         lie(liar)
-        check(request_for(), World())
+        check(WorldCall(request_for(), World()))
         assert excesses == {"liar": {"transcript", "world.store"}}
 
     def test_is_noticed_where_it_reads_past_the_watch(self, lie: Any, excesses: Excesses) -> None:
@@ -101,5 +102,5 @@ class TestARuleThatDeclaresLess:
             yield {"body": orjson.dumps(request.body)}
 
         lie(liar)
-        check(request_for(), World())
+        check(WorldCall(request_for(), World()))
         assert excesses == {"liar": {"(something past its watch)"}}

@@ -6,6 +6,7 @@ from typing import Any
 
 import pytest
 
+from harness.contract.call import WorldCall
 from harness.contract.check import check
 from harness.items import computer_call
 from harness.world.options import WorldOptions
@@ -34,7 +35,7 @@ def refusal(
 ) -> tuple[str, str] | None:
     """Return the rule that refuses a request, and the param that it names."""
     sent = request({"model": "gpt-5.4", **body})._replace(path=path, operation=f"POST {path}", schema=schema)
-    found = check(sent, World(options=WorldOptions(as_of=as_of)) if as_of else World())
+    found = check(WorldCall(sent, World(options=WorldOptions(as_of=as_of)) if as_of else World())).violation
     return (found.rule.id, str(found.error.param)) if found else None
 
 

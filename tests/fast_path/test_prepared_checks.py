@@ -13,13 +13,15 @@ from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
 from harness.contract import check as contract
-from harness.contract.check import CheckedRequest, Violation, check, check_request
+from harness.contract.call import WorldCall
+from harness.contract.check import Violation, check
 from harness.contract.overrides import Overrides
 from harness.contract.rule_plan import RulePlan
 from harness.core.exchange import Json, Request
 from harness.fast_path.prepared import Prepared, prepare
 from harness.verify.examples import EXAMPLE_HEADERS, play_case
 from harness.verify.run import verify_recordings
+from harness.world.api_call import ApiCall
 from harness.world.world import World
 from tests.support.rule_examples import BODIES, CASES, request_for
 from tests.support.shared import PRESENT, RECORDINGS
@@ -39,30 +41,31 @@ def with_input(request: Request, input: Any) -> Request:
 
 def outcomes(request: Request, world: Any, prepared: Prepared) -> tuple[Violation | None, Violation | None]:
     """Why a request is refused: checked as a whole, and by what is not decided."""
-    return check_request(request, world).violation, prepared.check(request, world)[0]
+    return check(ApiCall(request, world)).violation, prepared.find_violation(ApiCall(request, world))
 
 
 @pytest.fixture
 def compared(monkeypatch: pytest.MonkeyPatch) -> Counter[str]:
     """Compares, of each request that is checked from now on, both ways to check it; counts its outcomes."""
-    check_rules, counts = contract._check_rules, Counter[str]()
+    find, counts = contract._find_violation, Counter[str]()
 
-    def compare(request: Request, world: Any, checked: CheckedRequest) -> None:
-        other = with_input(request, "hi" if isinstance(request.body["input"], list) else MESSAGES)
-        if check_rules(other, world, None).violation is None and (prepared := prepare(other, world)):
-            violation, _ = prepared.check(request, world)
-            assert violation == checked.violation
-            counts["refused" if checked.violation else "accepted"] += 1
+    def compare(call: WorldCall, violation: Violation | None) -> None:
+        other = ApiCall(
+            with_input(call.request, "hi" if isinstance(call.body["input"], list) else MESSAGES), call.world
+        )
+        if find(other) is None and (prepared := prepare(other)):
+            assert prepared.find_violation(ApiCall(call.request, call.world)) == violation
+            counts["refused" if violation else "accepted"] += 1
 
-    def check_both(request: Request, world: Any, is_exempt: Any) -> CheckedRequest:
-        checked = check_rules(request, world, is_exempt)
-        if world is not None and isinstance(request.body, dict) and "input" in request.body:
+    def find_both(call: WorldCall, is_exempt: Any = None) -> Violation | None:
+        violation = find(call, is_exempt)
+        if call.world is not None and isinstance(call.body, dict) and "input" in call.body:
             with monkeypatch.context() as alone:
-                alone.setattr(contract, "_check_rules", check_rules)
-                compare(request, world, checked)
-        return checked
+                alone.setattr(contract, "_find_violation", find)
+                compare(call, violation)
+        return violation
 
-    monkeypatch.setattr(contract, "_check_rules", check_both)
+    monkeypatch.setattr(contract, "_find_violation", find_both)
     return counts
 
 
@@ -90,8 +93,8 @@ class TestTheOutcomeIsTheSame:
     def test_for_any_two_inputs(self, bodies: list[Json], inputs: tuple[Any, Any], dialect: str) -> None:
         request, world = request_for(*bodies, dialect=dialect), World()
         first, second = (with_input(request, input) for input in inputs)
-        assume(check(first, world) is None)
-        prepared = prepare(first, world)
+        assume(check(WorldCall(first, world)).violation is None)
+        prepared = prepare(ApiCall(first, world))
         assert prepared is not None
         whole, rest = outcomes(second, world, prepared)
         assert whole == rest
@@ -99,7 +102,7 @@ class TestTheOutcomeIsTheSame:
     @pytest.mark.parametrize("input", [*INPUTS, "x" * 10_485_761], ids=repeat(""))
     def test_for_each_input(self, input: Any) -> None:
         request, world = request_for({"tools": [{"type": "web_search"}], "instructions": "Be brief."}), World()
-        prepared = prepare(request, world)
+        prepared = prepare(ApiCall(request, world))
         assert prepared is not None
         whole, rest = outcomes(with_input(request, input), world, prepared)
         assert whole == rest
@@ -107,22 +110,22 @@ class TestTheOutcomeIsTheSame:
 
 class TestWhatIsSettled:
     def rules(self, plan: RulePlan) -> set[str]:
-        return {declared.id for declared, _ in (*plan.before, *plan.after)}
+        return {declared.id for declared in (*plan.before, *plan.after)}
 
     def test_are_the_rules_that_read_neither_input_nor_what_is_stored(self) -> None:
-        prepared = prepare(request_for({"tools": [], "reasoning": {}}), World())
+        prepared = prepare(ApiCall(request_for({"tools": [], "reasoning": {}}), World()))
         assert prepared is not None
         assert self.rules(prepared.about_text) >= {"input_empty", "context_length_exceeded"}
         assert self.rules(prepared.about_text).isdisjoint({"auth_missing", "model_not_found", "effort_unsupported"})
         assert self.rules(prepared.about_items) >= {"item_not_found", "call_needs_output", "images_unsupported"}
 
     def test_is_not_checked_again(self) -> None:
-        prepared, wrong = prepare(request_for(), World()), request_for({"seed": 1})
-        assert check(wrong, World()) is not None
-        assert prepared.check(wrong, World())[0] is None
+        prepared, wrong = prepare(ApiCall(request_for(), World())), request_for({"seed": 1})
+        assert check(WorldCall(wrong, World())).violation is not None
+        assert prepared.find_violation(ApiCall(wrong, World())) is None
 
     def test_is_all_but_the_input_where_that_breaks_the_schema(self) -> None:
-        prepared, wrong = prepare(request_for(), World()), request_for({"seed": 1, "input": 7})
+        prepared, wrong = prepare(ApiCall(request_for(), World())), request_for({"seed": 1, "input": 7})
         whole, rest = outcomes(wrong, World(), prepared)
         assert whole == rest
         assert whole is not None
@@ -134,17 +137,14 @@ class TestNothingIsSettled:
     def world(self) -> World:
         return World()
 
-    def test_by_a_request_without_a_world(self) -> None:
-        assert prepare(request_for(), None) is None
-
     def test_where_recordings_overrule_the_contract(self, world: World) -> None:
         world.overrides = Overrides()
-        assert prepare(request_for(), world) is None
+        assert prepare(ApiCall(request_for(), world)) is None
 
     def test_of_a_project_whose_agents_add_what_is_stored(self, world: World) -> None:
-        assert prepare(request_for(dialect="foundry"), world) is None
+        assert prepare(ApiCall(request_for(dialect="foundry"), world)) is None
 
     def test_of_an_operation_without_input(self, world: World) -> None:
         request = Request("POST", "/conversations", EXAMPLE_HEADERS, body={}, operation="POST /conversations")
-        assert prepare(request._replace(schema="CreateConversation"), world) is None
-        assert prepare(request, world) is None
+        assert prepare(ApiCall(request._replace(schema="CreateConversation"), world)) is None
+        assert prepare(ApiCall(request, world)) is None

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from harness.contract.call import WorldCall
 from harness.contract.check import check
 from harness.core.exchange import Request
 from harness.world.world import World
@@ -21,5 +22,5 @@ def request(body: Any = None, **members: Any) -> Request:
 
 def refused(sent: Request, world: World | None = None) -> str | None:
     """Return the rule that refuses a request, if one does."""
-    refusal = check(sent, world or World())
+    refusal = check(WorldCall(sent, world or World())).violation
     return refusal.rule.id if refusal else None

@@ -6,6 +6,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+from harness.contract.call import WorldCall
 from harness.contract.check import check
 from harness.contract.overrides import Overrides
 from harness.contract.overrides_file import parse_overrides
@@ -42,5 +43,5 @@ def verdict(**body: Any) -> str:
     asked = Request(
         "POST", "/responses", headers, body={**ASK, **body}, operation="POST /responses", schema="CreateResponse"
     )
-    found = check(asked, world)
+    found = check(WorldCall(asked, world)).violation
     return found.error.message if found else ""

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
 import pytest
 
 from harness.contract import check as contract
-from harness.contract.rule_plan import BoundRule
+from harness.contract.call import WorldCall
+from harness.contract.rule import Rule
 from harness.core.exchange import Request
 
 PLANNED_BY = ("method", "operation", "dialect", "schema")
@@ -105,34 +106,38 @@ class Excesses(dict[str, set[str]]):
         self.watched: set[str] = set()
         self.met: dict[str, set[str]] = defaultdict(set)
 
-    def run(self, bound: BoundRule, request: Request, world: Any, transcript: Any) -> None:
+    def run(self, rule: Rule, call: WorldCall) -> None:
         """Call a rule with watched subjects: it reads no more than it says, and finds the same."""
-        rule, rule_check = bound
         if rule.reads is None:
             return
         reads: set[str] = set()
-        items = WatchedParts(transcript, reads, "transcript", {})
-        seen = WatchedParts(world, reads, "world", {})
-        facts = list(rule_check(watch_request(request, reads), world and seen, transcript and items))
+        watched: dict[str, Any] = {
+            "request": watch_request(call.request, reads),
+            "world": call.world and WatchedParts(call.world, reads, "world", {}),
+        }
+        if "transcript" in rule.needs:
+            watched["transcript"] = WatchedParts(call.transcript, reads, "transcript", {})
+        facts = list(rule.check(*[watched.get(name) or getattr(call, name) for name in rule.needs]))
         self.watched.add(rule.id)
         self.met[rule.id] |= reads
         if excess := {"transcript" if name.startswith("transcript.") else name for name in reads} - rule.reads:
             self.setdefault(rule.id, set()).update(excess)
-        if facts != list(rule_check(request, world, transcript)):
+        if facts != list(rule.check(*[getattr(call, name) for name in rule.needs])):
             self.setdefault(rule.id, set()).add("(something past its watch)")
 
 
 @pytest.fixture
 def excesses(monkeypatch: pytest.MonkeyPatch) -> Excesses:
     """Watches all rules that are called from now on."""
-    noted, find = Excesses(), contract.find_first_violation
+    noted, run = Excesses(), contract.run_rules
 
-    def find_watched(checks: Any, request: Request, world: Any, transcript: Any, is_exempt: Any) -> Any:
-        for bound in checks:
-            noted.run(bound, request, world, transcript)
-            if find((bound,), request, world, transcript, is_exempt):
+    def run_watched(rules: Iterable[Rule], call: WorldCall, is_exempt: Any) -> Any:
+        rules = [*rules]
+        for rule in rules:
+            noted.run(rule, call)
+            if run([rule], call, is_exempt):
                 break
-        return find(checks, request, world, transcript, is_exempt)
+        return run(rules, call, is_exempt)
 
-    monkeypatch.setattr(contract, "find_first_violation", find_watched)
+    monkeypatch.setattr(contract, "run_rules", run_watched)
     return noted

@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 
+from harness.contract.call import WorldCall
 from harness.contract.check import check
 from harness.contract.rule import RULES
 from harness.verify.compare import differing_error_members
@@ -241,7 +242,7 @@ class TestErrorsOfAProject:
         world = World(options=WorldOptions(as_of="2026-04-16"))
         world.store.agents["helper"] = [version()]
         (one,) = read_recording(proxy_file(tmp_path, entry("POST", RESPONSES, unknown, {}, 404)))
-        violation = check(rebuild_request(one)[1], world)
+        violation = check(WorldCall(rebuild_request(one)[1], world)).violation
         assert violation is not None
         answer = {"error": {**violation.error.body()["error"], **members}}
         return respelled(tmp_path, made(), entry("POST", RESPONSES, unknown, answer, violation.error.status))

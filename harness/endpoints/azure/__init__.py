@@ -21,7 +21,6 @@ from harness.api.project.agent_definitions import find_answering_version
 from harness.api.project.agent_kinds import AGENT_KINDS, PROMPT, AgentKind, kind_of_agent
 from harness.api.project.agents import count_served
 from harness.api.resources.files import MODEL_PURPOSES
-from harness.contract.dialect_body import apply_known_definition
 from harness.contract.rule import CREATE_RESPONSE
 from harness.core.exchange import Answer, Json, Request
 from harness.endpoints.azure.headers import add_headers
@@ -44,8 +43,8 @@ def answer_in_dialect(handler: Handler, call: ApiCall) -> Answer:
     """Call a handler and return its answer in the dialect of the request."""
     request, world = call.request, call.world
     agent = _resolve_agent(request, world)
-    resolved = apply_known_definition(request, world, world.as_of)
-    answer = handler(call._replace(request=_count_from_zero(resolved, world)))
+    resolved = call.resolved.request
+    answer = handler(call.resolved.with_request(_count_from_zero(resolved, world)))
     if not isinstance(answer.body, dict):
         return answer
     if request.operation in OWNED and request.dialect == FOUNDRY and (user := user_of(request)):

@@ -15,7 +15,8 @@ import harness.endpoints  # noqa: F401  (registers every operation)
 from harness.api.http.dialects import API_ROOTS, OPENAI, ApiPath, parse_api_path
 from harness.api.operations import Operation, find_operation
 from harness.cassettes.format.recorded import Recorded
-from harness.contract.check import Violation, check, check_answer, check_request, conforms_to_schema
+from harness.contract.call import WorldCall
+from harness.contract.check import Violation, check, check_answer, conforms_to_schema
 from harness.contract.overrides import Entry
 from harness.contract.rules.http.beta import ASSISTANTS_V2, is_assistants_operation
 from harness.contract.schema import RESPONSE_EVENT_SCHEMA
@@ -63,7 +64,7 @@ def predict_violation(recorded: Recorded, world: World) -> Violation | None:
     operation, request = rebuild_request(recorded)
     if operation is None or (operation.is_form and not request.body):
         return None
-    violation = check(request, world)
+    violation = check(WorldCall(request, world)).violation
     is_sure = violation and not explain_unverifiable_violation(violation, recorded, request, world)
     return violation if is_sure else None
 
@@ -105,7 +106,7 @@ def _judge_parts(recorded: Recorded, world: World, operation: Operation, request
         yield from _judge_answer(recorded, operation, world)
     elif not operation.is_project:
         yield from _judge_stream(recorded, world, request)
-    if accepted and not absent and conforms_to_schema(request, world, violation):
+    if accepted and not absent and conforms_to_schema(WorldCall(request, world), violation):
         if "socket" in recorded.flags and isinstance(answer, dict) and isinstance(request.body, dict):
             # over a WebSocket, a response that is not stored can be continued, too
             request, answer = request._replace(body={**request.body, "store": True}), {**answer, "store": True}
@@ -114,7 +115,7 @@ def _judge_parts(recorded: Recorded, world: World, operation: Operation, request
 
 def _check(request: Request, world: World) -> tuple[Violation | None, tuple[Entry, ...]]:
     """Return the violation of a request, and the user's overrides that took effect."""
-    checked = check_request(request, world)
+    checked = check(WorldCall(request, world))
     return checked.violation, checked.acted
 
 

@@ -14,7 +14,8 @@ from typing import Any
 from harness.api.http.decoding import decode_answer
 from harness.api.operations import Operation
 from harness.cassettes.format.recorded import Recorded
-from harness.contract.check import check, check_request
+from harness.contract.call import WorldCall
+from harness.contract.check import check
 from harness.core.exchange import Answer, Json, Request
 from harness.endpoints import azure
 from harness.verify.compare import (
@@ -43,7 +44,7 @@ FREE_MEMBERS = frozenset(
 
 def find_refusal_differences(recorded: Recorded, request: Request, world: World) -> list[Difference] | None:
     """Find the differences in the form of an error; None if the mock's error is another, which the judge reports."""
-    violation = check(request, world)
+    violation = check(WorldCall(request, world)).violation
     if violation is None or not isinstance(recorded.answer, dict):
         return None
     said = {"status": recorded.status, **select_error_members(recorded.answer.get("error"))}
@@ -57,10 +58,10 @@ def find_project_differences(
 ) -> list[Difference] | None:
     """Find the differences between the answers; None if the mock refuses the request, which the judge reports."""
     copy = _copy_world(world)
-    checked = check_request(request, copy)
+    checked = check(ApiCall(request, copy))
     if checked.violation is not None:
         return None
-    mock = azure.answer_in_dialect(operation.handler, ApiCall(checked.request, copy, checked.transcript))
+    mock = azure.answer_in_dialect(operation.handler, checked.call)
     return list(_compare_answers(recorded, mock))
 
 

@@ -16,6 +16,7 @@ from harness.answers.stream import read_recorded
 from harness.api.http.dialects import FOUNDRY
 from harness.api.statuses import END_EVENTS
 from harness.cassettes.format.recorded import Recorded
+from harness.contract.call import WorldCall
 from harness.contract.check import check, check_answer, conforms_to_schema
 from harness.contract.schema import RESPONSE_EVENT_SCHEMA
 from harness.contract.unknown_members import find_unknown_members
@@ -104,7 +105,9 @@ def _find_rendering_differences(recorded: Recorded, world: World) -> list[Differ
 def _is_well_formed(recorded: Recorded, world: World) -> bool:
     """Return whether the answer, and the request if it is known, of a `POST /responses` conform."""
     _, request = rebuild_request(recorded)
-    if "no_request" not in recorded.flags and not conforms_to_schema(request, world, check(request, world)):
+    if "no_request" not in recorded.flags and not conforms_to_schema(
+        call := WorldCall(request, world), check(call).violation
+    ):
         return False
     if recorded.events is None:
         return check_answer("Response", recorded.answer, dialect=recorded.provider) is None

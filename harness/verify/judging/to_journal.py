@@ -10,6 +10,7 @@ from harness.api.http.providers import split_url
 from harness.api.statuses import END_EVENTS
 from harness.cassettes.format.interaction import Interaction
 from harness.cassettes.format.recorded import Recorded, parse_recorded
+from harness.contract.call import WorldCall
 from harness.contract.check import check
 from harness.core.delivery import Delivery
 from harness.core.exchange import Answer, Request
@@ -63,7 +64,7 @@ def _is_broken_off(recorded: Recorded) -> bool:
 
 
 def _find_rule(recorded: Recorded, request: Request, world: World) -> str | None:
-    violation = None if "no_request" in recorded.flags else check(request, world)
+    violation = None if "no_request" in recorded.flags else check(WorldCall(request, world)).violation
     if not (error := recorded_error(recorded)):
         return None
     if violation:

@@ -16,6 +16,7 @@ from harness.api.http.dialects import AZURE_DIALECTS, agent_of, is_at_agent_endp
 from harness.api.operations import OPERATIONS
 from harness.api.project.agents import answering_version
 from harness.cassettes.format.recorded import Recorded
+from harness.contract.call import WorldCall
 from harness.contract.check import Violation, check
 from harness.contract.rule import RULES, Rule
 from harness.contract.rules.http.beta import is_assistants_operation
@@ -40,7 +41,7 @@ def is_accepted_now(request: Request, error: Mapping[str, Any]) -> bool:
     changed = _replace_value(
         request.body, [name or int(index) for name, index in _PATH_STEP.findall(param)], refused[1]
     )
-    violation = check(request._replace(body=changed), World("grown"))
+    violation = check(WorldCall(request._replace(body=changed), World("grown"))).violation
     return violation is not None and violation.error.message.startswith(f"Invalid value: '{_UNKNOWN_VALUE}'.")
 
 

@@ -6,6 +6,7 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from harness.api.operations import OPERATIONS
+from harness.contract.call import WorldCall
 from harness.contract.check import check
 from harness.core.exchange import Json, Request
 from harness.core.registry import Registry
@@ -56,5 +57,5 @@ for _deleted, _tables, _parameter in (
 
 def play(world: World, request: Request) -> None:
     """Let the mock itself handle a request to a Foundry project, unless it would refuse it."""
-    if check(request, world) is None:
+    if check(WorldCall(request, world)).violation is None:
         OPERATIONS[request.operation].handler(ApiCall(request, world))

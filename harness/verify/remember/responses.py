@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from harness.answers.response import render_input_items
 from harness.api.statuses import PENDING_STATUSES
-from harness.contract.check import drop_nulls
+from harness.contract.call import drop_nulls
 from harness.core.exchange import Json, Request
 from harness.items.transcript import EMPTY_CHAIN, ItemChain, conversation_id
 from harness.verify.remember.registry import PRESUMED, remembers, typed_items

@@ -21,6 +21,7 @@ from harness.api.models import MODELS, Model, Models, _build_family
 from harness.cassettes.format.recorded import Recorded
 from harness.contract import check as checking
 from harness.contract import schema as schemas
+from harness.contract.call import WorldCall, drop_nulls
 from harness.contract.compile_schema import compile_schema
 from harness.contract.rule import CREATE_RESPONSE, RULES
 from harness.contract.rule_plan import forget_plans
@@ -142,7 +143,7 @@ class HangingObserver:
     def _is_as_recorded(self, request: Request) -> str:
         """Return the rule by which a recorded refusal is made in its words; empty if it is not."""
         try:
-            violation = checking.check(request, self._world)
+            violation = checking.check(WorldCall(request, self._world)).violation
         except (KeyError, TypeError, AttributeError):
             return ""  # a later rule relies on the one that is switched off
         if violation is None:
@@ -183,7 +184,7 @@ class HangingObserver:
                     self.found.decisive |= set() if others[entry[1]] else {entry}
 
     def _refuses(self, request: Request) -> bool:
-        return checking.check(request, self._world) is not None
+        return checking.check(WorldCall(request, self._world)).violation is not None
 
     def _with(self, entry: Entry, judge: Any, request: Request) -> Any:
         own, self._world.models = self._world.models, table_without(*entry)
@@ -241,9 +242,7 @@ def refuses_without(value: str, bodies: Iterable[tuple[int, str, Json]]) -> bool
     """Return whether the schema of requests refuses all of these, which it takes, when no place of it has this value."""
     changes = schemas.changes_of("CreateResponse")
     return all(
-        not _validator_without(value, start_of_epoch(day, changes)).is_valid(
-            checking.drop_nulls(body, "CreateResponse")
-        )
+        not _validator_without(value, start_of_epoch(day, changes)).is_valid(drop_nulls(body, "CreateResponse"))
         for _, day, body in bodies
     )
 

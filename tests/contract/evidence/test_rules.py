@@ -55,9 +55,9 @@ PLAN = _make_plan("POST /responses", EVERYTHING)
 
 
 def test_precedence_is_the_order_of_areas_then_of_the_source() -> None:
-    order = [AREAS.index(rule.area) for rule, _ in chain(PLAN.before, PLAN.after)]
+    order = [AREAS.index(rule.area) for rule in chain(PLAN.before, PLAN.after)]
     assert order == sorted(order)
-    assert [rule.id for rule, _ in PLAN.after if rule.area == "state"] == [
+    assert [rule.id for rule in PLAN.after if rule.area == "state"] == [
         "previous_response_and_conversation",
         "conversation_not_found",
         "conversation_locked",

@@ -12,7 +12,7 @@ import pytest
 from harness.answers.turn_problem import find_turn_problem
 from harness.api.http.dialects import apply_agent
 from harness.cassettes.format.recorded import Recorded
-from harness.contract.check import drop_nulls
+from harness.contract.call import drop_nulls
 from harness.core.exchange import Json
 from harness.ending import DEFAULT_ENDING
 from harness.items.kind import ITEMS, Item, item_from_wire

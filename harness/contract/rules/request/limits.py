@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Any
 
+from harness.api.models import Model
 from harness.api.tokens import count_words
 from harness.contract.rule import LIMITED_ACCOUNT, Case, WorldView, recorded, reported, rule
-from harness.contract.rules.request.models.family import FAMILY, family_of
 from harness.core.account import Organization
 from harness.core.errors import ApiError
 from harness.core.exchange import Json, Request
@@ -22,7 +21,7 @@ _VERIFY_HINT = (
 
 @rule(
     when=LIMITED_ACCOUNT,
-    reads=(*FAMILY, "stream", "reasoning"),
+    reads=("stream", "reasoning"),
     error=ApiError(400, f"Your organization must be verified to {{do}}. {_VERIFY_HINT}", "{name}", "unsupported_value"),
     source=[
         reported("public reports of eight origins, one with the whole error", "2026-01-24"),
@@ -42,9 +41,8 @@ _VERIFY_HINT = (
     ],
     fix="Scripted: `mock.organization(verified=True)` ends it. Go on without, or have the organization verified.",
 )
-def organization_unverified(request: Request, world: WorldView) -> Iterator[Json]:
+def organization_unverified(request: Request, world: WorldView, family: Model | None) -> Iterator[Json]:
     """An unverified organization gets neither streams nor summaries from reasoning models."""
-    family = family_of(request, world)
     if world.account.verified or not family or not family.reasons:
         return
     if request.body.get("stream"):
@@ -72,20 +70,19 @@ def organization_unverified(request: Request, world: WorldView) -> Iterator[Json
         {"model": "my-deployment", "input": "more " * 8_193},
     ],
     fix="Shorten the input, or set `truncation: auto`.",
-    reads=("input", "instructions", "request.raw", "stream", "truncation", *FAMILY),
+    reads=("input", "instructions", "request.raw", "stream", "truncation"),
 )
-def context_length_exceeded(request: Request, world: WorldView) -> Iterator[Json]:
+def context_length_exceeded(request: Request, family: Model | None) -> Iterator[Json]:
     """The input must fit the model; refused only if it certainly does not, as no token spans two words.
 
     Only the request's own content is counted. A stream begins regardless, and ends as failed.
     """
-    if not request.body.get("stream") and exceeds_window(request, world):
+    if not request.body.get("stream") and exceeds_window(request, family):
         yield {}
 
 
-def exceeds_window(request: Request, world: Any) -> bool:
+def exceeds_window(request: Request, family: Model | None) -> bool:
     """Return whether a request's content exceeds the context window of its model."""
-    family = family_of(request, world)
     if not family or not family.window or request.body.get("truncation") == "auto":
         return False
     if 0 < len(request.raw) <= 2 * family.window:  # too few bytes to contain so many words

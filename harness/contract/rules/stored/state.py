@@ -7,12 +7,11 @@ from collections.abc import Iterator
 from harness.api.http.dialects import OPENAI
 from harness.contract.rule import Case, WorldView, after, assumed, recorded, reported, rule
 from harness.contract.rules.request.input_items.ids import BY_CONVERSATION_ID, BY_ITEM_ID, BY_RESPONSE_ID
-from harness.contract.rules.request.models.family import is_missing_model
+from harness.contract.rules.request.models.model import is_missing_model
 from harness.contract.rules.request.shape import PROBE_ADDRESS, PROBE_DATE
 from harness.core.account import Organization
 from harness.core.errors import ApiError
 from harness.core.exchange import Json, Request
-from harness.items.transcript import conversation_id
 
 CREATE_CONVERSATION = Case({}, on="POST /conversations")
 
@@ -49,11 +48,10 @@ def previous_response_and_conversation(request: Request) -> Iterator[Json]:
     ],
     fix="Create it first: conversations are never made by naming them.",
 )
-def conversation_not_found(request: Request, world: WorldView) -> Iterator[Json]:
+def conversation_not_found(world: WorldView, conversation: str | None) -> Iterator[Json]:
     """`conversation` must name a conversation of this key."""
-    id = conversation_id(request.body)
-    if id is not None and id not in world.store.conversations:
-        yield {"id": id}
+    if conversation is not None and conversation not in world.store.conversations:
+        yield {"id": conversation}
 
 
 @rule(
@@ -139,10 +137,11 @@ def conversation_item_not_found(request: Request, world: WorldView) -> Iterator[
     ],
     fix="Wait until the running response of the conversation is done.",
 )
-def conversation_locked(request: Request, world: WorldView) -> Iterator[Json]:
+def conversation_locked(world: WorldView, conversation: str | None) -> Iterator[Json]:
     """A conversation accepts one response at a time; a background response occupies it until that has ended."""
-    if (id := conversation_id(request.body)) and (
-        id in world.account.locked or any(run.conversation == id for run in world.store.pending.values())
+    if conversation and (
+        conversation in world.account.locked
+        or any(run.conversation == conversation for run in world.store.pending.values())
     ):
         yield {}
 

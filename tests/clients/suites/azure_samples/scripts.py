@@ -23,7 +23,7 @@ def eager(world, call):
     body = call.request.body
     last = next(reversed(world.store.transcript(body).items), {})
     if body.get("tools") and last.get("role") == "user" and body.get("tool_choice") in (None, "auto"):
-        call = call._replace(request=call.request._replace(body={**body, "tool_choice": "required"}))
+        call = call.with_request(call.request._replace(body={**body, "tool_choice": "required"}))
     turn = small_talk(call)
     if any(item.type == "file_search_call" for item in turn):
         return [item for item in turn if item.type != "message"] + [_cite(call.request.body, world.store)]

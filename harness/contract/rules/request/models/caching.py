@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from harness.contract.rule import WorldView, assumed, documented, reported, rule
-from harness.contract.rules.request.models.family import FAMILY, family_of
+from harness.api.models import Model
+from harness.contract.rule import assumed, documented, reported, rule
 from harness.core.errors import ApiError
 from harness.core.exchange import Json, Request
 from harness.items.transcript import input_items
@@ -27,7 +27,7 @@ def _input_with_breakpoint(model: str) -> Json:
 
 @rule(
     when="prompt_cache_options",
-    reads=FAMILY,
+    reads=(),
     error=_unsupported("prompt_cache_options"),
     source=[
         reported("https://github.com/stdapi-ai/stdapi.ai, tests that run against the API, too: gpt-5-nano", "2026-09"),
@@ -43,9 +43,8 @@ def _input_with_breakpoint(model: str) -> Json:
     ],
     fix="Leave the options out: the model caches without them. Or use gpt-5.6 or newer.",
 )
-def cache_options_unsupported(request: Request, world: WorldView) -> Iterator[Json]:
+def cache_options_unsupported(request: Request, family: Model | None) -> Iterator[Json]:
     """Models before gpt-5.6 accept no options for prompt caching."""
-    family = family_of(request, world)
     if request.body.get("prompt_cache_options") is not None and family and not family.cache_options:
         yield {}
 
@@ -53,7 +52,7 @@ def cache_options_unsupported(request: Request, world: WorldView) -> Iterator[Js
 @rule(
     when="input",
     mentions="prompt_cache_breakpoint",
-    reads=("input", *FAMILY),
+    reads="input",
     error=_unsupported("prompt_cache_breakpoint"),
     source=[
         reported("https://github.com/Kilo-Org/kilocode/pull/13052: the words", "2026-08-10"),
@@ -65,9 +64,8 @@ def cache_options_unsupported(request: Request, world: WorldView) -> Iterator[Js
     accepts=[_input_with_breakpoint("gpt-5.6"), _input_with_breakpoint("my-deployment")],
     fix="Leave the breakpoints out: the model caches without them. Or use gpt-5.6 or newer.",
 )
-def cache_breakpoint_unsupported(request: Request, world: WorldView) -> Iterator[Json]:
+def cache_breakpoint_unsupported(request: Request, family: Model | None) -> Iterator[Json]:
     """Models before gpt-5.6 accept no breakpoints in the input, neither in messages nor in tool outputs."""
-    family = family_of(request, world)
     if family and not family.cache_options and any(map(_has_breakpoint, input_items(request.body))):
         yield {}
 

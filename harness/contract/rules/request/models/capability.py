@@ -6,8 +6,7 @@ from collections.abc import Iterator
 
 from harness.api.models import Model
 from harness.contract.phrasing import quote_and_join
-from harness.contract.rule import Case, WorldView, assumed, documented, recorded, reported, rule
-from harness.contract.rules.request.models.family import FAMILY, family_of
+from harness.contract.rule import Case, assumed, documented, recorded, reported, rule
 from harness.contract.rules.request.shape import PROBED
 from harness.core.errors import COMMAND, ApiError
 from harness.core.exchange import Json, Request
@@ -17,7 +16,7 @@ TERRA = "gpt-5.6-terra"
 
 @rule(
     when="text",
-    reads=FAMILY,
+    reads=(),
     error=ApiError(
         400,
         "Unsupported value: '{value}' is not supported with the '{model}' model. Supported values are: {values}.",
@@ -36,16 +35,16 @@ TERRA = "gpt-5.6-terra"
     accepts=[{"model": "gpt-5", "text": {"verbosity": "high"}}, {"text": {"verbosity": "medium"}}],
     fix="Use a verbosity the message lists.",
 )
-def verbosity_unsupported(request: Request, world: WorldView) -> Iterator[Json]:
+def verbosity_unsupported(request: Request, family: Model | None) -> Iterator[Json]:
     """`text.verbosity` must be one that the model's family accepts."""
-    verbosity, family = (request.body.get("text") or {}).get("verbosity"), family_of(request, world)
+    verbosity = (request.body.get("text") or {}).get("verbosity")
     if verbosity and family and verbosity not in family.verbosities:
         yield {"value": verbosity, "model": request.body["model"], "values": quote_and_join(family.verbosities, "and")}
 
 
 @rule(
     when="prompt_cache_retention",
-    reads=FAMILY,
+    reads=(),
     error=ApiError(
         400,
         "This model is compatible only with 24h extended prompt caching",
@@ -57,9 +56,8 @@ def verbosity_unsupported(request: Request, world: WorldView) -> Iterator[Json]:
     accepts=[{"model": "gpt-4.1", "prompt_cache_retention": "in_memory"}],
     fix="Leave it out or ask for `24h`.",
 )
-def retention_unsupported(request: Request, world: WorldView) -> Iterator[Json]:
+def retention_unsupported(request: Request, family: Model | None) -> Iterator[Json]:
     """The newest families only cache for 24 hours."""
-    family = family_of(request, world)
     wanted = request.body.get("prompt_cache_retention")
     if wanted == "in_memory" and family and family.retentions and wanted not in family.retentions:
         yield {}
@@ -67,7 +65,7 @@ def retention_unsupported(request: Request, world: WorldView) -> Iterator[Json]:
 
 @rule(
     when="text",
-    reads=FAMILY,
+    reads=(),
     error=ApiError(
         400,
         "Invalid parameter: 'text.format' of type 'json_schema' is not supported with model version `{model}`.",
@@ -86,9 +84,9 @@ def retention_unsupported(request: Request, world: WorldView) -> Iterator[Json]:
     accepts=[{"model": "gpt-4-turbo", "input": "JSON!", "text": {"format": {"type": "json_object"}}}],
     fix="Use `json_object` or a newer model.",
 )
-def schema_unsupported(request: Request, world: WorldView) -> Iterator[Json]:
+def schema_unsupported(request: Request, family: Model | None) -> Iterator[Json]:
     """Old models and those for deep research accept no schema for their answer, but do accept JSON mode."""
-    format, family = (request.body.get("text") or {}).get("format") or {}, family_of(request, world)
+    format = (request.body.get("text") or {}).get("format") or {}
     if format.get("type") == "json_schema" and family and not family.schemas:
         yield {"model": request.body["model"]}
 
@@ -98,7 +96,7 @@ _NEWER = ("gpt-5", "gpt-6")  # these refuse flex processing in other words
 
 
 @rule(
-    reads=(*FAMILY, "truncation"),
+    reads="truncation",
     error=ApiError(
         400,
         "Computer model {model} should be used with 'truncation=auto', found 'truncation={truncation}'.",
@@ -127,16 +125,16 @@ _NEWER = ("gpt-5", "gpt-6")  # these refuse flex processing in other words
     ],
     fix="Set `truncation: auto`.",
 )
-def truncation_unsupported(request: Request, world: WorldView) -> Iterator[Json]:
+def truncation_unsupported(request: Request, family: Model | None) -> Iterator[Json]:
     """The model for computer use only accepts requests that it may truncate."""
-    family, truncation = family_of(request, world), request.body.get("truncation") or "disabled"
+    truncation = request.body.get("truncation") or "disabled"
     if family and family.truncations and truncation not in family.truncations:
         yield {"model": request.body["model"], "truncation": truncation}
 
 
 @rule(
     when="service_tier",
-    reads=FAMILY,
+    reads=(),
     error=NO_FLEX,
     source=[
         reported(
@@ -151,16 +149,15 @@ def truncation_unsupported(request: Request, world: WorldView) -> Iterator[Json]
     accepts=[{"model": "o3", "service_tier": "flex"}, {"model": "gpt-4.1", "service_tier": "priority"}],
     fix=f"Leave the tier out, or use a model with flex processing: `{COMMAND} models NAME`.",
 )
-def flex_unsupported(request: Request, world: WorldView) -> Iterator[Json]:
+def flex_unsupported(request: Request, family: Model | None) -> Iterator[Json]:
     """Models that predate flex processing do not support it."""
-    family = _family_without_flex(request, world)
-    if family and not family.name.startswith(_NEWER):
+    if family and _lacks_flex(request, family) and not family.name.startswith(_NEWER):
         yield {}
 
 
 @rule(
     when="service_tier",
-    reads=FAMILY,
+    reads=(),
     error=ApiError(400, "Flex is not available for this model.", "service_tier"),
     source=[
         reported("a public table of probes of 57 models: gpt-5-pro has words of its own", "2026-08-17"),
@@ -175,16 +172,14 @@ def flex_unsupported(request: Request, world: WorldView) -> Iterator[Json]:
     accepts=[{"model": "gpt-6.1-sol", "service_tier": "flex"}, {"model": "gpt-5-pro", "service_tier": "default"}],
     fix=f"Leave the tier out, or use a model with flex processing: `{COMMAND} models NAME`.",
 )
-def flex_not_available(request: Request, world: WorldView) -> Iterator[Json]:
+def flex_not_available(request: Request, family: Model | None) -> Iterator[Json]:
     """Some newer models do not offer flex processing."""
-    family = _family_without_flex(request, world)
-    if family and family.name.startswith(_NEWER):
+    if family and _lacks_flex(request, family) and family.name.startswith(_NEWER):
         yield {}
 
 
-def _family_without_flex(request: Request, world: WorldView) -> Model | None:
-    family = family_of(request, world)
-    return family if family and not family.flex and request.body.get("service_tier") == "flex" else None
+def _lacks_flex(request: Request, family: Model) -> bool:
+    return not family.flex and request.body.get("service_tier") == "flex"
 
 
 _IMAGE: Json = {"type": "input_image", "image_url": "https://example.com/a.png", "detail": "auto"}
@@ -215,9 +210,8 @@ _IMAGE: Json = {"type": "input_image", "image_url": "https://example.com/a.png",
     ],
     fix=f"Use a model that sees: `{COMMAND} models NAME`.",
 )
-def images_unsupported(request: Request, world: WorldView) -> Iterator[Json]:
+def images_unsupported(request: Request, family: Model | None) -> Iterator[Json]:
     """Models without vision accept no images."""
-    family = family_of(request, world)
     if family and not family.images and any(map(_has_image, request.body.get("input") or ())):
         yield {"model": request.body["model"]}
 

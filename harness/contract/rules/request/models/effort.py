@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from harness.api.models import Model
 from harness.contract.phrasing import quote_and_join
-from harness.contract.rule import Case, WorldView, recorded, reported, rule
-from harness.contract.rules.request.models.family import FAMILY, family_of, reasoning_options
+from harness.contract.rule import Case, recorded, reported, rule
+from harness.contract.rules.request.models.sampling import reasoning_options
 from harness.contract.rules.request.shape import PROBED
 from harness.core.errors import COMMAND, ApiError
 from harness.core.exchange import Json, Request
@@ -16,7 +17,7 @@ TERRA = "gpt-5.6-terra"
 
 @rule(
     when="reasoning",
-    reads=FAMILY,
+    reads=(),
     error=ApiError(
         400,
         "Unsupported value: '{value}' is not supported with the '{model}' model. Supported values are: {values}.",
@@ -47,16 +48,16 @@ TERRA = "gpt-5.6-terra"
     ],
     fix="Use one of the efforts the message lists.",
 )
-def effort_unsupported(request: Request, world: WorldView) -> Iterator[Json]:
+def effort_unsupported(request: Request, family: Model | None) -> Iterator[Json]:
     """`reasoning.effort` must be one that the model's family accepts."""
-    effort, family = reasoning_options(request).get("effort"), family_of(request, world)
+    effort = reasoning_options(request).get("effort")
     if effort and family and family.efforts and effort not in family.efforts:
         yield {"value": effort, "model": request.body["model"], "values": quote_and_join(family.efforts, "and")}
 
 
 @rule(
     when="reasoning",
-    reads=FAMILY,
+    reads=(),
     error=ApiError(
         400,
         "Unsupported parameter: 'reasoning.effort' is not supported with this model.",
@@ -68,16 +69,15 @@ def effort_unsupported(request: Request, world: WorldView) -> Iterator[Json]:
     accepts=[{"model": "gpt-4o", "reasoning": {"effort": None}}],
     fix="Leave `reasoning` out for a model that does not reason.",
 )
-def effort_without_reasoning(request: Request, world: WorldView) -> Iterator[Json]:
+def effort_without_reasoning(request: Request, family: Model | None) -> Iterator[Json]:
     """A model that does not reason accepts no effort."""
-    family = family_of(request, world)
     if reasoning_options(request).get("effort") and family and family.reasons is False:
         yield {}
 
 
 @rule(
     when="reasoning",
-    reads=FAMILY,
+    reads=(),
     error=ApiError(400, "`reasoning.mode` is not supported with this model.", "reasoning.mode", "unsupported_value"),
     source=recorded("pydantic/pydantic-ai: gpt-5.4, gpt-5.5 and their variants", "2026-08-03"),
     rejects=[{"model": "gpt-5.5", "reasoning": {"mode": "pro"}}],
@@ -89,16 +89,16 @@ def effort_without_reasoning(request: Request, world: WorldView) -> Iterator[Jso
     ],
     fix=f"Leave `reasoning.mode` out, or use the one that the model has: `{COMMAND} models NAME`.",
 )
-def mode_unsupported(request: Request, world: WorldView) -> Iterator[Json]:
+def mode_unsupported(request: Request, family: Model | None) -> Iterator[Json]:
     """Models before GPT-5.6 have one mode: `pro` if their name says so, otherwise `standard`."""
-    mode, family = reasoning_options(request).get("mode"), family_of(request, world)
+    mode = reasoning_options(request).get("mode")
     if mode and family and family.modes and mode not in family.modes:
         yield {}
 
 
 @rule(
     when="reasoning",
-    reads=FAMILY,
+    reads=(),
     error=ApiError(
         400,
         "Unsupported value: '{value}' is not supported with the '{model}' model. Supported values are: {values}.",
@@ -117,16 +117,16 @@ def mode_unsupported(request: Request, world: WorldView) -> Iterator[Json]:
     ],
     fix="Use a value the message lists.",
 )
-def context_unsupported(request: Request, world: WorldView) -> Iterator[Json]:
+def context_unsupported(request: Request, family: Model | None) -> Iterator[Json]:
     """Models before GPT-5.4 only see the reasoning of the current turn."""
-    context, family = reasoning_options(request).get("context"), family_of(request, world)
+    context = reasoning_options(request).get("context")
     if context and family and family.contexts and context not in family.contexts:
         yield {"value": context, "model": request.body["model"], "values": quote_and_join(family.contexts, "and")}
 
 
 @rule(
     when="reasoning",
-    reads=FAMILY,
+    reads=(),
     error=ApiError(
         400,
         "Unsupported parameter: 'reasoning.summary' is not supported with the '{model}' model.",
@@ -142,16 +142,15 @@ def context_unsupported(request: Request, world: WorldView) -> Iterator[Json]:
     },
     fix="Leave `reasoning.summary` out.",
 )
-def summary_unsupported(request: Request, world: WorldView) -> Iterator[Json]:
+def summary_unsupported(request: Request, family: Model | None) -> Iterator[Json]:
     """Some models provide no summaries."""
-    family = family_of(request, world)
     if reasoning_options(request).get("summary") and family and not family.summaries:
         yield {"model": request.body["model"]}
 
 
 @rule(
     when="reasoning",
-    reads=FAMILY,
+    reads=(),
     error=ApiError(
         400,
         "Unsupported value: '{value}' is not supported with the '{model}' model. Supported values are: {values}.",
@@ -168,9 +167,9 @@ def summary_unsupported(request: Request, world: WorldView) -> Iterator[Json]:
     ],
     fix="Use a value the message lists, or `auto`.",
 )
-def summary_value_unsupported(request: Request, world: WorldView) -> Iterator[Json]:
+def summary_value_unsupported(request: Request, family: Model | None) -> Iterator[Json]:
     """Some models only provide one kind of summary, which `auto` selects."""
-    summary, family = reasoning_options(request).get("summary"), family_of(request, world)
+    summary = reasoning_options(request).get("summary")
     values = family.summary_values if family else ()
     if summary and summary != "auto" and values and summary not in values:
         yield {"value": summary, "model": request.body["model"], "values": quote_and_join(values, "and")}
@@ -178,15 +177,14 @@ def summary_value_unsupported(request: Request, world: WorldView) -> Iterator[Js
 
 @rule(
     when="include",
-    reads=FAMILY,
+    reads=(),
     error=ApiError(400, "Encrypted content is not supported with this model.", "include"),
     source=reported("https://github.com/microsoft/agent-framework/issues/7483", "2026-08"),
     rejects=[{"store": False, "include": ["reasoning.encrypted_content"]}],
     accepts=[{"model": "gpt-5", "store": False, "include": ["reasoning.encrypted_content"]}],
     fix="Ask for encrypted reasoning only of models that reason.",
 )
-def encrypted_content_unsupported(request: Request, world: WorldView) -> Iterator[Json]:
+def encrypted_content_unsupported(request: Request, family: Model | None) -> Iterator[Json]:
     """A model that does not reason has nothing to encrypt."""
-    family = family_of(request, world)
     if "reasoning.encrypted_content" in (request.body.get("include") or ()) and family and family.reasons is False:
         yield {}

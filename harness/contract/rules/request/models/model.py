@@ -5,16 +5,15 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from harness.api.http.dialects import OPENAI
-from harness.api.models import is_nonexistent_model
+from harness.api.models import Model, is_nonexistent_model
 from harness.contract.rule import CREATE_RESPONSE, Case, WorldView, assumed, recorded, reported, rule
-from harness.contract.rules.request.models.family import FAMILY, family_of
 from harness.core.account import Organization
 from harness.core.errors import COMMAND, ApiError
 from harness.core.exchange import Json, Request
 
 
 @rule(
-    reads=(*FAMILY, "world.account", "world.as_of"),
+    reads=("world.account", "world.as_of"),
     dialects=OPENAI,
     error=ApiError(404, "Model not found {model}", "model"),
     source=[
@@ -35,18 +34,17 @@ from harness.core.exchange import Json, Request
     ],
     fix=f"Use a model that is there: `{COMMAND} models` lists them. A test of its time says so: `as_of`.",
 )
-def model_gone(request: Request, world: WorldView) -> Iterator[Json]:
+def model_gone(request: Request, world: WorldView, family: Model | None) -> Iterator[Json]:
     """A model that was shut down is not found, which is reported before any other fault of it.
 
     Only an observed shutdown counts: an announced one may come later.
     """
-    family = family_of(request, world)
     if family and "" < family.gone <= world.as_of and world.account.models is None:
         yield {"model": request.body["model"]}
 
 
 @rule(
-    reads=(*FAMILY, "world.account", "world.as_of"),
+    reads=("world.account", "world.as_of"),
     dialects=OPENAI,
     error=ApiError(
         400, "The requested model '{model}' is not supported with the Responses API.", "model", "model_not_found"
@@ -72,15 +70,14 @@ def model_gone(request: Request, world: WorldView) -> Iterator[Json]:
     accepts=[Case({"model": "gpt-audio"}, account=Organization(models=frozenset(["gpt-audio"])))],
     fix=f"Use a model that the Responses API serves: `{COMMAND} models` lists them.",
 )
-def model_not_served(request: Request, world: WorldView) -> Iterator[Json]:
+def model_not_served(request: Request, world: WorldView, family: Model | None) -> Iterator[Json]:
     """Models for audio, images or search, and the first reasoning models, only serve chat completions."""
-    family = family_of(request, world)
     if family and not family.served and world.account.models is None and not "" < family.removed <= world.as_of:
         yield {"model": request.body["model"]}
 
 
 @rule(
-    reads=(*FAMILY, "world.account"),
+    reads="world.account",
     dialects=OPENAI,
     error=ApiError(400, "The requested model, '{model}' was not found.", "model", "model_not_found"),
     source=[
@@ -96,9 +93,8 @@ def model_not_served(request: Request, world: WorldView) -> Iterator[Json]:
     accepts=[Case({"model": "dall-e-3"}, account=Organization(models=frozenset(["dall-e-3"])))],
     fix=f"Use a model that the Responses API serves: `{COMMAND} models` lists them.",
 )
-def model_not_there(request: Request, world: WorldView) -> Iterator[Json]:
+def model_not_there(request: Request, world: WorldView, family: Model | None) -> Iterator[Json]:
     """The Responses API does not serve models for embeddings, for completions, and some for images."""
-    family = family_of(request, world)
     if family and not family.found and world.account.models is None:
         yield {"model": request.body["model"]}
 
@@ -111,7 +107,7 @@ _ASKS_A_MODEL = (
 
 
 @rule(
-    reads=(*FAMILY, "world.account", "world.as_of"),
+    reads=("world.account", "world.as_of"),
     dialects=OPENAI,
     on=_ASKS_A_MODEL,
     error=ApiError(400, "The requested model '{model}' does not exist.", "model", "model_not_found"),
@@ -144,17 +140,23 @@ _ASKS_A_MODEL = (
     ],
     fix=f"Use a model of this key; `mock.organization(models={{…}})` or `{COMMAND} serve --models` say which there are.",
 )
-def model_not_found(request: Request, world: WorldView) -> Iterator[Json]:
+def model_not_found(request: Request, world: WorldView, family: Model | None) -> Iterator[Json]:
     """`model` must name a model that this key may use; the status is 400, not 404.
 
     Unless the account lists its models, every name is accepted except an empty one, one that the API refused
     (`gpt-5.1-mini`), another vendor's (`gemini-1.5-flash`), one that says that it is no model (`gpt-nonexistent`), one
     that is a typing error away from a model's (`gtp-4.1`), and that of a model removed long ago.
     """
-    name, account, family = request.body.get("model"), world.account, family_of(request, world)
+    name, account = request.body.get("model"), world.account
     if name is None or (account.models is not None and name in account.models and name not in account.deleted_models):
         return
     removed = family is not None and "" < family.removed <= world.as_of
     is_listed_out = account.models is not None or name in account.deleted_models
     if is_listed_out or removed or is_nonexistent_model(name) or world.models.find_meant(name):
         yield {"model": name}
+
+
+def is_missing_model(name: str, world: WorldView) -> bool:
+    """Return whether the API has no model of this name on the World's day."""
+    family = world.models.find(name)
+    return is_nonexistent_model(name) or (family is not None and family.has_ended(world.as_of))

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from harness.api.models import Model
 from harness.contract.phrasing import quote_and_join
-from harness.contract.rule import Case, WorldView, recorded, reported, rule
-from harness.contract.rules.request.models.family import FAMILY, family_of, tool_types
+from harness.contract.rule import Case, recorded, reported, rule
 from harness.core.errors import ApiError
 from harness.core.exchange import Json, Request
 
@@ -14,9 +14,14 @@ _THEN = "2026-06"
 """A month in which these models still existed."""
 
 
+def tool_types(request: Request) -> list[str]:
+    """Return the types of the declared tools, without version suffixes."""
+    return [tool["type"].partition("_2025")[0] for tool in request.body.get("tools") or ()]
+
+
 @rule(
     when="tools",
-    reads=FAMILY,
+    reads=(),
     error=ApiError(400, "Deep research models only support the {kinds} tools.", "tools"),
     source=reported("https://github.com/charmbracelet/crush/issues/2243", "2026-02-17"),
     rejects={
@@ -43,15 +48,14 @@ _THEN = "2026-06"
     ],
     fix="Declare none but these tools.",
 )
-def research_tools_only(request: Request, world: WorldView) -> Iterator[Json]:
+def research_tools_only(request: Request, family: Model | None) -> Iterator[Json]:
     """A deep research model accepts search tools, and none of the client's tools."""
-    family = family_of(request, world)
     if family and family.only_tools and not set(tool_types(request)) <= {*family.only_tools, "web_search"}:
         yield {"kinds": quote_and_join(family.only_tools, "and")}
 
 
 @rule(
-    reads=(*FAMILY, "tools"),
+    reads="tools",
     error=ApiError(400, "Deep research models require at least one of {kinds} tools.", "tools"),
     source=[
         recorded("pydantic/pydantic-ai", "2026-03-06"),
@@ -65,8 +69,7 @@ def research_tools_only(request: Request, world: WorldView) -> Iterator[Json]:
     accepts=[Case({"model": "o3-deep-research", "tools": [{"type": "web_search_preview"}]}, as_of=_THEN)],
     fix="Declare one of these tools.",
 )
-def deep_research_tools(request: Request, world: WorldView) -> Iterator[Json]:
+def deep_research_tools(request: Request, family: Model | None) -> Iterator[Json]:
     """A deep research model needs a tool to search with; checked before its other features."""
-    family = family_of(request, world)
     if family and family.needs_tools and not {*family.needs_tools, "web_search"}.intersection(tool_types(request)):
         yield {"kinds": quote_and_join(family.needs_tools, "or")}

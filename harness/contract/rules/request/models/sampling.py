@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from harness.api.models import Model, When
-from harness.contract.rule import Case, WorldView, assumed, recorded, reported, rule
-from harness.contract.rules.request.models.family import FAMILY, family_of, reasoning_options
+from harness.contract.rule import Case, assumed, recorded, reported, rule
 from harness.contract.rules.request.shape import PROBE_ADDRESS, PROBE_DATE
 from harness.core.account import Organization
 from harness.core.errors import ApiError
@@ -14,6 +13,11 @@ from harness.core.exchange import Json, Request
 
 TERRA = "gpt-5.6-terra"
 LOGPROBS = "message.output_text.logprobs"
+
+
+def reasoning_options(request: Request) -> Json:
+    """Return the member `reasoning`; empty if it is absent."""
+    return request.body.get("reasoning") or {}
 
 
 def _is_refused(when: When, request: Request, family: Model) -> bool:
@@ -25,7 +29,7 @@ def _is_refused(when: When, request: Request, family: Model) -> bool:
 
 @rule(
     when=("temperature", "top_p", "presence_penalty", "frequency_penalty"),
-    reads=(*FAMILY, "reasoning"),
+    reads="reasoning",
     error=ApiError(400, "Unsupported parameter: '{name}' is not supported with this model.", "{name}"),
     source=[
         recorded("vercel/ai"),
@@ -57,12 +61,12 @@ def _is_refused(when: When, request: Request, family: Model) -> bool:
     ],
     fix="Leave sampling parameters out for a model that reasons, or send its defaults.",
 )
-def sampling_unsupported(request: Request, world: WorldView) -> Iterator[Json]:
+def sampling_unsupported(request: Request, family: Model | None) -> Iterator[Json]:
     """A reasoning model accepts no sampling parameters; the error's `code` is null.
 
     With effort `none`, the default of some families, they are accepted.
     """
-    body, family = request.body, family_of(request, world)
+    body = request.body
     if family and _is_refused(family.sampling, request, family):
         named = ("temperature", "top_p", "presence_penalty", "frequency_penalty")
         wanted = [name for name in named if body.get(name) is not None]
@@ -72,16 +76,15 @@ def sampling_unsupported(request: Request, world: WorldView) -> Iterator[Json]:
 
 @rule(
     when=("include", "top_logprobs"),
-    reads=(*FAMILY, "reasoning"),
+    reads="reasoning",
     error=ApiError(400, "logprobs are not supported with reasoning models.", "{name}", "unsupported_parameter"),
     source=[recorded("maruel/genai"), reported(PROBE_ADDRESS, PROBE_DATE)],
     rejects=[{"model": TERRA, "top_logprobs": 1}],
     accepts=[{"model": "gpt-4.1", "top_logprobs": 1, "include": [LOGPROBS]}],
     fix="Ask for logprobs of models that do not reason.",
 )
-def logprobs_unsupported(request: Request, world: WorldView) -> Iterator[Json]:
+def logprobs_unsupported(request: Request, family: Model | None) -> Iterator[Json]:
     """A reasoning model provides no logprobs; `include` is reported before `top_logprobs`."""
-    family = family_of(request, world)
     if family and _is_refused(family.logprobs, request, family):
         if LOGPROBS in (request.body.get("include") or ()):
             yield {"name": "include"}

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
+from harness.api.models import Model
 from harness.api.strict_schema import function_problems
 from harness.contract.meta_schema import find_schema_problem
-from harness.contract.rule import WorldView, reported, rule
-from harness.contract.rules.request.models.family import FAMILY, family_of
+from harness.contract.rule import reported, rule
 from harness.core.errors import ApiError
 from harness.core.exchange import Json, Request
 
@@ -40,7 +40,7 @@ _NOT_STRICT_PROPERTIES: dict[str, Json] = {
 
 @rule(
     when="tools",
-    reads=FAMILY,
+    reads=(),
     error=ApiError(
         400,
         "Invalid schema for function '{name}': {problem}",
@@ -153,13 +153,12 @@ _NOT_STRICT_PROPERTIES: dict[str, Json] = {
     ],
     fix="Close every object (`additionalProperties: false`) and require all its properties, or set `strict: false`.",
 )
-def function_schema(request: Request, world: WorldView) -> Iterator[Json]:
+def function_schema(request: Request, family: Model | None) -> Iterator[Json]:
     """A function's parameters must be a JSON Schema of an object; with `strict: true` it is closed, with all required.
 
     With `strict: false` models before gpt-5 refuse unions at the top level; all models refuse an object without
     `properties` there, and arrays without `items`; without `strict` they accept these.
     """
-    family = family_of(request, world)
     takes_unions = family is None or family.schema_unions
     for index, tool in enumerate(request.body.get("tools") or ()):
         without = tool.get("parameters") is None and not ("parameters" in tool and tool.get("strict") is True)

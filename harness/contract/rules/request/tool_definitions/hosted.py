@@ -5,10 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from harness.api.http.dialects import AZURE
+from harness.api.models import Model
 from harness.api.tools import function_namespaces
 from harness.contract.rule import Case, WorldView, assumed, reported, rule
 from harness.contract.rules.example_requests import KEY_HEADERS, ON_AZURE
-from harness.contract.rules.request.models.family import FAMILY, family_of, tool_types
+from harness.contract.rules.request.models.research import tool_types
 from harness.core.errors import ApiError
 from harness.core.exchange import Json, Request
 
@@ -30,14 +31,14 @@ from harness.core.exchange import Json, Request
     },
     fix="Declare tools that the model has, or use another model.",
 )
-def hosted_tool_unsupported(request: Request, world: WorldView) -> Iterator[Json]:
+def hosted_tool_unsupported(request: Request, family: Model | None) -> Iterator[Json]:
     """The message of 2025 for a hosted tool that the model's family lacks."""
-    yield from _unsupported_tools(request, world)
+    yield from _unsupported_tools(request, family)
 
 
 @rule(
     when="tools",
-    reads=FAMILY,
+    reads=(),
     since="2026-01",
     error=ApiError(400, "Tool '{type}' is not supported with {model}.", "tools"),
     source=[
@@ -69,17 +70,16 @@ def hosted_tool_unsupported(request: Request, world: WorldView) -> Iterator[Json
     ],
     fix="Declare tools that the model has, or use another model.",
 )
-def tool_unsupported(request: Request, world: WorldView) -> Iterator[Json]:
+def tool_unsupported(request: Request, world: WorldView, family: Model | None) -> Iterator[Json]:
     """A family refuses hosted tools that it is known to lack, from a refusal or from the documentation.
 
     The message names the snapshot that an alias stands for.
     """
-    for facts in _unsupported_tools(request, world):
+    for facts in _unsupported_tools(request, family):
         yield {**facts, "model": world.models.defaults(facts["model"]).snapshot}
 
 
-def _unsupported_tools(request: Request, world: WorldView) -> Iterator[Json]:
-    family = family_of(request, world)
+def _unsupported_tools(request: Request, family: Model | None) -> Iterator[Json]:
     if family and family.lacks:
         yield from (
             {"type": type, "model": request.body["model"]} for type in tool_types(request) if type in family.lacks
@@ -88,7 +88,7 @@ def _unsupported_tools(request: Request, world: WorldView) -> Iterator[Json]:
 
 @rule(
     when="tools",
-    reads=FAMILY,
+    reads=(),
     error=ApiError(400, "Parameter 'filters' not supported with model '{model}'", "tools"),
     source=reported(
         "public reports of eight origins: gpt-4o-mini and gpt-4.1-mini; no full stop follows", "2026-08-20"
@@ -105,9 +105,8 @@ def _unsupported_tools(request: Request, world: WorldView) -> Iterator[Json]:
     ],
     fix="Leave the filters out, or use a newer model.",
 )
-def search_filters_unsupported(request: Request, world: WorldView) -> Iterator[Json]:
+def search_filters_unsupported(request: Request, family: Model | None) -> Iterator[Json]:
     """Small models before GPT-5 only search the web without filters."""
-    family = family_of(request, world)
     if family and not family.search_filters and any(tool.get("filters") for tool in _searches(request)):
         yield {"model": request.body["model"]}
 
@@ -165,7 +164,7 @@ _IMAGEGEN: Json = {
 
 @rule(
     when="tools",
-    reads=FAMILY,
+    reads=(),
     error=ApiError(
         400,
         "Invalid Value: 'tools'. Function 'image_gen.imagegen' conflicts with a hosted tool in the same request.",
@@ -186,9 +185,8 @@ _IMAGEGEN: Json = {
     ],
     fix="Declare one of them, or name the namespace otherwise.",
 )
-def function_named_like_hosted(request: Request, world: WorldView) -> Iterator[Json]:
+def function_named_like_hosted(request: Request, family: Model | None) -> Iterator[Json]:
     """The hosted image generation is `image_gen.imagegen` to the model: no function next to it may have this name."""
-    family = family_of(request, world)
     if family and family.turns == "current_turn" and "image_generation" in tool_types(request):
         functions = function_namespaces(request.body["tools"], found=True)
         yield from ({} for name, space in functions.items() if (space, name) == ("image_gen", "imagegen"))
@@ -204,7 +202,7 @@ _WEB_NAMESPACE: Json = {
 
 @rule(
     when="tools",
-    reads=FAMILY,
+    reads=(),
     error=ApiError(
         400,
         "Invalid Value: 'tools.namespace'. User-defined namespace '{name}' collides with an existing tool namespace.",
@@ -227,9 +225,8 @@ _WEB_NAMESPACE: Json = {
     ],
     fix="Name the namespace otherwise.",
 )
-def namespace_named_like_hosted(request: Request, world: WorldView) -> Iterator[Json]:
+def namespace_named_like_hosted(request: Request, family: Model | None) -> Iterator[Json]:
     """A namespace in the request cannot have the name of a hosted tool's namespace."""
-    family = family_of(request, world)
     if family and family.turns == "current_turn" and _searches(request):
         yield from (
             {"name": "web"}

@@ -6,8 +6,8 @@ import re
 from collections.abc import Iterator
 from typing import Any
 
-from harness.contract.rule import Case, WorldView, assumed, reported, rule
-from harness.contract.rules.request.models.family import FAMILY, family_of
+from harness.api.models import Model
+from harness.contract.rule import Case, assumed, reported, rule
 from harness.core.errors import ApiError
 from harness.core.exchange import Json, Request
 
@@ -41,7 +41,7 @@ _DEFINED = {**_closed(to={"$ref": "#/$defs/Email"}), "$defs": {"Email": {"anyOf"
 
 @rule(
     when=("tools", "text"),
-    reads=FAMILY,
+    reads=(),
     mentions=("(?=", "(?!", "(?<=", "(?<!"),
     since="2026-05-24",
     error=ApiError(
@@ -82,9 +82,8 @@ _DEFINED = {**_closed(to={"$ref": "#/$defs/Email"}), "$defs": {"Email": {"anyOf"
     ],
     fix="Leave out the pattern, or write it without lookahead and lookbehind; `z.email()` of zod makes one with them.",
 )
-def schema_with_lookaround(request: Request, world: WorldView) -> Iterator[Json]:
+def schema_with_lookaround(request: Request, family: Model | None) -> Iterator[Json]:
     """A pattern in an enforced schema must have no lookahead or lookbehind."""
-    family = family_of(request, world)
     if family is None or not family.name.startswith(_WITHOUT_LOOKAROUND):
         return
     for tool in request.body.get("tools") or ():

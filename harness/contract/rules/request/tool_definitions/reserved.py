@@ -6,10 +6,10 @@ from collections.abc import Iterator
 from typing import Any
 
 from harness.api.http.dialects import AZURE_DIALECTS, OPENAI
+from harness.api.models import Model
 from harness.api.tools import declared_tools
 from harness.contract.rule import Case, WorldView, assumed, reported, rule
 from harness.contract.rules.example_requests import KEY_HEADERS, ON_AZURE
-from harness.contract.rules.request.models.family import FAMILY, family_of
 from harness.core.errors import ApiError
 from harness.core.exchange import Json, Request
 
@@ -20,7 +20,7 @@ _RESERVED_BY_ALL = "2026-07-21"
 
 @rule(
     when="tools",
-    reads=(*FAMILY, "world.as_of"),
+    reads="world.as_of",
     mentions='"python"',
     dialects=OPENAI,
     since="2025-04-16",
@@ -50,9 +50,8 @@ _RESERVED_BY_ALL = "2026-07-21"
     ],
     fix="Name the function otherwise, such as `run_python`.",
 )
-def function_name_reserved(request: Request, world: WorldView) -> Iterator[Json]:
+def function_name_reserved(request: Request, world: WorldView, family: Model | None) -> Iterator[Json]:
     """The models have a function `python` of their own, so no function of a client may have this name."""
-    family = family_of(request, world)
     if family and (world.as_of >= _RESERVED_BY_ALL or family.name.startswith(("o3", "o4-mini"))):
         functions = [tool for tool in request.body["tools"] or () if tool["type"] == "function"]
         yield from ({"name": "python"} for tool in functions if tool["name"] == "python")
@@ -68,9 +67,8 @@ def _agents(*names: str, **of_message: bool) -> Json:
     return {"type": "namespace", "name": "collaboration", "description": "d", "tools": functions}
 
 
-def _agent_namespaces(request: Request, world: WorldView) -> list[Json]:
+def _agent_namespaces(request: Request, family: Model | None) -> list[Json]:
     """Return the namespaces `collaboration` in a request to a model that has such a namespace itself."""
-    family = family_of(request, world)
     if family is None or not family.name.startswith(_WITH_AGENTS):
         return []
     return [tool for tool in declared_tools(request.body) if (tool["type"], tool.get("name")) == _NAMESPACE]
@@ -113,9 +111,9 @@ _NAMESPACE = ("namespace", "collaboration")
     ],
     fix="Name the namespace otherwise, such as `agent_collaboration`.",
 )
-def function_schema_reserved(request: Request, world: WorldView) -> Iterator[Json]:
+def function_schema_reserved(request: Request, family: Model | None) -> Iterator[Json]:
     """The functions by which a model communicates with its agents have a fixed schema, with an encrypted `message`."""
-    for function in [tool for space in _agent_namespaces(request, world) for tool in space.get("tools") or ()]:
+    for function in [tool for space in _agent_namespaces(request, family) for tool in space.get("tools") or ()]:
         if function.get("name") in ("followup_task", "send_message", "spawn_agent") and not _is_encrypted(function):
             yield {"name": function["name"]}
 
@@ -149,6 +147,6 @@ def _is_encrypted(function: Json) -> bool:
     ],
     fix="Name the namespace otherwise, such as `agent_collaboration`.",
 )
-def namespace_reserved(request: Request, world: WorldView) -> Iterator[Json]:
+def namespace_reserved(request: Request, family: Model | None) -> Iterator[Json]:
     """Azure refuses the namespace by which a model communicates with its agents, whatever it contains."""
-    yield from ({} for _ in _agent_namespaces(request, world))
+    yield from ({} for _ in _agent_namespaces(request, family))

@@ -6,8 +6,8 @@ from collections.abc import Container, Iterator, Sequence
 from typing import Any
 
 from harness.api.http.dialects import agent_of
-from harness.contract.rule import Case, WorldView, assumed, recorded, reported, rule
-from harness.contract.rules.request.models.family import family_of
+from harness.api.models import Model
+from harness.contract.rule import Case, assumed, recorded, reported, rule
 from harness.core.errors import ApiError
 from harness.core.exchange import Json, Request
 from harness.items.transcript import input_items
@@ -144,13 +144,12 @@ def _may_bring_tools(request: Request, ignored: Container[str] = ()) -> bool:
     ],
     fix="Choose a tool that is declared: a function by its name, any other by its type.",
 )
-def tool_choice_not_found(request: Request, world: WorldView) -> Iterator[Json]:
+def tool_choice_not_found(request: Request, family: Model | None) -> Iterator[Json]:
     """A chosen tool, including each of `allowed_tools`, must be one of the declared tools.
 
     Models before gpt-5.6 do not look for it in `additional_tools` items of the input.
     """
     choice, tools = request.body.get("tool_choice"), request.body.get("tools") or ()
-    family = family_of(request, world)
     ignored = () if family is None or family.added_choice else ("additional_tools",)
     # Tools added by a stored prompt or an item are not visible in the request.
     if not isinstance(choice, dict) or not tools or _may_bring_tools(request, ignored):
