@@ -15,6 +15,7 @@ from urllib.parse import urlsplit
 import openai
 import pytest
 import yaml
+from typer.testing import CliRunner
 
 import harness.analysis.client_mistakes
 import harness.endpoints  # noqa: F401  (registers every operation)
@@ -35,6 +36,7 @@ from tests.clients import samples
 from tests.support.command_line import run_cli
 from tests.support.processes import run, spawn
 from tests.support.texts.pages import Block, fenced, in_order
+from tools.aimock.__main__ import app as import_of_aimock
 
 ROOT = Path(__file__).parent.parent
 README, ARCHITECTURE = (ROOT / "README.md", ROOT / "ARCHITECTURE.md")
@@ -59,7 +61,7 @@ def blocks(language: str) -> list[Block]:
 
 
 def fixtures_of_aimock() -> list[Block]:
-    """Return the blocks of JSON that `responses-harness import` converts."""
+    """Return the blocks of JSON that `python -m tools.aimock` converts."""
     return [block for block in blocks("json") if '"fixtures"' in block.text]
 
 
@@ -172,7 +174,9 @@ def test_console_commands_print_what_is_shown(command, shown, request, monkeypat
         in_order(shown, request.getfixturevalue("shown_tests_output"))
         return
     monkeypatch.chdir(request.getfixturevalue("desk"))
-    done = run_cli(*(name for word in arguments for name in sorted(glob(word)) or [word]))  # as a shell reads it
+    words = [name for word in arguments for name in sorted(glob(word)) or [word]]  # as a shell reads it
+    is_import = words[:2] == ["-m", "tools.aimock"]
+    done = CliRunner().invoke(import_of_aimock, words[2:]) if is_import else run_cli(*words)
     assert done.exit_code == (1 if "findings" in " ".join(shown) else 0), done.stderr
     in_order(shown, done.stdout)
 

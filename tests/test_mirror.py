@@ -103,7 +103,6 @@ TESTED_WITH = {
     "server/transport/test_deliver.py": {"answers/encode"},
     "server/websocket/test_session.py": {"api/http/websocket_mode", "world/websocket_state"},
     "verify/judging/test_judge.py": {"verify/judging/mock_answer", "verify/judging/recording_day"},
-    "verify/test_aimock.py": {"cli/import_fixtures"},
     "verify/test_nothing_judged.py": {"verify/judging/gateways", "viewer/run_facts"},
     "verify/test_read_files.py": {"cassettes/listing"},
     "world/test_routed.py": {"cassettes/recording/routed"},

@@ -20,11 +20,9 @@ if TYPE_CHECKING:
 
 COMMANDS = (
     *("serve", "record", "rules", "losses", "models", "examine"),
-    *("verify", "check", "learn", "report", "view", "drift", "cassettes", "import", "demo"),
+    *("verify", "check", "learn", "report", "view", "drift", "cassettes", "demo"),
 )
-"""The commands in the order of the help, each a function in a module, both of its name; exceptions are in `MODULES`."""
-MODULES = {"import": "import_fixtures"}
-"""Modules and functions whose names differ, as those of their commands are Python keywords."""
+"""The commands in the order of the help, each a function in a module, both of its name."""
 STARTUP_THRESHOLD = 50_000
 """New objects before garbage is collected; imported modules contain none."""
 
@@ -41,8 +39,7 @@ def __getattr__(name: str) -> Any:
 def _register(name: str) -> None:
     from harness.cli.support.app import Command, app
 
-    module = MODULES.get(name, name)
-    app.command(name, cls=Command)(getattr(import_module(f"harness.cli.{module}"), module))
+    app.command(name, cls=Command)(getattr(import_module(f"harness.cli.{name}"), name))
 
 
 def main() -> None:

@@ -17,7 +17,7 @@ from harness.core.registry import suggest_name
 
 if TYPE_CHECKING:
     from harness.verify.inventory import CassetteStatus
-    from harness.verify.script_code import ScriptForm
+    from harness.verify.recorded_script import ScriptForm
 
 
 def cassettes(
@@ -55,8 +55,7 @@ def cassettes(
 
 def _print_script(paths: Sequence[Path], form: str) -> None:
     from harness.cassettes.recording.writer import read_cassette
-    from harness.verify.recorded_script import read_script
-    from harness.verify.script_code import SCRIPT_FORMS, write_script
+    from harness.verify.recorded_script import SCRIPT_FORMS, read_script, write_script
 
     if form not in SCRIPT_FORMS:
         raise ConfigError(f"--to-script {form}: {suggest_name(form, SCRIPT_FORMS)}")

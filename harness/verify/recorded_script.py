@@ -1,15 +1,18 @@
 """Converts a recording to a script: the model's answers become turns, errors refusals, other parts of the API routes.
 
-The script is plain data for a script file, and names what cannot be played. Endpoints that the mock implements (stored
-responses, files, conversations) are not scripted: the mock answers them as usual.
+The script is plain data, written as Python, YAML or JSON, and names what cannot be played. Endpoints that the mock
+implements (stored responses, files, conversations) are not scripted: the mock answers them as usual.
 """
 
 from __future__ import annotations
 
 import base64
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field, replace
+from typing import Any, Literal, get_args
 from urllib.parse import urlsplit
+
+import orjson
 
 import harness.contract.rules
 import harness.endpoints  # noqa: F401  (registers every operation)
@@ -17,9 +20,9 @@ from harness.api.http import decoding
 from harness.api.http.providers import path_below_root
 from harness.api.operations import find_operation
 from harness.cassettes.format.interaction import Interaction
+from harness.cassettes.format.layout import dump_yaml
 from harness.cassettes.recording.as_script import (
     is_model_request,
-    lines_of,
     lines_of_broken_stream,
     parse_recorded_turn,
     recorded_response,
@@ -32,6 +35,16 @@ from harness.verify.judging.unverifiable import ACCOUNT_STATUSES, match_rules
 from harness.verify.judging.websockets.exchanges import to_http_interactions
 from harness.world.mock import Mock
 from harness.world.routed import make_routed
+from harness.world.scripting.as_code import (
+    Code,
+    Lines,
+    indent,
+    lines_of,
+    python_call,
+    python_imports,
+    python_turn,
+    python_value,
+)
 from harness.world.scripting.document import parse_document
 
 RUNS = (
@@ -41,8 +54,8 @@ RUNS = (
 )
 """Requests of the Assistants API that run a model, whose output is spread over later exchanges."""
 _TOLD_HEADERS = ("retry-after", "retry-after-ms", "x-should-retry")
-Lines = Sequence[Json | str]
-"""The lines of a turn."""
+ScriptForm = Literal["python", "yaml", "json"]
+SCRIPT_FORMS: tuple[str, ...] = get_args(ScriptForm)
 
 
 @dataclass(slots=True)
@@ -188,3 +201,53 @@ def requests_of(script: RecordedScript) -> Iterator[tuple[str, Interaction]]:
         path = urlsplit(interaction.uri).path
         below = "/responses" if is_model_request(interaction) else path_below_root(path) or path.removeprefix(root)
         yield f"{interaction.method} {below}", replace(interaction, uri=below)
+
+
+def write_script(script: RecordedScript, form: ScriptForm) -> str:
+    """Render a recorded script; comments, except in JSON, list what it leaves out."""
+    return write_form(script.document, _comments(script), form, _python_lines(script))
+
+
+def write_form(document: Json, comments: str, form: ScriptForm, code: Iterable[str]) -> str:
+    """Write a script in a form: its document, or its code in Python; below its comments, except in JSON."""
+    if form == "json":
+        return orjson.dumps(document, option=orjson.OPT_INDENT_2).decode()
+    body = dump_yaml(document) if form == "yaml" else "\n".join(code)
+    return f"{comments}{body}".rstrip()
+
+
+def _comments(script: RecordedScript) -> str:
+    again = ", ".join(dict.fromkeys(script.refusals))
+    told = [
+        f"what {script.name} recorded",
+        *([f"refused again, where the requests are the same, by {again}"] if again else []),
+        *(f"not played: {why}" for why in script.left_out),
+    ]
+    return as_comments(told)
+
+
+def as_comments(texts: Iterable[str]) -> str:
+    """Write each text as a comment on a line of its own, as YAML and Python have it."""
+    return "".join(f"# {' '.join(text.split())}\n" for text in texts)
+
+
+def _python_lines(script: RecordedScript) -> Iterator[str]:
+    if script.routes:
+        yield "from harness.core.exchange import Answer"
+    yield from python_imports(script.turns)
+    yield from ("", "script = [", *(f"{indent(python_turn(turn))}," for turn in script.turns), "]")
+    if script.routes:
+        yield from ("", "", "def setup(mock):")
+    for name, answers in script.routes.items():
+        method, _, path = name.partition(" ")
+        shown = [_routed(answer) for answer in answers]
+        yield indent(python_call("mock.route", [python_value(method), python_value(path), python_value(shown)]))
+
+
+def _routed(answer: Json) -> Code:
+    """Render an answer of a route as its body, or as an `Answer` if it has a status or headers."""
+    body: Any = answer.get("json", answer.get("text", ""))
+    shown = python_value(base64.b64decode(answer["base64"]) if "base64" in answer else body)
+    if "status" not in answer and "headers" not in answer:
+        return Code(shown)
+    return Code(python_call("Answer", [str(answer.get("status", 200)), shown, python_value(answer.get("headers", {}))]))

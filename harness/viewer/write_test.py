@@ -1,142 +1,233 @@
-"""Writes a pytest test of a case that fails as the case did: the answers as a script, the requests sent again.
+"""Writes pytest tests as a user would: the answers as a script, the requests sent by the `openai` client.
 
-The test sends what the client sent, so it shows how the mock responds. To fix the client, replace `send` by a call of
-it, and keep the script.
+The test of a case fails as the case did. It sends what the client sent, so it shows how the mock responds. To fix the
+client, put a call of it in place of the requests, and keep the script.
 """
 
 from __future__ import annotations
 
-import json
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import cache
 from typing import Any
+from urllib.parse import urlencode
 
-from harness.core.json_values import as_object, objects_in
+from harness.contract.schema import read_generated, schemas_directory
+from harness.core.errors import COMMAND
+from harness.core.exchange import Json
+from harness.core.json_values import as_object
 from harness.viewer.case_model import ShownCase, ShownExchange
-from harness.viewer.copies import is_empty_answer, python_turn
 from harness.viewer.pool import PoolReader
-
-_HEAD = '''"""{title}
-
-Written by `responses-harness view --write-test`: it scripts what the model said and sends again what the client sent.
-Put the call of your client in place of `send` to test that instead; the script stays.
-"""
-
-import json
-
-import httpx
-{imports}
-REQUESTS = json.loads(
-    r"""
-{requests}
-"""
+from harness.world.scripting.as_code import (
+    Code,
+    Lines,
+    indent,
+    lines_of,
+    python_call,
+    python_imports,
+    python_turn,
+    python_value,
 )
 
-
-def test_{name}(mock):
-{script}    send(mock)
-
-
-def send(mock):
-    """Send the requests of the client; ids of this run stand in place of those that were recorded."""
-    ids = {{}}
-    for request in REQUESTS:
-        body = json.loads(replace_ids(json.dumps(request["body"]), ids))
-        path, headers = replace_ids(request["path"], ids), {{"Authorization": f"Bearer {{mock.api_key}}"}}
-        if request["refused"]:
-            with mock.refuses(request["refused"]):
-                httpx.request(request["method"], mock.base_url + path, headers=headers, json=body, timeout=60)
-            continue
-        answer = httpx.request(request["method"], mock.base_url + path, headers=headers, json=body, timeout=60)
-        ids |= pair_ids(request["answer"], read_answer(answer))
+MARK = "⟦"
+"""Begins what stands for a long value in a copy."""
 
 
-def read_answer(answer):
-    """Return the JSON of an answer, of a stream the object in its last event."""
-    if answer.headers.get("content-type", "").startswith("text/event-stream"):
-        events = [json.loads(line[6:]) for line in answer.text.splitlines() if line.startswith("data: {{")]
-        return next((event["response"] for event in reversed(events) if "response" in event), {{}})
-    return answer.json()
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ScriptedRequest:
+    """A request of a test and what it leads to.
+
+    `turn` are the lines of the model's answer, empty if no model was asked; `refused` is the rule that the test expects
+    to refuse it, `error` the exception that it expects of the client. The answer is named `name`, if that is given.
+    """
+
+    method: str
+    path: str
+    body: Any = None
+    turn: Lines = ()
+    refused: str = ""
+    error: str = ""
+    name: str = ""
+
+    @property
+    def is_create(self) -> bool:
+        """Whether the client has a method for it: `responses.create`."""
+        return self.method == "POST" and self.path == "/responses" and isinstance(self.body, dict)
+
+    @property
+    def is_stream(self) -> bool:
+        """Whether its answer is a stream."""
+        return self.is_create and self.body.get("stream") is True
 
 
-def pair_ids(recorded, now):
-    """Pair the ids of a recorded answer with those that stand at the same places now."""
-    if isinstance(recorded, dict) and isinstance(now, dict):
-        same = {{
-            value: now[name]
-            for name, value in recorded.items()
-            if name.endswith("id") and isinstance(value, str) and isinstance(now.get(name), str)
-        }}
-        parts = [pair_ids(value, now[name]) for name, value in recorded.items() if name in now]
-    elif isinstance(recorded, list) and isinstance(now, list):
-        same, parts = {{}}, [pair_ids(value, other) for value, other in zip(recorded, now)]
+def step_turn(method: str, path: str, request: Json, status: int, answer: Json, error: str) -> Lines:
+    """Return the lines of the turn that answered a request; none if that asked no model.
+
+    `error` is the message of an error that a script or an account has asked for.
+    """
+    if not path.endswith("/responses") or method not in ("POST", "WS"):
+        return []
+    if status >= 400:
+        return [{"http_error": {"status": status, "message": error}}] if error else []
+    # The warm-up of a WebSocket asks no model.
+    is_warm_up = not answer.get("output") and request.get("generate") is False
+    return [] if is_warm_up or answer.get("object") != "response" else lines_of(answer)
+
+
+def error_of(status: int, events: Sequence[Json]) -> str:
+    """Return the exception of the `openai` client for an answer, empty for none."""
+    if status >= 400:
+        return "APIStatusError"
+    return "APIError" if any(event.get("type") == "error" for event in events) else ""
+
+
+def write_steps(
+    name: str, steps: Sequence[ScriptedRequest], title: str = "", notes: Sequence[str] = (), end: str = ""
+) -> str:
+    """Write a file with a test of these steps; the `notes` are comments below its script, `end` is its last line."""
+    turns = [step.turn for step in steps if step.turn]
+    script = [python_call("mock.script", [python_turn(turn) for turn in turns])] if turns else []
+    sent = [line for index, step in enumerate(steps, 1) for line in _write_step(step, is_last=index == len(steps))]
+    body = [*script, *(f"# {note}" for note in notes), *sent, *([end] if end else [])]
+    needed = "\n".join(body)
+    modules = [module for module, use in _MODULES.items() if use in needed]
+    groups = [[module for module in modules if module == "import contextlib"]]
+    groups += [[module for module in modules if module != "import contextlib"], [*python_imports(turns)]]
+    imports = "\n\n".join("\n".join(group) for group in groups if group)
+    head = f'"""{title}\n\n{_ABOUT}\n"""\n\n' if title else ""
+    test = "\n".join([f"def test_{name}(mock, openai_client):", *map(indent, body)])
+    return f"{head}{imports}{chr(10) * 3 if imports else ''}{test}\n"
+
+
+_MODULES = {"import contextlib": "contextlib.", "import openai": "(openai.", "import pytest": "pytest."}
+"""The modules that a test may need, each with the text that uses it."""
+_ABOUT = f"""Written by `{COMMAND} view --write-test`: it scripts what the model said and sends what the client sent.
+Call your client instead of `openai_client` to test that; the script stays."""
+
+
+def _write_step(step: ScriptedRequest, *, is_last: bool) -> list[str]:
+    """Write the statement of a step, with the errors that it expects."""
+    call = _write_call(step)
+    if step.is_stream:
+        call = f"*_, {step.name} = {call}" if step.name else f"list({call})"
+    elif step.name:
+        call = f"{step.name} = {call}"
+    if step.refused:
+        head = f"with mock.refuses({python_value(step.refused)}), pytest.raises(openai.APIStatusError):"
+    elif step.error:
+        # After a request that fails the test, those that follow are sent, too.
+        is_expected = bool(step.turn)
+        if not is_expected and is_last:
+            return [call]
+        head = f"with {'pytest.raises' if is_expected else 'contextlib.suppress'}(openai.{step.error}):"
     else:
-        return {{}}
-    return {{id: other for part in (same, *parts) for id, other in part.items()}}
+        return [call]
+    return [head, indent(call)]
 
 
-def replace_ids(text, ids):
-    """Put the ids of this run in place of the recorded ones."""
-    for recorded, now in ids.items():
-        text = text.replace(recorded, now)
-    return text
-'''
+def _write_call(step: ScriptedRequest) -> str:
+    """Write the call of the client: its method for responses, or the one for any path."""
+    if step.is_create:
+        members = {name: value for name, value in step.body.items() if name in _keywords()}
+        others = {name: value for name, value in step.body.items() if name not in members}
+        arguments = [f"{name}={python_value(value)}" for name, value in members.items()]
+        arguments += [f"extra_body={python_value(others)}"] if others else []
+        is_broken = any(isinstance(value, Code) and MARK in value for value in members.values())
+        return python_call("openai_client.responses.create", arguments, is_broken)
+    body = [] if step.body is None else [f"body={python_value(step.body)}"]
+    path = step.path if isinstance(step.path, Code) else python_value(step.path)
+    return python_call(f"openai_client.{step.method.lower()}", [path, "cast_to=object", *body])
+
+
+@cache
+def _keywords() -> frozenset[str]:
+    """Return the members of a request that `responses.create` has as arguments, others are its `extra_body`."""
+    return frozenset(read_generated(schemas_directory(), "CreateResponse")["properties"])
 
 
 def write_test(case: ShownCase) -> str:
     """Write the test of a case."""
     pool = PoolReader(case.pool)
-    turns = [turn for shown in case.exchanges if (turn := _turn(shown, pool))]
-    requests = [_request(shown, pool) for shown in case.exchanges if not shown.routed and shown.method != "WS"]
-    script = f"    mock.script(\n{''.join(f'        {turn},{chr(10)}' for turn in turns)}    )\n" if turns else ""
-    script += "".join(f"    # not taken in the run: {_one_line(turn.text)}\n" for turn in case.waiting)
-    text = json.dumps(requests, ensure_ascii=False, indent=2)
-    builders = [name for name in ("function_call", "message") if re.search(rf"\b{name}\(", script)]
-    imports = "\nfrom harness.ending import empty\n" if re.search(r"^ +empty\(\),$", script, re.M) else ""
-    imports += f"{'' if imports else chr(10)}from harness.faults import http_error\n" if "http_error(" in script else ""
-    imports += f"{'' if imports else chr(10)}from harness.items import {', '.join(builders)}\n" if builders else ""
-    title = _one_line(case.row.name).replace('"""', "'''").rstrip('"\\')
-    return _HEAD.format(title=title, imports=imports, requests=text, name=_name(case), script=script)
+    ids: dict[str, tuple[str, str]] = {}
+    used: set[str] = set()
+    steps: list[ScriptedRequest] = []
+    for shown in case.exchanges:
+        if shown.routed or shown.method == "WS":
+            continue
+        step = _show_step(shown, pool)
+        steps.append(replace(step, body=_with_ids(step.body, ids, used), path=_path_with_ids(step.path, ids, used)))
+        if shown.status < 400:
+            ids = {**_ids_of(as_object(pool.value(shown.answer)), step), **ids}
+    steps = [step if step.name in used else replace(step, name="") for step in steps]
+    title = _one_line(case.row.name).replace("\\", "\\\\").replace('"""', "'''").rstrip('"')
+    notes = [f"not taken in the run: {_one_line(turn.text)}" for turn in case.waiting]
+    return write_steps(_name(case), steps, title or "A case.", notes)
 
 
-def _turn(shown: ShownExchange, pool: PoolReader) -> str:
-    """Write the model's answer as a turn; a response that did not complete is kept as it was."""
-    answer = as_object(pool.value(shown.answer))
-    if shown.status >= 400 and shown.asked and not shown.rule and _asks_model(shown):
-        return f"http_error({shown.status}, {shown.error!r})"
-    if shown.status >= 400 or answer.get("object") != "response" or not _asks_model(shown):
-        return ""
-    output = objects_in(answer.get("output"))
-    if answer.get("status") == "completed":
-        return python_turn(output) if output or is_empty_answer(as_object(pool.value(shown.request)), answer) else ""
-    kept = {name: answer.get(name) for name in ("object", "status", "output", "error", "incomplete_details")}
-    return repr(kept)
+def _show_step(shown: ShownExchange, pool: PoolReader) -> ScriptedRequest:
+    request, answer = pool.value(shown.request), as_object(pool.value(shown.answer))
+    query = urlencode(as_object(pool.value(shown.query)), doseq=True)
+    error = shown.error if shown.asked and not shown.rule else ""
+    events = [as_object(pool.value(event.event)) for event in shown.events or ()]
+    return ScriptedRequest(
+        method=shown.method,
+        path=shown.path + (f"?{query}" if query else ""),
+        body=request,
+        turn=step_turn(shown.method, shown.path, as_object(request), shown.status, answer, error),
+        refused=shown.rule if shown.asked else "",
+        error=error_of(shown.status, events),
+        name=f"answer_{shown.number}",
+    )
 
 
-def _request(shown: ShownExchange, pool: PoolReader) -> dict[str, Any]:
-    answer = as_object(pool.value(shown.answer))
-    return {
-        "method": shown.method,
-        "path": shown.path,
-        "body": pool.value(shown.request),
-        "refused": shown.rule if shown.asked else "",
-        "answer": dict(_ids_of(answer)) if shown.status < 400 else {},
+Ids = Mapping[str, tuple[str, str]]
+"""Ids in earlier answers: the name of the answer, and the code that reads the id of this run."""
+
+
+def _ids_of(answer: Json, step: ScriptedRequest) -> dict[str, tuple[str, str]]:
+    """Return the ids in an answer; those of calls stay, as the script has them."""
+    name = step.name
+    if not step.is_create:
+        return {id: (name, f"{name}{path}") for id, path in _walk_ids(answer)}
+    root = f"{name}.response" if step.is_stream else name
+    found = {answer.get("id"): f"{root}.id", as_object(answer.get("conversation")).get("id"): f"{root}.conversation.id"}
+    found |= {
+        item.get("id"): f"{root}.output[{index}].id"
+        for index, item in enumerate(answer.get("output") or [])
+        if isinstance(item, dict)
     }
+    return {id: (name, code) for id, code in found.items() if isinstance(id, str)}
 
 
-def _ids_of(value: dict[str, Any]) -> Iterator[tuple[str, Any]]:
-    """Yield the members of an answer that are ids or contain some."""
-    for name, member in value.items():
-        if name.endswith("id") and isinstance(member, str):
-            yield name, member
-        elif isinstance(member, dict) and (inner := dict(_ids_of(member))):
-            yield name, inner
-        elif isinstance(member, list) and name in ("output", "data", "items"):
-            yield name, [dict(_ids_of(element)) if isinstance(element, dict) else None for element in member]
+def _walk_ids(value: Any, path: str = "") -> Iterator[tuple[str, str]]:
+    if isinstance(value, dict):
+        for member, inner in value.items():
+            if member.endswith("id") and member != "call_id" and isinstance(inner, str):
+                yield inner, f"{path}[{python_value(member)}]"
+            yield from _walk_ids(inner, f"{path}[{python_value(member)}]")
+    elif isinstance(value, list):
+        for index, inner in enumerate(value):
+            yield from _walk_ids(inner, f"{path}[{index}]")
 
 
-def _asks_model(shown: ShownExchange) -> bool:
-    return shown.path == "/responses" and shown.method in ("POST", "WS")
+def _with_ids(value: Any, ids: Ids, used: set[str]) -> Any:
+    """Put the code of ids of this run in place of the recorded ones, and note the answers that it reads."""
+    if isinstance(value, dict):
+        return {name: _with_ids(member, ids, used) for name, member in value.items()}
+    if isinstance(value, list):
+        return [_with_ids(element, ids, used) for element in value]
+    if isinstance(value, str) and value in ids:
+        name, code = ids[value]
+        used.add(name)
+        return Code(code)
+    return value
+
+
+def _path_with_ids(path: str, ids: Ids, used: set[str]) -> str:
+    parts = [_with_ids(part, ids, used) for part in re.split(r"([/?&=])", path)]
+    text = "".join(f"{{{part}}}" if isinstance(part, Code) else part for part in parts)
+    return path if text == path else Code(f'f"{text.replace(chr(34), chr(39))}"')
 
 
 def _name(case: ShownCase) -> str:

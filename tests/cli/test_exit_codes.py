@@ -54,11 +54,6 @@ def reporting(folder: Path, *more: str) -> list[str]:
     return ["report", str(folder / "o.json"), *more]
 
 
-def importing(folder: Path, response: str) -> list[str]:
-    (folder / "f.json").write_text(f'{{"fixtures": [{{"match": {{}}, "response": {response}}}]}}')
-    return ["import", str(folder / "f.json")]
-
-
 CASES: list[tuple[ExitCode, str, Prepare]] = [
     (ExitCode.OK, "rules", lambda *_: ["rules"]),
     (ExitCode.OK, "losses", lambda *_: ["losses"]),
@@ -68,8 +63,6 @@ CASES: list[tuple[ExitCode, str, Prepare]] = [
     (ExitCode.OK, "verify", lambda folder, _: ["verify", str(write_jsonl(folder, recorded(HI)))]),
     (ExitCode.OK, "report", lambda folder, _: reporting(folder)),
     (ExitCode.OK, "check", lambda *_: ["check", str(ROOT / "tests/cassettes/test_weather.yaml")]),
-    (ExitCode.OK, "import", lambda folder, _: importing(folder, '{"content": "Hi."}')),
-    (ExitCode.NOTHING_JUDGED, "import", lambda folder, _: importing(folder, '{"embedding": [1]}')),
     (ExitCode.FOUND, "check", lambda *_: ["check", str(ROOT / "LICENSE")]),
     (ExitCode.NOTHING_JUDGED, "check", lambda folder, _: ["check", str(folder / "none.yaml")]),
     (ExitCode.FOUND, "verify", judging),

@@ -11,7 +11,6 @@ import httpx2
 import pytest
 
 from harness.core.exchange import Json
-from harness.verify.aimock.script import import_fixtures
 from harness.world.mock import Mock
 from harness.world.scripting.document import parse_document
 from tests.clients.cells import Environment
@@ -19,6 +18,7 @@ from tests.clients.environments import prepared
 from tests.support.in_process import user
 from tests.support.processes import free_port, spawn
 from tests.support.tools import functions
+from tools.aimock.script import import_fixtures
 
 pytestmark = pytest.mark.slow
 NPM = ("@copilotkit/aimock@1.43.0",)

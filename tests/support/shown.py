@@ -34,6 +34,12 @@ class Asked:
         body = {"model": "gpt-4.1", "input": input, **members}
         return post(self.api, body, key=KEY, **{"content-type": "application/json", "user-agent": "me/1"}).body
 
+    def send(self, method: str, path: str, body: Any = None, **query: Any) -> Any:
+        """Send a request to any endpoint; returns the body of the answer."""
+        raw = b"" if body is None else json.dumps(body).encode()
+        headers = {"authorization": f"Bearer {KEY}", "content-type": "application/json"}
+        return self.api.handle(ReceivedRequest(method, f"/v1{path}", headers, query=query, raw=raw)).body
+
     def show(self, outcome: Any = "failed", why: str = "", after: int = 0) -> ShownCase:
         """Show what was exchanged so far, as a page reads it."""
         world = self.mock.world

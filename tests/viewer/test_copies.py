@@ -6,25 +6,34 @@ import ast
 import json
 import re
 import subprocess
-import sys
 from pathlib import Path
 from typing import Any
 
 import pytest
 import yaml
 
-from harness.ending import empty, incomplete
+from harness.ending import empty, failed, incomplete
+from harness.faults import http_error
 from harness.items import function_call, message
-from harness.viewer.copies import fill_copy
+from harness.world.scripting.as_code import python_value
 from harness.world.scripting.document import parse_document
 from tests.support.in_process import user
+from tests.support.openai_only import run_as_user
 from tests.support.shown import TOOL, Asked, read
 
 
 def copied(asked: Asked, name: str) -> str:
     case = asked.show()
     shown = case.exchanges[-1]
-    return fill_copy(shown.copies[name], read(case, shown.number, "request"))
+    request = read(case, shown.number, "request")
+    return re.sub("⟦(=?)([^⟧]*)⟧", lambda mark: _fill(request, *mark.groups()), shown.copies[name])
+
+
+def _fill(request: Any, is_python: str, member: str) -> str:
+    """Return what the page puts in place of a mark."""
+    if not is_python:
+        return json.dumps(request, indent=2, ensure_ascii=False)
+    return python_value(request[member] if member else request)
 
 
 HARD = 'He said """\'\\ $HOME `id` \\" é\n JSON\nJSON'
@@ -58,10 +67,24 @@ def test_an_empty_answer_is_copied_by_its_name(asked: Asked) -> None:
     asked.ask("hi")
     assert (copied(asked, "turn_yaml"), copied(asked, "turn_python")) == ("- empty:", "mock.script(empty())")
     assert "from harness.ending import empty\n" in copied(asked, "pytest")
-    parse_document({"script": yaml.safe_load(copied(asked, "turn_yaml"))}).apply(asked.mock)
+    other = Asked()
+    parse_document({"script": yaml.safe_load(copied(asked, "turn_yaml"))}).apply(other.mock)
+    assert other.ask("hi")["output"] == []
+
+
+def test_an_ending_is_copied_with_the_items(asked: Asked) -> None:
+    asked.mock.script([message("So far"), incomplete("content_filter")], failed("server_error", "Oh."))
     asked.ask("hi")
-    assert "turn_yaml" not in asked.show().exchanges[-1].copies
-    assert asked.ask("hi")["output"] == []
+    assert copied(asked, "turn_python") == 'mock.script([message("So far"), incomplete("content_filter")])'
+    assert copied(asked, "turn_yaml") == '- - message: "So far"\n  - incomplete: "content_filter"'
+    asked.ask("hi", stream=True)
+    assert copied(asked, "turn_python") == 'mock.script(failed("server_error", "Oh."))'
+
+
+def test_an_error_of_the_script_is_copied_as_a_turn(asked: Asked) -> None:
+    asked.mock.script(http_error(503, "Busy."))
+    asked.ask("hi")
+    assert copied(asked, "turn_python") == 'mock.script(http_error(503, "Busy."))'
 
 
 def test_curl_sends_the_same_body(asked: Asked, tmp_path: Path) -> None:
@@ -76,19 +99,55 @@ def test_curl_sends_the_same_body(asked: Asked, tmp_path: Path) -> None:
     assert json.loads((tmp_path / "sent.json").read_text()) == asked.mock.exchanges[0].request.body
 
 
+LOOKED = [message(HARD), function_call("look", {"city": "Paris"}, call_id="call_1")]
+
+
 @pytest.mark.slow
-@pytest.mark.parametrize(("input", "turn"), [(HARD, "ok"), ("hi", empty()), (17, None)])
-def test_a_request_is_copied_as_a_test_that_passes(asked: Asked, input: object, turn: Any, tmp_path: Path) -> None:
+@pytest.mark.parametrize(
+    ("input", "turn", "members"),
+    [
+        pytest.param(HARD, message(HARD), {"metadata": {"a": HARD}}, id="an answer"),
+        pytest.param([user("hi")], LOOKED, {"tools": [TOOL], "store": False, "top_p": None}, id="a call"),
+        pytest.param("hi", empty(), {"stream": True}, id="a stream"),
+        pytest.param("hi", failed("server_error", "Oh."), {"stream": True}, id="a stream that fails"),
+        pytest.param("hi", http_error(429, "Slow down."), {}, id="an error"),
+        pytest.param(17, None, {}, id="a refusal"),
+        pytest.param("hi", None, {"colour": {"is": True}}, id="a parameter that the SDK does not have"),
+        pytest.param("hi", None, {"not a name": 1}, id="one that is no name in Python"),
+    ],
+)
+def test_a_request_is_copied_as_a_test_that_passes(
+    asked: Asked, input: object, turn: Any, members: dict[str, Any], tmp_path: Path
+) -> None:
     if turn:
         asked.mock.script(turn)
-    asked.ask(input)
-    (tmp_path / "test_copied.py").write_text(copied(asked, "pytest"))
-    command = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", "-p", "no:randomly", "test_copied.py"]
-    ran = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, timeout=120, check=False)
-    assert ran.returncode == 0, ran.stdout + ran.stderr
+    asked.ask(input, **members)
+    printed = run_as_user(tmp_path, copied(asked, "pytest"))
+    assert "1 passed" in printed
+
+
+def test_a_test_that_is_copied_is_what_a_user_would_write(asked: Asked) -> None:
+    asked.mock.script([function_call("look", {"city": "Paris"}, call_id="call_1")], message("Sunny."))
+    asked.ask("How is the weather?", tools=[TOOL])
+    asked.ask("And now?")
+    assert copied(asked, "pytest").splitlines() == [
+        "from harness.items import message",
+        "",
+        "",
+        "def test_request_2(mock, openai_client):",
+        '    mock.script(message("Sunny."))',
+        '    response = openai_client.responses.create(model="gpt-4.1", input="And now?")',
+        '    assert response.output_text == "Sunny."',
+    ]
+
+
+def test_a_long_member_is_not_repeated(asked: Asked) -> None:
+    asked.mock.script(message("Sunny."))
+    asked.ask([user("How is the weather?" * 10)])
+    assert '        model="gpt-4.1",\n        input=⟦=input⟧,\n' in asked.show().exchanges[0].copies["pytest"]
 
 
 def test_a_refusal_is_copied_as_one_that_is_expected(asked: Asked) -> None:
     asked.ask(17)
     text = copied(asked, "refusal")
-    assert re.match(r"with mock\.refuses\('invalid_type'\) as refused:", text)
+    assert re.match(r'with mock\.refuses\("invalid_type"\) as refused:', text)

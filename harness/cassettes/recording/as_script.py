@@ -6,8 +6,6 @@ from collections.abc import Sequence
 from typing import Any
 from urllib.parse import urlsplit
 
-import orjson
-
 import harness.items  # noqa: F401  (registers every kind)
 from harness.api.http import decoding
 from harness.api.statuses import END_EVENTS
@@ -16,13 +14,10 @@ from harness.core.errors import HarnessError, ScriptError
 from harness.core.exchange import Json
 from harness.core.json_values import as_object
 from harness.ending import RECORDED_ENDING, Ending, TurnLine
-from harness.items.calls import encode_arguments
 from harness.items.kind import Item
 from harness.world.route import Turn
-from harness.world.scripting.lines import NULL_ON_WIRE, parse_lines
-
-_OWN_MEMBERS = ("id", "status", "approval_request_id")
-"""Members that the mock itself sets on an item."""
+from harness.world.scripting.as_code import line_of, lines_of
+from harness.world.scripting.lines import parse_lines
 
 
 def turns_from_recording(interactions: Sequence[Interaction], name: str) -> list[Turn]:
@@ -73,18 +68,6 @@ def recorded_response(interaction: Interaction) -> Json | None:
     return None if is_warm_up else {**last["response"], "output": output}
 
 
-def lines_of(response: Json) -> list[Json | str]:
-    """Return the lines of a turn: the output of a response, and how it ended."""
-    lines = [line_of(item) for item in response.get("output") or []]
-    if response.get("status") == "incomplete":
-        reason = as_object(response.get("incomplete_details")).get("reason", "max_output_tokens")
-        return [*lines, {"incomplete": reason}]
-    if response.get("status") == "failed":
-        error = as_object(response.get("error"))
-        return [*lines, {"failed": {"code": error.get("code", "server_error"), "message": error.get("message", "")}}]
-    return lines or ([{"empty": {}}] if response.get("status") == "completed" else [])
-
-
 def lines_of_broken_stream(interaction: Interaction) -> list[Json | str] | None:
     """Return the lines of a stream without an end: its output so far, and how it broke off; None for anything else.
 
@@ -114,47 +97,7 @@ def lines_of_broken_stream(interaction: Interaction) -> list[Json | str] | None:
     return [*lines, {"stream_error": {"after": len(sent), **known, **flat}}]
 
 
-def line_of(item: Any) -> Json | str:
-    """Convert an item to a line: the name and arguments of its builder if they suffice, else its wire form."""
-    wire = _drop_nulls(item)
-    match wire:
-        case {"type": "message", "content": [{"type": "output_text", "text": str(text), **rest}], **others} if not any(
-            rest.values()
-        ) and not others.keys() - {"role"}:
-            return {"message": text}
-        case {"type": "function_call", "name": str(name), "arguments": str(arguments), **others} if (
-            not others.keys() - {"call_id"}
-        ):
-            return {"function_call": {"name": name, "arguments": shortest_arguments(arguments), **others}}
-        case {"type": "reasoning", "summary": [{"type": "summary_text", "text": str(text)}], **others} if not any(
-            others.values()
-        ):
-            return {"reasoning": text}
-    return wire
-
-
 def _streamed_output(events: Sequence[Json], response: Json) -> list[Any]:
     """Collect the output of a streamed response, which some servers send only in the events of its items."""
     done = [event["item"] for event in events if event.get("type") == "response.output_item.done"]
     return response.get("output") or done
-
-
-def _drop_nulls(item: Any) -> Json:
-    """Drop members that the mock itself sets, and null members except those that the API sends."""
-    if not isinstance(item, dict):
-        raise ScriptError(f"{item!r} is not an item.")
-    kept = ("call_id", *NULL_ON_WIRE)
-    return {
-        name: value
-        for name, value in item.items()
-        if (value is not None or name in kept) and (name not in _OWN_MEMBERS or (name, value) == ("status", "failed"))
-    }
-
-
-def shortest_arguments(text: str) -> Any:
-    """Parse arguments if the mock encodes them in exactly the same way; otherwise return the string."""
-    try:
-        parsed = orjson.loads(text)
-    except orjson.JSONDecodeError:
-        return text
-    return parsed if isinstance(parsed, dict) and encode_arguments(parsed) == text else text

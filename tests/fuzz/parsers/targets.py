@@ -35,7 +35,6 @@ from harness.report.formats.json_file import read_report
 from harness.server.mock_api import API_ROOT, MockApi
 from harness.server.websocket.session import SocketSession
 from harness.unscripted.default_model import small_talk
-from harness.verify.aimock.script import import_fixtures
 from harness.verify.examples import EXAMPLE_HEADERS, EXAMPLE_KEY
 from harness.verify.read_files import read_recording
 from harness.world.mock import Mock
@@ -45,6 +44,7 @@ from harness.world.scripting.yaml_file import parse_yaml_turns
 from harness.world.world import World
 from tests.fuzz.parsers import seeds
 from tests.fuzz.parsers.connection import feed_connection
+from tools.aimock.script import import_fixtures
 
 LARGEST = 64_000
 """Bytes that a parser reads in less than a second."""

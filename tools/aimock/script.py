@@ -16,10 +16,12 @@ import harness.endpoints  # noqa: F401  (registers every item and ending)
 from harness.core.bounded_input import read_bounded
 from harness.core.errors import ConfigError, Malformed
 from harness.core.exchange import Json
-from harness.verify.aimock.matchers import ConvertedMatch, convert_match, escape_pattern
-from harness.verify.aimock.turns import DELIVERY, Line, convert_turn
+from harness.verify.recorded_script import ScriptForm, as_comments, write_form
+from harness.world.scripting.as_code import indent, python_call, python_imports, python_turn, python_value
 from harness.world.scripting.document import parse_route
 from harness.world.scripting.validation import InvalidData, errors_at
+from tools.aimock.matchers import ConvertedMatch, convert_match, escape_pattern
+from tools.aimock.turns import DELIVERY, Line, convert_turn
 
 _MEMBERS = ("match", "response", "chaos", "metadata", *DELIVERY)
 EVERY_REQUEST = {"model": "*"}
@@ -230,3 +232,31 @@ def _in_order(script: ImportedScript, group: Sequence[_Converted], has_gaps: boo
         else:
             why = f"sequenceIndex {index} never comes: no fixture with the same matchers has {number}"
             script.left_out.append(f"{places[index].place}: {why}. Add it, or count from 0.")
+
+
+def write_imported(script: ImportedScript, form: ScriptForm) -> str:
+    """Render converted fixtures; in Python as a `setup(mock)`, whose lines also work inside a test."""
+    told = [*(f"not converted: {why}" for why in script.left_out), *(f"not played: {why}" for why in script.dropped)]
+    return write_form(script.document, as_comments(told), form, _python_routes(script.routes))
+
+
+def _python_routes(routes: Sequence[ImportedRoute]) -> Iterator[str]:
+    conditions = [wanted for route in routes for wanted in route.conditions.values()]
+    if any(isinstance(wanted, dict) for wanted in conditions):
+        yield from ("import re", "")
+    yield from python_imports([turn for route in routes for turn in route.turns])
+    yield from ("", "", "def setup(mock):")
+    for number, route in enumerate(routes, 1):
+        known = route.conditions or ({} if number == len(routes) else EVERY_REQUEST)
+        found = [f"{name}={_condition(wanted)}" for name, wanted in known.items()]
+        target = f"{python_call('mock.when', found)}.script" if found else "mock.script"
+        turns = [python_turn(turn) for turn in route.turns]
+        yield indent(python_call(target, [*turns, *(["repeat=True"] if route.repeat else [])]))
+
+
+def _condition(wanted: Any) -> str:
+    if not isinstance(wanted, dict):
+        return python_value(wanted)
+    pattern = wanted["pattern"]
+    is_raw = not set('"\r\n').intersection(pattern) and not pattern.endswith("\\")
+    return f're.compile(r"{pattern}")' if is_raw else f"re.compile({python_value(pattern)})"

@@ -11,16 +11,17 @@ from typing import Any
 import openai
 import pytest
 from openai.types.responses import Response
+from typer.testing import CliRunner, Result
 
 from harness.core.errors import ConfigError
 from harness.core.exchange import Json
-from harness.verify.aimock.script import ImportedScript, import_fixtures
-from harness.verify.script_code import write_imported
 from harness.world.mock import Mock
 from harness.world.scripting.document import parse_document
 from harness.world.scripting.load import load_script_file
 from tests.support.command_line import run_cli
 from tests.support.tools import functions
+from tools.aimock.__main__ import app
+from tools.aimock.script import ImportedScript, import_fixtures, write_imported
 
 HELLO: Json = {"match": {"userMessage": "hello"}, "response": {"content": "Hi."}}
 Convert = Callable[..., ImportedScript]
@@ -42,6 +43,10 @@ def convert(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Convert:
     """Convert fixtures, which stand in `f.json`; one that answers every request comes last, so that some are converted."""
     monkeypatch.chdir(tmp_path)
     return lambda *fixtures: import_fixtures([write(Path(), *fixtures, fixture({"content": "Else."}, {}))])
+
+
+def run_aimock(*arguments: str | Path) -> Result:
+    return CliRunner().invoke(app, [str(argument) for argument in arguments])
 
 
 def played(mock: Mock, script: ImportedScript) -> None:
@@ -331,7 +336,7 @@ class TestFiles:
 class TestCommand:
     def test_prints_a_script_and_tells_what_is_not_in_it(self, tmp_path: Path) -> None:
         file = write(tmp_path, HELLO, fixture({"embedding": [1]}))
-        done = run_cli("import", file)
+        done = run_aimock(file)
         assert done.exit_code == 0
         assert f"# not converted: {file.as_posix()}: fixtures[1].response: embedding" in done.stdout
         assert "- user: hello" in done.stdout
@@ -339,10 +344,10 @@ class TestCommand:
 
     def test_writes_a_file_that_can_be_checked(self, tmp_path: Path) -> None:
         file, made = write(tmp_path, HELLO), tmp_path / "script.py"
-        assert run_cli("import", file, "-o", made).exit_code == 0
+        assert run_aimock(file, "-o", made).exit_code == 0
         assert 'mock.when(user="hello").script(message("Hi."), repeat=True)' in made.read_text()
         assert run_cli("check", made).exit_code == 0
-        again = run_cli("import", file, "-o", made)
+        again = run_aimock(file, "-o", made)
         assert (again.exit_code, "already exists" in again.stderr) == (2, True)
 
     @pytest.mark.parametrize(
@@ -357,11 +362,11 @@ class TestCommand:
         self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, arguments: list[str], why: str
     ) -> None:
         monkeypatch.chdir(tmp_path)
-        done = run_cli("import", write(Path(), HELLO), *arguments)
+        done = run_aimock(write(Path(), HELLO), *arguments)
         assert (done.exit_code, done.stdout) == (2, "")
         assert why in re.sub(r"\s+", " ", done.stderr)
 
     def test_fails_when_nothing_is_converted(self, tmp_path: Path) -> None:
-        done = run_cli("import", write(tmp_path, fixture({"embedding": [1]})))
+        done = run_aimock(write(tmp_path, fixture({"embedding": [1]})))
         assert done.exit_code == 2
         assert "no fixture could be converted" in done.stderr

@@ -1,24 +1,24 @@
-"""`responses-harness import`: converts the fixtures of aimock into a script."""
+"""`python -m tools.aimock PATH…`: converts the fixtures of aimock into a script."""
 
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, cast
+from typing import Annotated, cast
 
 import typer
 
 from harness.cli.support.app import print_note, print_text
 from harness.core.errors import ConfigError
 from harness.core.registry import suggest_name
-
-if TYPE_CHECKING:
-    from harness.verify.script_code import ScriptForm
+from harness.verify.recorded_script import SCRIPT_FORMS, ScriptForm
+from tools.aimock.script import import_fixtures, write_imported
+from tools.program import make_program
 
 FORMS_BY_SUFFIX = {".yaml": "yaml", ".yml": "yaml", ".py": "python"}
 """The form of a script file by its suffix."""
 
 
-def import_fixtures(
+def convert(
     paths: Annotated[list[Path], typer.Argument(metavar="PATH", help="Fixture files of aimock, or folders of them.")],
     to: Annotated[
         str,
@@ -34,9 +34,6 @@ def import_fixtures(
     exits with 2 only if nothing could be converted or written.
     """
     form = _find_form(to, output)
-    from harness.verify.aimock.script import import_fixtures
-    from harness.verify.script_code import write_imported
-
     if output and output.exists():
         raise ConfigError(f"{output.as_posix()}: already exists. Remove it, or choose another name.")
     script = import_fixtures(paths)
@@ -59,11 +56,15 @@ def import_fixtures(
 
 def _find_form(to: str, output: Path | None) -> ScriptForm:
     """Return the form of a script by its option and its file name; ConfigError if they contradict each other."""
-    from harness.verify.script_code import SCRIPT_FORMS
-
     by_name = FORMS_BY_SUFFIX.get(output.suffix) if output else None
     if to and to not in SCRIPT_FORMS:
         raise ConfigError(f"--to {to}: {suggest_name(to, SCRIPT_FORMS)}")
     if to and by_name and to != by_name:
         raise ConfigError(f"--to {to}: a file {output.name if output else ''} holds {by_name}. Omit --to.")
     return cast("ScriptForm", to or by_name or "yaml")
+
+
+app = make_program(convert)
+
+if __name__ == "__main__":
+    app()

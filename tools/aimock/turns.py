@@ -12,10 +12,10 @@ from typing import Any
 
 import orjson
 
-from harness.cassettes.recording.as_script import shortest_arguments
 from harness.core.exchange import Json
 from harness.core.json_values import as_object
 from harness.core.vocabulary import render_json
+from harness.world.scripting.as_code import shortest_arguments
 from harness.world.scripting.validation import OBJECT, TEXT, TEXT_LIST, InvalidData, ValueForm, check_list, errors_at
 
 Line = Json | str
