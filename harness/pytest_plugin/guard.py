@@ -8,15 +8,21 @@ that a test starts only inherit the environment. Requests that a library makes b
 from __future__ import annotations
 
 from collections.abc import Generator, Iterator, Sequence
-from typing import TYPE_CHECKING, Any
+from types import CodeType
+from typing import Any
 
 import pytest
 
 from harness.core.errors import add_section
+from harness.pytest_plugin.client_origin import (
+    ClientNoter,
+    Line,
+    asking_client,
+    asking_frames,
+    find_clients,
+    find_origin,
+)
 from harness.pytest_plugin.environment import SESSION_ENV, session_server
-
-if TYPE_CHECKING:
-    from harness.pytest_plugin.client_origin import Line
 
 HARNESS_FIXTURES = frozenset(
     {"openai_mock", "mock_server", "client", "async_client", "openai_client", "async_openai_client", "cassette"}
@@ -31,6 +37,7 @@ _REFUSED_STASH_KEY = pytest.StashKey[dict[str, str]]()
 """The stash key of a test's refused connections: the explanation of one, by its address."""
 _TOLD_STASH_KEY = pytest.StashKey[bool]()
 _MAX_CHAIN = 20
+_client_noter = ClientNoter()
 
 _EARLY_FIXES = (
     "Make the client while the test runs, in a function or in a fixture that requests `mock`.",
@@ -39,6 +46,16 @@ _EARLY_FIXES = (
 _AZURE_FIX = 'Make the client while the test runs, with @pytest.mark.harness(dialect="azure").'
 _ADDRESS_FIX = "Let the client read OPENAI_BASE_URL, or give it `mock.base_url`: its address is one of its own."
 _MAX_CLIENTS = 3
+
+
+def pytest_addoption() -> None:
+    """Note where clients are made, from before the first conftest."""
+    _client_noter.install()
+
+
+def pytest_unconfigure() -> None:
+    """Leave imports alone again."""
+    _client_noter.remove()
 
 
 @pytest.hookimpl(tryfirst=True)
@@ -61,8 +78,6 @@ def _live_api_guard(request: pytest.FixtureRequest) -> Iterator[None]:
     refused: dict[str, str] = item.stash.setdefault(_REFUSED_STASH_KEY, {})
 
     def refuse(address: str) -> str:
-        from harness.pytest_plugin.client_origin import asking_client, asking_frames
-
         if not asking_frames() and asking_client() is None:
             raise LiveApiUnreachable(f"{address} is the live API, and {item.nodeid} uses the mock.")
         if address not in refused:
@@ -145,17 +160,15 @@ def pytest_runtest_makereport(item: pytest.Item) -> Generator[None, pytest.TestR
 
 def _explain(item: pytest.Item, address: str) -> str:
     """Explain a connection to the live API: the test, the line of the client, the line of the request, and the fix."""
-    from harness.pytest_plugin.client_origin import Line, asking_frames, find_clients, find_origin
-
     host, root = address.partition(":")[0], str(item.config.rootpath)
-    fixtures = _fixture_values(item)
+    fixtures = _fixture_codes(item)
     origins = [find_origin(client, fixtures) for client in find_clients(host)[:_MAX_CLIENTS]]
     made = list(dict.fromkeys(filter(None, origins)))
     asked = [Line(frame.f_code.co_filename, frame.f_lineno, f"in {frame.f_code.co_name}") for frame in asking_frames()]
     rows = [
         *(("made", line.show(root)) for line in made),
         *(
-            [("made", "on a line that is not known: nothing of the project holds the client")]
+            [("made", "on a line that is not known: the client is a copy, or a library made it")]
             if origins and not made
             else []
         ),
@@ -177,12 +190,11 @@ def _fixes(item: pytest.Item, host: str, made: Sequence[Line], *, is_early: bool
     return (_ADDRESS_FIX,) if session_server(item.config) else _EARLY_FIXES
 
 
-def _fixture_values(item: pytest.Item) -> dict[str, Any]:
-    """Return the values of a test's fixtures, by name, each with the code of its function."""
+def _fixture_codes(item: pytest.Item) -> dict[str, CodeType]:
+    """Return the code of the functions of a test's fixtures, by name."""
     definitions = getattr(getattr(item, "_fixtureinfo", None), "name2fixturedefs", {})
-    values = getattr(item, "funcargs", {})
     return {
-        name: (values[name], code)
+        name: code
         for name, definition in definitions.items()
-        if name in values and (code := getattr(definition[-1].func, "__code__", None))
+        if (code := getattr(definition[-1].func, "__code__", None))
     }

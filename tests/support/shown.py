@@ -16,7 +16,7 @@ from harness.viewer.case_model import ShownCase, ShownExchange
 from harness.viewer.json_form import from_json
 from harness.viewer.pool import PoolReader
 from harness.world.mock import Mock
-from tests.support.in_process import post
+from tests.support.in_process import post, send
 
 KEY = "sk-harness-0123456789abcdef"
 TOOL = {"type": "function", "name": "look", "parameters": {"type": "object", "properties": {}}, "strict": False}
@@ -36,9 +36,7 @@ class Asked:
 
     def send(self, method: str, path: str, body: Any = None, **query: Any) -> Any:
         """Send a request to any endpoint; returns the body of the answer."""
-        raw = b"" if body is None else json.dumps(body).encode()
-        headers = {"authorization": f"Bearer {KEY}", "content-type": "application/json"}
-        return self.api.handle(ReceivedRequest(method, f"/v1{path}", headers, query=query, raw=raw)).body
+        return send(self.api, f"{method} /v1{path}", body, key=KEY, **query).body
 
     def show(self, outcome: Any = "failed", why: str = "", after: int = 0) -> ShownCase:
         """Show what was exchanged so far, as a page reads it."""

@@ -81,10 +81,10 @@ def test_a_client_made_at_import_is_named_with_its_line_and_two_remedies(run: Ru
     slow_except_every(
         2,
         [
-            ("app.answer(app.service.client)", "app.py:10, at import: service = Service()"),
+            ("app.answer(app.service.client)", "app.py:8, at import: self.client = openai.OpenAI(max_retries=0)"),
             ("app.answer(held['it'])", "test_the_line_*.py:*, at import: held = {'it': openai.OpenAI(max_retries=0)}"),
-            ("app.answer(cached())", "on a line that is not known: nothing of the project holds the client"),
-            ("app.answer(mine)", "test_the_line_*.py:*, in the fixture mine: def mine():"),
+            ("app.answer(cached())", "test_the_line_*.py:*, at import: return openai.OpenAI(max_retries=0)"),
+            ("app.answer(mine)", "test_the_line_*.py:*, in the fixture mine: return openai.OpenAI(max_retries=0)"),
         ],
     ),
     ids=["attribute", "dict", "cache", "fixture"],
@@ -239,3 +239,22 @@ many = [[number] for number in range(100_000)]
 def test_it(mock):
     app.answer()
 """).shows("  made  app.py:*, at import: *")
+
+
+def test_the_line_of_a_copy_is_not_known(run: Run) -> None:
+    run("""
+import app, copy
+
+def test_it(mock):
+    copied = copy.copy(app.client)
+    app.answer(copied)
+""").shows("  made  on a line that is not known: the client is a copy, or a library made it", *FIXES, failed=1)
+
+
+def test_a_module_that_a_test_imports_makes_its_client_at_import(run: Run) -> None:
+    run("""
+def test_it(mock, monkeypatch):
+    monkeypatch.delenv("OPENAI_BASE_URL")
+    import app
+    app.answer()
+""").shows("  made  app.py:3, at import: client = openai.OpenAI(max_retries=0)", failed=1)
