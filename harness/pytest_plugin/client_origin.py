@@ -16,7 +16,7 @@ from functools import cache, wraps
 from importlib.machinery import ModuleSpec
 from types import CodeType, FrameType
 from typing import Any, NamedTuple
-from weakref import WeakKeyDictionary
+from weakref import WeakKeyDictionary, WeakSet
 
 _SDK = "openai"
 _HTTP_MODULES = ("http.client", "httpcore", "urllib3", "socket")
@@ -44,6 +44,7 @@ class Line(NamedTuple):
 
 _origins: WeakKeyDictionary[Any, tuple[Line, Sequence[CodeType]]] = WeakKeyDictionary()
 """The line that made a client, and all code of the project that was running then, by client."""
+_noted_kinds: WeakSet[type] = WeakSet()
 
 
 class ClientNoter:
@@ -78,7 +79,8 @@ class ClientNoter:
 
 def _note_clients_of(sdk: Any) -> None:
     for kind in (sdk.OpenAI, sdk.AsyncOpenAI):
-        if not hasattr(kind.__init__, "notes_clients"):
+        if kind not in _noted_kinds:
+            _noted_kinds.add(kind)
             kind.__init__ = _noting(kind.__init__)
 
 
@@ -89,7 +91,6 @@ def _noting(initialize: Callable[..., None]) -> Callable[..., None]:
             _note(client, sys._getframe(1))
         initialize(client, *args, **options)
 
-    note_and_initialize.notes_clients = True
     return note_and_initialize
 
 
