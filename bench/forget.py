@@ -12,7 +12,7 @@ from collections.abc import Collection, Iterable, Mapping
 from functools import cache
 from typing import Any, NamedTuple, TypeVar
 
-import harness.contract.rules  # noqa: F401  (registers every rule)
+import harness.foundry  # noqa: F401  (registers every rule)
 from harness.api.model_facts import read_table
 from harness.contract import schema
 from harness.contract.rule import RULES

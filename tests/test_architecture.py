@@ -33,6 +33,7 @@ PURE = {
     "analysis",
     "world",
     "endpoints",
+    "foundry",
     "explain",
     "unscripted",
 }
@@ -42,7 +43,7 @@ EXCEPTIONS = {
     "harness/contract/schema.py": {"pathlib"},  # reads its own files
     "harness/api/model_facts.py": {"pathlib"},  # reads its own file
     "harness/api/images.py": {"io", "threading"},  # pictures in memory, for a decoder whose settings are the process's
-    "harness/api/project/skills.py": {"io"},  # zips in memory
+    "harness/foundry/skills.py": {"io"},  # zips in memory
     "harness/world/scripting/load.py": {"pathlib"},  # reads script files
     "harness/world/scripting/python_file.py": {"pathlib"},
     "harness/world/scripting/yaml_file.py": {"pathlib"},

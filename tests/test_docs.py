@@ -18,7 +18,7 @@ import yaml
 from typer.testing import CliRunner
 
 import harness.analysis.client_mistakes
-import harness.endpoints  # noqa: F401  (registers every operation)
+import harness.foundry  # noqa: F401  (registers every operation)
 from harness.analysis.client_mistake import CLIENT_MISTAKES
 from harness.analysis.receivers import RECEIVER_MISTAKES
 from harness.api.operations import OPERATIONS

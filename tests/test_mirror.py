@@ -17,7 +17,7 @@ TESTS = ROOT / "tests"
 FUNCTION = re.compile(r"^ *(?:async )?def ", re.M)
 
 FOLDERS = {
-    "api/project/": "endpoints/project",  # what a project has, tested with its endpoints
+    "foundry/": "foundry",  # what a project has, tested over its endpoints
     "api/resources/": "endpoints",  # what the API stores, tested with its endpoints
     "examine/cases/": "examine/test_mutants.py",  # each case catches a mutant of the reference client
     "items/": "items",  # a builder for each kind of item
@@ -52,11 +52,8 @@ TESTED_WITH = {
     "contract/test_overlay.py": {"contract/overlay_operations"},
     "drive/test_chat.py": {"drive/openai_sdk"},
     "end_to_end/recording/test_record.py": {"cli/record", "cli/support/run_command"},
-    "endpoints/project/test_agents.py": {"world/project_agents"},
-    "endpoints/project/test_datasets.py": {"endpoints/project/blobs"},
-    "endpoints/test_azure.py": {"api/content_filters", "contract/dialect_body"},
+    "endpoints/test_classic_agents.py": {"api/classic"},
     "endpoints/test_multi_agent.py": {"api/multi_agent"},
-    "endpoints/test_project_tools.py": {"contract/compile_schema"},
     "endpoints/test_responses.py": {"answers/prompt", "answers/response"},
     "examine/test_adapter_schema.py": {"examine/task"},
     "examine/test_client_process.py": {"examine/adapter"},
@@ -73,6 +70,9 @@ TESTED_WITH = {
     "fast_path/test_prepared.py": {"fast_path/repeat_cache"},
     "faults/test_alterations.py": {"faults/transport"},
     "faults/test_faults.py": {"faults/broken_off"},
+    "foundry/test_agents.py": {"api/project_types"},
+    "foundry/test_azure.py": {"api/content_filters", "contract/dialect_body"},
+    "foundry/test_project_tools.py": {"contract/compile_schema"},
     "live/test_conformance.py": {"live/rule_questions"},
     "live/test_drift.py": {"cli/drift", "cli/support/live_api"},
     "verify/test_inventory.py": {"cli/cassettes"},
@@ -106,9 +106,10 @@ TESTED_WITH = {
     "verify/test_nothing_judged.py": {"verify/judging/gateways", "viewer/run_facts"},
     "verify/test_read_files.py": {"cassettes/listing"},
     "world/test_routed.py": {"cassettes/recording/routed"},
+    "world/test_store.py": {"core/tables"},
     "world/test_webhooks.py": {"core/webhooks"},
     "world/test_yaml_file.py": {
-        "world/project_resources",
+        "world/resources",
         "world/scripting/document",
         "world/scripting/lines",
         "world/scripting/validation",

@@ -9,7 +9,7 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from harness.api.models import Model
-from harness.api.project.tools import MEMORY_TOOLS, PROJECT_DEFAULTS, PROJECT_TOOLS
+from harness.api.project_types import MEMORY_TOOLS, PROJECT_DEFAULTS, PROJECT_TOOLS
 from harness.api.strict_schema import apply_strictness
 from harness.api.tools import as_namespace, declared_tools, loaded_tools, plain_functions
 from harness.core.exchange import Json

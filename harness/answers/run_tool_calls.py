@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 
 from harness.answers.item_writer import split_into_tokens
-from harness.api.project.classic import PROJECT_TYPES
+from harness.api.classic import PROJECT_TYPES
 from harness.api.resources.assistants import COMPUTER_USE, DEFAULT_RANKING
 from harness.core.exchange import Json
 from harness.core.ids import Ids

@@ -7,8 +7,9 @@ from typing import Any, Protocol, Self
 
 from harness.api.http.dialects import FOUNDRY
 from harness.api.models import Model
+from harness.api.project_types import NamedAgent
 from harness.contract import schema
-from harness.contract.dialect_body import PROMPT_SCHEMAS, apply_known_definition
+from harness.contract.dialect_body import PROMPT_SCHEMAS, apply_known_definition, resolve_agent
 from harness.contract.overrides import Overrides
 from harness.contract.rule import WorldView
 from harness.core.account import Organization
@@ -50,7 +51,12 @@ class WorldCall:
 
     def with_request(self, request: Request) -> Self:
         """Return a call with another request to the same World."""
-        return self if request is self.request else type(self)(request, self.world)
+        if request is self.request:
+            return self
+        changed = type(self)(request, self.world)
+        if request.dialect == FOUNDRY:
+            changed.agent = self.agent
+        return changed
 
     @cached_property
     def members(self) -> Json:
@@ -73,6 +79,11 @@ class WorldCall:
         return conversation_id(self.body) if isinstance(self.body, dict) else None
 
     @cached_property
+    def agent(self) -> NamedAgent | None:
+        """The agent that a request to Foundry names, in the version that answers."""
+        return None if self.world is None else resolve_agent(self.request, self.world)
+
+    @cached_property
     def transcript(self) -> Transcript:
         """The stored items that the request continues, then its own."""
         assert self.world is not None  # a request without a World is refused before its items are read
@@ -87,7 +98,7 @@ class WorldCall:
     @cached_property
     def _with_definition(self) -> Self:
         assert self.world is not None
-        return self.with_request(apply_known_definition(self.request, self.world, self.as_of))
+        return self.with_request(apply_known_definition(self.request, self.agent, self.as_of))
 
     def with_account(self, account: Organization) -> WorldCall:
         """Return a call to the same World with another account."""

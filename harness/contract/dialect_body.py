@@ -10,21 +10,20 @@ without the settings of a model; a web search begins without a type.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from functools import cache, lru_cache
 from typing import Any
 
 import orjson
 
 from harness.api.http.dialects import FOUNDRY, OPENAI, apply_agent, omit_dialect_members
-from harness.api.project.agent_definitions import find_answering_version, resolve_definition
-from harness.api.project.agent_kinds import RESPONSE_PREFIXES
-from harness.api.project.agents import FoundryProject
-from harness.api.project.tools import PROJECT_DEFAULTS, PROJECT_MEMBERS, PROJECT_TOOLS
+from harness.api.project_types import PROJECT_DEFAULTS, PROJECT_MEMBERS, PROJECT_TOOLS, RESPONSE_PREFIXES, NamedAgent
 from harness.contract.body_places import repair_body
 from harness.contract.first_violation import find_violation
+from harness.contract.rule import WorldView
 from harness.core.exchange import Json, Request
 from harness.core.json_values import as_string
+from harness.core.registry import Registry
 from harness.items.kind import item_types
 
 ITEM_LISTS = ("input", "items")
@@ -38,6 +37,8 @@ MEMORIES, ANY_INCLUDE = "memory_search_call.results", "file_search_call.results"
 """An `include` value of projects only (typed in azure-ai-agentserver-responses 2.4), and its replacement."""
 MAX_UNKNOWN_MEMBERS = 20
 """The maximum number of unknown members in a definition; one with more is ignored."""
+AGENT_RESOLVERS: Registry[Callable[[Request, WorldView], NamedAgent | None]] = Registry("resolver of agents")
+"""What finds the agent of a request, by dialect; the package that stores agents declares it."""
 _VALID_BODY: Json = {"model": "gpt-4.1", "input": "hi"}
 
 
@@ -52,16 +53,20 @@ def read_by_schema(request: Request) -> Any:
     return {**members, **own}
 
 
-def apply_known_definition(request: Request, project: FoundryProject, as_of: str) -> Request:
+def resolve_agent(request: Request, world: WorldView) -> NamedAgent | None:
+    """Return the agent that a request names, in the version that answers; None if it names none."""
+    resolver = AGENT_RESOLVERS.get(request.dialect)
+    return resolver(request, world) if resolver else None
+
+
+def apply_known_definition(request: Request, agent: NamedAgent | None, as_of: str) -> Request:
     """Add the definition of its agent to a request to Foundry, as far as the request's schema knows its members.
 
     The client has not sent these members, so no schema refuses them.
     """
-    version = find_answering_version(request, project)
-    if version is None or not request.schema:
+    if agent is None or agent.version is None or not request.schema:
         return apply_agent(request, None)
-    definition = resolve_definition(version, request.body.get("structured_inputs"))
-    return apply_agent(request, {version["name"]: _known_members(orjson.dumps(definition), request.schema, as_of)})
+    return apply_agent(request, _known_members(orjson.dumps(agent.members), request.schema, as_of))
 
 
 @lru_cache(maxsize=256)

@@ -18,8 +18,6 @@ from typing import Any, Literal, Protocol, Required, TypedDict, Unpack
 
 from harness.api.models import Models
 from harness.api.operations import OPERATIONS
-from harness.api.project.memories import Memories
-from harness.api.project.versions import Versioned
 from harness.api.resources.containers import Containers
 from harness.api.resources.files import Uploads
 from harness.core.account import Organization
@@ -27,6 +25,7 @@ from harness.core.dates import CONTRACT_DATE, is_valid_on, last_day
 from harness.core.errors import ApiError, RegistrationError
 from harness.core.exchange import Json
 from harness.core.registry import Registry
+from harness.core.tables import Tables
 from harness.items.transcript import ItemChain
 
 Level = Literal["recorded", "reported", "documented", "typed", "assumed"]
@@ -51,26 +50,13 @@ TRANSCRIPT_MEMBERS = (INPUT_LIST, "previous_response_id", "conversation")
 """The `when` of rules about items, none of which a string as input violates."""
 
 
-class StoreView(Protocol):
+class StoreView(Tables, Protocol):
     """The tables of a World's store that rules read."""
 
     responses: MutableMapping[str, Any]
     pending: MutableMapping[str, Any]
     conversations: MutableMapping[str, Any]
     assistants: MutableMapping[str, Json]
-    agents: MutableMapping[str, Sequence[Json]]
-    agent_settings: MutableMapping[str, Json]
-    agent_code: MutableMapping[str, bytes]
-    connections: MutableMapping[str, Json]
-    deployments: MutableMapping[str, Json]
-    indexes: MutableMapping[str, Versioned]
-    datasets: MutableMapping[str, Versioned]
-    skills: MutableMapping[str, Versioned]
-    toolboxes: MutableMapping[str, Versioned]
-    memory_stores: MutableMapping[str, Memories]
-    generation_jobs: MutableMapping[str, Json]
-    agent_sessions: MutableMapping[str, Any]
-    owners: MutableMapping[str, str]
     threads: MutableMapping[str, Any]
     vector_stores: MutableMapping[str, Any]
     parted_uploads: MutableMapping[str, Any]
@@ -249,7 +235,7 @@ def matches_operation(on: Iterable[str], operation: str) -> bool:
     return any(fnmatchcase(operation, pattern) or (known is not None and known.is_in(pattern)) for pattern in on)
 
 
-CHECK_PARAMETERS = ("request", "world", "transcript", "family", "conversation")
+CHECK_PARAMETERS = ("request", "world", "transcript", "family", "conversation", "agent")
 """The members of a call that a rule's function may take, in this order."""
 DERIVED_FROM: Mapping[str, Sequence[str]] = {"family": ("model", "world.models"), "conversation": ("conversation",)}
 """What a rule reads that takes such a member of the call."""
@@ -268,9 +254,10 @@ class RuleDeclaration(TypedDict, total=False):
     `request.query`, `request.headers.authorization`, `world.models`, `transcript`; the operation and the dialect need
     not be named. Without `reads` it may read everything. `since` and `until` are the first and last day of this error,
     if it is not valid at all times. `dialects` are those with this error (`openai`, `azure`, `foundry`), by default
-    all.
+    all. `area` is that of the module, unless it is given.
     """
 
+    area: str
     error: Required[ApiError]
     source: Required[Source | Sequence[Source]]
     rejects: Required[Mapping[str, Json | Case] | Sequence[Json | Case]]
@@ -327,7 +314,7 @@ def _register(
     source, as_case = declaration["source"], partial(_as_case, day=_example_day(declaration))
     declared = Rule(
         id=id,
-        area=getattr(sys.modules.get(module), "AREA", module.rpartition(".")[2]),
+        area=declaration.get("area") or str(getattr(sys.modules.get(module), "AREA", module.rpartition(".")[2])),
         doc=doc,
         error=declaration["error"],
         sources=(source,) if isinstance(source, Source) else tuple(source),

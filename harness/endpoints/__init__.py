@@ -1,4 +1,4 @@
-"""All endpoints, one module per resource, and Azure's form of their answers; importing this registers the endpoints."""
+"""The endpoints of OpenAI's API, one module per resource; importing this registers them."""
 
 from pkgutil import iter_modules
 

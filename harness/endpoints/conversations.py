@@ -9,7 +9,6 @@ from harness.api import include
 from harness.api.http.dialects import FOUNDRY
 from harness.api.operations import Cursors, operation
 from harness.api.paging import list_object, page
-from harness.api.project.lists import agent_page
 from harness.core.exchange import Answer, Json
 from harness.world.api_call import ApiCall
 from harness.world.store import Conversation
@@ -33,16 +32,6 @@ def _add_items(world: World, id: str, body: Json) -> list[Json]:
     items = world.add_item_ids(render_input_items(added), id, world.now)
     world.store.add_to_conversation(id, items)
     return items
-
-
-@operation("GET", "/conversations", project_only=True)
-def list_all(call: ApiCall) -> Answer:
-    """List the conversations of a Foundry project, newest first unless `order=asc`. Recorded 2026-02-12."""
-    shown = [
-        {name: conversation.object[name] for name in ("id", "object", "metadata", "created_at")}
-        for conversation in call.store.conversations.values()
-    ]
-    return Answer(200, agent_page(shown, call.query))
 
 
 @operation("GET", "/conversations/{conversation_id}", answer="Conversation")

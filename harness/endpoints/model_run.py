@@ -14,8 +14,7 @@ from typing import NamedTuple
 from harness.analysis.approval_ledger import concerns_approvals
 from harness.answers.parameters import items_of_day
 from harness.answers.prompt import Prompt
-from harness.api.http.dialects import AGENT_REFERENCE
-from harness.api.project.agent_kinds import PROMPT, kind_of_agent
+from harness.api.project_types import PROMPT, NamedAgent
 from harness.api.resources.containers import CODE_CALL
 from harness.api.tokens import count_words, make_usage
 from harness.api.tools import declared_tools, namespace_of
@@ -74,12 +73,11 @@ def _take_lines(prompt: Prompt, call: ApiCall) -> tuple[Taken, Taken | None]:
     return taken, held
 
 
-def run_model(prompt: Prompt, turn: Turn, world: World) -> PendingResponse:
+def run_model(prompt: Prompt, turn: Turn, world: World, agent: NamedAgent | None = None) -> PendingResponse:
     """Turn a scripted turn into the response to a prompt; advances the World's clock."""
     now = world.tick()
     parent = prompt.body.get("previous_response_id") or prompt.conversation
-    agent = prompt.body.get(AGENT_REFERENCE)
-    id = world.ids.response(now, parent, (kind_of_agent(world, agent) if agent else PROMPT).id_prefix)
+    id = world.ids.response(now, parent, (agent.kind if agent else PROMPT).id_prefix)
     started = {**prompt.settings.initial_response, "id": id, "created_at": now}
     rendered, ending = _render_output(prompt, turn, id, now, world)
     if own := turn.ending.own:

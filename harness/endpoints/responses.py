@@ -9,11 +9,10 @@ from harness.answers.prompt import Prompt, estimate_settings_tokens
 from harness.answers.response import render_input_items, with_billing
 from harness.answers.writer import render_events
 from harness.api.encrypted_content import ContentOwner, make_encrypted_content
-from harness.api.http.dialects import FOUNDRY, user_of
+from harness.api.http.dialects import FOUNDRY
 from harness.api.include import filter_page, filter_stored_items
 from harness.api.operations import Cursors, operation
 from harness.api.paging import page
-from harness.api.project.lists import agent_page
 from harness.api.tokens import make_usage
 from harness.core.exchange import Answer, Json, Request
 from harness.ending import TurnLine, to_api_error
@@ -35,7 +34,7 @@ def create(call: ApiCall) -> Answer:
     if quotas is not None:  # before a turn is taken, so that a refused request leaves the script unchanged
         quotas.take(prompt, call.request.dialect, call.world.account.name, call.world.skipped_seconds)
     turn = take_turn(prompt, call)
-    run = run_model(prompt, turn, call.world)
+    run = run_model(prompt, turn, call.world, call.agent)
     note_approvals(prompt, turn, run, call.world)
     answer = _build_answer(run, prompt, turn, call.world)
     if quotas is not None:
@@ -83,33 +82,6 @@ def _discard_if_cut(run: PendingResponse, lines: Sequence[TurnLine]) -> PendingR
     """Discard a run whose answer may be cut: it ends when the client disconnects, unless in the background (assumed)"""
     goes_on = not ends_early(lines) or run.initial_response.get("background")
     return run if goes_on else run._replace(is_stored=False, conversation=None)
-
-
-LIST_RESPONSES = "GET /responses"
-
-
-@operation("GET", "/responses", project_only=True)
-def list_all(call: ApiCall) -> Answer:
-    """List the stored responses of a Foundry project, newest first unless `order=asc`.
-
-    Recorded 2026-01-30 and 2026-04-14, also with a `conversation_id`; Microsoft's client for .NET can also filter by
-    `agent_name` or `agent_id`, `name:version`. A request on behalf of a user only lists that user's responses.
-    """
-    listed = [stored.response for stored in call.store.responses.values() if _is_asked_for(stored.response, call)]
-    return Answer(200, agent_page(listed, call.query))
-
-
-def _is_asked_for(response: Json, call: ApiCall) -> bool:
-    id, query = response["id"], call.query
-    agent = call.store.azure_members.get(id, {}).get("agent") or {"name": "", "version": ""}
-    conversation = (response.get("conversation") or {}).get("id", "")
-    values = {
-        "agent_name": agent["name"],
-        "agent_id": f"{agent['name']}:{agent['version']}",
-        "conversation_id": conversation,
-    }
-    is_own = call.store.owners.get(id, "") == user_of(call.request)
-    return is_own and all(query.get(name) in (None, "", value) for name, value in values.items())
 
 
 @operation("GET", "/responses/{response_id}", query="RetrieveResponse", answer="Response")

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from harness.api.project.tools import SERVER_TOOLS
+from harness.api.project_types import SERVER_TOOLS
 from harness.core.errors import ScriptError
 from harness.core.exchange import Json
 from harness.core.text import show

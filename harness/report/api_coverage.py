@@ -10,7 +10,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import cache, lru_cache
 from typing import Any
 
-import harness.contract.rules  # noqa: F401  (registers every rule)
+import harness.foundry  # noqa: F401  (registers every operation and rule)
 from harness.analysis.lanes import asks_model
 from harness.api.http.providers import PROVIDERS
 from harness.api.http.websocket_mode import CREATE_EVENT, SOCKET

@@ -9,8 +9,7 @@ from dataclasses import asdict, fields, is_dataclass
 from typing import Any
 
 import harness.analysis.losses
-import harness.contract.rules
-import harness.endpoints  # noqa: F401  (registers every operation; the import above every rule)
+import harness.foundry  # noqa: F401  (registers every operation and rule)
 from harness.analysis.loss import Loss
 from harness.api.operations import OPERATIONS
 from harness.contract.rule import Case, Rule, matches_operation

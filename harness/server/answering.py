@@ -17,8 +17,8 @@ from harness.core.account import DEFAULT_ORGANIZATION
 from harness.core.delivery import DISCONNECT_AT_END
 from harness.core.errors import HarnessError
 from harness.core.exchange import Answer, Request
-from harness.endpoints import azure
 from harness.faults import ScriptedRefusal
+from harness.foundry.answer import read_in_dialect, show_in_dialect
 from harness.world.api_call import ApiCall
 from harness.world.routed import RoutedPath
 from harness.world.world import World
@@ -116,7 +116,9 @@ def refusal_answer(refusal: Violation) -> Answer:
 def call_handler(call: ApiCall) -> Answer:
     """Call the handler of the operation, and convert its answer to the dialect of the request."""
     handler = OPERATIONS[call.request.operation].handler
-    return handler(call) if call.request.dialect == OPENAI else azure.answer_in_dialect(handler, call)
+    if call.request.dialect == OPENAI:
+        return handler(call)
+    return show_in_dialect(call, handler(read_in_dialect(call)))
 
 
 def teapot_answer(problem: HarnessError) -> Answer:

@@ -12,7 +12,7 @@ from types import MappingProxyType
 from typing import Any, Unpack
 from uuid import UUID
 
-import harness.endpoints  # noqa: F401  (registers every operation)
+import harness.foundry  # noqa: F401  (registers every operation and rule)
 from harness.api.http.dialects import AZURE, OPENAI, ApiPath, parse_api_path
 from harness.api.http.websocket_mode import UPGRADE
 from harness.api.models import MODELS
@@ -24,10 +24,10 @@ from harness.core.delivery import EdgeRecord
 from harness.core.errors import ConfigError, Problem
 from harness.core.exchange import Answer, ReceivedRequest, Request, Stray
 from harness.core.limits import UNLIMITED
-from harness.endpoints import azure
 from harness.endpoints.request import read_request
 from harness.fast_path import is_enabled
 from harness.fast_path.prepared import PreparedRequests
+from harness.foundry.headers import add_azure_headers
 from harness.server.answering import answer_routed, call_handler, check_and_answer, refusal_answer, teapot_answer
 from harness.server.api_observers import AnsweredRequest, ApiObservers
 from harness.server.held_requests import HeldRequest, HeldRequests
@@ -174,8 +174,8 @@ class MockApi(KeyedWorlds):
         if request.dialect == OPENAI:
             return _with_headers(answer, world.ids.request() if world else f"req_{self.stray_count:032x}")
         if world is not None:
-            return azure.add_headers(request, answer, world.ids.guid, world.models, world.as_of)
-        return azure.add_headers(request, answer, lambda: str(UUID(int=self.stray_count)), MODELS, self.as_of)
+            return add_azure_headers(request, answer, world.ids.guid, world.models, world.as_of)
+        return add_azure_headers(request, answer, lambda: str(UUID(int=self.stray_count)), MODELS, self.as_of)
 
     def _note(
         self, request: Request, answer: Answer, world: World | None, seen: EdgeRecord | float | None, *, is_own: bool

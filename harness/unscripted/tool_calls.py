@@ -10,7 +10,7 @@ from typing import NamedTuple
 from harness import items
 from harness.answers.echo import echo_tools
 from harness.answers.turn_problem import NAMED_TOOLS, match_tools
-from harness.api.project.tools import MEMORY_TOOLS, PROJECT_TOOLS
+from harness.api.project_types import MEMORY_TOOLS, PROJECT_TOOLS
 from harness.api.resources.containers import CONTAINER_ID_PREFIX
 from harness.api.tools import declared_tools, loaded_tools
 from harness.core.exchange import Json

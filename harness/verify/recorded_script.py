@@ -15,7 +15,7 @@ from urllib.parse import urlsplit
 import orjson
 
 import harness.contract.rules
-import harness.endpoints  # noqa: F401  (registers every operation)
+import harness.foundry  # noqa: F401  (registers every operation and rule)
 from harness.api.http import decoding
 from harness.api.http.providers import path_below_root
 from harness.api.operations import find_operation

@@ -26,9 +26,8 @@ from harness.world.exploration import Exploration, Scenario
 from harness.world.journal_views import JournalViews
 from harness.world.mcp_server import McpServer, build_server
 from harness.world.mock_webhook import Webhook, make_webhook
-from harness.world.project_agents import make_agent
-from harness.world.project_resources import make_resource
 from harness.world.refusals import ExpectedRefusal
+from harness.world.resources import make_resource
 from harness.world.route import Route, Turn
 from harness.world.routed import make_routed
 from harness.world.world import World
@@ -213,7 +212,7 @@ class Mock(JournalViews):
         workflow.
         """
         described = {"description": description, "metadata": dict(metadata or {})}
-        return make_agent(self.world, name, kind, described, definition)
+        return make_resource(self.world, "agent", name, {**described, "kind": kind, **definition})
 
     def connection(self, name: str, **members: Any) -> str:
         """Create a connection: `mock.connection("search", type="CognitiveSearch", credentials="key")`; returns its id.

@@ -9,19 +9,16 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, MutableMapping, Sequence
 from dataclasses import dataclass, fields
 from itertools import pairwise
-from typing import NamedTuple, TypeVar
+from typing import Any, NamedTuple, TypeVar
 
 from harness.api.include import FullItem
-from harness.api.project.agent_sessions import AgentSession
-from harness.api.project.blobs import BlobContainer
-from harness.api.project.memories import Memories
-from harness.api.project.versions import Versioned
 from harness.api.resources.containers import Container
 from harness.api.resources.files import File, VectorStore
 from harness.api.resources.parted_uploads import PartedUpload
 from harness.api.resources.threads import Thread
 from harness.core.exchange import Json
 from harness.core.limits import oldest_beyond
+from harness.core.tables import TABLES, TableKind
 from harness.ending import DEFAULT_ENDING, Ending
 from harness.items.transcript import EMPTY_CHAIN, ItemChain, Transcript, conversation_id, resolve_transcript
 
@@ -90,11 +87,7 @@ class Store:
 
     `pending` holds the background responses in progress; `items` everything that an `item_reference` can name.
     `unfiltered_items` holds what the `include` of a request hid; `reasoning_of` and `follower_of` link a reasoning item
-    and the item after it; `encrypted_contents` holds those from scripts. `agents` holds the versions of each agent,
-    `agent_settings` their settings, `agent_sessions` the sessions of their endpoints, `agent_code` the zip of a version
-    by its id; `owners` are the users on whose behalf responses and conversations were created. `azure_members` is what
-    an answer of Azure adds to a response. The tables from `connections` on hold a project's other resources by name;
-    `blobs` holds the containers that its datasets are uploaded to.
+    and the item after it; `encrypted_contents` holds those from scripts; `declared` are the tables of other packages.
     """
 
     responses: Table[StoredResponse]
@@ -111,21 +104,11 @@ class Store:
     containers: Table[Container]
     assistants: Table[Json]
     threads: Table[Thread]
-    agents: Table[Sequence[Json]]
-    agent_settings: Table[Json]
-    agent_code: Table[bytes]
-    agent_sessions: Table[AgentSession]
-    owners: Table[str]
-    azure_members: Table[Json]
-    connections: Table[Json]
-    deployments: Table[Json]
-    indexes: Table[Versioned]
-    datasets: Table[Versioned]
-    skills: Table[Versioned]
-    toolboxes: Table[Versioned]
-    memory_stores: Table[Memories]
-    generation_jobs: Table[Json]
-    blobs: Table[BlobContainer]
+    declared: Mapping[str, Table[Any]]
+
+    def table(self, kind: TableKind[T]) -> Table[T]:
+        """Return the table of a kind that another package has declared."""
+        return self.declared[kind.name]
 
     def chain_of(self, body: Mapping[str, object]) -> ItemChain:
         """Return the items that a request continues, of a response or a conversation; empty if it names neither."""
@@ -166,13 +149,9 @@ class Store:
             for id in oldest_beyond(self.responses, most):
                 self._drop_response(id)
         more = most * _ENTRIES_PER_RESPONSE
-        for hidden in (
-            self.unfiltered_items,
-            self.encrypted_contents,
-            self.azure_members,
-            self.containers,
-            self.agent_sessions,
-        ):
+        bounded: list[Table[Any]] = [self.declared[kind.name] for kind in TABLES.values() if kind.is_bounded]
+        bounded += [self.unfiltered_items, self.encrypted_contents, self.containers]
+        for hidden in bounded:
             if len(hidden) > more:
                 for id in oldest_beyond(hidden, more):
                     del hidden[id]
@@ -207,7 +186,14 @@ class Store:
                 self.follower_of[item["id"]] = (follower,)
                 self.reasoning_of[follower] = item["id"]
 
+    @property
+    def tables(self) -> Mapping[str, Table[Any]]:
+        """All tables by name."""
+        own = {table.name: getattr(self, table.name) for table in fields(self) if table.name != "declared"}
+        return {**own, **self.declared}
+
 
 def empty_store() -> Store:
     """Make a store in memory, with dictionaries as tables."""
-    return Store(**{table.name: {} for table in fields(Store)})
+    own: dict[str, dict[str, Any]] = {table.name: {} for table in fields(Store)}
+    return Store(**own | {"declared": {name: {} for name in TABLES}})

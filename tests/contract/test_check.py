@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-import harness.endpoints  # noqa: F401  (registers every operation)
+import harness.foundry  # noqa: F401  (registers every operation)
 from harness.contract.call import WorldCall
 from harness.contract.check import check, named_rules, rule_for
 from harness.contract.overrides import AddedRefusal, Condition, Exemption, MemberCondition, Overrides

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-import harness.endpoints  # noqa: F401  (registers every operation)
+import harness.foundry  # noqa: F401  (registers every operation)
 from harness.contract.overrides import AddedRefusal, Condition, Evidence, Exemption, MemberCondition, Overrides
 from harness.contract.overrides_file import parse_overrides
 from harness.core.errors import ApiError, ConfigError

@@ -9,7 +9,7 @@ import pytest
 
 import harness.analysis.losses
 import harness.contract.rules
-import harness.endpoints  # noqa: F401  (each registers what it declares)
+import harness.foundry  # noqa: F401  (each registers what it declares)
 from harness.analysis.loss import LOSSES
 from harness.api.operations import OPERATIONS
 from harness.contract.rule import RULES

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Container, Iterator, Mapping
-from dataclasses import fields
 from typing import Any
 
 import orjson
@@ -18,7 +17,6 @@ from harness.contract.first_violation import format_path
 from harness.contract.rule import CREATE_RESPONSE, RULES
 from harness.core.exchange import Answer, Request
 from harness.server.answering import TEAPOT
-from harness.world.store import Store
 from harness.world.world import World
 from tests.contract.evidence.samples.mutate import places
 from tests.fuzz.sent import SOCKET, Sent, Stand
@@ -89,10 +87,7 @@ Snapshot = Mapping[str, Mapping[str, str]]
 
 def snapshot(world: World) -> Snapshot:
     """Return the store, the script, the account and the gates of a World."""
-    tables = {
-        table.name: {id: repr(entry) for id, entry in getattr(world.store, table.name).items()}
-        for table in fields(Store)
-    }
+    tables = {name: {id: repr(entry) for id, entry in table.items()} for name, table in world.store.tables.items()}
     script = repr([(route.conditions, len(route.turns), route.taken) for route in world.script.all_routes])
     return {**tables, "script": {"": script}, "account": {"": repr(world.account)}, "gates": {"": repr(world.gates)}}
 

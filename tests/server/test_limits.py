@@ -5,7 +5,6 @@ from __future__ import annotations
 import gc
 import signal
 import tracemalloc
-from dataclasses import fields
 from typing import Any
 
 import pytest
@@ -14,7 +13,6 @@ from harness.core.limits import Limits
 from harness.items import code_interpreter_call, mcp_approval_request, message, reasoning
 from harness.server.judgement import judge_world
 from harness.server.mock_api import MockApi
-from harness.world.store import Store
 from tests.support.command_line import run_cli
 from tests.support.in_process import KEY, ask, send
 from tests.support.servers.live_server import request_head
@@ -22,7 +20,6 @@ from tests.support.servers.served import read_until, serving
 
 MODEL = "gpt-5"
 KEPT = 20
-TABLES = [table.name for table in fields(Store)]
 
 
 def bounded(**limits: int) -> MockApi:
@@ -33,7 +30,7 @@ def sizes(api: MockApi, key: str = KEY) -> dict[str, int]:
     """Return the entries of every table and list of a World that requests can add to."""
     world = api.worlds[key]
     lists = {"exchanges": world.exchanges, "problems": world.problems, "approvals": list(world.approval_ledger)}
-    return {name: len(getattr(world.store, name)) for name in TABLES} | {
+    return {name: len(table) for name, table in world.store.tables.items()} | {
         name: len(kept) for name, kept in lists.items()
     }
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from harness.api.project.agents import new_version
 from harness.core.exchange import EMPTY_MAPPING, Answer, Json
+from harness.foundry.agent_versions import AGENTS, new_version
 from harness.items import message
 from harness.server.mock_api import MockApi
 from tests.support.in_process import send
@@ -34,9 +34,9 @@ class Project:
     def define(self, name: str, definition: Json) -> None:
         """Make an agent of this definition, or another version of it."""
         world = self.mock.world
-        versions = world.store.agents.get(name) or []
+        versions = world.store.table(AGENTS).get(name) or []
         made = new_version(versions, name, {"definition": definition}, 0, world.as_of, world.ids)
-        world.store.agents[name] = [*versions, made]
+        world.store.table(AGENTS)[name] = [*versions, made]
 
     def ask(
         self,

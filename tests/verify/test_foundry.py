@@ -10,6 +10,7 @@ import pytest
 from harness.contract.call import WorldCall
 from harness.contract.check import check
 from harness.contract.rule import RULES
+from harness.foundry.agent_versions import AGENTS
 from harness.verify.compare import differing_error_members
 from harness.verify.judging.judge import rebuild_request
 from harness.verify.read_files import Recorded, read_recording
@@ -240,7 +241,7 @@ class TestErrorsOfAProject:
         """Return those of a 404 whose error has these members beside its words."""
         unknown = {"agent_reference": {**REFERENCE, "name": "none"}, "input": "hi"}
         world = World(options=WorldOptions(as_of="2026-04-16"))
-        world.store.agents["helper"] = [version()]
+        world.store.table(AGENTS)["helper"] = [version()]
         (one,) = read_recording(proxy_file(tmp_path, entry("POST", RESPONSES, unknown, {}, 404)))
         violation = check(WorldCall(rebuild_request(one)[1], world)).violation
         assert violation is not None

@@ -10,6 +10,12 @@ from harness.core.errors import ScriptError
 from harness.ending import completed, failed, incomplete
 from harness.explain.turn import summarize_turn
 from harness.faults import ScriptedRefusal, cut, hang_up, pause, rate_limit
+from harness.foundry.assets import INDEXES
+from harness.foundry.blobs import BLOBS
+from harness.foundry.connections import CONNECTIONS, DEPLOYMENTS
+from harness.foundry.memory_stores import MEMORY_STORES
+from harness.foundry.skills import SKILLS
+from harness.foundry.toolboxes import TOOLBOXES
 from harness.items import function_call, message, reasoning, url_citation
 from harness.items.kind import ITEMS
 from harness.world.mock import Mock
@@ -107,13 +113,13 @@ when:
             "toolboxes: {team: {tools: [{type: toolbox_search}]}}"
         )
         store = world.store
-        assert store.connections["search"]["credentials"] == {"key": "secret", "type": "ApiKey"}
-        assert [deployment["modelName"] for deployment in store.deployments.values()] == ["gpt-4.1", "Phi-4"]
-        assert store.indexes["docs"].latest["members"]["indexName"] == "docs"
-        assert [list(blob.blobs) for blob in store.blobs.values()] == [["a.txt"]]
-        (memory,) = store.memory_stores["coffee"].items.values()
+        assert store.table(CONNECTIONS)["search"]["credentials"] == {"key": "secret", "type": "ApiKey"}
+        assert [deployment["modelName"] for deployment in store.table(DEPLOYMENTS).values()] == ["gpt-4.1", "Phi-4"]
+        assert store.table(INDEXES)["docs"].latest["members"]["indexName"] == "docs"
+        assert [list(blob.blobs) for blob in store.table(BLOBS).values()] == [["a.txt"]]
+        (memory,) = store.table(MEMORY_STORES)["coffee"].items.values()
         assert (memory["content"], memory["scope"]) == ("Prefers dark roast.", "user_1")
-        assert (store.skills["refunds"].default, store.toolboxes["team"].default) == ("1", "1")
+        assert (store.table(SKILLS)["refunds"].default, store.table(TOOLBOXES)["team"].default) == ("1", "1")
 
     def test_a_list_of_texts_is_the_exact_deltas(self, write: Write) -> None:
         assert take_turn(world_of(write("script: [ {message: [Hel, lo]} ]"))) == [message(["Hel", "lo"])]

@@ -11,7 +11,7 @@ from typing import Annotated
 import orjson
 import typer
 
-import harness.contract.rules  # noqa: F401  (registers every rule)
+import harness.foundry  # noqa: F401  (registers every rule)
 from harness.cli.support.app import make_console, print_json
 from harness.contract.rule import RULES
 from harness.core.exchange import Json

@@ -1,7 +1,7 @@
 """The dialect of a request: OpenAI, Azure OpenAI or a project in Azure AI Foundry.
 
 It follows from the form of the path (see `harness.api.http.providers`). A dialect's errors are in the rules `gateway`,
-`agents` and `filtered`, its answers in `harness.endpoints.azure`; otherwise OpenAI's rules apply.
+`agents` and `filtered`, its answers in `harness.foundry`; otherwise OpenAI's rules apply.
 """
 
 from __future__ import annotations
@@ -11,9 +11,8 @@ from collections.abc import Mapping
 from functools import lru_cache
 from typing import Any, NamedTuple
 
+from harness.api.classic import omit_classic_members
 from harness.api.http.providers import PROVIDERS, root_of
-from harness.api.project.blobs import BLOB_ROOT
-from harness.api.project.classic import omit_classic_members
 from harness.core.errors import ConfigError
 from harness.core.exchange import Json, Request
 
@@ -28,6 +27,8 @@ FIRST_VERSION = "2025-03-01-preview"
 """The first version of Azure OpenAI with the Responses API."""
 DATED_VERSION = re.compile(r"\d{4}-\d{2}-\d{2}(-preview)?")
 UNDATED_VERSIONS = ("v1", "preview", "latest")
+BLOB_ROOT = "/_blobs"
+"""The path of containers of files in a mocked project; the service has them at another host."""
 AGENT_REFERENCE = "agent_reference"
 _OPERATIONS_OF_AGENTS = ("POST /responses", "WS /responses")
 AGENT_MEMBERS = (AGENT_REFERENCE, "agent")
@@ -128,10 +129,10 @@ def is_at_agent_endpoint(request: Request) -> bool:
     return request.dialect == FOUNDRY and _AGENT_ENDPOINT.match(request.root) is not None
 
 
-def apply_agent(request: Request, agents: Mapping[str, Json] | None) -> Request:
-    """Apply an agent's definition to a request to Foundry, and drop Foundry's members of items.
+def apply_agent(request: Request, definition: Json | None) -> Request:
+    """Apply the definition of its agent to a request to Foundry, and drop Foundry's members of items.
 
-    `agents` maps the names of known agents to `model`, `instructions` and `tools`. The model of other agents is `""`. A
+    Without a definition the model of an agent is `""`. A
     request may consist of only a conversation (recorded 2026-02-26 to 2026-06-26): its `input` is then empty.
     """
     body = request.body
@@ -143,11 +144,10 @@ def apply_agent(request: Request, agents: Mapping[str, Json] | None) -> Request:
     elif items is None and body.get("conversation") and request.operation.startswith(_OPERATIONS_OF_AGENTS):
         own["input"] = []
     if request.operation.startswith(_OPERATIONS_OF_AGENTS) and isinstance(agent := agent_of(request), dict):
-        definition = (agents or {}).get(str(agent.get("name")), {})
         own = {
             "model": "",
             AGENT_REFERENCE: agent,
-            **definition,
+            **(definition or {}),
             **{name: value for name, value in own.items() if _is_set(name, value)},
         }
     return request._replace(body=own)

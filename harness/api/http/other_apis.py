@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 from harness.api.http.dialects import AZURE, FOUNDRY
-from harness.api.project.errors import PROJECT_ERROR_FORM
+from harness.api.project_types import PROJECT_ERROR_FORM
 from harness.core.errors import ApiError
 from harness.core.exchange import Request
 

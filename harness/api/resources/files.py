@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 from typing import Any, NamedTuple, Protocol
 from weakref import proxy
 
-from harness.api.project.classic import asset_name, sources_of
+from harness.api.classic import asset_name, sources_of
 from harness.core.account import Organization
 from harness.core.errors import ConfigError
 from harness.core.exchange import BYTES_AS_TEXT, FileContent, InMemory, Json

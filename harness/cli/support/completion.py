@@ -47,7 +47,7 @@ def complete_case(incomplete: str) -> list[str]:
 
 def _rules() -> dict[str, str]:
     """Return the area of each rule."""
-    import harness.contract.rules  # noqa: F401  (registers every rule)
+    import harness.foundry  # noqa: F401  (registers every rule)
     from harness.contract.rule import RULES
 
     return {rule.id: rule.area for rule in RULES.values()}

@@ -6,6 +6,7 @@ stored state, the transcript, an empty input, the model's features. Within a mod
 
 from collections.abc import Mapping
 
+from harness.contract.rule import RULES
 from harness.core.registry import import_modules
 
 MODULES = (
@@ -14,14 +15,14 @@ MODULES = (
     "http.deployments",
     "http.transport",
     "http.beta",
-    "project.preview",
-    "project.agents",
-    "project.agent_sessions",
-    "project.agent_tools",
-    "project.agent_responses",
-    "project.project_input",
-    "project.resources",
-    "project.resource_bodies",
+    "foundry.preview",
+    "foundry.agents",
+    "foundry.agent_sessions",
+    "foundry.agent_tools",
+    "foundry.agent_responses",
+    "foundry.project_input",
+    "foundry.resources",
+    "foundry.resource_bodies",
     "http.websocket",
     "http.steering",
     "http.multi_agent",
@@ -37,7 +38,7 @@ MODULES = (
     "request.tool_definitions.tool_choice",
     "request.tool_definitions.tools",
     "request.text",
-    "project.user_identity",
+    "foundry.user_identity",
     "stored.state",
     "stored.lifecycle",
     "stored.threads",
@@ -56,7 +57,7 @@ MODULES = (
     "stored.uploads",
     "stored.files",
     "stored.vector_stores",
-    "project.project_files",
+    "foundry.project_files",
     "stored.containers",
     "stored.objects",
     "stored.parted_uploads",
@@ -64,7 +65,7 @@ MODULES = (
     "request.limits",
     "http.filtered",
 )
-"""The modules of the areas, in order of precedence."""
+"""The modules of the areas, in order of precedence; the areas in `foundry` are declared by the package `harness.foundry`."""
 
 AREAS = tuple(module.rpartition(".")[2] for module in MODULES)
 
@@ -105,4 +106,11 @@ ITEMS_MEMBER: Mapping[str, str] = {
 }
 """The member with the items in operations that share rules about `input`, unless it is `input`."""
 
-import_modules(__name__, MODULES)
+import_modules(__name__, (module for module in MODULES if not module.startswith("foundry.")))
+
+
+def sort_rules() -> None:
+    """Put all rules in order of precedence, after another package has declared its own."""
+    ordered = sorted(RULES.items(), key=lambda named: AREAS.index(named[1].area))
+    RULES.clear()
+    RULES.update(ordered)

@@ -10,7 +10,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from harness.api.http.dialects import FOUNDRY
-from harness.api.project.tools import MEMORY_TOOLS, PROJECT_TOOLS
+from harness.api.project_types import MEMORY_TOOLS, PROJECT_TOOLS
 from harness.core.errors import ScriptError
 from harness.core.exchange import Json
 from harness.core.text import show

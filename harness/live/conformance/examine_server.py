@@ -11,7 +11,7 @@ from typing import Any
 
 import orjson
 
-import harness.contract.rules  # noqa: F401  (registers every rule)
+import harness.foundry  # noqa: F401  (registers every rule)
 from harness.api.http.dialects import AZURE
 from harness.api.http.websocket_mode import CREATE_EVENT, SOCKET
 from harness.api.operations import find_operation

@@ -11,7 +11,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from typing import Any
 
-import harness.endpoints  # noqa: F401  (registers every operation)
+import harness.foundry  # noqa: F401  (registers every operation and rule)
 from harness.api.http.dialects import API_ROOTS, OPENAI, ApiPath, parse_api_path
 from harness.api.operations import Operation, find_operation
 from harness.cassettes.format.recorded import Recorded

@@ -7,21 +7,21 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from harness.answers.stream import count_held
-from harness.api.http.dialects import FOUNDRY, OPENAI
+from harness.api.http.dialects import FOUNDRY
 from harness.api.http.providers import path_below_root
 from harness.api.include import infer_include
-from harness.api.operations import OPERATIONS
 from harness.api.statuses import PENDING_STATUSES
 from harness.cassettes.format.recorded import Recorded
 from harness.contract.rule import CREATE_RESPONSE
 from harness.core.dates import CONTRACT_DATE
 from harness.core.exchange import Answer, Json
 from harness.ending import RECORDED_ENDING, Ending, TurnLine
-from harness.endpoints import azure
+from harness.foundry.agent_versions import AGENTS
 from harness.items import message
 from harness.items.kind import ITEMS, Item, item_from_wire
 from harness.items.stream_grammar import Deltas
 from harness.items.transcript import conversation_id
+from harness.server.answering import call_handler
 from harness.verify.judging.judge import rebuild_request
 from harness.verify.judging.presume import presume_agent
 from harness.world.api_call import ApiCall
@@ -67,9 +67,7 @@ def render_mock_answer(recorded: Recorded, final: Json, world: World) -> Answer:
     copy = _copy_world(world, recorded.request, day)
     presume_agent(copy, final)
     copy.script.add([build_turn(recorded.events or (), final)])
-    handler = OPERATIONS[CREATE_RESPONSE].handler
-    call = ApiCall(request, copy)
-    return handler(call) if request.dialect == OPENAI else azure.answer_in_dialect(handler, call)
+    return call_handler(ApiCall(request, copy))
 
 
 def build_turn(events: Sequence[Json], final: Json) -> list[TurnLine]:
@@ -104,7 +102,7 @@ def _build_ending(final: Json) -> Ending:
 def _copy_world(world: World, body: Any, day: str) -> World:
     """Copy the agents, stored responses, items and the conversation to a new World that may be changed."""
     copy = World(world.name, options=WorldOptions(world.account, as_of=day))
-    copy.store.agents.update(world.store.agents)
+    copy.store.table(AGENTS).update(world.store.table(AGENTS))
     copy.store.responses.update(world.store.responses)
     copy.store.items.update(world.store.items)
     id = conversation_id(body) if isinstance(body, dict) else None

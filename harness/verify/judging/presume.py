@@ -11,12 +11,16 @@ from collections.abc import Mapping
 from typing import Any
 
 from harness.api.http.dialects import user_of
-from harness.api.project.agent_kinds import AGENT_KINDS, PROMPT
-from harness.api.project.agent_sessions import new_session, session_key
-from harness.api.project.versions import Versioned
+from harness.api.project_types import AGENT_KINDS, PROMPT
 from harness.contract.check import Violation
 from harness.core.exchange import Json, Request
-from harness.world.project_resources import make_resource
+from harness.core.tables import TableKind
+from harness.foundry.agent_sessions import AGENT_SESSIONS, new_session, session_key
+from harness.foundry.agent_versions import AGENTS
+from harness.foundry.resources import Versioned
+from harness.foundry.skills import SKILLS
+from harness.foundry.toolboxes import TOOLBOXES
+from harness.world.resources import make_resource
 from harness.world.world import World
 
 MISSING_FILE_RULES = (
@@ -59,11 +63,19 @@ def presume(world: World, request: Request, violation: Violation) -> bool:
 def presume_agent(world: World, response: Json) -> None:
     """Presume the agent and version that answered according to a Foundry response, unless the agent is known."""
     agent = response.get("agent_reference") or response.get("agent")
-    if not isinstance(agent, dict) or not isinstance(agent.get("name"), str) or agent["name"] in world.store.agents:
+    if (
+        not isinstance(agent, dict)
+        or not isinstance(agent.get("name"), str)
+        or agent["name"] in world.store.table(AGENTS)
+    ):
         return
     kind = KINDS.get(str(response.get("id")).partition("_")[0], PROMPT.name)
     shown = {name: response[name] for name in ("model", "tools") if response.get(name)}
     _presume_version(world, agent["name"], str(agent.get("version")), {"kind": kind, **shown})
+
+
+_VERSIONED: Mapping[str, TableKind[Versioned]] = {"toolbox": TOOLBOXES, "skill": SKILLS}
+"""The tables of resources with versions that the service numbers."""
 
 
 def _presume_resource(world: World, request: Request, kind: str) -> None:
@@ -74,8 +86,7 @@ def _presume_resource(world: World, request: Request, kind: str) -> None:
         asset = "dataset" if request.path.startswith("/datasets/") else "index"
         make_resource(world, asset, name, {"version": version})
         return
-    versions: Mapping[str, Mapping[str, Versioned]] = {"toolbox": world.store.toolboxes, "skill": world.store.skills}
-    table = versions.get(kind, {})
+    table = world.store.table(_VERSIONED[kind]) if kind in _VERSIONED else {}
     if name not in table:
         make_resource(world, kind, name, {})
     # The recording may have begun after the first version.
@@ -99,7 +110,7 @@ def _presume_session(world: World, request: Request) -> None:
     """Presume a session of an agent, in the version that the path names."""
     name, id = request.params["agent_name"], request.params["session_id"]
     session = new_session(id, request.params.get("agent_version", "1"), world.now, user_of(request))
-    world.store.agent_sessions[session_key(name, id)] = session
+    world.store.table(AGENT_SESSIONS)[session_key(name, id)] = session
 
 
 def _presume_files(world: World, violation: Violation) -> bool:
@@ -112,9 +123,9 @@ def _presume_files(world: World, violation: Violation) -> bool:
 
 def _presume_version(world: World, name: str, version: str, definition: Json) -> bool:
     """Presume a version of an agent, older than the known ones; return whether the World changed."""
-    known = world.store.agents.get(name, ())
+    known = world.store.table(AGENTS).get(name, ())
     if any(agent_version["version"] == version for agent_version in known):
         return False
     made = {"object": "agent.version", "name": name, "version": version, "definition": definition}
-    world.store.agents[name] = [made, *known]
+    world.store.table(AGENTS)[name] = [made, *known]
     return True

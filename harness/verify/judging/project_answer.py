@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterator
 from copy import deepcopy
-from dataclasses import fields
 from typing import Any
 
 from harness.api.http.decoding import decode_answer
@@ -17,7 +16,7 @@ from harness.cassettes.format.recorded import Recorded
 from harness.contract.call import WorldCall
 from harness.contract.check import check
 from harness.core.exchange import Answer, Json, Request
-from harness.endpoints import azure
+from harness.server.answering import call_handler
 from harness.verify.compare import (
     ABSENT,
     Difference,
@@ -29,7 +28,6 @@ from harness.verify.compare import (
 )
 from harness.world.api_call import ApiCall
 from harness.world.options import WorldOptions
-from harness.world.store import Store
 from harness.world.world import World
 
 SAID_MEMBERS = frozenset({"object", "type", "kind", "name", "deleted", "protocol"})
@@ -61,15 +59,15 @@ def find_project_differences(
     checked = check(ApiCall(request, copy))
     if checked.violation is not None:
         return None
-    mock = azure.answer_in_dialect(operation.handler, checked.call)
+    mock = call_handler(checked.call)
     return list(_compare_answers(recorded, mock))
 
 
 def _copy_world(world: World) -> World:
     """Copy a World with all that it stores, on the same day; the copy may be changed."""
     copy = World(world.name, options=WorldOptions(world.account, as_of=world.as_of))
-    for table in fields(Store):
-        getattr(copy.store, table.name).update(deepcopy(dict(getattr(world.store, table.name))))
+    for name, table in world.store.tables.items():
+        copy.store.tables[name].update(deepcopy(dict(table)))
     return copy
 
 

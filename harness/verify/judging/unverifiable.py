@@ -12,12 +12,12 @@ from functools import cache
 from string import Formatter
 from typing import Any
 
-from harness.api.http.dialects import AZURE_DIALECTS, agent_of, is_at_agent_endpoint
+from harness.api.http.dialects import AZURE_DIALECTS
 from harness.api.operations import OPERATIONS
-from harness.api.project.agents import answering_version
 from harness.cassettes.format.recorded import Recorded
 from harness.contract.call import WorldCall
 from harness.contract.check import Violation, check
+from harness.contract.dialect_body import resolve_agent
 from harness.contract.rule import RULES, Rule
 from harness.contract.rules.http.beta import is_assistants_operation
 from harness.core.dates import is_uncertain_on
@@ -154,9 +154,8 @@ def explain_unverifiable_error(
 
 def _hides_definition(request: Request, world: World) -> bool:
     """Return whether a request names an agent whose definition is not recorded."""
-    agent = agent_of(request)
-    known = answering_version(world, agent, is_at_agent_endpoint(request)) if agent else None
-    return bool(agent) and not (known and known["definition"])
+    agent = resolve_agent(request, world)
+    return agent is not None and not agent.definition
 
 
 def _is_about_connection(status: int, error: Mapping[str, Any]) -> bool:

@@ -5,8 +5,7 @@
 
 from __future__ import annotations
 
-from collections.abc import MutableMapping, Sequence
-from dataclasses import fields
+from collections.abc import Sequence
 from itertools import islice
 from typing import Any
 
@@ -14,8 +13,8 @@ from harness.api.http.dialects import user_of
 from harness.api.operations import OPERATIONS
 from harness.core.exchange import Json, Request
 from harness.core.registry import import_modules
+from harness.foundry.access import OWNERS
 from harness.verify.remember.registry import PRESUMED, REMEMBERED, play
-from harness.world.store import Store
 from harness.world.world import World
 
 __all__ = ["MIN_REMEMBERED", "PRESUMED", "REMEMBERED", "remember"]
@@ -24,7 +23,6 @@ MIN_REMEMBERED = 1000
 """The minimum number of newest objects per table that a World remembers; older ones are dropped to bound memory."""
 _SMALL_OBJECTS = ("items", "reasoning_of", "follower_of", "files", "vector_stores")
 """Tables that remember eight times as many objects."""
-_TABLES = [(table.name, 8 if table.name in _SMALL_OBJECTS else 1) for table in fields(Store)]
 import_modules(__name__, ("responses", "threads", "project"))
 
 
@@ -49,14 +47,13 @@ def _note_owner(world: World, user: str, answer: Any) -> None:
     """Record the user on whose behalf a response or a conversation of Foundry was created."""
     id = answer.get("id") if isinstance(answer, dict) else None
     if isinstance(id, str) and (id in world.store.responses or id in world.store.conversations):
-        world.store.owners.setdefault(id, user)
+        world.store.table(OWNERS).setdefault(id, user)
 
 
 def _forget_oldest(world: World) -> None:
     """Drop the oldest objects of each table that has twice as many as it must remember."""
-    for name, times in _TABLES:
-        remembered: MutableMapping[str, Any] = getattr(world.store, name)
-        count = times * MIN_REMEMBERED
+    for name, remembered in world.store.tables.items():
+        count = MIN_REMEMBERED * (8 if name in _SMALL_OBJECTS else 1)
         if len(remembered) > 2 * count:
             for key in list(islice(remembered, len(remembered) - count)):
                 del remembered[key]

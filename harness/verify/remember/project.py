@@ -8,11 +8,12 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 
 from harness.api.http.dialects import user_of
-from harness.api.project.agent_sessions import new_session, session_key
-from harness.api.project.connections import new_connection
 from harness.core.exchange import Json, Request
+from harness.foundry.agent_sessions import AGENT_SESSIONS, new_session, session_key
+from harness.foundry.agent_versions import AGENTS
+from harness.foundry.connections import CONNECTIONS, DEPLOYMENTS, new_connection
+from harness.foundry.memory_stores import MEMORY_STORES, put_memory_store
 from harness.verify.remember.registry import remembers
-from harness.world.project_resources import put_memory_store
 from harness.world.world import World
 
 VERSIONS_PATH = "/agents/{agent_name}/versions"
@@ -27,8 +28,8 @@ def _put_version(world: World, version: object) -> None:
         return
     name, number = version.get("name"), version.get("version")
     if isinstance(name, str) and isinstance(number, str) and number.isdecimal():
-        others = [stored for stored in world.store.agents.get(name, ()) if stored.get("version") != number]
-        world.store.agents[name] = [*others, {**version, "id": f"{name}:{number}"}]
+        others = [stored for stored in world.store.table(AGENTS).get(name, ()) if stored.get("version") != number]
+        world.store.table(AGENTS)[name] = [*others, {**version, "id": f"{name}:{number}"}]
 
 
 @remembers(f"POST {VERSIONS_PATH}", f"GET {VERSIONS_PATH}/{{agent_version}}")
@@ -52,14 +53,14 @@ def _remember_agent(world: World, request: Request, answer: Json, events: Sequen
 
 @remembers("DELETE /agents/{agent_name}")
 def _remember_agent_deleted(world: World, request: Request, answer: Json, events: Sequence[Json]) -> None:
-    world.store.agents[request.params["agent_name"]] = []
+    world.store.table(AGENTS)[request.params["agent_name"]] = []
 
 
 @remembers(f"DELETE {VERSIONS_PATH}/{{agent_version}}")
 def _remember_version_deleted(world: World, request: Request, answer: Json, events: Sequence[Json]) -> None:
     name, number = request.params["agent_name"], request.params["agent_version"]
-    versions = world.store.agents.get(name, ())
-    world.store.agents[name] = [version for version in versions if version.get("version") != number]
+    versions = world.store.table(AGENTS).get(name, ())
+    world.store.table(AGENTS)[name] = [version for version in versions if version.get("version") != number]
 
 
 @remembers("POST /agents/{agent_name}/endpoint/sessions")
@@ -68,7 +69,7 @@ def _remember_session(world: World, request: Request, answer: Json, events: Sequ
     id, indicator, name = answer.get("agent_session_id"), answer.get("version_indicator"), request.params["agent_name"]
     if isinstance(id, str) and isinstance(indicator, dict):
         session = new_session(id, str(indicator.get("agent_version")), world.now, user_of(request))
-        world.store.agent_sessions[session_key(name, id)] = session
+        world.store.table(AGENT_SESSIONS)[session_key(name, id)] = session
 
 
 CONNECTION = "/connections/{name}"
@@ -87,13 +88,13 @@ def _remember_connections(world: World, request: Request, answer: Json, events: 
     for shown in _listed(answer):
         credentials = shown.get("credentials")
         members = {**shown, "credentials": credentials if isinstance(credentials, dict) else {}}
-        world.store.connections[shown["name"]] = new_connection(shown["name"], members) | {"id": shown.get("id")}
+        world.store.table(CONNECTIONS)[shown["name"]] = new_connection(shown["name"], members) | {"id": shown.get("id")}
 
 
 @remembers("GET /deployments", "GET /deployments/{name}")
 def _remember_deployments(world: World, request: Request, answer: Json, events: Sequence[Json]) -> None:
     for shown in _listed(answer):
-        world.store.deployments[shown["name"]] = shown
+        world.store.table(DEPLOYMENTS)[shown["name"]] = shown
 
 
 @remembers("POST /memory_stores", f"GET {STORE}", f"POST {STORE}")
@@ -106,13 +107,13 @@ def _remember_memory_store(world: World, request: Request, answer: Json, events:
 
 @remembers(f"POST {STORE}:update_memories")
 def _remember_update(world: World, request: Request, answer: Json, events: Sequence[Json]) -> None:
-    store, id = world.store.memory_stores.get(request.params["name"]), answer.get("update_id")
+    store, id = world.store.table(MEMORY_STORES).get(request.params["name"]), answer.get("update_id")
     if store is not None and isinstance(id, str) and isinstance(request.body, dict) and "scope" in request.body:
         store.queue(id, request.body)
 
 
 @remembers(f"POST {STORE}/items", f"GET {STORE}/items/{{memory_id}}", f"POST {STORE}/items/{{memory_id}}")
 def _remember_memory(world: World, request: Request, answer: Json, events: Sequence[Json]) -> None:
-    store, id = world.store.memory_stores.get(request.params["name"]), answer.get("memory_id")
+    store, id = world.store.table(MEMORY_STORES).get(request.params["name"]), answer.get("memory_id")
     if store is not None and isinstance(id, str) and {"scope", "kind", "content"} <= answer.keys():
         store.items[id] = answer

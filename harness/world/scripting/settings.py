@@ -34,8 +34,8 @@ from harness.core.exchange import Answer, Json
 from harness.core.vocabulary import render_json
 from harness.world.mcp_server import TOOL_MEMBERS, McpServer, ToolError, build_server
 from harness.world.mock import Mock
-from harness.world.project_resources import RESOURCES, make_resource
 from harness.world.refusals import ANY
+from harness.world.resources import RESOURCES, make_resource
 from harness.world.scripting.validation import (
     BOOLEAN,
     OBJECT,
@@ -218,7 +218,7 @@ def _parse_resources(setting: str, value: Any) -> SettingChange:
         for name, members in named.items():
             with errors_at(name):
                 made[name] = make_resource(
-                    mock.world, kind, name, check_members(members, "member", RESOURCES[kind].members)
+                    mock.world, kind, name, check_members(members, "member", RESOURCES.find(kind).members or {})
                 )
         return made
 

@@ -12,13 +12,17 @@ from responses_harness_cluster.replicated_api import ReplicatedApi
 from responses_harness_cluster.snapshot import Snapshot, SnapshotError, decode_snapshot, encode_snapshot
 from websockets.sync.client import connect
 
-from harness.api.project.agent_sessions import new_session
 from harness.core.exchange import ReceivedRequest
 from harness.core.limits import Limits
+from harness.foundry.access import OWNERS
+from harness.foundry.agent_sessions import AGENT_SESSIONS, new_session
+from harness.foundry.agent_versions import AGENT_CODE, AGENT_SETTINGS
+from harness.foundry.memory_stores import MEMORY_STORES
 from harness.items import message
 from harness.server.observe.observed import observe
-from harness.world.project_resources import RESOURCES, make_resource
+from harness.world.resources import make_resource
 from harness.world.scripting.document import parse_document, parse_sent_script
+from harness.world.scripting.settings import PROJECT_RESOURCES
 from tests.support.in_process import post
 from tests.support.servers.every_request import Conversation, everything
 from tests.support.servers.json_client import ask, create, text_of
@@ -177,9 +181,9 @@ def test_a_long_chain_and_a_long_conversation_come_back(api):
 
 def test_the_resources_of_a_project_come_back(api):
     mock = api.open(KEY)
-    for kind in RESOURCES:
+    for kind in PROJECT_RESOURCES.values():
         make_resource(mock.world, kind, "mine", SAMPLES.get(kind, {}))
-    mock.world.store.memory_stores["mine"].queue("update_1", {"scope": "s", "items": "I like cats."})
+    mock.world.store.table(MEMORY_STORES)["mine"].queue("update_1", {"scope": "s", "items": "I like cats."})
     made = carried(api, mock.world)
     assert made.store == mock.world.store
 
@@ -187,10 +191,10 @@ def test_the_resources_of_a_project_come_back(api):
 def test_the_agents_of_a_project_come_back(api):
     mock = api.open(KEY)
     mock.agent("helper", kind="hosted", cpu="1")
-    mock.world.store.agent_code["helper:1"] = b"zip"
-    mock.world.store.agent_settings["helper"] = {"state": "disabled"}
-    mock.world.store.agent_sessions["helper/s"] = new_session("s", "1", 0, "alice")
-    mock.world.store.owners["resp_1"] = "alice"
+    mock.world.store.table(AGENT_CODE)["helper:1"] = b"zip"
+    mock.world.store.table(AGENT_SETTINGS)["helper"] = {"state": "disabled"}
+    mock.world.store.table(AGENT_SESSIONS)["helper/s"] = new_session("s", "1", 0, "alice")
+    mock.world.store.table(OWNERS)["resp_1"] = "alice"
     made = carried(api, mock.world)
     assert made.store == mock.world.store
 

@@ -77,9 +77,9 @@ class TestAnAgent:
 
     def test_brings_what_its_definition_has(self) -> None:
         request = to_foundry({"agent_reference": HELPER, "input": "hi", "instructions": None})
-        agents = {"helper": {"model": "mine", "instructions": "Help."}}
         said = {"agent_reference": HELPER, "input": "hi"}
-        assert apply_agent(request, agents).body == {**said, "model": "mine", "instructions": "Help."}
+        definition = {"model": "mine", "instructions": "Help."}
+        assert apply_agent(request, definition).body == {**said, **definition}
         assert apply_agent(request, None).body == {**said, "model": ""}
 
     def test_leaves_marks_on_items_that_openai_does_not_know(self) -> None:
@@ -90,7 +90,7 @@ class TestAnAgent:
 
     def test_changes_nothing_elsewhere(self) -> None:
         for request in (Request("POST", "/responses", body={"agent_reference": HELPER}), to_foundry(None)):
-            assert apply_agent(request, {"helper": {"model": "mine"}}) is request
+            assert apply_agent(request, {"model": "mine"}) is request
 
 
 def test_the_schema_sees_only_what_openai_knows() -> None:

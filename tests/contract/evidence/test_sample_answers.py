@@ -7,7 +7,7 @@ from typing import Any
 import orjson
 import pytest
 
-import harness.endpoints  # noqa: F401  (registers every operation)
+import harness.foundry  # noqa: F401  (registers every operation)
 from harness.contract import schema
 from harness.contract.check import check_answer
 from harness.contract.unknown_members import find_unknown_members

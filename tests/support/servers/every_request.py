@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from harness.api.project.blobs import sign
+from harness.foundry.blobs import sign
 from tests.support.servers.json_client import Said, ask
 
 WEATHER = {"type": "function", "name": "get_weather", "parameters": {}, "strict": False}

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 from typer.testing import CliRunner
 
-import harness.contract.rules  # noqa: F401  (registers every rule)
+import harness.foundry  # noqa: F401  (registers every rule)
 from harness.contract.rule import RULES
 from harness.core.errors import HarnessError
 from tests.support.shared import FOUNDRY_RECORDINGS, PRESENT, RECORDINGS, SHARED

@@ -7,7 +7,7 @@ from dataclasses import replace
 
 from harness.api.content_filters import filter_result
 from harness.api.http.dialects import AZURE_DIALECTS, FOUNDRY
-from harness.api.project.agent_definitions import find_answering_version
+from harness.api.project_types import HOSTED, NamedAgent
 from harness.contract.rule import LIMITED_ACCOUNT, Case, WorldView, documented, reported, rule
 from harness.contract.rules.example_requests import ON_AGENT
 from harness.core.account import Organization
@@ -44,18 +44,10 @@ def _account_with(agent: Json) -> Organization:
     accepts=[replace(_ON_AGENT_OF_ACCOUNT, account=_account_with({"kind": "hosted"}))],
     fix="Scripted: `mock.organization(blocked=())` ends it. With the real API change the prompt, or the agent's guardrail.",
 )
-def hosted_agent_guarded(request: Request, world: WorldView) -> Iterator[Json]:
+def hosted_agent_guarded(world: WorldView, agent: NamedAgent | None) -> Iterator[Json]:
     """A hosted agent refuses with its own message what the guardrail of its definition blocks."""
-    definition = _hosted_definition(request, world)
-    if world.account.blocked and definition and definition.get("rai_config"):
+    if world.account.blocked and agent and agent.kind is HOSTED and agent.definition.get("rai_config"):
         yield {}
-
-
-def _hosted_definition(request: Request, world: WorldView) -> Json | None:
-    """Return the definition of the hosted agent that a request names; None for other requests."""
-    version = find_answering_version(request, world) if request.dialect == FOUNDRY else None
-    definition: Json = version["definition"] if version else {}
-    return definition if definition.get("kind") == "hosted" else None
 
 
 @rule(
@@ -90,10 +82,10 @@ def _hosted_definition(request: Request, world: WorldView) -> Json | None:
     ],
     fix="Scripted: `mock.organization(blocked=())` ends it. With the real API change the prompt, or the filter.",
 )
-def prompt_filtered(request: Request, world: WorldView) -> Iterator[Json]:
+def prompt_filtered(request: Request, world: WorldView, agent: NamedAgent | None) -> Iterator[Json]:
     """A prompt with content that the filters block is refused, whether a stream was requested or not.
 
     Input of a hosted agent is not a prompt; its container calls models on its own.
     """
-    if world.account.blocked and _hosted_definition(request, world) is None:
+    if world.account.blocked and not (agent and agent.kind is HOSTED):
         yield {"filters": [filter_result("prompt", sorted(world.account.blocked), len(request.raw))]}

@@ -4,10 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Container, Iterator, Mapping
 
-from harness.api.http.dialects import FOUNDRY
 from harness.api.operations import FILE_LIST, OBJECT_LIST, OPERATIONS
-from harness.api.project.agent_sessions import files_below, normalize_path, session_key
-from harness.api.project.errors import project_not_found
 from harness.contract.rule import Case, WorldView, after, assumed, reported, rule
 from harness.contract.rules.example_requests import (
     ANY_UPLOAD,
@@ -21,9 +18,6 @@ from harness.contract.rules.example_requests import (
     STARTED_RUN,
     UPLOAD_FILE,
 )
-from harness.contract.rules.project.agent_sessions import CREATE_SESSION, READ_SESSION_FILE, UPLOAD_SESSION_FILE
-from harness.contract.rules.project.agents import CREATE_VERSION
-from harness.contract.rules.project.resources import MAKE_STORE, project_case
 from harness.contract.rules.stored.containers import CREATE_FILE, file_in_container
 from harness.contract.rules.stored.parted_uploads import COMPLETE, CREATE_UPLOAD, complete, part
 from harness.core.errors import ApiError
@@ -191,40 +185,3 @@ def _absent_files(body: Json, world: WorldView) -> Iterator[Json]:
 def file_cursor_not_found(request: Request, world: WorldView) -> Iterator[Json]:
     """`after` must name an uploaded file."""
     yield from _absent_cursors(request, world)
-
-
-@rule(
-    on=(
-        *("* /memory_stores/{name}/items/{memory_id}", "* /memory_stores/{name}/updates/{update_id}"),
-        *("* /data_generation_jobs/{job_id}*", "GET *{session_id}/files/content", "DELETE *{session_id}/files"),
-    ),
-    dialects=FOUNDRY,
-    error=project_not_found("{kind} '{id}' not found"),
-    source=assumed("the words, which are recorded of a memory store"),
-    rejects={
-        "Memory 'mem_1' not found": after(MAKE_STORE, project_case("GET /memory_stores/mine/items/mem_1")),
-        "MemoryStoreUpdate 'x' not found": after(MAKE_STORE, project_case("GET /memory_stores/mine/updates/x")),
-        "DataGenerationJob 'other' not found": project_case("GET /data_generation_jobs/other"),
-        "File 'b.txt' not found": after(CREATE_VERSION, CREATE_SESSION, Case(None, on=f"{READ_SESSION_FILE}b.txt")),
-    },
-    accepts=[
-        after(CREATE_VERSION, CREATE_SESSION, UPLOAD_SESSION_FILE, Case(None, on=f"{READ_SESSION_FILE}/notes/./a.txt"))
-    ],
-    fix="Take the id from the answer to the request that made it; upload the file of a session first.",
-)
-def project_object_not_found(request: Request, world: WorldView) -> Iterator[Json]:
-    """Memories and their updates, jobs that generate data, and files of sessions must exist in the project."""
-    params, store = request.params, world.store
-    if "memory_id" in params and params["memory_id"] not in store.memory_stores[params["name"]].items:
-        yield {"kind": "Memory", "id": params["memory_id"]}
-    if "update_id" in params and params["update_id"] not in store.memory_stores[params["name"]].updates:
-        yield {"kind": "MemoryStoreUpdate", "id": params["update_id"]}
-    if "job_id" in params and params["job_id"] not in store.generation_jobs:
-        yield {"kind": "DataGenerationJob", "id": params["job_id"]}
-    if "session_id" in params:
-        session, path = (
-            store.agent_sessions[session_key(params["agent_name"], params["session_id"])],
-            request.query["path"],
-        )
-        if not (normalize_path(path) in session.files if request.method == "GET" else files_below(session, path)):
-            yield {"kind": "File", "id": path}

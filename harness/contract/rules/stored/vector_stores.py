@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from harness.api.classic import sources_of
 from harness.api.http.dialects import OPENAI
-from harness.api.project.classic import sources_of
 from harness.api.resources.assistants import requested_stores
 from harness.contract.rule import Case, WorldView, after, assumed, documented, recorded, reported, rule
 from harness.contract.rules.example_requests import CREATE_FILLED_STORE, CREATE_STORE, UPLOAD_FILE

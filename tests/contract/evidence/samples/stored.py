@@ -6,13 +6,16 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from harness.api.operations import OPERATIONS
-from harness.api.project.data_generation import new_job
 from harness.core.account import Organization
 from harness.core.exchange import EMPTY_MAPPING, Answer, Json
+from harness.foundry.blobs import BLOBS
+from harness.foundry.data_generation import GENERATION_JOBS, new_job
+from harness.foundry.memory_stores import MEMORY_STORES
 from harness.items import function_call, message, reasoning
 from harness.server.mock_api import MockApi
 from harness.verify.examples import MINIMAL_REQUEST, OK_TURN
-from harness.world.project_resources import RESOURCES, make_resource
+from harness.world.resources import make_resource
+from harness.world.scripting.settings import PROJECT_RESOURCES
 from harness.world.world import World
 from tests.support import in_process
 from tests.support.threads import FUNCTION
@@ -58,10 +61,10 @@ def remembering() -> MockApi:
     assistant = made(mock, "/assistants", {"model": "gpt-4.1", "tools": [FUNCTION]})["id"]
     for _ in range(2):
         made(mock, "/threads/runs", {"assistant_id": assistant, "thread": {"messages": [HI]}, "stream": True})
-    for kind in RESOURCES:
+    for kind in PROJECT_RESOURCES.values():
         make_resource(world.world, kind, "helper", {"memory_store": {"memories": ["hi"]}}.get(kind, {}))
-    world.world.store.generation_jobs["job_1"] = new_job("job_1", 1, {"name": "made", "scenario": "evaluation"})
-    world.world.store.memory_stores["helper"].queue("update_1", {"scope": "user_1", "items": "hi"})
+    world.world.store.table(GENERATION_JOBS)["job_1"] = new_job("job_1", 1, {"name": "made", "scenario": "evaluation"})
+    world.world.store.table(MEMORY_STORES)["helper"].queue("update_1", {"scope": "user_1", "items": "hi"})
     return mock
 
 
@@ -136,8 +139,8 @@ def of_project(world: World) -> dict[str, str]:
         "version": "1",
         "update_id": "update_1",
         "job_id": "job_1",
-        "memory_id": next(iter(world.store.memory_stores["helper"].items)),
-        "container": next(iter(world.store.blobs)),
+        "memory_id": next(iter(world.store.table(MEMORY_STORES)["helper"].items)),
+        "container": next(iter(world.store.table(BLOBS))),
         "+blob": "a/b.txt",
     }
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from harness.api.http.dialects import FOUNDRY
-from harness.api.project.agent_kinds import RESPONSE_PREFIXES
+from harness.api.project_types import RESPONSE_PREFIXES
 from harness.contract.rule import Case, assumed, reported, rule, shape
 from harness.core.errors import ApiError
 from harness.core.exchange import Json, Request

@@ -1,0 +1,235 @@
+"""Who may use what of a project: previews need the header `Foundry-Features`, and users see what was made for them.
+
+`KINDS` and `OPERATIONS` list which feature is needed where, each with its days and its evidence.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping
+from dataclasses import replace
+from fnmatch import fnmatchcase
+from typing import NamedTuple
+
+from harness.api.http.dialects import FOUNDRY, PREVIEW_OF_AGENTS, USER_IDENTITY, is_preview_of_agents, user_of
+from harness.contract.rule import Case, WorldView, after, assumed, documented, recorded, reported, rule
+from harness.contract.rules.example_requests import KEY_HEADERS, ON_FOUNDRY, PROJECT_PATH
+from harness.core.dates import is_valid_on
+from harness.core.exchange import Json, Request
+from harness.core.tables import TableKind, declare_table
+from harness.foundry.agent_rules import CREATE_VERSION
+from harness.foundry.agent_sessions import AGENT_SESSIONS, session_key
+from harness.foundry.agent_versions import MAKING_VERSIONS, sent_version
+from harness.foundry.errors import project_error, project_not_found, without_param
+from harness.items.transcript import conversation_id
+
+AREA = "preview"
+OWNERS: TableKind[str] = declare_table("owners")
+"""The users on whose behalf responses and conversations were created, by id."""
+HEADER = "foundry-features"
+ASKED = "2026-03-06"
+"""The day of the first client that requests previews by this header on demand (azure-ai-projects 2.0.0)."""
+
+
+class Preview(NamedTuple):
+    """A feature in preview: the value that requests it, the title in the error (empty for operations), the days.
+
+    `in_preview_version` says that the version before agents were final has it without the header.
+    """
+
+    flag: str
+    title: str = ""
+    since: str = ASKED
+    until: str = ""
+    in_preview_version: bool = False
+
+
+HOSTED_AGENTS = Preview("HostedAgents=V1Preview", "Hosted agents", until="2026-06-22", in_preview_version=True)
+"""Needed on 2026-05-28 (Azure/azure-dev, issue 8442), no longer on 2026-06-23 (recorded by azure-ai-projects)."""
+KINDS: Mapping[str, Preview] = {
+    "workflow": Preview("WorkflowAgents=V1Preview", "Workflow agents"),
+    "hosted": HOSTED_AGENTS,
+    "external": Preview("ExternalAgents=V1Preview", "External agents", since="2026-05-29"),
+    "voice": Preview("VoiceAgents=V1Preview", "Voice agents", since="2026-09-18"),
+}
+"""The features by the kind of agent whose creation needs them."""
+OPERATIONS: Mapping[str, Preview] = {
+    "POST /agents/{agent_name}/endpoint/sessions": HOSTED_AGENTS,
+    "* /memory_stores*": Preview("MemoryStores=V1Preview"),
+    "* /skills*": Preview("Skills=V1Preview", since="2026-04-20"),
+}
+"""The features by the operations that need them, whatever their body."""
+_ON_VERSIONS = f"POST !{PROJECT_PATH}/agents/helper/versions?api-version=v1"
+_ASKING = {**KEY_HEADERS, HEADER: "ExternalAgents=V1Preview, WorkflowAgents=V1Preview"}
+_HOSTED = {"definition": {"kind": "hosted", "cpu": "1", "memory": "2Gi"}}
+_WORKFLOW = {"definition": {"kind": "workflow", "workflow": "kind: workflow"}}
+_SAID = (
+    "{kind} is in preview. This operation requires the following opt-in preview feature(s): {flag}. Include the "
+    "'Foundry-Features: {flag}' header in your request."
+)
+
+
+@rule(
+    on=(*MAKING_VERSIONS, *OPERATIONS),
+    dialects=FOUNDRY,
+    error=project_error(
+        403,
+        "{title}This operation requires the following opt-in preview feature(s): {flag}. Include the 'Foundry-Features: "
+        "{flag}' header in your request.",
+        "Foundry-Features",
+        "preview_feature_required",
+    ),
+    source=[
+        reported(
+            "azure-sdk-for-python: azure-ai-projects, operations/_patch_agents.py, of a workflow agent", "2026-03"
+        ),
+        reported("a public guide to hosted agents: the words for these", "2026-04"),
+        reported("a public guide to skills, and one to evaluations: without a title", "2026-09"),
+        reported(
+            "Azure/azure-dev, pull request 8441: hosted agents, not in version 2025-11-15-preview",
+            "2026-05-28",
+        ),
+        documented("https://learn.microsoft.com/azure/foundry: external agents; azure-rest-api-specs: memory stores"),
+    ],
+    rejects={
+        _SAID.format(kind="Workflow agents", flag="WorkflowAgents=V1Preview"): Case(_WORKFLOW, on=_ON_VERSIONS),
+        _SAID.format(kind="External agents", flag="ExternalAgents=V1Preview"): Case(
+            {"name": "helper", "definition": {"kind": "external", "otel_agent_id": "helper"}},
+            on=f"POST !{PROJECT_PATH}/agents?api-version=v1",
+        ),
+        _SAID.format(kind="Hosted agents", flag="HostedAgents=V1Preview"): Case(
+            _HOSTED, on=_ON_VERSIONS, as_of="2026-05-28"
+        ),
+    },
+    accepts=[
+        Case(_WORKFLOW, on=_ON_VERSIONS, headers=_ASKING),
+        Case(_WORKFLOW, on=_ON_VERSIONS, as_of="2026-02-26"),
+        Case({"definition": {"kind": "prompt", "model": "mine"}}, on=_ON_VERSIONS),
+        Case(_HOSTED, on=_ON_VERSIONS, as_of="2026-06-23"),
+        Case(_HOSTED, on=_ON_VERSIONS.replace("v1", PREVIEW_OF_AGENTS), as_of="2026-05-28"),
+    ],
+    since=ASKED,
+    fix="Send the header `Foundry-Features`; the SDK does so for a client that has `allow_preview` set.",
+)
+def preview_feature_required(request: Request, world: WorldView) -> Iterator[Json]:
+    """A preview feature must be requested by the header `Foundry-Features`, as long as it is in preview."""
+    needed = _needed_preview(request)
+    if needed is None or not is_valid_on(world.as_of, needed.since, needed.until):
+        return
+    if needed.in_preview_version and is_preview_of_agents(request):
+        return
+    asked = {entry.partition("=")[0].strip() for entry in request.headers.get(HEADER, "").split(",")}
+    if needed.flag.partition("=")[0] not in asked:
+        yield {"title": needed.title and f"{needed.title} is in preview. ", "flag": needed.flag}
+
+
+def _needed_preview(request: Request) -> Preview | None:
+    """Return the preview that a request needs, by its operation or by the kind of agent in its body."""
+    for pattern, preview in OPERATIONS.items():
+        if fnmatchcase(request.operation, pattern):
+            return preview
+    body = sent_version(request) if request.operation in MAKING_VERSIONS else None
+    definition = body.get("definition") if isinstance(body, dict) else None
+    kind = definition.get("kind") if isinstance(definition, dict) else None
+    return KINDS.get(kind) if isinstance(kind, str) else None
+
+
+ISOLATION_PAGE = "https://learn.microsoft.com/azure/foundry/agents/how-to/isolate-sessions-per-user"
+ISOLATED_SINCE = "2026-06-27"
+_IDENTITY = re.compile(r"[A-Za-z0-9._:@-]{1,256}")
+_STORED = ("POST /responses", "* /responses/{response_id}*", "* /conversations/{conversation_id}*")
+_SESSIONS = (
+    "* /agents/{agent_name}/endpoint/sessions/{session_id}*",
+    "GET /agents/{agent_name}/versions/{agent_version}/sessions/{session_id}:logstream",
+)
+_HELPER = {"type": "agent_reference", "name": "helper"}
+_ALICE, _BOB = ({**KEY_HEADERS, USER_IDENTITY: name} for name in ("alice", "bob"))
+_ASKED = Case({"agent_reference": _HELPER, "input": "hi"}, on=ON_FOUNDRY, headers=_ALICE)
+_CONTINUED = Case(
+    {"agent_reference": _HELPER, "input": "hi", "previous_response_id": "{0.id}"}, on=ON_FOUNDRY, headers=_ALICE
+)
+_SESSION_PATH = f"!{PROJECT_PATH}/agents/helper/endpoint/sessions"
+_OPENED = Case({"agent_session_id": "mine"}, on=f"POST {_SESSION_PATH}?api-version=v1", headers=_ALICE)
+_READ = Case(None, on=f"GET {_SESSION_PATH}/mine?api-version=v1", headers=_BOB)
+
+
+@rule(
+    area="user_identity",
+    on="*",
+    dialects=FOUNDRY,
+    error=project_error(
+        400,
+        "Invalid value for the header 'x-ms-user-identity': it has 1 to 256 letters, digits and characters of '._:-@'.",
+        USER_IDENTITY,
+        "invalid_parameters",
+    ),
+    source=[documented(ISOLATION_PAGE, ISOLATED_SINCE), assumed("the status and the words")],
+    rejects=[replace(_ASKED, headers={**KEY_HEADERS, USER_IDENTITY: "Ada Lovelace"})],
+    accepts=[_ASKED, replace(_ASKED, headers={**KEY_HEADERS, USER_IDENTITY: "a.b_c:d-e@f"})],
+    since=ISOLATED_SINCE,
+    fix="Send an id of the user that has no other characters.",
+)
+def user_identity_invalid(request: Request) -> Iterator[Json]:
+    """The identity of a user must be a short id."""
+    identity = request.headers.get(USER_IDENTITY)
+    if identity is not None and not _IDENTITY.fullmatch(identity):
+        yield {}
+
+
+@rule(
+    area="user_identity",
+    on=_STORED,
+    dialects=FOUNDRY,
+    error=project_not_found("{kind} '{id}' not found{ending}"),
+    source=[
+        recorded("Azure/azure-sdk-assets, a Python client: the previous response of a hosted agent", "2026-07-01"),
+        documented(f"{ISOLATION_PAGE}: conversations, and who sends no identity", ISOLATED_SINCE),
+        recorded("Azure/azure-sdk-assets, .NET: the words for a conversation that is not there", "2026-02-12"),
+        assumed("that a prompt agent and a response that is read are told so, too"),
+    ],
+    rejects={
+        "Response '{0.id}' not found.": after(_ASKED, replace(_CONTINUED, headers=_BOB)),
+        "Conversation '{0.id}' not found": after(
+            Case({}, on=f"POST !{PROJECT_PATH}/openai/v1/conversations", headers=_ALICE),
+            Case(None, on=f"GET !{PROJECT_PATH}/openai/v1/conversations/{{0.id}}", headers=KEY_HEADERS),
+        ),
+    },
+    accepts=[
+        after(_ASKED, _CONTINUED),
+        after(replace(_ASKED, headers=KEY_HEADERS), replace(_CONTINUED, headers=KEY_HEADERS)),
+    ],
+    since=ISOLATED_SINCE,
+    fix="Send the `x-ms-user-identity` of the user who began, or begin anew.",
+)
+def user_isolated(request: Request, world: WorldView) -> Iterator[Json]:
+    """An object created on behalf of a user does not exist for another user, or without one."""
+    body = request.body if isinstance(request.body, dict) else {}
+    named = {
+        "Response": request.params.get("response_id") or body.get("previous_response_id"),
+        "Conversation": request.params.get("conversation_id") or conversation_id(body),
+    }
+    for kind, id in named.items():
+        is_there = isinstance(id, str) and (id in world.store.responses or id in world.store.conversations)
+        if is_there and world.store.table(OWNERS).get(str(id), "") != user_of(request):
+            yield {"kind": kind, "id": id, "ending": "." if kind == "Response" else ""}
+
+
+@rule(
+    area="user_identity",
+    on=_SESSIONS,
+    dialects=FOUNDRY,
+    error=without_param(project_error(403, "Session is not accessible.", code="session_not_accessible")),
+    source=[
+        documented("a public guide to isolation by keys: the whole body", "2026"),
+        documented(f"{ISOLATION_PAGE}: that users of one service are not fenced from each other", ISOLATED_SINCE),
+    ],
+    rejects={"Session is not accessible.": after(CREATE_VERSION, _OPENED, replace(_READ, headers=KEY_HEADERS))},
+    accepts=[after(CREATE_VERSION, _OPENED, _READ)],
+    since=ISOLATED_SINCE,
+    fix="Ask on behalf of a user where the session was opened so, and otherwise not.",
+)
+def session_not_accessible(request: Request, world: WorldView) -> Iterator[Json]:
+    """A session opened on behalf of a user only exists for requests on behalf of a user, and vice versa."""
+    session = world.store.table(AGENT_SESSIONS)[session_key(request.params["agent_name"], request.params["session_id"])]
+    if bool(session.user) != bool(user_of(request)):
+        yield {}

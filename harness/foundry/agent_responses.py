@@ -1,0 +1,295 @@
+"""Responses with an agent of a Foundry project, which a request names instead of a model."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from harness.api.http.dialects import FOUNDRY, PREVIEW_OF_AGENTS, application_of, is_preview_of_agents
+from harness.api.project_types import HOSTED, NamedAgent
+from harness.contract.rule import Case, WorldView, after, assumed, recorded, reported, rule
+from harness.contract.rules.example_requests import HELPER_REFERENCE, ON_AGENT, ON_FOUNDRY, ON_PREVIEW, PROJECT_PATH
+from harness.core.account import Organization
+from harness.core.dates import is_valid_on
+from harness.core.errors import ApiError
+from harness.core.exchange import Json, Request
+from harness.foundry.agent_rules import CREATE_HOSTED, CREATE_VERSION, check_agent_exists
+from harness.foundry.agent_versions import AGENTS, versions_of
+from harness.foundry.errors import (
+    INVALID_PAYLOAD,
+    project_error,
+    project_not_found,
+    single_fault_before,
+    validation_detail,
+)
+
+AGENT_BODY: Json = {"agent_reference": HELPER_REFERENCE, "input": "hi"}
+ACCOUNT_WITH_HELPER = Organization(agents={"helper": {"model": "mine", "instructions": "Help."}})
+ON_APPLICATION = f"POST !{PROJECT_PATH}/applications/{{}}/protocols/openai/responses?api-version=v1"
+ON_PREVIEW_OF_AGENTS = f"{ON_PREVIEW}?api-version={PREVIEW_OF_AGENTS}"
+
+
+@rule(
+    when="agent",
+    dialects=FOUNDRY,
+    error=project_error(400, "The 'agent' property is deprecated. Use 'agent_reference' instead.", "agent"),
+    source=[
+        reported("https://github.com/MicrosoftLearning/mslearn-ai-agents/issues/108", "2026-02-25"),
+        reported("https://github.com/Azure/azure-sdk-for-js/pull/39083", "2026-06-25"),
+    ],
+    rejects=[Case({"agent": HELPER_REFERENCE, "input": "hi"}, on=ON_FOUNDRY)],
+    accepts=[
+        Case(AGENT_BODY, on=ON_FOUNDRY),
+        # Recorded 2026-03-04 to 2026-03-17 of a JS client: Azure/azure-sdk-assets, eight requests.
+        Case({"agent": HELPER_REFERENCE, "input": "hi"}, on=ON_PREVIEW_OF_AGENTS),
+    ],
+    since="2026-02-25",
+    fix="Name the agent in `agent_reference`.",
+)
+def agent_deprecated(request: Request) -> Iterator[Json]:
+    """An agent is named by `agent_reference`, no longer by `agent`, except in the version before agents were final."""
+    if request.body.get("agent") is not None and not is_preview_of_agents(request):
+        yield {}
+
+
+@rule(
+    when="agent_reference",
+    dialects=FOUNDRY,
+    error=project_error(400, 'required: Required properties ["{name}"] are not present', "/agent_reference"),
+    source=[
+        reported("public clients of Foundry projects: of `type`", "2026"),
+        assumed("that a missing name is told so too"),
+    ],
+    rejects={
+        'required: Required properties ["type"] are not present': Case(
+            {"agent_reference": {"name": "helper"}, "input": "hi"}, on=ON_FOUNDRY
+        ),
+        'required: Required properties ["name"] are not present': Case(
+            {"agent_reference": {"type": "agent_reference"}, "input": "hi"}, on=ON_FOUNDRY
+        ),
+    },
+    accepts=[
+        Case({**AGENT_BODY, "agent_reference": {**HELPER_REFERENCE, "version": "3"}}, on=ON_FOUNDRY),
+    ],
+    fix='Send `{"type": "agent_reference", "name": …}`.',
+)
+def agent_incomplete(request: Request) -> Iterator[Json]:
+    """A reference to an agent needs a type and a name."""
+    agent = request.body["agent_reference"]
+    if agent is not None:
+        known = agent if isinstance(agent, dict) else {}
+        yield from ({"name": name} for name in ("type", "name") if not isinstance(known.get(name), str))
+
+
+@rule(
+    when="agent_reference",
+    dialects=FOUNDRY,
+    error=project_error(400, "Model must match the agent's model '{model}' when agent is specified.", "model"),
+    source=reported("public clients and logs of Foundry projects: message, param and code", "2026"),
+    rejects={
+        "Model must match the agent's model 'mine' when agent is specified.": Case(
+            {**AGENT_BODY, "model": "gpt-4o"}, on=ON_FOUNDRY, account=ACCOUNT_WITH_HELPER
+        )
+    },
+    accepts=[
+        Case({**AGENT_BODY, "model": "mine"}, on=ON_FOUNDRY, account=ACCOUNT_WITH_HELPER),
+        Case(AGENT_BODY, on=ON_FOUNDRY, account=ACCOUNT_WITH_HELPER),
+        Case({**AGENT_BODY, "model": "gpt-4o"}, on=ON_FOUNDRY),
+        Case({**AGENT_BODY, "model": ""}, on=ON_FOUNDRY, account=ACCOUNT_WITH_HELPER),
+    ],
+    fix="Leave `model` out: the agent has one. `mock.organization(agents={…})` says which.",
+)
+def agent_model_mismatch(request: Request, agent: NamedAgent | None) -> Iterator[Json]:
+    """A model next to an agent must be the agent's, if the account defines it."""
+    model = request.body.get("model")
+    if model and agent and (defined := agent.members.get("model")) and model != defined:
+        yield {"model": defined}
+
+
+SETTLED_BY_AGENT = {
+    "instructions": "2026-02-25",
+    "reasoning": "2026-07-01",
+    "temperature": "2025-12-02",
+    "text": "2026-04-24",
+    "tools": "2026-04-03",
+    "top_p": "2025-12-02",
+}
+"""The members that a request with an agent may not have, with the first day of a known refusal."""
+NOT_ALLOWED = "Not allowed when agent is specified."
+
+
+def find_settled_members(request: Request, as_of: str) -> list[str]:
+    """Return the sent members that an agent sets; null and empty members count as not sent."""
+    return [
+        name
+        for name, since in SETTLED_BY_AGENT.items()
+        if is_valid_on(as_of, since, "") and request.body.get(name) not in (None, "", [], {})
+    ]
+
+
+@rule(
+    when=tuple(SETTLED_BY_AGENT),
+    dialects=FOUNDRY,
+    error=INVALID_PAYLOAD,
+    source=[
+        reported("https://github.com/microsoft/agent-framework/issues/2573: the whole body", "2025-12-02"),
+        reported("https://blog.chiffers.com: `instructions`, `temperature` and `top_p` in one error", "2026"),
+    ],
+    rejects=[
+        Case({**AGENT_BODY, "temperature": 0, "top_p": 0.5, "instructions": "Be brief."}, on=ON_FOUNDRY),
+    ],
+    accepts=[Case({**AGENT_BODY, "instructions": "", "temperature": None}, on=ON_FOUNDRY)],
+    since="2025-12-02",
+    fix="Give them to the agent's definition, not to the request; `details` names each.",
+)
+def agent_payload_invalid(request: Request, world: WorldView, agent: NamedAgent | None) -> Iterator[Json]:
+    """If several members that an agent sets are sent, they are refused together."""
+    if agent and len(found := find_settled_members(request, world.as_of)) > 1:
+        yield {"details": [validation_detail(NOT_ALLOWED, name) for name in found]}
+
+
+@rule(
+    when=tuple(SETTLED_BY_AGENT),
+    dialects=FOUNDRY,
+    error=project_error(400, NOT_ALLOWED, "{name}"),
+    source=[
+        recorded("Azure/azure-sdk-assets, a Python client: tools, the whole body", "2026-04-06"),
+        reported("https://github.com/microsoft/agent-framework/issues/5087 and 6657: tools", "2026-06-22"),
+        reported("https://github.com/microsoft/agent-framework/issues/2573: temperature and top_p", "2025-12-02"),
+        reported("https://github.com/microsoft/agent-framework/issues/5467: text", "2026-04-24"),
+        reported("public notes of a live probe: instructions, at an agent's endpoint", "2026-07-08"),
+        reported(
+            "public code and a workshop: reasoning; public code with the old member `agent`: instructions", "2026"
+        ),
+    ],
+    rejects=[Case({**AGENT_BODY, "temperature": 0.5}, on=ON_FOUNDRY)],
+    accepts=[
+        # Recorded 2026-03-06 of a Java client: Azure/azure-sdk-assets.
+        Case({**AGENT_BODY, "max_output_tokens": 300}, on=ON_FOUNDRY),
+        # Recorded 2026-02-20 to 2026-06-26 of Python and JS clients, as JSON and as a stream: Azure/azure-sdk-assets.
+        Case({**AGENT_BODY, "tool_choice": "required"}, on=ON_FOUNDRY, account=ACCOUNT_WITH_HELPER),
+        Case({**AGENT_BODY, "tool_choice": "required", "stream": True, "tools": None}, on=ON_FOUNDRY),
+        Case({**AGENT_BODY, "metadata": {"a": "b"}, "store": True, "parallel_tool_calls": True}, on=ON_FOUNDRY),
+        Case({"model": "gpt-4o", "input": "hi", "temperature": 0.5}, on=ON_FOUNDRY),
+    ],
+    since="2025-12-02",
+    fix="Give it to the agent's definition, not to the request.",
+)
+def agent_setting_given(request: Request, world: WorldView, agent: NamedAgent | None) -> Iterator[Json]:
+    """An agent sets instructions, sampling, reasoning, text format and tools, but not the tool choice."""
+    if agent:
+        yield from ({"name": name} for name in find_settled_members(request, world.as_of))
+
+
+@rule(
+    when="tools",
+    dialects=FOUNDRY,
+    error=ApiError(
+        400, "Invalid payload", code="invalid_payload", body_template=single_fault_before(NOT_ALLOWED, "tools")
+    ),
+    source=recorded(
+        "Azure/azure-sdk-assets: .NET, AgentsTests.PerRequestToolsRejectedWithAgent: the whole body", "2025-10-29"
+    ),
+    rejects=[Case({**AGENT_BODY, "tools": [{"type": "web_search"}]}, on=ON_FOUNDRY)],
+    accepts=[Case({**AGENT_BODY, "tools": None, "tool_choice": "required"}, on=ON_FOUNDRY)],
+    until="2026-04-02",
+    fix="Give the tools to the agent's definition, not to the request.",
+)
+def agent_tools_given_before(request: Request, agent: NamedAgent | None) -> Iterator[Json]:
+    """An agent sets the tools; at first only the `details` of the error said so."""
+    if agent and request.body.get("tools"):
+        yield {}
+
+
+@rule(
+    when="previous_response_id",
+    dialects=FOUNDRY,
+    error=project_not_found("Response '{id}' not found."),
+    source=recorded("Azure/azure-sdk-assets, a Python client: the whole body", "2026-07-01"),
+    rejects={
+        "Response 'caresp_x' not found.": after(
+            CREATE_HOSTED, Case({"input": "hi", "previous_response_id": "caresp_x"}, on=ON_AGENT)
+        )
+    },
+    accepts=[
+        after(
+            CREATE_HOSTED,
+            Case({"input": "hi"}, on=ON_AGENT),
+            Case({"input": "hi", "previous_response_id": "{1.id}"}, on=ON_AGENT),
+        )
+    ],
+    since="2026-07-01",
+    fix="Continue a response that this agent stored.",
+)
+def hosted_response_not_found(request: Request, world: WorldView, agent: NamedAgent | None) -> Iterator[Json]:
+    """A hosted agent looks up the previous response itself, and has its own error message."""
+    id = request.body["previous_response_id"]
+    if agent and agent.kind is HOSTED and isinstance(id, str) and id not in world.store.responses:
+        yield {"id": id}
+
+
+@rule(
+    on=("POST /responses", "POST /conversations"),
+    dialects=FOUNDRY,
+    error=project_error(400, "Deployment '' not found under Application '{name}'", code="bad_request"),
+    source=[
+        reported("public code of two projects that asks published agents, with additionalInfo", "2026"),
+        assumed("that an application without a known agent has no deployment"),
+    ],
+    rejects={
+        "Deployment '' not found under Application 'travel'": after(
+            CREATE_VERSION, Case({"input": "hi"}, on=ON_APPLICATION.format("travel"))
+        )
+    },
+    accepts=[
+        after(
+            CREATE_VERSION,
+            Case({"input": "hi"}, on=ON_APPLICATION.format("helper")),
+        ),
+        Case({"input": "hi"}, on=ON_APPLICATION.format("travel")),
+    ],
+    fix="Publish an agent under this name: an application answers like the agent of its name.",
+)
+def application_without_deployment(request: Request, world: WorldView) -> Iterator[Json]:
+    """If requests have created agents, an application must be one of them, published under its name."""
+    name = application_of(request)
+    if name and world.store.table(AGENTS) and not versions_of(world, name):
+        yield {"name": name}
+
+
+@rule(
+    when=("agent_reference", "input"),
+    dialects=FOUNDRY,
+    error=project_error(404, "Agent {name} with version {version}not found.", code="not_found", type="error"),
+    source=[
+        reported("notes of two public clients on agents of Foundry: the message without a version", "2026"),
+        assumed("the place of the version; code and type, which are those of an agent that is deleted"),
+    ],
+    rejects={
+        "Agent other with version not found.": after(
+            CREATE_VERSION,
+            Case({**AGENT_BODY, "agent_reference": {**HELPER_REFERENCE, "name": "other"}}, on=ON_FOUNDRY),
+        ),
+        "Agent helper with version 2 not found.": after(
+            CREATE_VERSION, Case({**AGENT_BODY, "agent_reference": {**HELPER_REFERENCE, "version": "2"}}, on=ON_FOUNDRY)
+        ),
+    },
+    accepts=[
+        after(
+            CREATE_VERSION, Case({**AGENT_BODY, "agent_reference": {**HELPER_REFERENCE, "version": "1"}}, on=ON_FOUNDRY)
+        ),
+        Case(
+            {**AGENT_BODY, "agent_reference": {**HELPER_REFERENCE, "name": "other"}},
+            on=ON_FOUNDRY,
+            account=ACCOUNT_WITH_HELPER,
+        ),
+    ],
+    fix="Name an agent that was made, in a version it has.",
+)
+def agent_unknown(world: WorldView, agent: NamedAgent | None) -> Iterator[Json]:
+    """If requests have created agents, an agent named in a request must be among them.
+
+    The account's own list is open: agents with other names exist as well, with unknown definitions.
+    """
+    reference = agent.named if agent else None
+    if world.store.table(AGENTS) and isinstance(reference, dict) and isinstance(reference.get("name"), str):
+        yield from check_agent_exists(world, reference["name"], reference.get("version"))

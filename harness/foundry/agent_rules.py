@@ -1,0 +1,408 @@
+"""Refusals of requests about a project's agents, and about the tools in their definitions."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from dataclasses import replace
+from typing import Any
+
+from harness.api.http.dialects import FOUNDRY
+from harness.contract.rule import (
+    LIMITED_ACCOUNT,
+    Case,
+    Source,
+    WorldView,
+    after,
+    assumed,
+    documented,
+    recorded,
+    reported,
+    rule,
+)
+from harness.contract.rules.example_requests import PROJECT_PATH
+from harness.contract.schema import json_type
+from harness.core.account import Organization
+from harness.core.exchange import Json, Request
+from harness.core.json_values import as_object, as_string, objects_in
+from harness.foundry.agent_versions import (
+    AGENT_CODE,
+    AGENT_NAME,
+    MAKING_VERSIONS,
+    newest_version,
+    sent_version,
+    versions_of,
+)
+from harness.foundry.errors import project_error, project_not_found
+
+AREA = "agents"
+ON_VERSIONS = f"POST !{PROJECT_PATH}/agents/helper/versions?api-version=v1"
+ON_AGENT = f"!{PROJECT_PATH}/agents/helper?api-version=v1"
+CREATE_VERSION = Case({"definition": {"kind": "prompt", "model": "mine"}}, on=ON_VERSIONS)
+CREATE_HOSTED = Case({"definition": {"kind": "hosted"}}, on=ON_VERSIONS)
+LEARN_PAGES = "https://learn.microsoft.com/azure/foundry/agents/how-to"
+EXISTING_AGENT = (
+    *("GET /agents/{agent_name}*", "DELETE /agents/{agent_name}*", "PATCH /agents/{agent_name}*"),
+    *("POST /agents/{agent_name}", "POST /agents/{agent_name}:*", "* /agents/{agent_name}/endpoint/sessions*"),
+)
+"""The operations on an existing agent."""
+
+
+@rule(
+    on="GET /agents/{agent_name}",
+    dialects=FOUNDRY,
+    error=project_not_found("Agent {name} doesn't exist"),
+    source=recorded("azure-sdk-assets: .NET, AgentsTests.ErrorsGiveGoodExceptionMessages", "2026-04-07"),
+    rejects={"Agent other doesn't exist": Case(None, on=f"GET !{PROJECT_PATH}/agents/other?api-version=v1")},
+    accepts=[after(CREATE_VERSION, Case(None, on=f"GET {ON_AGENT}"))],
+    fix="Make it first: `POST /agents/{name}/versions`, or `mock.organization(agents={…})`.",
+)
+def agent_not_there(request: Request, world: WorldView) -> Iterator[Json]:
+    """An agent that is read must exist."""
+    yield from check_agent_exists(world, request.params["agent_name"], None)
+
+
+@rule(
+    on=EXISTING_AGENT,
+    dialects=FOUNDRY,
+    error=project_error(404, "Agent not found", code="not_found", type="error"),
+    source=[
+        recorded("azure-sdk-assets: Java, AgentsAsyncTests.promptAgentTest, DELETE of a version", "2026-02-12"),
+        assumed("that every operation on an agent says it"),
+    ],
+    rejects={"Agent not found": Case(None, on=f"DELETE !{PROJECT_PATH}/agents/other/versions/1?api-version=v1")},
+    accepts=[after(CREATE_VERSION, Case(None, on=f"GET {ON_AGENT}"))],
+    fix="Make it first: `POST /agents/{name}/versions`, or `mock.organization(agents={…})`.",
+)
+def agent_not_found(request: Request, world: WorldView) -> Iterator[Json]:
+    """An agent that is read, changed or deleted must exist, in the requested version."""
+    indicator = as_object(as_object(request.body).get("version_indicator")).get("agent_version")
+    version = request.params.get("agent_version", request.query.get("agent_version", indicator))
+    yield from check_agent_exists(world, request.params["agent_name"], version)
+
+
+@rule(
+    on="GET /agents/{agent_name}/code:download",
+    dialects=FOUNDRY,
+    error=project_error(
+        409, "Agent '{name}' version '{version}' is not made of code.", code="AgentNotCodeBased", type="error"
+    ),
+    source=[
+        documented(f"{LEARN_PAGES}/deploy-hosted-agent-code: status and code", "2026-05"),
+        assumed("the words"),
+    ],
+    rejects={
+        "Agent 'helper' version '1' is not made of code.": after(
+            CREATE_VERSION, Case(None, on=f"GET !{PROJECT_PATH}/agents/helper/code:download?api-version=v1")
+        )
+    },
+    fix="Only an agent that was made of a zip has code to read.",
+)
+def agent_not_of_code(request: Request, world: WorldView) -> Iterator[Json]:
+    """Code can only be read from a version that was created from code."""
+    name = request.params["agent_name"]
+    newest = newest_version(versions_of(world, name))["version"]
+    version = request.query.get("agent_version") or newest
+    if f"{name}:{version}" not in world.store.table(AGENT_CODE):
+        yield {"name": name, "version": version}
+
+
+def check_agent_exists(world: WorldView, name: str, version: str | None) -> Iterator[Json]:
+    """Yield the facts of an agent, or of a version of it, that does not exist."""
+    versions = [stored["version"] for stored in versions_of(world, name)]
+    if not versions or (version is not None and version not in versions):
+        yield {"name": name, "version": f"{version} " if version is not None else ""}
+
+
+@rule(
+    on=MAKING_VERSIONS,
+    dialects=FOUNDRY,
+    error=project_error(400, 'required: Required properties ["{name}"] are not present', "{path}"),
+    source=[
+        Source("typed", "azure-ai-projects 2.10: what an agent, a version and a prompt agent require"),
+        assumed("the words, which are those for a reference to an agent"),
+    ],
+    rejects={
+        'required: Required properties ["name"] are not present': Case(
+            {"definition": {"kind": "prompt", "model": "mine"}}, on=f"POST !{PROJECT_PATH}/agents?api-version=v1"
+        ),
+        'required: Required properties ["definition"] are not present': Case({"description": "x"}, on=ON_VERSIONS),
+        'required: Required properties ["kind"] are not present': Case({"definition": {}}, on=ON_VERSIONS),
+        'required: Required properties ["model"] are not present': Case(
+            {"definition": {"kind": "prompt"}}, on=ON_VERSIONS
+        ),
+    },
+    accepts=[CREATE_VERSION, Case({"definition": {"kind": "hosted"}}, on=ON_VERSIONS)],
+    fix='Send `{"definition": {"kind": "prompt", "model": …}}`.',
+)
+def agent_version_incomplete(request: Request) -> Iterator[Json]:
+    """An agent's version needs a definition with a kind, a prompt agent's also a model; a new agent needs a name."""
+    body = as_object(sent_version(request))
+    definition = body.get("definition")
+    if request.operation == "POST /agents" and not isinstance(body.get("name"), str):
+        yield {"name": "name", "path": "/"}
+    if not isinstance(definition, dict):
+        yield {"name": "definition", "path": "/"}
+    elif not isinstance(definition.get("kind"), str):
+        yield {"name": "kind", "path": "/definition"}
+    elif definition["kind"] == "prompt" and not isinstance(definition.get("model"), str):
+        yield {"name": "model", "path": "/definition"}
+
+
+_TYPES: dict[str, tuple[str, ...]] = {
+    "description": ("string",),
+    "metadata": ("object",),
+    "definition.instructions": ("string",),
+    "definition.tools": ("array",),
+    "definition.tools.*": ("object",),
+    "definition.tools.*.type": ("string",),
+    "definition.tool_choice": ("string", "object"),
+    "definition.temperature": ("number", "integer"),
+    "definition.top_p": ("number", "integer"),
+    "definition.text": ("object",),
+    "definition.reasoning": ("object",),
+    "definition.structured_inputs": ("object",),
+    "definition.structured_inputs.*": ("object",),
+    "definition.code_configuration": ("object",),
+    "blueprint_reference": ("object",),
+    "manifest_id": ("string",),
+    "parameter_values": ("object",),
+    "agent_endpoint": ("object",),
+    "agent_endpoint.version_selector": ("object",),
+    "agent_endpoint.version_selector.version_selection_rules": ("array",),
+    "agent_endpoint.version_selector.version_selection_rules.*": ("object",),
+    "agent_endpoint.version_selector.version_selection_rules.*.agent_version": ("string",),
+    "agent_endpoint.version_selector.version_selection_rules.*.traffic_percentage": ("integer",),
+    "agent_endpoint.protocol_configuration": ("object",),
+    "agent_card": ("object",),
+}
+"""The JSON types of members that describe an agent; null and absent ones are accepted."""
+
+
+@rule(
+    on=(*MAKING_VERSIONS, "POST /agents/{agent_name}/versions:import", "PATCH /agents/{agent_name}"),
+    dialects=FOUNDRY,
+    error=project_error(400, 'type: Value is "{actual}" but should be "{expected}"', "{path}"),
+    source=[
+        reported("https://github.com/microsoft/agent-framework/issues/3003: the words, of an input", "2025-12-22"),
+        Source("typed", "azure-ai-projects 2.10: the types of the members"),
+        assumed("that a definition is told as an input is"),
+    ],
+    rejects={
+        'type: Value is "string" but should be "array"': Case(
+            {"definition": {"kind": "prompt", "model": "mine", "tools": "web_search"}}, on=ON_VERSIONS
+        ),
+        'type: Value is "array" but should be "object"': after(
+            CREATE_VERSION, Case({"agent_endpoint": []}, on=f"PATCH {ON_AGENT}")
+        ),
+    },
+    accepts=[
+        Case({"definition": {"kind": "prompt", "model": "mine", "tools": [], "text": None}}, on=ON_VERSIONS),
+        after(CREATE_VERSION, Case({"agent_endpoint": None}, on=f"PATCH {ON_AGENT}")),
+    ],
+    fix="Send each member in the type that the SDK has for it.",
+)
+def agent_member_type(request: Request) -> Iterator[Json]:
+    """The members that define or configure an agent must have the SDK's types."""
+    body = as_object(sent_version(request))
+    for path, types in _TYPES.items():
+        for place, value in _values_at(body, path.split("."), ""):
+            actual = json_type(value)
+            if actual not in (*types, "null"):
+                yield {"actual": actual, "expected": types[0], "path": place}
+
+
+def _values_at(part: Any, path: list[str], place: str) -> Iterator[tuple[str, Any]]:
+    """Yield each value at a path of member names (`*` for any member or element), with its place as a JSON pointer."""
+    if not path:
+        yield place, part
+        return
+    name, *rest = path
+    members = dict(enumerate(part)) if isinstance(part, list) and name == "*" else as_object(part)
+    for member, value in members.items():
+        if name in ("*", member):
+            yield from _values_at(value, rest, f"{place}/{member}")
+
+
+@rule(
+    on=(*MAKING_VERSIONS, "POST /agents/{agent_name}/versions:import"),
+    dialects=FOUNDRY,
+    error=project_error(
+        400,
+        "Invalid agent name '{name}'. It must start and end with alphanumeric characters, can contain hyphens in the "
+        "middle, and must not exceed 63 characters.",
+        "agent_name",
+        "invalid_parameters",
+    ),
+    source=[Source("typed", "azure-ai-projects 2.10: what a name may be"), assumed("the words")],
+    rejects={
+        "Invalid agent name 'my_agent'. It must start and end with alphanumeric characters, can contain hyphens in the "
+        "middle, and must not exceed 63 characters.": replace(
+            CREATE_VERSION, on=f"POST !{PROJECT_PATH}/agents/my_agent/versions?api-version=v1"
+        )
+    },
+    accepts=[CREATE_VERSION],
+    fix="Use letters, digits and hyphens, say `my-agent`.",
+)
+def agent_name_invalid(request: Request) -> Iterator[Json]:
+    """The name of an agent consists of at most 63 letters and digits, with hyphens between them."""
+    name = request.params.get("agent_name") or as_object(request.body).get("name")
+    if isinstance(name, str) and not AGENT_NAME.fullmatch(name):
+        yield {"name": name}
+
+
+@rule(
+    when=LIMITED_ACCOUNT,
+    on=(*MAKING_VERSIONS, "POST /agents/{agent_name}/versions:import"),
+    dialects=FOUNDRY,
+    error=project_error(
+        409,
+        "The resource already exists or was modified concurrently. Please retry.",
+        code="conflict",
+        type="error",
+    ),
+    source=[
+        reported("https://github.com/Azure/azure-sdk-for-net/issues/58060", "2026-04-10"),
+        assumed("that it is told of every way to make a version"),
+    ],
+    rejects=[replace(CREATE_VERSION, account=Organization(locked=frozenset({"helper"})))],
+    accepts=[replace(CREATE_VERSION, account=Organization(locked=frozenset({"other"})))],
+    fix="Try again: `mock.organization(locked={…})` says which agents another request is changing.",
+)
+def agent_conflict(request: Request, world: WorldView) -> Iterator[Json]:
+    """An agent that another request is changing cannot get a version meanwhile."""
+    name = request.params.get("agent_name") or as_object(request.body).get("name")
+    if name in world.account.locked:
+        yield {}
+
+
+@rule(
+    when=LIMITED_ACCOUNT,
+    on=MAKING_VERSIONS,
+    dialects=FOUNDRY,
+    error=project_error(
+        400,
+        "Unsupported region for Foundry Hosted Agents. Please check the region availability and try again.",
+        code="invalid_request_error",
+    ),
+    source=[
+        reported("https://github.com/microsoft/foundry-for-vscode/issues/589", "2026-05"),
+        assumed("the code"),
+    ],
+    rejects=[
+        Case({"definition": {"kind": "hosted"}}, on=ON_VERSIONS, account=Organization(hosts_agents=False)),
+    ],
+    accepts=[replace(CREATE_VERSION, account=Organization(hosts_agents=False))],
+    fix="Use a project in a region that hosts agents; here `mock.organization(hosts_agents=True)`.",
+)
+def hosted_agents_unsupported(request: Request, world: WorldView) -> Iterator[Json]:
+    """An agent can be hosted only in some regions."""
+    definition = as_object(as_object(sent_version(request)).get("definition"))
+    if not world.account.hosts_agents and definition.get("kind") == "hosted":
+        yield {}
+
+
+ENDINGS_SINCE = "2026-04-21"
+"""The first day on which headers are also recognized by the ends of their names."""
+_SECRET_ENDINGS = ("-key", "-secret", "-token")
+
+
+def _with_headers(**headers: str) -> Case:
+    """Make an example that adds a version of an agent with these headers for its server; `_` stands for `-`."""
+    named = {name.replace("_", "-"): value for name, value in headers.items()}
+    server: Json = {"type": "mcp", "server_label": "crm", "server_url": "https://mcp.example.org", "headers": named}
+    return Case({"definition": {"kind": "prompt", "model": "mine", "tools": [server]}}, on=ON_VERSIONS)
+
+
+@rule(
+    area="agent_tools",
+    on="POST /agents*",
+    dialects=FOUNDRY,
+    error=project_error(
+        400,
+        "Headers that can include sensitive information are not allowed in the headers property for MCP tools. Use "
+        "project_connection_id instead.",
+    ),
+    source=[
+        reported("https://github.com/microsoft/agent-framework/issues/3299", "2026-01-20"),
+        reported(
+            "https://github.com/zscaler/zscaler-mcp-server/pull/51: Authorization, *-Secret, *-Key, *-Token, the code",
+            ENDINGS_SINCE,
+        ),
+        assumed("that there is no param, and that a request with a model is not looked at"),
+    ],
+    rejects=[_with_headers(Authorization="Bearer t")],
+    accepts=[_with_headers(X_Client_ID="c", X_Tokens="2"), _with_headers()],
+    since="2026-01-20",
+    fix="Make a connection of the project that holds the secret, and name it in `project_connection_id`.",
+)
+def agent_mcp_headers(request: Request, world: WorldView) -> Iterator[Json]:
+    """A header for an MCP server in an agent's definition must not contain a secret, judging by its name."""
+    definition = as_object(as_object(request.body).get("definition"))
+    endings = _SECRET_ENDINGS if world.as_of >= ENDINGS_SINCE else ()
+    for tool in objects_in(definition.get("tools")):
+        names = (
+            [as_string(name).lower() for name in as_object(tool.get("headers"))] if tool.get("type") == "mcp" else ()
+        )
+        if any(name == "authorization" or name.endswith(endings) for name in names):
+            yield {}
+
+
+URL_NAMED_SINCE = "2026-06-29"
+"""The first day on which the error names the URL."""
+_TEMPLATE = "{{server_url}}"
+_HAS_SCHEME = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*:").match
+
+
+def _with_server(url: str, as_of: str = "") -> Case:
+    """Make an example that adds a version of an agent with an MCP server at a URL, one of its structured inputs."""
+    server: Json = {"type": "mcp", "server_label": "crm", "server_url": url, "require_approval": "never"}
+    inputs = {"server_url": {"description": "The server.", "required": True, "schema": {"type": "string"}}}
+    definition = {"kind": "prompt", "model": "mine", "tools": [server], "structured_inputs": inputs}
+    return Case({"definition": definition}, on=ON_VERSIONS, as_of=as_of)
+
+
+@rule(
+    area="agent_tools",
+    on="POST /agents*",
+    dialects=FOUNDRY,
+    until="2026-06-28",
+    error=project_error(400, "The supplied value is invalid.", ""),
+    source=[
+        recorded("Azure/azure-sdk-assets, sample_agent_mcp_structured_inputs and one more: a template", "2026-03-31"),
+        assumed("that whatever is no URL with a scheme is told so"),
+    ],
+    rejects=[_with_server(_TEMPLATE, "2026-03-31")],
+    accepts=[_with_server("https://mcp.example.org/{{path}}", "2026-03-31")],
+    fix="Send the URL itself: of an MCP tool all members but this one may be templates.",
+)
+def agent_mcp_url_invalid(request: Request) -> Iterator[Json]:
+    """The message until 2026-06 for an MCP server in an agent's definition that is no URL."""
+    yield from ({} for _ in _servers_without_url(request))
+
+
+@rule(
+    area="agent_tools",
+    on="POST /agents*",
+    dialects=FOUNDRY,
+    since=URL_NAMED_SINCE,
+    error=project_error(400, "format: '{url}' is not a valid URI", "/definition/tools/{index}/server_url"),
+    source=[
+        reported("https://github.com/Azure/azure-sdk-for-python/issues/47684: a template", URL_NAMED_SINCE),
+        assumed("that whatever is no URL with a scheme is told so"),
+    ],
+    rejects={f"format: '{_TEMPLATE}' is not a valid URI": _with_server(_TEMPLATE)},
+    accepts=[_with_server("https://mcp.example.org/{{path}}"), _with_server("localhost:8000")],
+    fix="Send the URL itself: of an MCP tool all members but this one may be templates.",
+)
+def agent_mcp_url(request: Request) -> Iterator[Json]:
+    """An MCP server in an agent's definition has a URL, which cannot be a template as its other members can."""
+    yield from _servers_without_url(request)
+
+
+def _servers_without_url(request: Request) -> Iterator[Json]:
+    definition = as_object(as_object(request.body).get("definition"))
+    for index, tool in enumerate(objects_in(definition.get("tools"))):
+        url = tool.get("server_url")
+        if tool.get("type") == "mcp" and isinstance(url, str) and not _HAS_SCHEME(url):
+            yield {"index": index, "url": url}

@@ -1,0 +1,254 @@
+"""The input of responses in a Foundry project, which is stricter about items than OpenAI's, and its conversations."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+from harness.api.http.dialects import FOUNDRY, is_preview_of_agents
+from harness.api.project_types import NamedAgent
+from harness.contract.phrasing import quote_and_join
+from harness.contract.rule import Case, WorldView, after, assumed, recorded, reported, rule
+from harness.contract.rules.example_requests import (
+    CALL,
+    CREATE_PROJECT_CONVERSATION,
+    HELPER_REFERENCE,
+    ON_FOUNDRY,
+    OUTPUT,
+    VALID_BODY,
+)
+from harness.core.dates import CONTRACT_DATE, is_valid_on
+from harness.core.errors import ApiError
+from harness.core.exchange import Json, Request
+from harness.foundry.agent_responses import (
+    AGENT_BODY,
+    ON_PREVIEW_OF_AGENTS,
+)
+from harness.foundry.errors import (
+    INVALID_PAYLOAD,
+    project_error,
+    validation_detail,
+    without_param,
+)
+from harness.items.kind import item_types
+
+USER_MESSAGE: Json = {"role": "user", "content": [{"type": "input_text", "text": "hi"}]}
+ANSWER_WITHOUT_TYPE: Json = {"role": "assistant", "content": [{"type": "output_text", "text": "Hello."}]}
+WHOLE_ANSWER: Json = {
+    "type": "message",
+    "role": "assistant",
+    "content": [{"type": "output_text", "text": "Hello.", "annotations": []}],
+}
+
+
+def _is_message(item: Any, *roles: str) -> bool:
+    return isinstance(item, dict) and item.get("type", "message") == "message" and item.get("role") in roles
+
+
+@rule(
+    when="input[]",
+    dialects=FOUNDRY,
+    error=INVALID_PAYLOAD,
+    source=[
+        reported("https://github.com/microsoft/agent-framework/issues/2926: the whole body", "2025-12-17"),
+        reported("https://github.com/microsoft/agent-framework/issues/3003: the whole body", "2025-12-22"),
+        reported("https://github.com/Azure/azure-sdk-for-python/issues/44493: without an agent, too", "2025-12"),
+        assumed("that a message that lacks only one of them is told of that one"),
+    ],
+    rejects=[
+        Case({**AGENT_BODY, "input": [USER_MESSAGE, ANSWER_WITHOUT_TYPE]}, on=ON_PREVIEW_OF_AGENTS),
+    ],
+    accepts=[
+        Case({**AGENT_BODY, "input": [USER_MESSAGE, WHOLE_ANSWER, USER_MESSAGE]}, on=ON_PREVIEW_OF_AGENTS),
+        Case({**AGENT_BODY, "input": [{"role": "assistant", "content": "Hello."}]}, on=ON_PREVIEW_OF_AGENTS),
+        Case({**AGENT_BODY, "input": [USER_MESSAGE, ANSWER_WITHOUT_TYPE]}, on=ON_FOUNDRY),
+    ],
+    since="2025-12-17",
+    fix="Send the parts of an answer as they came: a message with `type`, a text with `annotations`.",
+)
+def answer_incomplete(request: Request) -> Iterator[Json]:
+    """In the version before agents were final, an assistant's parts need `annotations`, and their message a `type`."""
+    if not is_preview_of_agents(request):
+        return
+    details: list[Json] = []
+    for index, item in enumerate(request.body["input"]):
+        if _is_message(item, "assistant") and isinstance(item.get("content"), list):
+            details += _find_missing(item, f"/input/{index}")
+    if details:
+        yield {"details": [_is_no_string("/input"), *details]}
+
+
+def _is_no_string(place: str) -> Json:
+    return validation_detail('type: Value is "array" but should be "string"', place)
+
+
+def _find_missing(item: Json, place: str) -> list[Json]:
+    """Return what an assistant's message lacks, in the service's words; empty for a complete message."""
+    untyped = [] if "type" in item else [_is_missing("type", place)]
+    unannotated = [
+        _is_missing("annotations", f"{place}/content/{index}")
+        for index, part in enumerate(item["content"])
+        if isinstance(part, dict) and part.get("type") == "output_text" and "annotations" not in part
+    ]
+    return [*untyped, _is_no_string(f"{place}/content"), *unannotated] if untyped or unannotated else []
+
+
+def _is_missing(name: str, place: str) -> Json:
+    return validation_detail(f'required: Required properties ["{name}"] are not present', place)
+
+
+NULL_STATUS: Json = {"type": "function_call", "call_id": "call_1", "name": "f", "arguments": "{}", "status": None}
+
+
+@rule(
+    when="input[]",
+    items="function_call",
+    dialects=FOUNDRY,
+    error=without_param(INVALID_PAYLOAD),
+    source=[
+        reported("https://github.com/microsoft/agent-framework/pull/4626: the whole body", "2026-03-11"),
+        reported("https://github.com/microsoft/agent-framework/issues/4576: taken until the day before", "2026-03-10"),
+        reported("https://github.com/microsoft/agent-framework/issues/4701: of a function call, null", "2026-03-14"),
+    ],
+    rejects=[Case({**VALID_BODY, "input": [USER_MESSAGE, NULL_STATUS, OUTPUT]}, on=ON_FOUNDRY)],
+    accepts=[
+        Case({**VALID_BODY, "input": [USER_MESSAGE, CALL, OUTPUT]}, on=ON_FOUNDRY),
+        Case({**VALID_BODY, "input": [USER_MESSAGE, NULL_STATUS, OUTPUT]}, on=ON_FOUNDRY, as_of="2026-03-09"),
+        {**VALID_BODY, "input": [USER_MESSAGE, NULL_STATUS, OUTPUT]},
+    ],
+    since="2026-03-10",
+    fix="Leave `status` out of a call, or send it as it came.",
+)
+def call_status_null(request: Request) -> Iterator[Json]:
+    """The `status` of a function call cannot be null in a project."""
+    details = [
+        {**detail, "details": []}
+        for index, item in enumerate(request.body["input"])
+        if isinstance(item, dict) and item.get("type") == "function_call" and item.get("status", "") is None
+        for detail in _is_no_status(f"/input/{index}/status")
+    ]
+    if details:
+        yield {"details": [{**_is_no_string("/input"), "details": []}, *details]}
+
+
+def _is_no_status(place: str) -> list[Json]:
+    """Return why a null is no status, in the service's words, which escape the quotes of each value."""
+    unequal = [
+        validation_detail(f'const: Expected "\\u0022{status}\\u0022"', place)
+        for status in ("in_progress", "completed", "incomplete")
+    ]
+    return [validation_detail('type: Value is "null" but should be "string"', place), *unequal]
+
+
+TYPES_UNTIL_SUMMER = (
+    *("apply_patch_call", "apply_patch_call_output", "code_interpreter_call", "compaction", "computer_call"),
+    *("computer_call_output", "custom_tool_call", "custom_tool_call_output", "file_search_call", "function_call"),
+    *("function_call_output", "image_generation_call", "item_reference", "local_shell_call"),
+    *("local_shell_call_output", "mcp_approval_request", "mcp_approval_response", "mcp_call", "mcp_list_tools"),
+    *("message", "reasoning", "shell_call", "shell_call_output", "web_search_call"),
+)
+"""The types of items that a project listed in an error from 2026-02-12 to 2026-05-19."""
+LONGER_LIST_SINCE = "2026-09-02"
+
+
+def known_types(as_of: str) -> Sequence[str]:
+    """Return the types of items that a project lists in an error on a day."""
+    return sorted(item_types()) if is_valid_on(as_of, LONGER_LIST_SINCE, "") else TYPES_UNTIL_SUMMER
+
+
+@rule(
+    when="input[]",
+    dialects=FOUNDRY,
+    error=ApiError(400, "Invalid value: ''. Supported values are: {values}.", "input[{number}]", "invalid_value"),
+    source=[
+        recorded("Azure/azure-sdk-assets, a Java client: a system message, then a user's", "2026-02-12"),
+        reported("public notes of a live probe with each role, alone and before others", "2026-07-08"),
+        reported("https://github.com/langchain-ai/langchain/issues/35688: without an agent, too", "2026-03-09"),
+        reported("https://github.com/openclaw/openclaw/issues/84109", "2026-05-19"),
+        reported("https://github.com/vercel/ai/issues/20180: the longer list", "2026-09-02"),
+        assumed("that `param` counts from one: it was input[1] whenever the first item was at fault"),
+    ],
+    rejects={
+        f"Invalid value: ''. Supported values are: {quote_and_join(known_types(CONTRACT_DATE), 'and')}.": Case(
+            {"model": "gpt-4o", "input": [{"role": "developer", "content": "Be brief."}, USER_MESSAGE]}, on=ON_FOUNDRY
+        ),
+        f"Invalid value: ''. Supported values are: {quote_and_join(TYPES_UNTIL_SUMMER, 'and')}.": after(
+            CREATE_PROJECT_CONVERSATION,
+            Case(
+                {
+                    **AGENT_BODY,
+                    "conversation": "{0.id}",
+                    "input": [{"role": "system", "content": "Be brief."}, USER_MESSAGE],
+                },
+                on=ON_FOUNDRY,
+                as_of="2026-02-12",
+            ),
+        ),
+    },
+    accepts=[
+        Case({**AGENT_BODY, "input": [USER_MESSAGE, USER_MESSAGE]}, on=ON_FOUNDRY),
+        Case(
+            {**AGENT_BODY, "input": [{"type": "message", "role": "system", "content": "Hi."}, USER_MESSAGE]},
+            on=ON_FOUNDRY,
+        ),
+    ],
+    since="2026-02-12",
+    fix='Send `"type": "message"`, which OpenAI needs for no role.',
+)
+def instruction_without_type(request: Request, world: WorldView) -> Iterator[Json]:
+    """A message with the role `system` or `developer` needs a `type`; others do not."""
+    if is_preview_of_agents(request):
+        return
+    for number, item in enumerate(request.body["input"], 1):
+        if _is_message(item, "system", "developer") and "type" not in item:
+            yield {"number": number, "values": quote_and_join(known_types(world.as_of), "and")}
+
+
+SEARCH_OF_ANOTHER: Json = {
+    "type": "web_search_call",
+    "id": f"ws_{'0' * 50}",
+    "status": "completed",
+    "action": {"type": "search", "query": "x"},
+    "agent_reference": {**HELPER_REFERENCE, "name": "scout", "version": "1"},
+}
+HOSTED_ITEMS = (
+    *("web_search_call", "file_search_call", "code_interpreter_call", "mcp_list_tools", "mcp_call"),
+    "fabric_dataagent_preview_call",
+)
+"""Items of tools that a project runs, as named in reports of their refusal."""
+
+
+@rule(
+    when="input[]",
+    dialects=FOUNDRY,
+    error=project_error(400, "The provided data does not match the expected schema", "/"),
+    source=[
+        reported("https://github.com/microsoft/agent-framework/issues/5338: the whole body", "2026-04-17"),
+        reported("https://github.com/microsoft/agent-framework/issues/5410", "2026-04"),
+        reported("a public guide to hand-offs between agents", "2026"),
+    ],
+    rejects=[Case({**AGENT_BODY, "input": [USER_MESSAGE, SEARCH_OF_ANOTHER]}, on=ON_FOUNDRY)],
+    accepts=[
+        Case({**VALID_BODY, "input": [USER_MESSAGE, SEARCH_OF_ANOTHER]}, on=ON_FOUNDRY),
+        Case(
+            {**AGENT_BODY, "input": [USER_MESSAGE, {**SEARCH_OF_ANOTHER, "agent_reference": HELPER_REFERENCE}]},
+            on=ON_FOUNDRY,
+        ),
+        Case(
+            {
+                **AGENT_BODY,
+                "input": [{**WHOLE_ANSWER, "agent_reference": SEARCH_OF_ANOTHER["agent_reference"]}, USER_MESSAGE],
+            },
+            on=ON_FOUNDRY,
+        ),
+    ],
+    since="2026-04-17",
+    fix="Hand on the messages of another agent, and leave out the items of its tools.",
+)
+def foreign_tool_item(request: Request, agent: NamedAgent | None) -> Iterator[Json]:
+    """Items of one agent's tools cannot be input for another agent."""
+    name = agent.named.get("name") if agent and isinstance(agent.named, dict) else None
+    for item in request.body["input"] if name else ():
+        maker = item.get("agent_reference") if isinstance(item, dict) and item.get("type") in HOSTED_ITEMS else None
+        if isinstance(maker, dict) and maker.get("name") not in (None, name):
+            yield {}

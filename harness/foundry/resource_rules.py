@@ -1,0 +1,149 @@
+"""Refusals that several of a project's resources share: members that a body lacks, objects that do not exist."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from harness.api.http.dialects import FOUNDRY
+from harness.api.http.multipart import CONTENT_TYPE
+from harness.contract.rule import Case, Source, WorldView, after, assumed, reported, rule
+from harness.core.exchange import Json, Request
+from harness.core.json_values import as_object
+from harness.foundry.agent_rules import CREATE_VERSION
+from harness.foundry.agent_sessions import (
+    AGENT_SESSIONS,
+    CREATE_SESSION,
+    READ_SESSION_FILE,
+    UPLOAD_SESSION_FILE,
+    files_below,
+    normalize_path,
+    session_key,
+)
+from harness.foundry.data_generation import GENERATION_JOBS
+from harness.foundry.errors import project_error, project_not_found
+from harness.foundry.memory_stores import MAKE_STORE, MEMORY_STORES
+from harness.foundry.resources import project_case
+from harness.foundry.skills import MAKE_SKILL, VERSIONED_SKILLS_SINCE
+from harness.foundry.toolboxes import MAKE_TOOLBOX
+
+AREA = "resource_bodies"
+SKILL_UPDATE = "POST /skills/{name}"
+SKILL_CREATION = "POST /skills"
+_SKILL_MEMBERS: Mapping[str, type] = {"description": str, "instructions": str}
+MEMBERS: Mapping[str, Mapping[str, type]] = {
+    "POST /memory_stores": {"name": str, "definition": dict},
+    "POST /memory_stores/{name}:update_memories": {"scope": str},
+    "POST /memory_stores/{name}:search_memories": {"scope": str},
+    "POST /memory_stores/{name}:delete_scope": {"scope": str},
+    "POST /memory_stores/{name}/items": {"scope": str, "content": str},
+    "POST /memory_stores/{name}/items:list": {"scope": str},
+    "POST /memory_stores/{name}/items/{memory_id}": {"content": str},
+    "POST /data_generation_jobs": {"name": str, "scenario": str, "sources": list, "generation_configuration": dict},
+    "POST /toolboxes/{name}/versions": {"tools": list},
+    "PATCH /toolboxes/{name}": {"default_version": str},
+    SKILL_UPDATE: {"default_version": str},
+    SKILL_CREATION: {"name": str, **_SKILL_MEMBERS},
+}
+"""The members that a body must have, by operation, and their types."""
+SKILL_VERSION = "POST /skills/{name}/versions"
+_NAMES: Mapping[type, str] = {
+    str: "string",
+    dict: "object",
+    list: "array",
+    bool: "boolean",
+    int: "integer",
+    float: "number",
+    type(None): "null",
+}
+
+
+@rule(
+    on=(*MEMBERS, SKILL_VERSION),
+    dialects=FOUNDRY,
+    error=project_error(400, "{message}", "{path}", "invalid_payload"),
+    source=[
+        Source("typed", "azure-ai-projects 2.10: what these requests require"),
+        reported(
+            "https://github.com/microsoft/agent-framework/issues/3003: the words, of a request to an agent", "2025-12"
+        ),
+        assumed("that these requests are told so, too"),
+    ],
+    rejects={
+        'required: Required properties ["definition"] are not present': project_case(
+            "POST /memory_stores", {"name": "mine"}
+        ),
+        'type: Value is "integer" but should be "string"': after(
+            MAKE_STORE, project_case("POST /memory_stores/mine:delete_scope", {"scope": 5})
+        ),
+        'required: Required properties ["tools"] are not present': project_case("POST /toolboxes/mine/versions", {}),
+        'required: Required properties ["inline_content"] are not present': project_case(
+            "POST /skills/mine/versions", {}
+        ),
+    },
+    accepts=[MAKE_STORE, MAKE_TOOLBOX, MAKE_SKILL],
+    fix="Send the member, of this type.",
+)
+def resource_incomplete(request: Request, world: WorldView) -> Iterator[Json]:
+    """A request that creates or changes a resource needs the members that the types of Microsoft's client require.
+
+    Recorded 2026-04-17: before skills had versions, their update changed their texts.
+    """
+    body = as_object(request.body)
+    if request.operation == SKILL_UPDATE and world.as_of < VERSIONED_SKILLS_SINCE:
+        return
+    if request.operation != SKILL_VERSION:
+        yield from _check_members(body, MEMBERS[request.operation], "/")
+    elif request.headers.get("content-type", "").startswith(CONTENT_TYPE):
+        yield from _check_members(body, {"files": list}, "/")
+        if not all(isinstance(file, dict) for file in body["files"]):
+            yield {"message": 'type: Value is "string" but should be "file"', "path": "/files"}
+    else:
+        yield from _check_members(body, {"inline_content": dict}, "/")
+        yield from _check_members(body["inline_content"], _SKILL_MEMBERS, "/inline_content")
+
+
+def _check_members(body: Any, members: Mapping[str, type], path: str) -> Iterator[Json]:
+    for name, wanted in members.items():
+        if name not in body:
+            yield {"message": f'required: Required properties ["{name}"] are not present', "path": path}
+        elif not isinstance(body[name], wanted):
+            given = _NAMES.get(type(body[name]), "object")
+            said = f'type: Value is "{given}" but should be "{_NAMES[wanted]}"'
+            yield {"message": said, "path": f"{path.rstrip('/')}/{name}"}
+
+
+@rule(
+    area="objects",
+    on=(
+        *("* /memory_stores/{name}/items/{memory_id}", "* /memory_stores/{name}/updates/{update_id}"),
+        *("* /data_generation_jobs/{job_id}*", "GET *{session_id}/files/content", "DELETE *{session_id}/files"),
+    ),
+    dialects=FOUNDRY,
+    error=project_not_found("{kind} '{id}' not found"),
+    source=assumed("the words, which are recorded of a memory store"),
+    rejects={
+        "Memory 'mem_1' not found": after(MAKE_STORE, project_case("GET /memory_stores/mine/items/mem_1")),
+        "MemoryStoreUpdate 'x' not found": after(MAKE_STORE, project_case("GET /memory_stores/mine/updates/x")),
+        "DataGenerationJob 'other' not found": project_case("GET /data_generation_jobs/other"),
+        "File 'b.txt' not found": after(CREATE_VERSION, CREATE_SESSION, Case(None, on=f"{READ_SESSION_FILE}b.txt")),
+    },
+    accepts=[
+        after(CREATE_VERSION, CREATE_SESSION, UPLOAD_SESSION_FILE, Case(None, on=f"{READ_SESSION_FILE}/notes/./a.txt"))
+    ],
+    fix="Take the id from the answer to the request that made it; upload the file of a session first.",
+)
+def project_object_not_found(request: Request, world: WorldView) -> Iterator[Json]:
+    """Memories and their updates, jobs that generate data, and files of sessions must exist in the project."""
+    params, table = request.params, world.store.table
+    if "memory_id" in params and params["memory_id"] not in table(MEMORY_STORES)[params["name"]].items:
+        yield {"kind": "Memory", "id": params["memory_id"]}
+    if "update_id" in params and params["update_id"] not in table(MEMORY_STORES)[params["name"]].updates:
+        yield {"kind": "MemoryStoreUpdate", "id": params["update_id"]}
+    if "job_id" in params and params["job_id"] not in table(GENERATION_JOBS):
+        yield {"kind": "DataGenerationJob", "id": params["job_id"]}
+    if "session_id" in params:
+        session = table(AGENT_SESSIONS)[session_key(params["agent_name"], params["session_id"])]
+        path = request.query["path"]
+        if not (normalize_path(path) in session.files if request.method == "GET" else files_below(session, path)):
+            yield {"kind": "File", "id": path}

@@ -1,0 +1,258 @@
+"""A response and the events of its stream as Azure OpenAI or a project shows them on a given day."""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+from harness.api.content_filters import filter_result
+from harness.api.http.dialects import FOUNDRY
+from harness.api.project_types import AGENT_KINDS, HOSTED, PROMPT, AgentKind, order_tool
+from harness.api.tokens import CHARACTERS_PER_TOKEN
+from harness.core.exchange import Json
+from harness.foundry.members import (
+    ADDED_MEMBERS,
+    CATEGORY_ORDER,
+    CONTEXT_SINCE,
+    CREATED_BY_SINCE,
+    DEFAULT_RETENTION,
+    EVENT_WITHOUT,
+    FILTER_ORDER,
+    HOSTED_ITEM_END,
+    LISTED_ITEM_HEAD,
+    LISTED_RESPONSE,
+    NOT_IN_AZURE,
+    NOT_IN_PROJECT_STREAM,
+    NULL_CONTEXT_SINCE,
+    OLD_LISTED_ITEM_HEAD,
+    PARTITION,
+    PROJECT_RESPONSE,
+    REASONING_ORDER,
+    RESPONSE_OF_KIND,
+    REWRITTEN,
+    VALUES_OF_KIND,
+)
+from harness.foundry.objects import order_own, pick, shape, show_item, show_members, show_usage, write_numbers
+
+
+class View(NamedTuple):
+    """How to show the response `id`: the dialect, the day, and what is known of its request.
+
+    `origin` has the deployment (`model`) and, in a project, the `agent` with its `kind`, the `tool_choice` of the
+    request, the `agent_session_id`, and whether the client used a preview version (`is_preview`).
+    """
+
+    dialect: str
+    day: str
+    origin: Json
+    id: str
+
+    @property
+    def kind(self) -> AgentKind:
+        """The kind of the answering agent."""
+        return AGENT_KINDS.get(self.origin.get("kind", ""), PROMPT) if self.dialect == FOUNDRY else PROMPT
+
+    def show_response(self, response: Json, streamed: bool = False) -> Json:
+        """Show a response, as JSON or as in the events of a stream."""
+        if self.dialect != FOUNDRY:
+            return self._show_for_azure(response)
+        if self.kind.name in RESPONSE_OF_KIND:
+            return self._show_own(response, streamed)
+        return self._show_in_stream(response) if streamed else self._show_as_json(response)
+
+    def show_listed(self, response: Json) -> Json:
+        """Show a response as in a project's list of responses, with the model that answered, not its deployment."""
+        given = {
+            "conversation": None,
+            **self._shape_parts(response),
+            **self._name_agent(),
+            "model": response["model"],
+            "output": [self._show_listed_item(item) for item in response["output"]],
+            "usage": _listed_usage(response["usage"]),
+            "structured_inputs": {},
+        }
+        if response["reasoning"]["effort"] is None:
+            del given["reasoning"]
+        else:
+            given["reasoning"] = {"effort": response["reasoning"]["effort"]}
+        shown: Json = write_numbers(show_members(given, LISTED_RESPONSE, self.day))
+        return shown
+
+    def _show_listed_item(self, item: Json) -> Json:
+        shown = {**self.show_item(item), PARTITION: item["id"].partition("_")[2][:_PARTITION_LENGTH]}
+        head = pick(shown, OLD_LISTED_ITEM_HEAD if self.day < REWRITTEN else LISTED_ITEM_HEAD)
+        return head | {name: value for name, value in shown.items() if name not in head}
+
+    def show_event(self, event: Json) -> Json:
+        """Show an event of a stream."""
+        if self.dialect != FOUNDRY:
+            return {**event, "response": self._show_for_azure(event["response"])} if "response" in event else event
+        kind, shown = self.kind, event
+        if "response" in event:
+            shown = {**event, "response": self.show_response(event["response"], streamed=True)}
+        elif "item" in event:
+            added = ADDED_MEMBERS.get(event["item"]["type"], {}) if event["type"].endswith(".added") else {}
+            shown = {**event, "item": self.show_item({**event["item"], **added})}
+        elif (left_out := EVENT_WITHOUT.get(event["type"])) in event:
+            shown = {name: value for name, value in event.items() if name != left_out}
+        elif kind.tells_whole and "part" in event:
+            shown = {**event, "part": _without_logprobs(shape(event["part"], self.day))}
+        # Recorded: the streams of workflows count from one.
+        if kind.first_number:
+            shown = {**shown, "sequence_number": shown["sequence_number"] + kind.first_number}
+        return order_own(shown) if kind.tells_whole else shown
+
+    def _show_for_azure(self, response: Json) -> Json:
+        model = {name: self.origin[name] for name in ("model",) if name in self.origin}
+        return {**_add_filters({**response, **model}, NOT_IN_AZURE), "output": response["output"]}
+
+    def _show_in_stream(self, response: Json) -> Json:
+        """Show a response as the model returned it, except for the place of the conversation (recorded 2026-03-31).
+
+        Recorded: with an agent, `tool_choice` is the request's, null if it has none.
+        """
+        full = _add_filters(self._shape_parts(response), NOT_IN_PROJECT_STREAM, moved="conversation")
+        if "agent" in self.origin:
+            full["tool_choice"] = self.origin.get("tool_choice")
+        named = self._name_agent()
+        order = ("agent_reference", "agent", "agent_session_id")
+        return full | {name: named[name] for name in order if named.get(name) is not None}
+
+    def _show_as_json(self, response: Json) -> Json:
+        given = {"conversation": None, **self._shape_parts(response), **self._name_agent()}
+        reasoning = {name: value for name, value in given["reasoning"].items() if self._shows_reasoning(name, value)}
+        given["reasoning"] = {name: reasoning[name] for name in (*REASONING_ORDER, *reasoning) if name in reasoning}
+        if filters := _content_filters(response):
+            given["content_filters"] = [_order_filter(result) for result in filters]
+        shown: Json = write_numbers(show_members(given, PROJECT_RESPONSE, self.day))
+        return shown
+
+    def _shows_reasoning(self, name: str, value: Any) -> bool:
+        return value is not None or (name == "context" and self.day >= NULL_CONTEXT_SINCE)
+
+    def _show_own(self, response: Json, streamed: bool) -> Json:
+        """Show a response of an agent that writes its own."""
+        has_ended = response["status"] in ("completed", "incomplete")
+        given = {
+            **response,
+            **VALUES_OF_KIND[self.kind.name],
+            **self._name_agent(),
+            "response_id": response["id"],
+            "output": [self.show_item(item) for item in response["output"]],
+            "output_text": "" if has_ended else None,
+            "usage": _NO_USAGE if has_ended else None,
+        }
+        if self.kind.tells_whole:
+            given["completed_at"] = response["created_at"]
+        shown = show_members(given, RESPONSE_OF_KIND[self.kind.name], self.day)
+        return shown if streamed else write_numbers(shown)
+
+    def _name_agent(self) -> Json:
+        """Return the members that name the agent, null without one."""
+        agent, is_old = self.origin.get("agent"), self.day < REWRITTEN
+        named = {"agent_reference": None if is_old else agent}
+        if agent and (is_old or self.origin.get("is_preview")):
+            named["agent"] = {**agent, "type": "agent_id"}
+        return named | {name: self.origin[name] for name in ("agent_session_id",) if name in self.origin}
+
+    def _shape_parts(self, response: Json) -> Json:
+        """Convert a response's items, tools, format and usage to a project's form, and name the deployment."""
+        shaped = {name: self.origin[name] for name in ("model",) if name in self.origin}
+        if response.get("prompt_cache_retention"):
+            shaped["prompt_cache_retention"] = self.origin.get("prompt_cache_retention") or DEFAULT_RETENTION
+        # The member was there before, but always null.
+        if self.day < CONTEXT_SINCE:
+            shaped["reasoning"] = {**response["reasoning"], "context": None}
+        usage = response["usage"]
+        return {
+            **response,
+            **shaped,
+            "output": [self.show_item(item) for item in response["output"]],
+            "tools": write_numbers(shape([order_tool(tool) for tool in response["tools"]], self.day)),
+            "text": {name: shape(value, self.day) for name, value in response["text"].items()},
+            "usage": usage and show_usage(usage),
+        }
+
+    def show_item(self, item: Json) -> Json:
+        """Show an item with the agent and response that made it; a client's item has no response."""
+        if not self.id:
+            return show_item(item, self.day)
+        agent, is_old = self.origin.get("agent"), self.day < REWRITTEN
+        made: Json = {}
+        is_told = self.day >= CREATED_BY_SINCE and (is_old or self.origin.get("is_preview"))
+        if is_told and not item.get("created_by"):
+            by = {"agent": {**agent, "type": "agent_id"}} if agent else {}
+            made["created_by"] = {**by, "response_id": self.id}
+        if not is_old:
+            made |= {"agent_reference": agent} if agent else {}
+            made["response_id"] = self.id
+        shown = show_item({**item, **made}, self.day)
+        if self.kind is HOSTED:
+            shown |= {name: shown.pop(name) for name in HOSTED_ITEM_END if name in shown}
+        if self.kind.tells_whole and isinstance(content := shown.get("content"), list):
+            shown["content"] = [_without_logprobs(part) for part in content]
+        return shown
+
+
+_PARTITION_LENGTH = 18
+
+
+def _listed_usage(usage: Json | None) -> Json | None:
+    """Rename the details of a usage as the list does: under names that OpenAI lacks, next to nulls under the usual."""
+    if usage is None:
+        return None
+    counts = show_usage(usage)
+    nulls: Json = {"input_tokens_details": None, "output_tokens_details": None}
+    return {
+        **counts,
+        **nulls,
+        "input_token_details": counts["input_tokens_details"],
+        "output_token_details": counts["output_tokens_details"],
+    }
+
+
+def _order_filter(found: Json) -> Json:
+    results = found["content_filter_results"]
+    ordered = {name: pick(results[name], CATEGORY_ORDER) for name in CATEGORY_ORDER if name in results}
+    return pick({**found, "content_filter_results": ordered}, FILTER_ORDER)
+
+
+_NO_USAGE: Json = {
+    "input_tokens": 0,
+    "input_tokens_details": {"cached_tokens": 0},
+    "output_tokens": 0,
+    "output_tokens_details": {"reasoning_tokens": 0},
+    "total_tokens": 0,
+}
+"""The usage of a workflow agent."""
+
+
+def _without(value: Json, name: str) -> Json:
+    return {key: member for key, member in value.items() if key != name}
+
+
+def _without_logprobs(part: Json) -> Json:
+    return _without(part, "logprobs")
+
+
+def _add_filters(response: Json, left_out: frozenset[str], moved: str = "") -> Json:
+    """Add content filter results to a response, drop some members, and put the `moved` member after them."""
+    shown: Json = {}
+    for name, value in response.items():
+        if name not in left_out and name != moved:
+            shown[name] = value
+        if name == "completed_at":
+            shown["content_filters"] = _content_filters(response)
+            shown |= pick(response, (moved,))
+    return shown
+
+
+def _content_filters(response: Json) -> Any:
+    """Return the filters' findings in prompt and completion; None for a response that has not ended or has failed."""
+    usage, details = response["usage"], response["incomplete_details"] or {}
+    if usage is None:
+        return None
+    cut = details.get("reason") == "content_filter"
+    return [
+        filter_result("prompt", (), CHARACTERS_PER_TOKEN * usage["input_tokens"]),
+        filter_result("completion", ("violence",) if cut else (), CHARACTERS_PER_TOKEN * usage["output_tokens"]),
+    ]
