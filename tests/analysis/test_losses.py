@@ -210,7 +210,7 @@ OPS: Json = {"instructions": "You run operations. It is 2026-09-21.", "tools": T
 
 PLANNER: Json = {"instructions": "You plan.", "tools": functions("transfer_to_ops")}
 TOLD = f"The conversation so far:\n1. user: Ship v2.\n2. assistant: {TEXT}\n3. function_call: {call()}"
-NOTIFIED = (call("call_2", "notify", '{"who":"ops"}'), output("call_2"))
+NOTIFIED = (call("call_2", "notify", '{"who":"ops"}'), output("call_2", "ops were told"))
 ASKED_FOR_LEAVE = [mcp_approval_request("prod", "deploy", {"ref": "v2"}), completed(off_schema=True)]
 APPROVED = {"type": "mcp_approval_response", "approval_request_id": "{0.output.0.id}", "approve": True}
 DONE = message("Done.")
