@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, fields, replace
 from hashlib import blake2b
 from typing import Any
 
@@ -38,6 +38,9 @@ class _Element:
     was: Any = None
 
 
+_MEMBERS = tuple(field.name for field in fields(_Element))
+
+
 class TranscriptReader:
     """Reads the requests of a journal in order, and builds the transcript of each.
 
@@ -50,7 +53,6 @@ class TranscriptReader:
         self._identities: dict[int, tuple[Any, bytes]] = {}
         self._said: dict[bytes, int] = {}
         self._items_of: dict[int, list[Json]] = {}
-        self._stored: dict[tuple[Any, ...], Any] = {}
 
     def read(self, exchange: Exchange) -> HistoryRequest | None:
         """Read what a request sends to a model; None for other requests."""
@@ -64,11 +66,7 @@ class TranscriptReader:
         before = sum(element.origin != "input" for element in elements)
         for number, finding, origin in marked:
             elements = self._mark(elements, exchange, number, finding, origin)
-        # New and marked items look like this in one request only: a later request shows them as resent.
-        own = (index for index, element in enumerate(elements) if element.origin == "input" or element.mark)
-        stable = next(own, len(elements))
-        shown = [self._store(element) for element in elements]
-        return self._pool.put_list(shown[:stable], shown[stable:]), before
+        return self._pool.put([{name: getattr(element, name) for name in _MEMBERS} for element in elements]), before
 
     def record(self, exchange: Exchange, request: HistoryRequest | None) -> None:
         """Record an exchange that later ones may repeat."""
@@ -161,14 +159,6 @@ class TranscriptReader:
             _Element(item, "resent", self._said_in(item), mark="lost", finding=number, was=item)
             for item in named or missing
         ]
-
-    def _store(self, element: _Element) -> Any:
-        rest = {name: getattr(element, name) for name in ("origin", "said", "at", "mark", "finding")}
-        key = (self._identity(element.item), *rest.values(), element.was is not None)
-        if key not in self._stored:
-            item, was = self._pool.put(element.item), self._pool.put(element.was)
-            self._stored[key] = self._pool.put_shown({"item": item, **rest, "was": was})
-        return self._stored[key]
 
 
 def _replace(elements: list[_Element], index: int, mark: str, number: int, was: Any = None) -> list[_Element]:
