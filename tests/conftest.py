@@ -16,9 +16,6 @@ pytest_plugins = ["pytester"]
 pytest.register_assert_rewrite("tests.support", "tests.contract.evidence", "tests.end_to_end", "tests.verify")
 collect_ignore = ["clients"]
 
-SLOW_FOLDERS = {Path(__file__).parent / name for name in ("end_to_end", "live", "pytest_plugin/cassettes")}
-"""Folders whose tests are `slow`, all of them: nearly each starts programs, examines a server or runs pytest to record."""
-
 # Workers and about a hundred children import the same modules: each compiles them once, not every time.
 sys.dont_write_bytecode = False
 os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
@@ -42,20 +39,6 @@ hypothesis.settings.load_profile("repeatable")
 def pytest_xdist_auto_num_workers() -> Generator[None, int, int]:
     """Yield one worker more than there are processors: tests of servers wait a lot."""
     return (yield) + 1
-
-
-def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool | None:
-    """Do not even import slow folders when nothing of them is to run."""
-    return True if config.option.markexpr == "not slow" and collection_path in SLOW_FOLDERS else None
-
-
-@pytest.hookimpl(tryfirst=True)
-def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Mark what lies in a slow folder."""
-    is_slow = {path: not SLOW_FOLDERS.isdisjoint(path.parents) for path in {item.path for item in items}}
-    for item in items:
-        if is_slow[item.path]:
-            item.add_marker("slow")
 
 
 @pytest.hookimpl(wrapper=True)

@@ -139,6 +139,7 @@ def test_python_blocks_pass(other_tests_output):
     assert f"= {passed} passed in " in other_tests_output, other_tests_output
 
 
+@pytest.mark.slow
 def test_python_blocks_that_name_a_test_file_fail_as_shown(shown_tests_output):
     failing = [f"pytest {block.name}" for block in blocks("python") if block.name]
     assert [command for command, _ in commands() if command.startswith("pytest ")] == failing

@@ -59,7 +59,6 @@ TESTED_WITH = {
     "examine/test_explore.py": {"world/exploration"},
     "examine/test_mutants.py": {
         "examine/case",
-        "examine/checks",
         "examine/session",
         "examine/tool_server",
     },

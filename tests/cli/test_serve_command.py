@@ -115,6 +115,7 @@ class TestTheExitCode:
         assert (ended.returncode, ended.stderr) == (7, "responses-harness: 1 request, the command ended with 7\n")
         assert serve("--script", script, *program("ask(); sys.exit(7)")).returncode == 7
 
+    @pytest.mark.slow
     def test_is_1_with_the_report_when_the_verdict_is_not_null(self, script: str) -> None:
         ended = serve("--script", script, *program("ask()"))
         assert ended.returncode == 1
@@ -290,6 +291,7 @@ def test_garbage_is_collected_seldom_while_the_command_runs(monkeypatch: pytest.
     assert gc.get_threshold() == before != SERVER_THRESHOLDS
 
 
+@pytest.mark.slow
 def test_a_webhook_is_told_what_the_command_lets_end(tmp_path):
     told = run_child(
         [

@@ -237,6 +237,7 @@ def ask(wire: socket.socket, *pieces: bytes) -> bytes:
     return re.sub(rb"(date: |req_|resp_|msg_)[^\r\"]+|\"(created|completed)_at\":\d+", b"", received)
 
 
+@pytest.mark.slow
 def test_a_head_of_a_new_key_leaves_nothing_to_collect() -> None:
     gc.disable()
     try:

@@ -7,6 +7,7 @@ import json
 import re
 import threading
 import time
+from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import closing, contextmanager, suppress
 from dataclasses import dataclass
@@ -149,26 +150,31 @@ def examined(right: str, tmp_path_factory: pytest.TempPathFactory) -> Examined:
 
 
 class TestARightServer:
+    @pytest.mark.slow
     def test_it_scores_100_percent_and_again_when_it_is_examined_twice(self, examined: Examined) -> None:
         assert examined.score.findings == examined.report["findings"] == []
         assert (examined.score.percent, examined.score.is_clean) == (100.0, True)
         assert examined.report["percent"] == 100
 
+    @pytest.mark.slow
     def test_nothing_that_could_be_sent_is_blocked(self, examined: Examined) -> None:
         score = examined.score
         assert not [reason for reason in score.left_out if reason.startswith(("what comes", "the server"))]
         assert set(score.surfaces) == set(OPTIONAL_ENDPOINTS)
         assert not any(score.surfaces.values())
 
+    @pytest.mark.slow
     def test_the_report_is_as_its_schema_says(self, examined: Examined) -> None:
         jsonschema.validate(examined.report, json.loads((schemas_directory() / "server.json").read_text()))
         assert examined.report["sections"]["refuses"]["of"] > 600
 
+    @pytest.mark.slow
     def test_exit_code_0_a_table_and_a_last_line(self, examined: Examined) -> None:
         assert examined.result.exit_code == 0, examined.result.output
         assert examined.result.stdout.splitlines()[-1] == f"score of {examined.url}: 100 %"
         assert "refuses  pairing" in examined.result.stdout
 
+    @pytest.mark.slow
     def test_progress_is_reported_to_the_end(self, examined: Examined) -> None:
         progress = examined.progress
         assert progress[-1][0] == progress[-1][1] == len(progress)
@@ -301,6 +307,23 @@ def small() -> Iterator[Score]:
         yield examine_server(url, jobs=2)
 
 
+@pytest.mark.parametrize(("taken", "percent"), [(0, 0), (1, 33.3), (2, 66.6), (1999, 99.9), (2000, 100)])
+def test_a_score_is_rounded_down(taken: int, percent: float) -> None:
+    score = Score("http://a.example", "gpt-4.1")
+    score.accepts["tools"] = Counter({"taken": taken, "refused": (2000 if taken > 2 else 3) - taken})
+    assert score.percent == percent
+
+
+def test_a_score_is_the_mean_of_its_sections() -> None:
+    score = Score("http://a.example", "gpt-4.1")
+    assert score.percent is None
+    score.accepts["tools"] = Counter({"taken": 1, "refused": 1})
+    score.add_claim("a chain", "it goes on", "")
+    assert (score.percent, score.is_clean) == (75, True)
+    score.add_claim("a chain", "it ends", "it goes on")
+    assert (score.percent, score.is_clean) == (50, False)
+
+
 class TestAWrongServer:
     @pytest.mark.slow
     def test_three_grades_of_a_refusal(self, wrong_errors: tuple[Score, list[int]]) -> None:
@@ -339,18 +362,21 @@ class TestAWrongServer:
     def test_a_history_that_is_listed_twice(self, forgetful: Score) -> None:
         assert "no part of it is listed twice" in kinds(forgetful)
 
+    @pytest.mark.slow
     def test_what_runs_in_the_background_is_not_cancelled_nor_resumed(self, forgetful: Score) -> None:
         assert kinds(forgetful) >= {
             "it is cancelled, or was done before",
             "it goes on after the number that the client has",
         }
 
+    @pytest.mark.slow
     def test_a_custom_tool_that_is_not_called(self, forgetful: Score) -> None:
         assert forgetful.claims["custom tool"]["false"] == 1
         assert "it has deltas" in {
             finding["claim"] for finding in forgetful.findings if finding.get("area") == "custom tool streamed"
         }
 
+    @pytest.mark.slow
     def test_a_member_that_is_missing_is_reported_once(self, forgetful: Score) -> None:
         answers = [finding for finding in forgetful.findings if finding["kind"] == "answers"]
         (found,) = [

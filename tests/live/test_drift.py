@@ -12,9 +12,11 @@ from typer.testing import Result
 
 from harness.cli.support import live_api
 from harness.core.exchange import ReceivedRequest
+from harness.live.drift.compare import find_transient
 from harness.live.drift.ids import pair_ids, translate_ids
 from harness.server.mock_api import MockApi
 from harness.unscripted.default_model import small_talk
+from harness.verify.read_files import read_recording
 from tests.support.command_line import run_cli
 from tests.support.recordings import HEADERS, HI, exchange, recorded
 from tests.support.recordings import write_jsonl as recording
@@ -82,6 +84,39 @@ def test_what_is_accepted_now_is_reported_by_its_status(tmp_path: Path) -> None:
     assert (
         "project/tape.jsonl#1  status\n  recorded  400 Unknown parameter: 'seed'.\n  live      200\n" in result.stdout
     )
+
+
+@pytest.mark.parametrize(
+    ("changes", "why"),
+    [
+        *[({"status": status}, str(status)) for status in (401, 429, 500, 503)],
+        ({"status": 499}, ""),
+        *[({"response": {"error": {"code": code}}}, code) for code in ("server_error", "rate_limit_exceeded")],
+        ({"response": {"last_error": {"code": "vector_store_timeout"}}}, "vector_store_timeout"),
+        (
+            {
+                "response": None,
+                "events": [{"event": "error", "data": {"type": "error", "error": {"code": "server_error"}}}],
+            },
+            "server_error",
+        ),
+        (
+            {
+                "response": None,
+                "events": [{"event": "warning", "data": {"type": "warning", "error": {"code": "server_error"}}}],
+            },
+            "",
+        ),
+        ({"response": {"error": {"code": "invalid_prompt"}}}, ""),
+        ({"response": ["error"]}, ""),
+    ],
+)
+def test_what_depends_on_the_account_or_the_hour_is_transient(
+    changes: dict[str, Any], why: str, tmp_path: Path
+) -> None:
+    (one,) = recorded(HI)
+    (read,) = read_recording(recording(tmp_path, [{**one, **changes}]))
+    assert find_transient(read) == why
 
 
 def test_neither_is_what_the_mock_says(tmp_path: Path) -> None:

@@ -33,6 +33,7 @@ def folder(tmp_path: Path) -> Path:
     return tmp_path
 
 
+@pytest.mark.slow
 def test_tests_that_do_not_use_the_mock_pass_and_others_say_why(folder: Path) -> None:
     ended = run_python(folder, "-OO", "-m", "pytest", "-p", "no:cacheprovider")
     assert "responses-harness is off: Python runs with -OO" in ended.stdout
@@ -53,6 +54,7 @@ def test_an_import_says_why(folder: Path) -> None:
     assert ended.stderr.splitlines()[-1].startswith("ImportError: Python runs with -OO")
 
 
+@pytest.mark.slow
 def test_without_assert_a_cassette_still_refuses_other_requests(folder: Path) -> None:
     """The matchers of vcrpy are asserted in plain code, as `-O` drops `assert`."""
     code = (

@@ -153,11 +153,14 @@ import unittest
 
 class AppError(Exception): ...
 
-def wrapped():
+def wrapped(*, kept):
     try:
         agent(swallows=False)
     except openai.BadRequestError as error:
-        raise AppError from error
+        if not kept:
+            raise AppError
+        refused = error
+    raise AppError from refused
 
 async def grouped():
     async with asyncio.TaskGroup() as group:
@@ -172,7 +175,11 @@ def test_function(mock):
 
 def test_cause(mock):
     with pytest.raises(AppError):
-        wrapped()
+        wrapped(kept=True)
+
+def test_context(mock):
+    with pytest.raises(AppError):
+        wrapped(kept=False)
 
 def test_group(mock):
     with pytest.raises(ExceptionGroup):
@@ -196,7 +203,7 @@ class TestCase(unittest.TestCase):
 
     def test_assert_raises_function(self):
         self.assertRaisesRegex(openai.BadRequestError, "No tool output", agent, swallows=False)
-""").shows("contract: *, 8 refusals expected, *", passed=8)
+""").shows("contract: *, 9 refusals expected, *", passed=9)
 
 
 def test_an_error_of_raw_http_counts_as_caught_when_it_carries_the_answer(run):

@@ -3,6 +3,7 @@
 import pytest
 
 from tests.support.processes import SECONDS
+from tests.support.slow import slow_except
 
 TWO = """
 @pytest.mark.parametrize("n", range(8))
@@ -151,7 +152,7 @@ LOADED_UNUSED = {
 
 @pytest.mark.parametrize(
     "options",
-    [(), ("--junitxml=report.xml",), pytest.param(("-n", "2"), marks=pytest.mark.slow)],
+    slow_except([0], [(), ("--junitxml=report.xml",), ("-n", "2")]),
     ids=["alone", "junit", "xdist"],
 )
 def test_a_project_that_does_not_use_the_plugin_loads_little_of_it(pytester, options):

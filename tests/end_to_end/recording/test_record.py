@@ -347,7 +347,8 @@ class TestAnInterruption:
         assert f"responses-harness: export OPENAI_BASE_URL=http://127.0.0.1:{port}/v1" in result.stderr
         assert (responses[0].status_code, result.exit_code, len(interactions_in(file))) == (200, 0, 1)
 
-    @pytest.mark.parametrize("number", slow_except([0], [signal.SIGINT, signal.SIGTERM]))
+    @pytest.mark.slow
+    @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
     def test_that_comes_twice_leaves_what_is_whole(self, live, world, tmp_path, number):
         world.script(message("whole"), pause(message("Once upon"), after=3, until=Gate()))
         file, port = tmp_path / "a.yaml", free_port()

@@ -83,7 +83,6 @@ def test_the_test_that_is_named_alone_is_enough_for_its_own_cassette(run: Run, i
     assert inputs() == ["new"]
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize(
     ("sources", "options", "why"),
     slow_except(

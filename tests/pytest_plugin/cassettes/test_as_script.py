@@ -77,6 +77,7 @@ def test_any_client_that_reads_the_environment_is_led_to_the_mock(run):
     run(marked("assert 'Paris' in forecast(openai.OpenAI())", arguments="")).assert_outcomes(passed=1)
 
 
+@pytest.mark.slow
 def test_with_xdist_changes_are_told_too(run):
     run(marked("forecast(client, 'How warm?')"), "-n1", apart=True).shows(
         "*::test_it: weather.yaml: 1 request differs from it", passed=1

@@ -113,7 +113,7 @@ class TestARequestWithOneThingWrong:
         assert (answer.status, answer.rule, answer.body["error"]["param"]) == (400, "body_syntax", None)
 
     @pytest.mark.parametrize(
-        "id", slow_except((0, 7, 14), [o.id for o in OPERATIONS.values() if o.body_schema and o.id != CREATE_RESPONSE])
+        "id", slow_except([7], [o.id for o in OPERATIONS.values() if o.body_schema and o.id != CREATE_RESPONSE])
     )
     def test_of_any_operation_is_accepted_or_refused_where_it_is_wrong(self, id: str) -> None:
         good = made_up(str(OPERATIONS[id].body_schema), 30)

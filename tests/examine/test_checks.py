@@ -1,0 +1,145 @@
+"""What a correct client shows and does: each check is silent about it, and says what another client did."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import pytest
+
+from harness.examine import checks
+from harness.examine.case import Check, ObservedRun, ToolCall
+from harness.examine.outcome import Outcome
+from harness.examine.task import Task
+from harness.items import function_call
+from tests.support.in_process import Client
+from tests.support.tools import functions
+
+SHIP, UNDO = ("ship", {"ref": "v2"}), ("undo", {})
+FAILED = {"type": "BadRequestError", "message": "No tool output found.", "status": 400}
+
+
+def seen(
+    *executions: tuple[str, Any], client: Client | None = None, stream: bool = False, **outcome: Any
+) -> ObservedRun:
+    ran = [ToolCall(name, arguments) for name, arguments in executions]
+    return ObservedRun(Task(prompts=("hi",), stream=stream), Outcome(**outcome), (client or Client()).mock, ran)
+
+
+def called(*outputs: Any) -> Client:
+    """Return what a client has sent that answers a call with each of these outputs."""
+    client = Client()
+    client.tools = functions("f")
+    client.mock.script([function_call("f", {}, call_id=f"call_{number}") for number in range(len(outputs))], "Done.")
+    first = client.ask().body
+    client.ask(
+        [
+            {"type": "function_call_output", "call_id": f"call_{number}", "output": output}
+            for number, output in enumerate(outputs)
+        ],
+        previous_response_id=first["id"],
+    )
+    return client
+
+
+class TestToolsThatRan:
+    @pytest.mark.parametrize("ran", [[SHIP, UNDO], [UNDO, SHIP]])
+    def test_may_run_in_any_order(self, ran: Sequence[tuple[str, Any]]) -> None:
+        assert list(checks.runs(SHIP, UNDO)(seen(*ran))) == []
+
+    @pytest.mark.parametrize(
+        "ran", [[], [SHIP], [SHIP, SHIP], [SHIP, SHIP, UNDO], [SHIP, UNDO, UNDO], [SHIP, ("undo", {"all": True})]]
+    )
+    def test_are_executed_exactly_once_with_their_arguments(self, ran: Sequence[tuple[str, Any]]) -> None:
+        (told,) = checks.runs(SHIP, UNDO)(seen(*ran))
+        assert told.startswith("tools ran: ")
+        assert "; the model called ship(" in told
+
+    def test_run_in_the_order_of_their_calls_where_that_matters(self) -> None:
+        ordered = checks.runs(SHIP, UNDO, ordered=True)
+        assert list(ordered(seen(SHIP, UNDO))) == []
+        assert len(list(ordered(seen(UNDO, SHIP)))) == 1
+
+    def test_are_no_more_than_are_due(self) -> None:
+        assert list(checks.runs_at_most(1)(seen(SHIP))) == []
+        (told,) = checks.runs_at_most(1)(seen(SHIP, SHIP))
+        assert told.endswith("; no more than 1 are due")
+
+
+class TestOutputs:
+    def test_reach_the_model_in_order(self) -> None:
+        assert list(checks.outputs("18", "v2")(seen(client=called("18 °C", "v2 is live")))) == []
+
+    @pytest.mark.parametrize("got", [["v2 is live", "18 °C"], ["18 °C"], ["18 °C", "v2", "v2"]])
+    def test_in_another_order_or_number_are_told(self, got: list[str]) -> None:
+        (told,) = checks.outputs("18", "v2")(seen(client=called(*got)))
+        assert told.endswith('due were "18", "v2"')
+
+    @pytest.mark.parametrize(
+        "output",
+        ['{"at": "Z\\u00fcrich"}', [{"type": "input_text", "text": "In Zürich"}, {"type": "input_text", "text": "."}]],
+    )
+    def test_are_read_without_escapes_and_parts(self, output: Any) -> None:
+        assert list(checks.outputs("Zürich")(seen(client=called(output)))) == []
+
+    def test_are_counted_unless_the_task_failed(self) -> None:
+        assert list(checks.answers_calls(1)(seen(client=called("ok")))) == []
+        assert list(checks.answers_calls(2)(seen(client=called("ok")))) == [
+            "1 calls have an output, 2 are due; the user sees no error"
+        ]
+        assert list(checks.answers_calls(2)(seen(client=called("ok"), error=FAILED))) == []
+
+
+@pytest.mark.parametrize(
+    ("due", "told"),
+    [
+        ((2,), []),
+        ((1, 2), []),
+        ((2, 3), []),
+        ((3,), ["3 are due"]),
+        ((1,), ["1 are due"]),
+        ((3, 4), ["3 to 4 are due"]),
+    ],
+)
+def test_requests_are_counted(due: tuple[int, ...], told: list[str]) -> None:
+    assert [line.partition("sent 2 requests, ")[2] for line in checks.requests(*due)(seen(client=called("ok")))] == told
+
+
+PAGE = {"type": "url_citation", "url": "https://a.example", "title": "A"}
+SHOWN: list[tuple[Check, dict[str, Any], list[dict[str, Any]]]] = [
+    (checks.shows("Hi.", "Bye."), {"texts": [" Hi.\n", "Bye."]}, [{"texts": ["Bye.", "Hi."]}, {"texts": ["Hi."]}, {}]),
+    (checks.contains("a", "b"), {"texts": ["x", "a b"]}, [{"texts": ["b a"]}, {"texts": ["a b", "x"]}]),
+    (checks.fails("No tool", status=400), {"error": FAILED}, [{}, {"error": {**FAILED, "message": "Oops."}}]),
+    (checks.fails(status=500), {"error": {**FAILED, "status": None}}, [{"error": FAILED}]),
+    (checks.cites({"title": "A"}), {"annotations": [PAGE]}, [{"annotations": []}, {"annotations": [PAGE, PAGE]}]),
+    (checks.cites(), {}, [{"annotations": [PAGE]}]),
+    (checks.interrupts("ship", "undo"), {"interruptions": ["undo", "ship"]}, [{"interruptions": ["ship"]}]),
+    (checks.offers("https://a"), {"interruptions": ["https://a/consent"]}, [{"texts": ["Consent."]}]),
+    (checks.declines("No."), {"refusal": "No."}, [{"texts": ["Yes."]}]),
+    (checks.declines("No."), {"error": {**FAILED, "message": "No."}}, [{}]),
+    (checks.shows_or_fails("Hi."), {"error": FAILED}, [{"texts": ["Bye."]}]),
+    (checks.tells_cut("max_output_tokens", ""), {"incomplete": ["length", ""]}, [
+        {"texts": ["a", "b"]}, {"incomplete": ["content_filter", ""]}, {"incomplete": ["length", "length"]},
+    ]),
+    (checks.reasons("Plan", "Do"), {"reasoning": ["Plan it.", "Do it."]}, [{"reasoning": ["Do it.", "Plan it."]}, {}]),
+    (checks.hides("secret"), {"texts": ["ok"]}, [{"texts": ["a secret", "ok"]}]),
+    (checks.uses_tokens(), {}, [{"usage": {"input_tokens": 7}}]),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("check", "right", "wrong"), SHOWN)
+def test_what_the_user_sees(check: Check, right: dict[str, Any], wrong: list[dict[str, Any]]) -> None:
+    assert list(check(seen(**right))) == []
+    assert [len(list(check(seen(**outcome)))) for outcome in wrong] == [1] * len(wrong)
+
+
+def test_streamed_text_counts_only_where_there_is_a_stream() -> None:
+    check = checks.streamed("Hi.")
+    assert list(check(seen(stream=True, streamed=["Hi."]))) == list(check(seen(streamed=["Bye."]))) == []
+    assert list(check(seen(stream=True))) == []
+    assert len(list(check(seen(stream=True, streamed=["Hi.", "Hi."])))) == 1
+
+
+def test_an_mcp_tool_runs_once_after_its_approval() -> None:
+    assert list(checks.mcp_runs()(seen())) == []
+    assert list(checks.mcp_runs("ship")(seen())) == ["the server ran [] after approvals, due were ['ship']"]

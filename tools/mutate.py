@@ -1,0 +1,173 @@
+"""`python -m tools.mutate PACKAGE…`: changes single expressions of `harness/PACKAGE`, and lists what no quick test notices.
+
+It samples `--count` changes of each package: a comparison or a condition reversed, a number or truth value altered, a
+statement left out, None returned. Each is made in a copy of the checkout, and tried with the tests that mirror or import
+the module, then with all quick tests of the package. A run that fails or uses too much CPU time has noticed the change.
+"""
+
+from __future__ import annotations
+
+import argparse
+import ast
+import os
+import random
+import resource
+import shutil
+import subprocess
+import sys
+import tempfile
+from collections.abc import Iterator
+from contextlib import suppress
+from dataclasses import dataclass
+from pathlib import Path
+
+import pytest
+
+CPU_SECONDS = 120
+OPTIONS = ["-x", "-q", "-p", "no:cacheprovider", "-W", "ignore::pytest.PytestAssertRewriteWarning"]
+SWAPPED: dict[type[ast.AST], type[ast.AST]] = {
+    ast.Eq: ast.NotEq,
+    ast.Lt: ast.LtE,
+    ast.Gt: ast.GtE,
+    ast.In: ast.NotIn,
+    ast.Is: ast.IsNot,
+    ast.And: ast.Or,
+}
+SWAPPED |= {new: old for old, new in SWAPPED.items()}
+
+
+@dataclass(frozen=True)
+class Change:
+    """A place in a module, and the text that replaces what stands there."""
+
+    file: Path
+    node: ast.stmt | ast.expr
+    new: str
+
+    def apply(self, text: str) -> str:
+        """Return the text of the module with the change."""
+        lines = text.encode().splitlines(keepends=True)
+        start, end = self.node.lineno - 1, (self.node.end_lineno or 0) - 1
+        before, after = lines[start][: self.node.col_offset], lines[end][self.node.end_col_offset :]
+        return b"".join([*lines[:start], before, self.new.encode(), after, *lines[end + 1 :]]).decode()
+
+    def __str__(self) -> str:
+        return f"{self.file}:{self.node.lineno}: {ast.unparse(self.node)[:90]}  ->  {self.new[:90]}"
+
+
+def changes_of(file: Path) -> Iterator[Change]:
+    """Yield every change of what a module does.
+
+    Annotations and options of dataclasses stay, and f-strings, whose parts have no places in 3.11.
+    """
+    skipped = set[ast.AST]()
+    for node in ast.walk(ast.parse(file.read_text(encoding="utf-8"))):
+        kept: list[ast.AST] = [node] if isinstance(node, ast.JoinedStr) else []
+        kept += filter(None, [getattr(node, name, None) for name in ("annotation", "returns")])
+        kept += node.decorator_list if isinstance(node, ast.ClassDef) else []
+        skipped |= {part for root in kept for part in ast.walk(root)}
+        if node not in skipped and isinstance(node, ast.stmt | ast.expr) and (new := _altered(node)):
+            yield Change(file, node, new)
+
+
+def _altered(node: ast.stmt | ast.expr) -> str:
+    """Return what stands in place of a node, or nothing."""
+    match node:
+        case ast.Compare(left=left, ops=[operator], comparators=[right]):
+            return f"({ast.unparse(ast.Compare(left, [SWAPPED[type(operator)]()], [right]))})"  # type: ignore[list-item]
+        case ast.BoolOp(op=operator, values=values):
+            return f"({ast.unparse(ast.BoolOp(SWAPPED[type(operator)](), values))})"  # type: ignore[arg-type]
+        case ast.IfExp(test=test, body=body, orelse=other):
+            return f"({ast.unparse(ast.IfExp(test, other, body))})"
+        case ast.UnaryOp(op=ast.Not(), operand=operand):
+            return f"bool({ast.unparse(operand)})"
+        case ast.Constant(value=bool(value)):
+            return repr(not value)
+        case ast.Constant(value=int(value) | float(value)):
+            return repr(value + 1)
+        case ast.Return(value=value) if value and not (isinstance(value, ast.Constant) and value.value is None):
+            return "return None"
+        case ast.Expr(value=ast.Call()) | ast.AugAssign() | ast.Raise() | ast.Continue() | ast.Break():
+            return "pass"
+    return ""
+
+
+def tests_of(module: Path) -> list[Path]:
+    """Return the test files that mirror a module or import it."""
+    name = ".".join(module.with_suffix("").parts)
+    folder = Path("tests", *module.parts[1:-1])
+    mirrors = [folder / f"test_{module.stem}.py"]
+    for place in [place for place in (folder, *folder.parents) if len(place.parts) > 1]:
+        mirrors += [place / f"test_{place.name}.py", place.parent / f"test_{place.name}.py"]
+    parent, _, last = name.rpartition(".")
+    words = (f"from {name} import", f"import {name}\n", f"from {parent} import {last}")
+    own = Path(*folder.parts[:2]).rglob("test_*.py")
+    importing = [file for file in sorted(own) if any(word in file.read_text(encoding="utf-8") for word in words)]
+    return list(dict.fromkeys(file for file in [*mirrors, *importing] if file.exists()))
+
+
+def is_noticed(tests: list[Path]) -> bool:
+    """Return whether a run of these tests fails, in a process that has what all runs import."""
+    sys.stdout.flush()
+    if not (child := os.fork()):
+        code: int = 1
+        try:
+            resource.setrlimit(resource.RLIMIT_CPU, (CPU_SECONDS, CPU_SECONDS))
+            with open(os.devnull, "w") as nowhere:
+                os.dup2(nowhere.fileno(), 1)
+                os.dup2(nowhere.fileno(), 2)
+            code = pytest.main([*OPTIONS, *map(str, tests)])
+        finally:  # a change of the plugin may raise anything
+            os._exit(0 if code in (pytest.ExitCode.OK, pytest.ExitCode.NO_TESTS_COLLECTED) else 1)
+    _, status = os.waitpid(child, 0)
+    return status != 0
+
+
+def survives(change: Change) -> bool:
+    """Return whether all quick tests pass with a change."""
+    whole = change.file.read_text(encoding="utf-8")
+    change.file.write_text(change.apply(whole), encoding="utf-8")
+    try:
+        near = tests_of(change.file)
+        return not (near and is_noticed(near)) and not is_noticed([Path("tests", change.file.parts[1])])
+    finally:
+        change.file.write_text(whole, encoding="utf-8")
+
+
+def main() -> None:
+    """Try changes of each package; exits with 1 if more of them survive than `--most` percent."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("packages", nargs="+", metavar="PACKAGE", help="a package, or a module as api/models.py")
+    parser.add_argument("--count", type=int, default=8, help="changes of each package (8)")
+    parser.add_argument("--seed", default="1", help="another one samples other changes")
+    parser.add_argument("--most", type=int, default=100, help="percent that may survive (100)")
+    options = parser.parse_args()
+    tracked = subprocess.run(["git", "ls-files"], capture_output=True, text=True, check=True).stdout.splitlines()
+    with tempfile.TemporaryDirectory() as folder:
+        for name in filter(os.path.isfile, tracked):
+            Path(folder, name).parent.mkdir(parents=True, exist_ok=True)
+            shutil.copy(name, Path(folder, name))
+        os.chdir(folder)
+        os.environ |= {"PYTHONPATH": folder, "PYTHONDONTWRITEBYTECODE": "1"}
+        sys.path[:] = [folder, *sys.path[1:]]
+        for name in ("hypothesis", "fastapi", "openai", "typer", "uvicorn", "jsonschema", "vcr"):
+            with suppress(ImportError):
+                __import__(name)
+        tried, survived = 0, 0
+        for package in options.packages:
+            root = Path("harness", package)
+            files = [root] if root.is_file() else sorted(root.rglob("*.py"))
+            all_changes = [change for file in files for change in changes_of(file)]
+            sample = random.Random(options.seed).sample(all_changes, min(options.count, len(all_changes)))
+            assert not is_noticed(tests_of(sample[0].file)), f"{sample[0].file}: its tests fail without a change"
+            for change in sample:
+                tried += 1
+                if survives(change):
+                    survived += 1
+                    print(change, flush=True)
+            print(f"{package}: {survived} of {tried} survived so far", flush=True)
+    sys.exit(survived * 100 > options.most * tried)
+
+
+if __name__ == "__main__":
+    main()
