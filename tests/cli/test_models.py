@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 
+from harness.api.model_facts import FACTS, load_model_facts
 from harness.api.models import MODELS
+from harness.report.model_catalogue import LEVELS, coverage_rows, open_facts
 from tests.support.command_line import run_cli
 
 
@@ -20,3 +23,21 @@ def test_the_page_of_a_model_says_what_is_open() -> None:
 
 def test_every_family_is_listed() -> None:
     assert [row["family"] for row in json.loads(run_cli("models", "--json").stdout)] == list(MODELS)
+
+
+def test_the_coverage_has_a_row_for_each_fact_with_its_recordings() -> None:
+    rows = {row["fact"]: row for row in coverage_rows({"efforts": (4, 3), "names": (0, 0)})}
+    assert list(rows) == list(FACTS)
+    assert (rows["efforts"]["seen"], rows["efforts"]["right"]) == ("4", "3")
+    assert (rows["names"]["right"], rows["modes"]["right"]) == ("never met", "never met")
+    assert "seen" not in coverage_rows()[0]
+    for row in rows.values():
+        assert int(row["known"]) == sum(int(row[level] or 0) for level in LEVELS)
+
+
+def test_nothing_is_open_of_a_model_that_the_api_does_not_serve_or_has_dropped_unseen() -> None:
+    fact = next(iter(load_model_facts().families["gpt-4.1"].values()))
+    assert open_facts({"served": fact}) == open_facts({"gone": fact}) == []
+    reasons = load_model_facts().families["gpt-5"]["reasons"]
+    assert "efforts" in open_facts({"gone": fact, "reasons": reasons})
+    assert "efforts" not in open_facts({"reasons": replace(reasons, value=False)})

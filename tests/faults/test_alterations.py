@@ -127,6 +127,7 @@ class TestOverHttp:
         frames = b"".join(pieces).split(b"\r\n\r\n")
         assert frames[0] == b": keep-alive"
         assert frames[1].startswith(b"event: response.created\r\ndata: {")
+        assert frames[1].count(b"data: ") == 1
 
     def test_with_all_else_that_the_standard_allows(self, server):
         form = {"fields": ["id: 1", "retry: 9"], "space": False, "data_lines": 2, "bom": True, "unended": True}

@@ -9,6 +9,7 @@ import pytest
 from harness.core.exchange import Json, Request
 from harness.unscripted.default_model import small_talk
 from harness.world.api_call import ApiCall
+from harness.world.world import World
 from tests.support.clients.unscripted import (
     CASES,
     CLIENT_SEARCH,
@@ -17,6 +18,7 @@ from tests.support.clients.unscripted import (
     FREE_MCP,
     KEY,
     MCP,
+    MODEL,
     SEARCH,
     WEATHER,
     Conversation,
@@ -82,6 +84,26 @@ def test_a_scripted_server_is_called_without_a_turn() -> None:
     listed, call, said = talk.ask("hi", tool_choice="required").body["output"]
     assert [tool["name"] for tool in listed["tools"]] == ["find"]
     assert (call["name"], call["output"], said["type"]) == ("find", "found", "message")
+
+
+def test_a_scripted_server_without_tools_is_not_called() -> None:
+    talk = Conversation(tools=[FREE_MCP], tool_choice="required")
+    talk.api.open(KEY).mcp("docs", {})
+    world, body = talk.api.open(KEY).world, {**talk.members, "input": "hi"}
+    assert [item.type for item in small_talk(ApiCall(Request("POST", "/responses", body=body), world))] == ["message"]
+
+
+@pytest.mark.parametrize(
+    ("tool", "type"),
+    [
+        ({"type": "fabric_iq_preview"}, "mcp_approval_request"),
+        ({"type": "fabric_iq_preview", "require_approval": "never"}, "mcp_call"),
+    ],
+)
+def test_a_server_of_a_project_asks_for_approval_as_its_kind_does(tool: Json, type: str) -> None:
+    body = {"model": MODEL, "input": "hi", "tools": [tool], "tool_choice": "required"}
+    turn = small_talk(ApiCall(Request("POST", "/responses", body=body), World()))
+    assert type in [item.type for item in turn]
 
 
 ORDER = {**WEATHER, "name": "get_order"}
