@@ -21,7 +21,6 @@ from harness.server.transport.asgi_types import AsgiApp
 from tests.support.command_line import run_beside, run_cli
 from tests.support.processes import free_port
 from tests.support.servers.live_server import serving
-from tests.support.slow import slow_except
 
 Serve = Callable[..., str]
 
@@ -55,7 +54,7 @@ def test_it_prints_how_to_reach_it() -> None:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("end", slow_except([0], [signal.SIGINT, signal.SIGTERM]))
+@pytest.mark.parametrize("end", [signal.SIGINT, signal.SIGTERM])
 def test_a_signal_ends_it_cleanly_however_early(end: signal.Signals) -> None:
     with run_beside("serve", "--port", "0") as child:
         assert child.stdout

@@ -14,7 +14,6 @@ from harness.explain.refusal import refusal_cause
 from harness.explain.render import CAUSE_WIDTH, MAX_CAUSE_LINES, render_cause, render_causes
 from harness.verify.examples import play_case
 from harness.world.world import World
-from tests.support.slow import slow_except_every
 
 REFUSALS = [
     pytest.param(rule, case, id=f"{rule.id}: {words[:60]}")
@@ -29,7 +28,7 @@ def assert_fits(text: str) -> None:
     assert max(map(len, lines)) <= CAUSE_WIDTH
 
 
-@pytest.mark.parametrize(("rule", "case"), slow_except_every(8, REFUSALS))
+@pytest.mark.parametrize(("rule", "case"), REFUSALS)
 def test_every_refusal_says_what_where_how_to_fix_it_and_how_we_know(rule: Rule, case: Case) -> None:
     played = play_case(case)
     exchanges = played.exchanges

@@ -17,7 +17,6 @@ from harness.server.mock_api import MockApi
 from harness.world.mock import Mock
 from tests.support.processes import free_port, spawn, wait_until
 from tests.support.servers.live_server import over_tls
-from tests.support.slow import slow_except
 
 KEY = "sk-live-AbCd1234EfGh5678"
 ONE = """
@@ -91,7 +90,7 @@ def test_a_cassette_that_somebody_else_records_is_told(run, live: Mock, file):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("number", slow_except([0], [signal.SIGINT, signal.SIGTERM, signal.SIGKILL]))
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGKILL])
 def test_an_interrupted_test_leaves_no_half_cassette(pytester, write, live: Mock, file, number):
     live.script(message("hello"))
     (flag := pytester.path / "flag").touch()
