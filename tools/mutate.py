@@ -103,7 +103,8 @@ def tests_of(module: Path) -> list[Path]:
     mirrors = [folder / f"test_{module.stem}.py"]
     for place in [place for place in (folder, *folder.parents) if len(place.parts) > 1]:
         mirrors += [place / f"test_{place.name}.py", place.parent / f"test_{place.name}.py"]
-    return list(dict.fromkeys(file for file in [*mirrors, *importers(module, Path("tests"))] if file.exists()))
+    found = dict.fromkeys([*mirrors, *importers(module, Path("tests"))])
+    return [file for file in found if file.name.startswith("test_") and file.exists()]
 
 
 def importers(module: Path, below: Path) -> list[Path]:
@@ -136,7 +137,7 @@ def survives(change: Change) -> bool:
     whole = change.file.read_text(encoding="utf-8")
     change.file.write_text(change.apply(whole), encoding="utf-8")
     try:
-        near = [file for file in tests_of(change.file) if file.name.startswith("test_")]
+        near = tests_of(change.file)
         users = [test for user in importers(change.file, Path("harness")) for test in tests_of(user)[:1]]
         return not any(map(is_noticed, filter(None, [near, [Path("tests", change.file.parts[1])], users])))
     finally:
