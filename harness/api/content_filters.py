@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from functools import lru_cache
 
 from harness.core.account import FILTER_CATEGORIES
 from harness.core.exchange import Json
@@ -15,14 +16,20 @@ _WITHOUT_SEVERITY = frozenset({"jailbreak", "protected_material_code", "protecte
 
 def filter_result(source: str, found: Sequence[str], length: int) -> Json:
     """Make the filter result of a `prompt` or `completion` of this `length`; `found` holds the blocked categories."""
-    categories = _PROMPT_CATEGORIES if source == "prompt" else _COMPLETION_CATEGORIES
     return {
         "blocked": bool(found),
         "source_type": source,
         "content_filter_raw": [],
-        "content_filter_results": {name: _category_result(name, name in found) for name in categories},
+        "content_filter_results": {**category_results(source, tuple(found))},
         "content_filter_offsets": {"start_offset": 0, "end_offset": length, "check_offset": 0},
     }
+
+
+@lru_cache(maxsize=256)
+def category_results(source: str, found: tuple[str, ...]) -> Mapping[str, Json]:
+    """Return the result of each category in a prompt or a completion."""
+    categories = _PROMPT_CATEGORIES if source == "prompt" else _COMPLETION_CATEGORIES
+    return {name: _category_result(name, name in found) for name in categories}
 
 
 def _category_result(category: str, found: bool) -> Json:

@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 
 from harness.core.errors import REQUEST_ID
 from harness.core.exchange import EMPTY_MAPPING, Json
-from harness.core.json_values import as_object, as_string
+from harness.core.json_values import as_string
 
 SERVER_TOOLS = (
     *("fabric_iq_preview", "web_iq_preview", "work_iq_preview", "toolbox_search_preview"),
@@ -95,24 +95,16 @@ RESPONSE_PREFIXES = tuple(f"{kind.id_prefix}_" for kind in AGENT_KINDS.values())
 
 
 class NamedAgent(NamedTuple):
-    """The agent of a request as it is `named`; the version that answers, and the members of requests that it sets.
+    """The agent of a request as it is `named`; the version that answers, its definition, its kind.
 
-    Without a `version` it is unknown.
+    `members` are those of requests that it sets. Without a `version` the agent is unknown.
     """
 
     named: Any
     version: Json | None = None
+    definition: Mapping[str, Any] = EMPTY_MAPPING
+    kind: AgentKind = PROMPT
     members: Mapping[str, Any] = EMPTY_MAPPING
-
-    @property
-    def definition(self) -> Json:
-        """The definition of the version that answers; empty if that is unknown."""
-        return as_object(self.version.get("definition")) if self.version else {}
-
-    @property
-    def kind(self) -> AgentKind:
-        """The kind of the version that answers."""
-        return AGENT_KINDS.get(str(self.definition.get("kind")), PROMPT)
 
 
 PROJECT_ERROR_FORM: Mapping[str, Any] = {

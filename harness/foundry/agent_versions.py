@@ -14,11 +14,12 @@ import orjson
 
 from harness.api.http.dialects import FOUNDRY, agent_of, is_at_agent_endpoint
 from harness.api.operations import OPERATIONS
-from harness.api.project_types import NamedAgent, order_tool
+from harness.api.project_types import AGENT_KINDS, PROMPT, NamedAgent, order_tool
 from harness.contract.dialect_body import AGENT_RESOLVERS
 from harness.contract.rule import WorldView
-from harness.core.exchange import EMPTY_MAPPING, Json, Request
+from harness.core.exchange import Json, Request
 from harness.core.ids import Ids
+from harness.core.json_values import as_object
 from harness.core.tables import TableKind, declare_table
 from harness.foundry.resources import merge_patch
 
@@ -145,6 +146,8 @@ def versions_of(world: WorldView, name: str) -> Sequence[Json]:
 
 def newest_version(known: Sequence[Json]) -> Json:
     """Return the newest of an agent's versions that is not a draft, or else the newest draft."""
+    if not known[-1].get("draft"):
+        return known[-1]
     return next((version for version in reversed(known) if not version.get("draft")), known[-1])
 
 
@@ -218,8 +221,12 @@ def resolve_agent(request: Request, world: WorldView) -> NamedAgent | None:
     if not (named := agent_of(request)):
         return None
     version = answering_version(world, named, is_at_agent_endpoint(request))
-    members = resolve_definition(version, request.body.get("structured_inputs")) if version else EMPTY_MAPPING
-    return NamedAgent(named, version, members)
+    if version is None:
+        return NamedAgent(named)
+    definition = as_object(version.get("definition"))
+    kind = AGENT_KINDS.get(str(definition.get("kind")), PROMPT)
+    members = _request_members(definition, request.body.get("structured_inputs"))
+    return NamedAgent(named, version, definition, kind, members)
 
 
 AGENT_RESOLVERS.add(FOUNDRY, resolve_agent, __name__)
@@ -252,15 +259,14 @@ def _begin_with(members: Json, first: tuple[str, ...]) -> Json:
     return {name: members[name] for name in first if name in members} | members
 
 
-def resolve_definition(version: Json, inputs: Any) -> Json:
-    """Return the request members that a version of an agent defines.
+def _request_members(definition: Json, inputs: Any) -> Json:
+    """Return the request members that a definition sets.
 
     `inputs` are the structured inputs of the request, which fill `{{name}}` in instructions and tools.
     """
-    own = version.get("definition") or {}
-    given = {name: own[name] for name in REQUEST_MEMBERS if own.get(name) is not None}
-    if isinstance(declared := own.get("structured_inputs"), dict):
-        values = input_values(declared, inputs)
+    given = {name: definition[name] for name in REQUEST_MEMBERS if definition.get(name) is not None}
+    if isinstance(declared := definition.get("structured_inputs"), dict):
+        values = _input_values(declared, inputs)
         given |= {name: _fill(given[name], values) for name in _TEMPLATED_MEMBERS if name in given}
     text = given.get("text")
     format = text.get("format") if isinstance(text, dict) else None
@@ -269,7 +275,7 @@ def resolve_definition(version: Json, inputs: Any) -> Json:
     return given
 
 
-def input_values(declared: Mapping[str, Any], inputs: Any) -> Mapping[str, str | None]:
+def _input_values(declared: Mapping[str, Any], inputs: Any) -> Mapping[str, str | None]:
     """Return the text of each declared structured input: the request's, the default, or an empty string.
 
     None stands for a required input without a value: its placeholder stays.

@@ -16,16 +16,16 @@ from harness.api.http.dialects import (
     user_of,
 )
 from harness.api.operations import OPERATIONS
-from harness.api.project_types import AGENT_KINDS, PROMPT, AgentKind, NamedAgent
+from harness.api.project_types import NamedAgent
 from harness.api.resources.files import MODEL_PURPOSES
 from harness.contract.rule import CREATE_RESPONSE
 from harness.core.exchange import Answer, Json, Request
 from harness.foundry.access import OWNERS
 from harness.foundry.agent_sessions import note_request
 from harness.foundry.agent_versions import AGENT_SETTINGS, count_served
-from harness.foundry.objects import show_object, tell_whole
-from harness.foundry.responses import View
+from harness.foundry.members import show_object
 from harness.foundry.stored import LIST_RESPONSES, ORIGINS
+from harness.foundry.view import View, join_deltas
 from harness.world.api_call import ApiCall
 from harness.world.world import World
 
@@ -55,21 +55,19 @@ def show_in_dialect(call: ApiCall, answer: Answer) -> Answer:
         reference = _refer_to(call.agent)
         world.store.table(ORIGINS)[id] = _note_origin(call, reference)
         _count_served(request, reference, world)
-    view = View(request.dialect, world.as_of, world.store.table(ORIGINS).get(id, {}), id)
+    view = _view_of(id, request, world)
     if answer.events is None:
         return answer._replace(body=view.show_response(answer.body))
     events = answer.events
     # A resumed stream must repeat what was sent, in the form in which it was sent.
     if view.kind.tells_whole and request.operation == CREATE_RESPONSE:
         events = _keep_whole(id, events, world)
-    return answer._replace(
-        body=view.show_response(answer.body, streamed=True), events=[view.show_event(event) for event in events]
-    )
+    return answer._replace(body=view.show_streamed(answer.body), events=[view.show_event(event) for event in events])
 
 
 def _keep_whole(id: str, events: Sequence[Json], world: World) -> Sequence[Json]:
     """Join the deltas of each text into one, in the stored events too."""
-    whole = tell_whole(events)
+    whole = join_deltas(events)
     if id in world.store.responses and world.store.responses[id].events is not None:
         world.store.put_events(id, whole)
     return whole
@@ -78,20 +76,20 @@ def _keep_whole(id: str, events: Sequence[Json], world: World) -> Sequence[Json]
 def _count_from_zero(request: Request, world: World) -> Request:
     """Convert `starting_after` to stored event numbers, where the stream as shown begins with another number."""
     after = request.query.get(STARTING_AFTER)
-    first = _kind_of(world.store.table(ORIGINS).get(request.params.get("response_id", ""), {})).first_number
-    if request.dialect != FOUNDRY or not first or not isinstance(after, int):
+    if not isinstance(after, int):
         return request
+    first = _view_of(request.params.get("response_id", ""), request, world).kind.first_number
     return request._replace(query={**request.query, STARTING_AFTER: after - first})
 
 
-def _kind_of(origin: Json) -> AgentKind:
-    return AGENT_KINDS.get(origin.get("kind", ""), PROMPT)
+def _view_of(id: str, request: Request, world: World) -> View:
+    return View(request.dialect, world.as_of, world.store.table(ORIGINS).get(id, {}), id)
 
 
 def _show_other(answer: Answer, request: Request, world: World) -> Answer:
     """Show an answer without a response in the dialect: a project's objects have an order of their own."""
     if request.operation == LIST_RESPONSES:
-        listed = [_view_of(response["id"], world).show_listed(response) for response in answer.body["data"]]
+        listed = [_view_of(response["id"], request, world).show_listed(response) for response in answer.body["data"]]
         return answer._replace(body={**answer.body, "data": listed})
     schema = OPERATIONS[request.operation].answer_schema
     if request.dialect != FOUNDRY or answer.status != 200 or schema is None:
@@ -100,14 +98,10 @@ def _show_other(answer: Answer, request: Request, world: World) -> Answer:
     makers = _find_makers(request.params.get("conversation_id"), world)
 
     def render_item(item: Json) -> Json:
-        return _view_of(makers.get(item.get("id"), ""), world).show_item(item)
+        return _view_of(makers.get(item.get("id"), ""), request, world).show_item(item)
 
     shown = show_object(schema, answer.body, world.as_of, request.method == "GET", render_item)
     return answer._replace(body=shown, status=201 if made else 200)
-
-
-def _view_of(id: str, world: World) -> View:
-    return View(FOUNDRY, world.as_of, world.store.table(ORIGINS).get(id, {}), id)
 
 
 def _find_makers(conversation: str | None, world: World) -> Mapping[str | None, str]:
@@ -144,7 +138,8 @@ def _count_served(request: Request, reference: Json | None, world: World) -> Non
 def _note_origin(call: ApiCall, reference: Json | None) -> Json:
     """Record what the response later says about its request: the deployment, the agent, the requested settings."""
     request, world, agent = call.request, call.world, call.agent
-    origin: Json = {name: value for name in ("model",) if (value := call.resolved.body.get(name))}
+    model = call.resolved.body.get("model")
+    origin: Json = {"model": model} if model else {}
     if request.dialect != FOUNDRY:
         return origin
     if reference and agent:

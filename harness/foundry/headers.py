@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from functools import lru_cache
 from typing import Any, NamedTuple
 
 from harness.api.http.dialects import FOUNDRY
@@ -171,14 +172,23 @@ def _add_project_headers(
         "apim": headers["apim-request-id"],
         "session": quote_header(str(shown.get("agent_session_id") or "")),
     }
-    has_tools = bool(shown.get("tools"))
-    for name, value, of, since, until, streams_since in PROJECT_HEADERS:
-        held_back = streamed and (streams_since == NEVER or (has_tools and day < streams_since))
-        if by in of and is_valid_on(day, since, until) and not held_back:
-            text = make_id() if value == "{guid}" else value.format_map(values)
-            if text:
-                headers[name] = text
+    for name, value in _headers_on(day, by, streamed, bool(shown.get("tools"))):
+        text = make_id() if value == "{guid}" else value.format_map(values)
+        if text:
+            headers[name] = text
     return answer._replace(body=body)
+
+
+@lru_cache(maxsize=1024)
+def _headers_on(day: str, by: str, streamed: bool, has_tools: bool) -> tuple[tuple[str, str], ...]:
+    """Return the names and values of the headers that a part of a project sends on a day."""
+    return tuple(
+        (name, value)
+        for name, value, of, since, until, streams_since in PROJECT_HEADERS
+        if by in of
+        and is_valid_on(day, since, until)
+        and not (streamed and (streams_since == NEVER or (has_tools and day < streams_since)))
+    )
 
 
 def _answered_by(request: Request, answer: Answer) -> str:

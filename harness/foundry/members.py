@@ -1,4 +1,4 @@
-"""The members of answers of Azure OpenAI and of a Foundry project, in order, each with its days: data only.
+"""The members of answers of Azure OpenAI and of a Foundry project, in order, each with its days, and who writes by them.
 
 Recorded by the clients of the SDKs from 2025-11 to 2026-07. A project passes the events of a stream on, with the
 response as the model returned it; everything that it answers as JSON, and each item, it writes itself, member by
@@ -7,10 +7,17 @@ member.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from typing import NamedTuple
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
+from functools import lru_cache
+from typing import Any, NamedTuple
 
-from harness.api.project_types import TOOL_ORDER
+import orjson
+
+from harness.api.project_types import PROJECT_DEFAULTS, TOOL_ORDER
+from harness.api.resources.files import MODEL_PURPOSES
+from harness.core.dates import is_valid_on
+from harness.core.exchange import Json
 
 REWRITTEN = "2026-02-13"
 """The first day of a project's present form of answers: on the day before, only some regions had it."""
@@ -221,3 +228,123 @@ Their null members are left out, except those in NULLS.
 """
 NULLS: Mapping[str, str] = {"code_interpreter_call": "outputs", "image_generation_call": "result"}
 """The member that is shown even when null, by the object's type."""
+NESTED = ("content", "annotations", "container", "user_location", "format")
+"""The members of an object that hold other typed objects."""
+ITEM, FILE, STORE, STORED_FILE = "ConversationItem", "FileObject", "VectorStore", "VectorStoreFile"
+COMPACTED = "CompactedResponse"
+_ELEMENTS = {
+    "ConversationItemList": ITEM,
+    "ResponseItemList": ITEM,
+    "FileList": FILE,
+    "VectorStoreList": STORE,
+    "VectorStoreFileList": STORED_FILE,
+}
+"""The element schema of each list schema."""
+
+
+def show_members(value: Json, members: Sequence[Member], day: str) -> Json:
+    """Show the members that an object has on a day, in order."""
+    return {
+        name: value[name]
+        for name, shows_null in _names_on(tuple(members), day)
+        if name in value and (shows_null or value[name] is not None)
+    }
+
+
+@lru_cache(maxsize=64)
+def _names_on(members: tuple[Member, ...], day: str) -> tuple[tuple[str, bool], ...]:
+    return tuple((member.name, member.shows_null) for member in members if is_valid_on(day, member.since, member.until))
+
+
+def show_object(schema: str, value: Json, day: str, is_read: bool, render_item: Callable[[Json], Json]) -> Json:
+    """Show an operation's answer of this schema as a project does; other objects stay unchanged.
+
+    `is_read` says whether the operation only reads; `render_item` shows an item.
+    """
+    if schema == ITEM:
+        return render_item(value)
+    if element := _ELEMENTS.get(schema):
+        shown = [render_item(inner) if element == ITEM else _show(element, inner, day) for inner in value["data"]]
+        value = {**value, "data": shown}
+        if element == ITEM and is_read:
+            return show_members(value, ITEM_LIST, day)
+    return _show(schema, value, day)
+
+
+def _show(schema: str, value: Json, day: str) -> Json:
+    if schema == FILE and value["purpose"] in MODEL_PURPOSES:
+        return show_members(value, MODEL_FILE, day)
+    if schema in (STORE, STORED_FILE) and value["status"] == "in_progress":
+        value = {**value, "usage_bytes": 0}  # recorded 2026-03-09 and 2026-03-31
+    if schema == COMPACTED:
+        value = {**value, "usage": show_usage(value["usage"])}
+    if value.get("attributes") == {}:
+        value = {**value, "attributes": None}
+    members = OBJECTS.get(schema)
+    return show_members({**value, **OBJECT_VALUES.get(schema, {})}, members, day) if members else value
+
+
+def show_usage(usage: Json) -> Json:
+    """Show the usage of a response or a compaction, without the detail that a project does not count."""
+    details = {name: count for name, count in usage["input_tokens_details"].items() if name != USAGE_WITHOUT}
+    return {**usage, "input_tokens_details": details}
+
+
+def show_item(item: Json, day: str) -> Json:
+    """Show an item; the members that name its agent and response are optional."""
+    shaped = shape(item if item["type"] in SHAPES else pick(item, CALL_ORDER) | item, day)
+    if day < REWRITTEN:
+        ends = (*OLD_ITEM_HEAD, *OLD_ITEM_END)
+        middle = {name: value for name, value in shaped.items() if name not in ends}
+        return pick(shaped, OLD_ITEM_HEAD) | middle | pick(shaped, OLD_ITEM_END)
+    rest = {name: value for name, value in shaped.items() if name not in ITEM_HEAD}
+    # Recorded: a `status` that the type does not place stands at the end.
+    if "status" in rest and "status" not in SHAPES.get(str(item.get("type")), ()):
+        rest["status"] = rest.pop("status")
+    return pick(shaped, ITEM_HEAD) | rest
+
+
+def shape(value: Any, day: str) -> Any:
+    """Order an item, a part, a tool or a list of these by type; since 2026-02-13 without null members."""
+    if isinstance(value, list):
+        return [shape(element, day) for element in value]
+    if not isinstance(value, dict):
+        return value
+    type = value.get("type")
+    if not isinstance(type, str) or not (type in SHAPES or type in PROJECT_DEFAULTS):
+        return value
+    # Twice, so that defaults stand behind the members that are there, and do not replace them.
+    full = {**value, **PROJECT_DEFAULTS.get(type, {}), **value}
+    order = SHAPES.get(type, ())
+    shown, null = pick(full, order) | full, NULLS.get(type)
+    return {
+        name: shape(member, day) if name in NESTED else member
+        for name, member in shown.items()
+        if member is not None or name == null or day < REWRITTEN
+    }
+
+
+def pick(value: Json, names: Sequence[str]) -> Json:
+    """Return the named members of an object, in the order of the names."""
+    return {name: value[name] for name in names if name in value}
+
+
+_EXACT = 2**53
+"""The limit up to which floats hold whole numbers exactly."""
+
+
+def write_numbers(value: Any) -> Any:
+    """Convert floats without a fraction to integers throughout a JSON value, as a project writes them."""
+    if isinstance(value, float):
+        return int(value) if value.is_integer() and abs(value) <= _EXACT else value
+    if not isinstance(value, dict | list):
+        return value
+    with suppress(orjson.JSONEncodeError):  # an integer beyond 64 bits
+        if b".0" not in orjson.dumps(value):
+            return value
+    if isinstance(value, list):
+        return [write_numbers(element) for element in value]
+    return {
+        name: write_numbers(member) if isinstance(member, float | dict | list) else member
+        for name, member in value.items()
+    }

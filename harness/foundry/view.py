@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from collections.abc import Sequence
+from functools import lru_cache
+from typing import Any
 
-from harness.api.content_filters import filter_result
+from harness.api.content_filters import category_results, filter_result
 from harness.api.http.dialects import FOUNDRY
-from harness.api.project_types import AGENT_KINDS, HOSTED, PROMPT, AgentKind, order_tool
+from harness.api.project_types import AGENT_KINDS, HOSTED, PROMPT, order_tool
 from harness.api.tokens import CHARACTERS_PER_TOKEN
 from harness.core.exchange import Json
 from harness.foundry.members import (
@@ -24,45 +26,59 @@ from harness.foundry.members import (
     NOT_IN_PROJECT_STREAM,
     NULL_CONTEXT_SINCE,
     OLD_LISTED_ITEM_HEAD,
+    OWN_EVENT_ORDER,
     PARTITION,
     PROJECT_RESPONSE,
     REASONING_ORDER,
     RESPONSE_OF_KIND,
     REWRITTEN,
     VALUES_OF_KIND,
+    pick,
+    shape,
+    show_item,
+    show_members,
+    show_usage,
+    write_numbers,
 )
-from harness.foundry.objects import order_own, pick, shape, show_item, show_members, show_usage, write_numbers
 
 
-class View(NamedTuple):
+class View:
     """How to show the response `id`: the dialect, the day, and what is known of its request.
 
     `origin` has the deployment (`model`) and, in a project, the `agent` with its `kind`, the `tool_choice` of the
     request, the `agent_session_id`, and whether the client used a preview version (`is_preview`).
     """
 
-    dialect: str
-    day: str
-    origin: Json
-    id: str
+    def __init__(self, dialect: str, day: str, origin: Json, id: str) -> None:
+        self.is_project, self.day, self.origin, self.id = dialect == FOUNDRY, day, origin, id
+        self.kind = AGENT_KINDS.get(origin.get("kind", ""), PROMPT) if self.is_project else PROMPT
+        self._streamed: tuple[Json, Json] | None = None
 
-    @property
-    def kind(self) -> AgentKind:
-        """The kind of the answering agent."""
-        return AGENT_KINDS.get(self.origin.get("kind", ""), PROMPT) if self.dialect == FOUNDRY else PROMPT
-
-    def show_response(self, response: Json, streamed: bool = False) -> Json:
-        """Show a response, as JSON or as in the events of a stream."""
-        if self.dialect != FOUNDRY:
+    def show_response(self, response: Json) -> Json:
+        """Show a response as JSON."""
+        if not self.is_project:
             return self._show_for_azure(response)
-        if self.kind.name in RESPONSE_OF_KIND:
-            return self._show_own(response, streamed)
-        return self._show_in_stream(response) if streamed else self._show_as_json(response)
+        own = self.kind.name in RESPONSE_OF_KIND
+        shown: Json = write_numbers(self._show_own(response) if own else self._show_as_json(response))
+        return shown
+
+    def show_streamed(self, response: Json) -> Json:
+        """Show a response as in the events of a stream, of which several may have the same one."""
+        if self._streamed is None or self._streamed[0] is not response:
+            if not self.is_project:
+                shown = self._show_for_azure(response)
+            elif self.kind.name in RESPONSE_OF_KIND:
+                shown = self._show_own(response)
+            else:
+                shown = self._show_in_stream(response)
+            self._streamed = response, shown
+        return self._streamed[1]
 
     def show_listed(self, response: Json) -> Json:
         """Show a response as in a project's list of responses, with the model that answered, not its deployment."""
         given = {
             "conversation": None,
+            **response,
             **self._shape_parts(response),
             **self._name_agent(),
             "model": response["model"],
@@ -84,11 +100,11 @@ class View(NamedTuple):
 
     def show_event(self, event: Json) -> Json:
         """Show an event of a stream."""
-        if self.dialect != FOUNDRY:
-            return {**event, "response": self._show_for_azure(event["response"])} if "response" in event else event
         kind, shown = self.kind, event
         if "response" in event:
-            shown = {**event, "response": self.show_response(event["response"], streamed=True)}
+            shown = {**event, "response": self.show_streamed(event["response"])}
+        elif not self.is_project:
+            return event
         elif "item" in event:
             added = ADDED_MEMBERS.get(event["item"]["type"], {}) if event["type"].endswith(".added") else {}
             shown = {**event, "item": self.show_item({**event["item"], **added})}
@@ -99,18 +115,18 @@ class View(NamedTuple):
         # Recorded: the streams of workflows count from one.
         if kind.first_number:
             shown = {**shown, "sequence_number": shown["sequence_number"] + kind.first_number}
-        return order_own(shown) if kind.tells_whole else shown
+        return _order_own(shown) if kind.tells_whole else shown
 
     def _show_for_azure(self, response: Json) -> Json:
-        model = {name: self.origin[name] for name in ("model",) if name in self.origin}
-        return {**_add_filters({**response, **model}, NOT_IN_AZURE), "output": response["output"]}
+        named = {**response, "model": self.origin.get("model", response["model"])}
+        return {**_add_filters(named, NOT_IN_AZURE), "output": response["output"]}
 
     def _show_in_stream(self, response: Json) -> Json:
         """Show a response as the model returned it, except for the place of the conversation (recorded 2026-03-31).
 
         Recorded: with an agent, `tool_choice` is the request's, null if it has none.
         """
-        full = _add_filters(self._shape_parts(response), NOT_IN_PROJECT_STREAM, moved="conversation")
+        full = _add_filters({**response, **self._shape_parts(response)}, NOT_IN_PROJECT_STREAM, moved="conversation")
         if "agent" in self.origin:
             full["tool_choice"] = self.origin.get("tool_choice")
         named = self._name_agent()
@@ -118,18 +134,15 @@ class View(NamedTuple):
         return full | {name: named[name] for name in order if named.get(name) is not None}
 
     def _show_as_json(self, response: Json) -> Json:
-        given = {"conversation": None, **self._shape_parts(response), **self._name_agent()}
-        reasoning = {name: value for name, value in given["reasoning"].items() if self._shows_reasoning(name, value)}
-        given["reasoning"] = {name: reasoning[name] for name in (*REASONING_ORDER, *reasoning) if name in reasoning}
+        given = {"conversation": None, **response, **self._shape_parts(response), **self._name_agent()}
+        null = "context" if self.day >= NULL_CONTEXT_SINCE else ""
+        reasoning = {name: value for name, value in given["reasoning"].items() if value is not None or name == null}
+        given["reasoning"] = pick(reasoning, REASONING_ORDER) | reasoning
         if filters := _content_filters(response):
             given["content_filters"] = [_order_filter(result) for result in filters]
-        shown: Json = write_numbers(show_members(given, PROJECT_RESPONSE, self.day))
-        return shown
+        return show_members(given, PROJECT_RESPONSE, self.day)
 
-    def _shows_reasoning(self, name: str, value: Any) -> bool:
-        return value is not None or (name == "context" and self.day >= NULL_CONTEXT_SINCE)
-
-    def _show_own(self, response: Json, streamed: bool) -> Json:
+    def _show_own(self, response: Json) -> Json:
         """Show a response of an agent that writes its own."""
         has_ended = response["status"] in ("completed", "incomplete")
         given = {
@@ -143,8 +156,7 @@ class View(NamedTuple):
         }
         if self.kind.tells_whole:
             given["completed_at"] = response["created_at"]
-        shown = show_members(given, RESPONSE_OF_KIND[self.kind.name], self.day)
-        return shown if streamed else write_numbers(shown)
+        return show_members(given, RESPONSE_OF_KIND[self.kind.name], self.day)
 
     def _name_agent(self) -> Json:
         """Return the members that name the agent, null without one."""
@@ -152,11 +164,13 @@ class View(NamedTuple):
         named = {"agent_reference": None if is_old else agent}
         if agent and (is_old or self.origin.get("is_preview")):
             named["agent"] = {**agent, "type": "agent_id"}
-        return named | {name: self.origin[name] for name in ("agent_session_id",) if name in self.origin}
+        if "agent_session_id" in self.origin:
+            named["agent_session_id"] = self.origin["agent_session_id"]
+        return named
 
     def _shape_parts(self, response: Json) -> Json:
-        """Convert a response's items, tools, format and usage to a project's form, and name the deployment."""
-        shaped = {name: self.origin[name] for name in ("model",) if name in self.origin}
+        """Return a response's items, tools, format and usage in a project's form, and its deployment."""
+        shaped = {"model": self.origin.get("model", response["model"])}
         if response.get("prompt_cache_retention"):
             shaped["prompt_cache_retention"] = self.origin.get("prompt_cache_retention") or DEFAULT_RETENTION
         # The member was there before, but always null.
@@ -164,7 +178,6 @@ class View(NamedTuple):
             shaped["reasoning"] = {**response["reasoning"], "context": None}
         usage = response["usage"]
         return {
-            **response,
             **shaped,
             "output": [self.show_item(item) for item in response["output"]],
             "tools": write_numbers(shape([order_tool(tool) for tool in response["tools"]], self.day)),
@@ -210,10 +223,16 @@ def _listed_usage(usage: Json | None) -> Json | None:
     }
 
 
-def _order_filter(found: Json) -> Json:
-    results = found["content_filter_results"]
-    ordered = {name: pick(results[name], CATEGORY_ORDER) for name in CATEGORY_ORDER if name in results}
-    return pick({**found, "content_filter_results": ordered}, FILTER_ORDER)
+def _order_filter(result: Json) -> Json:
+    ordered = pick(result, FILTER_ORDER)
+    ordered["content_filter_results"] = _order_results(result["source_type"], result["blocked"])
+    return ordered
+
+
+@lru_cache(maxsize=8)
+def _order_results(source: str, blocked: bool) -> Json:
+    results = category_results(source, ("violence",) if blocked else ())
+    return {name: pick(results[name], CATEGORY_ORDER) for name in CATEGORY_ORDER if name in results}
 
 
 _NO_USAGE: Json = {
@@ -256,3 +275,26 @@ def _content_filters(response: Json) -> Any:
         filter_result("prompt", (), CHARACTERS_PER_TOKEN * usage["input_tokens"]),
         filter_result("completion", ("violence",) if cut else (), CHARACTERS_PER_TOKEN * usage["output_tokens"]),
     ]
+
+
+def join_deltas(events: Sequence[Json]) -> list[Json]:
+    """Rewrite events with each text in a single delta, numbered from 0."""
+    joined: list[Json] = []
+    for event in events:
+        before = joined[-1] if joined else {}
+        if event["type"].endswith(".delta") and _place_of(event) == _place_of(before):
+            joined[-1] = {**before, "delta": before["delta"] + event["delta"]}
+        else:
+            joined.append(event)
+    return [{**event, "sequence_number": number} for number, event in enumerate(joined)]
+
+
+def _place_of(event: Json) -> tuple[object, ...]:
+    return tuple(event.get(name) for name in ("type", "output_index", "content_index", "summary_index"))
+
+
+def _order_own(event: Json) -> Json:
+    """Order the members of an event as such a stream does, without `obfuscation`."""
+    shown = {name: event[name] for name in OWN_EVENT_ORDER if name in event}
+    shown |= {name: value for name, value in event.items() if name not in (*OWN_EVENT_ORDER, "logprobs", "obfuscation")}
+    return shown | ({"logprobs": event["logprobs"]} if "logprobs" in event else {})
