@@ -72,7 +72,7 @@ class ApiError:
 
     On the wire it is `{"error": {"message", "type", "param", "code"}}` with the HTTP status `status`. `body_template`
     is the body for a provider with another form: JSON whose strings may contain the same fields, and `{message}` …
-    `{status}`. `{request_id}` remains until the answer has an id (`foundry.errors`).
+    `{status}`. `{request_id}` remains until the answer has an id (`foundry.resources`).
     """
 
     status: int

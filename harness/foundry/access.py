@@ -1,6 +1,7 @@
-"""Who may use what of a project: previews need the header `Foundry-Features`, and users see what was made for them.
+"""Who may use what of a project: previews need the header `Foundry-Features`, users see what was made for them.
 
-`KINDS` and `OPERATIONS` list which feature is needed where, each with its days and its evidence.
+`KINDS` and `OPERATIONS` list which feature is needed where, each with its days and its evidence. The lists of all
+responses and conversations exist only in a project.
 """
 
 from __future__ import annotations
@@ -12,20 +13,28 @@ from fnmatch import fnmatchcase
 from typing import NamedTuple
 
 from harness.api.http.dialects import FOUNDRY, PREVIEW_OF_AGENTS, USER_IDENTITY, is_preview_of_agents, user_of
+from harness.api.operations import operation
 from harness.contract.rule import Case, WorldView, after, assumed, documented, recorded, reported, rule
-from harness.contract.rules.example_requests import KEY_HEADERS, ON_FOUNDRY, PROJECT_PATH
+from harness.contract.rules.example_requests import (
+    KEY_HEADERS,
+    ON_FOUNDRY,
+    PROJECT_PATH,
+)
 from harness.core.dates import is_valid_on
-from harness.core.exchange import Json, Request
+from harness.core.exchange import Answer, Json, Request
 from harness.core.tables import TableKind, declare_table
 from harness.foundry.agent_rules import CREATE_VERSION
 from harness.foundry.agent_sessions import AGENT_SESSIONS, session_key
 from harness.foundry.agent_versions import MAKING_VERSIONS, sent_version
-from harness.foundry.errors import project_error, project_not_found, without_param
+from harness.foundry.resources import agent_page, project_error, project_not_found, without_param
 from harness.items.transcript import conversation_id
+from harness.world.api_call import ApiCall
 
 AREA = "preview"
 OWNERS: TableKind[str] = declare_table("owners")
 """The users on whose behalf responses and conversations were created, by id."""
+ORIGINS: TableKind[Json] = declare_table("azure_members", is_bounded=True)
+"""What an answer in Azure's dialects says of the request for a response, by the response's id."""
 HEADER = "foundry-features"
 ASKED = "2026-03-06"
 """The day of the first client that requests previews by this header on demand (azure-ai-projects 2.0.0)."""
@@ -233,3 +242,40 @@ def session_not_accessible(request: Request, world: WorldView) -> Iterator[Json]
     session = world.store.table(AGENT_SESSIONS)[session_key(request.params["agent_name"], request.params["session_id"])]
     if bool(session.user) != bool(user_of(request)):
         yield {}
+
+
+LIST_RESPONSES = "GET /responses"
+
+
+@operation("GET", "/responses", project_only=True)
+def list_responses(call: ApiCall) -> Answer:
+    """List the stored responses of a Foundry project, newest first unless `order=asc`.
+
+    Recorded 2026-01-30 and 2026-04-14, also with a `conversation_id`; Microsoft's client for .NET can also filter by
+    `agent_name` or `agent_id`, `name:version`. A request on behalf of a user only lists that user's responses.
+    """
+    listed = [stored.response for stored in call.store.responses.values() if _is_asked_for(stored.response, call)]
+    return Answer(200, agent_page(listed, call.query))
+
+
+def _is_asked_for(response: Json, call: ApiCall) -> bool:
+    id, query = response["id"], call.query
+    agent = call.store.table(ORIGINS).get(id, {}).get("agent") or {"name": "", "version": ""}
+    conversation = (response.get("conversation") or {}).get("id", "")
+    values = {
+        "agent_name": agent["name"],
+        "agent_id": f"{agent['name']}:{agent['version']}",
+        "conversation_id": conversation,
+    }
+    is_own = call.store.table(OWNERS).get(id, "") == user_of(call.request)
+    return is_own and all(query.get(name) in (None, "", value) for name, value in values.items())
+
+
+@operation("GET", "/conversations", project_only=True)
+def list_conversations(call: ApiCall) -> Answer:
+    """List the conversations of a Foundry project, newest first unless `order=asc`. Recorded 2026-02-12."""
+    shown = [
+        {name: conversation.object[name] for name in ("id", "object", "metadata", "created_at")}
+        for conversation in call.store.conversations.values()
+    ]
+    return Answer(200, agent_page(shown, call.query))

@@ -12,9 +12,9 @@ from harness.core.account import Organization
 from harness.core.dates import is_valid_on
 from harness.core.errors import ApiError
 from harness.core.exchange import Json, Request
-from harness.foundry.agent_rules import CREATE_HOSTED, CREATE_VERSION, check_agent_exists
-from harness.foundry.agent_versions import AGENTS, versions_of
-from harness.foundry.errors import (
+from harness.foundry.agent_rules import CREATE_HOSTED, CREATE_VERSION
+from harness.foundry.agent_versions import AGENTS, check_agent_exists, versions_of
+from harness.foundry.resources import (
     INVALID_PAYLOAD,
     project_error,
     project_not_found,

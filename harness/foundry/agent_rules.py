@@ -29,11 +29,12 @@ from harness.foundry.agent_versions import (
     AGENT_CODE,
     AGENT_NAME,
     MAKING_VERSIONS,
+    check_agent_exists,
     newest_version,
     sent_version,
     versions_of,
 )
-from harness.foundry.errors import project_error, project_not_found
+from harness.foundry.resources import project_error, project_not_found
 
 AREA = "agents"
 ON_VERSIONS = f"POST !{PROJECT_PATH}/agents/helper/versions?api-version=v1"
@@ -105,13 +106,6 @@ def agent_not_of_code(request: Request, world: WorldView) -> Iterator[Json]:
     version = request.query.get("agent_version") or newest
     if f"{name}:{version}" not in world.store.table(AGENT_CODE):
         yield {"name": name, "version": version}
-
-
-def check_agent_exists(world: WorldView, name: str, version: str | None) -> Iterator[Json]:
-    """Yield the facts of an agent, or of a version of it, that does not exist."""
-    versions = [stored["version"] for stored in versions_of(world, name)]
-    if not versions or (version is not None and version not in versions):
-        yield {"name": name, "version": f"{version} " if version is not None else ""}
 
 
 @rule(

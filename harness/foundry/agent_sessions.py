@@ -22,8 +22,7 @@ from harness.core.json_values import as_object, as_string
 from harness.core.tables import TableKind, declare_table
 from harness.foundry.agent_rules import CREATE_HOSTED, CREATE_VERSION, LEARN_PAGES, ON_AGENT
 from harness.foundry.agent_versions import answering_version
-from harness.foundry.errors import project_error, without_param
-from harness.foundry.resources import agent_page
+from harness.foundry.resources import agent_page, project_error, without_param
 from harness.world.api_call import ApiCall
 from harness.world.world import World
 

@@ -7,7 +7,7 @@ Agents are named and versioned; by default the newest version answers. Those of 
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 import orjson
@@ -142,6 +142,13 @@ def versions_of(world: WorldView, name: str) -> Sequence[Json]:
         return ()
     made = new_version((), name, {"definition": {"kind": "prompt", **scripted}}, 0, world.as_of, Ids(name))
     return [{**made, "status": "active"} if "status" in made else made]
+
+
+def check_agent_exists(world: WorldView, name: str, version: str | None) -> Iterator[Json]:
+    """Yield the facts of an agent, or of a version of it, that does not exist."""
+    versions = [stored["version"] for stored in versions_of(world, name)]
+    if not versions or (version is not None and version not in versions):
+        yield {"name": name, "version": f"{version} " if version is not None else ""}
 
 
 def newest_version(known: Sequence[Json]) -> Json:

@@ -22,8 +22,7 @@ from harness.core.json_values import as_object
 from harness.core.limits import oldest_beyond
 from harness.core.tables import TableKind, declare_table
 from harness.core.text import show
-from harness.foundry.errors import project_not_found
-from harness.foundry.resources import ASSETS_REPOSITORY, origin_of, page_list, project_case
+from harness.foundry.resources import ASSETS_REPOSITORY, origin_of, page_list, project_case, project_not_found
 from harness.world.api_call import ApiCall
 from harness.world.resources import declare_resource, member_types
 from harness.world.world import World

@@ -2,19 +2,21 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Sequence
 from typing import Any
 
 from harness.api.http.dialects import FOUNDRY, is_preview_of_agents
 from harness.api.project_types import NamedAgent
 from harness.contract.phrasing import quote_and_join
-from harness.contract.rule import Case, WorldView, after, assumed, recorded, reported, rule
+from harness.contract.rule import CREATE_RESPONSE, Case, WorldView, after, assumed, recorded, reported, rule
 from harness.contract.rules.example_requests import (
     CALL,
     CREATE_PROJECT_CONVERSATION,
     HELPER_REFERENCE,
     ON_FOUNDRY,
     OUTPUT,
+    PROJECT_PATH,
     VALID_BODY,
 )
 from harness.core.dates import CONTRACT_DATE, is_valid_on
@@ -24,13 +26,15 @@ from harness.foundry.agent_responses import (
     AGENT_BODY,
     ON_PREVIEW_OF_AGENTS,
 )
-from harness.foundry.errors import (
+from harness.foundry.resources import (
     INVALID_PAYLOAD,
     project_error,
+    project_not_found,
     validation_detail,
     without_param,
 )
 from harness.items.kind import item_types
+from harness.items.transcript import conversation_id
 
 USER_MESSAGE: Json = {"role": "user", "content": [{"type": "input_text", "text": "hi"}]}
 ANSWER_WITHOUT_TYPE: Json = {"role": "assistant", "content": [{"type": "output_text", "text": "Hello."}]}
@@ -252,3 +256,88 @@ def foreign_tool_item(request: Request, agent: NamedAgent | None) -> Iterator[Js
         maker = item.get("agent_reference") if isinstance(item, dict) and item.get("type") in HOSTED_ITEMS else None
         if isinstance(maker, dict) and maker.get("name") not in (None, name):
             yield {}
+
+
+UNKNOWN_CONVERSATION = f"conv_{'0' * 50}"
+_CONVERSATION_ID = re.compile(r"conv_([A-Za-z0-9]{48}|[A-Za-z0-9]{50})")
+"""The ids of conversations: those of projects have 50 characters, others 48 (recorded 2025-12 to 2026-06)."""
+
+
+@rule(
+    on=(CREATE_RESPONSE, "* /conversations/{conversation_id}*"),
+    dialects=FOUNDRY,
+    error=project_not_found("Conversation '{id}' not found"),
+    source=[
+        recorded("Azure/azure-sdk-assets, .NET, ConversationsTests.ConversationOperationsWork: read", "2026-02-12"),
+        assumed("that all requests with an id of a conversation are told so"),
+    ],
+    rejects={
+        f"Conversation '{UNKNOWN_CONVERSATION}' not found": Case(
+            None, on=f"GET !{PROJECT_PATH}/openai/v1/conversations/{UNKNOWN_CONVERSATION}"
+        )
+    },
+    accepts=[
+        after(CREATE_PROJECT_CONVERSATION, Case(None, on=f"GET !{PROJECT_PATH}/openai/v1/conversations/{{0.id}}")),
+        after(CREATE_PROJECT_CONVERSATION, Case({**AGENT_BODY, "conversation": "{0.id}"}, on=ON_FOUNDRY)),
+    ],
+    fix="Create it first: conversations are never made by naming them.",
+)
+def project_conversation_not_found(request: Request, world: WorldView) -> Iterator[Json]:
+    """A named conversation must exist; a project has its own message for this."""
+    body = request.body if isinstance(request.body, dict) else {}
+    id = request.params.get("conversation_id") or conversation_id(body)
+    if isinstance(id, str) and _CONVERSATION_ID.fullmatch(id) and id not in world.store.conversations:
+        yield {"id": id}
+
+
+MOST_ITEMS = 20
+"""The maximum number of items that a request may add to a conversation."""
+_ITEMS_PATH = f"!{PROJECT_PATH}/openai/v1/conversations/{{0.id}}/items"
+
+
+def _give_items(number: int) -> Case:
+    return Case({"items": [USER_MESSAGE] * number}, on=f"POST {_ITEMS_PATH}")
+
+
+@rule(
+    on=("POST /conversations", "POST /conversations/{conversation_id}/items"),
+    dialects=FOUNDRY,
+    error=project_error(400, f"maxItems: Value should have at most {MOST_ITEMS} items", "/items"),
+    source=[
+        recorded("Azure/azure-sdk-assets, .NET, ConversationsTests.ConversationItemPaginationWorks", "2026-02-12"),
+        assumed("that a conversation that is made with items is told so, too"),
+    ],
+    rejects=[after(CREATE_PROJECT_CONVERSATION, _give_items(MOST_ITEMS + 1))],
+    accepts=[after(CREATE_PROJECT_CONVERSATION, _give_items(MOST_ITEMS))],
+    fix="Add the items in several requests.",
+)
+def project_conversation_items(request: Request) -> Iterator[Json]:
+    """A conversation accepts a limited number of items at a time; a project has its own message for this."""
+    items = request.body.get("items") if isinstance(request.body, dict) else None
+    if isinstance(items, list) and len(items) > MOST_ITEMS:
+        yield {}
+
+
+@rule(
+    when="conversation",
+    dialects=FOUNDRY,
+    error=project_error(400, "Invalid conversation id '{id}', Malformed identifier.", "conversation"),
+    source=[
+        reported("https://github.com/microsoft-foundry/new-foundry-portal/issues/102: the message", "2026-02-16"),
+        assumed("status, code and param; that an id of another length than those recorded is malformed"),
+    ],
+    rejects={
+        "Invalid conversation id 'conv_c8e602556f95489dJutf5cqOk1Uqu', Malformed identifier.": Case(
+            {**AGENT_BODY, "conversation": "conv_c8e602556f95489dJutf5cqOk1Uqu"}, on=ON_FOUNDRY
+        )
+    },
+    accepts=[after(CREATE_PROJECT_CONVERSATION, Case({**AGENT_BODY, "conversation": {"id": "{0.id}"}}, on=ON_FOUNDRY))],
+    since="2026-02-16",
+    fix="Use the id of a conversation that the project made.",
+)
+def conversation_malformed(request: Request, world: WorldView) -> Iterator[Json]:
+    """The id of a missing conversation must at least have the form of one."""
+    named = request.body["conversation"]
+    id = named.get("id") if isinstance(named, dict) else named
+    if isinstance(id, str) and id and not _CONVERSATION_ID.fullmatch(id) and id not in world.store.conversations:
+        yield {"id": id}

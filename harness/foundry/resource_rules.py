@@ -1,13 +1,18 @@
-"""Refusals that several of a project's resources share: members that a body lacks, objects that do not exist."""
+"""Refusals that several of a project's resources share: members that a body lacks, objects that do not exist, files."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
+from dataclasses import replace
+from posixpath import splitext
 from typing import Any
 
 from harness.api.http.dialects import FOUNDRY
 from harness.api.http.multipart import CONTENT_TYPE
-from harness.contract.rule import Case, Source, WorldView, after, assumed, reported, rule
+from harness.contract.rule import Case, Source, WorldView, after, assumed, recorded, reported, rule
+from harness.contract.rules.example_requests import PROJECT_PATH, upload
+from harness.contract.rules.stored.vector_stores import STORE_PATH
+from harness.core.errors import ApiError
 from harness.core.exchange import Json, Request
 from harness.core.json_values import as_object
 from harness.foundry.agent_rules import CREATE_VERSION
@@ -21,9 +26,8 @@ from harness.foundry.agent_sessions import (
     session_key,
 )
 from harness.foundry.data_generation import GENERATION_JOBS
-from harness.foundry.errors import project_error, project_not_found
 from harness.foundry.memory_stores import MAKE_STORE, MEMORY_STORES
-from harness.foundry.resources import project_case
+from harness.foundry.resources import project_case, project_error, project_not_found
 from harness.foundry.skills import MAKE_SKILL, VERSIONED_SKILLS_SINCE
 from harness.foundry.toolboxes import MAKE_TOOLBOX
 
@@ -147,3 +151,52 @@ def project_object_not_found(request: Request, world: WorldView) -> Iterator[Jso
         path = request.query["path"]
         if not (normalize_path(path) in session.files if request.method == "GET" else files_below(session, path)):
             yield {"kind": "File", "id": path}
+
+
+def _attach(name: str) -> Case:
+    """Make an example that adds a file of this name to a project's vector store."""
+    uploaded = upload("purpose=assistants", name=name)
+    root = f"!{PROJECT_PATH}/openai/v1"
+    return after(
+        replace(uploaded, on=f"POST {root}/files"),
+        Case({}, on=f"POST {root}/vector_stores"),
+        Case({"file_id": "{0.id}"}, on=f"POST {root}/vector_stores/{{1.id}}/files"),
+    )
+
+
+SEARCHABLE_EXTENSIONS = (
+    *(".c", ".cpp", ".cs", ".css", ".doc", ".docx", ".go", ".html", ".java", ".js", ".json", ".md", ".pdf", ".php"),
+    *(".pptx", ".py", ".rb", ".sh", ".tex", ".ts", ".txt"),
+)
+"""The extensions of files that a project's vector stores accept."""
+
+
+@rule(
+    area="project_files",
+    on=f"POST {STORE_PATH}/files",
+    dialects=FOUNDRY,
+    error=ApiError(
+        400,
+        "Files with extensions [{extension}] are not supported for retrieval. Supported file types include: "
+        f"[{', '.join(SEARCHABLE_EXTENSIONS)}].",
+        "file_id",
+        "unsupported_file",
+    ),
+    source=[
+        recorded("Azure/azure-sdk-assets, a Python client: the whole body", "2025-12-08"),
+        assumed("that the other extensions it does not list are refused, too, and a name without one is not"),
+    ],
+    rejects={
+        "Files with extensions [.csv] are not supported for retrieval. Supported file types include: "
+        f"[{', '.join(SEARCHABLE_EXTENSIONS)}].": _attach("products.CSV")
+    },
+    accepts=[_attach("products.md"), _attach("products")],
+    since="2025-12-08",
+    fix="Convert the file, say to `.txt` or `.json`, or give it to the code interpreter.",
+)
+def file_not_searchable(request: Request, world: WorldView) -> Iterator[Json]:
+    """A project's vector stores only accept files with certain extensions."""
+    file = world.uploads.file(str(request.body.get("file_id")))
+    extension = splitext(file.object["filename"])[1].lower() if file else ""
+    if extension and extension not in SEARCHABLE_EXTENSIONS:
+        yield {"extension": extension}

@@ -1,17 +1,19 @@
-"""What the resources of a project share: tables of versions with their endpoints, pages of lists, examples of rules."""
+"""What the resources of a project share: errors, pages of lists, tables of versions with their endpoints, examples."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from hashlib import sha1
 from typing import Any
 from urllib.parse import urlsplit
 
 from harness.api.operations import operation
 from harness.api.paging import page
+from harness.api.project_types import PROJECT_ERROR_FORM
 from harness.contract.rule import Case, WorldView
 from harness.contract.rules.example_requests import KEY_HEADERS, PROJECT_PATH
+from harness.core.errors import REQUEST_ID, ApiError
 from harness.core.exchange import EMPTY_MAPPING, Answer, Json, Request
 from harness.core.tables import TableKind
 from harness.world.api_call import ApiCall
@@ -21,6 +23,51 @@ ASSETS_REPOSITORY = "Azure/azure-sdk-assets"
 PREVIEWS = {**KEY_HEADERS, "foundry-features": "MemoryStores=V1Preview, Skills=V1Preview"}
 PROJECT_LIST = ("data", "first_id", "last_id", "has_more", "object")
 """The members of a paged list, in order (recorded 2026-02 to 2026-05: memory stores, toolboxes)."""
+
+
+def project_error(
+    status: int,
+    message: str,
+    param: str | None = None,
+    code: str = "invalid_payload",
+    type: str = "invalid_request_error",
+) -> ApiError:
+    """Return an error of a Foundry project's own service."""
+    return ApiError(status, message, param, code, type, body_template=PROJECT_ERROR_FORM)
+
+
+def project_not_found(message: str) -> ApiError:
+    """Return the error for something that a project does not have; recorded: it has no `param`."""
+    members = {name: value for name, value in PROJECT_ERROR_FORM["error"].items() if name != "param"}
+    return ApiError(404, message, None, "not_found", "error", body_template={"error": members})
+
+
+INVALID_PAYLOAD = ApiError(
+    400,
+    "Invalid payload",
+    code="invalid_payload",
+    body_template={"error": {**PROJECT_ERROR_FORM["error"], "details": "{details}"}},
+)
+"""Several faults of one request, listed in `details`; a single fault is an error of its own."""
+
+
+def single_fault_before(message: str, param: str) -> Json:
+    """Return the body of an error with a single fault as up to 2026-04: in the `details` (recorded 2025-10-29)."""
+    detail = {"code": "ValidationError", "message": message, "target": param, "details": []}
+    said = {"code": "{code}", "message": "{message}", "details": [detail]}
+    return {"error": {**said, "additional_info": {"request_id": REQUEST_ID}}}
+
+
+def validation_detail(message: str, param: str) -> Json:
+    """Return one of several faults, as in the `details` of an error."""
+    return {"code": "ValidationError", "message": message, "param": param, "type": "error"}
+
+
+def without_param(error: ApiError) -> ApiError:
+    """Return an error of a project without `param`, as some of its services send it."""
+    template = error.body_template or PROJECT_ERROR_FORM
+    form = {name: value for name, value in template["error"].items() if name != "param"}
+    return replace(error, body_template={"error": form})
 
 
 def project_case(call: str, body: Any = None) -> Case:

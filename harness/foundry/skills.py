@@ -20,7 +20,6 @@ from harness.contract.rules.http.gateway import NO_ROUTE
 from harness.core.exchange import Answer, Json, Request
 from harness.core.json_values import as_object, as_string
 from harness.core.tables import TableKind, declare_table
-from harness.foundry.errors import project_not_found
 from harness.foundry.resources import (
     ASSETS_REPOSITORY,
     Collection,
@@ -28,6 +27,7 @@ from harness.foundry.resources import (
     find_missing,
     page_list,
     project_case,
+    project_not_found,
 )
 from harness.world.api_call import ApiCall
 from harness.world.resources import declare_resource, member_types

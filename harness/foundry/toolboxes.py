@@ -19,9 +19,15 @@ from harness.contract.rule import WorldView, after, assumed, recorded, rule
 from harness.core.exchange import Answer, Json, Request
 from harness.core.json_values import as_string, objects_in
 from harness.core.tables import TableKind, declare_table
-from harness.foundry.errors import project_not_found
 from harness.foundry.memory_stores import word_set
-from harness.foundry.resources import ASSETS_REPOSITORY, Collection, Versioned, find_missing, project_case
+from harness.foundry.resources import (
+    ASSETS_REPOSITORY,
+    Collection,
+    Versioned,
+    find_missing,
+    project_case,
+    project_not_found,
+)
 from harness.foundry.skills import SKILL_FILE, SKILLS, read_skill_file
 from harness.world.api_call import ApiCall
 from harness.world.resources import declare_resource, member_types

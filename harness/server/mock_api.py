@@ -27,7 +27,7 @@ from harness.core.limits import UNLIMITED
 from harness.endpoints.request import read_request
 from harness.fast_path import is_enabled
 from harness.fast_path.prepared import PreparedRequests
-from harness.foundry.headers import add_azure_headers
+from harness.foundry.answer import add_azure_headers
 from harness.server.answering import answer_routed, call_handler, check_and_answer, refusal_answer, teapot_answer
 from harness.server.api_observers import AnsweredRequest, ApiObservers
 from harness.server.held_requests import HeldRequest, HeldRequests
