@@ -264,7 +264,8 @@ def family_of(request: Request, models: Models) -> str:
 
 def body_about(body: Any, facts: Mapping[str, Any]) -> Any:
     """Reduce a body to the input items that a violation names by `call_id` or `id`; if it names none, return it all."""
-    named = {name for fact in SUBJECT_FACTS for name in str(facts.get(fact) or "").split(", ") if name}
+    # A list, as the id of an exempted item may be anything.
+    named = [name for fact in SUBJECT_FACTS for name in str(facts.get(fact) or "").split(", ") if name]
     if not named or not isinstance(body, dict) or not isinstance(body.get("input"), list):
         return body
     items = (item for item in body["input"] if isinstance(item, dict))

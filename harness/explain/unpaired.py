@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
@@ -24,13 +25,14 @@ class PlacedItem(NamedTuple):
     """An item and its place in a request; `input` if it comes from an earlier response or a conversation.
 
     `origin` is the output item that made the call; `other_kind` the type of a call that has the `call_id` of this
-    output, but takes another kind of output.
+    output, but takes another kind of output. An output `is_second` if another one answers its call.
     """
 
     place: str
     item: Json
     origin: OutputItem | None
     other_kind: str = ""
+    is_second: bool = False
 
     @property
     def call_id(self) -> str | None:
@@ -72,19 +74,26 @@ def describe_origin(origin: OutputItem | None) -> str:
 
 
 def _find_open_calls(placed: Sequence[tuple[str, Json]], history: History) -> Iterator[PlacedItem]:
-    answered = {key for _, item in placed for key in _answered_calls(item)}
+    outputs = Counter(key for _, item in placed for key in _answered_calls(item))
     for place, item in placed:
-        id = client_call_id(item)
-        if id and (item_type(item), id) not in answered and not item.get("async"):
+        if not (id := client_call_id(item)) or item.get("async"):
+            continue
+        if not outputs[key := (item_type(item), id)]:
             yield PlacedItem(place, item, find_origin(history, id))
+        # An output answers one call; a response and the call that it led to answer one approval request.
+        elif key[0] != APPROVAL_REQUEST:
+            outputs[key] -= 1
 
 
 def _find_orphans(placed: Sequence[tuple[str, Json]], history: History) -> Iterator[PlacedItem]:
-    calls = dict.fromkeys((item_type(item), id) for _, item in placed if (id := client_call_id(item)))
+    calls = Counter((item_type(item), id) for _, item in placed if (id := client_call_id(item)))
     types_by_id = {id: type for type, id in calls}
     for place, item in placed:
-        if (id := answered_id(item)) and not any(key in calls for key in _answered_calls(item)):
-            yield PlacedItem(place, item, find_origin(history, id), types_by_id.get(id, ""))
+        keys = [key for key in _answered_calls(item) if key in calls]
+        if (id := answered_id(item)) and not any(calls[key] for key in keys):
+            other_kind = "" if keys else types_by_id.get(id, "")
+            yield PlacedItem(place, item, find_origin(history, id), other_kind, is_second=bool(keys))
+        calls.subtract(key for key in keys if key[0] != APPROVAL_REQUEST)
 
 
 def _answered_calls(item: Json) -> Iterator[tuple[str, str]]:
@@ -109,6 +118,8 @@ def _describe_open_calls(calls: Sequence[PlacedItem]) -> str:
 
 
 def _describe_missing_call(output: PlacedItem) -> str:
+    if output.is_second:
+        return f"`{output.call_id}`, which another output answers already: send each output once"
     if output.other_kind:
         return f"the {output.other_kind} with this `call_id`, which takes another kind of output"
     if output.origin:

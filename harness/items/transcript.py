@@ -17,31 +17,34 @@ from harness.items.kind import CALL_OF_OUTPUT, CLIENT_CALL_NAMES
 
 CallKey = tuple[str, str]
 """A call's type and `call_id`."""
+KeyedCall = tuple[CallKey, Json]
+"""A call, after its key."""
 SEARCH_CALL = "tool_search_call"
 
 
 class ChainFacts(NamedTuple):
-    """The totals of a chain: estimated tokens, the types in it ('' for none), and the calls without an output.
+    """The totals of a chain: estimated tokens, the types in it ('' for none), and the calls that may be answered.
 
     `is_paired` says that each output followed its call, which is so unless a client sends its history in another order.
     """
 
     tokens: int = 0
     types: frozenset[str] = frozenset()
-    open_calls: Mapping[CallKey, Json] = {}
+    open_calls: Sequence[KeyedCall] = ()
     is_paired: bool = True
 
     def extend(self, items: Sequence[Json]) -> ChainFacts:
         """Return the facts extended by more items at the end."""
         types = frozenset(item.get("type") or "" for item in items)
         calls, outputs = collect_calls(items), collect_outputs(items)
-        known = {**self.open_calls, **calls} if calls or outputs else self.open_calls
-        answered = pair_outputs(outputs, known)
+        open_calls, uncalled = (
+            pair_outputs([*self.open_calls, *calls], outputs) if calls or outputs else (self.open_calls, ())
+        )
         return ChainFacts(
             self.tokens + estimate_tokens(items),
             self.types if types <= self.types else self.types | types,
-            {key: call for key, call in known.items() if key not in answered} if answered else known,
-            self.is_paired and all(key in known for key in answered),
+            open_calls,
+            self.is_paired and not uncalled,
         )
 
 
@@ -92,41 +95,61 @@ class ItemChain:
 EMPTY_CHAIN = ItemChain()
 
 
-def collect_calls(items: Iterable[Json]) -> dict[CallKey, Json]:
-    """Return the client-executed calls by kind and `call_id`."""
-    return {
-        (kind, item["call_id"]): item
+def collect_calls(items: Iterable[Json]) -> list[KeyedCall]:
+    """Return the client-executed calls, in order."""
+    return [
+        ((kind, item["call_id"]), item)
         for item in items
         if (kind := item.get("type", "")) in CLIENT_CALL_NAMES
         and item.get("call_id")
         and item.get("execution") != "server"
-    }
+    ]
 
 
-def collect_outputs(items: Iterable[Json]) -> dict[CallKey, None]:
-    """Return the calls that output items answer, in order; an output without `call_id` answers none."""
-    return {
-        (CALL_OF_OUTPUT[kind], call_id): None
+def collect_outputs(items: Iterable[Json]) -> list[CallKey]:
+    """Return the keys of the calls that output items answer, in order; an output without `call_id` answers none."""
+    return [
+        (CALL_OF_OUTPUT[kind], call_id)
         for item in items
         if (kind := item.get("type", "")) in CALL_OF_OUTPUT
         and item.get("execution") != "server"
         and (call_id := answered_call_id(item))
-    }
+    ]
 
 
-def pair_outputs(outputs: Mapping[CallKey, None], calls: Mapping[CallKey, Json]) -> Mapping[CallKey, None]:
-    """Return which calls these outputs answer: a function's output also answers a tool search of the client.
+def pair_outputs(
+    calls: Sequence[KeyedCall], outputs: Sequence[CallKey]
+) -> tuple[Sequence[KeyedCall], Sequence[CallKey]]:
+    """Pair outputs with calls one by one: return the calls that may still be answered, and the outputs without a call.
 
-    Recorded of gpt-5.6, 2026-07.
+    An asynchronous call is answered at once with a note, and later with its result. A function's output also answers a
+    tool search of the client (recorded of gpt-5.6, 2026-07).
     """
-    if not any(kind == SEARCH_CALL for kind, _ in calls):
-        return outputs
-    return {
-        (SEARCH_CALL, id)
-        if kind == "function_call" and (SEARCH_CALL, id) in calls and (kind, id) not in calls
-        else (kind, id): None
-        for kind, id in outputs
-    }
+    if not outputs:
+        return calls, ()
+    waiting: dict[CallKey, int] = {}
+    lasting = {key for key, call in calls if call.get("async")}
+    for key, _ in calls:
+        waiting[key] = waiting.get(key, 0) + 1
+    answered: dict[CallKey, int] = {}
+    uncalled = []
+    for kind, id in outputs:
+        search = (SEARCH_CALL, id)
+        key = search if kind == "function_call" and not waiting.get((kind, id)) and waiting.get(search) else (kind, id)
+        if key in lasting:
+            continue
+        if waiting.get(key):
+            waiting[key] -= 1
+            answered[key] = answered.get(key, 0) + 1
+        else:
+            uncalled.append(key)
+    open_calls = []
+    for key, call in calls:
+        if answered.get(key):
+            answered[key] -= 1
+        else:
+            open_calls.append((key, call))
+    return open_calls, uncalled
 
 
 def answered_call_id(output: Json) -> str | None:
@@ -188,36 +211,31 @@ class Transcript:
         """Items that include all that load tools: all items if a stored one does, else only the request's."""
         return self.items_from_first("tool_search_output")
 
-    @cached_property
+    @property
     def unanswered_calls(self) -> Sequence[CallKey]:
         """The calls that need an output but have none, in order; those with `async` need none."""
-        # Usually the request answers only recent calls: then the whole chain need not be read.
-        calls = self._recent_calls
-        answered = self._recent_answers
-        if all(key in answered or call.get("async") for key, call in calls.items()):
-            return ()
-        calls = collect_calls(self.items)
-        answered = pair_outputs(collect_outputs(self.items), calls)
-        return [key for key, call in calls.items() if key not in answered and not call.get("async")]
+        return [key for key, call in self._unpaired[0] if not call.get("async")]
 
-    @cached_property
+    @property
     def uncalled_outputs(self) -> Sequence[CallKey]:
         """The missing calls that outputs answer, in order."""
-        calls = self._recent_calls
-        if self.stored.facts.is_paired and all(key in calls for key in self._recent_answers):
-            return ()
-        calls = collect_calls(self.items)
-        return [key for key in pair_outputs(collect_outputs(self.items), calls) if key not in calls]
+        return self._unpaired[1]
 
     @cached_property
-    def _recent_calls(self) -> Mapping[CallKey, Json]:
-        """The calls that the request may answer: open calls in stored items, and the request's own calls."""
-        return {**self.stored.facts.open_calls, **collect_calls(self._added_in(CLIENT_CALL_NAMES))}
-
-    @cached_property
-    def _recent_answers(self) -> Mapping[CallKey, None]:
-        """The calls that the request's outputs answer, whether these exist or not."""
-        return pair_outputs(collect_outputs(self._added_in(CALL_OF_OUTPUT)), self._recent_calls)
+    def _unpaired(self) -> tuple[Sequence[KeyedCall], Sequence[CallKey]]:
+        """The calls without output and the outputs without call, of the request and the calls that it may answer."""
+        facts = self.stored.facts
+        sent, outputs = (
+            collect_calls(self._added_in(CLIENT_CALL_NAMES)),
+            collect_outputs(self._added_in(CALL_OF_OUTPUT)),
+        )
+        stored = facts.open_calls
+        if not facts.is_paired:
+            items = [*self.stored]
+            stored, outputs = collect_calls(items), [*collect_outputs(items), *outputs]
+        # A client may send the call again that it answers; to the API it is the stored one.
+        known = {key for key, _ in facts.open_calls}
+        return pair_outputs([*stored, *(call for call in sent if call[0] not in known)], outputs)
 
     def _added_in(self, kinds: Mapping[str, str]) -> Sequence[Json]:
         """Return the request's items of these types, in order."""

@@ -13,6 +13,7 @@ from harness.contract.call import WorldCall
 from harness.contract.check import check, named_rules, rule_for
 from harness.contract.overrides import AddedRefusal, Condition, Exemption, MemberCondition, Overrides
 from harness.contract.rule import RULES, assumed, rule
+from harness.contract.rules.example_requests import CALL
 from harness.contract.schema import load, root_names, schemas_directory
 from harness.core.errors import ApiError
 from harness.core.exchange import JsonFault, Request
@@ -108,6 +109,28 @@ class TestTheWords:
 
 BLUE = Exemption("unknown_parameter", "colour", Condition())
 RED = AddedRefusal(ApiError(400, "No red."), Condition(members=(MemberCondition("metadata.a", ("red",)),)))
+
+
+class TestARuleThatRaises:
+    @pytest.mark.parametrize("exempt", [(), (BLUE,)])
+    def test_is_no_acceptance_where_recordings_exempted_something(self, registered: Any, exempt: Any) -> None:
+        def judge(request):
+            """A rule with a defect."""
+            yield {"seen": request.body["absent"]}
+
+        registered(judge, "POST /responses")
+        world = World()
+        world.overrides = Overrides(exempt)
+        with pytest.raises(KeyError, match="absent"):
+            check(WorldCall(request_for({"colour": "blue"} if exempt else {}), world))
+
+
+def test_an_exempted_id_may_be_anything() -> None:
+    world, id = World(), "input[].call_id"
+    exempt = (("invalid_type", id), ("missing_required_parameter", id), ("call_needs_output", "input"))
+    world.overrides = Overrides(tuple(Exemption(rule, at, Condition()) for rule, at in exempt))
+    items = [{**CALL, "call_id": ["call_1"]}, CALL]
+    assert check(WorldCall(request_for({"input": items}), world)).violation is None
 
 
 class TestEntriesOfTheUsersContract:

@@ -64,6 +64,19 @@ def test_a_call_without_output_is_traced_to_who_said_it(world, ask):
     assert why(world).startswith("input[1]: function_call deploy (call_1) from exchange 1 has no output")
 
 
+def test_a_call_or_an_output_too_many_is_named_as_such(world, ask):
+    call = {"type": "function_call", "name": "f", "call_id": "call_1", "arguments": "{}"}
+    ask([USER, call, call, output()])
+    assert why(world).startswith(
+        "input[2]: function_call f (call_1), which no exchange of this test produced, has no output"
+    )
+    ask([USER, call, output(), output()])
+    assert why(world) == (
+        "input[3]: function_call_output (call_1) answers `call_1`, which another output answers already: "
+        "send each output once"
+    )
+
+
 def test_a_call_that_nobody_said_is_named_as_such(world, ask):
     ask([USER, {"type": "function_call", "name": "f", "call_id": "call_1", "arguments": "{}"}])
     assert why(world) == (

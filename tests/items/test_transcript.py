@@ -1,7 +1,7 @@
 """A chain knows of itself what a full walk would find, and a turn walks only what is new."""
 
 import pytest
-from hypothesis import given
+from hypothesis import assume, given
 from hypothesis import strategies as st
 
 from harness.api.tokens import estimate_tokens
@@ -34,11 +34,46 @@ def chain_of(links):
 def test_a_transcript_pairs_calls_and_outputs_as_a_walk_of_all_items_does(links, added):
     transcript = Transcript(chain_of(links), added)
     items = [item for link in links for item in link] + added
-    calls, outputs = collect_calls(items), collect_outputs(items)
-    waiting = [key for key, call in calls.items() if key not in outputs and not call.get("async")]
+    calls, outputs = dict(collect_calls(items)), collect_outputs(items)
+    assume(len(calls) == len(collect_calls(items)))
+    uncalled = [
+        key
+        for place, key in enumerate(outputs)
+        if key not in calls or (key in outputs[:place] and not calls[key].get("async"))
+    ]
     assert list(transcript.items) == items
-    assert list(transcript.unanswered_calls) == waiting
-    assert list(transcript.uncalled_outputs) == [key for key in outputs if key not in calls]
+    assert transcript.unanswered_calls == [key for key in calls if key not in outputs and not calls[key].get("async")]
+    assert list(transcript.uncalled_outputs) == uncalled
+
+
+C1 = {"type": "function_call", "call_id": "c1", "name": "f", "arguments": "{}"}
+O1 = {"type": "function_call_output", "call_id": "c1", "output": "ok"}
+KEY = ("function_call", "c1")
+
+
+@pytest.mark.parametrize(
+    ("links", "added", "unanswered", "uncalled"),
+    [
+        ([], [C1, C1, O1], [KEY], []),
+        ([], [C1, O1, C1, O1], [], []),
+        ([], [C1, O1, O1], [], [KEY]),
+        ([], [O1, C1], [], []),
+        ([[C1]], [O1], [], []),
+        ([[C1]], [O1, O1], [], [KEY]),
+        ([[C1], [O1]], [O1], [], [KEY]),
+        ([[C1], [O1]], [C1, O1], [], []),
+        ([[C1], [O1]], [C1], [KEY], []),
+        ([[C1]], [C1, O1], [], []),
+        ([[C1]], [C1, C1, O1], [], []),
+        ([[O1], [C1]], [], [], []),
+        ([[O1], [C1]], [O1], [], [KEY]),
+        ([[{**C1, "async": True}], [O1]], [O1, O1], [], []),
+        ([[{**C1, "async": True}]], [], [], []),
+    ],
+)
+def test_each_output_answers_one_call(links, added, unanswered, uncalled):
+    transcript = Transcript(chain_of(links), added)
+    assert (list(transcript.unanswered_calls), list(transcript.uncalled_outputs)) == (unanswered, uncalled)
 
 
 @given(LINKS, st.lists(ITEMS, max_size=4))

@@ -24,6 +24,7 @@ APPROVAL_REQUEST: Json = {
 }
 APPROVAL_RESPONSE: Json = {"type": "mcp_approval_response", "approval_request_id": "mcpr_1", "approve": True}
 ASYNC_GUIDE = "https://developers.openai.com/api/docs/guides/async-tool-calling.md"
+_CALL_3, _OUTPUT_3 = {**CALL, "call_id": "call_3"}, {**OUTPUT, "call_id": "call_3"}
 _CALL_TURN = (function_call("f", "{}", call_id="call_1"),)
 _TWO_CALLS_TURN = ([function_call("f", "{}", call_id="call_1"), function_call("g", "{}", call_id="call_2")],)
 _CALL_MEMBERS: dict[str, Json] = {
@@ -59,6 +60,10 @@ _CLIENT_SEARCH: Json = {
     source=[
         reported("https://github.com/router-for-me/CLIProxyAPI/issues/2368", "2026-03-27"),
         reported("https://github.com/microsoft/agent-framework/issues/8663", "2026-09"),
+        reported(
+            "https://github.com/microsoft/agent-framework/issues/7267: two calls of one id, one output", "2026-07"
+        ),
+        reported("https://github.com/livekit/agents/issues/5136: a stored call, sent again, is taken", "2026-03-18"),
         documented(ASYNC_GUIDE, "2026"),
     ],
     rejects={
@@ -81,6 +86,9 @@ _CLIENT_SEARCH: Json = {
         "No tool output found for function call call_2.": after(
             {"input": "hi"}, {"previous_response_id": "{0.id}", "input": [OUTPUT]}, turns=_TWO_CALLS_TURN
         ),
+        "No tool output found for function call call_3.": {
+            "input": [HI, {**_CALL_3, "id": "fc_01"}, {**_CALL_3, "id": "fc_call_3"}, _OUTPUT_3]
+        },
     },
     accepts=[
         {"input": [HI, CALL, {"role": "assistant", "content": "calling"}, OUTPUT]},
@@ -93,15 +101,20 @@ _CLIENT_SEARCH: Json = {
         after(
             {"input": "hi"}, {"previous_response_id": "{0.id}", "input": [OUTPUT]}, turns=(*_CALL_TURN, message("ok"))
         ),
+        after(
+            {"input": "hi"},
+            {"previous_response_id": "{0.id}", "input": [CALL, OUTPUT]},
+            turns=(*_CALL_TURN, message("ok")),
+        ),
     ],
     fix="Answer every call of the turn before, in one request: one `…_output` item with its `call_id` for each.",
 )
 def call_needs_output(transcript: Transcript) -> Iterator[Json]:
     """Every call that the client executes needs an output with its `call_id`; the first call without one is reported.
 
-    Order does not matter, and other items may come in between. A call with `async: true` may stay unanswered; calls
-    that the API executes need no output. A function's output also answers a tool search of the client (recorded
-    2026-07).
+    Each output answers one call. Order does not matter, and other items may come in between. A call with `async: true`
+    may stay unanswered; calls that the API executes need no output. A function's output also answers a tool search of
+    the client (recorded 2026-07).
     """
     for kind, call_id in transcript.unanswered_calls:
         yield {"kind": CLIENT_CALL_NAMES[kind], "call_id": call_id}
@@ -116,6 +129,8 @@ def call_needs_output(transcript: Transcript) -> Iterator[Json]:
         reported("https://github.com/continuedev/continue/issues/10092", "2026-02-01"),
         reported("https://github.com/microsoft/vscode/issues/320060", "2026-06-05"),
         recorded("pydantic/pydantic-ai: the API's own tool search needs no pair by call_id", "2026-07-31"),
+        reported("https://github.com/openai/openai-agents-js/issues/1435: an output sent again in a chain", "2026"),
+        assumed("that two outputs of one call are refused in one request, too"),
     ],
     rejects={
         "No tool call found for function call output with call_id call_1.": {"input": [HI, OUTPUT]},
@@ -135,9 +150,19 @@ def call_needs_output(transcript: Transcript) -> Iterator[Json]:
         "No tool call found for shell call output with call_id call_1.": {
             "input": [HI, {"type": "shell_call_output", "call_id": "call_1", "output": []}]
         },
+        "No tool call found for function call output with call_id call_3.": after(
+            {"input": "hi"},
+            {"previous_response_id": "{0.id}", "input": [_OUTPUT_3]},
+            {"previous_response_id": "{1.id}", "input": [_OUTPUT_3]},
+            turns=(function_call("f", "{}", call_id="call_3"), message("ok")),
+        ),
+        "No tool call found for function call output with call_id call_4.": {
+            "input": [HI, {**CALL, "call_id": "call_4"}, *[{**OUTPUT, "call_id": "call_4"}] * 2]
+        },
     },
     accepts=[
         {"input": [HI, {"type": "function_call_output", "name": "f", "output": "x"}]},
+        {"input": [HI, {**CALL, "async": True}, OUTPUT, HI, OUTPUT]},
         {
             "input": [
                 HI,
@@ -149,7 +174,10 @@ def call_needs_output(transcript: Transcript) -> Iterator[Json]:
     fix="Send the call before its output, or keep the `previous_response_id` or `conversation` that holds it.",
 )
 def output_needs_call(transcript: Transcript) -> Iterator[Json]:
-    """Every output needs a call of its own kind with the same `call_id`; an output without `call_id` is accepted."""
+    """Every output needs a call of its own kind with the same `call_id` that no other output answers.
+
+    An asynchronous call may be answered again; an output without `call_id` is accepted.
+    """
     for kind, call_id in transcript.uncalled_outputs:
         suffix = "" if kind == "computer_call" else " output"
         yield {"kind": f"{CLIENT_CALL_NAMES[kind]}{suffix}", "call_id": call_id}
