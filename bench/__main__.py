@@ -15,13 +15,12 @@ from contextlib import ExitStack
 from importlib.metadata import version
 from pathlib import Path
 
-from bench import inside, sample, servers, startup, table, wrk
-from bench.rounds import ceiling, interleave
+from bench import inside, rounds, sample, servers, startup
 from bench.servers import Server, SkipError
 from bench.wire import Captured, capture
 
 
-def loads(options: argparse.Namespace, folder: Path) -> tuple[list[table.Row], list[str]]:
+def loads(options: argparse.Namespace, folder: Path) -> tuple[list[rounds.Row], list[str]]:
     """Return the rows and notes of the servers under load."""
     answers, notes, running = sample.captured(), [], list[Server]()
     with ExitStack() as children:
@@ -30,21 +29,17 @@ def loads(options: argparse.Namespace, folder: Path) -> tuple[list[table.Row], l
                 running.append(children.enter_context(start()))
             except SkipError as why:
                 notes.append(str(why))
-        answered = {s.name: {kind: capture(s.port, kind) for kind in table.WHAT} for s in running}
+        answered = {s.name: {kind: capture(s.port, kind) for kind in rounds.WHAT} for s in running}
         answers = answered.get("ours", answers)
         running.append(children.enter_context(servers.bare(answers, folder)))
         split = children.enter_context(servers.bare(answers, folder, split=True))
-        answered["bare"] = {kind: capture(running[-1].port, kind) for kind in table.WHAT}
+        answered["bare"] = {kind: capture(running[-1].port, kind) for kind in rounds.WHAT}
         rows = []
-        notes += [] if wrk.is_there() else ["wrk is skipped: it is not installed (Debian's package wrk)"]
-        for kind in table.WHAT:
+        for kind in rounds.WHAT:
             under_load = [*running, split] if kind == "stream" else list(running)
-            series = interleave(kind, under_load, options.rounds, options.seconds, options.connections)
-            rows += table.load_rows(table.WHAT[kind], series)
-            if wrk.is_there():
-                other = interleave(kind, running, options.rounds, options.seconds, options.connections, wrk.measure)
-                rows += table.load_rows(f"{table.WHAT[kind]}, by wrk", other)
-            notes.append(f"client, {table.WHAT[kind]}: {ceiling(series['bare'])}")
+            series = rounds.interleave(kind, under_load, options.rounds, options.seconds, options.connections)
+            rows += rounds.load_rows(rounds.WHAT[kind], series)
+            notes.append(f"client, {rounds.WHAT[kind]}: {rounds.ceiling(series['bare'])}")
         notes += [
             f"{name} answers {' and '.join(a.shape() for a in kinds.values())}" for name, kinds in answered.items()
         ]
@@ -61,7 +56,7 @@ def started(server: Server) -> str:
     return f"{server.name} {server.started * 1e3:,.0f} ms"
 
 
-def contract_rows(notes: list[str]) -> tuple[list[table.Row], bool]:
+def contract_rows(notes: list[str]) -> tuple[list[rounds.Row], bool]:
     """Return the rows about the contract, and whether its cost grows linearly."""
     try:
         costs = inside.check_costs()
@@ -70,25 +65,27 @@ def contract_rows(notes: list[str]) -> tuple[list[table.Row], bool]:
         return [], True
     exponent = inside.growth(costs)
     linear = exponent <= inside.STEEPEST
-    rows = [table.plain_row(f"contract.check, {size:,} input items", f"{cost:,.0f} µs") for size, cost in costs.items()]
+    rows = [
+        rounds.plain_row(f"contract.check, {size:,} input items", f"{cost:,.0f} µs") for size, cost in costs.items()
+    ]
     verdict = "linear" if linear else "NOT LINEAR"
-    return [*rows, table.plain_row("its growth, 100 to 1,000", f"n^{exponent:.2f}, {verdict}")], linear
+    return [*rows, rounds.plain_row("its growth, 100 to 1,000", f"n^{exponent:.2f}, {verdict}")], linear
 
 
-def test_rows(folder: Path, notes: list[str]) -> list[table.Row]:
+def test_rows(folder: Path, notes: list[str]) -> list[rounds.Row]:
     rows = []
     try:
         first, following = inside.fixture_costs(folder)
-        rows.append(table.plain_row("fixtures mock and client, first test", f"{first:,.1f} ms"))
-        rows.append(table.plain_row("fixtures mock and client, following", f"{following:,.1f} ms"))
+        rows.append(rounds.plain_row("fixtures mock and client, first test", f"{first:,.1f} ms"))
+        rows.append(rounds.plain_row("fixtures mock and client, following", f"{following:,.1f} ms"))
     except SkipError as why:
         notes.append(f"fixtures and HTTP tests are skipped: {why}")
     empty, http = inside.suite_costs(folder)
     if http is not None:
-        rows.append(table.plain_row("200 HTTP tests, pytest -n 2", f"{http:,.1f} s"))
-    rows.append(table.plain_row("200 empty tests, pytest -n 2", f"{empty:,.1f} s"))
+        rows.append(rounds.plain_row("200 HTTP tests, pytest -n 2", f"{http:,.1f} s"))
+    rows.append(rounds.plain_row("200 empty tests, pytest -n 2", f"{empty:,.1f} s"))
     unused = startup.unused_cost(folder, 30)
-    return [*rows, table.plain_row("an empty test, plugin unused, to without it", f"× {unused:.2f}")]
+    return [*rows, rounds.plain_row("an empty test, plugin unused, to without it", f"× {unused:.2f}")]
 
 
 def machine() -> str:
@@ -115,10 +112,10 @@ def main() -> int:
         contract, linear = contract_rows(notes)
         rows += contract + test_rows(Path(name), notes)
     how = f"{options.rounds} rounds of {options.seconds} s per server, {options.connections} connections"
-    text = table.markdown(rows, [machine(), f"{how}; took {time.perf_counter() - begun:.0f} s", *notes])
+    text = rounds.markdown(rows, [machine(), f"{how}; took {time.perf_counter() - begun:.0f} s", *notes])
     print(text)
     if options.write:
-        table.write(text)
+        rounds.write(text)
     return 0 if linear else 1
 
 

@@ -18,9 +18,14 @@ from harness.core.exchange import Json, SentTurn
 from harness.core.text import item_text
 from harness.drive.counted import RECORDINGS
 from harness.drive.openai_sdk import import_openai
+from harness.server.deadline import run_within
 
 Mode = Literal["replay", "chain", "both"]
 """How a turn continues the conversation: by resending all previous items, by `previous_response_id`, or by both."""
+
+
+ANSWER_SECONDS = 600.0
+"""Seconds that an answer may take from the request to its last byte, unless `timeout` says so: as long as the SDK waits."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,9 +40,9 @@ class ChatReply:
 class Chat:
     """A conversation with a server that speaks the Responses API at `base_url`; each `say` is one turn.
 
-    `mode` says how turns continue, `stream` whether they are streamed; other keyword arguments are sent with every
-    request. `texts` are the user's texts so far, `items` all items of the conversation, `turns` its state at each
-    `say`. An error answer raises the exception of the `openai` package.
+    `mode` says how turns continue, `stream` whether they are streamed, `timeout` how many seconds an answer may take;
+    other keyword arguments are sent with every request. `texts` are the user's texts so far, `items` all items of the
+    conversation, `turns` its state at each `say`. An error answer raises the exception of the `openai` package.
     """
 
     def __init__(
@@ -48,6 +53,7 @@ class Chat:
         model: str = "gpt-4.1",
         mode: Mode = "replay",
         stream: bool = True,
+        timeout: float = ANSWER_SECONDS,
         **request: Any,
     ) -> None:
         if mode not in get_args(Mode):
@@ -56,7 +62,7 @@ class Chat:
         self.items: list[Json] = []
         self.turns: list[SentTurn] = []
         self._last_response_id: str | None = None
-        self._mode, self._stream = mode, stream
+        self._mode, self._stream, self._timeout = mode, stream, timeout
         self._request = {"model": model, **request}
         self._client = import_openai("Chat").OpenAI(base_url=base_url, api_key=api_key, max_retries=0)
 
@@ -71,17 +77,22 @@ class Chat:
         self._client.close()
 
     def say(self, text: str) -> ChatReply:
-        """Send one turn and return the answer; AssertionError if its stream does not have exactly one final event."""
+        """Send one turn and return the answer.
+
+        AssertionError if its stream does not have exactly one final event, TimeoutError if it did not end in time.
+        """
         message = {"type": "message", "role": "user", "content": [{"type": "input_text", "text": text}]}
         request: Json = {**self._request, "input": [message] if self._mode == "chain" else [*self.items, message]}
         if self._last_response_id and self._mode != "replay":
             request["previous_response_id"] = self._last_response_id
         self._record_turn(message)
-        reply = (
-            self._send_streamed(request)
-            if self._stream
-            else _reply_from(_dump_json(self._client.responses.create(**request)))
-        )
+        try:
+            reply = run_within(self._timeout, lambda: self._send(request), self.close)
+        except TimeoutError as problem:
+            number, advice = len(self.turns), "If the server needs longer, pass Chat(…, timeout=SECONDS)."
+            raise TimeoutError(
+                f"turn {number}: its answer did not end within {self._timeout:g} s. {advice}"
+            ) from problem
         self.texts.append(text)
         self.items += [message, *reply.items]
         self._last_response_id = reply.response["id"]
@@ -94,7 +105,9 @@ class Chat:
         for recording in RECORDINGS:
             recording.turns.append(turn)
 
-    def _send_streamed(self, request: Json) -> ChatReply:
+    def _send(self, request: Json) -> ChatReply:
+        if not self._stream:
+            return _reply_from(_dump_json(self._client.responses.create(**request)))
         with self._client.responses.create(**request, stream=True) as stream:
             events = [_dump_json(event) for event in stream]
         ended = [event["response"] for event in events if event["type"] in END_EVENTS]

@@ -7,6 +7,7 @@ from secrets import token_urlsafe
 from typing import Self
 
 from harness.core.errors import missing_extra
+from harness.server.deadline import run_within
 
 try:
     from testcontainers.core.container import DockerContainer
@@ -15,6 +16,8 @@ except ImportError as problem:
     raise missing_extra("MockContainer", str(problem.name), "testcontainers") from problem
 
 PORT = 8080
+START_SECONDS = 150.0
+"""Seconds from the start of a container to its first healthy answer; testcontainers itself says why after 120."""
 SCRIPTS = "/home/harness/scripts"
 """The directory of scripts inside the container."""
 
@@ -41,6 +44,10 @@ class MockContainer(DockerContainer):
         found = Path(file).resolve(strict=True)
         self._arguments += ["--script", f"{SCRIPTS}/{found.name}"]
         return self.with_volume_mapping(found, f"{SCRIPTS}/{found.name}")
+
+    def start(self) -> Self:
+        """Start the container and wait until the mock is healthy; TimeoutError if that takes too long."""
+        return run_within(START_SECONDS, super().start, self.stop)
 
     @property
     def url(self) -> str:

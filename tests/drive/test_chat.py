@@ -26,6 +26,7 @@ from harness.drive import Chat, linear
 from harness.items import function_call, message, reasoning
 from tests.support.slow import slow_except, slow_except_every
 from tests.support.tools import functions
+from tests.support.trickle import trickling
 
 MODES: Any = ["replay", "chain", "both"]
 QUESTIONS = ("Who?", "Where?", "When?")
@@ -315,3 +316,16 @@ class TestAChat:
             ConfigError, match=r"Chat needs openai 1\.66 or newer: openai 1\.50\.0, which is installed, has no"
         ):
             Chat("http://127.0.0.1:9/v1", "key")
+
+
+@pytest.mark.parametrize("stream", [True, False])
+def test_an_answer_that_never_ends_is_given_up(stream: bool) -> None:
+    with (
+        trickling() as port,
+        Chat(f"http://127.0.0.1:{port}/v1", "key", stream=stream, timeout=0.3) as chat,
+        pytest.raises(TimeoutError) as raised,
+    ):
+        chat.say("Who?")
+    assert str(raised.value) == (
+        "turn 1: its answer did not end within 0.3 s. If the server needs longer, pass Chat(…, timeout=SECONDS)."
+    )
