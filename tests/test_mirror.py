@@ -47,7 +47,6 @@ TESTED_WITH = {
         "world/scripting/webhook_settings",
     },
     "cli/test_view.py": {"viewer/build_run", "viewer/page", "viewer/trace"},
-    "contract/evidence/test_loss_examples.py": {},
     "contract/evidence/test_rules.py": {"verify/examples"},
     "contract/test_overlay.py": {"contract/overlay_operations"},
     "drive/test_chat.py": {"drive/openai_sdk"},

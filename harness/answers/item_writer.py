@@ -13,6 +13,7 @@ from itertools import accumulate, chain
 from typing import NamedTuple
 from zlib import crc32
 
+from harness.api.encrypted_content import make_announced_content
 from harness.core.exchange import Json
 from harness.core.ids import ALPHANUMERIC_TABLE
 from harness.items.kind import ITEMS
@@ -100,6 +101,8 @@ class _ItemWriter:
         announced = self._kind.render_added(wire)
         if wire["type"] == WEB_SEARCH and not self._place.reasons and (action := wire.get("action")):
             announced["action"] = {"type": action["type"]}
+        if text := announced.get("encrypted_content"):
+            announced["encrypted_content"] = make_announced_content(text)
         return announced
 
     def visit_event(self, name: str, members: Json) -> None:

@@ -116,6 +116,10 @@ def test_a_whole_history_has_lost_nothing(strict: bool) -> None:
         (prompt(SECOND, user("undefined")), 5, "prompt-altered"),
         (prompt(SECOND, {"role": "assistant", "content": SECOND}), 4, "prompt-altered"),
         (prompt(SECOND, {"role": "developer", "content": SECOND}), 4, "prompt-altered"),
+        (prompt(FIRST, user("Please ship version three.")), 2, "prompt-altered"),
+        (prompt(SECOND, user("Who was not told about the release?")), 4, "prompt-altered"),
+        (prompt(THIRD, user("When was the last release?")), 5, "prompt-altered"),
+        (prompt(SECOND, user(FIRST)), 4, "prompt-altered"),
         (as_role("developer"), 4, "role-changed"),
         (as_role("system"), 4, "role-changed"),
         (cited(lambda notes: notes * 2), 3, "citation-doubled"),
@@ -127,6 +131,30 @@ def test_a_broken_history_is_a_loss(change: Change, since: int, loss: str) -> No
     losses = found(change, since)
     assert {kind for kind, _ in losses} == {loss}
     assert losses[0] == (loss, since)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        f"{SECOND} Answer in one sentence.",
+        "Who was told about the [REDACTED]?",
+        "Who was told…",
+        "Who was told?",
+        "WHO was told, about the release",
+        "[left out]",
+    ],
+)
+def test_a_message_of_the_user_may_be_masked_shortened_or_put_into_context(text: str) -> None:
+    assert found(prompt(SECOND, user(text)), 4) == []
+    assert ("prompt-edited", 4) in found(prompt(SECOND, user(text)), 4, strict=True)
+
+
+def test_turns_in_another_order_are_a_loss() -> None:
+    def change(history: list[Json]) -> list[Json]:
+        second, third = history.index(user(SECOND)), history.index(user(THIRD))
+        return [*history[:second], *history[third:-1], *history[second:third], history[-1]]
+
+    assert {kind for kind, _ in found(change, 6)} == {"turns-swapped"}
 
 
 def test_an_answer_that_is_gone_behind_its_outputs_is_a_loss() -> None:

@@ -210,7 +210,7 @@ OPS: Json = {"instructions": "You run operations. It is 2026-09-21.", "tools": T
 
 PLANNER: Json = {"instructions": "You plan.", "tools": functions("transfer_to_ops")}
 TOLD = f"The conversation so far:\n1. user: Ship v2.\n2. assistant: {TEXT}\n3. function_call: {call()}"
-NOTIFIED = (call("call_2", "notify", '{"who":"ops"}'), output("call_2"))
+NOTIFIED = (call("call_2", "notify", '{"who":"ops"}'), output("call_2", "ops were told"))
 ASKED_FOR_LEAVE = [mcp_approval_request("prod", "deploy", {"ref": "v2"}), completed(off_schema=True)]
 APPROVED = {"type": "mcp_approval_response", "approval_request_id": "{0.output.0.id}", "approve": True}
 DONE = message("Done.")
@@ -395,3 +395,17 @@ def test_an_item_of_the_api_that_is_left_out_is_not_taken_for_words(client: Clie
     client.ask([PROMPT], model="gpt-5")
     client.ask([PROMPT, assistant(TEXT), user(""), NEXT], model="gpt-5")
     assert "item-coerced" not in ids(client.world.exchanges)
+
+
+@pytest.mark.parametrize(
+    ("keep", "found"),
+    [("response.output_item.added", ["reasoning-altered"]), ("response.output_item.done", [])],
+)
+def test_a_client_that_keeps_the_ciphertext_of_the_wrong_event_is_seen(
+    client: Client, keep: str, found: list[str]
+) -> None:
+    client.mock.script([THOUGHT, DEPLOY], DONE)
+    events = client.ask([PROMPT], stream=True, **THINKING).events or []
+    thought = next(event["item"] for event in events if event["type"] == keep)
+    assert client.ask([PROMPT, thought, call(), output()], **THINKING).status == 200
+    assert ids(client.world.exchanges) == found

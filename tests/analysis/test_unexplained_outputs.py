@@ -6,8 +6,9 @@ from typing import Any
 
 import pytest
 
+from harness.analysis.loss import losses_of
 from harness.analysis.losses.examples import NEXT, PROMPT, TOOLS, assistant, call, output
-from harness.core.exchange import Json
+from harness.core.exchange import Json, ToolRun, ToolRuns
 from harness.items import function_call, message
 from tests.support.in_process import Client
 
@@ -53,7 +54,13 @@ class TestAFinding:
         assert "(call_3)" in second
 
     @pytest.mark.parametrize(
-        "text", ["Tool execution skipped.", "This tool call was not executed", "Tool call interrupted", "Tool not run."]
+        "text",
+        [
+            *("Tool execution skipped.", "This tool call was not executed", "Tool call interrupted", "Tool not run."),
+            *('{"error": "Tool execution skipped."}', '{"ok": false, "error": "Tool not executed"}'),
+            *('{"status": "not_executed"}', '["not run"]', "[Request interrupted by user]", "(not executed)"),
+            *("No result provided", '{"output": "No tool output was provided."}', "No response received."),
+        ],
     )
     def test_are_calls_that_were_not_executed_all_of_them_in_the_same_words(self, text: str) -> None:
         found = answered("v2 is live", text, text)
@@ -74,6 +81,7 @@ RIGHT = [
     *("ok", "", "null", "{}", "true", "[]", "0", "None", "Done.", "File written.", '{"status": "skipped"}'),
     *("18 °C and sunny, with some wind from the west in the afternoon", "No results.", "Order A7 is cancelled."),
     *("Error: boom", "Tool call deploy failed: skipped 3 files", "2 passed, 1 skipped", "The build was aborted."),
+    *('{"error": "The user refused it: skipped."}', '{"file": "a.txt", "status": "not run"}', "(no output)", "[]"),
     "Tool execution was not approved.",
     "Error: Tool call invocation was rejected by user.",
     "The tool call was denied.",
@@ -113,3 +121,20 @@ class TestNoFinding:
         calls = [function_call("deploy", {"ref": "v2"}, call_id=f"call_{number}") for number in (1, 2)]
         sent = [call(f"call_{number}") for number in (1, 2)]
         assert answered("Tool execution skipped.", "Tool execution skipped.", sent=sent, calls=calls) == []
+
+
+class TestTheSameOutputOfDifferentCalls:
+    def lost(self, text: str, runs: ToolRuns | None = None) -> list[str]:
+        talk = Conversation()
+        talk.lost(PROMPT, *SENT, *outputs("v2 is live", text, text))
+        return [lost.loss for lost in losses_of(talk.client.world.exchanges, strict=True, tool_runs=runs)]
+
+    @pytest.mark.parametrize("text", ["ok", "(no output)", '{"rows": 0}', ""])
+    def test_is_a_finding_on_demand_whatever_its_words(self, text: str) -> None:
+        assert self.lost(text) == ["outputs-equal"]
+
+    def test_is_none_if_the_tools_returned_it(self) -> None:
+        runs = ToolRuns()
+        for name, arguments in (("notify", {"who": "ops"}), ("deploy", {"ref": "v3"})):
+            runs.finished.append(ToolRun(name, arguments, "ok"))
+        assert self.lost("ok", runs) == []

@@ -120,7 +120,7 @@ def test_items_are_announced_empty():
     told = [{**event["item"], "id": ""} for event in stream if event["type"] == "response.output_item.added"]
     begun = {"id": "", "status": "in_progress"}
     assert told == [
-        {"id": "", "type": "reasoning", "encrypted_content": "c", "summary": []},
+        {"id": "", "type": "reasoning", "encrypted_content": "c=", "summary": []},
         {**begun, "type": "message", "content": [], "phase": "final_answer", "role": "assistant"},
         {**begun, "type": "function_call", "arguments": "", "call_id": told[2]["call_id"], "name": "f"},
     ]

@@ -33,6 +33,7 @@ from harness.analysis.history.request import (
 from harness.analysis.history.similar_text import SimilarTexts, letters_of
 from harness.analysis.history.text_holders import JoinedTexts, TextHolders
 from harness.analysis.history.tool_results import ToolResults, output_text
+from harness.api.encrypted_content import make_announced_content
 from harness.api.http.websocket_mode import SOCKET
 from harness.api.statuses import PENDING_STATUSES
 from harness.contract.rule import CREATE_RESPONSE
@@ -123,13 +124,13 @@ class History:
     """What was sent and answered before a request; `sent` is what any request of the journal sends back.
 
     `turns` are the turns of chat UIs whose server under test makes the requests. `by_ciphertext` maps each
-    `encrypted_content` to its item, `by_summary` the letters of a summary, and of each of its parts. `call_outputs`
-    maps each call to its outputs by text, the latest last, each with the number of its exchange. `doubled_prompts` are
-    the replies to requests that end with the same message twice, by the hash of the keys before the repetition.
-    `open_calls` are the calls of completed responses that no request answers, by `call_id`. `cited` finds messages with
-    annotations by a similar text, `joined` by a text that begins or ends with theirs, `told` the messages that contain
-    a text. `agents` are the tools and instructions of the requests that got a reply. `written` has what the client wrote
-    into each conversation that no request has read yet.
+    `encrypted_content` to its item, `announced` the one with which a stream adds the item, `by_summary` the letters of
+    a summary, and of each of its parts. `call_outputs` maps each call to its outputs by text, the latest last, each
+    with the number of its exchange. `doubled_prompts` are the replies to requests that end with the same message twice,
+    by the hash of the keys before the repetition. `open_calls` are the calls of completed responses that no request
+    answers, by `call_id`. `cited` finds messages with annotations by a similar text, `joined` by a text that begins or
+    ends with theirs, `told` the messages that contain a text. `agents` are the tools and instructions of the requests
+    that got a reply. `written` has what the client wrote into each conversation that no request has read yet.
     """
 
     sent: SentItems = field(default_factory=SentItems)
@@ -138,6 +139,7 @@ class History:
     replies: list[HistoryReply] = field(default_factory=list)
     by_id: dict[str, OutputItem] = field(default_factory=dict)
     by_ciphertext: dict[str, OutputItem] = field(default_factory=dict)
+    announced: dict[str, OutputItem] = field(default_factory=dict)
     by_summary: dict[str, OutputItem] = field(default_factory=dict)
     by_call: dict[str, list[OutputItem]] = field(default_factory=dict)
     by_text: dict[str, SaidText] = field(default_factory=dict)
@@ -271,6 +273,7 @@ class History:
             self.compactions.append(output)
         if ciphertext := as_string(item.get("encrypted_content")):
             self.by_ciphertext.setdefault(ciphertext, output)
+            self.announced.setdefault(make_announced_content(ciphertext), output)
         summary = [as_string(part.get("text")) for part in objects_in(item.get("summary"))]
         for text in (*summary, "".join(summary)):
             self.by_summary.setdefault(letters_of(text), output)

@@ -31,7 +31,8 @@ _CallContent = tuple[str, str]
 class ToolResults:
     """Finds the outputs in a journal that differ from what their tool returned.
 
-    `unexecuted` are the ids of the answered calls for which a recorded tool was not executed.
+    `unexecuted` are the ids of the answered calls for which a recorded tool was not executed, `confirmed` those with an
+    output that shows what the tool returned.
     """
 
     def __init__(self, exchanges: Sequence[Exchange] = (), runs: ToolRuns | None = None) -> None:
@@ -40,6 +41,7 @@ class ToolResults:
             self._runs[run.name, _arguments_text(run.arguments)].append(run)
         self._returned: dict[str, ToolRun] = {}
         self.unexecuted: set[str] = set()
+        self.confirmed: set[str] = set()
         if names := runs.names | {run.name for run in runs.finished} if runs else set():
             self._compare(exchanges, names)
 
@@ -65,6 +67,7 @@ class ToolResults:
             # How a failed tool is reported to the model is the client's choice.
             if any(run.failed or is_result(text, run.returned) for run in runs for text in set(texts)):
                 left[content] -= 1
+                self.confirmed.add(id)
             elif content[0] in names:
                 missing.append((id, content))
         for id, content in missing:

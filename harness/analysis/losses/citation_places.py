@@ -13,6 +13,8 @@ from harness.analysis.losses.citations import ANNOTATION, CITED_MESSAGE, notes_o
 from harness.analysis.losses.examples import NEXT, PROMPT, ask, assistant
 from harness.contract.rule import Case
 from harness.core.exchange import Json
+from harness.core.json_values import as_string, objects_in
+from harness.core.text import quote
 from harness.items import message
 
 POSITIONS = ("index", "start_index", "end_index")
@@ -27,12 +29,53 @@ def _sent_back(*notes: Json, text: str = _TEXT, turn: Any = CITED_MESSAGE) -> Ca
     return ask([PROMPT], [PROMPT, assistant("", content=[part]), NEXT], turns=[turn])
 
 
+def _sent_in_parts(*parts: tuple[str, Json | None]) -> Case:
+    """Build an example in which the message comes back as these texts, each with an annotation or none."""
+    made = [{"type": "output_text", "text": text, "annotations": [note] if note else []} for text, note in parts]
+    return ask([PROMPT], [PROMPT, assistant("", content=made), NEXT], turns=[CITED_MESSAGE])
+
+
+@loss(
+    message="an annotation of the {what} from exchange {said} comes back where it marks {now} instead of {was}: {source}",
+    fix="Send each annotation back in the part whose text it marks; its positions count from the beginning of that part.",
+    loses=[
+        _sent_in_parts((_TEXT, None), ("", _NOTE)),
+        _sent_in_parts((_TEXT[:9], None), (_TEXT[9:], _NOTE)),
+    ],
+    keeps=[
+        _sent_in_parts((_TEXT, _NOTE)),
+        _sent_in_parts((_TEXT, _NOTE), ("", None)),
+    ],
+)
+def citation_misplaced(request: HistoryRequest, history: History) -> Iterator[LossFacts]:
+    """An annotation comes back in another part, where its positions mark other words or point beyond the text."""
+    known = {
+        (tuple(sources_of(note)), _position(note)): (original, _marked(note, part))
+        for _, item in request.assistant_messages
+        if (said := history.find_said(item))
+        for original in said.originals
+        for part in objects_in(original.item.get("content"))
+        for note in objects_in(part.get("annotations"))
+    }
+    for place, item in request.assistant_messages if known else ():
+        text = message_text(item).strip()
+        for index, part in enumerate(objects_in(item.get("content"))):
+            for note in objects_in(part.get("annotations")):
+                original, was = known.get((tuple(sources_of(note)), _position(note)), (None, ""))
+                # In an edited text the same positions mark other words; that is `text-edited`.
+                is_same = original and text == message_text(original.item).strip()
+                if original and is_same and (now := _marked(note, part)) != was:
+                    words = {"was": quote(was), "now": quote(now), "source": sources_of(note)[0]}
+                    yield {**_facts(f"{place}.content[{index}]", original), **words}
+
+
 @loss(
     message="an annotation of the {what} from exchange {said} comes back at {now} instead of {was}: {source}",
     fix="Send the positions of an annotation back unchanged, as long as its text is the same.",
     loses=[_sent_back({**_NOTE, "end_index": 0}), _sent_back({**_NOTE, "start_index": 3, "end_index": 5})],
     keeps=[
         _sent_back(_NOTE),
+        _sent_in_parts((_TEXT, _NOTE)),
         _sent_back({**_NOTE, "start_index": 2, "end_index": 22}, text=f"- {_TEXT}"),
         _sent_back({**_NOTE, "url": "https://example.org/v3", "end_index": 5}, turn=message(_TEXT)),
     ],
@@ -76,6 +119,17 @@ def _facts(place: str, original: OutputItem) -> Json:
 
 def _position(note: Json) -> tuple[object, ...]:
     return tuple(note.get(name) for name in POSITIONS)
+
+
+def _marked(note: Json, part: Json) -> str:
+    """Return the words of a part that an annotation marks, or the character before which it stands."""
+    text, start, end, index = (
+        as_string(part.get("text")),
+        *(note.get(name) for name in ("start_index", "end_index", "index")),
+    )
+    if isinstance(start, int) and isinstance(end, int):
+        return text[max(0, start) : max(0, end)]
+    return text[max(0, index - 1) : max(0, index)] if isinstance(index, int) else ""
 
 
 def _describe_position(note: Json) -> str:

@@ -1,4 +1,4 @@
-"""The order of the output items of one response."""
+"""The order of responses, and of the output items of one response."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 from itertools import pairwise
 
 from harness.analysis.history.history import History
-from harness.analysis.history.items import answered_id, client_call_id, describe_item, item_type
+from harness.analysis.history.items import answered_id, client_call_id, describe_item, item_key, item_type
 from harness.analysis.history.request import HistoryRequest, OutputItem
 from harness.analysis.loss import LossFacts, loss
 from harness.analysis.losses.examples import (
@@ -23,9 +23,11 @@ from harness.analysis.losses.examples import (
     assistant,
     call,
     output,
+    user,
 )
 from harness.analysis.losses.tools import is_not_executed
 from harness.core.exchange import Json
+from harness.items import message
 
 MESSAGE = "{what} comes after {other}, but came before it in exchange {said}"
 FIX = "Send the items of a response back in the order of its `output`; only outputs may come between them."
@@ -33,11 +35,16 @@ _NOTIFY_CALL = call("call_2", "notify", '{"who":"ops"}')
 _REASONING_MODEL: Json = {"model": "gpt-5"}
 _SECOND_THOUGHT: Json = {**ENCRYPTED_THOUGHT, "encrypted_content": "{0.output.2.encrypted_content}"}
 _ANSWERED = [call(), _NOTIFY_CALL, output(), output("call_2")]
-_CALLS_SWAPPED = ask([PROMPT], [PROMPT, _NOTIFY_CALL, output("call_2"), call(), output()], turns=[[DEPLOY, NOTIFY]])
+_CALLS_SWAPPED = ask(
+    [PROMPT], [PROMPT, _NOTIFY_CALL, output("call_2", "told"), call(), output()], turns=[[DEPLOY, NOTIFY]]
+)
 _CALL_BEFORE_TEXT = ask([PROMPT], [PROMPT, call(), assistant(TEXT), output()], turns=[[REPLY, DEPLOY]])
+_TOLD, _LAST = "The operators know of it, all of them.", user("Thanks.")
+_TURNS = [REPLY, message(_TOLD)]
+_TWO_TURNS = ([PROMPT], [PROMPT, assistant(TEXT), NEXT])
 _ORDER_KEPT = ask(
     [PROMPT],
-    [PROMPT, call(), output(), _NOTIFY_CALL, output("call_2"), assistant(TEXT), NEXT],
+    [PROMPT, call(), output(), _NOTIFY_CALL, output("call_2", "told"), assistant(TEXT), NEXT],
     turns=[[DEPLOY, NOTIFY, REPLY]],
 )
 
@@ -89,6 +96,36 @@ def order_changed(request: HistoryRequest, history: History) -> Iterator[LossFac
 def items_reordered(request: HistoryRequest, history: History) -> Iterator[LossFacts]:
     """Text and calls of one response, or its parallel calls, come back in another order."""
     yield from (facts for matters, facts in _find_swaps(request, history) if not matters)
+
+
+@loss(
+    message="{what} from exchange {said} comes after {other} from exchange {later}, but came before it",
+    fix="Send the turns of a conversation back in the order in which they happened.",
+    loses=[
+        ask(*_TWO_TURNS, [NEXT, assistant(_TOLD), PROMPT, assistant(TEXT), _LAST], turns=_TURNS),
+        ask(*_TWO_TURNS, [PROMPT, assistant(_TOLD), NEXT, assistant(TEXT), _LAST], turns=_TURNS),
+    ],
+    keeps=[
+        ask(*_TWO_TURNS, [PROMPT, assistant(TEXT), NEXT, assistant(_TOLD), _LAST], turns=_TURNS),
+        ask([PROMPT], [NEXT], [NEXT, assistant(_TOLD), PROMPT, assistant(TEXT), _LAST], turns=_TURNS),
+        ask(*_TWO_TURNS, [assistant(_TOLD), _LAST], turns=_TURNS),
+    ],
+)
+def turns_swapped(request: HistoryRequest, history: History) -> Iterator[LossFacts]:
+    """An answer comes back after a later one, whose request had it in its history."""
+    seen: set[int] = set()
+    latest: OutputItem | None = None
+    for place, item in request.placed_items:
+        original = history.find_original(item)
+        if original is None or not (key := item_key(item)) or id(original.reply) in seen:
+            continue
+        seen.add(id(original.reply))
+        if latest and original.number < latest.number and latest.reply.request.item_keys.count(key):
+            if latest.reply.request.is_same_agent(request) and original.reply.request.is_same_agent(request):
+                other = {"other": describe_item(latest.item), "later": latest.number}
+                yield {"at": place, "said": original.number, "what": describe_item(original.item), **other}
+        else:
+            latest = original
 
 
 def _find_swaps(request: HistoryRequest, history: History) -> Iterator[tuple[bool, LossFacts]]:

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Sequence
+from difflib import SequenceMatcher
 from typing import NamedTuple
 
+from harness.analysis.agent_names import mask_dates_and_ids
 from harness.analysis.history.history import History
 from harness.analysis.history.items import MESSAGE, ItemKey, describe_item, item_key, item_type, message_text
 from harness.analysis.history.request import HistoryReply, HistoryRequest
@@ -14,7 +16,7 @@ from harness.analysis.lanes import INSTRUCTION_ROLES
 from harness.analysis.loss import LossFacts, loss
 from harness.analysis.losses.examples import DEPLOY, NEXT, PROMPT, REPLY, TEXT, ask, assistant, call, output, user
 from harness.analysis.losses.history import UNMISTAKABLE_LENGTH
-from harness.analysis.losses.text import PRINTED_NOTHING
+from harness.analysis.losses.text import ELLIPSIS, PRINTED_NOTHING
 from harness.contract.rule import after
 from harness.core.exchange import Json
 from harness.core.json_values import as_string
@@ -23,6 +25,11 @@ from harness.items import message
 
 MOST_ORIGINALS = 8
 """The maximum number of replies with the same text, the latest ones, that are compared."""
+MOST_WORDS, LEAST_KEPT_WORDS, LEAST_KEPT_LETTERS = 2000, 0.5, 0.8
+"""The maximum number of words compared; the least share of words, or of a single word's letters, kept by an edit."""
+_WORD = re.compile(r"\w+")
+_MASK = re.compile(r"\[[^\]]*\]|<[^>]*>|[*█]+|_{3,}|x{3,}", re.I)
+"""Matches what stands for words that were left out on purpose."""
 _PRINTED_PARTS = re.compile(r"""\[?\{\s*['"]""")
 _PRINTED_PICTURE = re.compile(r"""\{\s*['"]type['"]\s*:\s*['"]input_(?:image|file|audio)['"]""")
 _TEXT_PART: Json = {"type": "input_text", "text": "What is it?"}
@@ -134,21 +141,30 @@ def _describe_rest(turn: _Turn, request: HistoryRequest) -> str:
         ask(*_talk(assistant(NEXT["content"])), turns=_TURNS),
         ask(*_talk({**NEXT, "role": "developer"}), turns=_TURNS),
         ask(*_talk()[:2], [PROMPT, assistant(TEXT), assistant(_TOLD), NEXT, _LAST], turns=_TURNS),
+        ask([PROMPT], [user("Ship v3, please."), assistant(TEXT), NEXT], turns=[REPLY]),
+        ask(*_talk(PROMPT), turns=_TURNS),
     ],
     keeps=[
         ask(*_talk(NEXT), turns=_TURNS),
         ask(*_talk(user("[left out]")), turns=_TURNS),
+        ask([PROMPT], [user("Ship *, please."), assistant(TEXT), NEXT], turns=[REPLY]),
+        ask([PROMPT], [user("Ship v2, please. It is noon."), assistant(TEXT), NEXT], turns=[REPLY]),
+        ask([PROMPT, user("It is 10:05.")], [PROMPT, user("It is 10:06."), assistant(TEXT), NEXT], turns=[REPLY]),
         ask([user("None")], [user("None"), assistant(TEXT), NEXT], turns=[REPLY]),
         ask([PROMPT], [assistant(TEXT), PROMPT], turns=[REPLY]),
     ],
 )
 def prompt_altered(request: HistoryRequest, history: History) -> Iterator[LossFacts]:
-    """A user message comes back as a printed value, with another role, or after the reply to it."""
+    """A user message comes back with other words, as a printed value, with another role, or after the reply to it.
+
+    Words that were added or removed at an end, masked or cut off with an ellipsis may be meant, and so may other dates
+    and ids; then it is `prompt-edited`.
+    """
     for turn in _find_turns(request, history):
         if turn.reply.request.is_same_agent(request):
             for place, now, back in _find_changed_prompts(turn, request):
-                if _is_printed(turn.was[-back][1], now):
-                    yield {"at": place, "how": f"is now a printed value: {quote(now, 80)}", **_facts(turn, -back)}
+                if how := _describe_change(turn.was[-back][1], now, turn.reply.request):
+                    yield {"at": place, "how": how, **_facts(turn, -back)}
         if turn.start == turn.end and (how := _describe_other_place(turn, request)):
             yield {"at": _place(turn, request), "how": how, **_facts(turn, -1)}
 
@@ -163,9 +179,12 @@ def prompt_altered(request: HistoryRequest, history: History) -> Iterator[LossFa
 def prompt_edited(request: HistoryRequest, history: History) -> Iterator[LossFacts]:
     """A user message comes back with another text; a client may have added something to it for one request."""
     for turn in _find_turns(request, history):
-        if turn.start and turn.reply.request.is_same_agent(request):
+        if turn.reply.request.is_same_agent(request):
             for place, now, back in _find_changed_prompts(turn, request):
-                if now and not _is_printed(turn.was[-back][1], now):
+                was = turn.was[-back][1]
+                # The first message may begin another conversation, in which the model gave the same answer.
+                is_first = not turn.start and not (was in now or now in was)
+                if now and not is_first and not _describe_change(was, now, turn.reply.request):
                     yield {"at": place, "now": quote(now, 80), **_facts(turn, -back)}
 
 
@@ -231,6 +250,30 @@ def _is_told(text: str, request: HistoryRequest, history: History) -> bool:
     letters = letters_of(text)
     in_instructions = letters in letters_of(as_string(request.body.get("instructions")))
     return in_instructions or history.told.is_held(letters, request.message_letters)
+
+
+def _describe_change(was: str, now: str, before: HistoryRequest) -> str:
+    """Describe how the words of a user message were changed; empty if the client may have meant it."""
+    if _is_printed(was, now):
+        return f"is now a printed value: {quote(now, 80)}"
+    if ("user", now) in before.item_keys and was != now:
+        return f"is now another message of the user: {quote(now, 80)}"
+    return f"has other words: {quote(now, 80)}" if _is_reworded(was, now) else ""
+
+
+def _is_reworded(was: str, now: str) -> bool:
+    """Return whether words within a text were replaced, removed or added, while most of the others are the same."""
+    old, new = (_WORD.findall(mask_dates_and_ids(text.casefold())) for text in (was, now))
+    if len(old) > MOST_WORDS or ELLIPSIS.search(now) or {*_MASK.findall(now)} - {*_MASK.findall(was)}:
+        return False
+    if len(old) == len(new) == 1:
+        return old != new and SequenceMatcher(None, *old, *new).ratio() >= LEAST_KEPT_LETTERS
+    words = SequenceMatcher(None, old, new, autojunk=False)
+    # Text around the user's words, such as documents, may come and go.
+    return words.ratio() >= LEAST_KEPT_WORDS and any(
+        kind == "replace" or (kind != "equal" and start > 0 and end < len(old))
+        for kind, start, end, _, _ in words.get_opcodes()
+    )
 
 
 def _is_printed(was: str, now: str) -> bool:

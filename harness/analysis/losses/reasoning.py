@@ -24,6 +24,7 @@ from harness.analysis.losses.examples import (
     output,
     user,
 )
+from harness.api.encrypted_content import make_announced_content, owner_of_content
 from harness.contract.rule import after
 from harness.core.exchange import Json
 from harness.core.json_values import as_string
@@ -33,10 +34,11 @@ ENCRYPTED_CONTENT = "reasoning.encrypted_content"
 _SUMMARY: Json = {"type": "reasoning", "summary": [{"type": "summary_text", "text": "**Planning**"}]}
 _LAST = user("Thanks.")
 _STORED_CALL: Json = {**call(), "id": "{0.output.1.id}"}
+_GONE = "{what} from exchange {said}, which preceded {call}, is {gone}: the client dropped it"
 
 
 @loss(
-    message="{what} from exchange {said}, which preceded {call}, is {gone}: the client dropped it",
+    message=_GONE,
     fix="Send the reasoning back with the call that followed it, until the next user message.",
     loses=[
         ask([PROMPT], [PROMPT, call(), output()], turns=[[THOUGHT, DEPLOY]], **STATELESS),
@@ -67,18 +69,43 @@ def reasoning_dropped(request: HistoryRequest, history: History) -> Iterator[Los
     The API uses it if the client requested the encrypted content, or sends the call with the id under which it is
     stored. Reasoning may be omitted once the user has spoken again, or if another model is asked.
     """
+    yield from (facts for is_usable, facts in _find_dropped(request, history) if is_usable)
+
+
+@loss(
+    message=_GONE,
+    fix="Send the reasoning back with the call that followed it, or chain the requests, until the next user message.",
+    strict=True,
+    loses=[ask([PROMPT], [PROMPT, call(), output()], turns=[[THOUGHT, DEPLOY]])],
+    keeps=[
+        ask([PROMPT], {"previous_response_id": "{0.id}", "input": [output()]}, turns=[[THOUGHT, DEPLOY]]),
+        ask([PROMPT], [PROMPT, call(), output(), assistant(TEXT), NEXT], turns=[[THOUGHT, DEPLOY]]),
+    ],
+)
+def reasoning_omitted(request: HistoryRequest, history: History) -> Iterator[LossFacts]:
+    """Within a tool loop a call is sent back without its id and without the reasoning before it.
+
+    Clients that keep only calls and outputs do so on purpose; the model reasons anew after each output.
+    """
+    yield from (facts for is_usable, facts in _find_dropped(request, history) if not is_usable)
+
+
+def _find_dropped(request: HistoryRequest, history: History) -> Iterator[tuple[bool, LossFacts]]:
+    """Find the reasoning missing before a call within a tool loop, and whether the API would have used it."""
     here = {mark for item in request.other_items if item_type(item) == "reasoning" for mark in _identifiers(item)}
     for place, item in () if request.is_chained else _calls_since_user(request):
         original = history.find_original(item)
-        if original and _is_usable(original, item, request):
-            for thought in original.reply.output[: original.index]:
-                is_missing = item_type(thought) == "reasoning" and here.isdisjoint(_identifiers(thought))
-                if is_missing and not _has_unknown_reasoning(request, history):
-                    what, call = describe_item(thought), describe_item(original.item)
-                    gone = "not in this request"
-                    if any(_is_emptied(item, thought) for item in request.other_items):
-                        gone = "in this request without its `encrypted_content`"
-                    yield {"at": place, "said": original.number, "what": what, "call": call, "gone": gone}
+        if original is None or original.reply.request.body.get("model") != request.body.get("model"):
+            continue
+        for thought in original.reply.output[: original.index]:
+            is_missing = item_type(thought) == "reasoning" and here.isdisjoint(_identifiers(thought))
+            if is_missing and not _has_unknown_reasoning(request, history):
+                what, call = describe_item(thought), describe_item(original.item)
+                gone = "not in this request"
+                if any(_is_emptied(item, thought) for item in request.other_items):
+                    gone = "in this request without its `encrypted_content`"
+                facts = {"at": place, "said": original.number, "what": what, "call": call, "gone": gone}
+                yield _is_usable(original, item), facts
 
 
 @loss(
@@ -134,6 +161,42 @@ def reasoning_orphaned(request: HistoryRequest, history: History) -> Iterator[Lo
                 if is_gone or (id and id not in calls):
                     facts = {"what": describe_item(original.item), "then": describe_item(then)}
                     yield {"at": place, "said": original.number, **facts}
+
+
+_FOREIGN = "gAAAAABsb25nIHRob3VnaHQ"
+_SCRIPTED = reasoning("**Planning**", encrypted_content=_FOREIGN)
+_ANNOUNCED: Json = {**ENCRYPTED_THOUGHT, "encrypted_content": make_announced_content(_FOREIGN)}
+_UNKNOWN: Json = {**ENCRYPTED_THOUGHT, "encrypted_content": _FOREIGN}
+_RENAMED: Json = {**ENCRYPTED_THOUGHT, "id": "{0.output.0.id}", "encrypted_content": _FOREIGN}
+
+
+@loss(
+    message="{what} from exchange {said} comes back with another `encrypted_content`{which}",
+    fix="Send the `encrypted_content` of `response.output_item.done` or of the response back, unchanged.",
+    loses=[
+        ask([PROMPT], [PROMPT, _ANNOUNCED, call(), output()], turns=[[_SCRIPTED, DEPLOY]], **STATELESS),
+        ask([PROMPT], [PROMPT, _RENAMED, call(), output()], turns=[[THOUGHT, DEPLOY]], **STATELESS),
+    ],
+    keeps=[
+        ask([PROMPT], [PROMPT, ENCRYPTED_THOUGHT, call(), output()], turns=[[_SCRIPTED, DEPLOY]], **STATELESS),
+        ask([PROMPT], [PROMPT, _UNKNOWN, assistant(TEXT), NEXT], turns=[REPLY], **STATELESS),
+    ],
+)
+def reasoning_altered(request: HistoryRequest, history: History) -> Iterator[LossFacts]:
+    """Reasoning or a compaction comes back with the ciphertext with which a stream added it, or with any other."""
+    for place, item in request.placed_items:
+        text = as_string(item.get("encrypted_content"))
+        original = history.find_original(item)
+        if text and (announced := history.announced.get(text)):
+            which = ", that of `response.output_item.added`"
+            yield {"at": place, "said": announced.number, "what": describe_item(announced.item), "which": which}
+        elif text and original and _is_other_content(as_string(original.item.get("encrypted_content")), text):
+            yield {"at": place, "said": original.number, "what": describe_item(original.item), "which": ""}
+
+
+def _is_other_content(was: str, now: str) -> bool:
+    # Recorded ciphertexts differ between the events of one stream; those of a World do not.
+    return was != now and (bool(owner_of_content(was)) or not (was or owner_of_content(now)))
 
 
 SHORTEST_SUMMARY = 20
@@ -192,13 +255,12 @@ def _calls_since_user(request: HistoryRequest) -> list[tuple[str, Json]]:
     ]
 
 
-def _is_usable(original: OutputItem, sent: Json, request: HistoryRequest) -> bool:
+def _is_usable(original: OutputItem, sent: Json) -> bool:
     """Return whether the API would have used the reasoning before a call that is `sent` back."""
     body = original.reply.request.body
     include = body.get("include")
     is_asked_for = isinstance(include, list) and ENCRYPTED_CONTENT in include
-    is_stored = body.get("store") is not False and as_string(sent.get("id")) == original.item.get("id")
-    return body.get("model") == request.body.get("model") and (is_asked_for or is_stored)
+    return is_asked_for or (body.get("store") is not False and as_string(sent.get("id")) == original.item.get("id"))
 
 
 def _identifiers(item: Json) -> list[str]:

@@ -18,7 +18,7 @@ from harness.core.json_values import as_string, objects_in
 from harness.core.text import quote
 from harness.items import message, refusal
 
-_ELLIPSIS = re.compile(r"(…|\.\.\.|\[[^\]]*\]|\([^)]*(?:truncated|omitted)[^)]*\))\s*$", re.I)
+ELLIPSIS = re.compile(r"(…|\.\.\.|\[[^\]]*\]|\([^)]*(?:truncated|omitted)[^)]*\))\s*$", re.I)
 """Matches the end of a text that was shortened on purpose."""
 _CITATION_MARKERS = re.compile(
     r"(?:【[^】]{0,300}】|\(?\[[^\]]{0,300}\]\([^)]{0,2000}\)\)?|\[\d+\]|\ue200[^\ue201]{0,300}\ue201|\s)+"
@@ -149,7 +149,7 @@ def describe_damage(was: str, now: str) -> str:
     if now in PRINTED_NOTHING and now != was:
         return "as a printed value"
     # A text that was shortened on purpose has a mark in that place.
-    if was == now or not was or (now and _ELLIPSIS.search(now)):
+    if was == now or not was or (now and ELLIPSIS.search(now)):
         return ""
     if was.startswith(now) and not _CITATION_MARKERS.fullmatch(was[len(now) :]):
         return "cut off"

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import json
 import re
 from collections import defaultdict
 from collections.abc import Iterator, Mapping
+from contextlib import suppress
 
 from harness.analysis.history.history import History
 from harness.analysis.history.items import client_call_id, describe_item, is_assistant, message_text
@@ -35,6 +37,13 @@ _TOOL_NOT_EXECUTED = re.compile(
     r"\b(?:tool|function|execution)\b.*\b(?:skipped|interrupted|not (?:been )?(?:executed|run)|never (?:executed|ran))\b",
     re.I | re.S,
 )
+_NOTHING_BUT_THAT = re.compile(
+    r"(?:(?:the )?(?:call|request|it) (?:was |has been )?)?(?:interrupted(?: by (?:the )?user)?)"
+    r"|(?:(?:the )?(?:call|it) (?:was |has )?)?(?:not (?:been )?(?:executed|run)|never (?:executed|ran))"
+    r"|no (?:tool )?(?:result|output|response)s? (?:was |were )?(?:provided|received|recorded)",
+    re.I,
+)
+"""Matches a whole output that says only that there is none."""
 _EXPLAINED = re.compile(
     r"[:(;]|\b(?:user|because|since|as|due|after|until|dry|mode|limit|budget|quota|max\w*|exceed\w*|too|only|time\w*|"
     r"already|duplicate\w*|another|parallel|concurrent\w*|fail\w*)\b",
@@ -42,7 +51,7 @@ _EXPLAINED = re.compile(
 )
 """Words that give any reason for which a call was not executed."""
 LONGEST_PLACEHOLDER = 200
-"""The maximum length in characters of a placeholder; a longer text, or JSON, has more to say."""
+"""The maximum length in characters of a placeholder; a longer text has more to say."""
 _SKIPPED = output(value="Tool skipped: the assistant went on.")
 _ANSWERED_AHEAD = ask([PROMPT], [PROMPT, call(), _SKIPPED, assistant(TEXT)], turns=[[REPLY, DEPLOY]])
 _SAID_ON_PURPOSE = ask([PROMPT], [PROMPT, call(), _SKIPPED, NEXT], turns=[DEPLOY])
@@ -65,6 +74,7 @@ FIX = "Send what the tool returned as the output of its call; if the call was re
         _ANSWERED_AHEAD,
         _both_answered("Tool execution skipped - user provided follow-up message"),
         _both_answered("Tool execution skipped."),
+        _both_answered('{"status": "not_executed"}'),
     ],
     keeps=[
         _both_answered("Tool execution skipped - user provided follow-up message", NEXT),
@@ -116,6 +126,37 @@ def output_placeholder(request: HistoryRequest, history: History) -> Iterator[Lo
             yield _facts(place, originals[-1], text, "")
 
 
+@loss(
+    message="{what} from exchange {said} was answered with the output of {others}, although it is another call: {now}",
+    fix="Send what each call returned; wrap the tools in `counted` if they do return the same.",
+    strict=True,
+    loses=[_both_answered("ok"), _both_answered("")],
+    keeps=[ask([PROMPT], [*_TWO_CALLS, output(), output("call_2", "ops were told")], turns=[[DEPLOY, NOTIFY]])],
+)
+def outputs_equal(request: HistoryRequest, history: History) -> Iterator[LossFacts]:
+    """Different calls of one response got the same output, as tools that only report success do.
+
+    Recorded: 10 of 307 requests with several outputs have equal ones, and all are what the tools returned.
+    """
+    invented = {facts["at"] for kind in (output_invented, output_placeholder) for facts in kind(request, history)}
+    same: dict[tuple[int, str], list[tuple[str, OutputItem]]] = defaultdict(list)
+    for place, id, item in request.outputs:
+        original = history.find_call(id)
+        if original and id not in history.tool_results.confirmed and f"{place}.output" not in invented:
+            same[original.number, output_text(item)].append((f"{place}.output", original))
+    for (number, text), answered in same.items():
+        first = answered[0][1]
+        for place, original in answered[1:]:
+            if content_of(original.item) != content_of(first.item):
+                yield {
+                    "at": place,
+                    "said": number,
+                    "what": describe_item(original.item),
+                    "others": describe_item(first.item),
+                    "now": quote(" ".join(text.split())),
+                }
+
+
 def _facts(place: str, original: OutputItem, text: str, instead: str) -> LossFacts:
     what, now = describe_item(original.item), quote(" ".join(text.split()))
     return {"at": place, "said": original.number, "what": what, "now": now, "instead": instead}
@@ -141,9 +182,11 @@ def _find_answered_ahead(request: HistoryRequest, history: History) -> Iterator[
 def _find_unexplained(request: HistoryRequest, history: History) -> Mapping[str, str]:
     """Find the calls that were answered instead of executed, each with the evidence; not if the user spoke after it."""
     answers = {
-        id: (history.by_call[id][-1], text)
+        id: (history.by_call[id][-1], _words_of(text))
         for _, id, item in request.outputs
-        if id in history.by_call and is_placeholder(text := output_text(item))
+        if id in history.by_call
+        and id not in history.tool_results.confirmed
+        and is_placeholder(text := output_text(item))
     }
     if not answers:
         return {}
@@ -152,17 +195,34 @@ def _find_unexplained(request: HistoryRequest, history: History) -> Mapping[str,
     spoken = max((place for place, item in enumerate(items) if _is_said_by_user(item)), default=-1)
     found = dict[str, str]()
     same: dict[tuple[int, str], dict[str, str]] = defaultdict(dict)
-    for id, (original, text) in answers.items():
+    for id, (original, words) in answers.items():
         if spoken > calls.get(id, -1):
             continue
-        if _TOLD_MESSAGE.search(text):
+        if _TOLD_MESSAGE.search(words):
             found[id] = ", although no user message follows"
-        elif _TOOL_NOT_EXECUTED.search(text) and not _EXPLAINED.search(text):
-            same[original.number, text][id] = content_of(original.item)
+        elif _NOTHING_BUT_THAT.fullmatch(words) or (_TOOL_NOT_EXECUTED.search(words) and not _EXPLAINED.search(words)):
+            same[original.number, words][id] = content_of(original.item)
     for contents in same.values():
         if len(set(contents.values())) > 1:
             found |= dict.fromkeys(contents, f", as were {len(contents)} calls in all, without a reason")
     return found
+
+
+def _words_of(text: str) -> str:
+    """Return the words of an output: of a short JSON value its strings, without brackets and underscores."""
+    words = text.strip()
+    if words[:1] in ("{", "[") and len(words) <= LONGEST_PLACEHOLDER:
+        with suppress(ValueError):
+            words = " ".join(_strings_in(json.loads(words)))
+    return words.strip(" .()[]").replace("_", " ")
+
+
+def _strings_in(value: object) -> Iterator[str]:
+    if isinstance(value, str):
+        yield value
+    elif isinstance(value, dict | list):
+        for member in value.values() if isinstance(value, dict) else value:
+            yield from _strings_in(member)
 
 
 def _is_said_by_user(item: Json) -> bool:
@@ -172,9 +232,10 @@ def _is_said_by_user(item: Json) -> bool:
 
 def is_placeholder(text: str) -> bool:
     """Return whether an output states in a few words that its call was not executed, and gives no reason."""
-    if len(text) > LONGEST_PLACEHOLDER or text.lstrip()[:1] in ("{", "["):
+    words = _words_of(text)
+    if len(text) > LONGEST_PLACEHOLDER or _REASON_GIVEN.search(words):
         return False
-    return bool(_NOT_EXECUTED.search(text)) and not _REASON_GIVEN.search(text)
+    return bool(_NOT_EXECUTED.search(words) or _NOTHING_BUT_THAT.fullmatch(words))
 
 
 def is_not_executed(item: Json) -> bool:

@@ -60,7 +60,7 @@ def test_the_losses_that_are_known() -> None:
         *("output-printed", "answer-dropped", "prompt-doubled", "prompt-dropped", "prompt-altered", "role-changed"),
         *("text-altered", "reasoning-dropped", "reasoning-orphaned", "reasoning-spoken", "phase-dropped"),
         *("order-changed", "partial-taken", "attachment-dropped", "instructions-dropped", "format-dropped"),
-        *("refusal-spoken", "compaction-dropped"),
+        *("refusal-spoken", "compaction-dropped", "turns-swapped", "citation-misplaced", "reasoning-altered"),
     }
     assert {loss.area for loss in LOSSES.values()} == set(AREAS)
 
