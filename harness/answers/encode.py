@@ -1,4 +1,4 @@
-"""Encodes answers: JSON, and events as server-sent events, one frame each, with the name and the JSON on one line.
+"""Encodes events as server-sent events, one frame each, with the name and the JSON on one line.
 
 If a fault changes the delivery of a stream, its frames have another form, it is sent in pieces, or its last event is
 cut.
@@ -7,26 +7,12 @@ cut.
 from __future__ import annotations
 
 from codecs import BOM_UTF8
-from collections.abc import Callable, Iterable, Iterator, Sequence
-from typing import Any
+from collections.abc import Iterator, Sequence
 
 import orjson
 
 from harness.core.delivery import Delivery, FrameForm
-from harness.core.exchange import Answer, Json
-
-
-def encode_body(answer: Answer, encode_stream: Callable[[Sequence[Json]], bytes]) -> bytes:
-    """Encode a body for sending: the events of a stream, otherwise JSON, except for the bytes of a file."""
-    if answer.events is not None:
-        return encode_stream(answer.events)
-    body: Any = answer.body
-    return body if isinstance(body, bytes) else orjson.dumps(body)
-
-
-def encode_events(events: Iterable[Json]) -> bytes:
-    """Encode the events of a stream in UTF-8, with nothing after the last one."""
-    return b"".join(map(encode_event, events))
+from harness.core.exchange import Json
 
 
 def encode_event(event: Json) -> bytes:

@@ -21,8 +21,7 @@ def openai_client(request: pytest.FixtureRequest) -> Iterator[OpenAI]:
     """An `openai.OpenAI` for the mock, or for the test's cassette; it never retries, so each call is one exchange."""
     openai = _import_openai()
     base_url, api_key, verify = _client_target(request)
-    options = {} if base_url is None or verify else _direct_options(request, openai, base_url)
-    http = openai.DefaultHttpxClient(verify=verify, **options)
+    http = openai.DefaultHttpxClient(verify=verify)
     with openai.OpenAI(base_url=base_url, api_key=api_key, max_retries=0, http_client=http) as made:
         yield made
 
@@ -64,14 +63,6 @@ def _client_target(request: pytest.FixtureRequest) -> tuple[str | None, str, Any
         return os.environ.get("OPENAI_BASE_URL"), os.environ.get("OPENAI_API_KEY", ""), True
     mock = request.getfixturevalue("openai_mock")
     return mock.base_url, mock.api_key, client_verification(request)
-
-
-def _direct_options(request: pytest.FixtureRequest, openai: Any, base_url: str) -> dict[str, Any]:
-    """Return options that let the client of a mock bypass the network where that makes no difference."""
-    from harness.pytest_plugin.direct import transport_options
-
-    server = request.getfixturevalue("mock_server")
-    return transport_options(openai.DefaultHttpxClient, server, base_url) if base_url == server.base_url else {}
 
 
 def _import_openai() -> Any:

@@ -1,4 +1,4 @@
-"""The mock over HTTP: a lean ASGI app for the API's paths, the FastAPI control plane beside it, uvicorn around both."""
+"""The mock over HTTP: its API's requests, answered straight from the connection, and all others as an ASGI app."""
 
 from __future__ import annotations
 
@@ -6,8 +6,7 @@ import asyncio
 import contextlib
 import socket
 import threading
-from collections.abc import Awaitable, Callable, Iterator, Mapping
-from concurrent.futures import Future
+from collections.abc import Awaitable, Callable, Iterator
 from functools import cached_property, partial
 from tempfile import gettempdir
 from typing import Any, cast
@@ -19,13 +18,11 @@ from harness.api.http.body import parse_query
 from harness.core.delivery import EdgeRecord
 from harness.core.errors import ConfigError, Problem
 from harness.core.exchange import Answer, ReceivedRequest
-from harness.fast_path import is_enabled
-from harness.fast_path.joined_writes import JoinedWrites
-from harness.fast_path.posts_at_once import Awaited, PostsAtOnce
+from harness.core.headers import ENCODING
 from harness.report.replace_file import describe_write_error
 from harness.server.answering import describe_defect, teapot_answer
 from harness.server.control_plane.access import LOOPBACK_ACCESS, ControlAccess, control_access
-from harness.server.held_requests import answer_held
+from harness.server.held_requests import HeldRequest, answer_held
 from harness.server.mock_api import CONTROL_ROOT, MockApi
 from harness.server.observe.health import HEALTH_PATH, METRICS_PATH, answer_health
 from harness.server.tls.context import ServerContext
@@ -33,22 +30,20 @@ from harness.server.tls.protocol import TlsProtocol
 from harness.server.transport.asgi_types import CONNECTION, EDGE, AsgiApp, Receive, Scope, Send
 from harness.server.transport.connection import HttpConnection
 from harness.server.transport.deliver import carry_out, send_answer
-from harness.server.transport.presence import Presence
+from harness.server.transport.exchange import MAX_BODY_SIZE
+from harness.server.transport.request_parser import RequestHead
 from harness.server.transport.stoppable_server import StoppableServer, end_when_cancelled
 from harness.server.transport.upload_spool import read_form
 
 DEFECT_FIX = "This is a defect of the harness: report it with the traceback that the server printed."
-STARTING_SECONDS = 5.0
-"""Seconds a server has to start."""
-MAX_BODY_SIZE = 512 * 1024 * 1024
-"""Bytes of a body beyond which the rest is not read; the documented limit of a request's payload."""
 
 
 class App:
-    """The ASGI app: paths below `/_harness` go to the control plane if `access` permits, all others to the mock.
+    """Answers API requests as a `Service`; as an ASGI app, everything else, and API requests of other servers.
 
-    `store` names where the Worlds are kept, `open_streams` counts the streams being sent over ASGI. `metrics` answers
-    Prometheus. `close` is awaited in the serving event loop when the server ends.
+    Paths below `/_harness` go to the control plane if `access` permits. `store` names where the Worlds are kept,
+    `open_streams` counts the streams being sent in parts. `metrics` answers Prometheus. `close` is awaited in the
+    serving event loop when the server ends.
     """
 
     store = "memory"
@@ -69,43 +64,55 @@ class App:
 
         return control_app(self.api)
 
-    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Serve one request or WebSocket."""
-        if f"{scope['path']}/".startswith(f"{CONTROL_ROOT}/"):
-            headers, _ = _headers_and_query(scope)
-            # Refusals are checked first, so they do not import the control plane, which many servers never load.
-            answered = self.access.refuse(scope["path"], headers) or await self._answer_quickly(scope)
-            await (
-                send_answer(send, answered)
-                if answered and scope["type"] == "http"
-                else self._control_plane(scope, receive, send)
-            )
-        elif scope["type"] == "websocket":
-            await self._serve_websocket(scope, receive, send)
-        else:
-            answer = await self._answer(scope, receive)
-            if answer is not None:
-                await self._carry_out(answer, scope, receive, send)
+    def takes_whole(self, head: RequestHead) -> bool:
+        """Return whether `answer` answers a request: any but a form, and not the control plane's."""
+        path = head.target.path
+        kind = head.texts.get("content-type", "")
+        return not (is_control_path(path) or self._takes_form(head.method, path, kind))
 
-    async def send_made(self, answer: Answer, scope: Scope, receive: Receive, send: Send) -> None:
-        """Send an answer that is ready, after reading the request, whose body has arrived in full."""
-        await receive()
-        await self._carry_out(answer, scope, receive, send)
+    def _takes_form(self, method: str, path: str, content_type: str) -> bool:
+        return content_type.startswith(multipart.CONTENT_TYPE) and self.api.takes_form(method, path)
 
-    async def _carry_out(self, answer: Answer, _scope: Scope, receive: Receive, send: Send) -> None:
+    def answer(self, received: ReceivedRequest, edge: EdgeRecord | None) -> Answer | Awaitable[Answer]:
+        """Answer a request that has arrived in full, at once unless it is held."""
+        if received.method == "POST" and self.api.held.keys and (held := self.api.hold(received, edge)):
+            return self._answer_held(held)
+        return self.api.handle(received, edge=edge)
+
+    async def _answer_held(self, held: HeldRequest) -> Answer:
+        await held.done
+        return answer_held(self.api.handle, held)
+
+    async def deliver(self, answer: Answer, received: ReceivedRequest, receive: Receive, send: Send) -> None:  # noqa: ARG002
+        """Send an answer in parts."""
         self.open_streams += answer.events is not None
         try:
             await carry_out(answer, receive, send)
         finally:
             self.open_streams -= answer.events is not None
 
-    def note_failed(self, scope: Scope, problem: BaseException) -> None:
+    def note_failed(self, received: ReceivedRequest, problem: BaseException) -> None:
         """Record that a request was not answered, or not to its end, because of a defect of this server."""
-        received = ReceivedRequest(scope.get("method", "GET"), scope["path"], *_headers_and_query(scope))
         what = f"{received.method} {received.path}: {describe_defect(problem)}"
         self.api.note_failed(received, Problem(what, fix=DEFECT_FIX))
 
-    async def _answer_quickly(self, scope: Scope) -> Answer | None:
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Serve one request or WebSocket of an ASGI server."""
+        received = received_of(scope)
+        if is_control_path(received.path):
+            # Refusals are checked first, so they do not import the control plane, which many servers never load.
+            answered = self.access.refuse(received.path, received.headers) or await self._answer_probe(scope)
+            if answered is None or scope["type"] != "http":
+                await self._control_plane(scope, receive, send)
+            else:
+                await send_answer(send, answered)
+        elif scope["type"] == "websocket":
+            await self._serve_websocket(scope, receive, send)
+        elif whole := await self._read(received, receive):
+            made = whole if isinstance(whole, Answer) else self.answer(whole, edge_of(scope))
+            await self.deliver(made if isinstance(made, Answer) else await made, received, receive, send)
+
+    async def _answer_probe(self, scope: Scope) -> Answer | None:
         """Answer what probes ask for all the time, without loading the control plane."""
         if scope.get("method") != "GET":
             return None
@@ -113,48 +120,25 @@ class App:
             return await self.metrics() if self.metrics else None
         return answer_health(self.api, self.store) if scope["path"] == HEALTH_PATH else None
 
-    def answer_post(
-        self, path: str, headers: Mapping[str, str], body: bytes, edge: EdgeRecord
-    ) -> Answer | Awaited | None:
-        """Answer a POST without a query whose body has arrived in full.
-
-        None for forms and for paths below `/_harness`.
-        """
-        if needs_asgi(path, headers):
-            return None
-        received = ReceivedRequest("POST", path, headers, raw=body)
-        if self.api.held.keys and (held := self.api.hold(received, edge)):
-            return Awaited(held.done, partial(answer_held, self.api.handle, held))
-        return self.api.handle(received, edge=edge)
-
-    async def _answer(self, scope: Scope, receive: Receive) -> Answer | None:
-        """Answer a request; None if the client disconnects before it has sent the whole body."""
-        method, path, (headers, query) = scope["method"], scope["path"], _headers_and_query(scope)
-        kind, edge = headers.get("content-type", ""), edge_of(scope)
-        if not (kind.startswith(multipart.CONTENT_TYPE) and self.api.takes_form(method, path)):
+    async def _read(self, received: ReceivedRequest, receive: Receive) -> ReceivedRequest | Answer | None:
+        """Read the body of a request, a large form to disk, or say why not; None if the client disconnects before."""
+        kind = received.headers.get("content-type", "")
+        if not self._takes_form(received.method, received.path, kind):
             body = await read_body(receive)
-            if body is None:
-                return None
-            received = ReceivedRequest(method, path, headers, query, body)
-            if method == "POST" and self.api.held.keys and (held := self.api.hold(received, edge)):
-                await held.done
-                return answer_held(self.api.handle, held)
-            return self.api.handle(received, edge=edge)
+            return None if body is None else received._replace(raw=body)
         try:
             read = await read_form(receive, kind, MAX_BODY_SIZE)
         except OSError as problem:
             why = f"an upload cannot be kept: {describe_write_error(problem)}"
             return teapot_answer(ConfigError(f"{why}. Free some space in {gettempdir()}, or set TMPDIR."))
-        if read is None:
-            return None
-        return self.api.handle(ReceivedRequest(method, path, headers, query, *read), edge=edge)
+        return None if read is None else received._replace(raw=read[0], form=read[1])
 
     async def _serve_websocket(self, scope: Scope, receive: Receive, send: Send) -> None:
         from harness.server.websocket.connection import refuse_upgrade, serve_session
 
         await receive()
         try:
-            opened = self.api.open_session(ReceivedRequest("GET", scope["path"], *_headers_and_query(scope)))
+            opened = self.api.open_session(received_of(scope))
             if isinstance(opened, Answer):
                 await refuse_upgrade(opened, send)
             else:
@@ -162,13 +146,13 @@ class App:
         except OSError:  # raised by `send` once the client has left
             raise
         except Exception as problem:
-            self.note_failed(scope, problem)
+            self.note_failed(received_of(scope), problem)
             raise
 
 
-def needs_asgi(path: str, headers: Mapping[str, str]) -> bool:
-    """Return whether a POST has a form or is for the control plane."""
-    return path.startswith(CONTROL_ROOT) or headers.get("content-type", "").startswith(multipart.CONTENT_TYPE)
+def is_control_path(path: str) -> bool:
+    """Return whether a path is one of the control plane."""
+    return f"{path}/".startswith(f"{CONTROL_ROOT}/")
 
 
 def edge_of(scope: Scope) -> EdgeRecord | None:
@@ -183,10 +167,11 @@ def connection_of(scope: Scope) -> int:
     return number
 
 
-def _headers_and_query(scope: Scope) -> tuple[dict[str, str], dict[str, str | list[str]]]:
-    """Decode the headers and parse the query of a request."""
-    headers = {name.decode("latin-1"): value.decode("latin-1") for name, value in scope["headers"]}
-    return headers, parse_query(scope["query_string"]) if scope["query_string"] else {}
+def received_of(scope: Scope) -> ReceivedRequest:
+    """Return the request of a scope, without its body."""
+    headers = {name.decode(ENCODING): value.decode(ENCODING) for name, value in scope["headers"]}
+    query = parse_query(scope["query_string"]) if scope["query_string"] else {}
+    return ReceivedRequest(scope.get("method", "GET"), scope["path"], headers, query)
 
 
 def websocket_protocol(**arguments: Any) -> asyncio.Protocol:
@@ -233,8 +218,7 @@ class Server:
         self.host, self.port = self._socket.getsockname()[:2]
         app = App(api, access or control_access(host))
         self._scheme = "https" if tls else "http"
-        self._presence = None if keep_alive else Presence()
-        self._uvicorn = StoppableServer(uvicorn_config(app, keep_alive=keep_alive, tls=tls, presence=self._presence))
+        self._uvicorn = StoppableServer(uvicorn_config(app, keep_alive=keep_alive, tls=tls))
         self._uvicorn.at_end = app.close
         self._thread = threading.Thread(target=self._run, name="responses-harness", daemon=True)
 
@@ -247,29 +231,6 @@ class Server:
         """Start the thread and return the server; its socket is listening already, so early connections wait."""
         self._thread.start()
         return self
-
-    def ask(self, received: ReceivedRequest, if_plain: Callable[[], bool]) -> Answer | None:
-        """Answer a request of this process without a connection; None if `if_plain` fails or the server is not running.
-
-        The request is handled in the server's thread like all others, or in the calling thread while no client is
-        connected. `if_plain` is called in that same thread, so no other request can change what it checks.
-        """
-        # Waiting for the server's event loop inside that loop would never end.
-        if threading.current_thread() is self._thread:
-            return None
-
-        def handle() -> Answer | None:
-            return self.api.handle(received) if if_plain() else None
-
-        if self._presence and (answer := self._presence.call_alone(handle)):
-            return answer
-        made = Future[Answer | None]()
-        try:
-            loop = self._uvicorn.serving.result(STARTING_SECONDS)
-            loop.call_soon_threadsafe(lambda: made.set_result(handle()))
-        except (RuntimeError, TimeoutError):  # the event loop has ended, or did not start
-            return None
-        return made.result()
 
     def stop(self) -> None:
         """Stop serving and wait for the thread to end."""
@@ -285,17 +246,16 @@ def origin_of(scheme: str, host: str, port: int) -> str:
     return f"{scheme}://{f'[{host}]' if ':' in host else host}:{port}"
 
 
-def uvicorn_config(
-    app: AsgiApp, *, keep_alive: bool = True, tls: ServerContext | None = None, presence: Presence | None = None
-) -> uvicorn.Config:
+def uvicorn_config(app: AsgiApp, *, keep_alive: bool = True, tls: ServerContext | None = None) -> uvicorn.Config:
     """Configure uvicorn for an app: it logs only its own errors and runs no lifespan; with `tls` it serves TLS.
 
     Without `keep_alive` each connection is closed after its answer. A test's event loop ends before the next test
     begins, and a client shared by both tests would find a pooled connection bound to a closed event loop, which it
     could neither use nor close.
     """
-    options = connection_options(app, is_fast=keep_alive)
-    protocol: Any = partial(HttpConnection, keep_alive=keep_alive, presence=presence, **options)
+    protocol: Any = partial(HttpConnection, keep_alive=keep_alive)
+    if isinstance(app, App):
+        protocol = partial(protocol, service=app, on_failed=app.note_failed)
     return uvicorn.Config(
         cast("Any", end_when_cancelled(app)),
         http=cast("Any", partial(TlsProtocol, make_protocol=protocol, context=tls)) if tls else protocol,
@@ -309,16 +269,6 @@ def uvicorn_config(
         server_header=False,
         timeout_keep_alive=75,
     )
-
-
-def connection_options(app: AsgiApp, *, is_fast: bool = True) -> dict[str, Any]:
-    """Return the arguments of a server's connections; those that make them fast change no answer."""
-    mock = app if isinstance(app, App) else None
-    options: dict[str, Any] = {"on_failed": mock.note_failed} if mock else {}
-    if is_fast and is_enabled():
-        options["join_writes"] = JoinedWrites
-        options["answer_at_once"] = PostsAtOnce(mock.answer_post, mock.send_made).answer if mock else None
-    return options
 
 
 Listening = socket.socket

@@ -23,9 +23,6 @@ from harness.contract.rules.http.websocket import UPGRADE_RULES
 from harness.core.delivery import EdgeRecord
 from harness.core.errors import ConfigError, Problem
 from harness.core.exchange import Answer, ReceivedRequest, Request, Stray
-from harness.core.limits import UNLIMITED
-from harness.endpoints.request import read_request
-from harness.fast_path import is_enabled
 from harness.fast_path.prepared import PreparedRequests
 from harness.foundry.answer import add_azure_headers
 from harness.server.answering import answer_routed, call_handler, check_and_answer, refusal_answer, teapot_answer
@@ -76,11 +73,9 @@ class MockApi(KeyedWorlds):
         self.request_count = 0
         self.stray_count = 0
         self._reserved = reserved
-        # Tests seldom send the same request twice, so only a server with limits caches what it has found out about
-        # requests.
-        self._prepared = PreparedRequests() if is_enabled() and self.options.limits is not UNLIMITED else None
-        self._read = self._prepared.read if self._prepared else read_request
-        self._check = self._prepared.check if self._prepared else check
+        self._prepared = PreparedRequests()
+        self._read = self._prepared.read
+        self._check = self._prepared.check
 
     def takes_form(self, method: str, path: str) -> bool:
         """Return whether the body of such a request is a form; `path` is the whole path."""

@@ -144,16 +144,6 @@ class Script:
         return [(route, turn) for route in self.all_routes for turn in route.turns if not route.has_begun(turn)]
 
     @property
-    def is_plain(self) -> bool:
-        """Whether all waiting turns consist of items and endings, so that answers are made and sent at once."""
-        if self.fallback or self.pace or self.step:
-            return False
-        return all(
-            not any(callable(wanted) for wanted in route.conditions.values()) and all(map(_is_plain_turn, route.turns))
-            for route in self.all_routes
-        )
-
-    @property
     def agent_hints(self) -> list[str]:
         """The strings that routes look for in instructions, which usually name an agent."""
         return [wanted for route in self.routes if isinstance(wanted := route.conditions.get("instructions"), str)]
@@ -200,8 +190,3 @@ class Script:
             lines += [f"  - {name} wanted: {words.render_value(wanted)}", f"  + {name} was:    {shown}"]
         what = f"No turn answers this request. The closest is {closest}, {left} left:"
         return Problem(what, lines, words.add_open_turn)
-
-
-def _is_plain_turn(turn: Any) -> bool:
-    lines = turn if isinstance(turn, list | tuple) else [turn]
-    return all(isinstance(line, Item | Ending | str) for line in lines)

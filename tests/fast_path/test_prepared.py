@@ -8,13 +8,13 @@ from dataclasses import replace
 from typing import Any
 
 import pytest
+from harness.fast_path.posts_at_once import encode_whole
 
 from harness.contract.rule import RULES, Case
 from harness.core.exchange import Answer, Json, ReceivedRequest, Request
 from harness.core.limits import UNLIMITED, Limits
 from harness.ending import failed, incomplete
 from harness.fast_path import prepared, repeat_cache
-from harness.fast_path.posts_at_once import encode_whole
 from harness.fast_path.prepared import PreparedRequests
 from harness.faults import cut, hang_up, rate_limit, server_error
 from harness.items import function_call, message, reasoning, web_search_call

@@ -9,7 +9,7 @@ from __future__ import annotations
 import asyncio
 import random
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from functools import partial
 from typing import Any, NamedTuple, cast
@@ -19,11 +19,10 @@ from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
 from uvicorn.server import ServerState
 
 from harness.core.delivery import EdgeRecord
-from harness.core.exchange import Answer
-from harness.fast_path.joined_writes import JoinedWrites
-from harness.fast_path.posts_at_once import PostsAtOnce
+from harness.core.exchange import Answer, ReceivedRequest
 from harness.server.transport.connection import HttpConnection
 from harness.server.transport.deliver import send_answer
+from harness.server.transport.request_parser import RequestHead
 from tests.fuzz.parsers.connection import Wire
 
 METHODS = (
@@ -152,13 +151,18 @@ def _answer(method: str, path: str, header: bytes, body: bytes) -> Answer:
     return Answer(200, {"heard": f"{method} {path} {header!r} {body!r}"})
 
 
-def _answer_post(path: str, headers: Mapping[str, str], body: bytes, _: EdgeRecord) -> Answer:
-    return _answer("POST", path, headers.get("x-a", "").encode("latin-1"), body)
+class _Mock:
+    """Answers what has arrived whole, as the mock does."""
 
+    def takes_whole(self, head: RequestHead) -> bool:
+        return head.method == "POST"
 
-async def _send_made(answer: Answer, scope: Any, receive: Any, send: Any) -> None:
-    await receive()
-    await send_answer(send, answer)
+    def answer(self, received: ReceivedRequest, _: EdgeRecord) -> Answer:
+        header = received.headers.get("x-a", "").encode("latin-1")
+        return _answer(received.method, received.path, header, received.raw)
+
+    async def deliver(self, answer: Answer, _: ReceivedRequest, __: Any, send: Any) -> None:
+        await send_answer(send, answer)
 
 
 class _Upgraded(asyncio.Protocol):
@@ -188,11 +192,10 @@ class Sides:
         self.config = Config(_echo, ws=cast("Any", _Upgraded), **quiet)
         self.config.date_header = False
         self.config.load()
-        fast = {"answer_at_once": PostsAtOnce(_answer_post, _send_made).answer, "join_writes": JoinedWrites}
         self.made: dict[str, Callable[..., Any]] = {
             "plain": HttpConnection,
             "closing": partial(HttpConnection, keep_alive=False),
-            "fast": partial(HttpConnection, **fast),
+            "mock": partial(HttpConnection, service=_Mock()),
         }
 
     def ask_bare(self, case: Case) -> Said:

@@ -227,10 +227,10 @@ class TestADefectOfTheServer:
         raise LookupError("no such part")
 
     @pytest.mark.parametrize("path", ["/v1/responses", "/v1/responses?a=b"], ids=["at once", "over ASGI"])
-    @pytest.mark.parametrize("place", ["handle", "_carry_out"])
+    @pytest.mark.parametrize("place", ["handle", "deliver"])
     def test_over_http(self, monkeypatch: pytest.MonkeyPatch, path: str, place: str) -> None:
         with serve_in_thread(MockApi(fallback=lambda _: [message(LONG)])) as server:
-            monkeypatch.setattr(*(server.api, "handle") if place == "handle" else (App, "_carry_out"), self.fail)
+            monkeypatch.setattr(*(server.api, "handle") if place == "handle" else (App, "deliver"), self.fail)
             with contextlib.closing(http.client.HTTPConnection("127.0.0.1", server.port, timeout=30)) as wire:
                 wire.request("POST", path, STREAM, {"authorization": "Bearer sk-defect"})
                 assert wire.getresponse().status == 500

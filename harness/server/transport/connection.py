@@ -1,4 +1,4 @@
-"""An HTTP/1.1 connection: parses requests, runs an ASGI app for each, and sends the answers in order.
+"""An HTTP/1.1 connection: parses requests, has each answered by a service or an ASGI app, and sends the answers in order.
 
 A request must arrive in full within a time limit, has at most one `Host`, and can become a WebSocket only as a GET;
 HTTP/1.0 clients never get chunks. uvicorn creates one `HttpConnection` per client, through its `http` option.
@@ -8,7 +8,8 @@ from __future__ import annotations
 
 import asyncio
 from collections import deque
-from collections.abc import Callable
+from collections.abc import Callable, Coroutine
+from dataclasses import replace
 from enum import Enum, auto
 from functools import cached_property, partial
 from itertools import count
@@ -16,14 +17,19 @@ from time import time
 from typing import Any, cast
 
 from harness.core.delivery import EdgeRecord
-from harness.core.headers import encode_headers
-from harness.fast_path.joined_writes import JoinedWrites
-from harness.fast_path.posts_at_once import LateAnswer, ReadyAnswer
-from harness.server.transport.asgi_types import CONNECTION, EDGE, STOPPING, AsgiApp, Scope, connection_scope
-from harness.server.transport.exchange import STARTED, AsgiExchange, FlowControl, OnFailed
-from harness.server.transport.framing import STATUS_LINES, AnswerFraming, Headers, encode_lines, encode_text
-from harness.server.transport.presence import Presence
-from harness.server.transport.request_parser import CONNECT, BadRequest, RequestHead, RequestParser
+from harness.core.headers import header_pairs
+from harness.server.transport.asgi_types import CONNECTION, EDGE, STOPPING, Scope, connection_scope
+from harness.server.transport.exchange import STARTED, Exchange, FlowControl, OnFailed, Service
+from harness.server.transport.framing import Headers, encode_text
+from harness.server.transport.request_parser import (
+    BEGIN,
+    END,
+    BadRequest,
+    Part,
+    RequestHead,
+    RequestParser,
+    Upgrade,
+)
 
 REQUEST_SECONDS = 20.0
 """Seconds in which a request must arrive in full, plus one for each RECEIVED_PER_SECOND bytes received."""
@@ -36,8 +42,7 @@ class ConnectionState(Enum):
     """The state of what the client sends; earlier requests are answered meanwhile, one after the other.
 
         NEW ──bytes──> HEAD ──head is whole──> BODY ──request is whole──> BETWEEN ──bytes──> HEAD
-         │               └──refused, upgrade, CONNECT──┴──> ENDING           ^ │
-         └──────────────────────answered at once─────────────────────────────┴─┘
+                         └──refused, upgrade, CONNECT──┴──> ENDING
 
     In ENDING nothing more is read. Whatever ends the connection (an error, a WebSocket) waits for the answers to
     earlier requests. Only the body of a request that is being answered is refused without delay.
@@ -56,12 +61,8 @@ NEW, HEAD, BODY, BETWEEN, ENDING = ConnectionState
 class HttpConnection(asyncio.Protocol):
     """One client's connection; `number` identifies it within this process.
 
-    `exchanges` are its unfinished requests, the first of which is being answered. Without `keep_alive`, the connection
-    is closed after its first answer.
-
-    For speed, `answer_at_once` answers a complete request found at some position in the bytes, and `join_writes` makes
-    a transport that sends several writes together. `presence` counts the connection where the server may also be called
-    without one.
+    `exchanges` are its unfinished requests, the first of which is being answered: by the `service` if it takes it, else
+    by the ASGI app of the configuration. Without `keep_alive`, the connection is closed after its first answer.
     """
 
     def __init__(
@@ -72,38 +73,31 @@ class HttpConnection(asyncio.Protocol):
         _loop: asyncio.AbstractEventLoop | None = None,
         *,
         keep_alive: bool = True,
-        answer_at_once: Callable[[bytes, int, int], ReadyAnswer | LateAnswer | None] | None = None,
-        join_writes: type[JoinedWrites] | None = None,
-        presence: Presence | None = None,
-        on_failed: OnFailed = lambda scope, problem: None,
+        service: Service | None = None,
+        on_failed: OnFailed = lambda received, problem: None,
     ) -> None:
         self.loop = _loop or asyncio.get_running_loop()
         self.state = NEW
         self.number = next(_NUMBERS)
-        self.exchanges: deque[AsgiExchange] = deque()
+        self.exchanges: deque[Exchange] = deque()
         self.idle_seconds: float = config.timeout_keep_alive
         self._config = config
         self._server_state = server_state
         self._app_state = app_state
         self._keep_alive = keep_alive
-        self._answer_at_once = answer_at_once
-        self._join_writes = join_writes
-        self._presence = presence
+        self._service = service
         self._on_failed = on_failed
         self._parser: RequestParser | None = None
         self._since = self.loop.time()
         self._arrived = 0.0
         self._received = 0
-        self._first_lines: tuple[Headers, bytes] = (), b""
+        self._is_answering = False
+        self._default_headers: tuple[Any, Headers] = (), ()
         self._end: Callable[[], None] = lambda: None
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
         """Register the connection and wait for the first request."""
-        if self._presence:
-            self._presence.arrive()
         self.transport = cast("asyncio.Transport", transport)
-        if self._join_writes:
-            self.transport = cast("asyncio.Transport", self._join_writes(self.transport, self.loop))
         self.flow = FlowControl(self.transport)
         self._server_state.connections.add(self)
 
@@ -111,14 +105,12 @@ class HttpConnection(asyncio.Protocol):
         """Clean up after a connection; an error means that the client has reset it."""
         if exc is not None:
             self._note_silence()
-        if self._presence:
-            self._presence.leave()
         self._server_state.connections.discard(self)
         for exchange in self.exchanges:
             exchange.abandon()
         self.exchanges.clear()
         self.flow.resume_writing()
-        self._parser = None  # it refers back to this connection
+        self._parser = None  # it refers back to itself
 
     def eof_received(self) -> None:
         """Handle the client's end of file."""
@@ -142,7 +134,7 @@ class HttpConnection(asyncio.Protocol):
         if self.exchanges:
             self.exchanges[-1].framing.keep_alive = False
             for exchange in self.exchanges:
-                exchange.scope["state"][STOPPING] = True
+                exchange.scope.setdefault("state", {})[STOPPING] = True
         else:
             self.transport.close()
 
@@ -150,124 +142,103 @@ class HttpConnection(asyncio.Protocol):
         """Handle bytes from the client."""
         if self.state is ENDING:
             return
-        start = 0
-        # Pipelined requests may arrive in one read, the last of them incomplete.
-        while self._answer_at_once and start < len(data) and self.may_answer_at_once:
-            answer = self._answer_at_once(data, start, self.number)
-            if answer is None:
-                break
-            start = answer.end
-            self.send_at_once(answer)
-        if start < len(data):
-            self._parse(data[start:])
-
-    def _parse(self, data: bytes) -> None:
-        """Feed bytes to the parser, and handle a refusal, an upgrade or a CONNECT."""
-        self.begin_request()
-        self._received += len(data)
-        try:
-            self._parser = self._parser or RequestParser(self)
-            last = self._parser.feed(data)
-            scope = last.as_scope() if last and last.method != CONNECT else None
-        except BadRequest as problem:
-            self._refuse(400, str(problem))
-        else:
-            if last is not None:
-                # Bytes after this head are no HTTP: a tunnel, which is not offered, or frames of a WebSocket.
-                self._end_with(partial(self.become_websocket, last, scope) if scope else self.transport.close)
-
-    @property
-    def is_idle(self) -> bool:
-        """Whether the next byte starts a request and no answer is pending."""
-        return (self.state is BETWEEN or self.state is NEW) and not self.exchanges
-
-    @property
-    def may_answer_at_once(self) -> bool:
-        """Whether a request may be answered without a task of its own."""
-        return self.is_idle and not self.flow.is_writing_paused
-
-    def send_at_once(self, answer: ReadyAnswer | LateAnswer) -> None:
-        """Send the answer to a request that bypassed the parser."""
-        if isinstance(answer, ReadyAnswer):
-            self.state, self._since = BETWEEN, self.loop.time()
-            self._server_state.total_requests += 1
-            written = b"".join((STATUS_LINES[answer.status], self._encode_first_lines(), *answer.rest))
-            self.transport.write(written)
-            answer.edge.add_part(len(written), time())
-            answer.edge.end(whole=True)
-        else:
-            headers = encode_headers(answer.head.headers.items())
-            head = RequestHead("POST", answer.head.path.encode(), "1.1", headers, True)
-            self._begin_exchange(head, answer.app, answer.edge)
-            self.end_request()
-
-    def _encode_first_lines(self) -> bytes:
-        """Encode the headers that start every answer, again only if the server has replaced them."""
-        headers = self._server_state.default_headers
-        if headers is not self._first_lines[0]:
-            self._first_lines = headers, encode_lines(headers)
-        return self._first_lines[1]
-
-    def begin_request(self) -> None:
-        """Start the clock of a request; white space between two requests starts one, too."""
-        if self.state is BETWEEN:
+        if self.state is BETWEEN:  # white space between two requests starts the clock, too
             self._since, self._received = self.loop.time(), 0
         if self.state is not BODY:
             self.state = HEAD
+        self._received += len(data)
+        self._parser = self._parser or RequestParser()
+        for part in self._parser.feed(data):
+            self._take(part)
+            if self.state is ENDING:
+                break
 
-    def begin_head(self) -> None:
-        """Handle the start of a request's head."""
-        self.state, self._since, self._received = HEAD, self.loop.time(), 1
-        self._arrived = time()  # the loop's clock may stand still within an iteration
+    def _take(self, part: Part) -> None:
+        """Handle a part of a request."""
+        if part is BEGIN:
+            self.state, self._since, self._received = HEAD, self.loop.time(), 1
+            self._arrived = time()  # the loop's clock may stand still within an iteration
+        elif part is END:
+            self.state, self._since = BETWEEN, self.loop.time()
+            if self.exchanges:  # otherwise it has been answered already
+                self.exchanges[-1].end_body()
+                self._answer_next()
+        elif isinstance(part, bytes):
+            if self.exchanges:
+                self.exchanges[-1].add_body(part)
+                self._answer_next()
+        elif isinstance(part, RequestHead):
+            self._begin_exchange(part)
+        elif isinstance(part, Upgrade):
+            self._upgrade(part.head)
+        else:
+            self._refuse(400, str(part))
 
-    def begin_body(self, head: RequestHead) -> None:
-        """Start answering a request whose head has arrived."""
-        self._begin_exchange(head, self._config.loaded_app, EdgeRecord(self._arrived, self.number))
-
-    def _begin_exchange(self, head: RequestHead, app: AsgiApp, edge: EdgeRecord) -> None:
-        """Run an app for a request, after all earlier requests have been answered."""
-        may_follow = self._keep_alive and head.keeps_alive and head.version != "1.0" and head.method != CONNECT
-        exchange = AsgiExchange(
-            {**head.as_scope(), **self._scope, "state": {**self._app_state, EDGE: edge}},
-            AnswerFraming(head.method, head.version, keep_alive=may_follow),
+    def _begin_exchange(self, head: RequestHead) -> None:
+        """Begin a request whose head has arrived."""
+        try:
+            by_service = self._service is not None and self._service.takes_whole(head)
+            scope = {} if by_service else head.as_scope()
+        except BadRequest as problem:
+            self._refuse(400, str(problem))
+            return
+        exchange = Exchange(
+            head,
+            EdgeRecord(self._arrived, self.number),
+            self._service if by_service else None,
             self.transport,
             self.flow,
-            self._server_state.default_headers,
-            self.on_answered,
-            edge,
-            on_failed=self._on_failed,
-            expects_continue=head.expects_continue,
+            self._first_headers,
+            self._on_answered,
+            self._on_failed,
+            keep_alive=self._keep_alive and head.keeps_alive and head.version != "1.0" and not head.is_tunnel,
         )
+        if scope:
+            exchange.scope = {**scope, **self._scope, "state": {**self._app_state, EDGE: exchange.edge}}
         self.state = BODY
         self.exchanges.append(exchange)
-        if len(self.exchanges) == 1:
-            self._start(exchange, app)
-        else:
+        if len(self.exchanges) > 1:
             # Back-pressure: nothing more is read until an answer has been sent.
             self.flow.pause_reading()
+        self._answer_next()
+
+    @property
+    def _first_headers(self) -> Headers:
+        """The headers that start every answer; the server replaces them once a second."""
+        headers = self._server_state.default_headers
+        if headers is not self._default_headers[0]:
+            self._default_headers = headers, tuple(header_pairs(headers))
+        return self._default_headers[1]
 
     @cached_property
     def _scope(self) -> Scope:
         """The part of the ASGI scope that all requests of the connection share."""
         return {"root_path": self._config.root_path, **connection_scope(self.transport)}
 
-    def _start(self, exchange: AsgiExchange, app: AsgiApp) -> None:
-        task = self.loop.create_task(exchange.run(app))
+    def _answer_next(self) -> None:
+        """Answer the requests in their order, until one has not arrived in full or its answer has to wait."""
+        if self._is_answering:
+            return
+        self._is_answering = True
+        while self.exchanges and not self.exchanges[0].has_task and not self.transport.is_closing():
+            first = self.exchanges[0]
+            if first.service is None:
+                self._start(first, first.run(partial(self._config.loaded_app, first.scope, first.receive, first.send)))
+                continue
+            first.ask_for_body()
+            if not first.is_body_whole:
+                break
+            if work := first.answer(first.service):
+                self._start(first, work)
+        self._is_answering = False
+
+    def _start(self, exchange: Exchange, work: Coroutine[Any, Any, None]) -> None:
+        exchange.has_task = True
+        task = self.loop.create_task(work)
         task.add_done_callback(self._server_state.tasks.discard)
         self._server_state.tasks.add(task)
 
-    def take_body(self, body: bytes) -> None:
-        """Pass a part of the body to its exchange."""
-        if self.exchanges:  # otherwise it has been answered already
-            self.exchanges[-1].add_body(body)
-
-    def end_request(self) -> None:
-        """Handle the end of a request."""
-        self.state, self._since = BETWEEN, self.loop.time()
-        if self.exchanges:
-            self.exchanges[-1].end_body()
-
-    def on_answered(self) -> None:
+    def _on_answered(self) -> None:
         """Finish an exchange, and start the next one or end the connection."""
         self.exchanges.popleft()
         self._server_state.total_requests += 1
@@ -275,7 +246,7 @@ class HttpConnection(asyncio.Protocol):
             return
         self.flow.resume_reading()
         if self.exchanges:
-            self._start(self.exchanges[0], self._config.loaded_app)
+            self._answer_next()
         elif self.state is ENDING:
             self._end()
         elif self.state is BETWEEN:
@@ -319,7 +290,16 @@ class HttpConnection(asyncio.Protocol):
         if not self.exchanges:
             end()
 
-    def become_websocket(self, head: RequestHead, scope: Scope) -> None:
+    def _upgrade(self, head: RequestHead) -> None:
+        """End the connection at a CONNECT, whose tunnel is not offered, or hand it over as a WebSocket."""
+        try:
+            end = self.transport.close if head.is_tunnel else partial(self._become_websocket, head, head.as_scope())
+        except BadRequest as problem:
+            self._refuse(400, str(problem))
+        else:
+            self._end_with(end)
+
+    def _become_websocket(self, head: RequestHead, scope: Scope) -> None:
         """Hand the connection over to the WebSocket protocol, starting with the head of the upgrade."""
         self._server_state.connections.discard(self)
         protocol = self._config.ws_protocol_class(
@@ -335,5 +315,5 @@ class HttpConnection(asyncio.Protocol):
             },
         )
         protocol.connection_made(self.transport)
-        protocol.data_received(head._replace(version="1.1").encode())
+        protocol.data_received(replace(head, version="1.1").encode())
         self.transport.set_protocol(protocol)

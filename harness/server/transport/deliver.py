@@ -14,12 +14,11 @@ from typing import Any, cast
 
 import orjson
 
-from harness.answers.encode import cut_into_pieces, encode_body, encode_events, encode_frames, encode_partial_event
+from harness.answers.encode import cut_into_pieces, encode_frames, encode_partial_event
+from harness.answers.frames import encode_body
 from harness.core.delivery import Delivery, Gate, Pause
 from harness.core.exchange import Answer, Json, OnDisk
 from harness.core.headers import encode_headers
-from harness.fast_path import is_enabled
-from harness.fast_path.frames import encode_stream
 from harness.server.transport.asgi_types import EDGE, EVENTS, Message, Receive, Send
 
 NO_LINGER = struct.pack("ii", 1, 0)
@@ -43,7 +42,7 @@ async def send_answer(send: Send, answer: Answer) -> None:
     if isinstance(answer.body, OnDisk):
         await _send_stored(send, answer, answer.body)
         return
-    body = encode_body(answer, encode_stream if is_enabled() else encode_events)
+    body = encode_body(answer)
     headers = encode_headers(answer.headers.items())
     if answer.events is None:
         headers.append((b"content-length", str(len(body)).encode()))

@@ -1,16 +1,61 @@
-"""One request and its answer, between a connection and an ASGI app."""
+"""One request and its answer on a connection.
+
+An answer that is ready and fits one write is written at once. A task sends whatever has to wait:
+
+    the request is whole ──handle──> an answer ──fits one write──> COMPLETE
+       │                                └──delayed, cut, long, on disk, or the client does not read──> a task sends it
+       └──held by a person, or in turn with other servers──> a task waits for the answer and sends it
+    its head has arrived ──for an ASGI app: the control plane, a form──> a task reads its body and sends the answer
+"""
 
 from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable, Coroutine
 from enum import Enum, auto
+from functools import partial
 from time import time
+from typing import Any, Protocol
 
+from harness.answers.frames import encode_body
 from harness.core.delivery import EdgeRecord
-from harness.server.transport.asgi_types import EVENTS, AsgiApp, Message, Scope
+from harness.core.exchange import Answer, OnDisk, ReceivedRequest
+from harness.core.headers import header_pairs
+from harness.server.transport.asgi_types import EVENTS, Message, Receive, Scope, Send
 from harness.server.transport.framing import CONTINUE, AnswerFraming, Headers
+from harness.server.transport.request_parser import RequestHead
+
+MOST_UNREAD = 64 * 1024
+"""Bytes of a body that an ASGI app has not asked for, beyond which reading is paused."""
+MOST_WRITTEN = 64 * 1024
+"""Size limit, in bytes, of bodies that are written at once."""
+MAX_BODY_SIZE = 512 * 1024 * 1024
+"""Bytes of a body beyond which the rest is not read; the documented limit of a request's payload."""
+FAULT = b"Internal Server Error"
+FAULT_HEADERS = (
+    ("content-type", "text/plain; charset=utf-8"),
+    ("content-length", str(len(FAULT))),
+    ("connection", "close"),
+)
+_LOGGER = logging.getLogger("uvicorn.error")
+
+
+class Service(Protocol):
+    """Answers requests that have arrived in full; what it does not take goes to the ASGI app."""
+
+    def takes_whole(self, head: RequestHead) -> bool:
+        """Return whether `answer` answers a request."""
+
+    def answer(self, received: ReceivedRequest, edge: EdgeRecord) -> Answer | Awaitable[Answer]:
+        """Answer a request, or return what to await for its answer."""
+
+    async def deliver(self, answer: Answer, received: ReceivedRequest, receive: Receive, send: Send) -> None:
+        """Send an answer in parts, as its delivery says."""
+
+
+OnFailed = Callable[[ReceivedRequest, BaseException], None]
+"""Hears that a request was not answered, or not to its end, and why."""
 
 
 class FlowControl:
@@ -51,14 +96,6 @@ class FlowControl:
         await self._writable.wait()
 
 
-MOST_UNREAD = 64 * 1024
-"""Bytes of a body that the app has not asked for, beyond which reading is paused."""
-OnFailed = Callable[[Scope, BaseException], None]
-"""Hears that an app has not answered the request of a scope, and why."""
-FAULT = b"Internal Server Error"
-_LOGGER = logging.getLogger("uvicorn.error")
-
-
 class AnswerState(Enum):
     """The progress of an answer.
 
@@ -75,105 +112,158 @@ class AnswerState(Enum):
 PENDING, STARTED, COMPLETE, ABANDONED = AnswerState
 
 
-class AsgiExchange:
+class Exchange:
     """A request and its answer; `is_body_whole` says whether the request has arrived in full.
 
-    `on_complete` is called once the answer is sent, `on_failed` with the scope and the reason if the app does not answer;
-    `edge` records how it was sent. To break off the connection, use
-    the `transport` of the object that `send` is bound to.
+    `service` answers it once it has; without one, an ASGI app reads the request. `scope` is its ASGI scope, empty until
+    an app needs it. `has_task` says whether a task works on the answer. `on_complete` is called once the answer is
+    sent; `edge` records how. To break off the connection, use the `transport` of the object that `send` is bound to.
     """
 
     def __init__(
         self,
-        scope: Scope,
-        framing: AnswerFraming,
+        head: RequestHead,
+        edge: EdgeRecord,
+        service: Service | None,
         transport: asyncio.Transport,
         flow: FlowControl,
         first_headers: Headers,
         on_complete: Callable[[], None],
-        edge: EdgeRecord,
-        *,
         on_failed: OnFailed,
-        expects_continue: bool,
+        *,
+        keep_alive: bool,
     ) -> None:
-        self.scope = scope
-        self.framing = framing
-        self.transport = transport
-        self.state = PENDING
-        self.is_body_whole = False
+        self.head = head
         self.edge = edge
-        self._on_failed = on_failed
+        self.service = service
+        self.transport = transport
+        self.framing = AnswerFraming(head.method, head.version, keep_alive=keep_alive)
+        self.state = PENDING
+        self.is_body_whole = self.has_task = False
+        self.scope: Scope = {}
         self._flow = flow
         self._first_headers = first_headers
         self._on_complete = on_complete
-        self._expects_continue = expects_continue
-        self._body = bytearray()
-        self._news = asyncio.Event()
+        self._on_failed = on_failed
+        self._expects_continue = head.expects_continue
+        self._body: list[bytes] = []
+        self._unread = 0
+        self._has_news = False
+        self._news: asyncio.Event | None = None
 
     def add_body(self, body: bytes) -> None:
-        """Buffer a part of the request's body for the app."""
-        if self.state is not COMPLETE:
-            self._body += body
-            if len(self._body) > MOST_UNREAD:
+        """Buffer a part of the request's body."""
+        if self.is_body_whole or self.state is COMPLETE:
+            return
+        self._body.append(body)
+        self._unread += len(body)
+        if self.service is None:
+            if self._unread > MOST_UNREAD:
                 self._flow.pause_reading()
-            self._news.set()
+            self._note_news()
+        elif self._unread > MAX_BODY_SIZE:
+            self.is_body_whole = True
 
     def end_body(self) -> None:
         """Handle the end of the request."""
         self.is_body_whole = True
-        self._news.set()
+        self._note_news()
+
+    def _note_news(self) -> None:
+        self._has_news = True
+        if self._news:
+            self._news.set()
+
+    def _read_body(self) -> bytes:
+        """Return what has arrived of the body since the last call."""
+        body, self._body, self._unread, self._has_news = b"".join(self._body), [], 0, False
+        return body
 
     def abandon(self) -> None:
         """Handle the client's disconnect."""
         if self.state is not COMPLETE:
             self.state = ABANDONED
             self.edge.end(left_at=time())
-        self._news.set()
+        self._note_news()
 
-    async def run(self, app: AsgiApp) -> None:
-        """Run the app; an exception is logged, and answered with 500 unless an answer has begun."""
+    def ask_for_body(self) -> None:
+        """Tell a client that waits for it to send the body."""
+        if self._expects_continue and not self.transport.is_closing():
+            self.transport.write(CONTINUE)
+            self._expects_continue = False
+
+    def answer(self, service: Service) -> Coroutine[Any, Any, None] | None:
+        """Answer a request that has arrived in full, in one write; if that is impossible, return what to run."""
         try:
-            await app(self.scope, self.receive, self.send)
+            received = self.head.as_received(
+                self._read_body()
+            )  # later there is no news, except that the client has left
+            answer = service.answer(received, self.edge)
+            written = self._encode_whole(answer) if isinstance(answer, Answer) else None
+        except Exception as problem:
+            self._fail("Exception in ASGI application\n", problem)
+            return None
+        if written is None:
+            return self.run(partial(self._wait_and_deliver, service, received, answer))
+        self._write(written)
+        self._complete()
+        return None
+
+    def _encode_whole(self, answer: Answer) -> bytes | None:
+        """Encode an answer for one write; None if it is long, delayed, cut or on disk, or the client does not read."""
+        if answer.delivery is not None or isinstance(answer.body, OnDisk) or self._flow.is_writing_paused:
+            return None
+        body = encode_body(answer)
+        if len(body) > MOST_WRITTEN:
+            return None
+        headers = (*self._first_headers, *answer.headers.items())
+        if answer.events is None:
+            headers += (("content-length", str(len(body))),)
+        return self.framing.encode_head(answer.status, headers) + self.framing.encode_part(body, more=False)
+
+    async def _wait_and_deliver(
+        self, service: Service, received: ReceivedRequest, answer: Answer | Awaitable[Answer]
+    ) -> None:
+        ready = answer if isinstance(answer, Answer) else await answer
+        await service.deliver(ready, received, self.receive, self.send)
+
+    async def run(self, work: Callable[[], Awaitable[None]]) -> None:
+        """Run what sends the answer; an exception is logged, and answered with 500 unless an answer has begun."""
+        try:
+            await work()
         except asyncio.CancelledError:  # the server is stopping
             return
         except BaseException as problem:
-            await self._fail("Exception in ASGI application\n", problem)
+            self._fail("Exception in ASGI application\n", problem)
             return
         if self.state is PENDING:
-            await self._fail("ASGI callable returned without starting response.")
+            self._fail("ASGI callable returned without starting response.")
         elif self.state is STARTED:
-            await self._fail("ASGI callable returned without completing response.")
+            self._fail("ASGI callable returned without completing response.")
 
-    async def _fail(self, text: str, problem: BaseException | None = None) -> None:
+    def _fail(self, text: str, problem: BaseException | None = None) -> None:
         _LOGGER.error(text, exc_info=problem)
         if self.state in (PENDING, STARTED):
-            self._on_failed(self.scope, problem or RuntimeError(text))
-        if self.state is PENDING:
-            headers = [
-                (b"content-type", b"text/plain; charset=utf-8"),
-                (b"content-length", str(len(FAULT)).encode()),
-                (b"connection", b"close"),
-            ]
-            await self.send({"type": "http.response.start", "status": 500, "headers": headers})
-            await self.send({"type": "http.response.body", "body": FAULT})
+            self._on_failed(self.head.as_received(), problem or RuntimeError(text))
+        if self.state is PENDING and not self.transport.is_closing():
+            self._send_head(500, FAULT_HEADERS)
+            self._send_part(FAULT, more=False)
         else:
             self.edge.end()
             self.transport.close()
 
     async def receive(self) -> Message:
         """Wait for more of the request, and return what has arrived since the last call."""
-        if self._expects_continue and not self.transport.is_closing():
-            # Only now: an app that answers without reading the body spares the client the upload.
-            self.transport.write(CONTINUE)
-            self._expects_continue = False
+        self.ask_for_body()  # only now: an app that answers without reading the body spares the client the upload
         if not self._has_ended:
             self._flow.resume_reading()
-            await self._news.wait()
-            self._news.clear()
+            if not self._has_news:
+                self._news = asyncio.Event()
+                await self._news.wait()
+            self._has_news = False
         if self._has_ended:
             return {"type": "http.disconnect"}
-        body, self._body = bytes(self._body), bytearray()
-        return {"type": "http.request", "body": body, "more_body": not self.is_body_whole}
+        return {"type": "http.request", "body": self._read_body(), "more_body": not self.is_body_whole}
 
     @property
     def _has_ended(self) -> bool:
@@ -189,7 +279,7 @@ class AsgiExchange:
             return
         kind = message["type"]
         if self.state is PENDING and kind == "http.response.start":
-            self._send_head(message["status"], message.get("headers", ()))
+            self._send_head(message["status"], tuple(header_pairs(message.get("headers", ()))))
         elif self.state is STARTED and kind == "http.response.body":
             self._send_part(message.get("body", b""), more=message.get("more_body", False))
             if EVENTS in message:
@@ -199,7 +289,7 @@ class AsgiExchange:
 
     def _send_head(self, status: int, headers: Headers) -> None:
         self.state, self._expects_continue = STARTED, False
-        self._write(self.framing.encode_head(status, [*self._first_headers, *headers]))
+        self._write(self.framing.encode_head(status, (*self._first_headers, *headers)))
 
     def _write(self, data: bytes) -> None:
         self.transport.write(data)
@@ -212,9 +302,12 @@ class AsgiExchange:
             return
         if self.framing.is_short:
             raise RuntimeError("Response content shorter than Content-Length")
+        self._complete()
+
+    def _complete(self) -> None:
         self.state = COMPLETE
         self.edge.end(whole=True)
-        self._news.set()
+        self._note_news()
         if not self.framing.keep_alive:
             self.transport.close()
         self._on_complete()

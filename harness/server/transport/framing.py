@@ -3,19 +3,22 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
 from enum import Enum, auto
+from functools import lru_cache
 from http import HTTPStatus
+from typing import NamedTuple
 
-Headers = Iterable[tuple[bytes, bytes]]
+from harness.core.headers import ENCODING
+
+Headers = tuple[tuple[str, str], ...]
 
 PHRASES = {status.value: status.phrase for status in HTTPStatus}
 """The reason phrase of each standard status code."""
 STATUS_LINES = {status: f"HTTP/1.1 {status} {PHRASES.get(status, '')}\r\n".encode() for status in range(100, 600)}
 """The status line of an answer, by status code."""
 CONTINUE = b"HTTP/1.1 100 Continue\r\n\r\n"
-_INVALID_NAME = re.compile(rb'[\x00-\x1f\x7f()<>@,;:\[\]={} \t\\"]')
-_INVALID_VALUE = re.compile(rb"[\x00-\x08\x0a-\x1f\x7f]")
+_INVALID_NAME = re.compile(r'[\x00-\x1f\x7f()<>@,;:\[\]={} \t\\"]')
+_INVALID_VALUE = re.compile(r"[\x00-\x08\x0a-\x1f\x7f]")
 _WITHOUT_BODY = frozenset({204, 304})
 
 
@@ -31,6 +34,8 @@ class BodyFraming(Enum):
 class AnswerFraming:
     """Frames the answer to one request; `keep_alive` says whether the connection stays open for another one."""
 
+    __slots__ = ("_framing", "_is_head", "_missing", "_takes_chunks", "keep_alive")
+
     def __init__(self, method: str, http_version: str, *, keep_alive: bool) -> None:
         self.keep_alive = keep_alive
         self._is_head = method == "HEAD"
@@ -40,22 +45,12 @@ class AnswerFraming:
 
     def encode_head(self, status: int, headers: Headers) -> bytes:
         """Encode the head and choose how the body is framed; RuntimeError for invalid header names or values."""
-        lines, length, is_chunked, says_close = [STATUS_LINES[status]], None, False, False
-        for name, value in headers:
-            if _INVALID_NAME.search(name):
-                raise RuntimeError("Invalid HTTP header name.")
-            if _INVALID_VALUE.search(value):
-                raise RuntimeError("Invalid HTTP header value.")
-            lower = name.lower()
-            if lower == b"content-length":
-                length = int(value)
-            elif lower == b"transfer-encoding":
-                is_chunked = value.lower() == b"chunked"
-            elif lower == b"connection":
-                says_close = b"close" in [token.strip() for token in value.lower().split(b",")]
-            lines += (lower, b": ", value, b"\r\n")
-        self._choose(status, length, is_chunked)
-        if says_close:
+        # Most answers differ in their last headers alone: the request id and the length.
+        usual, new = _encode_lines(headers[:-2]), _encode_lines.__wrapped__(headers[-2:])
+        lines = [STATUS_LINES[status], usual.encoded, new.encoded]
+        is_chunked = usual.is_chunked or new.is_chunked
+        self._choose(status, usual.length if new.length is None else new.length, is_chunked)
+        if usual.says_close or new.says_close:
             # The app's own `Connection: close` is in the lines already.
             self.keep_alive = False
         elif not self.keep_alive:
@@ -97,12 +92,36 @@ class AnswerFraming:
         return self._framing is BodyFraming.LENGTH and self._missing > 0
 
 
+class _HeaderLines(NamedTuple):
+    """Encoded header lines, and what they say about the body and the connection."""
+
+    encoded: bytes
+    length: int | None
+    is_chunked: bool
+    says_close: bool
+
+
+@lru_cache(maxsize=256)
+def _encode_lines(headers: Headers) -> _HeaderLines:
+    """Encode header lines; RuntimeError for invalid names or values."""
+    lines, length, is_chunked, says_close = [], None, False, False
+    for name, value in headers:
+        if _INVALID_NAME.search(name):
+            raise RuntimeError("Invalid HTTP header name.")
+        if _INVALID_VALUE.search(value):
+            raise RuntimeError("Invalid HTTP header value.")
+        lower = name.lower()
+        if lower == "content-length":
+            length = int(value)
+        elif lower == "transfer-encoding":
+            is_chunked = value.lower() == "chunked"
+        elif lower == "connection":
+            says_close = "close" in [token.strip() for token in value.lower().split(",")]
+        lines.append(f"{lower}: {value}\r\n")
+    return _HeaderLines("".join(lines).encode(ENCODING), length, is_chunked, says_close)
+
+
 def encode_text(status: int, text: str) -> bytes:
     """Encode a plain-text answer after which the connection is closed."""
     head = f"content-type: text/plain; charset=utf-8\r\ncontent-length: {len(text)}\r\nconnection: close\r\n\r\n"
     return STATUS_LINES[status] + head.encode() + text.encode()
-
-
-def encode_lines(headers: Headers) -> bytes:
-    """Encode header lines."""
-    return b"".join([b"%b: %b\r\n" % header for header in headers])

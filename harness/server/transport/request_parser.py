@@ -2,15 +2,24 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple, Protocol
+from collections.abc import Mapping
+from dataclasses import dataclass
+from enum import Enum, auto
+from functools import cached_property, lru_cache
+from typing import NamedTuple
 from urllib.parse import unquote
 
 import httptools
 
+from harness.api.http.body import parse_query
+from harness.core.exchange import EMPTY_MAPPING, ReceivedRequest
+from harness.core.headers import ENCODING
 from harness.server.transport.asgi_types import Scope
 
-CONNECT = "CONNECT"
-WEBSOCKET = b"websocket"
+WEBSOCKET = "websocket"
+HEAD_END = b"\r\n\r\n"
+LONGEST_HEAD = 8 * 1024
+"""Size limit, in bytes, of heads that are remembered."""
 INVALID = "Invalid HTTP request received."
 TWO_HOSTS = "A request has one Host header, this one has several."
 
@@ -19,7 +28,16 @@ class BadRequest(ValueError):
     """Raised for bytes that are no HTTP request; its text is the body of the 400."""
 
 
-class RequestHead(NamedTuple):
+class Target(NamedTuple):
+    """The address of a request: its path, decoded and as it was sent, and its query."""
+
+    path: str
+    raw_path: bytes
+    query: bytes
+
+
+@dataclass(frozen=True, eq=False)
+class RequestHead:
     """The head of a request as it was sent, with header names in lower case."""
 
     method: str
@@ -28,7 +46,22 @@ class RequestHead(NamedTuple):
     headers: list[tuple[bytes, bytes]]
     keeps_alive: bool
 
-    @property
+    @cached_property
+    def texts(self) -> Mapping[str, str]:
+        """The headers as text, the last one of those with the same name."""
+        return {name.decode(ENCODING): value.decode(ENCODING) for name, value in self.headers}
+
+    @cached_property
+    def target(self) -> Target:
+        """The address in parts; BadRequest for an invalid one."""
+        try:
+            found = httptools.parse_url(self.url)
+        except httptools.HttpParserInvalidURLError:
+            raise BadRequest(INVALID) from None
+        path = found.path.decode("ascii")
+        return Target(unquote(path) if "%" in path else path, found.path, found.query or b"")
+
+    @cached_property
     def expects_continue(self) -> bool:
         """Whether the client waits for a `100 Continue` before it sends the body."""
         return any(name == b"expect" and value.lower() == b"100-continue" for name, value in self.headers)
@@ -36,9 +69,19 @@ class RequestHead(NamedTuple):
     @property
     def asks_for_websocket(self) -> bool:
         """Whether the request asks to upgrade the connection to a WebSocket."""
-        headers = dict(self.headers)
-        tokens = [token.strip() for token in headers.get(b"connection", b"").lower().split(b",")]
-        return self.method == "GET" and b"upgrade" in tokens and headers.get(b"upgrade", b"").lower() == WEBSOCKET
+        tokens = [token.strip() for token in self.texts.get("connection", "").lower().split(",")]
+        return self.method == "GET" and "upgrade" in tokens and self.texts.get("upgrade", "").lower() == WEBSOCKET
+
+    @property
+    def is_tunnel(self) -> bool:
+        """Whether the request asks for a tunnel, which is not offered."""
+        return self.method == "CONNECT"
+
+    @property
+    def body_size(self) -> int | None:
+        """The size of the body, if its head says it."""
+        size = self.texts.get("content-length", "0")
+        return int(size) if size.isdecimal() and "transfer-encoding" not in self.texts else None
 
     def encode(self, *, without: bytes = b"") -> bytes:
         """Encode the head again, leaving out one header if `without` names it."""
@@ -46,49 +89,54 @@ class RequestHead(NamedTuple):
         kept = [b"%b: %b" % header for header in self.headers if header[0] != without]
         return b"\r\n".join([start, *kept, b"", b""])
 
+    def as_received(self, body: bytes = b"") -> ReceivedRequest:
+        """Build the request with its body; BadRequest for an invalid address."""
+        path, _, query = self.target
+        return ReceivedRequest(self.method, path, self.texts, parse_query(query) if query else EMPTY_MAPPING, body)
+
     def as_scope(self) -> Scope:
         """Build the ASGI scope of the request; BadRequest for an invalid address."""
-        try:
-            url = httptools.parse_url(self.url)
-        except httptools.HttpParserInvalidURLError:
-            raise BadRequest(INVALID) from None
-        path = url.path.decode("ascii")
+        path, raw_path, query = self.target
         return {
             "type": "http",
             "http_version": self.version,
             "method": self.method,
-            "path": unquote(path) if "%" in path else path,
-            "raw_path": url.path,
-            "query_string": url.query or b"",
+            "path": path,
+            "raw_path": raw_path,
+            "query_string": query,
             "headers": self.headers,
         }
 
 
-class RequestReceiver(Protocol):
-    """Receives what a parser reads; a BadRequest raised in these methods is passed on by the parser."""
+class Mark(Enum):
+    """The first byte of a request, and the end of its body."""
 
-    def begin_head(self) -> None:
-        """Handle the start of a request's head."""
+    BEGIN = auto()
+    END = auto()
 
-    def begin_body(self, head: RequestHead) -> None:
-        """Handle the complete head of a request."""
 
-    def take_body(self, body: bytes) -> None:
-        """Handle a part of the body."""
+BEGIN, END = Mark
 
-    def end_request(self) -> None:
-        """Handle the end of a request."""
+
+class Upgrade(NamedTuple):
+    """The head of a CONNECT or a WebSocket upgrade; what follows it is no HTTP."""
+
+    head: RequestHead
+
+
+Part = Mark | RequestHead | bytes | Upgrade | BadRequest
+"""A part of a request: BEGIN, its head, parts of its body, END. Nothing follows an upgrade or an invalid request."""
 
 
 class RequestParser:
-    """Parses the requests of a connection and passes them to `receiver`."""
+    """Parses the requests of a connection into their parts; a head that a server has parsed is not parsed again."""
 
-    def __init__(self, receiver: RequestReceiver) -> None:
-        self._receiver = receiver
+    def __init__(self) -> None:
         self._parser = self._make_parser()
-        self._is_upgrade = False
+        self._is_inside = self._is_upgrade = False
         self._url = b""
         self._headers: list[tuple[bytes, bytes]] = []
+        self._parts: list[Part] = []
 
     def _make_parser(self) -> httptools.HttpRequestParser:
         parser = httptools.HttpRequestParser(self)
@@ -96,34 +144,61 @@ class RequestParser:
         parser.set_dangerous_leniencies(lenient_data_after_close=True)
         return parser
 
-    def feed(self, data: bytes | memoryview) -> RequestHead | None:
-        """Parse bytes; return the head of a CONNECT or a WebSocket upgrade, after which no further request follows.
+    def feed(self, data: bytes) -> list[Part]:
+        """Parse bytes and return the parts that they complete."""
+        start = end = 0
+        while not self._is_inside and (end := self._read_whole(data, start)):
+            start = end
+        if start < len(data):
+            self._parse(data[start:] if start else data)
+        parts, self._parts = self._parts, []
+        return parts
 
-        Raises BadRequest for bytes that are no valid request.
-        """
+    def _read_whole(self, data: bytes, start: int) -> int:
+        """Read the request that begins at `start` if it is usual and all there, and return where it ends, else 0."""
+        body_start = data.find(HEAD_END, start, start + LONGEST_HEAD) + len(HEAD_END)
+        if body_start < len(HEAD_END) or (head := parse_head(data[start:body_start])) is None:
+            return 0
+        end = body_start + (head.body_size or 0)
+        if end > len(data):
+            return 0
+        self._parts += (BEGIN, head, data[body_start:end], END)
+        return end
+
+    def parse_head(self, head: bytes) -> RequestHead | None:
+        """Parse a head alone; None unless it is that of a usual request, whose body has a length."""
+        self._parse(head)
+        del self._parser  # it refers back, and would leave garbage that only a collection frees
+        found = self._parts[1] if len(self._parts) > 1 else None
+        if not isinstance(found, RequestHead) or found.is_tunnel or found.body_size is None:
+            return None
+        return found if found.keeps_alive else None
+
+    def _parse(self, data: bytes | memoryview) -> None:
         rest = memoryview(data)
         while rest:
             try:
                 self._parser.feed_data(rest)
-                break
+                return
             except httptools.HttpParserUpgrade as upgrade:
                 head = self._make_head()
-                if head.method == CONNECT or head.asks_for_websocket:
-                    return head
+                if head.is_tunnel or head.asks_for_websocket:
+                    self._parts.append(Upgrade(head))
+                    return
                 # httptools stops at any upgrade and leaves the body unread, so the request is parsed again without that
                 # header.
                 self._parser = self._make_parser()
-                self.feed(head.encode(without=b"upgrade"))
+                self._parse(head.encode(without=b"upgrade"))
                 rest = rest[max(1, int(upgrade.args[0])) :]
             except httptools.HttpParserError as problem:
                 refusal = problem.__context__
-                raise refusal if isinstance(refusal, BadRequest) else BadRequest(INVALID) from None
-        return None
+                self._parts.append(refusal if isinstance(refusal, BadRequest) else BadRequest(INVALID))
+                return
 
     def on_message_begin(self) -> None:
         """Start a request."""
-        self._url, self._headers = b"", []
-        self._receiver.begin_head()
+        self._url, self._headers, self._is_inside = b"", [], True
+        self._parts.append(BEGIN)
 
     def on_url(self, url: bytes) -> None:
         """Append a part of the URL."""
@@ -134,13 +209,13 @@ class RequestParser:
         self._headers.append((name.lower(), value))
 
     def on_headers_complete(self) -> None:
-        """Pass on the head of a request, unless it asks for an upgrade, which `feed` handles."""
-        if sum(name == b"host" for name, _ in self._headers) > 1:
+        """Add the head of a request, unless it asks for an upgrade, which `feed` handles."""
+        if sum([name == b"host" for name, _ in self._headers]) > 1:
             raise BadRequest(TWO_HOSTS)
         head = self._make_head()
-        self._is_upgrade = self._parser.should_upgrade() and head.method != CONNECT
+        self._is_upgrade = self._parser.should_upgrade() and not head.is_tunnel
         if not self._is_upgrade:
-            self._receiver.begin_body(head)
+            self._parts.append(head)
 
     def _make_head(self) -> RequestHead:
         parser = self._parser
@@ -148,10 +223,17 @@ class RequestParser:
         return RequestHead(method, self._url, version, self._headers, parser.should_keep_alive())
 
     def on_body(self, body: bytes) -> None:
-        """Pass on a part of the body."""
-        self._receiver.take_body(body)
+        """Add a part of the body."""
+        self._parts.append(body)
 
     def on_message_complete(self) -> None:
-        """Pass on the end of a request."""
+        """Add the end of a request."""
+        self._is_inside = self._is_upgrade
         if not self._is_upgrade:
-            self._receiver.end_request()
+            self._parts.append(END)
+
+
+@lru_cache(maxsize=256)
+def parse_head(head: bytes) -> RequestHead | None:
+    """Parse a head; None unless it is that of a usual request, whose body has a length."""
+    return RequestParser().parse_head(head)

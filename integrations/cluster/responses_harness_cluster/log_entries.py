@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from typing import NamedTuple, Protocol
+from urllib.parse import urlencode
 
 import orjson
 
@@ -196,6 +197,12 @@ class LoggedRequest(NamedTuple):
     def encode(self) -> bytes:
         """Encode a request for the log: a line of JSON with everything but the body, then the body."""
         return orjson.dumps(self[:-1]) + b"\n" + self.raw
+
+
+def encode_query(parameters: Mapping[str, str | list[str]]) -> str:
+    """Encode query parameters as `LoggedRequest.parameters` reads them."""
+    lists = {f"{name}[]" if isinstance(value, list) else name: value for name, value in parameters.items()}
+    return urlencode(lists, doseq=True)
 
 
 def decode_request(line: bytes) -> LoggedRequest:

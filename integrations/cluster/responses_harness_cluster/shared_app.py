@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import secrets
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Sequence
 from functools import partial
 from time import perf_counter
 from typing import Any, cast
@@ -12,14 +12,14 @@ from typing import Any, cast
 from harness.core.delivery import Delivery, EdgeRecord
 from harness.core.errors import ConfigError, HarnessError, Problem
 from harness.core.exchange import Answer, Json, ReceivedRequest
-from harness.fast_path.posts_at_once import Awaited
 from harness.server.answering import teapot_answer
 from harness.server.api_observers import AnsweredRequest
-from harness.server.asgi import App, connection_of, edge_of, needs_asgi, read_body
+from harness.server.asgi import App, connection_of, is_control_path, read_body, received_of
 from harness.server.control_plane.access import LOOPBACK_ACCESS, ControlAccess
 from harness.server.mock_api import CONTROL_ROOT
 from harness.server.transport.asgi_types import AsgiApp, Receive, Scope, Send
 from harness.server.transport.deliver import send_answer
+from harness.server.transport.request_parser import RequestHead
 from responses_harness_cluster.applied_logs import ControlAnswer, SessionEvents
 from responses_harness_cluster.log_entries import (
     BYTES,
@@ -31,6 +31,7 @@ from responses_harness_cluster.log_entries import (
     RequestLog,
     StoreLost,
     WorldLost,
+    encode_query,
 )
 from responses_harness_cluster.replicas import Replicas
 from responses_harness_cluster.replicated_api import ReplicatedApi
@@ -64,30 +65,21 @@ class SharedApp(App):
         """Close the connection to the store."""
         await self._replicas.close()
 
-    def answer_post(self, path: str, headers: Mapping[str, str], body: bytes, edge: EdgeRecord) -> Awaited | None:
-        """Submit a POST that has arrived in full; its answer waits for its turn in the log; see `App`."""
-        if needs_asgi(path, headers):
-            return None
-        return self._submit(LoggedRequest(HTTP, "POST", path, "", tuple(headers.items()), "", body), edge)
+    def takes_whole(self, head: RequestHead) -> bool:
+        """Return whether a request is answered once it has arrived in full: all but the control plane's."""
+        return not is_control_path(head.target.path)
 
-    async def _answer(self, scope: Scope, receive: Receive) -> Answer | None:
-        body = await read_body(receive)
-        if body is None:
-            return None
-        request = _logged(HTTP, scope, body)
+    def answer(self, received: ReceivedRequest, edge: EdgeRecord | None) -> Answer | Awaitable[Answer]:
+        """Submit a request; its answer waits for its turn in the log."""
+        begun, request = perf_counter(), _logged(HTTP, received)
         # Every server reads each entry of the log, and so does each server that starts.
-        if len(body) > LARGEST_BODY:
-            return self._tell_lost(request, perf_counter(), _too_large(len(body)))
-        awaited = self._submit(request, edge_of(scope))
-        await asyncio.wait([awaited.done])
-        return awaited.read()
+        if len(received.raw) > LARGEST_BODY:
+            return self._tell_lost(request, begun, _too_large(len(received.raw)))
+        return self._wait(self._replicas.submit(self._key_of(request), request, edge=edge), request, begun)
 
-    def _submit(self, request: LoggedRequest, edge: EdgeRecord | None) -> Awaited:
-        begun, done = perf_counter(), self._replicas.submit(self._key_of(request), request, edge=edge)
-        return Awaited(done, partial(self._read, done, request, begun))
-
-    def _read(self, done: asyncio.Future[Any], request: LoggedRequest, begun: float) -> Answer:
+    async def _wait(self, done: asyncio.Future[Any], request: LoggedRequest, begun: float) -> Answer:
         """Return the answer to a request, or an answer that says why the store did not accept it."""
+        await asyncio.wait([done])
         try:
             return cast("Answer", done.result())
         except StoreLost as problem:
@@ -96,13 +88,14 @@ class SharedApp(App):
     def _key_of(self, request: LoggedRequest) -> str:
         return self.api.world_key(request.path, request.header_values, request.parameters)
 
-    async def _carry_out(self, answer: Answer, scope: Scope, receive: Receive, send: Send) -> None:
+    async def deliver(self, answer: Answer, received: ReceivedRequest, receive: Receive, send: Send) -> None:
+        """Send an answer in parts; gates in its delivery are opened by other servers, too."""
         if answer.delivery:
-            self._replicas.gates.add(id(scope), self._key_of(_logged(HTTP, scope, b"")), answer.delivery)
+            self._replicas.gates.add(id(received), self._key_of(_logged(HTTP, received)), answer.delivery)
         try:
-            await super()._carry_out(answer, scope, receive, send)
+            await super().deliver(answer, received, receive, send)
         finally:
-            self._replicas.gates.remove(id(scope))
+            self._replicas.gates.remove(id(received))
 
     def _tell_lost(self, request: LoggedRequest, begun: float, problem: HarnessError) -> Answer:
         """Return the answer to a request that the store did not accept, after reporting it to observers and verdict."""
@@ -120,7 +113,7 @@ class SharedApp(App):
         from harness.server.websocket.connection import refuse_upgrade, serve_session
 
         await receive()
-        request = _logged(UPGRADE, scope, b"")._replace(session=secrets.token_hex(8))
+        request = _logged(UPGRADE, received_of(scope))._replace(session=secrets.token_hex(8))
         key, begun = self._key_of(request), perf_counter()
         try:
             opened = await self._replicas.submit(key, request)
@@ -148,7 +141,7 @@ class SharedApp(App):
         body = await read_body(receive)
         if body is None:
             return
-        request = _logged(CONTROL, scope, body)
+        request = _logged(CONTROL, received_of(scope)._replace(raw=body))
         key, is_reading = self._key_of(request), request.method in ("GET", "HEAD")
         if len(body) > LARGEST_BODY:
             await send_answer(send, teapot_answer(_too_large(len(body))))
@@ -274,7 +267,6 @@ def _received(request: LoggedRequest) -> ReceivedRequest:
     return ReceivedRequest(request.method, request.path, request.header_values, request.parameters, request.raw)
 
 
-def _logged(kind: str, scope: Scope, body: bytes) -> LoggedRequest:
-    headers = tuple((name.decode("latin-1"), value.decode("latin-1")) for name, value in scope["headers"])
-    method = scope.get("method", "GET")
-    return LoggedRequest(kind, method, scope["path"], scope["query_string"].decode("latin-1"), headers, "", body)
+def _logged(kind: str, received: ReceivedRequest) -> LoggedRequest:
+    query, headers = encode_query(received.query), tuple(received.headers.items())
+    return LoggedRequest(kind, received.method, received.path, query, headers, "", received.raw)

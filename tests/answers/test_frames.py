@@ -10,14 +10,14 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from harness.answers.encode import encode_events
+from harness.answers import frames
+from harness.answers.encode import encode_event
+from harness.answers.frames import MAX_KEPT_SIZE, MAX_PADDED_SIZE, encode_events
 from harness.answers.stream import StreamError, read_recorded, render_events
 from harness.answers.writer import ResponseEvents
 from harness.contract.rule import CREATE_RESPONSE, RULES, Case, Rule
 from harness.core.exchange import Json
 from harness.core.ids import Ids
-from harness.fast_path import frames
-from harness.fast_path.frames import MAX_KEPT_SIZE, MAX_PADDED_SIZE, encode_stream
 from harness.items import function_call, message
 from harness.items.kind import Item, render_item
 from harness.verify import read_files
@@ -36,11 +36,16 @@ def response_with(item: Item, seed: str = "ids") -> Json:
     return {"id": "resp_0", "status": "completed", "error": None, "output": [wire], "reasoning": {"effort": None}}
 
 
+def one_by_one(events: ResponseEvents) -> bytes:
+    """Return the events, each encoded alone."""
+    return b"".join(map(encode_event, events))
+
+
 def assert_same_bytes(events: ResponseEvents) -> None:
     """The bytes are those of the plain encoder: the first time, when the templates are made, and when they are there."""
-    plain = encode_events(events)
+    plain = one_by_one(events)
     for _ in range(3):
-        assert encode_stream(events) == plain
+        assert encode_events(events) == plain
 
 
 @settings(deadline=None)
@@ -82,9 +87,9 @@ def test_an_item_that_is_said_again_is_not_written_again(monkeypatch: pytest.Mon
     said = function_call("get_weather", {"city": "Oslo"})
     answers = [response_with(said, seed) for seed in ("first", "second", "third")]
     for answer in answers[:2]:
-        encode_stream(render_events(answer))
+        encode_events(render_events(answer))
     monkeypatch.setattr(frames, "write_item", None)
-    sent = encode_stream(render_events(answers[2]))
+    sent = encode_events(render_events(answers[2]))
     for name in ("id", "call_id"):
         assert orjson.dumps(answers[2]["output"][0][name]) in sent
         assert orjson.dumps(answers[1]["output"][0][name]) not in sent
@@ -92,15 +97,15 @@ def test_an_item_that_is_said_again_is_not_written_again(monkeypatch: pytest.Mon
 
 def test_what_is_said_once_and_what_is_large_leaves_no_template() -> None:
     kept = frames.make_template.cache_info().currsize
-    encode_stream(render_events(response_with(message("Said only once, and only here."))))
+    encode_events(render_events(response_with(message("Said only once, and only here."))))
     for _ in range(3):
-        encode_stream(render_events(response_with(message("x" * MAX_KEPT_SIZE))))
+        encode_events(render_events(response_with(message("x" * MAX_KEPT_SIZE))))
     assert frames.make_template.cache_info().currsize == kept
 
 
 def test_events_that_are_no_plan_are_encoded_as_they_are() -> None:
     events = list(render_events(response(message("Hi"))))[:3]
-    assert encode_stream(events) == encode_events(events)
+    assert encode_events(events) == one_by_one(events)
 
 
 def streamed(rule: Rule) -> Iterator[Case]:
@@ -116,7 +121,7 @@ def test_the_streams_of_the_examples_of_rules(area: str) -> None:
         for case in streamed(rule) if rule.area == area else ():
             events = play_case(case).answer.events
             if events is not None:
-                assert encode_stream(events) == encode_stream(events) == encode_events(events)
+                assert encode_events(events) == encode_events(events) == one_by_one(events)
 
 
 def recorded_responses() -> Iterator[tuple[Json, list[Item]]]:

@@ -1,4 +1,4 @@
-"""Requests that come whole are answered at once, with the very bytes that they get by way of ASGI."""
+"""A request that has arrived whole is answered in one write, or by a task with the same bytes if its answer waits."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ import json
 import re
 import socket
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Awaitable, Callable, Iterator
 from contextlib import suppress
 from itertools import chain, repeat
 from typing import Any
@@ -16,12 +16,11 @@ from typing import Any
 import pytest
 
 from harness.core.exchange import Answer, Request
-from harness.fast_path import posts_at_once
-from harness.fast_path.posts_at_once import Awaited
 from harness.faults import cut, pause
 from harness.items import message
 from harness.server.asgi import App, Server, serve_in_thread
 from harness.server.mock_api import MockApi
+from harness.server.transport import request_parser
 from harness.server.transport.connection import HttpConnection
 from harness.server.transport.request_parser import RequestParser
 from tests.support.processes import wait_until
@@ -53,25 +52,20 @@ def server() -> Iterator[Server]:
 def either(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> Server:
     """A server that has an answer at once, and one that has it later, as with a store."""
     if request.param == "later":
-        monkeypatch.setattr(App, "answer_post", answering_later(repeat(0.003)))
+        monkeypatch.setattr(App, "answer", answering_later(repeat(0.003)))
     found: Server = request.getfixturevalue("server")
     return found
 
 
-def answering_later(seconds: Iterator[float]) -> Callable[..., Awaited | None]:
-    """Return what answers a POST, each with the answer to come after the next of these seconds."""
-    answer_post = App.answer_post
+def answering_later(seconds: Iterator[float]) -> Callable[..., Awaitable[Answer]]:
+    """Return what answers a request, each with the answer to come after the next of these seconds."""
+    answer_now: Callable[..., Answer] = App.answer  # type: ignore[assignment]
 
-    def answer_later(app: App, *asked: Any) -> Awaited | None:
-        answer = answer_post(app, *asked)
-        if answer is None:
-            return None
-        loop = asyncio.get_running_loop()
-        done = loop.create_future()
-        loop.call_later(next(seconds), done.set_result, answer)
-        return Awaited(done, done.result)
+    async def wait(answer: Answer, seconds: float) -> Answer:
+        await asyncio.sleep(seconds)
+        return answer
 
-    return answer_later
+    return lambda *asked: wait(answer_now(*asked), next(seconds))
 
 
 def request_of(body: object, path: str = "/v1/responses", more: str = "") -> bytes:
@@ -103,17 +97,16 @@ def is_whole(received: bytes) -> bool:
 
 
 @pytest.fixture
-def direct(monkeypatch: pytest.MonkeyPatch) -> list[bool]:
-    """For each answer to a request that came whole whether it was sent at once."""
-    sent: list[bool] = []
-    encode = posts_at_once.encode_whole
+def in_parts(monkeypatch: pytest.MonkeyPatch) -> list[Answer]:
+    """The answers that are sent in parts."""
+    sent: list[Answer] = []
+    deliver = App.deliver
 
-    def note(answer: Answer) -> bytes | None:
-        encoded = encode(answer)
-        sent.append(encoded is not None)
-        return encoded
+    def note(app: App, answer: Answer, *channel: Any) -> Any:
+        sent.append(answer)
+        return deliver(app, answer, *channel)
 
-    monkeypatch.setattr(posts_at_once, "encode_whole", note)
+    monkeypatch.setattr(App, "deliver", note)
     return sent
 
 
@@ -129,32 +122,18 @@ def direct(monkeypatch: pytest.MonkeyPatch) -> list[bool]:
         ({"model": "gpt-4.1", "input": "cut", "stream": True}, False),
     ],
 )
-def test_the_bytes_are_those_of_asgi(body: object, at_once: bool, server: Server, direct: list[bool]) -> None:
+def test_the_bytes_are_the_same_at_once_and_later(
+    body: object, at_once: bool, server: Server, in_parts: list[Answer], monkeypatch: pytest.MonkeyPatch
+) -> None:
     whole = answer_to(server, request_of(body))
-    assert direct == [at_once], whole[:2000]
+    assert bool(in_parts) is not at_once, whole[:2000]
     server.api.close("sk-1")
     head, _, rest = request_of(body).partition(b"\r\n\r\n")
     assert answer_to(server, head + b"\r\n\r\n", rest) == whole
-    assert direct == [at_once], "a request in two pieces goes through ASGI"
+    server.api.close("sk-1")
+    monkeypatch.setattr(App, "answer", answering_later(repeat(0.001)))
+    assert answer_to(server, request_of(body)) == whole
     assert whole.startswith(b"HTTP/1.1 ")
-
-
-@pytest.mark.parametrize(
-    "sent",
-    [
-        request_of({}, "/v1/responses?x=1"),
-        request_of({}, "/_harness/health"),
-        request_of({}, more="Connection: close\r\n"),
-        request_of({}, more="Expect: 100-continue\r\n"),
-        request_of({}, more="Host: y\r\n"),
-        request_of({}).replace(b"HTTP/1.1", b"HTTP/1.0"),
-        request_of({}).replace(b"POST", b"PUT"),
-        request_of({}, "/v1/files", "Content-Type: multipart/form-data; boundary=b\r\n"),
-    ],
-)
-def test_what_is_not_plain_goes_through_asgi(sent: bytes, server: Server, direct: list[bool]) -> None:
-    assert answer_to(server, sent).startswith(b"HTTP/1.1 ")
-    assert not direct
 
 
 def test_requests_sent_together_are_answered_in_order(either: Server) -> None:
@@ -203,22 +182,16 @@ def test_an_idle_connection_is_closed(either: Server) -> None:
 
 @pytest.fixture
 def parsed(monkeypatch: pytest.MonkeyPatch) -> list[bytes]:
-    """The heads that are parsed; of what goes through ASGI the whole."""
+    """What is parsed."""
     seen: list[bytes] = []
-    feed, parse = RequestParser.feed, posts_at_once.parse_head
+    parse = RequestParser._parse
 
-    def note_feed(parser: RequestParser, data: bytes) -> Any:
+    def note(parser: RequestParser, data: bytes) -> None:
         seen.append(data)
-        return feed(parser, data)
+        parse(parser, data)
 
-    def note_parse(data: bytes) -> Any:
-        head = parse(data)
-        if head:
-            seen.append(data)
-        return head
-
-    monkeypatch.setattr(RequestParser, "feed", note_feed)
-    monkeypatch.setattr(posts_at_once, "parse_head", note_parse)
+    request_parser.parse_head.cache_clear()
+    monkeypatch.setattr(RequestParser, "_parse", note)
     return seen
 
 
@@ -239,13 +212,14 @@ def ask(wire: socket.socket, *pieces: bytes) -> bytes:
 
 @pytest.mark.slow
 def test_a_head_of_a_new_key_leaves_nothing_to_collect() -> None:
+    gc.collect()
     gc.disable()
     try:
         for number in range(20):
             head = HEAD.format(path=f"/v1/{number}", more="", size=2).encode()
-            assert posts_at_once.parse_head(head)
-            assert posts_at_once.parse_head(head.replace(b"Host", b"Connection: close\r\nHost")) is None
-        assert not [held for held in gc.get_objects() if isinstance(held, posts_at_once._HeadParts)]
+            assert request_parser.parse_head(head)
+            assert request_parser.parse_head(head.replace(b"Host", b"Connection: close\r\nHost")) is None
+        assert not [held for held in gc.get_objects() if isinstance(held, RequestParser)]
     finally:
         gc.enable()
 
@@ -300,7 +274,7 @@ class TestAHeadThatCameBefore:
         one = b"%b%x\r\n%b\r\n0\r\n\r\n" % (head.encode(), len(body), body)
         with socket.create_connection((either.host, either.port), timeout=10) as wire:
             assert {ask(wire, one)[:15] for _ in range(4)} == {b"HTTP/1.1 200 OK"}
-        assert parsed == [one] * 4
+        assert parsed == [head_of(one), *[one] * 4]
 
     def test_a_body_may_look_like_a_request(self, either: Server) -> None:
         inner = request_of(self.BODY).decode()
@@ -340,7 +314,7 @@ class TestAnAnswerThatIsStillToCome:
     @pytest.fixture
     def wire(self, monkeypatch: pytest.MonkeyPatch, request: pytest.FixtureRequest) -> Iterator[socket.socket]:
         """A connection to a server that knows the head of `ONE`, and takes its time to answer from then on."""
-        monkeypatch.setattr(App, "answer_post", answering_later(chain(repeat(0.001, 3), repeat(0.4))))
+        monkeypatch.setattr(App, "answer", answering_later(chain(repeat(0.001, 3), repeat(0.4))))
         self.server: Server = request.getfixturevalue("server")
         with socket.create_connection((self.server.host, self.server.port), timeout=10) as wire:
             for _ in range(3):
@@ -386,7 +360,7 @@ class TestAnAnswerThatIsStillToCome:
         def fail(*_: object) -> Answer:
             raise ValueError("no")
 
-        monkeypatch.setattr(App, "_carry_out", fail)
+        monkeypatch.setattr(App, "deliver", fail)
         assert ask(wire, self.ONE).startswith(b"HTTP/1.1 500 ")
 
 

@@ -1,4 +1,4 @@
-"""Encodes the events of a response from templates, as most answers of a script differ only in their ids.
+"""Encodes answers; the events of a response from templates, as most answers of a script differ only in their ids.
 
 The frames of an item are cached as a template with gaps for the id of the item, the id of its call and the paddings. A
 template is made of the events that `harness.answers.item_writer` writes, when a script produces the same item again.
@@ -6,17 +6,18 @@ template is made of the events that `harness.answers.item_writer` writes, when a
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from itertools import chain, count, zip_longest
+from typing import Any
 
 import orjson
 
-from harness.answers.encode import encode_event, encode_events
+from harness.answers.encode import encode_event
 from harness.answers.item_writer import ItemPlace, cut_noise, find_start, write_item
 from harness.answers.writer import ResponseEvents, write_response
-from harness.core.exchange import Json
+from harness.core.exchange import Answer, Json
 from harness.items.stream_grammar import Deltas
 
 SLOTS = {"id": b"\xff", "call_id": b"\xfe"}
@@ -35,10 +36,18 @@ _ENCODED_MARK = b"\\u0000"
 """The character around placeholders while a template is made; items that contain it are not cached."""
 
 
-def encode_stream(events: Sequence[Json]) -> bytes:
-    """Encode events as `harness.answers.encode.encode_events` does, using templates for those of a response."""
+def encode_body(answer: Answer) -> bytes:
+    """Encode a body for sending: the events of a stream, otherwise JSON, except for the bytes of a file."""
+    if answer.events is not None:
+        return encode_events(answer.events)
+    body: Any = answer.body
+    return body if isinstance(body, bytes) else orjson.dumps(body)
+
+
+def encode_events(events: Iterable[Json]) -> bytes:
+    """Encode the events of a stream in UTF-8, those of a response from templates, with nothing after the last one."""
     if not isinstance(events, ResponseEvents):
-        return encode_events(events)
+        return b"".join(map(encode_event, events))
     writer = FrameWriter()
     write_response(events, writer)
     return b"".join(writer.pieces)
