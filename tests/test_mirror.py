@@ -65,7 +65,6 @@ TESTED_WITH = {
     "explain/test_refused_request.py": {"explain/unpaired"},
     "explain/test_render.py": {"explain/model"},
     "explain/test_verdict.py": {"explain/turn"},
-    "fast_path/test_prepared.py": {"fast_path/repeat_cache"},
     "faults/test_alterations.py": {"faults/transport"},
     "faults/test_faults.py": {"faults/broken_off"},
     "foundry/test_agents.py": {"api/project_types"},

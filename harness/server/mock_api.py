@@ -23,12 +23,12 @@ from harness.contract.rules.http.websocket import UPGRADE_RULES
 from harness.core.delivery import EdgeRecord
 from harness.core.errors import ConfigError, Problem
 from harness.core.exchange import Answer, ReceivedRequest, Request, Stray
-from harness.fast_path.prepared import PreparedRequests
 from harness.foundry.answer import add_azure_headers
 from harness.server.answering import answer_routed, call_handler, check_and_answer, refusal_answer, teapot_answer
 from harness.server.api_observers import AnsweredRequest, ApiObservers
 from harness.server.held_requests import HeldRequest, HeldRequests
 from harness.server.keyed_worlds import KeyedWorlds, key_of
+from harness.server.prepared import PreparedRequests
 from harness.server.webhooks.courier import ThreadCourier
 from harness.server.websocket.session import SocketSession
 from harness.world.mock import Mock
@@ -74,8 +74,6 @@ class MockApi(KeyedWorlds):
         self.stray_count = 0
         self._reserved = reserved
         self._prepared = PreparedRequests()
-        self._read = self._prepared.read
-        self._check = self._prepared.check
 
     def takes_form(self, method: str, path: str) -> bool:
         """Return whether the body of such a request is a form; `path` is the whole path."""
@@ -87,14 +85,30 @@ class MockApi(KeyedWorlds):
         """Answer a request. Never raises.
 
         With `is_own` False the request was answered by another process and is only replayed here: no observer hears of
-        it. Whoever sends the answer passes its `edge`; without one, the answer counts as sent when this returns.
+        it. Pass `edge` if you send the answer; otherwise it counts as sent on return.
         """
-        begun = perf_counter()
-        seen = edge if edge is not None or not is_own else time()
+        begun, arrived = perf_counter(), time()
+
+        # World: the key leads to it, and its dialect decides what the path means.
         place, world = self._find_world(received)
-        request = self._read(received, place)
-        request, answer = self._answer(request, world)
-        answer = self._note(request, self._add_headers(request, answer, world), world, seen, is_own=is_own)
+
+        # Parse: the operation of the path, the body, the query.
+        request = self._prepared.read(received, place)
+
+        # Check and run: the contract refuses the request, or the operation answers it. Before both come keys that lead
+        # to a World only at times, and paths that the test answers itself.
+        if world is None and (reserved := self._reserved_answer(request)):
+            answer = reserved
+        elif world is not None and world.routed and (routed := find_routed(world.routed, request)):
+            request, answer = answer_routed(*routed, world)
+        else:
+            answer = check_and_answer(request, world, call_handler, self._prepared.check)
+
+        # Headers: in the dialect of the request.
+        answer = self._add_headers(request, answer, world)
+
+        # Note: in the journal of the World or among the strays, then for the observers.
+        self._note(request, answer, world, edge or (arrived if is_own else None), is_own=is_own)
         if is_own and answer.status >= self.observers.least_status:
             self.observers.on_answer(AnsweredRequest(begun, received, answer, world=world))
         return answer
@@ -116,14 +130,6 @@ class MockApi(KeyedWorlds):
             place = parse_api_path(received.path, world.dialect)
         return place, world
 
-    def _answer(self, request: Request, world: World | None) -> tuple[Request, Answer]:
-        """Answer reserved keys with a 418, routed paths with the test's function, all else through the contract."""
-        if world is None and (reserved := self._reserved_answer(request)):
-            return request, reserved
-        if world is not None and world.routed and (routed := find_routed(world.routed, request)):
-            return answer_routed(*routed, world)
-        return request, check_and_answer(request, world, call_handler, self._check)
-
     def open_session(self, received: ReceivedRequest, *, is_own: bool = True) -> SocketSession | Answer:
         """Open the WebSocket session that a GET asks for, or return the HTTP answer that refuses it; see `handle`.
 
@@ -138,9 +144,8 @@ class MockApi(KeyedWorlds):
             self.request_count += 1
             return SocketSession(ConnectionWorld(world), received.headers, check_and_answer, self.observers)
         assert refused is not None  # the contract refuses a request without a World
-        answer = self._note(
-            request, self._add_headers(request, refused, world), world, time() if is_own else None, is_own=is_own
-        )
+        answer = self._add_headers(request, refused, world)
+        self._note(request, answer, world, time() if is_own else None, is_own=is_own)
         if is_own:
             self.observers.on_answer(AnsweredRequest(begun, received, answer, UPGRADE, world=world))
         return answer
@@ -174,8 +179,8 @@ class MockApi(KeyedWorlds):
 
     def _note(
         self, request: Request, answer: Answer, world: World | None, seen: EdgeRecord | float | None, *, is_own: bool
-    ) -> Answer:
-        """Record an exchange in the journal of its World, or among the strays, and return the answer.
+    ) -> None:
+        """Record an exchange in the journal of its World, or among the strays.
 
         `seen` is the time of arrival, or the edge record that is filled in while the answer is sent.
         """
@@ -187,7 +192,6 @@ class MockApi(KeyedWorlds):
             stray = self._add_stray(request, answer)
             if is_own and stray:
                 self.observers.on_stray(stray)
-        return answer
 
     def _add_stray(self, request: Request, answer: Answer) -> Stray | None:
         """Keep a request without a World, and return it for observers.
@@ -224,4 +228,4 @@ def _with_headers(answer: Answer, request_id: str) -> Answer:
     }
     if answer.headers:
         headers |= answer.headers
-    return Answer(answer.status, answer.body, headers, answer.events, answer.rule, answer.delivery, answer.asked)
+    return answer._replace(headers=headers)

@@ -19,7 +19,7 @@ from typing import Any, cast
 from harness.core.delivery import EdgeRecord
 from harness.core.headers import header_pairs
 from harness.server.transport.asgi_types import CONNECTION, EDGE, STOPPING, Scope, connection_scope
-from harness.server.transport.exchange import STARTED, Exchange, FlowControl, OnFailed, Service
+from harness.server.transport.exchange import STARTED, FlowControl, HttpExchange, OnFailed, Service
 from harness.server.transport.framing import Headers, encode_text
 from harness.server.transport.request_parser import (
     BEGIN,
@@ -79,7 +79,7 @@ class HttpConnection(asyncio.Protocol):
         self.loop = _loop or asyncio.get_running_loop()
         self.state = NEW
         self.number = next(_NUMBERS)
-        self.exchanges: deque[Exchange] = deque()
+        self.exchanges: deque[HttpExchange] = deque()
         self.idle_seconds: float = config.timeout_keep_alive
         self._config = config
         self._server_state = server_state
@@ -182,7 +182,7 @@ class HttpConnection(asyncio.Protocol):
         except BadRequest as problem:
             self._refuse(400, str(problem))
             return
-        exchange = Exchange(
+        exchange = HttpExchange(
             head,
             EdgeRecord(self._arrived, self.number),
             self._service if by_service else None,
@@ -232,7 +232,7 @@ class HttpConnection(asyncio.Protocol):
                 self._start(first, work)
         self._is_answering = False
 
-    def _start(self, exchange: Exchange, work: Coroutine[Any, Any, None]) -> None:
+    def _start(self, exchange: HttpExchange, work: Coroutine[Any, Any, None]) -> None:
         exchange.has_task = True
         task = self.loop.create_task(work)
         task.add_done_callback(self._server_state.tasks.discard)

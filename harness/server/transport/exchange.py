@@ -112,7 +112,7 @@ class AnswerState(Enum):
 PENDING, STARTED, COMPLETE, ABANDONED = AnswerState
 
 
-class Exchange:
+class HttpExchange:
     """A request and its answer; `is_body_whole` says whether the request has arrived in full.
 
     `service` answers it once it has; without one, an ASGI app reads the request. `scope` is its ASGI scope, empty until

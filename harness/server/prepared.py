@@ -1,15 +1,16 @@
-"""Caches the decisions that requests share with earlier ones.
+"""Reads and checks requests, computing once what they share with earlier ones.
 
-Requests that differ only in their `input` share most rules and how the response begins; if the `input` is a string,
-they are also parsed only once. Requests with the same bytes share everything that depends on the body alone, unless it
-names something stored. Decisions hold for the headers, the account, the models and the day for which they were made, in
-a World without overrides. They are cached the second time, as most requests are sent only once.
+Requests that differ only in their `input` share their settings: most rules, and how the response begins. Requests with
+the same bytes share everything that depends on the body alone, unless it names something stored. What is shared holds
+for the headers, the account, the models and the day for which it was decided, in a World without overrides. It is kept
+the second time, as most requests are sent only once.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import Any, NamedTuple
+from collections import OrderedDict
+from collections.abc import Hashable, Mapping
+from typing import Generic, NamedTuple, TypeVar
 
 import jsonschema_rs
 import orjson
@@ -26,17 +27,22 @@ from harness.contract.rule_plan import SHARED_FACTS, RulePlan, plan_rules_about_
 from harness.core.account import Organization
 from harness.core.exchange import Json, ReceivedRequest, Request
 from harness.endpoints.request import read_request
-from harness.fast_path.repeat_cache import RepeatCache
 from harness.items.transcript import EMPTY_CHAIN, Transcript, find_references
 from harness.world.api_call import ApiCall
 from harness.world.world import World
 
+K = TypeVar("K", bound=Hashable)
+V = TypeVar("V")
+MAX_CACHE_SIZE = 4 * 1024 * 1024
+"""Bytes of all entries of a cache; the least recently used are dropped first."""
+MAX_SEEN = 1_024
+"""How many keys a cache remembers as seen once."""
+_OVERHEAD = 8_192
+"""Bytes that an entry counts for in addition to its key."""
 MAX_SETTINGS = 16 * 1024
 """Size limit, in bytes without the `input`, of bodies of which anything is cached."""
 MAX_BODY = 64 * 1024
-"""Size limit, in bytes, of bodies that are cached whole, or by the bytes around their `input`."""
-
-_INPUT = b'"input"'
+"""Size limit, in bytes, of bodies that are cached whole."""
 
 DECISIVE_HEADERS = ("content-type", "openai-beta", "x-ms-oai-image-generation-deployment")
 """The headers that may decide whether a request is accepted, once its key has led to a World."""
@@ -45,49 +51,40 @@ Key = tuple[tuple[str | None, ...], bytes]
 """The decisive headers of a request, and its body without the `input`."""
 
 
-class SplitBody(NamedTuple):
-    """A body in three parts: the bytes before a string, the string as JSON, and the bytes after it."""
+class RepeatCache(Generic[K, V]):
+    """The values of keys that occurred more than once, bounded in size: what occurs once is not worth caching."""
 
-    before: bytes
-    text: bytes
-    after: bytes
+    def __init__(self) -> None:
+        self._values: OrderedDict[K, tuple[V, int]] = OrderedDict()
+        self._seen: set[int] = set()
+        self._size = 0
 
-    @property
-    def around(self) -> tuple[bytes, bytes]:
-        """The bytes around the string; bodies with the same ones differ only in that string."""
-        return self.before, self.after
-
-    def is_certain_in(self, body: Json) -> bool:
-        """Return whether the string is surely the `input` of `body`, and of all bodies with the same bytes around it.
-
-        Without backslashes, each quotation mark starts or ends a string, and `"input"` occurs in no inner object.
-        """
-        around = self.before + self.after
-        is_input = around.count(_INPUT) == 1 and b"\\" not in around
-        return is_input and self.replace_text(body) == body
-
-    def replace_text(self, body: Json) -> Json | None:
-        """Copy a body with this string as its `input`.
-
-        None if the string does not end here, at an escaped quotation mark.
-        """
-        try:
-            return {**body, "input": orjson.loads(self.text)}
-        except orjson.JSONDecodeError:
+    def get(self, key: K) -> V | None:
+        """Return the value of a key, and mark it as recently used."""
+        found = self._values.get(key)
+        if found is None:
             return None
+        self._values.move_to_end(key)
+        return found[0]
 
+    def has_seen(self, key: K) -> bool:
+        """Return whether a key was seen before, as far as is remembered, and remember it."""
+        # Hashes are enough and hold no memory: a collision only caches an entry too early.
+        if hash(key) in self._seen:
+            return True
+        if len(self._seen) >= MAX_SEEN:
+            self._seen.clear()
+        self._seen.add(hash(key))
+        return False
 
-def split_at_input(raw: bytes) -> SplitBody | None:
-    """Split a body at the string that follows the name `input`; None without such a string, or if the body is long."""
-    name = raw.find(_INPUT)
-    if name < 0 or len(raw) > MAX_BODY:
-        return None
-    value = name + len(_INPUT)
-    start = raw.find(b'"', value)
-    if start < 0 or raw[value:start].strip() != b":":
-        return None
-    end = raw.find(b'"', start + 1) + 1
-    return SplitBody(raw[:start], raw[start:end], raw[end:]) if end else None
+    def put(self, key: K, value: V, size: int) -> None:
+        """Store the value of a key of `size` bytes, and drop the least recently used entries."""
+        if key in self._values:
+            self._size -= self._values.pop(key)[1]
+        self._values[key] = value, size + _OVERHEAD
+        self._size += size + _OVERHEAD
+        while self._size > MAX_CACHE_SIZE:
+            self._size -= self._values.popitem(last=False)[1][1]
 
 
 class Prepared(NamedTuple):
@@ -177,71 +174,46 @@ class WholeRequest(NamedTuple):
         return Checked(None, call)
 
 
-class TextRequest(NamedTuple):
-    """An accepted request whose `input` is a string."""
-
-    request: Request
-    prepared: Prepared
-
-
 class PreparedRequests:
-    """A bounded cache of what was decided about the requests of one server."""
+    """A bounded cache of what was decided about the requests of one mock."""
 
     def __init__(self) -> None:
         self._prepared: RepeatCache[Key, Prepared] = RepeatCache()
         self._whole: RepeatCache[bytes, WholeRequest] = RepeatCache()
-        self._texts: RepeatCache[tuple[bytes, bytes], TextRequest] = RepeatCache()
-        self._read: tuple[Any, WholeRequest | TextRequest | None] = None, None
-        """The body that was read last, and the cache entry it came from."""
 
     def read(self, received: ReceivedRequest, place: ApiPath) -> Request:
-        """Read a request like `read_request`, but parse only the part of its body that is new."""
-        found: WholeRequest | TextRequest | None = None
+        """Read a request as `read_request` does; bytes that came before are not parsed again."""
         raw, headers = received.raw, received.headers
-        if received.method == "POST" and not received.query:
-            body = None
-            if found := self._whole.get(raw):
-                body = found.request.body
-            elif (split := split_at_input(raw)) and (found := self._texts.get(split.around)):
-                body = split.replace_text(found.request.body)
-            if found and body is not None and _is_like(found.request, place, headers):
-                self._read = body, found
-                # A new object for each request, since a journal distinguishes requests by identity.
-                return _with_content(found.request, headers, body, raw)
-        self._read = None, None
-        return read_request(received, place)
+        whole = self._whole.get(raw) if len(raw) <= MAX_BODY and received.method == "POST" else None
+        if whole is None or received.query or not _is_like(whole.request, place, headers):
+            return read_request(received, place)
+        # A new object for each request, since a journal distinguishes requests by identity.
+        return _with_content(whole.request, headers, raw)
 
     def check(self, call: ApiCall) -> Checked[ApiCall]:
-        """Check a request like `check`, except for what is decided already."""
+        """Check a request as `harness.contract.check` does, except for what is decided already."""
         request, world = call.request, call.world
         if world is None or request.operation != CREATE_RESPONSE or request.dialect != OPENAI or request.query:
             return check(call)
-        body, found = self._read
-        # Identity proves that this is the request that was read last, with its body unchanged.
-        if found and body is request.body and found.prepared.holds_in(world):
-            return found.check(call) if isinstance(found, WholeRequest) else self._check_prepared(call, found.prepared)
+        whole = self._whole.get(request.raw) if len(request.raw) <= MAX_BODY else None
+        # Identity proves that these bytes were read from the cache, with its headers, and that the body is unchanged.
+        if whole and whole.request.body is request.body and whole.prepared.holds_in(world):
+            return whole.check(call)
         if (key := _key_of(request)) is None:
             return check(call)
         prepared = self._prepared.get(key)
-        if prepared is None or not prepared.holds_in(world):
-            checked = check(call)
-            if checked.violation is None and self._prepared.has_seen(key) and (made := prepare(call)):
-                self._prepared.put(key, made, len(key[1]))
-            return checked
-        self._keep_text(request, prepared)
-        return self._check_prepared(call, prepared)
+        if prepared is not None and prepared.holds_in(world):
+            return self._check_prepared(call, prepared)
+        checked = check(call)
+        if checked.violation is None and self._prepared.has_seen(key) and (made := prepare(call)):
+            self._prepared.put(key, made, len(key[1]))
+        return checked
 
     def _check_prepared(self, call: ApiCall, prepared: Prepared) -> Checked[ApiCall]:
         checked = prepared.check(call)
         if checked.violation is None:
             self._keep_whole(call, prepared)
         return checked
-
-    def _keep_text(self, request: Request, prepared: Prepared) -> None:
-        """Cache the bytes around a request's string, the second time they occur."""
-        split = split_at_input(request.raw) if isinstance(request.body["input"], str) else None
-        if split and split.is_certain_in(request.body) and self._texts.has_seen(split.around):
-            self._texts.put(split.around, TextRequest(request, prepared), len(request.raw))
 
     def _keep_whole(self, call: ApiCall, prepared: Prepared) -> None:
         """Cache a whole request the second time its bytes are accepted, unless it names something stored."""
@@ -277,9 +249,9 @@ def _key_of(request: Request) -> Key | None:
     return (_decisive(request.headers), others) if len(others) <= MAX_SETTINGS else None
 
 
-def _with_content(request: Request, headers: Mapping[str, str], body: Any, raw: bytes) -> Request:
-    """Copy a request with other content; `_replace` would take twice as long."""
-    return Request._make((*request[:2], headers, request.query, body, raw, *request[6:]))
+def _with_content(request: Request, headers: Mapping[str, str], raw: bytes) -> Request:
+    """Copy a request with other headers and equal bytes; `_replace` would take twice as long."""
+    return Request._make((*request[:2], headers, request.query, request.body, raw, *request[6:]))
 
 
 def _is_like(request: Request, place: ApiPath, headers: Mapping[str, str]) -> bool:

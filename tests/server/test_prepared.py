@@ -8,19 +8,23 @@ from dataclasses import replace
 from typing import Any
 
 import pytest
-from harness.fast_path.posts_at_once import encode_whole
 
+from harness.answers.frames import encode_body
+from harness.api.http.dialects import ApiPath
+from harness.contract.check import Checked, check
 from harness.contract.rule import RULES, Case
 from harness.core.exchange import Answer, Json, ReceivedRequest, Request
-from harness.core.limits import UNLIMITED, Limits
+from harness.core.limits import Limits
 from harness.ending import failed, incomplete
-from harness.fast_path import prepared, repeat_cache
-from harness.fast_path.prepared import PreparedRequests
+from harness.endpoints.request import read_request
 from harness.faults import cut, hang_up, rate_limit, server_error
 from harness.items import function_call, message, reasoning, web_search_call
+from harness.server import prepared
 from harness.server.judgement import judge_world
 from harness.server.mock_api import MockApi
+from harness.server.prepared import PreparedRequests
 from harness.verify.examples import EXAMPLE_KEY, OK_TURN, CasePlayer
+from harness.world.api_call import ApiCall
 from harness.world.mock import Mock
 from tests.support.slow import slow_except, slow_except_every
 
@@ -28,13 +32,29 @@ KEY = "sk-repeated"
 HEADERS = {"authorization": f"Bearer {KEY}", "content-type": "application/json"}
 PATH = "/v1/responses"
 TIMES = 4
-SERVED = Limits(exchanges=1_000, responses=1_000, worlds=10)
-"""What makes a World a served one, whose requests are kept; a test's World keeps all else, and no requests."""
+
+
+class NothingKept(PreparedRequests):
+    """Reads and checks each request as if it came first."""
+
+    def read(self, received: ReceivedRequest, place: ApiPath) -> Request:
+        return read_request(received, place)
+
+    def check(self, call: ApiCall) -> Checked[ApiCall]:
+        return check(call)
+
+
+def make_api(*, keeps: bool = True, **options: Any) -> MockApi:
+    """Return a mock, or one that keeps nothing of its requests."""
+    made = MockApi(**options)
+    if not keeps:
+        made._prepared = NothingKept()
+    return made
 
 
 @pytest.fixture
 def api() -> MockApi:
-    return MockApi(fallback=lambda _: OK_TURN, limits=SERVED)
+    return MockApi(fallback=lambda _: OK_TURN, limits=Limits(exchanges=1_000, responses=1_000, worlds=10))
 
 
 @pytest.fixture
@@ -51,14 +71,12 @@ def send_again(api: MockApi, body: Json) -> list[Answer]:
     return [send(api, body) for _ in range(TIMES)]
 
 
-def prepared_of(api: MockApi) -> PreparedRequests:
-    """Return what a server has decided about requests."""
-    assert api._prepared is not None
-    return api._prepared
+def on_the_wire(answer: Answer) -> tuple[Any, ...]:
+    return answer.status, answer.headers, answer.delivery, encode_body(answer)
 
 
 def is_kept(api: MockApi, body: Json) -> bool:
-    return prepared_of(api)._whole.get(json.dumps(body).encode()) is not None
+    return api._prepared._whole.get(json.dumps(body).encode()) is not None
 
 
 def cases() -> Iterator[tuple[str, Case]]:
@@ -85,17 +103,17 @@ def vary(case: Case) -> list[Case]:
 
 
 def play(
-    case: Case, limits: Limits, sequence: Callable[[Case], list[Case]]
+    case: Case, keeps: bool, sequence: Callable[[Case], list[Case]]
 ) -> tuple[list[tuple[int, Any, bytes | None]], str]:
     """Return the answers to a sequence of requests made of a case, and what is said of its World."""
     player = CasePlayer()
-    player.api = MockApi(fallback=lambda _: OK_TURN, limits=limits)
+    player.api = make_api(keeps=keeps, fallback=lambda _: OK_TURN)
     player.mock = player.api.open(EXAMPLE_KEY)
     before = player.prepare(case)
     answers = [*before, *[player.send(request, before) for request in sequence(case)]]
     assert len(player.mock.exchanges) <= len(answers) + 1
     seen = [
-        (answer.status, answer.body, None if answer.body is None or not answer.status else encode_whole(answer))
+        (answer.status, answer.body, None if answer.body is None or not answer.status else encode_body(answer))
         for answer in answers
     ]
     return seen, judge_world(player.mock, verbose=True).report
@@ -108,7 +126,7 @@ def test_every_example_of_a_rule_gets_the_same_answers_whether_anything_is_kept_
 ) -> None:
     for name, case in cases():
         if RULES[name.rpartition("-")[0]].area == area:
-            assert play(case, SERVED, sequence) == play(case, UNLIMITED, sequence), name
+            assert play(case, True, sequence) == play(case, False, sequence), name
 
 
 @pytest.mark.parametrize(
@@ -137,10 +155,6 @@ def test_what_nothing_stored_decides_is_kept_when_it_comes_again(api: MockApi, b
     assert {answer.status for answer in send_again(api, body)} == {200}
 
 
-def test_a_test_of_its_own_keeps_no_requests() -> None:
-    assert MockApi()._prepared is None
-
-
 class TestWhatDecidesIsLookedAtEachTime:
     BODY: Json = {"model": "gpt-4.1", "input": "hi"}  # noqa: RUF012
 
@@ -153,7 +167,7 @@ class TestWhatDecidesIsLookedAtEachTime:
         body = {"model": "gpt-5", "input": "hi"}
         send_again(api, body)
         mock.world.set_date("2025-05-01")
-        unkept = MockApi(fallback=lambda _: OK_TURN)
+        unkept = make_api(keeps=False, fallback=lambda _: OK_TURN)
         unkept.open(KEY).world.set_date("2025-05-01")
         assert send(api, body).body.keys() == send(unkept, body).body.keys()
 
@@ -209,18 +223,18 @@ class TestRequestsThatShareAllButTheirInput:
 
     @pytest.mark.parametrize("members", [{}, {"stream": True}, {"max_output_tokens": 16}, {"metadata": {"n": "1"}}])
     def test_get_the_answers_that_they_get_alone(self, members: Json) -> None:
-        def said(limits: Limits) -> list[bytes | None]:
-            api = MockApi(limits=limits)
+        def said(keeps: bool) -> list[tuple[Any, ...]]:
+            api = make_api(keeps=keeps)
             api.open(KEY).script(*[message("word " * 8)] * 12)
             bodies = [{**self.SETTINGS, **members, "input": sent_input} for sent_input in self.INPUTS * 2]
-            return [encode_whole(send(api, body)) for body in bodies]
+            return [on_the_wire(send(api, body)) for body in bodies]
 
-        assert said(SERVED) == said(UNLIMITED)
+        assert said(True) == said(False)
 
     def test_are_read_once(self, api: MockApi, mock: Mock) -> None:
         for number in range(TIMES):
             send(api, {**self.SETTINGS, "input": f"hi {number}"})
-        [(kept, _)] = prepared_of(api)._prepared._values.values()
+        [(kept, _)] = api._prepared._prepared._values.values()
         assert (kept.settings.initial_response["id"], kept.settings.initial_response["output"]) == ("", [])
 
     def test_are_read_again_on_another_day(self, api: MockApi, mock: Mock) -> None:
@@ -229,7 +243,7 @@ class TestRequestsThatShareAllButTheirInput:
 
         newest = keys(api)
         mock.world.set_date("2025-09-01")
-        unkept = MockApi(fallback=lambda _: OK_TURN)
+        unkept = make_api(keeps=False, fallback=lambda _: OK_TURN)
         unkept.open(KEY).world.set_date("2025-09-01")
         assert keys(api) == keys(unkept) != newest
 
@@ -265,7 +279,7 @@ def test_requests_of_other_keys_share_what_is_decided(api: MockApi, mock: Mock) 
         (exchange,) = api.open(f"sk-{number}").exchanges
         assert (exchange.status, exchange.request.headers) == (200, other)
     assert is_kept(api, body)
-    assert len(prepared_of(api)._prepared._values) == 1
+    assert len(api._prepared._prepared._values) == 1
 
 
 def test_no_other_header_decides_about_a_request_whose_key_is_known() -> None:
@@ -321,24 +335,24 @@ def test_every_kind_of_turn_is_the_same_whether_its_request_is_kept_or_not(membe
         message("one"),
     ]
 
-    def said(limits: Limits) -> list[bytes | None]:
-        api = MockApi(limits=limits)
+    def said(keeps: bool) -> list[tuple[Any, ...]]:
+        api = make_api(keeps=keeps)
         api.open(KEY).script(*turns, *turns)
-        return [encode_whole(send(api, body)) for _ in range(2 * len(turns))]
+        return [on_the_wire(send(api, body)) for _ in range(2 * len(turns))]
 
-    assert said(SERVED) == said(UNLIMITED)
+    assert said(True) == said(False)
 
 
 def test_what_is_kept_is_bounded(api: MockApi, mock: Mock, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(repeat_cache, "MAX_CACHE_SIZE", 3 * 9_000)
-    monkeypatch.setattr(repeat_cache, "MAX_SEEN", 8)
+    monkeypatch.setattr(prepared, "MAX_CACHE_SIZE", 3 * 9_000)
+    monkeypatch.setattr(prepared, "MAX_SEEN", 8)
     bodies = [{"model": "gpt-4.1", "input": f"hi {number}"} for number in range(6)]
     for body in bodies:
         send_again(api, body)
     assert [is_kept(api, body) for body in bodies] == [False] * 3 + [True] * 3
     for number in range(20):
         send(api, {"model": "gpt-4.1", "input": f"once {number}"})
-    assert len(prepared_of(api)._whole._seen) <= 8
+    assert len(api._prepared._whole._seen) <= 8
 
 
 def test_a_long_body_is_not_kept(api: MockApi, mock: Mock) -> None:
