@@ -11,8 +11,8 @@ from dataclasses import replace
 from typing import Any
 
 from harness.analysis.approval_ledger import APPROVAL_REQUEST, APPROVAL_RESPONSE
-from harness.api.resources.threads import apply_delta
-from harness.api.statuses import ENDED_STATUSES
+from harness.api.resources.assistants import apply_delta
+from harness.api.responses import ENDED_STATUSES
 from harness.core.exchange import Exchange, Json, Request
 from harness.core.json_values import as_string
 from harness.core.replies import ModelReplies, ModelReply

@@ -14,8 +14,7 @@ from typing import Any
 
 from harness.analysis.lanes import INSTRUCTION_ROLES, asks_model
 from harness.answers.writer import ResponseEvents
-from harness.api.http.websocket_mode import CREATE_EVENT
-from harness.api.statuses import END_EVENTS
+from harness.api.responses import CREATE_EVENT, END_EVENTS
 from harness.core.delivery import EdgeTimes
 from harness.core.exchange import Exchange, Json, Request, answer_error
 from harness.core.json_values import as_object, as_string

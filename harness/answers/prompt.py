@@ -8,7 +8,7 @@ from typing import NamedTuple
 from harness.answers.parameters import apply_day
 from harness.answers.response import PROMPT_TEMPLATE_MODEL, build_initial_response, render_input_items
 from harness.api.models import Model, Models
-from harness.api.multi_agent import enables_agents
+from harness.api.responses import enables_agents
 from harness.api.tokens import TOKENS_PER_TOOL, estimate_tokens
 from harness.core.exchange import Json
 from harness.items.transcript import Transcript

@@ -11,7 +11,7 @@ from functools import partial
 from typing import Any
 
 import harness.items  # noqa: F401  (registers every kind)
-from harness.api.statuses import ENDED_STATUSES
+from harness.api.responses import ENDED_STATUSES
 from harness.core.errors import HarnessError
 from harness.core.exchange import Json
 from harness.core.text import show

@@ -10,7 +10,7 @@ from typing import Protocol, overload
 from harness.answers.item_writer import ItemPlace, write_item
 from harness.answers.reader import StreamError
 from harness.answers.response import TOOL_USAGE
-from harness.api.statuses import ENDED_STATUSES
+from harness.api.responses import ENDED_STATUSES
 from harness.core.exchange import Json
 from harness.core.text import show
 from harness.ending import to_api_error

@@ -14,7 +14,67 @@ from functools import lru_cache
 from typing import Any, Literal, TypeVar
 
 from harness.api.model_facts import read_table, refused_tools
-from harness.api.model_slips import NamesByShape, find_meant, group_by_shape
+
+_WORD = re.compile(r"[A-Za-z]+")
+_SHORTEST_WORD = 3
+_OWN_WORDS = frozenset({"code", "lunar", "astral", "terran"})
+"""Words one slip from a word in a model's name that mean something else: `gpt-5-code` is not `gpt-5-codex`."""
+
+Shape = tuple[str, ...]
+NamesByShape = Mapping[Shape, Sequence[str]]
+"""Known names, grouped by the separators around their words."""
+
+
+def group_by_shape(names: Iterable[str]) -> NamesByShape:
+    """Group names by shape, within which slips are searched."""
+    groups: dict[Shape, list[str]] = {}
+    for name in names:
+        groups.setdefault(_shape(name), []).append(name)
+    return groups
+
+
+def find_meant(name: str, known: NamesByShape) -> str | None:
+    """Return the known name that differs from a name by one slip, or None."""
+    words = _WORD.findall(name)
+    for correct in known.get(_shape(name), ()):
+        differing = [
+            (place, word, meant)
+            for place, (word, meant) in enumerate(zip(words, _WORD.findall(correct), strict=True))
+            if word != meant
+        ]
+        if len(differing) == 1 and _is_slip(*differing[0]):
+            return correct
+    return None
+
+
+def _shape(name: str) -> Shape:
+    """Return the text before, between and after the words of a name."""
+    return tuple(_WORD.split(name))
+
+
+def _is_slip(place: int, word: str, meant: str) -> bool:
+    """Return whether a word is one slip from the meant one; `place` is its index in the name."""
+    if len(meant) < _SHORTEST_WORD or word.lower() == meant.lower() or word in _OWN_WORDS:
+        return False
+    if _has_swapped_letters(word, meant):
+        return True
+    if place and (len(meant) == _SHORTEST_WORD or word[0] != meant[0]):
+        return False
+    if len(word) == len(meant):
+        return sum(letter != due for letter, due in zip(word, meant, strict=True)) == 1
+    if len(word) == len(meant) + 1:
+        is_doubled = word[0] == word[1]
+        return any(word[:index] + word[index + 1 :] == meant for index in range(0 if is_doubled else 1, len(word)))
+    return any(meant[:index] + meant[index + 1 :] == word for index in range(len(meant)))
+
+
+def _has_swapped_letters(word: str, meant: str) -> bool:
+    """Return whether only two neighbouring letters are swapped."""
+    if len(word) != len(meant):
+        return False
+    first = next((index for index in range(len(word)) if word[index] != meant[index]), len(word))
+    return word[first:] == meant[first : first + 2][::-1] + meant[first + 2 :] != meant[first:]
+
 
 T = TypeVar("T")
 When = Literal["always", "effort none", "never", "unknown"]

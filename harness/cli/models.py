@@ -32,7 +32,7 @@ def models(
     Unknown facts are open: they cause no refusal.
     """
     from harness.api.models import MODELS
-    from harness.report import model_catalogue
+    from harness.report import catalogue
 
     if coverage:
         if name:
@@ -40,20 +40,20 @@ def models(
         print_coverage(None, as_json)
         return
     if not name:
-        print_rows([model_catalogue.model_row(family) for family in MODELS], as_json)
+        print_rows([catalogue.model_row(family) for family in MODELS], as_json)
         return
     known = [*MODELS, *(alias for family in MODELS.values() for alias in family.names)]
     found = MODELS.find(name)
     family = found.name if found else require_known("model", name, known, f"{COMMAND} models")
     if as_json:
-        print_json(model_catalogue.model_json(family))
+        print_json(catalogue.model_json(family))
         return
-    print_page(family, model_catalogue.describe_model(family), model_catalogue.model_sections(family))
+    print_page(family, catalogue.describe_model(family), catalogue.model_sections(family))
 
 
 def print_coverage(met: Mapping[str, Sequence[int]] | None, as_json: bool) -> None:
     """Print a row for each fact, with `met` how often recordings met it, and the totals of what is known."""
-    from harness.report.model_catalogue import coverage_rows
+    from harness.report.catalogue import coverage_rows
 
     rows = coverage_rows(met)
     print_rows(rows, as_json)

@@ -25,7 +25,7 @@ from harness.cli.support.run_command import run_command
 from harness.core.errors import ConfigError
 
 if TYPE_CHECKING:
-    from harness.api.http.upstream import Upstream
+    from harness.api.http.dialects import Upstream
     from harness.cassettes.recording.in_flight import Recording
     from harness.verify.watch import RecordingJudge
 
@@ -77,7 +77,7 @@ def record(_context: typer.Context, options: RecordOptions) -> None:
 
     A proxy records them, so clients may be in any language. The exit code is the command's.
     """
-    from harness.api.http.upstream import parse_upstream
+    from harness.api.http.dialects import parse_upstream
     from harness.cassettes.format.interaction import RECORD_COMMAND, CassetteHeader
     from harness.cassettes.recording.in_flight import Recording
     from harness.cassettes.recording.journal import recover_recordings
@@ -121,7 +121,7 @@ def _run_behind_proxy(
 
     Until the cassette is saved, a signal ends only the recording.
     """
-    from harness.api.http.upstream import redirected_environment
+    from harness.api.http.dialects import redirected_environment
     from harness.cassettes.recording.proxy import run_proxy
     from harness.server.asgi import bind
 

@@ -104,7 +104,7 @@ def _check_arguments(merging: bool, files: list[str], on_stdout: int) -> None:
 def _print_report(report: Report) -> None:
     """Print the summary, the first unexpected findings and the coverage."""
     from harness.report.formats.github import annotation_commands
-    from harness.report.unknown_models import unknown_model_lines
+    from harness.report.report import unknown_model_lines
 
     console = make_console()
     console.print(report.line)

@@ -84,7 +84,7 @@ def _entrance(options: ServeOptions, access: ControlAccess) -> Entrance:
 def _make_mock(options: ServeOptions) -> MockApi:
     from harness.core.dates import CONTRACT_DATE, parse_as_of
     from harness.core.vocabulary import JSON, PYTHON_FILE
-    from harness.faults.pace import parse_pace
+    from harness.faults.transmission import parse_pace
     from harness.overrides.project_file import load_overrides
     from harness.unscripted.default_model import small_talk
 

@@ -16,7 +16,7 @@ import orjson
 
 from harness.api.http.dialects import FOUNDRY, OPENAI, apply_agent
 from harness.api.models import Models
-from harness.api.multi_agent import omit_agents
+from harness.api.responses import omit_agents
 from harness.contract import first_violation
 from harness.contract.body_places import repair_body
 from harness.contract.call import WorldCall, drop_nulls

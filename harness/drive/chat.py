@@ -12,7 +12,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, Literal, get_args
 
-from harness.api.statuses import END_EVENTS
+from harness.api.responses import END_EVENTS
 from harness.core.errors import ConfigError
 from harness.core.exchange import Json, SentTurn
 from harness.core.text import item_text

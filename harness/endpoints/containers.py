@@ -5,8 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from harness.api.http.multipart import sent_file
-from harness.api.operations import Cursors, operation
-from harness.api.paging import page
+from harness.api.operations import Cursors, operation, page
 from harness.core.exchange import Answer, Request
 from harness.world.api_call import ApiCall
 

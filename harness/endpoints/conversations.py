@@ -5,10 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from harness.answers.response import render_input_items
-from harness.api import include
+from harness.api import responses
 from harness.api.http.dialects import FOUNDRY
-from harness.api.operations import Cursors, operation
-from harness.api.paging import list_object, page
+from harness.api.operations import Cursors, list_object, operation, page
 from harness.core.exchange import Answer, Json
 from harness.world.api_call import ApiCall
 from harness.world.store import Conversation
@@ -73,7 +72,7 @@ def list_items(call: ApiCall) -> Answer:
     if type := call.query.get("item_type"):
         items = [item for item in items if item["type"] == type]
     shown = page(items, call.query)
-    return Answer(200, include.filter_page(shown, call.query.get("include", ()), call.store.unfiltered_items))
+    return Answer(200, responses.filter_page(shown, call.query.get("include", ()), call.store.unfiltered_items))
 
 
 @operation(
@@ -92,7 +91,7 @@ def retrieve_item(call: ApiCall) -> Answer:
     item = next(item for item in _find_conversation(call).items if item["id"] == wanted)
     return Answer(
         200,
-        include.filter_page({"data": [item]}, call.query.get("include", ()), call.store.unfiltered_items)["data"][0],
+        responses.filter_page({"data": [item]}, call.query.get("include", ()), call.store.unfiltered_items)["data"][0],
     )
 
 

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from harness.api.http.dialects import FOUNDRY
 from harness.api.http.multipart import sent_file
-from harness.api.operations import FILE_LIST, Cursors, operation
-from harness.api.paging import page
+from harness.api.operations import FILE_LIST, Cursors, operation, page
 from harness.core.exchange import Answer, Json, OnDisk
 from harness.world.api_call import ApiCall
 

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from harness.api.http import multipart
-from harness.api.http.body import coerce_query, parse_body
+from harness.api.http.bodies import coerce_query, parse_body
 from harness.api.http.dialects import ApiPath
 from harness.api.operations import Operation, find_operation
 from harness.contract import schema

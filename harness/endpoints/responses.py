@@ -10,9 +10,8 @@ from harness.answers.response import render_input_items, with_billing
 from harness.answers.writer import render_events
 from harness.api.encrypted_content import ContentOwner, make_encrypted_content
 from harness.api.http.dialects import FOUNDRY
-from harness.api.include import filter_page, filter_stored_items
-from harness.api.operations import Cursors, operation
-from harness.api.paging import page
+from harness.api.operations import Cursors, operation, page
+from harness.api.responses import filter_page, filter_stored_items
 from harness.api.tokens import make_usage
 from harness.core.exchange import Answer, Json, Request
 from harness.ending import TurnLine, to_api_error

@@ -10,10 +10,9 @@ from typing import Any
 
 from harness.answers.run_events import RunWriter, complete_step, count_step_usage
 from harness.api.classic import PROJECT_TYPES
-from harness.api.operations import Cursors, operation
-from harness.api.paging import page
+from harness.api.operations import Cursors, operation, page
 from harness.api.resources import assistants
-from harness.api.resources.threads import DONE_EVENT, Thread, make_event
+from harness.api.resources.assistants import DONE_EVENT, Thread, make_event
 from harness.api.tokens import estimate_tokens
 from harness.core.errors import ScriptError
 from harness.core.exchange import Answer, Json, Request

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from harness.api.operations import operation
 from harness.api.resources import assistants
-from harness.api.resources.threads import Thread
+from harness.api.resources.assistants import Thread
 from harness.core.exchange import Answer, Json
 from harness.world.api_call import ApiCall
 from harness.world.world import World

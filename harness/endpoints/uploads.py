@@ -5,7 +5,7 @@ from __future__ import annotations
 from harness.api.http.dialects import FOUNDRY
 from harness.api.http.multipart import sent_file
 from harness.api.operations import operation
-from harness.api.resources.parted_uploads import join_parts, new_upload
+from harness.api.resources.files import join_parts, new_upload
 from harness.core.exchange import Answer
 from harness.world.api_call import ApiCall
 

@@ -5,10 +5,17 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from harness.api.http.dialects import FOUNDRY
-from harness.api.operations import Cursors, operation
-from harness.api.paging import page
-from harness.api.resources.files import FileBatch, VectorStore, render_batch, render_store
-from harness.api.resources.search import file_text, queries_of, search_files, split_chunks
+from harness.api.operations import Cursors, operation, page
+from harness.api.resources.files import (
+    FileBatch,
+    VectorStore,
+    file_text,
+    queries_of,
+    render_batch,
+    render_store,
+    search_files,
+    split_chunks,
+)
 from harness.core.exchange import Answer, Json, Request
 from harness.world.api_call import ApiCall
 from harness.world.world import World

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from harness.api.operations import Cursors, operation
-from harness.api.paging import page
+from harness.api.operations import Cursors, operation, page
 from harness.contract.schema import load
 from harness.core.exchange import Answer, Json
 from harness.world.api_call import ApiCall

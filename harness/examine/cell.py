@@ -8,8 +8,7 @@ from typing import Any, Literal, get_args
 from harness.analysis.sequence import NO_MESSAGES, SequenceDiagram
 from harness.core.exchange import Json
 from harness.explain.model import ReportFinding
-from harness.report.report import ReportCase
-from harness.report.sanitize import sanitize_value
+from harness.report.report import ReportCase, sanitize_value
 
 Verdict = Literal["pass", "warn", "fail", "crash", "hang", "not applicable"]
 VERDICTS: tuple[Verdict, ...] = get_args(Verdict)

@@ -19,8 +19,7 @@ from harness.examine.cell import RED, Cell
 from harness.examine.run_cases import ClientExamination
 from harness.report.api_coverage import merge_coverage
 from harness.report.formats.json_file import read_report
-from harness.report.report import Report
-from harness.report.sanitize import sanitize_value
+from harness.report.report import Report, sanitize_value
 
 _VARYING = re.compile(
     r"\b[a-z]{2,12}_[0-9A-Za-z]{16,}|\bsk-examine-[0-9a-f]+"

@@ -1,19 +1,35 @@
-"""Selects the causes to report: some fail a test although its own assertions passed, others may explain a failure."""
+"""Selects the causes that fail a test although its assertions passed, or explain a failure, and the findings of a report."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 
+from harness.analysis.flow_steps import is_unanswered
 from harness.analysis.lanes import without_probes
 from harness.analysis.loss import Lost
 from harness.analysis.path_lists import PathClaim
-from harness.explain.loss import loss_cause, shown_otherwise_cause
-from harness.explain.mistakes import client_causes, webhook_causes
-from harness.explain.model import Cause
-from harness.explain.refusal import MAX_EXPLAINED, absence_cause, probe_causes, refusal_causes, unasked_causes
+from harness.core.exchange import Exchange
+from harness.explain.mistakes import (
+    client_causes,
+    client_findings,
+    loss_cause,
+    loss_finding,
+    shown_otherwise_cause,
+    webhook_causes,
+    webhook_findings,
+)
+from harness.explain.model import Cause, ReportFinding
+from harness.explain.refusal import (
+    MAX_EXPLAINED,
+    absence_cause,
+    probe_causes,
+    refusal_causes,
+    refusal_finding,
+    unasked_causes,
+)
 from harness.explain.stray import stray_cause
-from harness.explain.turn import empty_route_cause, no_request_cause, unused_cause
-from harness.explain.unanswered import failed_causes, hang_up_causes, has_problem, unanswered_cause
+from harness.explain.turn import empty_route_cause, no_request_cause, unused_cause, unused_findings
+from harness.explain.unanswered import failed_causes, hang_up_causes, has_problem, unanswered_cause, unanswered_finding
 from harness.world.world import World
 
 
@@ -115,3 +131,46 @@ def _dropped_world_cause() -> Cause:
         fix="Serve with a higher --worlds, use a store that evicts nothing, or end each test with DELETE "
         "/_harness/world.",
     )
+
+
+MAX_TRACED = 20
+"""The maximum number of refusals of a test, the newest ones, that are traced to their cause."""
+
+
+def collect_findings(
+    world: World,
+    exchanges: Sequence[Exchange],
+    losses: Sequence[Lost],
+    passed: bool,
+    allowed: Collection[str] = (),
+    *,
+    judged: bool = True,
+) -> list[ReportFinding]:
+    """List the findings in the exchanges of a World, in order, then those of its webhooks and the unused turns.
+
+    In a test that `passed`, every finding was expected; in other tests, the refusals that the test asked for and what
+    its marker allows: losses by their ids, `unused`. A test that was not `judged` passes despite losses, so that only
+    those in refused requests were expected.
+    """
+    refused = [exchange for exchange in exchanges if exchange.status >= 400 and not exchange.is_routed]
+    numbers = {exchange.number for exchange in refused}
+    lossy = {lost.exchange for lost in losses} if judged else numbers
+    traced = {exchange.number for exchange in refused[-MAX_TRACED:]}
+    unasked = {exchange.number for exchange in world.refusals.unasked}
+    findings = [
+        unanswered_finding(exchange, passed)
+        if is_unanswered(exchange)
+        else refusal_finding(
+            exchange,
+            exchanges,
+            losses,
+            world,
+            asked=passed or bool(exchange.answer.rule and exchange.number not in unasked),
+            traced=exchange.number in traced,
+        )
+        for exchange in refused
+    ]
+    findings += [loss_finding(lost, lost.loss in allowed or (passed and lost.exchange in lossy)) for lost in losses]
+    findings += client_findings(world, passed)
+    findings.sort(key=lambda finding: finding.exchange or 0)
+    return [*findings, *webhook_findings(world, passed), *unused_findings(world, passed or "unused" in allowed)]

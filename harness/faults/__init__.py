@@ -25,8 +25,7 @@ from harness.core.registry import Registry, named_arguments
 from harness.core.text import show
 from harness.ending import ENDINGS, RESPONSE_LINES, SERVER_ERROR_MESSAGE, TurnLine, add_line
 from harness.faults.alterations import AddItem, AddMembers, EndOfStream, ErrorInStream, InsertEvent, SkipNumbers
-from harness.faults.pace import make_pace, parse_duration
-from harness.faults.transport import Chunks, Delay, Framing
+from harness.faults.transmission import Chunks, Delay, Framing, make_pace, parse_duration
 
 
 @dataclass(frozen=True, slots=True)

@@ -12,8 +12,7 @@ from harness.core.exchange import Answer, Json
 from harness.ending import TurnLine
 from harness.faults import Cut, find_cut, find_pauses
 from harness.faults.alterations import alter_answer
-from harness.faults.pace import find_pace, schedule_answer
-from harness.faults.transport import Chunks, Delay, Framing, with_transport
+from harness.faults.transmission import Chunks, Delay, Framing, find_pace, schedule_answer, with_transport
 
 PARTS_BY_INDEX = {"content_index": "content", "summary_index": "summary"}
 """The member of an item that holds its parts, by the event member that is their index."""

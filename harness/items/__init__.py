@@ -12,12 +12,10 @@ MODULES = (
     "code",
     "image",
     "mcp",
-    "shell",
     "computer",
     "reasoning",
     "agents",
-    "project.calls",
-    "project.steps",
+    "project",
     "input_only",
 )
 """The modules that declare items, in the order in which a server is asked about them."""
@@ -33,6 +31,10 @@ from harness.items.computer import (
     computer_call,
     create_file,
     delete_file,
+    local_shell_call,
+    shell_call,
+    shell_call_output,
+    shell_output,
     update_file,
 )
 from harness.items.image import image_generation_call
@@ -46,7 +48,7 @@ from harness.items.message import (
     refusal,
     url_citation,
 )
-from harness.items.project.calls import (
+from harness.items.project import (
     a2a_preview_call,
     a2a_preview_call_output,
     azure_ai_search_call,
@@ -61,15 +63,13 @@ from harness.items.project.calls import (
     browser_automation_preview_call_output,
     fabric_dataagent_preview_call,
     fabric_dataagent_preview_call_output,
-    openapi_call,
-    openapi_call_output,
-    sharepoint_grounding_preview_call,
-    sharepoint_grounding_preview_call_output,
-)
-from harness.items.project.steps import (
     memory_search_call,
     oauth_consent_request,
+    openapi_call,
+    openapi_call_output,
     remote_function_call,
+    sharepoint_grounding_preview_call,
+    sharepoint_grounding_preview_call_output,
     structured_outputs,
     workflow_action,
 )
@@ -83,7 +83,6 @@ from harness.items.search import (
     tool_search_output,
     web_search_call,
 )
-from harness.items.shell import local_shell_call, shell_call, shell_call_output, shell_output
 
 __all__ = [
     "a2a_preview_call",

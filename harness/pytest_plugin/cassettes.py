@@ -326,7 +326,7 @@ def _record_mode(config: pytest.Config, path: Path) -> CassetteMode:
     mode = config.getoption("--record")
     if mode is None or (mode == "rules" and "rules" not in path.parts):
         return "replay"
-    from harness.api.http.upstream import AZURE_VARIABLE, PROJECT_VARIABLES
+    from harness.api.http.dialects import AZURE_VARIABLE, PROJECT_VARIABLES
 
     # A client that signs in with a credential has an endpoint and no key.
     if not any(os.environ.get(name) for name in (*KEY_VARIABLES, AZURE_VARIABLE, *PROJECT_VARIABLES)):
@@ -364,7 +364,7 @@ def _set_environment(interactions: Sequence[Interaction], monkeypatch: pytest.Mo
 
 
 def _replay_environment(host: str, root: str, version: str, project: str) -> Mapping[str, str]:
-    from harness.api.http.upstream import PROJECT_VARIABLES
+    from harness.api.http.dialects import PROJECT_VARIABLES
 
     own = {"OPENAI_BASE_URL": f"{host}{root}", "OPENAI_API_KEY": REPLAY_KEY}
     if project:

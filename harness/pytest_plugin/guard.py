@@ -71,7 +71,7 @@ def pytest_itemcollected(item: pytest.Item) -> None:
 @pytest.fixture
 def _live_api_guard(request: pytest.FixtureRequest) -> Iterator[None]:
     """Blocks connections to providers while the test runs."""
-    from harness.api.http.providers import provider_of_host
+    from harness.api.http.dialects import provider_of_host
     from harness.cassettes.recording.block_network import block_network
 
     item = request.node

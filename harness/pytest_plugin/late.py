@@ -144,7 +144,7 @@ class _LateRequests:
         from harness.explain.render import render_cause
         from harness.explain.stray import late_cause, stray_finding
         from harness.pytest_plugin.new_case import new_case
-        from harness.report.sanitize import sanitize_finding
+        from harness.report.report import sanitize_finding
 
         for (owner, _), group in groups.items():
             cause = late_cause(

@@ -30,8 +30,7 @@ if TYPE_CHECKING:
     from harness.cassettes.recording.vcr import CassetteSession
     from harness.core.exchange import Json
     from harness.explain.model import ReportFinding
-    from harness.report.report import Report, ReportCase, Totals
-    from harness.report.unknown_models import UnknownModels
+    from harness.report.report import Report, ReportCase, Totals, UnknownModels
     from harness.world.world import World
 
 _OUTCOMES_BY_SEVERITY = ("passed", "xpassed", "xfailed", "skipped", "failed", "error")
@@ -162,8 +161,7 @@ class _Reporter:
         """Print the last line, problems with the reports, and annotations in GitHub Actions."""
         totals = self._sum_totals() if self.summaries else None
         if totals and (totals.exchanges or totals.unexpected):
-            from harness.report.report import summary_line
-            from harness.report.unknown_models import unknown_model_lines
+            from harness.report.report import summary_line, unknown_model_lines
 
             for line in unknown_model_lines(self._sum_unknown_models()):
                 terminalreporter.write_line(line)
@@ -200,7 +198,7 @@ class _Reporter:
         return Totals(*map(sum, zip(*(summary["totals"] for summary in self.summaries.values()), strict=True)))
 
     def _sum_unknown_models(self) -> UnknownModels:
-        from harness.report.unknown_models import merge_unknown_models
+        from harness.report.report import merge_unknown_models
 
         return merge_unknown_models(summary["unknown_models"] for summary in self.summaries.values())
 
@@ -265,12 +263,11 @@ def _summarize_test(
     `judged` says whether losses fail the test.
     """
     import harness.analysis.losses  # noqa: F401  (registers every loss)
-    from harness.explain.findings import collect_findings
+    from harness.explain.verdict import collect_findings
     from harness.pytest_plugin.new_case import new_case
     from harness.report.api_coverage import measure_coverage
     from harness.report.fill_case import fill_case
-    from harness.report.report import PASSED_OUTCOMES, count_totals
-    from harness.report.unknown_models import count_unknown_models
+    from harness.report.report import PASSED_OUTCOMES, count_totals, count_unknown_models
 
     options, exchanges = read_marker_options(item), world.exchanges
     losses = find_losses(item, world, options["losses"] == "strict")
@@ -296,7 +293,7 @@ def _summarize_test(
 def _stray_findings(world: World) -> list[ReportFinding]:
     """Return the finding for requests that came with keys of no test while a test ran; empty if there were none."""
     from harness.explain.stray import stray_cause, stray_finding
-    from harness.report.sanitize import sanitize_finding
+    from harness.report.report import sanitize_finding
 
     if not world.refusals.unasked_strays:
         return []

@@ -12,9 +12,9 @@ from typing import Any
 
 import harness.foundry  # noqa: F401  (registers every operation and rule)
 from harness.analysis.lanes import asks_model
-from harness.api.http.providers import PROVIDERS
-from harness.api.http.websocket_mode import CREATE_EVENT, SOCKET
+from harness.api.http.dialects import PROVIDERS
 from harness.api.operations import OPERATIONS
+from harness.api.responses import CREATE_EVENT, SOCKET
 from harness.contract import check, schema
 from harness.contract.call import drop_nulls
 from harness.contract.dialect_body import read_by_schema

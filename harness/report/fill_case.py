@@ -10,9 +10,8 @@ from harness.analysis.lanes import LaneExchange, assign_lanes
 from harness.analysis.loss import Lost
 from harness.core.exchange import Exchange, Json
 from harness.core.secrets import secrets_in_headers
-from harness.explain.findings import collect_findings
-from harness.report.report import PASSED_OUTCOMES, ReportCase
-from harness.report.sanitize import sanitize_finding, sanitize_value
+from harness.explain.verdict import collect_findings
+from harness.report.report import PASSED_OUTCOMES, ReportCase, sanitize_finding, sanitize_value
 from harness.world.world import World
 
 DIAGRAM_STEPS = 40

@@ -7,20 +7,103 @@ their coverage of the API. Texts are shortened and secrets masked when a case is
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, fields
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from harness.analysis.client_mistake import CLIENT_MISTAKES
 from harness.analysis.loss import LOSSES
 from harness.analysis.receivers import RECEIVER_MISTAKES
 from harness.analysis.sequence import NO_MESSAGES, SequenceDiagram
+from harness.api.http.dialects import OPENAI
 from harness.contract.rule import RULES
 from harness.core.exchange import ROUTED, Json
-from harness.core.text import pluralize
+from harness.core.json_values import as_object
+from harness.core.secrets import redact
+from harness.core.text import pluralize, quote
 from harness.explain.model import ReportFinding
 from harness.report.api_coverage import DIMENSIONS, Coverage, api_surface, merge_coverage, percent_covered
-from harness.report.unknown_models import UnknownModels
+from harness.world.world import World
+
+MAX_TEXT_LENGTH = 4000
+"""Maximum length of a text in a report, in characters."""
+MAX_LIST_LENGTH = 500
+"""Maximum length of a list in a report, including the events of a stream."""
+MAX_DEPTH = 40
+"""Maximum nesting of a value in a report."""
+MAX_SAFE_NUMBER = 1 << 53
+"""Numbers from here on are written as strings, as many JSON parsers would round them."""
+
+
+def sanitize_value(value: Any, secrets: frozenset[str] = frozenset(), depth: int = MAX_DEPTH) -> Any:
+    """Convert a value to plain JSON of bounded size, without secrets."""
+    if isinstance(value, str):
+        return _sanitize_text(value, secrets)
+    if value is None or isinstance(value, bool | int | float):
+        return value if isinstance(value, bool | None) or abs(value) < MAX_SAFE_NUMBER else str(value)
+    if not depth:
+        return "…"
+    if isinstance(value, Mapping):
+        return {
+            _sanitize_text(str(name), secrets): sanitize_value(member, secrets, depth - 1)
+            for name, member in value.items()
+        }
+    if isinstance(value, list | tuple):
+        omitted = [f"… {len(value) - MAX_LIST_LENGTH} more"] if len(value) > MAX_LIST_LENGTH else []
+        return [*(sanitize_value(member, secrets, depth - 1) for member in value[:MAX_LIST_LENGTH]), *omitted]
+    return _sanitize_text(value.decode("latin-1") if isinstance(value, bytes) else str(value), secrets)
+
+
+def sanitize_finding(finding: ReportFinding, secrets: frozenset[str] = frozenset()) -> ReportFinding:
+    """Limit the size of a finding's texts and remove secrets from them."""
+    return ReportFinding(**sanitize_value(asdict(finding), secrets))
+
+
+def _sanitize_text(text: str, secrets: frozenset[str]) -> str:
+    """Truncate and mask a text, and escape characters that UTF-8 cannot encode."""
+    redacted: str = redact(text if text.isascii() else text.encode("utf-8", "backslashreplace").decode(), secrets)
+    hidden = len(redacted) - MAX_TEXT_LENGTH
+    return redacted if hidden <= 0 else f"{redacted[:MAX_TEXT_LENGTH]}… {hidden} more characters"
+
+
+MAX_NAMES = 10
+"""How many names get a line, those with the most requests."""
+
+UnknownModels = Mapping[str, int]
+"""The number of requests by model name."""
+
+
+def count_unknown_models(world: World) -> Counter[str]:
+    """Count the answered OpenAI requests by model name, for names that neither the table nor the test knows."""
+    told = world.account.models or ()
+    names = (
+        as_object(exchange.request.body).get("model")
+        for exchange in world.exchanges
+        if exchange.request.dialect == OPENAI and 200 <= exchange.status < 300 and not exchange.is_routed
+    )
+    counted = Counter(name for name in names if isinstance(name, str) and name not in told)
+    return Counter(
+        {sanitize_value(name): number for name, number in counted.items() if world.models.find(name) is None}
+    )
+
+
+def merge_unknown_models(counts: Iterable[UnknownModels]) -> Counter[str]:
+    """Add up the counts of several runs."""
+    merged: Counter[str] = Counter()
+    for run in counts:
+        merged.update(run)
+    return merged
+
+
+def unknown_model_lines(counts: UnknownModels) -> list[str]:
+    """Return a line for each name, those with the most requests first, and one for the rest."""
+    ranked = sorted(counts.items(), key=lambda entry: (-entry[1], entry[0]))
+    lines = [
+        f"model {quote(name)}: no table knows it, {pluralize(number, 'request')} under it" for name, number in ranked
+    ]
+    rest = len(lines) - MAX_NAMES
+    return lines if rest <= 0 else [*lines[:MAX_NAMES], f"… and {rest} more models that no table knows"]
+
 
 REPORT_VERSION = 1
 

@@ -14,7 +14,7 @@ from typing import Any, cast
 import uvicorn
 
 from harness.api.http import multipart
-from harness.api.http.body import parse_query
+from harness.api.http.bodies import parse_query
 from harness.core.delivery import EdgeRecord
 from harness.core.errors import ConfigError, Problem
 from harness.core.exchange import Answer, ReceivedRequest

@@ -6,8 +6,7 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 from urllib.parse import urlsplit
 
-from harness.api.http.dialects import API_ROOTS, AZURE, FOUNDRY, OPENAI
-from harness.api.http.upstream import PROJECT_VARIABLES
+from harness.api.http.dialects import API_ROOTS, AZURE, FOUNDRY, OPENAI, PROJECT_VARIABLES
 
 if TYPE_CHECKING:
     from harness.world.mock import Mock

@@ -11,7 +11,7 @@ from harness.core.text import pluralize
 from harness.explain.model import Cause
 from harness.explain.render import render_causes, render_section
 from harness.explain.verdict import find_suspects, find_verdict
-from harness.report.unknown_models import count_unknown_models, unknown_model_lines
+from harness.report.report import count_unknown_models, unknown_model_lines
 from harness.world.mock import Mock
 from harness.world.world import World
 

@@ -14,9 +14,9 @@ from uuid import UUID
 
 import harness.foundry  # noqa: F401  (registers every operation and rule)
 from harness.api.http.dialects import AZURE, OPENAI, ApiPath, parse_api_path
-from harness.api.http.websocket_mode import UPGRADE
 from harness.api.models import MODELS
 from harness.api.operations import find_operation
+from harness.api.responses import UPGRADE
 from harness.contract.call import WorldCall
 from harness.contract.check import check
 from harness.contract.rules.http.websocket import UPGRADE_RULES

@@ -18,7 +18,7 @@ import orjson
 from harness.answers.prompt import Prompt, Settings, brings_tools, read_prompt, read_settings
 from harness.api.http.dialects import FOUNDRY, OPENAI, ApiPath
 from harness.api.models import Models
-from harness.api.multi_agent import omit_agents
+from harness.api.responses import omit_agents
 from harness.contract import schema
 from harness.contract.check import Checked, Violation, check, run_rules
 from harness.contract.dialect_body import read_by_schema

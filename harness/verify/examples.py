@@ -13,7 +13,7 @@ from urllib.parse import parse_qsl
 
 import orjson
 
-from harness.api.http.websocket_mode import CREATE_EVENT, SOCKET
+from harness.api.responses import CREATE_EVENT, SOCKET
 from harness.cassettes.format.interaction import Interaction
 from harness.contract.rule import CREATE_RESPONSE, Case
 from harness.core.account import Organization

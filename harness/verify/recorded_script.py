@@ -16,8 +16,8 @@ import orjson
 
 import harness.contract.rules
 import harness.foundry  # noqa: F401  (registers every operation and rule)
-from harness.api.http import decoding
-from harness.api.http.providers import path_below_root
+from harness.api.http import bodies
+from harness.api.http.dialects import path_below_root
 from harness.api.operations import find_operation
 from harness.cassettes.format.interaction import Interaction
 from harness.cassettes.format.layout import dump_yaml
@@ -155,7 +155,7 @@ def _refusal(interaction: Interaction) -> Json:
 
 
 def _recorded_error(interaction: Interaction) -> Json:
-    body = decoding.decode_answer(interaction.answer, interaction.answer_headers).body
+    body = bodies.decode_answer(interaction.answer, interaction.answer_headers).body
     return as_object(as_object(body).get("error"))
 
 
@@ -181,10 +181,10 @@ def _add_route(script: RecordedScript, interaction: Interaction, below: str, wha
 def _routed_answer(interaction: Interaction) -> Json:
     """Convert an answer to that of a route: JSON and text unchanged, anything else as base64."""
     kind = interaction.answer_headers.get("content-type", "")
-    plain = decoding.undo_encodings(interaction.answer, interaction.answer_headers, decoding.MAX_JUDGED_SIZE)
+    plain = bodies.undo_encodings(interaction.answer, interaction.answer_headers, bodies.MAX_JUDGED_SIZE)
     raw = interaction.answer if plain is None else plain
     head: Json = {} if interaction.status == 200 else {"status": interaction.status}
-    body = None if interaction.is_stream else decoding.decode_answer(raw, {"content-type": kind}).body
+    body = None if interaction.is_stream else bodies.decode_answer(raw, {"content-type": kind}).body
     if isinstance(body, dict | list) and "json" in kind:
         return {**head, "json": body}
     headers = {"headers": {"content-type": kind}} if kind else {}

@@ -24,8 +24,7 @@ from harness.explain.model import ReportFinding
 from harness.report.api_coverage import Coverage, measure_coverage, merge_coverage
 from harness.report.fill_case import fill_case
 from harness.report.formats import CHECKOUT_VARIABLE
-from harness.report.report import Report, ReportCase, RunFacts
-from harness.report.sanitize import sanitize_finding
+from harness.report.report import Report, ReportCase, RunFacts, sanitize_finding
 from harness.verify.judging.to_journal import rebuild_exchange
 from harness.verify.judging.verdict import FINDINGS, Verdict, VerdictKind
 from harness.verify.output import finding_lines

@@ -11,7 +11,7 @@ from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from pathlib import Path
 
-from harness.api.http.upstream import Upstream
+from harness.api.http.dialects import Upstream
 from harness.cassettes.format.interaction import Interaction
 from harness.contract.overrides import Overrides
 from harness.verify.judging.judge import predict_violation

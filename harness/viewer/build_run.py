@@ -13,8 +13,7 @@ from harness.core.json_values import as_object
 from harness.core.text import escape_controls, escape_values
 from harness.explain.model import Cause
 from harness.report.api_coverage import DIMENSIONS
-from harness.report.report import Report, ReportCase, RunFacts
-from harness.report.unknown_models import unknown_model_lines
+from harness.report.report import Report, ReportCase, RunFacts, unknown_model_lines
 from harness.viewer.build_case import CaseHead, JudgedCase, build_case
 from harness.viewer.case_model import ShownCase
 from harness.viewer.causes import document, group_causes

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 from typing import TypeGuard
 
 from harness.answers.encode import cut_into_pieces, encode_frames, encode_partial_event
-from harness.api.http.websocket_mode import SOCKET
+from harness.api.responses import SOCKET
 from harness.core.delivery import Delivery, EdgeTimes
 from harness.core.exchange import Exchange, Json
 from harness.core.text import pluralize

@@ -8,7 +8,7 @@ from harness.analysis.flow_steps import FlowStep, item_line
 from harness.core.exchange import Exchange, Request, answer_error
 from harness.core.json_values import as_object
 from harness.core.text import shorten
-from harness.explain.route_choice import tried_routes
+from harness.explain.unanswered import tried_routes
 from harness.viewer.case_model import AnsweredBy, ShownExchange, Tried
 from harness.viewer.copies import copies_of
 from harness.viewer.pool import Pool

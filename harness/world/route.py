@@ -14,7 +14,7 @@ from types import GeneratorType
 from typing import Any, TypeGuard
 
 from harness.answers.response import check_item, check_response_members
-from harness.api.http.body import copy_body
+from harness.api.http.bodies import copy_body
 from harness.core.delivery import Fault
 from harness.core.errors import NOWHERE, Place, ScriptError, describe_code, find_calling_place, raise_as_script_error
 from harness.core.exchange import Request

@@ -16,10 +16,10 @@ from typing import Any
 
 import orjson
 
-from harness.api.http.body import copy_body, parse_body
+from harness.api.http.bodies import copy_body, parse_body
+from harness.api.http.dialects import root_of
 from harness.api.http.multipart import CONTENT_TYPE as FORM_TYPE
 from harness.api.http.multipart import parse_form
-from harness.api.http.providers import root_of
 from harness.api.operations import find_operation
 from harness.core.delivery import DISCONNECT_AT_END
 from harness.core.errors import (

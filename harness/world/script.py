@@ -18,7 +18,7 @@ from harness.core.registry import suggest_name
 from harness.core.text import pluralize, shorten, show
 from harness.core.vocabulary import PYTHON, Vocabulary
 from harness.ending import Ending, TurnLine
-from harness.faults.pace import find_pace
+from harness.faults.transmission import find_pace
 from harness.items.kind import Item
 from harness.items.transcript import Transcript
 from harness.world.conditions import CONDITIONS, Matcher, is_matcher

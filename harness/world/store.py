@@ -11,11 +11,10 @@ from dataclasses import dataclass, fields
 from itertools import pairwise
 from typing import Any, NamedTuple, TypeVar
 
-from harness.api.include import FullItem
+from harness.api.resources.assistants import Thread
 from harness.api.resources.containers import Container
-from harness.api.resources.files import File, VectorStore
-from harness.api.resources.parted_uploads import PartedUpload
-from harness.api.resources.threads import Thread
+from harness.api.resources.files import File, PartedUpload, VectorStore
+from harness.api.responses import FullItem
 from harness.core.exchange import Json
 from harness.core.limits import oldest_beyond
 from harness.core.tables import TABLES, TableKind

@@ -16,10 +16,10 @@ from harness.answers.response import finish_response
 from harness.answers.run_events import CitationPlacement
 from harness.api.encrypted_content import ContentOwner, make_encrypted_content
 from harness.api.http.dialects import check_dialect
-from harness.api.include import FullItem, filter_item
 from harness.api.models import MODELS
 from harness.api.resources.containers import Containers
 from harness.api.resources.files import File, Uploads
+from harness.api.responses import FullItem, filter_item
 from harness.contract.rule import RULES, Rule
 from harness.core.account import DEFAULT_ORGANIZATION, Organization
 from harness.core.client_judgement import LENIENT, ClientJudgement

@@ -7,7 +7,7 @@ from dataclasses import replace
 
 from harness.api.model_facts import FACTS, load_model_facts
 from harness.api.models import MODELS
-from harness.report.model_catalogue import LEVELS, coverage_rows, open_facts
+from harness.report.catalogue import LEVELS, coverage_rows, open_facts
 from tests.support.command_line import run_cli
 
 

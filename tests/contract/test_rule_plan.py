@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from harness.api.http.body import parse_body
+from harness.api.http.bodies import parse_body
 from harness.contract import check as contract
 from harness.contract import rule_plan
 from harness.contract.call import WorldCall

@@ -10,7 +10,7 @@ import orjson
 import pytest
 
 from harness.answers.encode import encode_event
-from harness.api.http.decoding import parse_sse
+from harness.api.http.bodies import parse_sse
 from harness.core.errors import ScriptError
 from harness.core.exchange import Answer
 from harness.faults import (

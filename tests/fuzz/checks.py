@@ -9,8 +9,8 @@ from typing import Any
 import orjson
 
 from harness.api.http.dialects import OPENAI, omit_dialect_members, parse_api_path
-from harness.api.multi_agent import omit_agents
 from harness.api.operations import OPERATIONS
+from harness.api.responses import omit_agents
 from harness.contract import first_violation, schema
 from harness.contract.check import drop_nulls
 from harness.contract.first_violation import format_path

@@ -8,7 +8,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import replace
 from random import Random
 
-from harness.api.http.body import parse_body
+from harness.api.http.bodies import parse_body
 from harness.api.http.dialects import API_ROOTS
 from tests.contract.evidence.samples.mutate import Stock, mutate
 from tests.contract.evidence.samples.requests import NAMED, REQUESTS

@@ -9,7 +9,7 @@ from pathlib import Path
 from random import Random
 from typing import Any
 
-from harness.api.http.body import parse_query
+from harness.api.http.bodies import parse_query
 from harness.api.http.dialects import API_ROOTS
 from harness.api.operations import OPERATIONS
 from harness.contract.rule import RULES, Case

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from harness.api.http.upstream import parse_upstream
+from harness.api.http.dialects import parse_upstream
 from harness.live.client.paced import LiveApi as Behind
 from harness.live.client.paced import Sender, UpstreamError
 from harness.verify.examples import EXAMPLE_HEADERS

@@ -18,7 +18,7 @@ import pytest
 from websockets.exceptions import ConnectionClosed
 from websockets.sync.client import connect
 
-from harness.api.http.body import parse_query
+from harness.api.http.bodies import parse_query
 from harness.core.errors import ConfigError, Problem
 from harness.core.exchange import Answer
 from harness.core.limits import Limits

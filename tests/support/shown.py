@@ -8,8 +8,7 @@ import orjson
 
 import harness.analysis.losses  # noqa: F401  (registers every loss)
 from harness.analysis.loss import losses_of
-from harness.explain.findings import collect_findings
-from harness.explain.verdict import find_verdict
+from harness.explain.verdict import collect_findings, find_verdict
 from harness.server.mock_api import MockApi
 from harness.viewer.build_case import CaseHead, JudgedCase, build_case
 from harness.viewer.case_model import ShownCase, ShownExchange

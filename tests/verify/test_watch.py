@@ -13,7 +13,7 @@ import httpx2
 import pytest
 from websockets.sync.client import connect
 
-from harness.api.http.upstream import parse_upstream
+from harness.api.http.dialects import parse_upstream
 from harness.cassettes.format.interaction import Interaction
 from harness.items import (
     message,

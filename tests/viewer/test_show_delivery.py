@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 
 from harness.answers.encode import encode_event
-from harness.api.http.websocket_mode import SOCKET
+from harness.api.responses import SOCKET
 from harness.core.delivery import Delivery, Gate, Pause
 from harness.faults import chunks, cut, framing, pause
 from harness.items import message

@@ -25,8 +25,7 @@ from harness.explain.verdict import find_suspects
 from harness.faults import hang_up, http_error, rate_limit
 from harness.items import function_call
 from harness.report.fill_case import fill_case
-from harness.report.report import Report, ReportCase, summary_line
-from harness.report.unknown_models import count_unknown_models
+from harness.report.report import Report, ReportCase, count_unknown_models, summary_line
 from harness.server.mock_api import MockApi
 from harness.world.mock import Mock
 from harness.world.scripting.document import parse_sent_script

@@ -10,7 +10,7 @@ from dataclasses import dataclass, field, fields, replace
 from pathlib import Path
 from typing import Any
 
-from harness.api.http.decoding import decode_answer
+from harness.api.http.bodies import decode_answer
 from harness.cassettes.format import serializer
 from harness.cassettes.format.interaction import Interaction
 from harness.contract.rule import Level

@@ -11,7 +11,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from harness.api.http.dialects import OPENAI
-from harness.api.http.websocket_mode import CREATE_EVENT
+from harness.api.responses import CREATE_EVENT
 from harness.cassettes.format.interaction import Interaction
 from harness.contract.rule import CREATE_RESPONSE, Case, Rule
 from harness.core.exchange import Json

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
-from harness.api.http.websocket_mode import STEER_EVENT
+from harness.api.responses import STEER_EVENT
 from harness.cassettes.format.interaction import Interaction
 from harness.contract.rule import Case
 from harness.core.exchange import Answer

@@ -34,8 +34,7 @@ from harness.analysis.history.similar_text import SimilarTexts, letters_of
 from harness.analysis.history.text_holders import JoinedTexts, TextHolders
 from harness.analysis.history.tool_results import ToolResults, output_text
 from harness.api.encrypted_content import make_announced_content
-from harness.api.http.websocket_mode import SOCKET
-from harness.api.statuses import PENDING_STATUSES
+from harness.api.responses import PENDING_STATUSES, SOCKET
 from harness.contract.rule import CREATE_RESPONSE
 from harness.core.exchange import Exchange, Json, SentTurn
 from harness.core.json_values import as_object, as_string, objects_in

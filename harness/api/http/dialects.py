@@ -1,7 +1,7 @@
-"""The dialect of a request: OpenAI, Azure OpenAI or a project in Azure AI Foundry.
+"""The provider and dialect of a request: OpenAI, Azure OpenAI or a project in Azure AI Foundry; the live API's address.
 
-It follows from the form of the path (see `harness.api.http.providers`). A dialect's errors are in the rules `gateway`,
-`agents` and `filtered`, its answers in `harness.foundry`; otherwise OpenAI's rules apply.
+The dialect follows from the form of the path. A dialect's errors are in the rules `gateway`, `agents` and `filtered`, its
+answers in `harness.endpoints.azure`; otherwise OpenAI's rules apply.
 """
 
 from __future__ import annotations
@@ -10,11 +10,108 @@ import re
 from collections.abc import Mapping
 from functools import lru_cache
 from typing import Any, NamedTuple
+from urllib.parse import SplitResult, urlsplit
 
 from harness.api.classic import omit_classic_members
-from harness.api.http.providers import PROVIDERS, root_of
 from harness.core.errors import ConfigError
 from harness.core.exchange import Json, Request
+
+PROVIDERS = ("openai", "azure", "foundry")
+PROVIDER_HOSTS = {
+    "api.openai.com": "openai",
+    "openai.azure.com": "azure",
+    "openai.azure.us": "azure",
+    "cognitiveservices.azure.com": "azure",
+    "cognitiveservices.azure.us": "azure",
+    "services.ai.azure.com": "azure",
+    "api.azureml.ms": "foundry",
+}
+"""The provider of a host and its subdomains; with the path of a Foundry project, an Azure host is `foundry`."""
+PROVIDER_HEADERS = {
+    "apim-request-id": "azure",
+    "x-ms-region": "azure",
+    "openai-version": "openai",
+    "openai-processing-ms": "openai",
+}
+"""Headers of answers that identify the provider when a recording hides the host, most reliable first.
+
+Azure repeats those of OpenAI.
+"""
+
+_PROJECTS = "/api/projects/"
+_PROJECT_ROOT = rf"{_PROJECTS}[^/]+"
+_WORKSPACE = r"/agents/v1\.0/subscriptions/[^/]+/resourceGroups/[^/]+/providers/[^/]+/workspaces/[^/]+"
+_API_ROOT = re.compile(
+    rf"/v1(?=/)|(?:{_PROJECT_ROOT}(?:/(?:agents/[^/]+/endpoint|applications/[^/]+)/protocols)?)?/openai(?:/v1|/deployments/[^/]+)?(?=/)"
+    rf"|(?:{_PROJECT_ROOT}|{_WORKSPACE})(?=/(?:assistants|threads)(?:/|$))"
+)
+_OPENAI_MODEL = re.compile(r"(?:ft:)?(?:gpt-(?!oss)|chatgpt-|o[0-9]|codex-|computer-use-)")
+_PLACEHOLDER_HOST = re.compile(
+    r"[<{*\[%]|^\w*(?:sanitized|redacted|placeholder)|(?:^|\.)example\.(?:com|org|net)$", re.I
+)
+
+
+def root_of(path: str) -> str | None:
+    """Return the root of the API in a path: `/v1`, `/openai`; None for a path of an unknown form."""
+    found = _API_ROOT.match(path)
+    return found[0] if found else None
+
+
+def path_below_root(path: str) -> str | None:
+    """Return the path below the API's root in OpenAI's form (`/responses/resp_1`); None for a path of an unknown form."""
+    root = root_of(path)
+    return None if root is None else path[len(root) :].rstrip("/") or None
+
+
+def provider_of_host(host: str, path: str) -> str:
+    """Return the provider at a host: openai, azure, foundry, or `""` for any other."""
+    labels = host.lower().split(".")
+    parents = (".".join(labels[index:]) for index in range(len(labels)))
+    return _foundry_by_path(next((PROVIDER_HOSTS[name] for name in parents if name in PROVIDER_HOSTS), ""), path)
+
+
+def is_host_hidden(host: str) -> bool:
+    """Return whether a recording omits the host or has a placeholder for it."""
+    return not host or bool(_PLACEHOLDER_HOST.search(host))
+
+
+def provider_by_headers(path: str, headers: Mapping[str, str]) -> str:
+    """Return the provider by the headers of its answer; `""` if unknown. Only Foundry has the paths of projects."""
+    if path.startswith(_PROJECTS):
+        return "foundry"
+    return next((PROVIDER_HEADERS[name] for name in PROVIDER_HEADERS if name in headers), "")
+
+
+def guess_provider(path: str, request: Any, answer: Any) -> str:
+    """Guess the provider by the model and the path."""
+    models = [body.get("model") for body in (answer, request) if isinstance(body, dict)]
+    if path_below_root(path) is None or not any(
+        isinstance(model, str) and _OPENAI_MODEL.match(model) for model in models
+    ):
+        return ""
+    # Only Azure reports content filters.
+    filtered = isinstance(answer, dict) and "content_filters" in answer
+    return _foundry_by_path("openai" if path.startswith("/v1/") and not filtered else "azure", path)
+
+
+def _foundry_by_path(provider: str, path: str) -> str:
+    return "foundry" if provider == "azure" and path.startswith(_PROJECTS) else provider
+
+
+def split_url(url: str) -> tuple[str, str, str]:
+    """Split a recorded URL into host, path and query; the host may be missing or a placeholder."""
+    try:
+        parts = urlsplit(url)
+        host = parts.hostname or ""
+    except ValueError:
+        return "", "", ""
+    path = parts.path
+    # Recorders that hide the host leave `host/path` or a placeholder instead.
+    if not parts.netloc and not path.startswith("/"):
+        before, slash, below = path.partition("/")
+        host, path = (before if "." in before and not is_host_hidden(before) else ""), slash + below
+    return host, path, parts.query
+
 
 OPENAI, AZURE, FOUNDRY = PROVIDERS
 AZURE_DIALECTS = (AZURE, FOUNDRY)
@@ -179,3 +276,93 @@ def omit_dialect_members(request: Request) -> Any:
         own = FOUNDRY_REQUEST_MEMBERS if request.dialect == FOUNDRY else ()
     shown = {name: value for name, value in members.items() if name not in own}
     return omit_classic_members(request.operation, shown) if request.dialect == FOUNDRY else shown
+
+
+BASE_URL_VARIABLE = "OPENAI_BASE_URL"
+AZURE_VARIABLE = "AZURE_OPENAI_ENDPOINT"
+PROJECT_VARIABLES = ("AZURE_AI_PROJECT_ENDPOINT", "FOUNDRY_PROJECT_ENDPOINT", "PROJECT_ENDPOINT")
+"""The environment variables with a project's endpoint, as read by samples and frameworks."""
+_ROOT_ADVICE = "Pass the API's root, such as https://api.openai.com/v1"
+
+
+class Upstream(NamedTuple):
+    """The API behind a URL: `origin` is `https://api.openai.com`, `root` the path of its root (`/v1`).
+
+    `has_explicit_root` says whether the URL contains the root, or only the host (and in Foundry the project).
+    """
+
+    origin: str
+    root: str
+    dialect: str
+    has_explicit_root: bool
+
+    def to_api_path(self, path: str) -> str:
+        """Translate a path to one of the API, replacing the root of a gateway with `/v1`."""
+        own = root_of(f"{self.root}/") is None and f"{path}/".startswith(f"{self.root}/")
+        return API_ROOTS[OPENAI] + path[len(self.root) :] if own else path
+
+
+def parse_upstream(url: str) -> Upstream:
+    """Parse the URL of an API; ConfigError if it is invalid."""
+    parts = _split_checked(url)
+    path = parts.path.rstrip("/")
+    if path.endswith(("/responses", "/chat/completions")):
+        raise ConfigError(f"--upstream {url}: this is an endpoint. {_ROOT_ADVICE}.")
+    host = parts.hostname or ""
+    dialect = provider_of_host(host, f"{path}/") or parse_api_path(f"{path}/responses").dialect
+    below = {OPENAI: API_ROOTS[OPENAI], AZURE: API_ROOTS[AZURE], FOUNDRY: f"{path}{API_ROOTS[AZURE]}"}[dialect]
+    named = bool(path) if dialect == OPENAI else path.endswith(("/v1", "/openai"))
+    return Upstream(f"{parts.scheme}://{parts.netloc}", path if named else below, dialect, named)
+
+
+def _split_checked(url: str) -> SplitResult:
+    try:
+        parts = urlsplit(url.strip())
+        fault = "" if parts.port != 0 else "port 0 is none"
+    except ValueError as problem:
+        raise ConfigError(f"--upstream {url}: {problem}. {_ROOT_ADVICE}.") from problem
+    if parts.username or parts.password:
+        raise ConfigError(
+            f"--upstream: the URL contains a password. Leave it out; the command's own key is sent. {_ROOT_ADVICE}."
+        )
+    if parts.scheme not in ("http", "https") or not parts.hostname:
+        fault = "this is no http:// or https:// URL"
+    elif parts.query or parts.fragment:
+        fault = "it has a query or a fragment"
+    if fault:
+        raise ConfigError(f"--upstream {url}: {fault}. {_ROOT_ADVICE}.")
+    return parts
+
+
+def unreachable_advice(setting: str, why: str) -> str:
+    """Return advice for an unreachable API and this reason; `setting` is the option or variable with its address."""
+    if "CERTIFICATE_VERIFY_FAILED" in why:
+        return "Name the file of its certificates in SSL_CERT_FILE."
+    return f"Is {setting} right, and is the API up?"
+
+
+def redirected_environment(behind: Upstream, here: str, environment: Mapping[str, str]) -> dict[str, str]:
+    """Return the changes to a command's environment that redirect it to `here` (`http://127.0.0.1:8765`).
+
+    They change every variable with the API's origin, and those that its SDKs read. `OPENAI_BASE_URL` is not set in
+    addition to an Azure endpoint unless its URL names a base URL: the SDK for Node rejects both together.
+    """
+    moved = {
+        name: here + value[len(behind.origin) :]
+        for name, value in environment.items()
+        if _leads_to(value, behind.origin)
+    }
+    own: dict[str, str] = {}
+    if behind.dialect != AZURE or (behind.has_explicit_root and behind.root.endswith("/v1")):
+        own[BASE_URL_VARIABLE] = here + behind.root
+    if behind.dialect == AZURE:
+        own[AZURE_VARIABLE] = here
+    if behind.dialect == FOUNDRY:
+        own |= dict.fromkeys(PROJECT_VARIABLES, here + behind.root.removesuffix(API_ROOTS[AZURE]))
+    host = urlsplit(here).hostname or ""
+    direct = {name: ",".join(filter(None, [host, environment.get(name)])) for name in ("NO_PROXY", "no_proxy")}
+    return {**moved, **own, **direct}
+
+
+def _leads_to(value: str, origin: str) -> bool:
+    return value.lower().startswith(origin.lower()) and value[len(origin) :][:1] in ("", "/")

@@ -1,18 +1,21 @@
-"""Uploaded files and vector stores: plain objects, with the API's own members and order.
+"""Uploaded files, uploads in parts, vector stores and their search: plain objects, with the API's own members and order.
 
 Files in a vector store are `in_progress` at first and `completed` when it is next read, so that polling clients see
-both.
+both. A search has no model: a chunk's score is the share of the query's words in it.
 """
 
 from __future__ import annotations
 
+import re
 from collections import Counter
-from collections.abc import Iterable, Mapping, MutableMapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, MutableMapping, Sequence
 from dataclasses import dataclass, field
+from operator import eq, ge, gt, le, lt, ne
 from typing import Any, NamedTuple, Protocol
 from weakref import proxy
 
 from harness.api.classic import asset_name, sources_of
+from harness.api.tokens import CHARACTERS_PER_TOKEN
 from harness.core.account import Organization
 from harness.core.errors import ConfigError
 from harness.core.exchange import BYTES_AS_TEXT, FileContent, InMemory, Json
@@ -275,3 +278,123 @@ class Uploads:
         for key, store in list(self._stores.items()):
             if store.files.pop(id, None):
                 self._stores[key] = store
+
+
+UPLOAD_LIFETIME = 60 * 60
+"""Seconds after which a pending upload expires."""
+
+
+@dataclass(slots=True)
+class PartedUpload:
+    """An upload: its object while it is pending, the expiration of its file, and the bytes of the parts by id."""
+
+    object: Json
+    file_expires_after: int | None = None
+    parts: dict[str, bytes] = field(default_factory=dict)
+
+    def status(self, now: int) -> str:
+        """Return `pending`, `completed`, `cancelled` or `expired`."""
+        status = str(self.object["status"])
+        return "expired" if status == "pending" and self.object["expires_at"] <= now else status
+
+
+def new_upload(id: str, now: int, body: Json) -> PartedUpload:
+    """Make a pending upload without parts from a body of `POST /uploads`."""
+    lasts = body.get("expires_after") or {}
+    made: Json = {
+        "id": id,
+        "object": "upload",
+        "bytes": int(body["bytes"]),
+        "created_at": now,
+        "filename": body["filename"],
+        "purpose": body["purpose"],
+        "status": "pending",
+        "expires_at": now + UPLOAD_LIFETIME,
+        "file": None,
+    }
+    return PartedUpload(made, int(lasts["seconds"]) if lasts else None)
+
+
+def join_parts(upload: PartedUpload, ids: list[str]) -> bytes:
+    """Join the bytes of these parts in this order."""
+    return b"".join(upload.parts[id] for id in ids)
+
+
+DEFAULT_MAX_RESULTS = 10
+"""The default maximum number of results."""
+_WORD = re.compile(r"\w+")
+_OPERATORS: Mapping[str, Callable[[Any, Any], bool]] = {
+    "eq": eq,
+    "ne": ne,
+    "gt": gt,
+    "gte": ge,
+    "lt": lt,
+    "lte": le,
+    "in": lambda own, wanted: own in wanted,
+    "nin": lambda own, wanted: own not in wanted,
+}
+_NEGATIVE_OPERATORS = ("ne", "nin")
+
+
+def file_text(file: File) -> str:
+    """Return the text of a file; empty for a binary file."""
+    try:
+        return file.content.read().decode()
+    except UnicodeDecodeError:
+        return ""
+
+
+def split_chunks(text: str, strategy: Json) -> list[str]:
+    """Split a text into chunks of the strategy's maximum size; each begins with the end of the previous one."""
+    size = strategy["static"]["max_chunk_size_tokens"] * CHARACTERS_PER_TOKEN
+    step = max(1, size - strategy["static"]["chunk_overlap_tokens"] * CHARACTERS_PER_TOKEN)
+    starts = range(0, max(1, len(text) - size + step), step)
+    return [piece for start in starts if (piece := text[start : start + size]).strip()]
+
+
+def search_files(body: Json, files: Sequence[tuple[Json, File]]) -> list[Json]:
+    """Search files and return the best results first; `files` holds those of the store, each with its upload."""
+    wanted = _word_set(" ".join(queries_of(body)))
+    least = (body.get("ranking_options") or {}).get("score_threshold", 0)
+    filters = body.get("filters")
+    fitting = [pair for pair in files if filters is None or matches_filter(pair[0]["attributes"], filters)]
+    results = [result for attached, file in fitting for result in _score_chunks(wanted, attached, file)]
+    results.sort(key=lambda result: -result["score"])
+    return [result for result in results if result["score"] >= least][
+        : int(body.get("max_num_results", DEFAULT_MAX_RESULTS))
+    ]
+
+
+def queries_of(body: Json) -> list[str]:
+    """Return the queries of a search, as repeated in its answer."""
+    query = body["query"]
+    return [query] if isinstance(query, str) else list(query)
+
+
+def _score_chunks(wanted: set[str], attached: Json, file: File) -> Iterator[Json]:
+    for chunk in split_chunks(file_text(file), attached["chunking_strategy"]):
+        if shared := wanted & _word_set(chunk):
+            yield {
+                "file_id": attached["id"],
+                "filename": file.object["filename"],
+                "score": round(len(shared) / len(wanted), 4),
+                "attributes": attached["attributes"],
+                "content": [{"type": "text", "text": chunk}],
+            }
+
+
+def _word_set(text: str) -> set[str]:
+    return set(_WORD.findall(text.casefold()))
+
+
+def matches_filter(attributes: Mapping[str, Any], condition: Json) -> bool:
+    """Return whether the attributes of a file match a filter; an absent attribute differs from every value."""
+    if "filters" in condition:
+        every = all if condition["type"] == "and" else any
+        return every(matches_filter(attributes, inner) for inner in condition["filters"])
+    if condition["key"] not in attributes:
+        return condition["type"] in _NEGATIVE_OPERATORS
+    try:
+        return _OPERATORS[condition["type"]](attributes[condition["key"]], condition["value"])
+    except TypeError:  # a string is neither less nor greater than a number
+        return False

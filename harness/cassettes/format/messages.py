@@ -10,7 +10,7 @@ from urllib.parse import urlencode
 
 import orjson
 
-from harness.api.http.decoding import decode_base64
+from harness.api.http.bodies import decode_base64
 from harness.cassettes.format.untrusted import parse_json
 from harness.core.errors import Malformed
 from harness.core.exchange import Json

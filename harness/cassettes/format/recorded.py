@@ -15,9 +15,9 @@ from typing import Any, NamedTuple
 
 import orjson
 
-from harness.api.http import decoding
-from harness.api.http.body import parse_query
-from harness.api.http.providers import (
+from harness.api.http import bodies
+from harness.api.http.bodies import parse_query
+from harness.api.http.dialects import (
     PROVIDERS,
     guess_provider,
     is_host_hidden,
@@ -89,8 +89,8 @@ class Recorded(NamedTuple):
 def parse_recorded(interaction: Interaction, name: str, number: int) -> Recorded:
     """Parse an interaction, which has this number (from 1) in the file of this name."""
     host, path, query = split_url(interaction.uri)
-    request, raw = decoding.decode_request(interaction.body, interaction.headers)
-    answer = decoding.decode_answer(interaction.answer, interaction.answer_headers)
+    request, raw = bodies.decode_request(interaction.body, interaction.headers)
+    answer = bodies.decode_answer(interaction.answer, interaction.answer_headers)
     flags = answer.flags | _find_flags(interaction)
     # Some recorders mask the whole URL; the answer to a POST then reveals the path.
     if is_host_hidden(host) and path in ("", "/") and _is_response_object(interaction.method, answer):
@@ -140,19 +140,19 @@ def _find_flags(interaction: Interaction) -> set[str]:
     return flags if interaction.status else flags | {"no-status"}
 
 
-def _is_response_object(method: str, answer: decoding.DecodedAnswer) -> bool:
+def _is_response_object(method: str, answer: bodies.DecodedAnswer) -> bool:
     """Return whether an answer looks like that of `POST /responses`, for recordings without a URL."""
     return method == "POST" and (_answered_object(answer) or {}).get("object") == "response"
 
 
-def _answered_object(answer: decoding.DecodedAnswer) -> Json | None:
+def _answered_object(answer: bodies.DecodedAnswer) -> Json | None:
     """Return the object in the answer, or the first response in a stream."""
     within = (event["response"] for event in answer.events or () if isinstance(event.get("response"), dict))
     return answer.body if isinstance(answer.body, dict) else next(within, None)
 
 
 def _find_provider(
-    interaction: Interaction, host: str, path: str, request: Any, answer: decoding.DecodedAnswer
+    interaction: Interaction, host: str, path: str, request: Any, answer: bodies.DecodedAnswer
 ) -> tuple[str, bool]:
     """Return the provider, and whether it was guessed."""
     noted = interaction.notes.get("provider")
@@ -174,7 +174,7 @@ def _is_request_unknown(interaction: Interaction, path: str, request: Any, raw: 
     return request is None and _PATHS_WITH_BODY.fullmatch(path_below_root(path) or "") is not None
 
 
-def _find_date(interaction: Interaction, answer: decoding.DecodedAnswer) -> str:
+def _find_date(interaction: Interaction, answer: bodies.DecodedAnswer) -> str:
     """Return the time of the recording, from its recorder, its source, a header or a created object.
 
     Empty if unknown.

@@ -22,7 +22,7 @@ from dataclasses import asdict, fields, replace
 from itertools import chain, repeat
 from typing import Any, NamedTuple
 
-from harness.api.http.decoding import undo_encodings
+from harness.api.http.bodies import undo_encodings
 from harness.cassettes.format.interaction import CASSETTE_FORMAT, CassetteHeader, Chunk, Interaction
 from harness.cassettes.format.layout import BlockMapping, OneLineList, dump_yaml, indent_json, restore_json
 from harness.cassettes.format.other_recorders import parse_interaction, parse_interactions

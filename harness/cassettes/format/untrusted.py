@@ -17,7 +17,7 @@ from typing import Any
 import orjson
 import yaml
 
-from harness.api.http.body import MAX_BODY_DEPTH, load_json
+from harness.api.http.bodies import MAX_BODY_DEPTH, load_json
 from harness.core.bounded_input import SPLIT_ADVICE, TOO_LARGE, is_too_large, text_size
 from harness.core.errors import HarnessError, Malformed
 

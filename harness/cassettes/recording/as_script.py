@@ -7,8 +7,8 @@ from typing import Any
 from urllib.parse import urlsplit
 
 import harness.items  # noqa: F401  (registers every kind)
-from harness.api.http import decoding
-from harness.api.statuses import END_EVENTS
+from harness.api.http import bodies
+from harness.api.responses import END_EVENTS
 from harness.cassettes.format.interaction import Interaction
 from harness.core.errors import HarnessError, ScriptError
 from harness.core.exchange import Json
@@ -56,7 +56,7 @@ def recorded_response(interaction: Interaction) -> Json | None:
     """Return the response that an interaction created, from its last event if it is a stream, or None."""
     if not is_model_request(interaction) or interaction.status != 200:
         return None
-    answer = decoding.decode_answer(interaction.answer, interaction.answer_headers)
+    answer = bodies.decode_answer(interaction.answer, interaction.answer_headers)
     if answer.events is None:
         return answer.body if isinstance(answer.body, dict) else None
     last = next((event for event in reversed(answer.events) if event.get("type") in END_EVENTS), None)
@@ -73,7 +73,7 @@ def lines_of_broken_stream(interaction: Interaction) -> list[Json | str] | None:
 
     An unfinished text keeps its exact deltas, so that the mock's stream breaks off at the same place.
     """
-    events = decoding.decode_answer(interaction.answer, interaction.answer_headers).events
+    events = bodies.decode_answer(interaction.answer, interaction.answer_headers).events
     if interaction.status != 200 or not events:
         return None
     error = next((event for event in events if event.get("type") == "error"), None)

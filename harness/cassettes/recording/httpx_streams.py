@@ -15,7 +15,7 @@ from importlib.util import find_spec
 from typing import Any, Protocol
 from urllib.parse import urlsplit
 
-from harness.api.http.upstream import unreachable_advice
+from harness.api.http.dialects import unreachable_advice
 from harness.cassettes.format.interaction import Chunk, Interaction
 from harness.core.headers import normalize_headers
 

@@ -15,9 +15,8 @@ from urllib.parse import parse_qsl, urlsplit
 
 import orjson
 
-from harness.api.http.body import parse_body
-from harness.api.http.dialects import API_ROOTS, OPENAI
-from harness.api.http.providers import root_of
+from harness.api.http.bodies import parse_body
+from harness.api.http.dialects import API_ROOTS, OPENAI, root_of
 from harness.cassettes.format.interaction import Interaction
 from harness.cassettes.scrubbing.mask_interactions import scrub_interactions
 

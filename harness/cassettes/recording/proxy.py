@@ -16,7 +16,7 @@ from typing import Any
 
 import httpx2
 
-from harness.api.http.upstream import Upstream, unreachable_advice
+from harness.api.http.dialects import Upstream, unreachable_advice
 from harness.cassettes.format.interaction import Interaction
 from harness.cassettes.recording.in_flight import InFlightInteraction, Recording, non_retryable_answer
 from harness.cassettes.recording.websocket_proxy import (

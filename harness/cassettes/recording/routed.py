@@ -7,7 +7,7 @@ from dataclasses import replace
 from pathlib import Path
 from urllib.parse import urlsplit
 
-from harness.api.http.providers import root_of
+from harness.api.http.dialects import root_of
 from harness.cassettes.format.interaction import Interaction
 from harness.cassettes.recording.matching import NoMatch, Replay, api_root
 from harness.cassettes.recording.replay_server import replayed_headers

@@ -14,7 +14,7 @@ from websockets.asyncio.client import ClientConnection, connect
 from websockets.exceptions import ConnectionClosed, InvalidHandshake, InvalidStatus, InvalidURI
 from websockets.http11 import Response
 
-from harness.api.statuses import END_EVENTS
+from harness.api.responses import END_EVENTS
 from harness.cassettes.format.interaction import SERVER
 from harness.cassettes.recording.in_flight import InFlightInteraction, Recording
 from harness.core.exchange import Answer

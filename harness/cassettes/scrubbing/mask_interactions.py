@@ -11,7 +11,7 @@ from itertools import accumulate
 from typing import NamedTuple
 from urllib.parse import parse_qsl, urlsplit, urlunsplit
 
-from harness.api.http.decoding import undo_encodings
+from harness.api.http.bodies import undo_encodings
 from harness.cassettes.format.interaction import Chunk, Frame, Interaction
 from harness.cassettes.scrubbing.encodings import decode_string, find_strings, is_json
 from harness.cassettes.scrubbing.known_values import KnownValues

@@ -17,7 +17,7 @@ from dataclasses import dataclass, field
 from typing import Any
 from urllib.parse import quote, quote_plus, unquote, unquote_plus
 
-from harness.api.http.decoding import undo_encodings
+from harness.api.http.bodies import undo_encodings
 from harness.cassettes.scrubbing.encodings import (
     LINE_BREAK,
     JsonPath,

@@ -18,8 +18,7 @@ from harness.server.api_observers import ApiObserver
 if TYPE_CHECKING:
     from harness.explain.model import Cause
     from harness.report.api_coverage import Coverage
-    from harness.report.report import ReportCase, RunFacts
-    from harness.report.unknown_models import UnknownModels
+    from harness.report.report import ReportCase, RunFacts, UnknownModels
     from harness.server.judgement import Permitted
     from harness.server.mock_api import MockApi
     from harness.world.mock import Mock
@@ -62,8 +61,7 @@ class CommandReport(ApiObserver):
         """Write the report, including the remaining Worlds; ConfigError if that fails."""
         from harness.report.api_coverage import merge_coverage
         from harness.report.formats import write_report
-        from harness.report.report import Report
-        from harness.report.unknown_models import merge_unknown_models
+        from harness.report.report import Report, merge_unknown_models
 
         for world in self._api.worlds.values():
             self._add(world)
@@ -119,8 +117,7 @@ class CommandReport(ApiObserver):
         from harness.contract.rules.http.access import mask_key
         from harness.report.api_coverage import measure_coverage
         from harness.report.fill_case import fill_case
-        from harness.report.report import ReportCase
-        from harness.report.unknown_models import count_unknown_models
+        from harness.report.report import ReportCase, count_unknown_models
         from harness.server.judgement import judge_world
         from harness.world.mock import Mock
 

@@ -35,7 +35,7 @@ UpstreamOption = Annotated[str, typer.Option(envvar="OPENAI_BASE_URL", metavar="
 def make_sender(upstream: str, key_env: str) -> Sender:
     """Create the client of the live API with the key from the environment; ConfigError without a key."""
     import harness.foundry  # noqa: F401  (registers every rule)
-    from harness.api.http.upstream import parse_upstream
+    from harness.api.http.dialects import parse_upstream
     from harness.live.client.paced import LiveApi, Sender
 
     live = parse_upstream(upstream)

@@ -10,7 +10,7 @@ from harness.core.registry import Registry
 from harness.ending import TurnLine
 from harness.faults import Cut, hang_up, overloaded, rate_limit, server_error
 from harness.faults.alterations import AddMembers, ErrorInStream, InsertEvent, SkipNumbers
-from harness.faults.transport import Chunks, Framing
+from harness.faults.transmission import Chunks, Framing
 from harness.items.kind import Item
 from harness.items.stream_grammar import Deltas
 

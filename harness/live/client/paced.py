@@ -12,9 +12,7 @@ from dataclasses import dataclass
 from datetime import date
 from typing import NamedTuple, TypeVar
 
-from harness.api.http.dialects import API_ROOTS, FOUNDRY, OPENAI
-from harness.api.http.providers import provider_of_host
-from harness.api.http.upstream import Upstream
+from harness.api.http.dialects import API_ROOTS, FOUNDRY, OPENAI, Upstream, provider_of_host
 from harness.cassettes.format.interaction import Interaction
 from harness.core.errors import HarnessError
 from harness.core.exchange import EMPTY_MAPPING, Json

@@ -6,7 +6,7 @@ import json
 from collections.abc import Callable
 from typing import Any
 
-from harness.api.http.websocket_mode import SOCKET
+from harness.api.responses import SOCKET
 from harness.contract.compile_schema import compile_schema
 from harness.core.exchange import Json
 from harness.core.vocabulary import render_json

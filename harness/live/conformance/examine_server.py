@@ -13,8 +13,8 @@ import orjson
 
 import harness.foundry  # noqa: F401  (registers every rule)
 from harness.api.http.dialects import AZURE
-from harness.api.http.websocket_mode import CREATE_EVENT, SOCKET
 from harness.api.operations import find_operation
+from harness.api.responses import CREATE_EVENT, SOCKET
 from harness.contract.check import check_answer
 from harness.contract.rule import CREATE_RESPONSE, Case
 from harness.contract.rules.http.beta import is_assistants_operation

@@ -14,7 +14,7 @@ import orjson
 
 from harness.answers.parameters import PARAMETERS
 from harness.api.http.dialects import API_ROOTS, OPENAI, parse_api_path
-from harness.api.http.websocket_mode import CREATE_EVENT, INJECT_EVENT, SOCKET
+from harness.api.responses import CREATE_EVENT, INJECT_EVENT, SOCKET
 from harness.contract.rule import CREATE_RESPONSE, RULES, Case, Rule
 from harness.contract.rules.example_requests import ANY_UPLOAD as ANY_FILE
 from harness.core.exchange import Json

@@ -6,7 +6,7 @@ import time
 from collections.abc import Iterator
 from typing import Any
 
-from harness.api.statuses import PENDING_STATUSES
+from harness.api.responses import PENDING_STATUSES
 from harness.core.exchange import Json
 from harness.live.client.http import ServerReply
 from harness.live.conformance.scenario import (

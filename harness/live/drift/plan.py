@@ -13,7 +13,7 @@ from typing import NamedTuple
 
 import orjson
 
-from harness.api.http.providers import path_below_root
+from harness.api.http.dialects import path_below_root
 from harness.api.operations import find_operation
 from harness.cassettes.format.interaction import Interaction
 from harness.cassettes.format.recorded import Recorded

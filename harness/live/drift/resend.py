@@ -14,8 +14,7 @@ from urllib.parse import urlencode
 
 import orjson
 
-from harness.api.http.dialects import API_ROOTS, OPENAI
-from harness.api.http.providers import root_of
+from harness.api.http.dialects import API_ROOTS, OPENAI, root_of
 from harness.cassettes.format.interaction import Interaction
 from harness.cassettes.format.recorded import Recorded
 from harness.core.exchange import Json

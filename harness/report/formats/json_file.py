@@ -11,15 +11,14 @@ from pathlib import Path
 import jsonschema_rs
 import orjson
 
-from harness.api.http.body import load_json
+from harness.api.http.bodies import load_json
 from harness.contract.compile_schema import compile_schema
 from harness.contract.schema import schemas_directory
 from harness.core.bounded_input import RAISE_ADVICE, read_bounded, refuse_many_values, size_limit
 from harness.core.errors import COMMAND, ConfigError, Malformed
 from harness.core.exchange import Json
 from harness.report.api_coverage import merge_coverage
-from harness.report.report import NO_FACTS, REPORT_VERSION, Report, ReportCase
-from harness.report.unknown_models import merge_unknown_models
+from harness.report.report import NO_FACTS, REPORT_VERSION, Report, ReportCase, merge_unknown_models
 
 
 def render(report: Report) -> str:

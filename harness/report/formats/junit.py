@@ -7,8 +7,7 @@ from xml.etree import ElementTree as Xml
 
 from harness.core.text import escape_controls
 from harness.report.api_coverage import DIMENSIONS
-from harness.report.report import Report, ReportCase
-from harness.report.unknown_models import unknown_model_lines
+from harness.report.report import Report, ReportCase, unknown_model_lines
 
 _INVALID_XML = re.compile(r"[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
 """Characters that XML cannot hold."""

@@ -9,8 +9,7 @@ from collections.abc import Iterator, Sequence
 from harness.core.text import shorten
 from harness.explain.model import ReportFinding
 from harness.report.api_coverage import DIMENSIONS
-from harness.report.report import Report, ReportCase
-from harness.report.unknown_models import unknown_model_lines
+from harness.report.report import Report, ReportCase, unknown_model_lines
 
 MAX_FINDINGS = 50
 """How many findings are listed, the first ones, as code hosts limit the length of a summary."""

@@ -11,7 +11,7 @@ import orjson
 from fastapi import Query, Request, Response
 from starlette.requests import ClientDisconnect
 
-from harness.api.http.body import find_duplicate_name
+from harness.api.http.bodies import find_duplicate_name
 from harness.api.http.dialects import AZURE, OPENAI
 from harness.core.bounded_input import MAX_INTEGER_LENGTH
 from harness.core.errors import HarnessError

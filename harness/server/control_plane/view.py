@@ -18,8 +18,7 @@ import harness.analysis.losses  # noqa: F401  (registers every loss)
 from harness.analysis.loss import losses_in_accepted
 from harness.core.errors import COMMAND
 from harness.core.text import pluralize
-from harness.explain.findings import collect_findings
-from harness.explain.verdict import find_verdict
+from harness.explain.verdict import collect_findings, find_verdict
 from harness.report.report import RunFacts
 from harness.server.control_plane.requests import EventNumber, join_rows, named_world, send_json
 from harness.server.keyed_worlds import shown_name

@@ -11,7 +11,7 @@ from urllib.parse import unquote
 
 import httptools
 
-from harness.api.http.body import parse_query
+from harness.api.http.bodies import parse_query
 from harness.core.exchange import EMPTY_MAPPING, ReceivedRequest
 from harness.core.headers import ENCODING
 from harness.server.transport.asgi_types import Scope

@@ -11,10 +11,18 @@ from collections.abc import Callable, Mapping, Sequence
 from time import perf_counter, time
 from typing import Any
 
-from harness.api.http.body import parse_body
-from harness.api.http.websocket_mode import INJECT, INJECT_EVENT, SOCKET, STEER, STEER_EVENT, WARM_UP, requested_lane
-from harness.api.multi_agent import enables_agents
+from harness.api.http.bodies import parse_body
 from harness.api.operations import OPERATIONS, Handler
+from harness.api.responses import (
+    INJECT,
+    INJECT_EVENT,
+    SOCKET,
+    STEER,
+    STEER_EVENT,
+    WARM_UP,
+    enables_agents,
+    requested_lane,
+)
 from harness.contract.rule import CREATE_RESPONSE, RULES
 from harness.core.delivery import Delivery, EdgeRecord
 from harness.core.exchange import Answer, Json, ReceivedRequest, Request

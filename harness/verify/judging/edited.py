@@ -10,7 +10,7 @@ import re
 from datetime import UTC, datetime
 from typing import Any
 
-from harness.api.http.providers import is_host_hidden, path_below_root, provider_of_host
+from harness.api.http.dialects import is_host_hidden, path_below_root, provider_of_host
 from harness.api.project_types import RESPONSE_PREFIXES
 from harness.cassettes.format.recorded import Recorded
 from harness.core.exchange import Json

@@ -8,8 +8,7 @@ from __future__ import annotations
 from collections.abc import Collection
 from urllib.parse import urlsplit
 
-from harness.api.http.dialects import API_ROOTS, OPENAI, parse_api_path
-from harness.api.http.providers import root_of
+from harness.api.http.dialects import API_ROOTS, OPENAI, parse_api_path, root_of
 from harness.api.operations import find_operation
 from harness.cassettes.format.recorded import Recorded
 from harness.core.errors import ConfigError

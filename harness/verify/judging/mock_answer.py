@@ -7,10 +7,8 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from harness.answers.stream import count_held
-from harness.api.http.dialects import FOUNDRY
-from harness.api.http.providers import path_below_root
-from harness.api.include import infer_include
-from harness.api.statuses import PENDING_STATUSES
+from harness.api.http.dialects import FOUNDRY, path_below_root
+from harness.api.responses import PENDING_STATUSES, infer_include
 from harness.cassettes.format.recorded import Recorded
 from harness.contract.rule import CREATE_RESPONSE
 from harness.core.dates import CONTRACT_DATE

@@ -10,7 +10,7 @@ from collections.abc import Collection, Iterator
 from copy import deepcopy
 from typing import Any
 
-from harness.api.http.decoding import decode_answer
+from harness.api.http.bodies import decode_answer
 from harness.api.operations import Operation
 from harness.cassettes.format.recorded import Recorded
 from harness.contract.call import WorldCall

@@ -14,7 +14,7 @@ from typing import Any, NamedTuple
 from harness.answers.reader import StreamError, strip_volatile
 from harness.answers.stream import read_recorded
 from harness.api.http.dialects import FOUNDRY
-from harness.api.statuses import END_EVENTS
+from harness.api.responses import END_EVENTS
 from harness.cassettes.format.recorded import Recorded
 from harness.contract.call import WorldCall
 from harness.contract.check import check, check_answer, conforms_to_schema

@@ -7,8 +7,8 @@ from typing import Any, NamedTuple
 
 from harness.answers.reader import StreamError
 from harness.answers.stream import read_recorded
-from harness.api.http.decoding import NO_EVENT_LINE
-from harness.api.resources.threads import apply_delta
+from harness.api.http.bodies import NO_EVENT_LINE
+from harness.api.resources.assistants import apply_delta
 from harness.cassettes.format.recorded import Recorded
 from harness.contract.check import check_answer
 from harness.contract.dialect_body import read_answer_by_schema

@@ -5,9 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import replace
 
-from harness.api.http.dialects import parse_api_path
-from harness.api.http.providers import split_url
-from harness.api.statuses import END_EVENTS
+from harness.api.http.dialects import parse_api_path, split_url
+from harness.api.responses import END_EVENTS
 from harness.cassettes.format.interaction import Interaction
 from harness.cassettes.format.recorded import Recorded, parse_recorded
 from harness.contract.call import WorldCall

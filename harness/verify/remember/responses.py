@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from harness.answers.response import render_input_items
-from harness.api.statuses import PENDING_STATUSES
+from harness.api.responses import PENDING_STATUSES
 from harness.contract.call import drop_nulls
 from harness.core.exchange import Json, Request
 from harness.items.transcript import EMPTY_CHAIN, ItemChain, conversation_id

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from harness.api.resources.threads import Thread
+from harness.api.resources.assistants import Thread
 from harness.contract.check import check_answer
 from harness.core.exchange import Json, Request
 from harness.verify.remember.registry import remembers

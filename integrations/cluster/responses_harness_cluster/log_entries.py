@@ -8,7 +8,7 @@ from urllib.parse import urlencode
 
 import orjson
 
-from harness.api.http.body import parse_query
+from harness.api.http.bodies import parse_query
 from harness.core.errors import HarnessError
 
 

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from harness.api.http.decoding import DecodedAnswer, decode_answer, decode_request
+from harness.api.http.bodies import DecodedAnswer, decode_answer, decode_request
 from harness.cassettes.format.messages import INVALID_BODY, encode_body
 
 JSON = {"content-type": "application/json"}

@@ -17,8 +17,8 @@ import orjson
 
 from harness.analysis.surfaced import describe_difference
 from harness.answers.stream import StreamError, encode_events, read_recorded
-from harness.api.http import decoding
-from harness.api.http.body import parse_body, parse_query
+from harness.api.http import bodies
+from harness.api.http.bodies import parse_body, parse_query
 from harness.api.http.dialects import parse_api_path
 from harness.api.http.multipart import parse_form
 from harness.api.operations import find_operation
@@ -28,7 +28,7 @@ from harness.cassettes.scrubbing.mask_text import Masker, Unsearchable
 from harness.core.errors import ConfigError, HarnessError, ScriptError
 from harness.core.exchange import ReceivedRequest, Request
 from harness.core.replies import ModelReplies
-from harness.explain.sent_part import describe_sent_part, resolve_path
+from harness.explain.refusal import describe_sent_part, resolve_path
 from harness.items import function_call, message
 from harness.overrides.project_file import read_overrides
 from harness.report.formats.json_file import read_report
@@ -78,7 +78,7 @@ def _request(raw: bytes) -> None:
 
 
 def _sse(raw: bytes) -> None:
-    answer = decoding.decode_answer(raw, {"content-type": "text/event-stream"})
+    answer = bodies.decode_answer(raw, {"content-type": "text/event-stream"})
     if answer.events is not None:
         read_recorded(answer.events)
 
@@ -86,8 +86,8 @@ def _sse(raw: bytes) -> None:
 def _encodings(raw: bytes) -> None:
     coding, _, body = raw.partition(b"\n")
     headers = {"content-encoding": coding.decode("latin-1"), "transfer-encoding": coding.decode("latin-1")}
-    decoding.decode_answer(body, headers)
-    decoding.decode_request(body, headers)
+    bodies.decode_answer(body, headers)
+    bodies.decode_request(body, headers)
 
 
 def _cassette(raw: bytes) -> None:

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from harness.api.multi_agent import MULTI_AGENT_BETA
+from harness.api.responses import MULTI_AGENT_BETA
 from harness.core.exchange import ReceivedRequest
 from harness.ending import completed
 from harness.items import function_call, mcp_approval_request, message

@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from harness.api.http.websocket_mode import SOCKET
+from harness.api.responses import SOCKET
 from harness.contract.rule import CREATE_RESPONSE, RULES, Case, Rule
 from harness.core.account import Organization, RateLimit
 from harness.core.errors import ConfigError

@@ -19,7 +19,7 @@ from openai.types.shared import ErrorObject
 from openai.types.vector_stores import VectorStoreFile
 from pydantic import TypeAdapter, ValidationError
 
-from harness.api.multi_agent import has_multi_agent_beta
+from harness.api.responses import has_multi_agent_beta
 from harness.core.exchange import Exchange, Json
 from harness.world.mock import Mock
 

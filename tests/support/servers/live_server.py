@@ -14,7 +14,7 @@ from typing import Any, NamedTuple
 
 import pytest
 
-from harness.api.http.upstream import parse_upstream
+from harness.api.http.dialects import parse_upstream
 from harness.cassettes.format.interaction import Interaction
 from harness.cassettes.recording.in_flight import InteractionObserver, Recording
 from harness.cassettes.recording.proxy import SILENCE_TIMEOUT, run_proxy

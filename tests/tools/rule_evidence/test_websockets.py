@@ -11,7 +11,7 @@ import pytest
 from typer.testing import CliRunner, Result
 
 import harness.server.mock_api  # noqa: F401  (registers the rules)
-from harness.api.http.upstream import parse_upstream
+from harness.api.http.dialects import parse_upstream
 from harness.cassettes.recording.writer import read_cassette
 from harness.contract.rule import RULES, Case
 from harness.core.exchange import Answer

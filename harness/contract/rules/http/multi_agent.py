@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from harness.api.http.websocket_mode import INJECT, INJECT_EVENT
-from harness.api.multi_agent import MULTI_AGENT_BETA, enables_agents, has_multi_agent_beta
+from harness.api.responses import INJECT, INJECT_EVENT, MULTI_AGENT_BETA, enables_agents, has_multi_agent_beta
 from harness.contract.rule import Case, after, assumed, documented, rule
 from harness.contract.rules.http.websocket import ConnectionView, event_case
 from harness.core.errors import ApiError

@@ -8,8 +8,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
-from harness.api.http.websocket_mode import STEER, STEER_EVENT
 from harness.api.models import Models
+from harness.api.responses import STEER, STEER_EVENT
 from harness.contract.rule import Case, after, assumed, documented, rule, shape
 from harness.contract.rules.http.websocket import ConnectionView, event_case
 from harness.core.account import Organization

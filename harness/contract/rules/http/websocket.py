@@ -9,17 +9,17 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Set
 from typing import Any, Protocol
 
-from harness.api.http.websocket_mode import (
+from harness.api.models import Models
+from harness.api.responses import (
     CLIENT_EVENTS,
     CREATE_EVENT,
     INJECT_EVENT,
     MAX_AGE,
     MAX_LANES,
     SOCKET,
+    has_multi_agent_beta,
     requested_lane,
 )
-from harness.api.models import Models
-from harness.api.multi_agent import has_multi_agent_beta
 from harness.contract.phrasing import describe_actual, quote_and_join
 from harness.contract.rule import Case, after, assumed, documented, reported, rule
 from harness.core.errors import ApiError

@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from hashlib import md5
 
 from harness.api.http.multipart import sent_file
-from harness.api.resources.parted_uploads import UPLOAD_LIFETIME, join_parts
+from harness.api.resources.files import UPLOAD_LIFETIME, join_parts
 from harness.contract.rule import Case, WorldView, after, assumed, documented, rule
 from harness.contract.rules.example_requests import FORM_HEADERS
 from harness.contract.rules.stored.uploads import ADD_PART

@@ -13,8 +13,8 @@ from urllib.parse import urlsplit
 
 import orjson
 
-from harness.api.http.upstream import Upstream
-from harness.api.http.websocket_mode import CREATE_EVENT, STEER_EVENT
+from harness.api.http.dialects import Upstream
+from harness.api.responses import CREATE_EVENT, STEER_EVENT
 from harness.cassettes.format.interaction import CLIENT, SERVER, Interaction
 from harness.cassettes.format.messages import encode_body
 from harness.cassettes.format.recorded import Recorded, parse_recorded

@@ -10,9 +10,8 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field
 from typing import Any
 
-from harness.api.http.body import load_json
-from harness.api.http.websocket_mode import CREATE_EVENT, STEER_EVENT
-from harness.api.statuses import END_EVENTS
+from harness.api.http.bodies import load_json
+from harness.api.responses import CREATE_EVENT, END_EVENTS, STEER_EVENT
 from harness.cassettes.format.interaction import CLIENT, Frame
 from harness.core.exchange import Answer, Json
 from harness.core.headers import normalize_headers

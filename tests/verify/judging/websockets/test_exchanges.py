@@ -8,8 +8,8 @@ from typing import Any
 import orjson
 import pytest
 
-from harness.api.http.decoding import decode_answer
-from harness.api.http.upstream import parse_upstream
+from harness.api.http.bodies import decode_answer
+from harness.api.http.dialects import parse_upstream
 from harness.cassettes.format.interaction import CLIENT, SERVER, Frame, Interaction
 from harness.contract.rule import Case
 from harness.items import function_call, message

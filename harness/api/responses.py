@@ -1,15 +1,72 @@
-"""Filters items by a request's `include`: results, sources, outputs, logprobs, image URLs.
-
-As recorded, these are null, empty or absent unless included, and present if included, though possibly empty. Reasoning
-is not filtered: newer models always return its encrypted content.
-"""
+"""What only `/v1/responses` has: statuses, its WebSocket mode, the multi-agent beta, `include`."""
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Collection, Mapping, Sequence
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
-from harness.core.exchange import Json
+from harness.core.exchange import Json, Request
+
+PENDING_STATUSES = ("queued", "in_progress")
+"""The statuses of a response that is not yet complete."""
+ENDED_STATUSES = ("completed", "incomplete", "failed")
+"""The statuses of a response that has ended by itself, each with an event of that name; not `cancelled`."""
+END_EVENTS = tuple(f"response.{status}" for status in ENDED_STATUSES)
+"""The events that close the stream of a response."""
+
+UPGRADE = "WS /responses (upgrade)"
+SOCKET = "WS /responses"
+WARM_UP = "WS /responses (generate: false)"
+STEER = "WS /responses (response.steer)"
+INJECT = "WS /responses (response.inject)"
+"""The operations of a connection: open it, create a response, prepare one, steer one, inject outputs into one."""
+CREATE_EVENT, STEER_EVENT = "response.create", "response.steer"
+INJECT_EVENT = "response.inject"
+"""The event of a client that has requested the multi-agent beta."""
+CLIENT_EVENTS = (CREATE_EVENT, STEER_EVENT)
+LANE_NAME = re.compile(r"[A-Za-z0-9_.-]{1,256}")
+MAX_LANES = 32
+"""The maximum number of lanes per connection."""
+MAX_AGE = 60 * 60
+"""The maximum age of a connection in seconds."""
+
+
+def requested_lane(body: Any) -> str | None:
+    """Return the named lane of a `response.create`; None for the default lane and for an invalid name."""
+    lane = body.get("stream_id") if isinstance(body, dict) and body.get("type") == CREATE_EVENT else None
+    return lane if isinstance(lane, str) and LANE_NAME.fullmatch(lane) else None
+
+
+MULTI_AGENT = "multi_agent"
+MULTI_AGENT_BETA = "responses_multi_agent=v1"
+"""The value in `OpenAI-Beta`, a comma-separated list."""
+
+
+def has_multi_agent_beta(request: Request) -> bool:
+    """Return whether a request, or the upgrade of its connection, asks for the beta."""
+    return MULTI_AGENT_BETA in [beta.strip() for beta in request.headers.get("openai-beta", "").split(",")]
+
+
+def enables_agents(body: Json) -> bool:
+    """Return whether a request lets the model spawn agents."""
+    settings = body.get(MULTI_AGENT)
+    return isinstance(settings, dict) and settings.get("enabled") is True
+
+
+def omit_agents(request: Request, body: Any) -> Any:
+    """Drop the beta's members from a body for validation by the schema: the agents of items."""
+    items = body.get("input") if isinstance(body, dict) else None
+    if not isinstance(items, list) or not has_multi_agent_beta(request):
+        return body
+    return {**body, "input": [_omit_agent(item) for item in items]}
+
+
+def _omit_agent(item: Any) -> Any:
+    if not isinstance(item, dict) or "agent" not in item:
+        return item
+    return {name: value for name, value in item.items() if name != "agent"}
+
 
 ItemFilter = Callable[[Json, Collection[str]], Json]
 

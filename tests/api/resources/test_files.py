@@ -6,8 +6,16 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from harness.api.resources.files import DEFAULT_CHUNKING, VectorStore, new_file, new_store
-from harness.api.resources.search import file_text, matches_filter, search_files, split_chunks
+from harness.api.resources.files import (
+    DEFAULT_CHUNKING,
+    VectorStore,
+    file_text,
+    matches_filter,
+    new_file,
+    new_store,
+    search_files,
+    split_chunks,
+)
 from harness.core.exchange import InMemory
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from harness.api.paging import page
+from harness.api.operations import page
 
 
 class TestAPage:

@@ -6,7 +6,7 @@ from typing import Any, NamedTuple
 
 import pytest
 
-from harness.api.include import filter_item, infer_include
+from harness.api.responses import filter_item, infer_include
 from harness.items import (
     code_interpreter_call,
     file_search_call,

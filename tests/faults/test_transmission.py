@@ -11,7 +11,7 @@ from harness.core.delivery import Pace
 from harness.core.errors import ScriptError
 from harness.core.exchange import Answer
 from harness.faults import NON_ITEM_LINES, cut, pace
-from harness.faults.pace import parse_pace
+from harness.faults.transmission import parse_pace
 from harness.items import function_call, message
 from harness.server.mock_api import MockApi
 from harness.world.scripting.document import parse_sent_script

@@ -1,8 +1,10 @@
 """Why a request was refused: the API's words, what the client did and what it sent."""
 
+from __future__ import annotations
+
 import pytest
 
-from harness.explain.refused_request import explain_request
+from harness.explain.refusal import describe_sent_part, explain_request, resolve_path
 from harness.items import function_call, mcp_call, message, reasoning
 from harness.server.mock_api import MockApi
 from tests.support import in_process
@@ -224,3 +226,51 @@ def test_an_answer_without_words_is_told_by_its_rule(world, ask):
     cause = explain_request(silent, [silent], [])
     assert cause.what == "Request 1 was refused (400): no reason given"
     assert cause.where.startswith('POST /responses: {"model": "gpt-4.1", "input": [')
+
+
+@pytest.fixture
+def send():
+    """Send a body (or bytes) to a mock without a network; the exchange is the result."""
+    mock = MockApi(keys=())
+    world = mock.open("sk-test", "refusal")
+
+    def send(body):
+        post(mock, body, key="sk-test")
+        return world.exchanges[-1]
+
+    return send
+
+
+def asked(given, **members):
+    return {"model": "gpt-4.1", "input": given, **members}
+
+
+@pytest.mark.parametrize(
+    ("body", "words"),
+    [
+        ({"input": "hi"}, 'no model in the body: {"input": "hi"}'),
+        (asked([{"role": "user"}]), 'no content in input[0]: {"role": "user"}'),
+        (asked("hi", temperature="hot"), 'temperature = "hot"'),
+        (b'{"model": ', '{"model": '),
+        (b'"hi"', '"hi"'),
+        (asked("hi", messages=[]), '{"model": "gpt-4.1", "input": "hi", "messages": []}'),
+    ],
+)
+def test_what_was_sent(send, body, words):
+    exchange = send(body)
+    assert exchange.status == 400
+    assert describe_sent_part(exchange.request, exchange.answer.body["error"]["param"]) == words
+
+
+@pytest.mark.parametrize(
+    ("path", "reached"),
+    [
+        ("input[1].content[0].text", ("input[1].content[0].text", "x", "")),
+        ("input[2].role", ("input", [1, {"content": [{"text": "x"}]}], "[2]")),
+        ("input[0].role", ("input[0]", 1, "role")),
+        ("tools", ("", {"input": [1, {"content": [{"text": "x"}]}]}, "tools")),
+        ("", ("", {"input": [1, {"content": [{"text": "x"}]}]}, "")),
+    ],
+)
+def test_a_path_leads_as_far_as_it_can(path, reached):
+    assert resolve_path({"input": [1, {"content": [{"text": "x"}]}]}, path) == reached
