@@ -48,6 +48,8 @@ COMPACT = "POST /responses/compact"
 ASKS, WRITES = (CREATE_RESPONSE, SOCKET), (CREATE_CONVERSATION, CREATE_ITEMS)
 """The operations that ask the model, and those that write items which it is asked about later."""
 
+Agent = tuple[frozenset[str], str]
+"""The tools and instructions of a request."""
 CONTINUATION = ("input", "previous_response_id", "conversation")
 """The members of a request that say what the model reads."""
 
@@ -129,7 +131,8 @@ class History:
     by the hash of the keys before the repetition. `open_calls` are the calls of completed responses that no request
     answers, by `call_id`. `cited` finds messages with annotations by a similar text, `joined` by a text that begins or
     ends with theirs, `told` the messages that contain a text. `agents` are the tools and instructions of the requests
-    that got a reply. `written` has what the client wrote into each conversation that no request has read yet.
+    that got a reply, each with the number of its agent, `lanes` the agent of each request. `written` has what the
+    client wrote into each conversation that no request has read yet.
     """
 
     sent: SentItems = field(default_factory=SentItems)
@@ -147,7 +150,8 @@ class History:
     joined: JoinedTexts = field(default_factory=JoinedTexts)
     told: TextHolders = field(default_factory=TextHolders)
     compactions: list[OutputItem] = field(default_factory=list)
-    agents: dict[tuple[frozenset[str], str], None] = field(default_factory=dict)
+    agents: dict[Agent, int] = field(default_factory=dict)
+    lanes: dict[int, int] = field(default_factory=dict)
     by_input: dict[int, list[HistoryReply]] = field(default_factory=dict)
     doubled_prompts: dict[int, HistoryReply] = field(default_factory=dict)
     call_outputs: dict[str, dict[str, tuple[int, Json]]] = field(default_factory=dict)
@@ -159,11 +163,16 @@ class History:
     items: dict[str, Json] = field(default_factory=dict)
 
     def read_request(self, exchange: Exchange) -> HistoryRequest | None:
-        """Read what a request sends to the model; None if it sends nothing.
+        """Read what a request sends to the model, and find its agent; None if it sends nothing.
 
         What is written into a conversation is read with the request that first asks about it. If none does, it is read
         with the last write, as if the only agent so far were to be asked.
         """
+        if request := self._read(exchange):
+            self.lanes[request.number] = self._find_lane(request)
+        return request
+
+    def _read(self, exchange: Exchange) -> HistoryRequest | None:
         body, operation = exchange.request.body, exchange.request.operation
         if not isinstance(body, dict):
             return None
@@ -194,7 +203,7 @@ class History:
 
     def _assumed_members(self) -> Json:
         """Return the members that a request to the only agent so far would have; empty if there are several agents."""
-        last = self.replies[-1].request.body if len(self.agents) == 1 else {}
+        last = self.replies[-1].request.body if len({*self.agents.values()}) == 1 else {}
         return {name: value for name, value in last.items() if name not in CONTINUATION}
 
     def _resolve_references(self, sent: Iterable[PlacedItem]) -> Iterator[PlacedItem]:
@@ -252,7 +261,7 @@ class History:
             self.conversations[conversation or ""] = self.conversations[conversation or ""].extend([*asked, *output])
         reply = HistoryReply(exchange.number, request, output, status)
         self.replies.append(reply)
-        self.agents[request.agent] = None
+        self.agents[request.agent] = self.lanes[request.number]
         self.by_input.setdefault(request.digests[-1], []).append(reply)
         if not request.is_chained and request.item_keys[-1:] == request.item_keys[-2:-1] != []:
             self.doubled_prompts[request.digests[-2]] = reply
@@ -334,7 +343,28 @@ class History:
 
     def is_only_agent(self, request: HistoryRequest) -> bool:
         """Return whether all replies so far went to the agent of this request."""
-        return self.agents.keys() <= {request.agent}
+        return {*self.agents.values()} <= {self._find_lane(request)}
+
+    def is_same_agent(self, one: HistoryRequest, other: HistoryRequest) -> bool:
+        """Return whether two requests come from the same agent."""
+        return self.lanes[one.number] == self.lanes[other.number]
+
+    def _find_lane(self, request: HistoryRequest) -> int:
+        """Find the number of an agent: of the same tools and instructions, else of the answer that it sends back."""
+        if (lane := self.agents.get(request.agent)) is not None:
+            return lane
+        texts = {key[1] for key in request.item_keys}
+        for length in range(len(request.item_keys) - 1, 0, -1):
+            for reply in self.by_input.get(request.digests[length], ()):
+                before, said = reply.request, {key[1] for key in map(item_key, reply.output) if key}
+                if before.masked_instructions == request.masked_instructions and not texts.isdisjoint(said):
+                    # An agent with no tools, or one that answers calls with tools of its own, is another.
+                    is_loop = request.item_keys[-1][0] == "output"
+                    if before.tool_names & request.tool_names or (
+                        before.tool_names and request.tool_names and not is_loop
+                    ):
+                        return self.agents[before.agent]
+        return 1 + max(self.agents.values(), default=0)
 
     def find_original(self, item: Json) -> OutputItem | None:
         """Find the only output item that an item repeats; None if there are several or none."""

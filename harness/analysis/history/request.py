@@ -169,12 +169,8 @@ class HistoryRequest:
 
     @cached_property
     def agent(self) -> tuple[frozenset[str], str]:
-        """The tools and instructions, which identify the agent."""
+        """The tools and instructions."""
         return self.tool_names, self.masked_instructions
-
-    def is_same_agent(self, other: HistoryRequest) -> bool:
-        """Return whether two requests have the same tools and instructions."""
-        return self.agent == other.agent
 
     @property
     def asks_for_json(self) -> bool:

@@ -127,7 +127,7 @@ def _find_unanswered_calls(request: HistoryRequest, history: History, calls: Map
         if (
             calls.keys().isdisjoint(ids)
             and (place := places.find(original))
-            and _is_same_agent(request, original)
+            and _is_same_agent(request, original, history)
             and content_of(original.item) not in renamed
         ):
             yield _missing_call_facts(place, original, "is neither in this request nor answered in any other")
@@ -153,7 +153,7 @@ def _find_forgotten_calls(
     for place, kept_call in kept[-1:]:
         for id in _calls_of_the_loop(request, kept_call.reply.request, here):
             original = history.find_call(id)
-            if original and _is_same_agent(request, original):
+            if original and _is_same_agent(request, original, history):
                 told.add(id)
                 yield place, original
     for place, kept_call in kept:
@@ -162,7 +162,7 @@ def _find_forgotten_calls(
             id = client_call_id(sibling)
             if id and id not in here and id not in told and id in history.call_outputs:
                 original = history.find_call(id)
-                if original and original.reply.request.is_same_agent(request):
+                if original and history.is_same_agent(original.reply.request, request):
                     told.add(id)
                     yield place, original
 
@@ -221,12 +221,12 @@ def _replies_that_say(item: Json, history: History) -> Set[int]:
     return {id(original.reply) for original in history.find_originals(item)}
 
 
-def _is_same_agent(request: HistoryRequest, original: OutputItem) -> bool:
+def _is_same_agent(request: HistoryRequest, original: OutputItem, history: History) -> bool:
     """Return whether a request comes from the agent that was to execute a call: by the tool, else by the agent."""
     before = original.reply.request
     if (name := as_string(original.item.get("name"))) in before.tool_names:
         return name in request.tool_names
-    return before.is_same_agent(request)
+    return history.is_same_agent(before, request)
 
 
 @loss(

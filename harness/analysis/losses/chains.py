@@ -49,7 +49,11 @@ def chain_forked(request: HistoryRequest, history: History) -> Iterator[LossFact
         return
     for reply in reversed(history.replies):
         before = reply.request
-        if before.body.get("previous_response_id") == id and before.is_same_agent(request) and reply.is_completed:
+        if (
+            before.body.get("previous_response_id") == id
+            and history.is_same_agent(before, request)
+            and reply.is_completed
+        ):
             said = [item for item in reply.output if is_assistant(item)]
             # An equal user message is a retry; without a message of the model nothing is lost.
             if said and [key for key in before.placed_keys if key] != keys:

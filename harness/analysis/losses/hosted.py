@@ -57,7 +57,7 @@ def compaction_dropped(request: HistoryRequest, history: History) -> Iterator[Lo
     here = set(request.item_keys)
     original = history.compactions[-1]
     before = original.reply.request
-    if not before.is_same_agent(request) and history.agents:
+    if not history.is_same_agent(before, request) and history.agents:
         return
     replaced = {key for key in before.item_keys if key[0] != "user"}
     if replaced - here and (place := _find_continuation(original, request, history)):

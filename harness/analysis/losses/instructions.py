@@ -118,7 +118,7 @@ def format_dropped(request: HistoryRequest, history: History) -> Iterator[LossFa
     """A request answers a call with the same instructions and tools, but without the JSON format that was asked for."""
     for place, original in _find_answered_call(request, history):
         before = original.reply.request
-        if before.is_same_agent(request) and before.asks_for_json and not request.asks_for_json:
+        if before.agent == request.agent and before.asks_for_json and not request.asks_for_json:
             yield _facts(place, original)
 
 

@@ -121,7 +121,9 @@ def turns_swapped(request: HistoryRequest, history: History) -> Iterator[LossFac
             continue
         seen.add(id(original.reply))
         if latest and original.number < latest.number and latest.reply.request.item_keys.count(key):
-            if latest.reply.request.is_same_agent(request) and original.reply.request.is_same_agent(request):
+            if history.is_same_agent(latest.reply.request, request) and history.is_same_agent(
+                original.reply.request, request
+            ):
                 other = {"other": describe_item(latest.item), "later": latest.number}
                 yield {"at": place, "said": original.number, "what": describe_item(original.item), **other}
         else:

@@ -110,7 +110,7 @@ def prompt_dropped(request: HistoryRequest, history: History) -> Iterator[LossFa
     """
     for turn in _find_turns(request, history):
         # Another agent may be told a part of the conversation, or a summary of it.
-        if not turn.reply.request.is_same_agent(request):
+        if not history.is_same_agent(turn.reply.request, request):
             continue
         for place, now, back in _find_changed_prompts(turn, request):
             if not now:
@@ -161,7 +161,7 @@ def prompt_altered(request: HistoryRequest, history: History) -> Iterator[LossFa
     and ids; then it is `prompt-edited`.
     """
     for turn in _find_turns(request, history):
-        if turn.reply.request.is_same_agent(request):
+        if history.is_same_agent(turn.reply.request, request):
             for place, now, back in _find_changed_prompts(turn, request):
                 if how := _describe_change(turn.was[-back][1], now, turn.reply.request):
                     yield {"at": place, "how": how, **_facts(turn, -back)}
@@ -179,7 +179,7 @@ def prompt_altered(request: HistoryRequest, history: History) -> Iterator[LossFa
 def prompt_edited(request: HistoryRequest, history: History) -> Iterator[LossFacts]:
     """A user message comes back with another text; a client may have added something to it for one request."""
     for turn in _find_turns(request, history):
-        if turn.reply.request.is_same_agent(request):
+        if history.is_same_agent(turn.reply.request, request):
             for place, now, back in _find_changed_prompts(turn, request):
                 was = turn.was[-back][1]
                 # The first message may begin another conversation, in which the model gave the same answer.

@@ -192,6 +192,6 @@ def nothing_new(request: HistoryRequest, history: History) -> Iterator[LossFacts
         said = [item for item in reply.output if item_key(item)]
         keys = list(map(item_key, said))
         is_whole = bool(keys) and list(request.item_keys[length:]) == keys and is_assistant(said[-1])
-        if is_whole and reply.is_completed and reply.request.is_same_agent(request):
+        if is_whole and reply.is_completed and history.is_same_agent(reply.request, request):
             place = request.assistant_messages[-1][0]
             yield {"at": place, "said": reply.number, "what": describe_item(said[-1])}

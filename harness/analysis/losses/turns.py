@@ -28,6 +28,7 @@ from harness.analysis.losses.examples import (
     STATELESS,
     TEXT,
     THOUGHT,
+    TOOLS,
     ask,
     assistant,
     call,
@@ -150,7 +151,7 @@ def _find_late_answers(request: HistoryRequest, history: History) -> Iterator[Lo
         late = [
             reply.request
             for reply in history.by_input.get(extend_hash(before, keys[place]), ())
-            if reply.request.is_same_agent(request)
+            if history.is_same_agent(reply.request, request)
         ]
         for reply in history.by_input.get(before, ()) if late else ():
             said = [answer for answer in _answers(reply) if text == message_text(answer).strip()]
@@ -170,7 +171,7 @@ def _find_last_parts(request: HistoryRequest, history: History) -> Iterator[Loss
         if original and len(answers) > 1 and original.item is not answers[-1] and original.reply.is_completed:
             last = letters_of(message_text(answers[-1]))
             is_told = history.told.is_held(last, request.message_letters)
-            if not is_told and original.reply.request.is_same_agent(request):
+            if not is_told and history.is_same_agent(original.reply.request, request):
                 gone = "missing from the history, which has the message before it in the same answer"
                 yield {"at": place, "said": original.number, "what": describe_item(answers[-1]), "gone": gone}
 
@@ -181,7 +182,9 @@ def _find_unfollowed(request: HistoryRequest, history: History) -> Iterator[tupl
         if key[0] != "user" or not length or key == request.item_keys[length - 1]:
             continue
         replies = [
-            reply for reply in history.by_input.get(request.digests[length], ()) if reply.request.is_same_agent(request)
+            reply
+            for reply in history.by_input.get(request.digests[length], ())
+            if history.is_same_agent(reply.request, request)
         ]
         if len(replies) == 1 and replies[0].is_completed and len(_answers(replies[0])) == 1:
             yield length, replies[0]
@@ -216,7 +219,7 @@ def _find_kept(request: HistoryRequest, history: History) -> Sequence[int]:
         for index, (_, item) in enumerate(request.placed_items)
         if is_assistant(item)
         and (one := history.find_said(item))
-        and any(original.reply.request.is_same_agent(request) for original in one.originals[-1:])
+        and any(history.is_same_agent(original.reply.request, request) for original in one.originals[-1:])
     ]
 
 
@@ -227,6 +230,11 @@ def _find_kept(request: HistoryRequest, history: History) -> Sequence[int]:
         ask([PROMPT], [PROMPT, {"role": "developer", "content": TEXT}, NEXT], turns=[REPLY]),
         ask([PROMPT], [PROMPT, {"role": "system", "content": TEXT}, NEXT], turns=[REPLY], instructions="You plan."),
         ask([PROMPT], [PROMPT, user(TEXT), NEXT], turns=[REPLY]),
+        after(
+            {"input": [PROMPT], "tools": TOOLS[:1]},
+            {"input": [PROMPT, user(TEXT), NEXT], "tools": TOOLS[1:]},
+            turns=[REPLY],
+        ),
         ask([PROMPT], [PROMPT, call(), output()], [PROMPT, call(), output(), user(TEXT), NEXT], turns=[DEPLOY, REPLY]),
         ask(
             [PROMPT],
