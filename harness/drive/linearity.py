@@ -35,17 +35,22 @@ def linear(exchanges: Iterable[Exchange], texts: Sequence[str] | Chat = ()) -> N
     journal = list(exchanges)
     said: Sequence[str] = texts if isinstance(texts, Sequence) else texts.texts
     changes = () if isinstance(texts, Sequence) else _find_sent_changes(journal, texts.turns)
+    if problem := describe_nonlinear(journal, said, changes):
+        raise AssertionError(problem)
+
+
+def describe_nonlinear(journal: Sequence[Exchange], texts: Sequence[str], changes: Sequence[Lost] = ()) -> str:
+    """Describe the first request that is not linear, or with one of these `changes`; empty if there is none."""
     model_requests = [exchange for exchange in journal if asks_model(exchange.request)]
     for lane in group_by_lane(model_requests).values():
         previous: Exchange | None = None
         for exchange in lane:
             found = (f"{lost.at}: {lost.message}" for lost in changes if lost.exchange == exchange.number)
-            if problem := next(chain(_find_problems(exchange, previous, said), found), None):
+            if problem := next(chain(_find_problems(exchange, previous, texts), found), None):
                 sizes = ", ".join(str(len(_input_items(exchange))) for exchange in lane)
-                raise AssertionError(
-                    f"request {exchange.number}: {problem}\nitems in the requests of this agent: {sizes}"
-                )
+                return f"request {exchange.number}: {problem}\nitems in the requests of this agent: {sizes}"
             previous = exchange
+    return ""
 
 
 def _find_sent_changes(journal: Sequence[Exchange], turns: list[SentTurn]) -> Sequence[Lost]:

@@ -104,9 +104,11 @@ def set_environment(
 
 
 def _set_variables(variables: Mapping[str, str], monkeypatch: pytest.MonkeyPatch) -> None:
+    from harness.api.http.providers import PROVIDER_HOSTS
     from harness.server.client_environment import environment_changes
 
-    for variable, value in environment_changes(variables, os.environ).items():
+    # Behind a proxy the guard would not see that a request is meant for a provider.
+    for variable, value in environment_changes(variables, os.environ, PROVIDER_HOSTS).items():
         if value is None:
             monkeypatch.delenv(variable, raising=False)
         else:

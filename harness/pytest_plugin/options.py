@@ -20,12 +20,15 @@ LOSSES_VALUES = ("fail", "allow", "strict")
 REFUSALS_VALUES = ("fail", "allow")
 WEBHOOKS_VALUES = ("fail", "allow")
 CLIENT_VALUES = ("fail", "allow", "strict")
+REQUESTS_VALUES = LIST, ALLOW, REQUIRED = ("list", "allow", "required")
+"""What to do about a test that asked for `mock` but sent it no request: list it, nothing, or fail it."""
 MARKER_VALUES: dict[str, tuple[str, ...]] = {
     "unused": UNUSED_VALUES,
     "losses": LOSSES_VALUES,
     "refusals": REFUSALS_VALUES,
     "webhooks": WEBHOOKS_VALUES,
     "client": CLIENT_VALUES,
+    "requests": REQUESTS_VALUES,
     "patience": (),
     "dialect": ("openai", "azure", "foundry"),
     "key": (),
@@ -41,6 +44,7 @@ of the test. `as_of` is a day or a month, `contract` a file that `responses-harn
 project. With `tls` (True or False) the mock speaks TLS.
 """
 REFUSALS_INI = "harness_refusals"
+REQUESTS_INI = "harness_requests"
 CONTRACT_INI = "harness_contract"
 CONTRACT_OPTION = "--contract"
 _CONTRACTS_STASH_KEY = pytest.StashKey[dict[Path, "Overrides"]]()
@@ -53,6 +57,12 @@ def add_ini_options(parser: pytest.Parser) -> None:
         "the effect of an unexpected refusal: fail (the default), allow, or rules and areas to allow",
         type="args",
         default=[REFUSALS_VALUES[0]],
+    )
+    parser.addini(
+        REQUESTS_INI,
+        "a test that asked for `mock` and sent it no request is listed at the end (list, the default), permitted (allow) or "
+        "fails (required)",
+        default=LIST,
     )
     parser.addini(CONTRACT_INI, f"a file written by `{COMMAND} learn`, relative to the project root", default="")
     parser.getgroup("harness").addoption(
@@ -93,6 +103,7 @@ def read_marker_options(node: pytest.Item) -> dict[str, Any]:
         "unused": UNUSED_VALUES[0],
         "losses": LOSSES_VALUES[0],
         "refusals": _read_refusals_ini(node.config),
+        "requests": _read_requests_ini(node.config),
     }
     for marker in reversed(list(node.iter_markers("harness"))):
         unknown = [*map(repr, marker.args), *(f"{name}=…" for name in marker.kwargs if name not in MARKER_VALUES)]
@@ -150,6 +161,14 @@ def _read_refusals_ini(config: pytest.Config) -> Any:
     value = words[0] if len(words) == 1 and words[0] in REFUSALS_VALUES else words
     if problem := _describe_misfit("refusals", value):
         raise ConfigError(f"{REFUSALS_INI} = {' '.join(words)}: {problem}")
+    return value
+
+
+def _read_requests_ini(config: pytest.Config) -> str:
+    """Read the ini option: one of `REQUESTS_VALUES`; ConfigError for anything else."""
+    value: str = config.getini(REQUESTS_INI)
+    if problem := _describe_misfit("requests", value):
+        raise ConfigError(f"{REQUESTS_INI} = {value}: {problem}")
     return value
 
 

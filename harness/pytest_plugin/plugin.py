@@ -21,6 +21,8 @@ from harness.pytest_plugin.guard import is_live_api_refused
 from harness.pytest_plugin.hints import hide_library_frames, may_come_of_silence
 from harness.pytest_plugin.late import late_requests
 from harness.pytest_plugin.options import (
+    ALLOW,
+    REQUIRED,
     add_ini_options,
     allowed_mistakes,
     allowed_refusals,
@@ -92,6 +94,7 @@ def pytest_configure(config: pytest.Config) -> None:
         'harness(client="fail"): so do client mistakes that cannot be intended; client="strict" reports all mistakes, '
         'client=["no-backoff"] permits these, client="allow" all; with patience=2 a client may wait two seconds for an '
         "answer. "
+        'harness(requests="required"): a test that sends no request fails; with "allow" it is not listed. '
         'harness(dialect="azure"): the mock and the environment are those of one provider (openai, azure, foundry). '
         'harness(key="sk-test"): requests with this key belong to the test, too. '
         "harness(tls=True): the mock uses TLS, and the environment trusts its certificate. "
@@ -184,6 +187,10 @@ def pytest_runtest_call(item: pytest.Item) -> Generator[None, Any, Any]:
         item.stash[_JUDGED_STASH_KEY] = _count_problems(world)
         losses = _disallowed_losses(item, world, accepted_only=True)
         _fail_test(world, losses, unused=_is_unused_fatal(item), shown=_is_showing_judged(item))
+        if read_marker_options(item)["requests"] == REQUIRED and not _has_requests(world):
+            _fail_for_silence(world)
+        if world.tool_runs.turns and _is_showing_judged(item):
+            _fail_nonlinear(world)
     return result
 
 
@@ -283,6 +290,39 @@ def _is_unused_fatal(node: pytest.Item) -> bool:
 def _is_showing_judged(node: pytest.Item) -> bool:
     """Return whether a difference between what a client shows and what the model said fails a test."""
     return bool(read_marker_options(node)["losses"] != "allow")
+
+
+def sent_nothing(item: pytest.Item, world: World) -> bool:
+    """Return whether a test that names `mock` itself sent it no request, although nothing permits that."""
+    names = getattr(getattr(item, "_fixtureinfo", None), "argnames", ())
+    options = read_marker_options(item)
+    is_permitted = options["requests"] == ALLOW or _has_requests(world)
+    return not is_permitted and not {"mock", "openai_mock"}.isdisjoint(names)
+
+
+def _has_requests(world: World) -> bool:
+    return bool(world.exchange_count or world.strays)
+
+
+def _fail_for_silence(world: World) -> None:
+    """Fail a test that must send requests and sent none."""
+    from harness.explain.render import render_causes
+    from harness.explain.turn import no_request_cause
+
+    pytest.fail(render_causes([no_request_cause(world)], world.vocabulary), pytrace=False)
+
+
+def _fail_nonlinear(world: World) -> None:
+    """Fail a test with a single `drive.Chat` if the requests of its server do not grow by one turn at a time."""
+    from harness.core.text import item_text
+    from harness.drive.linearity import describe_nonlinear
+
+    turns = world.tool_runs.turns
+    # Several chats take turns, so that none of their requests continues the one before it.
+    if [turn.number for turn in turns] == [*range(1, len(turns) + 1)]:
+        texts = [item_text(turn.items[-1]) for turn in turns]
+        if problem := describe_nonlinear(world.exchanges, texts):
+            pytest.fail(problem, pytrace=False)
 
 
 def api_key_for(name: str) -> str:

@@ -21,7 +21,7 @@ from harness.core.errors import ConfigError, add_section
 from harness.pytest_plugin.cassettes import CASSETTE_STASH_KEY
 from harness.pytest_plugin.late import late_requests
 from harness.pytest_plugin.options import read_marker_options
-from harness.pytest_plugin.plugin import WORLD_STASH_KEY, find_losses
+from harness.pytest_plugin.plugin import WORLD_STASH_KEY, find_losses, sent_nothing
 from harness.pytest_plugin.traces import PROBLEM, TraceWriter, show_test
 from harness.report.formats import ACTIONS_VARIABLE, FORMATS, is_page, why_unwritable, write_report
 
@@ -36,6 +36,8 @@ if TYPE_CHECKING:
 _OUTCOMES_BY_SEVERITY = ("passed", "xpassed", "xfailed", "skipped", "failed", "error")
 """The outcomes of a test's phases, the most severe last."""
 _SUMMARY_ATTRIBUTE = "_harness_summary"
+_SILENT, _MAX_SILENT = "silent", 5
+"""The member of a summary of a test that sent nothing, and how many of these tests the last lines name."""
 
 
 class _TestProgress(NamedTuple):
@@ -115,11 +117,10 @@ class _Reporter:
         if report.when == "teardown" and (world or cassette or broken):
             judged = world is not None or progress.outcome != "passed"
             with suppress(ConfigError):  # an invalid marker has failed its test already
-                setattr(
-                    report,
-                    _SUMMARY_ATTRIBUTE,
-                    self._summarize(item, progress, world or _cassette_journal(cassette), judged),
-                )
+                summary = self._summarize(item, progress, world or _cassette_journal(cassette), judged)
+                if world and not cassette and progress.outcome == "passed" and sent_nothing(item, world):
+                    summary[_SILENT] = True
+                setattr(report, _SUMMARY_ATTRIBUTE, summary)
         return report
 
     def _summarize(self, item: pytest.Item, progress: _TestProgress, world: World, judged: bool) -> dict[str, Any]:
@@ -166,6 +167,13 @@ class _Reporter:
             for line in unknown_model_lines(self._sum_unknown_models()):
                 terminalreporter.write_line(line)
             terminalreporter.write_line(summary_line(totals, self._build_report().percent_covered("rules")))
+        if silent := [test for test, summary in self.summaries.items() if _SILENT in summary]:
+            from harness.core.text import pluralize
+
+            named = ", ".join([*silent[:_MAX_SILENT], *(["…"] if silent[_MAX_SILENT:] else [])])
+            terminalreporter.write_line(
+                f"{pluralize(len(silent), 'test')} asked for `mock` but sent it no request: {named}"
+            )
         for line in self.traces.list_lines([*self.summaries.values()]):
             terminalreporter.write_line(line)
         for problem in self.problems:

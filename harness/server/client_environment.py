@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING
 from urllib.parse import urlsplit
 
@@ -59,17 +59,21 @@ def server_variables(origin: str, dialect: str, key: str) -> dict[str, str]:
     return client_variables(Mock(World(key, api_key=key, base_url=origin + API_ROOTS[dialect], options=options)), key)
 
 
-def environment_changes(variables: Mapping[str, str], environment: Mapping[str, str]) -> dict[str, str | None]:
-    """Return the changes that make these variables take effect in an environment; None removes a variable."""
+def environment_changes(
+    variables: Mapping[str, str], environment: Mapping[str, str], direct: Iterable[str] = ()
+) -> dict[str, str | None]:
+    """Return the changes that make these variables take effect in an environment; None removes a variable.
+
+    Requests to the hosts of the variables, and to those in `direct`, do not go through the user's proxy.
+    """
     cleared = [
         *CLEARED_VARIABLES,
         *_MOCK_VARIABLES,
         *(name for name in environment if name.startswith("AZURE_OPENAI_")),
     ]
-    # Requests to the mock must not go through the user's proxy.
     hosts = {urlsplit(value).hostname: None for value in variables.values() if "://" in value}
-    direct = {
-        name: ",".join(dict.fromkeys(filter(None, [*hosts, *environment.get(name, "").split(",")])))
+    without_proxy = {
+        name: ",".join(dict.fromkeys(filter(None, [*hosts, *direct, *environment.get(name, "").split(",")])))
         for name in ("NO_PROXY", "no_proxy")
     }
-    return {**dict.fromkeys(cleared), **variables, **direct}
+    return {**dict.fromkeys(cleared), **variables, **without_proxy}

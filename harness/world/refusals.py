@@ -6,7 +6,9 @@ that has caught the client's error for that very request.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping, Sequence
+from difflib import get_close_matches
 from math import inf
 from types import TracebackType
 from typing import Any
@@ -15,7 +17,7 @@ import harness.contract.rules  # noqa: F401  (registers every rule)
 from harness.analysis.lanes import PROBE_RULES
 from harness.contract.overrides import AREA
 from harness.contract.rule import RULES
-from harness.core.errors import COMMAND
+from harness.core.errors import COMMAND, ConfigError
 from harness.core.exchange import Answer, Exchange, Json, answer_error
 from harness.core.registry import suggest_name
 from harness.core.text import pluralize, shorten, show
@@ -27,6 +29,9 @@ MAX_KEPT = 1000
 """The maximum number of refusals remembered of each kind; the first are kept."""
 ANY = ""
 """The text that matches every refusal."""
+LEAST_ALIKE = 0.8
+"""How alike a text must be to the name of a rule to be a misspelling of it, and no part of a message."""
+_NAME = re.compile(r"[a-z]+(?:_[a-z0-9]+)+")
 
 
 class ExpectedRefusal:
@@ -152,7 +157,9 @@ class RefusalLedger:
         self._strays = strays
 
     def expect(self, text: str, *, required: bool = True) -> ExpectedRefusal:
-        """Expect refusals from now on."""
+        """Expect refusals from now on; ConfigError for a text that is empty or misspells the name of a rule."""
+        if required and (problem := _describe_misfit(text)):
+            raise ConfigError(problem)
         self.expected.append(ExpectedRefusal(text, self._journal, self._strays, required=required))
         return self.expected[-1]
 
@@ -216,6 +223,19 @@ class RefusalLedger:
     def missing(self) -> list[ExpectedRefusal]:
         """The expected refusals that did not come."""
         return [expected for expected in self.expected if expected.required and not expected.exchanges]
+
+
+def _describe_misfit(text: str) -> str:
+    """Describe why a text can expect no particular refusal; empty if it can."""
+    if not text.strip():
+        return (
+            f"refuses({text!r}) matches every refusal: pass the id of a rule, an area of rules, or part of the message."
+        )
+    names = rule_names()
+    if text in names or not _NAME.fullmatch(text) or any(text in rule.error.message for rule in RULES.values()):
+        return ""
+    near = get_close_matches(text, names, 1, LEAST_ALIKE)
+    return f"refuses({text!r}): no rule has this name. Did you mean {near[0]!r}?" if near else ""
 
 
 def is_refused(answer: Answer) -> bool:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from tests.support.inner_run import Run
 
-NAMES = "unused, losses, refusals, webhooks, client, patience, dialect, key, as_of, contract, tls"
+NAMES = "unused, losses, refusals, webhooks, client, requests, patience, dialect, key, as_of, contract, tls"
 KNOWN = f"the options are {NAMES}, as in unused='allow'."
 KEY = "pass the API key that the program sends, as in key='sk-test'."
 NO_DATE = "is not a date; pass a day or a month, such as 2026-03-15 or 2026-03."

@@ -5,6 +5,7 @@ import sys
 
 import pytest
 
+from tests.support.inner_run import Run
 from tests.support.slow import slow_except_every
 
 ONE = """
@@ -34,7 +35,8 @@ def test_a_proxy_of_the_environment_is_not_asked(run, monkeypatch):
 def test_app(mock):
     mock.script(message("hi"))
     assert openai.OpenAI(max_retries=0).responses.create(model="gpt-4.1", input="x").output_text == "hi"
-    assert os.environ["NO_PROXY"] == "127.0.0.1,example.com"
+    assert os.environ["NO_PROXY"].startswith("127.0.0.1,api.openai.com,")
+    assert os.environ["NO_PROXY"].endswith(",example.com")
 """).assert_outcomes(passed=1)
 
 
@@ -171,3 +173,58 @@ def test_a_client_without_the_responses_api_is_told_so(run, pytester, monkeypatc
     said = result.stdout.str()
     assert "the fixture needs openai 1.66 or newer: openai 1.50.0, which is installed, has no Responses API." in said
     assert 'pip install "openai>=1.66"' in said
+
+
+SILENT = """
+def test_a(mock): pass
+def test_b(mock): assert mock.exchanges == []
+@pytest.mark.harness(requests="allow")
+def test_c(mock): pass
+def test_d(mock): swallow()
+def test_e(): pass
+@pytest.fixture
+def client_of_all(mock): return openai.OpenAI()
+def test_f(client_of_all): pass
+"""
+
+
+class TestATestThatSendsNothing:
+    def test_is_named_at_the_end_if_it_asked_for_the_mock(self, run: Run) -> None:
+        run(SILENT.replace("swallow()", 'mock.script("Hi"); swallow()')).shows(
+            "2 tests asked for `mock` but sent it no request: test_*.py::test_a, test_*.py::test_b", passed=6
+        )
+
+    def test_fails_if_requests_are_required(self, run: Run) -> None:
+        run('@pytest.mark.harness(requests="required")\ndef test_a(mock): pass').shows(
+            "No request came with this test's key sk-harness-*",
+            "  fix     The code under test must read OPENAI_BASE_URL and OPENAI_API_KEY*",
+            failed=1,
+        )
+
+    def test_fails_if_its_client_sends_them_elsewhere(self, run: Run) -> None:
+        run("""
+@pytest.mark.harness(requests="required")
+def test_a(mock):
+    swallow(openai.OpenAI(base_url="http://127.0.0.1:9/v1", max_retries=0))
+""").shows("No request came with this test's key sk-harness-*", failed=1)
+
+    def test_that_speaks_plainly_to_a_provider_is_told_behind_a_proxy_too(
+        self, run: Run, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        monkeypatch.setenv("HTTP_PROXY", "http://127.0.0.1:9")
+        run("""
+def test_a(mock):
+    swallow(openai.OpenAI(base_url="http://api.openai.com/v1", max_retries=0))
+""").shows("A connection to the live API, api.openai.com:80, was refused: *", failed=1)
+
+
+def test_a_server_in_the_middle_is_judged_without_being_asked_for(run: Run) -> None:
+    run("""
+from harness.drive import Chat
+
+def test_it(mock):
+    mock.script(message("Here."), message("There."))
+    with Chat(mock.base_url, mock.api_key, stream=False) as chat:
+        chat.say("Who?")
+        swallow(input=[*chat.items, {"role": "user", "content": "Who?\\nAnd where?"}])
+""").shows('request 2: the user\'s text "Who?" appears 2 times, but was sent 1 time', failed=1)

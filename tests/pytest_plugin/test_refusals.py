@@ -2,6 +2,7 @@
 
 import pytest
 
+from harness.world.mock import Mock
 from tests.support.slow import slow_except
 
 AGENT = """
@@ -83,7 +84,7 @@ def test_it(mock):
     slow_except(
         [0],
         [
-            ("call_need_output", "Did you mean 'call_needs_output'?"),
+            ("pairng", "Did you mean 'pairing'?"),
             ("content", ""),
             ("some_thing_else_entirely", "No rule has this name: `responses-harness rules` lists all."),
         ],
@@ -131,6 +132,31 @@ def test_a_text_is_what_is_expected(run):
     run("def test_it(mock):\n    mock.refuses(404)").shows(
         "E*ConfigError: refuses(404): pass the id of a rule, an area of rules, or part*"
     )
+
+
+@pytest.mark.parametrize(
+    ("text", "words"),
+    slow_except(
+        [0],
+        [
+            (
+                "call_need_output",
+                "refuses('call_need_output'): no rule has this name. Did you mean 'call_needs_output'?",
+            ),
+            ("", "refuses('') matches every refusal: pass the id of a rule, an area of rules, or part of the message."),
+            (" ", "refuses(' ') matches every refusal: *"),
+        ],
+    ),
+)
+def test_what_can_expect_no_particular_refusal_is_told_at_once(run, text, words):
+    run(AGENT + f"def test_it(mock):\n    with mock.refuses({text!r}):\n        agent()").shows(
+        f"E*ConfigError: {words}", failed=1
+    )
+
+
+@pytest.mark.parametrize("text", ["invalid_encrypted_content", "max_output_tokens", "get_weather", "No tool output"])
+def test_what_a_message_may_contain_can_be_expected(text):
+    assert Mock().refuses(text).text == text
 
 
 def test_requests_of_other_threads_and_loops_are_in_the_block(run):

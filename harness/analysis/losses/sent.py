@@ -35,7 +35,6 @@ _GONE = "is not in this request, which has the items before and after it"
 @loss(
     message="{what}, in the conversation that the chat UI continues in turn {turn}, {how}",
     fix="Forward each item unchanged; replace what is left out on purpose with a summary.",
-    strict=True,
     loses=[
         ask([PROMPT], [PROMPT, assistant(TEXT), NEXT], turns=[REPLY], sent=_SENT, **_OFFERED),
         ask(

@@ -60,7 +60,14 @@ def test_the_losses_that_are_known() -> None:
         *("output-printed", "answer-dropped", "prompt-doubled", "prompt-dropped", "prompt-altered", "role-changed"),
         *("text-altered", "reasoning-dropped", "reasoning-orphaned", "reasoning-spoken", "phase-dropped"),
         *("order-changed", "partial-taken", "attachment-dropped", "instructions-dropped", "format-dropped"),
-        *("refusal-spoken", "compaction-dropped", "turns-swapped", "citation-misplaced", "reasoning-altered"),
+        *(
+            "refusal-spoken",
+            "compaction-dropped",
+            "turns-swapped",
+            "citation-misplaced",
+            "reasoning-altered",
+            "sent-changed",
+        ),
     }
     assert {loss.area for loss in LOSSES.values()} == set(AREAS)
 
