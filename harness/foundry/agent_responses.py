@@ -5,13 +5,14 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from harness.api.http.dialects import FOUNDRY, PREVIEW_OF_AGENTS, application_of, is_preview_of_agents
-from harness.api.project_types import HOSTED, NamedAgent
+from harness.api.project_types import HOSTED, PROJECT_TOOLS, NamedAgent
 from harness.contract.rule import Case, WorldView, after, assumed, recorded, reported, rule
 from harness.contract.rules.example_requests import HELPER_REFERENCE, ON_AGENT, ON_FOUNDRY, ON_PREVIEW, PROJECT_PATH
 from harness.core.account import Organization
 from harness.core.dates import is_valid_on
 from harness.core.errors import ApiError
 from harness.core.exchange import Json, Request
+from harness.core.json_values import objects_in
 from harness.foundry.agent_rules import CREATE_HOSTED, CREATE_VERSION
 from harness.foundry.agent_versions import AGENTS, check_agent_exists, versions_of
 from harness.foundry.resources import (
@@ -178,6 +179,45 @@ def agent_setting_given(request: Request, world: WorldView, agent: NamedAgent | 
     """An agent sets instructions, sampling, reasoning, text format and tools, but not the tool choice."""
     if agent:
         yield from ({"name": name} for name in find_settled_members(request, world.as_of))
+
+
+def _allowed(*types: str) -> Json:
+    tools = [{"type": type} for type in types]
+    return {**AGENT_BODY, "tool_choice": {"type": "allowed_tools", "mode": "required", "tools": tools}}
+
+
+@rule(
+    when="tool_choice",
+    dialects=FOUNDRY,
+    error=ApiError(
+        400,
+        "Invalid value: '{value}'. Value must be 'file_search'.",
+        "tool_choice.tools[{index}].type",
+        "invalid_value",
+    ),
+    source=[
+        reported(
+            "a public client's notes on its logs: fabric_dataagent_preview, three times in one project", "2026-05-03"
+        ),
+        assumed("that other tools which only a project has are refused, too"),
+    ],
+    rejects={
+        "Invalid value: 'fab...iew'. Value must be 'file_search'.": Case(
+            _allowed("fabric_dataagent_preview"), on=ON_FOUNDRY, account=ACCOUNT_WITH_HELPER
+        )
+    },
+    accepts=[Case({**AGENT_BODY, "tool_choice": "required"}, on=ON_FOUNDRY, account=ACCOUNT_WITH_HELPER)],
+    since="2026-05-03",
+    fix='Send `tool_choice: "required"`; an agent with a single tool then calls that one.',
+)
+def project_tool_allowed(request: Request, agent: NamedAgent | None) -> Iterator[Json]:
+    """An agent's `allowed_tools` cannot name a tool that only a project has."""
+    choice = request.body["tool_choice"]
+    if not (agent and isinstance(choice, dict) and choice.get("type") == "allowed_tools"):
+        return
+    for index, tool in enumerate(objects_in(choice.get("tools"))):
+        if (type := tool.get("type")) in PROJECT_TOOLS:
+            yield {"value": f"{type[:3]}...{type[-3:]}", "index": index}
 
 
 @rule(

@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterator, Sequence
 from typing import Any
 
-from harness.api.http.dialects import FOUNDRY, is_preview_of_agents
+from harness.api.http.dialects import AZURE_DIALECTS, FOUNDRY, is_preview_of_agents
 from harness.api.project_types import NamedAgent
 from harness.contract.phrasing import quote_and_join
 from harness.contract.rule import CREATE_RESPONSE, Case, WorldView, after, assumed, recorded, reported, rule
@@ -14,6 +14,7 @@ from harness.contract.rules.example_requests import (
     CALL,
     CREATE_PROJECT_CONVERSATION,
     HELPER_REFERENCE,
+    ON_AZURE,
     ON_FOUNDRY,
     OUTPUT,
     PROJECT_PATH,
@@ -22,6 +23,7 @@ from harness.contract.rules.example_requests import (
 from harness.core.dates import CONTRACT_DATE, is_valid_on
 from harness.core.errors import ApiError
 from harness.core.exchange import Json, Request
+from harness.core.json_values import objects_in
 from harness.foundry.agent_responses import (
     AGENT_BODY,
     ON_PREVIEW_OF_AGENTS,
@@ -99,6 +101,42 @@ def _find_missing(item: Json, place: str) -> list[Json]:
 
 def _is_missing(name: str, place: str) -> Json:
     return validation_detail(f'required: Required properties ["{name}"] are not present', place)
+
+
+_BARE_ANSWER: Json = {"type": "message", **ANSWER_WITHOUT_TYPE}
+
+
+@rule(
+    when="input[]",
+    mentions="output_text",
+    dialects=AZURE_DIALECTS,
+    error=project_error(400, "Invalid payload: Required property 'annotations' is missing"),
+    source=[
+        reported("https://github.com/zendev-sh/goai/pull/152: at /openai/v1/responses", "2026-08-20"),
+        reported("https://github.com/aaif-goose/goose/pull/11263: of Foundry", "2026-08-15"),
+        reported("https://github.com/NousResearch/hermes-agent/pull/67667: of both", "2026-07-19"),
+        assumed("the form of the error, which no report quotes, and that it has no `param`"),
+    ],
+    rejects=[Case({**VALID_BODY, "input": [USER_MESSAGE, _BARE_ANSWER, USER_MESSAGE]}, on=ON_AZURE)],
+    accepts=[
+        Case({**VALID_BODY, "input": [USER_MESSAGE, WHOLE_ANSWER, USER_MESSAGE]}, on=ON_AZURE),
+        # Recorded 2026-08-10 and 2026-08-19 of ruby_llm: a message without `type` needs none.
+        Case({**VALID_BODY, "input": [USER_MESSAGE, ANSWER_WITHOUT_TYPE, USER_MESSAGE]}, on=ON_AZURE),
+        Case({**VALID_BODY, "input": [USER_MESSAGE, _BARE_ANSWER, USER_MESSAGE]}, on=ON_AZURE, as_of="2026-07-18"),
+        {"input": [USER_MESSAGE, _BARE_ANSWER, USER_MESSAGE]},
+    ],
+    since="2026-07-19",
+    fix="Send each `output_text` back with its `annotations`, an empty list if it has none.",
+)
+def annotations_missing(request: Request) -> Iterator[Json]:
+    """On Azure and in a project the text of an assistant's message with `type` needs `annotations`, OpenAI's does not."""
+    if is_preview_of_agents(request):
+        return
+    for item in request.body["input"]:
+        if _is_message(item, "assistant") and "type" in item:
+            for part in objects_in(item.get("content")):
+                if part.get("type") == "output_text" and "annotations" not in part:
+                    yield {}
 
 
 NULL_STATUS: Json = {"type": "function_call", "call_id": "call_1", "name": "f", "arguments": "{}", "status": None}
