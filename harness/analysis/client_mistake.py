@@ -6,7 +6,7 @@ The facts of such a mistake may also say when it `came` and whether it is `certa
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 
 from harness.analysis.mistake import MistakeKind
@@ -21,13 +21,15 @@ from harness.core.registry import Registry, suggest_name
 class SeenClient:
     """A client as observed: the journal, the times of its exchanges, and the numbers of exchanges that took a turn.
 
-    `patience` is how many seconds the client may wait for an answer that does not come.
+    `patience` is how many seconds the client may wait for an answer that does not come. `unread` are the streams that
+    are known not to be read to their end: how many events were, by the number of the exchange.
     """
 
     exchanges: Sequence[Exchange]
     edge: Mapping[int, EdgeTimes]
     turns: frozenset[int] = frozenset()
     patience: float = 60.0
+    unread: Mapping[int, int] = field(default_factory=dict)
 
     @cached_property
     def retries(self) -> list[Retry]:

@@ -10,12 +10,22 @@ from harness.core.client_judgement import ALLOW, STRICT
 from harness.core.errors import COMMAND
 from harness.core.vocabulary import Vocabulary
 from harness.explain.model import Cause, ReportFinding
+from harness.world.refusals import REQUEST_ID_HEADERS
 from harness.world.world import World
 
 
 def see_client(world: World) -> SeenClient:
     """Collect what can be observed of a World's client, from its journal and the edge of its server."""
-    return SeenClient(world.exchanges, world.edge, frozenset(world.answered_by.taken), world.client.patience)
+    ids = {
+        exchange.answer.headers.get(name): exchange.number
+        for exchange in world.exchanges
+        for name in REQUEST_ID_HEADERS
+    }
+    unread = (
+        {ids[id]: events for id, events in world.unread_streams.items() if id in ids} if world.unread_streams else {}
+    )
+    taken = frozenset(world.answered_by.taken)
+    return SeenClient(world.exchanges, world.edge, taken, world.client.patience, unread)
 
 
 def client_causes(world: World) -> list[Cause]:

@@ -78,7 +78,11 @@ class ClientNoter:
 
 
 def _note_clients_of(sdk: Any) -> None:
-    for kind in (sdk.OpenAI, sdk.AsyncOpenAI):
+    from harness.pytest_plugin.read_streams import watch_streams_of
+
+    watch_streams_of(sdk)
+    # Another package of this name, or a very old release, has none of these.
+    for kind in filter(None, (getattr(sdk, name, None) for name in ("OpenAI", "AsyncOpenAI"))):
         if kind not in _noted_kinds:
             _noted_kinds.add(kind)
             kind.__init__ = _noting(kind.__init__)

@@ -104,7 +104,7 @@ def set_environment(
 
 
 def _set_variables(variables: Mapping[str, str], monkeypatch: pytest.MonkeyPatch) -> None:
-    from harness.api.http.providers import PROVIDER_HOSTS
+    from harness.api.http.dialects import PROVIDER_HOSTS
     from harness.server.client_environment import environment_changes
 
     # Behind a proxy the guard would not see that a request is meant for a provider.

@@ -30,6 +30,7 @@ from harness.pytest_plugin.options import (
     overrides_of,
     read_marker_options,
 )
+from harness.pytest_plugin.read_streams import forget_streams, list_unread
 from harness.pytest_plugin.tls import tls_server
 
 if TYPE_CHECKING:
@@ -153,6 +154,7 @@ def openai_mock(
     if allowed := allowed_mistakes(request.node):
         world.open_webhooks().allowed.update(allowed)
     judge_client(world, options)
+    forget_streams()
     for alias in (SESSION_KEY, options.get("key")):
         if alias:
             mock_server.api.add_alias(alias, mock.api_key)
@@ -181,6 +183,8 @@ def pytest_runtest_call(item: pytest.Item) -> Generator[None, Any, Any]:
     finally:
         if (world := item.stash.get(WORLD_STASH_KEY, None)) and (forgotten := _list_never_awaited()):
             world.not_awaited = forgotten
+        if world:
+            world.unread_streams = list_unread()
     if world:
         if world.webhooks and world.courier:  # what is due at webhooks must be delivered before it is judged
             world.courier.deliver(world)

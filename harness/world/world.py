@@ -67,6 +67,7 @@ class World:
     a client that showed something other than what was said; `routed` are the paths that a test answers itself, newest
     first. `edge` has the times of the exchanges that a server has answered, `answered_by` the turns and routes that
     answered, both by the number of the exchange; only reports show them, as well as what a test has `not_awaited`.
+    `unread_streams` are the streams that a test did not read to their end: the events read, by the id of the request.
     `false_claims` are the claims about its path that did not hold. `failed` counts, by reason, the requests that its
     server failed to answer, which the journal may lack, `failed_unlogged` those, by key, that of the servers that share a
     store only this one knows of. The `courier` delivers its `webhooks`, `client` says
@@ -85,6 +86,7 @@ class World:
     client: ClientJudgement = LENIENT
     shown_otherwise: tuple[str, ...] = ()
     not_awaited: tuple[str, ...] = ()
+    unread_streams: Mapping[str, int] = EMPTY_MAPPING
     false_claims: tuple[PathClaim, ...] = ()
     failed: Mapping[Problem, int] = NONE_FAILED
     failed_unlogged: Mapping[str, Mapping[Problem, int]] = EMPTY_MAPPING

@@ -206,14 +206,15 @@ def test_a_principal_needs_a_role_in_the_project(project: ProjectClient, method:
     assert f"Microsoft.CognitiveServices/accounts/AIServices/agents/{named} operation" in error["message"]
 
 
-class TestAnAnswerInTheHistory:
-    BARE: Json = {"type": "message", "role": "assistant", "content": [{"type": "output_text", "text": "Hello."}]}
+BARE_ANSWER: Json = {"type": "message", "role": "assistant", "content": [{"type": "output_text", "text": "Hello."}]}
 
+
+class TestAnAnswerInTheHistory:
     @pytest.mark.parametrize("body", [{"agent_reference": HELPER}, {"model": "mine"}])
     def test_needs_annotations(self, project: ProjectClient, body: Json) -> None:
-        refused = refusal(ask(project, {**body, "input": [USER, self.BARE, USER]}))
+        refused = refusal(ask(project, {**body, "input": [USER, BARE_ANSWER, USER]}))
         assert refused == (400, "Invalid payload: Required property 'annotations' is missing", None)
 
     def test_needs_none_without_a_type(self, project: ProjectClient) -> None:
-        bare = {name: value for name, value in self.BARE.items() if name != "type"}
+        bare = {name: value for name, value in BARE_ANSWER.items() if name != "type"}
         assert ask(project, {"agent_reference": HELPER, "input": [USER, bare, USER]}).status == 200

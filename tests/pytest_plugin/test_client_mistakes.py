@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 from tests.support.inner_run import InnerRun, Run
+from tests.support.slow import slow_except
 
 ASKING = """
 import httpx
@@ -78,3 +79,53 @@ def test_a_mistake_that_there_is_not_says_so(run: Run) -> None:
     judged(run, 'mock.allows("no-backof")').shows(
         "*ConfigError: allows('no-backof'): no such client mistake. Did you mean*no-backoff*"
     )
+
+
+READING = """
+@pytest.mark.harness(client="strict")
+def test_it(mock):
+    mock.script(message("It is sunny in Paris today, with some wind from the west."))
+    stream = openai.OpenAI().responses.create(model="gpt-4.1", input="x", stream=True)
+    READ
+"""
+
+
+@pytest.mark.parametrize(
+    ("read", "events"),
+    slow_except(
+        [0],
+        [
+            ("pass", "0 events"),
+            ("next(stream)", "1 event"),
+            ("next(stream), next(stream)\n    stream.close()", "2 events"),
+        ],
+    ),
+)
+def test_a_stream_that_is_not_read_to_its_end_is_left(run, read, events):
+    run(READING.replace("READ", read)).shows(
+        f"Client abandoned-stream: the client left request 1 after {events} of its stream, which was sent whole.",
+        failed=1,
+    )
+
+
+@pytest.mark.parametrize(
+    "read", ["list(stream)", "[event for event in stream if event.type == 'response.completed'][0]"]
+)
+def test_a_stream_that_is_read_to_its_last_event_is_not_left(run, read):
+    run(READING.replace("READ", read)).assert_outcomes(passed=1)
+
+
+def test_a_stream_of_the_asynchronous_client_is_watched_too(run):
+    run("""
+@pytest.mark.harness(client="strict")
+def test_it(mock):
+    mock.script(message("It is sunny."))
+
+    async def read_one():
+        async with openai.AsyncOpenAI() as client:
+            stream = await client.responses.create(model="gpt-4.1", input="x", stream=True)
+            await anext(stream)
+            await stream.close()
+
+    asyncio.run(read_one())
+""").shows("Client abandoned-stream: the client left request 1 after 1 event of its stream*", failed=1)

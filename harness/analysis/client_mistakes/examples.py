@@ -27,6 +27,7 @@ class Sending(NamedTuple):
     lasts: float = 0.01
     sent: int | None = None
     left: float | None = None
+    read: int | None = None
     turn: bool = True
 
 
@@ -59,7 +60,8 @@ def seen(*rows: Sending, patience: float = 60.0) -> SeenClient:
     exchanges = [_exchange(number, row) for number, row in enumerate(rows, 1)]
     edge = {number: _times(row) for number, row in enumerate(rows, 1)}
     turns = frozenset(number for number, row in enumerate(rows, 1) if row.turn and row.path == "/responses")
-    return SeenClient(exchanges, edge, turns, patience)
+    unread = {number: row.read for number, row in enumerate(rows, 1) if row.read is not None}
+    return SeenClient(exchanges, edge, turns, patience, unread)
 
 
 def _exchange(number: int, row: Sending) -> Exchange:

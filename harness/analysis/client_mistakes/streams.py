@@ -11,6 +11,7 @@ from harness.analysis.mistake import MistakeFacts, mistake
 from harness.analysis.retries import end_of, failure_of
 from harness.core.exchange import Exchange
 from harness.core.json_values import as_object
+from harness.core.text import pluralize
 
 _STREAM = {"stream": True}
 _RETRIEVED = Sending(2, OK, path="/responses/resp_1")
@@ -78,14 +79,15 @@ def truncated_stream_accepted(client: SeenClient) -> Iterator[MistakeFacts]:
 
 @mistake(
     CLIENT_MISTAKES,
-    message="the client left request {number} after {events} events of its stream ({left:.1f} s), and the model continued "
-    "with no reader",
+    message="the client left request {number} after {events} of its stream{how}",
     fix="Read a stream to its end. To stop the model, cancel a `background` response; closing the connection stops only "
     "other responses.",
     source="`POST /responses/{{response_id}}/cancel`, and `GET` with `starting_after` to resume",
     shows=[
         seen(Sending(0, streamed(), body=_STREAM, sent=2, left=0.5)),
         seen(Sending(0, streamed(), body=_STREAM, sent=2, left=0.5), Sending(1, OK, body={"input": "else"})),
+        seen(Sending(0, streamed(), body=_STREAM, read=0)),
+        seen(Sending(0, streamed(), body=_STREAM, read=1)),
     ],
     lacks=[
         seen(Sending(0, streamed(), body=_STREAM)),
@@ -95,17 +97,27 @@ def truncated_stream_accepted(client: SeenClient) -> Iterator[MistakeFacts]:
         seen(Sending(0, streamed(), body=_STREAM, sent=2, left=0.5), Sending(1, streamed(), body=_STREAM)),
         seen(Sending(0, streamed(cut=True), body=_STREAM, sent=2)),
         seen(Sending(0, OK, left=0.5)),
+        seen(Sending(0, streamed(), body=_STREAM, read=1), Sending(1, OK, path="/responses/resp_1/cancel")),
     ],
 )
 def abandoned_stream(client: SeenClient) -> Iterator[MistakeFacts]:
-    """A client leaves a stream that has begun, and neither cancels nor resumes it, nor retries the request."""
+    """A client leaves a stream, and neither cancels nor resumes it, nor retries the request.
+
+    A stream that is sent faster than it is left is known to be left only in the process of the test, and of the
+    `openai` package.
+    """
     retried = {retry.of for retry in client.retries}
     for exchange, times in client.timed:
-        if times.left is None or not times.events or exchange.number in retried:
+        left = times.left is not None and bool(times.events)
+        read = client.unread.get(exchange.number)
+        if not (left or read is not None) or exchange.number in retried:
             continue
         id = _response_id(exchange)
-        if not any(id and later.request.params.get("response_id") == id for later in _later(exchange, client)):
-            yield {"number": exchange.number, "events": times.events, "left": times.left}
+        if any(id and later.request.params.get("response_id") == id for later in _later(exchange, client)):
+            continue
+        events = times.events if left else read
+        how = f" ({times.left:.1f} s), and the model continued with no reader" if left else ", which was sent whole"
+        yield {"number": exchange.number, "events": pluralize(events or 0, "event"), "how": how}
 
 
 @mistake(
