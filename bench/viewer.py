@@ -27,8 +27,8 @@ from harness.explain.model import Cause
 from harness.report.report import RunFacts
 from harness.viewer.build_case import CaseHead, JudgedCase, build_case
 from harness.viewer.build_run import assemble_run
-from harness.viewer.case_model import ShownCase
 from harness.viewer.json_form import to_text
+from harness.viewer.model import ShownCase
 from harness.viewer.page import fill_page
 from harness.world.world import World
 

@@ -159,7 +159,7 @@ def _examine(
     from shlex import quote
 
     from harness.examine.adapters import command_for, split_command
-    from harness.examine.mode import parse_modes
+    from harness.examine.declaration import parse_modes
     from harness.examine.results import collect_results
     from harness.examine.run_cases import examine as run_cases
 

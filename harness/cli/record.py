@@ -27,7 +27,7 @@ from harness.core.errors import ConfigError
 if TYPE_CHECKING:
     from harness.api.http.dialects import Upstream
     from harness.cassettes.recording.in_flight import Recording
-    from harness.verify.watch import RecordingJudge
+    from harness.verify.run import RecordingJudge
 
 OPENAI_URL = "https://api.openai.com/v1"
 CASSETTE_SUFFIXES = (".yaml", ".yml")
@@ -144,7 +144,7 @@ def _exit_code(recording: Recording, judge: RecordingJudge | None) -> ExitCode:
         return ExitCode.FOUND if recording.problems else ExitCode.NOTHING_JUDGED
     if not judge:
         return ExitCode.OK
-    from harness.verify.nothing_judged import explain_nothing_judged
+    from harness.verify.output import explain_nothing_judged
 
     if not judge.tally.is_clean:
         return ExitCode.FOUND
@@ -185,7 +185,7 @@ def _open_watch(file: Path, api: Upstream, wanted: bool) -> Iterator[RecordingJu
     from tempfile import TemporaryDirectory
 
     from harness.overrides.project_file import load_overrides
-    from harness.verify.watch import RecordingJudge
+    from harness.verify.run import RecordingJudge
 
     own = load_overrides(None, Path())
     with TemporaryDirectory(prefix="harness-record-") as folder:
@@ -224,7 +224,7 @@ def _print_result(recording: Recording, file: Path, watch: RecordingJudge | None
             print_note(f"{times} × {status}: {why}")
     if watch:
         from harness.verify import output
-        from harness.verify.nothing_judged import explain_nothing_judged
+        from harness.verify.output import explain_nothing_judged
 
         console = make_console(stderr=True)
         console.print(output.counts_table(watch.tally))

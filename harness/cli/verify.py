@@ -105,7 +105,7 @@ def _verify_recordings(options: VerifyOptions) -> None:
 
 def _explain_gaps(tally: Tally, gateways: list[str]) -> str:
     """Explain why nothing was judged, or nothing of what was named; empty if something was."""
-    from harness.verify.nothing_judged import explain_bare_paths, explain_missing_hosts, explain_nothing_judged
+    from harness.verify.output import explain_bare_paths, explain_missing_hosts, explain_nothing_judged
 
     nothing = explain_nothing_judged(tally) if tally.is_clean else ""
     return explain_missing_hosts(tally, gateways) or nothing or explain_bare_paths(tally)

@@ -18,7 +18,7 @@ from harness.report.replace_file import explain_write_errors, open_replacement
 
 if TYPE_CHECKING:
     from harness.cli.support.viewed import Viewed
-    from harness.viewer.case_model import ShownCase
+    from harness.viewer.model import ShownCase
 
 
 @dataclass(frozen=True)
@@ -111,7 +111,7 @@ def _find(viewed: Viewed, name: str) -> ShownCase:
 
 
 def _write_test(viewed: Viewed, options: ViewOptions, file: Path) -> None:
-    from harness.viewer.write_test import unwritable, write_test
+    from harness.viewer.copies import unwritable, write_test
 
     case = _find(viewed, options.case)
     if not case.exchanges:

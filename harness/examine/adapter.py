@@ -13,8 +13,7 @@ from typing import ClassVar
 
 from harness.examine.case import AREAS
 from harness.examine.declaration import Declaration
-from harness.examine.outcome import Outcome
-from harness.examine.task import Task
+from harness.examine.task import Outcome, Task
 
 
 class Adapter:

@@ -10,8 +10,7 @@ from typing import Any, Literal, NamedTuple
 from harness.core.errors import RegistrationError
 from harness.core.exchange import Exchange, Request
 from harness.core.registry import Registry
-from harness.examine.outcome import Outcome
-from harness.examine.task import Task, Tool, string_parameters
+from harness.examine.task import Outcome, Task, Tool, string_parameters
 from harness.world.mock import Mock
 from harness.world.route import Turn
 

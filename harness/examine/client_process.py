@@ -16,8 +16,7 @@ from typing import Any, NamedTuple
 from harness.core.errors import ConfigError, Malformed
 from harness.core.text import shorten
 from harness.examine.declaration import Declaration
-from harness.examine.outcome import Outcome
-from harness.examine.task import Task
+from harness.examine.task import Outcome, Task
 
 START_SECONDS = 60
 """The time limit for the declaration of a client."""

@@ -14,9 +14,8 @@ from harness.core.errors import COMMAND
 from harness.examine.adapters import ADAPTERS, command_for, split_command
 from harness.examine.case import CASES, Check, ClientCase, ObservedRun
 from harness.examine.client_process import ClientProcess
-from harness.examine.mode import parse_mode
-from harness.examine.outcome import Outcome
-from harness.examine.task import Task
+from harness.examine.declaration import parse_mode
+from harness.examine.task import Outcome, Task
 from harness.examine.tool_server import serve_tools
 from harness.examine.worker import load
 from harness.world.mock import Mock

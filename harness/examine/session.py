@@ -12,8 +12,7 @@ from urllib.request import Request, urlopen
 
 from harness.drive.openai_sdk import import_openai
 from harness.examine.adapter import Adapter
-from harness.examine.outcome import Outcome, describe_error
-from harness.examine.task import Agent, Task, Tool
+from harness.examine.task import Agent, Outcome, Task, Tool, describe_error
 
 SEALED = "reasoning.encrypted_content"
 """The `include` value of a client that stores the reasoning itself."""

@@ -15,8 +15,7 @@ from importlib import import_module
 from typing import Any, TextIO
 
 from harness.examine.adapter import Adapter
-from harness.examine.outcome import Outcome
-from harness.examine.task import Task
+from harness.examine.task import Outcome, Task
 
 CANNOT_START = 3
 """The exit code if the adapter cannot be loaded; the reason is on stderr."""

@@ -55,7 +55,7 @@ def pytest_runtest_makereport(item: pytest.Item) -> Generator[None, pytest.TestR
     played = item.stash.get(_PLAYED_STASH_KEY, None)
     if played and report.when == "call":
         from harness.core.text import escape_controls
-        from harness.verify.script_changes import find_changes, summarize_changes
+        from harness.verify.recorded_script import find_changes, summarize_changes
 
         changes = find_changes(played.script, played.world.exchanges)
         left_out = [f"not played: {why}" for why in played.script.left_out]

@@ -18,7 +18,7 @@ from harness.pytest_plugin.plugin import CAUSES_STASH_KEY
 
 if TYPE_CHECKING:
     from harness.report.report import ReportCase
-    from harness.viewer.case_model import ShownCase
+    from harness.viewer.model import ShownCase
     from harness.world.world import World
 
 MODES = ("failed", "all", "off")

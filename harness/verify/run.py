@@ -1,15 +1,19 @@
-"""Judges any number of recordings in constant memory: reads files, returns a tally and spools of findings.
+"""Judges any number of recordings in constant memory, files as well as exchanges while they are recorded.
 
+Files become a tally and spools of findings.
 The exchanges of one conversation share a World. Files are judged in parallel (`jobs`); the tally keeps their order.
+Exchanges that are recorded are judged by a single thread in the order of the requests, as those of the cassette.
 """
 
 from __future__ import annotations
 
+import asyncio
 import re
 from collections import Counter, OrderedDict
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
-from concurrent.futures import ProcessPoolExecutor
+from concurrent.futures import ProcessPoolExecutor, ThreadPoolExecutor
 from concurrent.futures.process import BrokenProcessPool
+from contextlib import suppress
 from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
@@ -18,13 +22,15 @@ from typing import Protocol
 
 import orjson
 
+from harness.api.http.dialects import Upstream
+from harness.cassettes.format.interaction import Interaction
 from harness.cassettes.listing import files, printable_path
 from harness.contract.overrides import Overrides
 from harness.core.errors import ConfigError, HarnessError
 from harness.core.exchange import Json
 from harness.core.secrets import redact
 from harness.verify.judging.gateways import adopt_gateway, looks_like_gateway
-from harness.verify.judging.judge import judge
+from harness.verify.judging.judge import judge, predict_violation
 from harness.verify.judging.rerender import judge_rerendering
 from harness.verify.judging.unlisted_model import unlisted_model
 from harness.verify.judging.verdict import (
@@ -35,6 +41,7 @@ from harness.verify.judging.verdict import (
     Verdict,
     VerdictKind,
 )
+from harness.verify.judging.websockets.exchanges import to_recorded
 from harness.verify.read_files import NotARecording, Recorded, read_numbered
 from harness.world.world import World
 
@@ -299,3 +306,73 @@ def read_with_worlds(
             worlds.popitem(last=False)
         world.overrides = overrides
         yield number, recorded, world
+
+
+class RecordingJudge:
+    """Judges the exchanges of a recording: `tally` holds the outcome, `notice` is called for each refused request.
+
+    `name` is the name of the recording, `folder` an empty folder for the findings. `overrides` takes precedence over
+    the mock's contract.
+    """
+
+    def __init__(
+        self,
+        name: str,
+        upstream: Upstream,
+        folder: Path,
+        notice: Callable[[str], None],
+        overrides: Overrides | None = None,
+    ) -> None:
+        self.tally = Tally(respelled=True)
+        self._name = name
+        self._upstream = upstream
+        self._folder = folder
+        self._notice = notice
+        self._world = World(name)
+        self._world.overrides = overrides
+        self._thread = ThreadPoolExecutor(1, "harness-judge")
+        self._ended_early: dict[int, Interaction | None] = {}
+        self._next_number = 1
+        self._judged_count = 0
+
+    async def before_send(self, number: int, request: Interaction) -> None:
+        """Judge a request or a WebSocket message before it is sent."""
+        await asyncio.get_running_loop().run_in_executor(self._thread, self._judge_request, number, request)
+
+    def after_interaction(self, number: int, interaction: Interaction | None) -> None:
+        """Judge a complete exchange after all exchanges before it."""
+        self._thread.submit(self._judge_in_order, number, interaction)
+
+    def close(self) -> None:
+        """Judge the exchanges that were still waiting for one that never ended, and stop the thread."""
+        self._thread.submit(self._judge_waiting).result()
+        self._thread.shutdown()
+
+    def _judge_request(self, number: int, request: Interaction) -> None:
+        for recorded in to_recorded(request, f"{self._name}#{number}", self._upstream):
+            with suppress(Exception):  # a rule that fails is reported with the complete exchange
+                if violation := predict_violation(recorded, self._world):
+                    what = f"request {number}, {recorded.method} {recorded.path}"
+                    self._notice(f"{what}: the contract refuses it ({violation.rule.id}): {violation.error.message}")
+
+    def _judge_in_order(self, number: int, interaction: Interaction | None) -> None:
+        # Exchanges may end in any order, but the World must see them in the order of the requests.
+        self._ended_early[number] = interaction
+        while self._next_number in self._ended_early:
+            self._judge_interaction(self._ended_early.pop(self._next_number))
+            self._next_number += 1
+
+    def _judge_waiting(self) -> None:
+        for number in sorted(self._ended_early):
+            self._judge_interaction(self._ended_early[number])
+
+    def _judge_interaction(self, interaction: Interaction | None) -> None:
+        if interaction is not None:
+            self._judged_count += 1
+            self.tally.merge(tally_verdicts(self._verdicts(interaction), self._folder / f"{self._judged_count}.jsonl"))
+
+    def _verdicts(self, interaction: Interaction) -> Iterator[Verdict]:
+        for recorded in to_recorded(interaction, f"{self._name}#{self._judged_count}", self._upstream):
+            if recorded.status:
+                yield Verdict(VerdictKind.EXCHANGE)
+                yield from judge_exchange(recorded, self._world, respelled=True)

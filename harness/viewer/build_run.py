@@ -15,10 +15,9 @@ from harness.explain.model import Cause
 from harness.report.api_coverage import DIMENSIONS
 from harness.report.report import Report, ReportCase, RunFacts, unknown_model_lines
 from harness.viewer.build_case import CaseHead, JudgedCase, build_case
-from harness.viewer.case_model import ShownCase
 from harness.viewer.causes import document, group_causes
 from harness.viewer.json_form import from_json, to_text
-from harness.viewer.model import CaseRow, Covered, Run, ShownCell, ShownExamination, Source
+from harness.viewer.model import CaseRow, Covered, Run, ShownCase, ShownCell, ShownExamination, Source
 from harness.world.world import World
 
 

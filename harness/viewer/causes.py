@@ -9,8 +9,7 @@ from dataclasses import asdict
 from harness.core.text import shorten
 from harness.explain.model import Cause, ReportFinding
 from harness.report.report import documentation_of
-from harness.viewer.case_model import ShownFinding
-from harness.viewer.model import CaseRow, CauseGroup, Documentation, ShownCause
+from harness.viewer.model import CaseRow, CauseGroup, Documentation, ShownCause, ShownFinding
 
 _INDEX = re.compile(r"\[\d+\]")
 MAX_EXCEPTION = 200

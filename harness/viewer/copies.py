@@ -1,21 +1,258 @@
-"""Forms in which an exchange can be copied: as curl, as a pytest test, as a turn of a script, as an expected refusal.
+"""What can be copied of an exchange, as curl, pytest test, turn of a script or expected refusal; and the test of a case.
 
-A body is not repeated but represented by marks, which the page replaces: `⟦request⟧` by the JSON of the request,
-`⟦=input⟧` by its member `input` in Python, `⟦=⟧` by all of it.
+Tests are as a user would write them: the answers as a script, the requests sent by the `openai` client. A long body is
+not repeated but represented by marks, which the page replaces: `⟦request⟧` by the JSON of the request, `⟦=input⟧` by its
+member `input` in Python, `⟦=⟧` by all of it.
 """
 
 from __future__ import annotations
 
 import json
+import re
 import shlex
-from dataclasses import replace
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import cache
 from typing import Any
 from urllib.parse import urlencode
 
+from harness.contract.schema import read_generated, schemas_directory
+from harness.core.errors import COMMAND
 from harness.core.exchange import Exchange, Json, Request
 from harness.core.json_values import as_object
-from harness.viewer.write_test import ScriptedRequest, error_of, step_turn, write_steps
-from harness.world.scripting.as_code import Code, Lines, python_turn, python_value
+from harness.viewer.model import ShownCase, ShownExchange
+from harness.viewer.pool import PoolReader
+from harness.world.scripting.as_code import (
+    Code,
+    Lines,
+    indent,
+    lines_of,
+    python_call,
+    python_imports,
+    python_turn,
+    python_value,
+)
+
+MARK = "⟦"
+"""Begins what stands for a long value in a copy."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ScriptedRequest:
+    """A request of a test and what it leads to.
+
+    `turn` are the lines of the model's answer, empty if no model was asked; `refused` is the rule that the test expects
+    to refuse it, `error` the exception that it expects of the client. The answer is named `name`, if that is given.
+    """
+
+    method: str
+    path: str
+    body: Any = None
+    turn: Lines = ()
+    refused: str = ""
+    error: str = ""
+    name: str = ""
+
+    @property
+    def is_create(self) -> bool:
+        """Whether the client has a method for it: `responses.create`."""
+        return self.method == "POST" and self.path == "/responses" and isinstance(self.body, dict)
+
+    @property
+    def is_stream(self) -> bool:
+        """Whether its answer is a stream."""
+        return self.is_create and self.body.get("stream") is True
+
+
+def step_turn(method: str, path: str, request: Json, status: int, answer: Json, error: str) -> Lines:
+    """Return the lines of the turn that answered a request; none if that asked no model.
+
+    `error` is the message of an error that a script or an account has asked for.
+    """
+    if not path.endswith("/responses") or method not in ("POST", "WS"):
+        return []
+    if status >= 400:
+        return [{"http_error": {"status": status, "message": error}}] if error else []
+    # The warm-up of a WebSocket asks no model.
+    is_warm_up = not answer.get("output") and request.get("generate") is False
+    return [] if is_warm_up or answer.get("object") != "response" else lines_of(answer)
+
+
+def error_of(status: int, events: Sequence[Json]) -> str:
+    """Return the exception of the `openai` client for an answer, empty for none."""
+    if status >= 400:
+        return "APIStatusError"
+    return "APIError" if any(event.get("type") == "error" for event in events) else ""
+
+
+def write_steps(
+    name: str, steps: Sequence[ScriptedRequest], title: str = "", notes: Sequence[str] = (), end: str = ""
+) -> str:
+    """Write a file with a test of these steps; the `notes` are comments below its script, `end` is its last line."""
+    turns = [step.turn for step in steps if step.turn]
+    script = [python_call("mock.script", [python_turn(turn) for turn in turns])] if turns else []
+    sent = [line for index, step in enumerate(steps, 1) for line in _write_step(step, is_last=index == len(steps))]
+    body = [*script, *(f"# {note}" for note in notes), *sent, *([end] if end else [])]
+    needed = "\n".join(body)
+    modules = [module for module, use in _MODULES.items() if use in needed]
+    groups = [[module for module in modules if module == "import contextlib"]]
+    groups += [[module for module in modules if module != "import contextlib"], [*python_imports(turns)]]
+    imports = "\n\n".join("\n".join(group) for group in groups if group)
+    head = f'"""{title}\n\n{_ABOUT}\n"""\n\n' if title else ""
+    test = "\n".join([f"def test_{name}(mock, openai_client):", *map(indent, body)])
+    return f"{head}{imports}{chr(10) * 3 if imports else ''}{test}\n"
+
+
+_MODULES = {"import contextlib": "contextlib.", "import openai": "(openai.", "import pytest": "pytest."}
+"""The modules that a test may need, each with the text that uses it."""
+_ABOUT = f"""Written by `{COMMAND} view --write-test`: it scripts what the model said and sends what the client sent.
+Call your client instead of `openai_client` to test that; the script stays."""
+
+
+def _write_step(step: ScriptedRequest, *, is_last: bool) -> list[str]:
+    """Write the statement of a step, with the errors that it expects."""
+    call = _write_call(step)
+    if step.is_stream:
+        call = f"*_, {step.name} = {call}" if step.name else f"list({call})"
+    elif step.name:
+        call = f"{step.name} = {call}"
+    if step.refused:
+        head = f"with mock.refuses({python_value(step.refused)}), pytest.raises(openai.APIStatusError):"
+    elif step.error:
+        # After a request that fails the test, those that follow are sent, too.
+        is_expected = bool(step.turn)
+        if not is_expected and is_last:
+            return [call]
+        head = f"with {'pytest.raises' if is_expected else 'contextlib.suppress'}(openai.{step.error}):"
+    else:
+        return [call]
+    return [head, indent(call)]
+
+
+def _write_call(step: ScriptedRequest) -> str:
+    """Write the call of the client: its method for responses, or the one for any path."""
+    if step.is_create:
+        members = {name: value for name, value in step.body.items() if name in _keywords()}
+        others = {name: value for name, value in step.body.items() if name not in members}
+        arguments = [f"{name}={python_value(value)}" for name, value in members.items()]
+        arguments += [f"extra_body={python_value(others)}"] if others else []
+        is_broken = any(isinstance(value, Code) and MARK in value for value in members.values())
+        return python_call("openai_client.responses.create", arguments, is_broken)
+    body = [] if step.body is None else [f"body={python_value(step.body)}"]
+    path = step.path if isinstance(step.path, Code) else python_value(step.path)
+    return python_call(f"openai_client.{step.method.lower()}", [path, "cast_to=object", *body])
+
+
+@cache
+def _keywords() -> frozenset[str]:
+    """Return the members of a request that `responses.create` has as arguments, others are its `extra_body`."""
+    return frozenset(read_generated(schemas_directory(), "CreateResponse")["properties"])
+
+
+def write_test(case: ShownCase) -> str:
+    """Write the test of a case."""
+    pool = PoolReader(case.pool)
+    ids: dict[str, tuple[str, str]] = {}
+    used: set[str] = set()
+    steps: list[ScriptedRequest] = []
+    for shown in case.exchanges:
+        if shown.routed or shown.method == "WS":
+            continue
+        step = _show_step(shown, pool)
+        steps.append(replace(step, body=_with_ids(step.body, ids, used), path=_path_with_ids(step.path, ids, used)))
+        if shown.status < 400:
+            ids = {**_ids_of(as_object(pool.value(shown.answer)), step), **ids}
+    steps = [step if step.name in used else replace(step, name="") for step in steps]
+    title = _one_line(case.row.name).replace("\\", "\\\\").replace('"""', "'''").rstrip('"')
+    notes = [f"not taken in the run: {_one_line(turn.text)}" for turn in case.waiting]
+    return write_steps(_name(case), steps, title or "A case.", notes)
+
+
+def _show_step(shown: ShownExchange, pool: PoolReader) -> ScriptedRequest:
+    request, answer = pool.value(shown.request), as_object(pool.value(shown.answer))
+    query = urlencode(as_object(pool.value(shown.query)), doseq=True)
+    error = shown.error if shown.asked and not shown.rule else ""
+    events = [as_object(pool.value(event.event)) for event in shown.events or ()]
+    return ScriptedRequest(
+        method=shown.method,
+        path=shown.path + (f"?{query}" if query else ""),
+        body=request,
+        turn=step_turn(shown.method, shown.path, as_object(request), shown.status, answer, error),
+        refused=shown.rule if shown.asked else "",
+        error=error_of(shown.status, events),
+        name=f"answer_{shown.number}",
+    )
+
+
+Ids = Mapping[str, tuple[str, str]]
+"""Ids in earlier answers: the name of the answer, and the code that reads the id of this run."""
+
+
+def _ids_of(answer: Json, step: ScriptedRequest) -> dict[str, tuple[str, str]]:
+    """Return the ids in an answer; those of calls stay, as the script has them."""
+    name = step.name
+    if not step.is_create:
+        return {id: (name, f"{name}{path}") for id, path in _walk_ids(answer)}
+    root = f"{name}.response" if step.is_stream else name
+    found = {answer.get("id"): f"{root}.id", as_object(answer.get("conversation")).get("id"): f"{root}.conversation.id"}
+    found |= {
+        item.get("id"): f"{root}.output[{index}].id"
+        for index, item in enumerate(answer.get("output") or [])
+        if isinstance(item, dict)
+    }
+    return {id: (name, code) for id, code in found.items() if isinstance(id, str)}
+
+
+def _walk_ids(value: Any, path: str = "") -> Iterator[tuple[str, str]]:
+    if isinstance(value, dict):
+        for member, inner in value.items():
+            if member.endswith("id") and member != "call_id" and isinstance(inner, str):
+                yield inner, f"{path}[{python_value(member)}]"
+            yield from _walk_ids(inner, f"{path}[{python_value(member)}]")
+    elif isinstance(value, list):
+        for index, inner in enumerate(value):
+            yield from _walk_ids(inner, f"{path}[{index}]")
+
+
+def _with_ids(value: Any, ids: Ids, used: set[str]) -> Any:
+    """Put the code of ids of this run in place of the recorded ones, and note the answers that it reads."""
+    if isinstance(value, dict):
+        return {name: _with_ids(member, ids, used) for name, member in value.items()}
+    if isinstance(value, list):
+        return [_with_ids(element, ids, used) for element in value]
+    if isinstance(value, str) and value in ids:
+        name, code = ids[value]
+        used.add(name)
+        return Code(code)
+    return value
+
+
+def _path_with_ids(path: str, ids: Ids, used: set[str]) -> str:
+    parts = [_with_ids(part, ids, used) for part in re.split(r"([/?&=])", path)]
+    text = "".join(f"{{{part}}}" if isinstance(part, Code) else part for part in parts)
+    return path if text == path else Code(f'f"{text.replace(chr(34), chr(39))}"')
+
+
+def _name(case: ShownCase) -> str:
+    name = re.sub(r"\W+", "_", case.row.name.rpartition("::")[2]).strip("_").lower()
+    return name.removeprefix("test_") or "again"
+
+
+def _one_line(text: str) -> str:
+    return " ".join(text.split())
+
+
+def unwritable(case: ShownCase) -> Sequence[str]:
+    """List what the test of a case lacks."""
+    found = []
+    if any(shown.method == "WS" for shown in case.exchanges):
+        found.append("requests over a WebSocket")
+    if any(shown.routed for shown in case.exchanges):
+        found.append("answers of mock.route")
+    if any(shown.edge.cut for shown in case.exchanges):
+        found.append("streams that were cut, which are whole in it")
+    return found
+
 
 REQUEST_MARK = "⟦request⟧"
 """Stands for the JSON of the request, which cannot end a here-document."""

@@ -1,4 +1,4 @@
-"""Values that repeat, each stored once: the pool of a case, written and read.
+"""Values that repeat, each stored once without its secrets: the pool of a case, written and read.
 
 A large text, list or object becomes `{"$": n}`, the value at index n of the pool. A list that begins like the one before
 is `{"$list": n, "keep": k, "then": […]}`: the first k elements of the list at index n, then others. A history that a
@@ -8,12 +8,15 @@ client sends again and again so costs a few bytes a request.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from functools import lru_cache
 from hashlib import blake2b
 from typing import Any
 
 import orjson
 
+from harness.core.exchange import Exchange
+from harness.core.secrets import HIDDEN, SECRET_HEADERS, redact, secrets_in_headers
 from harness.core.text import escape_controls
 
 MIN_SIZE = 24
@@ -125,3 +128,32 @@ def _digest(value: Any) -> bytes:
         return blake2b(orjson.dumps(value), digest_size=16).digest()
     except (orjson.JSONEncodeError, RecursionError):
         return b""
+
+
+SHORT_TEXT = 64
+SHORT_TEXTS = 4_096
+"""How many texts shorter than SHORT_TEXT characters are cached in cleaned form."""
+
+
+def cleaner_of(exchanges: Iterable[Exchange], more: Iterable[str] = ()) -> Callable[[str], str]:
+    """Create the function that hides the secrets in the headers of exchanges, and escapes unpaired surrogates."""
+    headers = {id(exchange.request.headers): exchange.request.headers for exchange in exchanges}
+    secrets = frozenset(more).union(*map(secrets_in_headers, headers.values()))
+
+    def clean(text: str) -> str:
+        shown = text if text.isascii() else text.encode("utf-8", "backslashreplace").decode()
+        cleaned: str = redact(shown, secrets)
+        return cleaned
+
+    clean_again = lru_cache(SHORT_TEXTS)(clean)  # names and types recur in every body
+    return lambda text: clean_again(text) if len(text) < SHORT_TEXT else clean(text)
+
+
+def show_headers(headers: Mapping[str, str], clean: Callable[[str], str]) -> list[tuple[str, str]]:
+    """List headers in their order; of a secret one only the scheme is shown."""
+    shown = []
+    for name, value in headers.items():
+        scheme, space, _ = value.strip().partition(" ")
+        hidden = f"{scheme} {HIDDEN}" if space and scheme.isalpha() else HIDDEN
+        shown.append((clean(name), hidden if name.lower() in SECRET_HEADERS else clean(value)))
+    return shown

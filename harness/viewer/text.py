@@ -10,9 +10,8 @@ from textwrap import indent
 from typing import Any
 
 from harness.core.text import pluralize, shorten
-from harness.viewer.case_model import ShownCase, ShownExchange, TranscriptItem
 from harness.viewer.json_form import from_json
-from harness.viewer.model import CauseGroup, Comparison, Run, ShownCause
+from harness.viewer.model import CauseGroup, Comparison, Run, ShownCase, ShownCause, ShownExchange, TranscriptItem
 from harness.viewer.pool import PoolReader
 
 BYTES_PER_TOKEN = 4

@@ -21,7 +21,7 @@ from rich.table import Table
 from rich.text import Text
 
 from harness.core.errors import HarnessError
-from harness.examine.run_cases import ClientExamination
+from harness.examine.results import ClientExamination
 from tests.clients.behaviour import CASES, render_behaviour
 from tests.clients.cells import GREEN, found
 from tests.clients.environments import ROOT

@@ -9,8 +9,7 @@ import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 from harness.core.text import pluralize
-from harness.examine.cell import Cell
-from harness.examine.run_cases import ClientExamination
+from harness.examine.results import Cell, ClientExamination
 
 BEGIN, END = "<!-- behaviour: begin -->", "<!-- behaviour: end -->"
 GROUPS: Mapping[str, Mapping[str, str]] = {

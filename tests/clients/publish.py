@@ -10,8 +10,8 @@ from pathlib import Path
 
 from harness.examine.adapters import ADAPTERS, command_for
 from harness.examine.case import AREAS, CASES
-from harness.examine.cell import RED, Cell
-from harness.examine.run_cases import ClientExamination, examine, select_cases
+from harness.examine.results import RED, Cell, ClientExamination
+from harness.examine.run_cases import examine, select_cases
 from tests.clients.cells import Environment
 from tests.clients.environments import prepared, python_of
 from tests.clients.matrix import QUIET

@@ -10,9 +10,8 @@ import pytest
 from harness.api.http.dialects import API_ROOTS
 from harness.examine.case import AREAS, CASES, FEATURES, STATES
 from harness.examine.declaration import Declaration
-from harness.examine.outcome import Outcome
 from harness.examine.run_cases import select_cases
-from harness.examine.task import Agent, Task, Tool, UserAnswer
+from harness.examine.task import Agent, Outcome, Task, Tool, UserAnswer
 
 SCHEMA = json.loads((Path(__file__).parents[2] / "schemas" / "adapter.json").read_text(encoding="utf-8"))
 DEFINED = SCHEMA["$defs"]

@@ -6,8 +6,8 @@ import pytest
 
 from harness.examine import adapters
 from harness.examine.adapters import ADAPTERS, command_for
-from harness.examine.cell import RED
-from harness.examine.mode import parse_modes
+from harness.examine.declaration import parse_modes
+from harness.examine.results import RED
 from harness.examine.run_cases import examine, select_cases
 
 HERE = Path(adapters.__file__).parent

@@ -10,12 +10,11 @@ import harness.examine.cases  # noqa: F401  (registers every case)
 from harness.core.delivery import DISCONNECT_AT_END
 from harness.core.exchange import Answer, Exchange, Request
 from harness.examine.case import CASES
-from harness.examine.cell import Cell
 from harness.examine.client_process import Crashed, Done, Hung
 from harness.examine.declaration import Declaration
-from harness.examine.outcome import Outcome
-from harness.examine.run_cases import ClientExamination
-from harness.examine.verdict import describe_end
+from harness.examine.results import Cell, ClientExamination
+from harness.examine.run_cases import describe_end
+from harness.examine.task import Outcome
 from tests.clients.behaviour import BEGIN, END, GROUPS, render_behaviour
 
 PAGE = f"before\n{BEGIN}\n{END}\nafter\n"

@@ -9,8 +9,7 @@ import pytest
 
 from harness.examine import checks
 from harness.examine.case import Check, ObservedRun, ToolCall
-from harness.examine.outcome import Outcome
-from harness.examine.task import Task
+from harness.examine.task import Outcome, Task
 from harness.items import function_call
 from tests.support.in_process import Client
 from tests.support.tools import functions

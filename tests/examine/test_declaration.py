@@ -1,13 +1,14 @@
 """What an adapter declares decides which cases apply to it, in which modes."""
 
+from __future__ import annotations
+
 import re
 
 import pytest
 
 from harness.core.errors import Malformed
 from harness.examine.case import CASES
-from harness.examine.declaration import Declaration
-from harness.examine.mode import modes_of
+from harness.examine.declaration import Declaration, Mode, modes_of, parse_modes
 from harness.examine.run_cases import select_cases
 
 
@@ -52,3 +53,19 @@ def test_what_is_declared_is_read_back():
 def test_states_that_are_declared_wrongly(states_of, says):
     with pytest.raises(Malformed, match=re.escape(says)):
         declared(states_of=states_of)
+
+
+@pytest.mark.parametrize(
+    ("texts", "meant"),
+    [
+        ((), "plain,chain stream,chain stream,replay stream,replay,azure"),
+        (("stream",), "stream,chain stream,replay stream,replay,azure"),
+        (("stream,replay",), "stream,replay"),
+        (("stream,replay,azure",), "stream,replay,azure"),
+        (("azure", "plain"), "plain,chain stream,replay,azure"),
+        (("openai",), "plain,chain stream,chain stream,replay"),
+    ],
+)
+def test_modes_are_chosen_by_their_words(texts: tuple[str, ...], meant: str) -> None:
+    modes = [Mode(False, "chain"), Mode(True, "chain"), Mode(True, "replay"), Mode(True, "replay", "azure")]
+    assert " ".join(map(str, filter(parse_modes(texts), modes))) == meant

@@ -15,6 +15,7 @@ from harness.contract.schema import schemas_directory
 from harness.core.errors import ConfigError
 from harness.examine.declaration import Declaration
 from harness.examine.results import (
+    ClientExamination,
     ExaminationResults,
     collect_results,
     compare_with_baseline,
@@ -24,7 +25,7 @@ from harness.examine.results import (
     report_results,
     results_of,
 )
-from harness.examine.run_cases import ClientExamination, select_cases
+from harness.examine.run_cases import select_cases
 from harness.report.formats import render_report
 from harness.report.formats.json_file import merge_reports
 from harness.report.report import Report

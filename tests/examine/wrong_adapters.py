@@ -8,8 +8,7 @@ import time
 from typing import Any
 
 from harness.examine.adapter import Adapter
-from harness.examine.outcome import Outcome
-from harness.examine.task import Task
+from harness.examine.task import Outcome, Task
 
 
 class Silent(Adapter):

@@ -11,10 +11,8 @@ from typing import ClassVar
 
 from harness.examine.adapter import Adapter
 from harness.examine.adapters.openai_python import OpenAIAdapter
-from harness.examine.cell import Cell, Verdict
-from harness.examine.outcome import Outcome
-from harness.examine.results import ClientResult, ExaminationResults, report_results
-from harness.examine.task import Task
+from harness.examine.results import Cell, ClientResult, ExaminationResults, Verdict, report_results
+from harness.examine.task import Outcome, Task
 from harness.report.formats import render_report, write_report
 
 TARGET = f"{__name__}:"

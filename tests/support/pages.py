@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from html.parser import HTMLParser
 
-from harness.viewer.case_model import ShownCase
 from harness.viewer.json_form import read_text
-from harness.viewer.model import Run
+from harness.viewer.model import Run, ShownCase
 
 
 class Scripts(HTMLParser):

@@ -19,8 +19,7 @@ from harness.items import (
     message,
 )
 from harness.server.mock_api import MockApi
-from harness.verify.run import Tally
-from harness.verify.watch import RecordingJudge
+from harness.verify.run import RecordingJudge, Tally
 from tests.support.recordings import recorded as recorded_by_mock
 from tests.support.servers.live_server import Front, recorded, serving
 

@@ -10,6 +10,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from harness.viewer.pool import MAX_DEPTH, Pool, PoolReader
+from tests.support.in_process import user
+from tests.support.shown import KEY, Asked
 
 NAMES = st.text(max_size=4) | st.sampled_from(["$", "$list", "$literal", "keep", "then"])
 SCALARS = st.none() | st.booleans() | st.integers(-(2**53) + 1, 2**53 - 1) | st.floats(-1e9, 1e9) | st.text(max_size=90)
@@ -83,3 +85,13 @@ def test_what_is_nested_too_deeply_ends_in_an_ellipsis() -> None:
         read, depth = read[0], depth + 1
     assert read == "…"
     assert depth == MAX_DEPTH
+
+
+def test_secrets_are_hidden_everywhere(asked: Asked) -> None:
+    asked.mock.script(f"Your key is {KEY}.")
+    asked.ask([user(f"My key is {KEY}, or sk-proj-{'a1B2' * 12}.")], metadata={"key": KEY}, instructions=KEY)
+    text = orjson.dumps(asked.show("failed", why=f"E {KEY}"))
+    assert KEY.encode() not in text
+    assert b"sk-proj-" not in text
+    headers = dict(asked.show().exchanges[0].request_headers)
+    assert headers == {"authorization": "Bearer [hidden]", "content-type": "application/json", "user-agent": "me/1"}

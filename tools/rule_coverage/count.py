@@ -13,7 +13,7 @@ from harness.core.errors import ConfigError
 from harness.verify.judging.judge import recorded_error
 from harness.verify.judging.unverifiable import match_rules
 from harness.verify.judging.verdict import DISAGREEMENTS, Verdict, VerdictKind
-from harness.verify.nothing_judged import explain_nothing_judged
+from harness.verify.output import explain_nothing_judged
 from harness.verify.run import JudgeOptions, verify_recordings
 from harness.world.world import World
 from tools.rule_coverage.coverage import RuleRecord, RuleRecords

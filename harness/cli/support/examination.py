@@ -9,8 +9,7 @@ from harness.cli.support.app import make_console
 from harness.core.text import pluralize, shorten
 
 if TYPE_CHECKING:
-    from harness.examine.cell import Cell
-    from harness.examine.results import BaselineComparison, ClientResult
+    from harness.examine.results import BaselineComparison, Cell, ClientResult
 
 MAX_REASON = 300
 """Characters of a reason that are printed."""
@@ -20,8 +19,7 @@ def print_summary(result: ClientResult, areas: Sequence[str], failures: Sequence
     """Print a table by area, each reason for failures with its fix, and how to see more of one."""
     from rich.table import Table
 
-    from harness.examine.cell import VERDICTS
-    from harness.examine.results import group_by_reason, is_untold, name_cases
+    from harness.examine.results import VERDICTS, group_by_reason, is_untold, name_cases
 
     console = make_console()
     runs = [cell for cell in result.cells if cell.mode]

@@ -19,7 +19,7 @@ from harness.viewer.json_form import read_text, to_text
 from harness.viewer.trace import SUFFIX, list_traces, read_trace
 
 if TYPE_CHECKING:
-    from harness.viewer.case_model import ShownCase
+    from harness.viewer.model import ShownCase
 from harness.viewer.model import Documentation, Run
 
 _SCRIPT = re.compile(r'<script type="text/plain" id="(run|case-\d+)">([^<]*)</script>')
@@ -36,13 +36,13 @@ class Viewed:
 
     def cases(self) -> Iterator[ShownCase]:
         """Parse the cases one after the other."""
-        from harness.viewer.case_model import ShownCase
+        from harness.viewer.model import ShownCase
 
         return (read_text(text, ShownCase) for text in self.texts)
 
     def open(self, id: str) -> ShownCase | None:
         """Parse the case with an id; None if the page does not contain it."""
-        from harness.viewer.case_model import ShownCase
+        from harness.viewer.model import ShownCase
 
         ids = [row.id for row in self.run.cases]
         index = ids.index(id) if id in ids else len(self.texts)

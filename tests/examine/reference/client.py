@@ -11,9 +11,8 @@ from typing import Any, ClassVar
 from harness.core.exchange import Json
 from harness.examine.adapter import Adapter
 from harness.examine.case import FEATURES, STATES, THREAD
-from harness.examine.outcome import Outcome
 from harness.examine.session import ToolFailedError, run_tool
-from harness.examine.task import Agent, Task, Tool
+from harness.examine.task import Agent, Outcome, Task, Tool
 from tests.examine.reference.assistants import AssistantsSession
 from tests.examine.reference.http import ReferenceClientError, ReferenceHttp
 

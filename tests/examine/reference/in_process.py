@@ -10,9 +10,9 @@ from dataclasses import dataclass
 
 from harness.examine.adapter import Adapter
 from harness.examine.case import ClientCase
-from harness.examine.cell import Cell
 from harness.examine.client_process import Crashed, Done
-from harness.examine.mode import Mode
+from harness.examine.declaration import Mode
+from harness.examine.results import Cell
 from harness.examine.run_cases import run_case
 from harness.examine.task import Task
 from harness.examine.tool_server import ToolServer, serve_tools

@@ -15,9 +15,8 @@ from harness.server.asgi import Server, serve_in_thread
 from harness.server.control_plane import view
 from harness.server.control_plane.access import ControlAccess
 from harness.server.mock_api import MockApi
-from harness.viewer.case_model import ShownCase
 from harness.viewer.json_form import from_json
-from harness.viewer.model import Run
+from harness.viewer.model import Run, ShownCase
 from harness.viewer.pool import PoolReader
 from tests.support.processes import wait_until
 from tests.support.servers.json_client import send

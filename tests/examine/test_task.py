@@ -1,6 +1,8 @@
 """How the error of a client becomes a part of its outcome."""
 
-from harness.examine.outcome import describe_error
+from __future__ import annotations
+
+from harness.examine.task import describe_error
 
 
 class StatusError(Exception):

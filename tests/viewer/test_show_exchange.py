@@ -23,9 +23,9 @@ from harness.server.mock_api import MockApi
 from harness.verify.judging.to_journal import build_journal
 from harness.viewer.build_case import CaseHead, build_case
 from harness.viewer.build_run import assemble_run
-from harness.viewer.case_model import StreamEvent
+from harness.viewer.model import StreamEvent
 from harness.viewer.pool import PoolReader
-from harness.viewer.show_delivery import plan_times
+from harness.viewer.show_exchange import plan_times
 from harness.viewer.text import render_case
 from harness.viewer.trace import read_trace, write_trace
 from harness.world.route import Turn
