@@ -35,4 +35,6 @@ def __getattr__(name: str) -> object:
         raise AttributeError(f"module 'harness' has no attribute {name!r}")
     from importlib import import_module
 
+    if name == "Mock":
+        import_module("harness.foundry")  # registers what a mock can create, even one without a server
     return getattr(import_module(_LAZY[name]), name)

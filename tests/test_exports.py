@@ -88,3 +88,8 @@ def test_the_drawn_tree_of_errors_is_complete():
 def test_importing_the_package_costs_nothing():
     code = "import sys; before = set(sys.modules); import harness; print(sorted(set(sys.modules) - before))"
     assert run([sys.executable, "-c", code], check=True).stdout.strip() == "['harness']"
+
+
+def test_a_mock_without_a_server_creates_what_a_project_has():
+    code = "import harness; print(harness.Mock().agent('helper', model='gpt-4.1'))"
+    assert run([sys.executable, "-c", code], check=True).stdout.strip() == "helper:1"

@@ -37,8 +37,7 @@ def project_error(
 
 def project_not_found(message: str) -> ApiError:
     """Return the error for something that a project does not have; recorded: it has no `param`."""
-    members = {name: value for name, value in PROJECT_ERROR_FORM["error"].items() if name != "param"}
-    return ApiError(404, message, None, "not_found", "error", body_template={"error": members})
+    return without_param(project_error(404, message, None, "not_found", "error"))
 
 
 INVALID_PAYLOAD = ApiError(

@@ -103,11 +103,11 @@ class Store:
     containers: Table[Container]
     assistants: Table[Json]
     threads: Table[Thread]
-    declared: Mapping[str, Table[Any]]
+    declared: dict[str, Table[Any]]
 
     def table(self, kind: TableKind[T]) -> Table[T]:
         """Return the table of a kind that another package has declared."""
-        return self.declared[kind.name]
+        return self.declared.setdefault(kind.name, {})
 
     def chain_of(self, body: Mapping[str, object]) -> ItemChain:
         """Return the items that a request continues, of a response or a conversation; empty if it names neither."""
@@ -148,7 +148,7 @@ class Store:
             for id in oldest_beyond(self.responses, most):
                 self._drop_response(id)
         more = most * _ENTRIES_PER_RESPONSE
-        bounded: list[Table[Any]] = [self.declared[kind.name] for kind in TABLES.values() if kind.is_bounded]
+        bounded: list[Table[Any]] = [self.declared.get(kind.name, {}) for kind in TABLES.values() if kind.is_bounded]
         bounded += [self.unfiltered_items, self.encrypted_contents, self.containers]
         for hidden in bounded:
             if len(hidden) > more:

@@ -64,6 +64,13 @@ class TestTheEndpointOfAnAgent:
         assert {item["instructions"] for item in said if item["agent_reference"]["version"] == "1"} == {"One."}
         assert project.respond(agent_reference=HELPER).body["agent_reference"]["version"] == "2"
 
+    def test_answers_as_the_kind_of_the_version_that_has_the_traffic(self, project: ProjectClient) -> None:
+        project.define("helper")
+        project.define("helper", kind="hosted")
+        assert project.respond(ENDPOINT).body["id"].startswith("caresp_")
+        direct(project, share("1", 100))
+        assert project.respond(ENDPOINT).body["id"].startswith("resp_")
+
     def test_falls_back_to_the_newest_version_when_the_selected_one_is_gone(self, project: ProjectClient) -> None:
         project.define("helper", instructions="One.")
         project.define("helper", instructions="Two.")
