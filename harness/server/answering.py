@@ -114,8 +114,12 @@ def refusal_answer(refusal: Violation) -> Answer:
 
 
 def call_handler(call: ApiCall) -> Answer:
-    """Call the handler of the operation, and convert its answer to the dialect of the request."""
-    handler = OPERATIONS[call.request.operation].handler
+    """Call the handler of the operation."""
+    return call_in_dialect(OPERATIONS[call.request.operation].handler, call)
+
+
+def call_in_dialect(handler: Handler, call: ApiCall) -> Answer:
+    """Call a handler, and convert its answer to the dialect of the request."""
     if call.request.dialect == OPENAI:
         return handler(call)
     return show_in_dialect(call, handler(read_in_dialect(call)))

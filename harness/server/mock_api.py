@@ -30,7 +30,7 @@ from harness.server.held_requests import HeldRequest, HeldRequests
 from harness.server.keyed_worlds import KeyedWorlds, key_of
 from harness.server.prepared import PreparedRequests
 from harness.server.webhooks.courier import ThreadCourier
-from harness.server.websocket.session import SocketSession
+from harness.server.websocket.session import SOCKET_PATHS, SocketSession
 from harness.world.mock import Mock
 from harness.world.options import GivenOptions, WorldOptions
 from harness.world.routed import find_routed
@@ -133,16 +133,21 @@ class MockApi(KeyedWorlds):
     def open_session(self, received: ReceivedRequest, *, is_own: bool = True) -> SocketSession | Answer:
         """Open the WebSocket session that a GET asks for, or return the HTTP answer that refuses it; see `handle`.
 
-        Outside `/v1/responses` the upgrade is ignored, and the request is answered as the GET that carried it.
+        Outside `SOCKET_PATHS` the upgrade is ignored, and the request is answered as the GET that carried it. Azure
+        takes the key from the query, too, as browsers cannot set headers of an upgrade.
         """
-        if parse_api_path(received.path, self.dialect) != ApiPath(OPENAI, API_ROOT, RESPONSES_PATH):
+        begun = perf_counter()
+        if (key := received.query.get("api-key")) and parse_api_path(received.path, self.dialect).dialect == AZURE:
+            received = received._replace(headers={"api-key": str(key), **received.headers})
+        place, world = self._find_world(received)
+        if place not in SOCKET_PATHS:
             return self.handle(received, is_own=is_own)
-        begun, world = perf_counter(), self.world_of(received.headers)
-        request = Request("WS", RESPONSES_PATH, received.headers, received.query, operation=UPGRADE)
+        head = (place.endpoint_path, received.headers, received.query)
+        request = Request("WS", *head, operation=UPGRADE, root=place.root, dialect=place.dialect)
         refused = self._refuse_upgrade(request, world)
         if refused is None and world is not None:
             self.request_count += 1
-            return SocketSession(ConnectionWorld(world), received.headers, check_and_answer, self.observers)
+            return SocketSession(ConnectionWorld(world), request, check_and_answer, self.observers)
         assert refused is not None  # the contract refuses a request without a World
         answer = self._add_headers(request, refused, world)
         self._note(request, answer, world, time() if is_own else None, is_own=is_own)

@@ -7,11 +7,13 @@ WebSocket mode and to steering, read in 2026-09.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
+from functools import partial
 from time import perf_counter, time
 from typing import Any
 
 from harness.api.http.bodies import parse_body
+from harness.api.http.dialects import API_ROOTS, AZURE, OPENAI, ApiPath
 from harness.api.operations import OPERATIONS, Handler
 from harness.api.responses import (
     INJECT,
@@ -27,6 +29,7 @@ from harness.contract.rule import CREATE_RESPONSE, RULES
 from harness.core.delivery import Delivery, EdgeRecord
 from harness.core.exchange import Answer, Json, ReceivedRequest, Request
 from harness.items.transcript import conversation_id, input_items
+from harness.server.answering import call_in_dialect
 from harness.server.api_observers import AnsweredRequest, ApiObserver
 from harness.server.websocket import steering_events
 from harness.server.websocket.steering_events import (
@@ -42,8 +45,11 @@ from harness.world.websocket_state import ConnectionWorld, LaneResponse, OpenRes
 CheckAndAnswer = Callable[[Request, Any, Handler], Answer]
 """Answers a request to a World: with the contract's refusal or the handler's answer; an exception becomes an answer."""
 
-SOCKET_PATH = "/v1/responses"
-"""The path at which a WebSocket is opened."""
+SOCKET_PATHS = tuple(ApiPath(dialect, API_ROOTS[dialect], "/responses") for dialect in (OPENAI, AZURE))
+"""The paths at which a WebSocket is opened. Of a project of Foundry nothing is known: there an upgrade is ignored.
+
+Azure's: https://learn.microsoft.com/en-us/azure/foundry/openai/how-to/websockets, and recorded 2026-04-30.
+"""
 ENVELOPE_MEMBERS = ("type", "stream_id", "generate", "background")
 """Members of a `response.create` that are not part of the request it carries."""
 
@@ -67,17 +73,18 @@ class SocketSession:
     A refusal by one of CLOSING_RULES closes the connection, and all lanes are gone.
 
     If `closed` is set, the server closes the connection after these events; `delivery` says how they are sent, if not
-    at once. `headers` are those of the upgrade. Each exchange is recorded in the journal, as `WS /responses` with the
-    event as it was received and the answer that HTTP would give, and reported to the observer.
+    at once. `upgrade` is the GET that opened the connection, with its headers and its dialect. Each exchange is
+    recorded in the journal, as `WS /responses` with the event as it was received and the answer that HTTP would give,
+    and reported to the observer.
     """
 
     def __init__(
-        self, connection: ConnectionWorld, headers: Mapping[str, str], judge: CheckAndAnswer, observer: ApiObserver
+        self, connection: ConnectionWorld, upgrade: Request, judge: CheckAndAnswer, observer: ApiObserver
     ) -> None:
         self.closed = False
         self.delivery: Delivery | None = None
         self._connection = connection
-        self._headers = headers
+        self._upgrade = upgrade
         self._judge = judge
         self._observer = observer
 
@@ -91,12 +98,12 @@ class SocketSession:
         # A lone surrogate is a fault of the JSON, which `parse_body` reports; it must not raise here.
         raw = message.encode("utf-8", "surrogatepass") if isinstance(message, str) else message
         body, fault = parse_body(raw)
-        sent = Request("WS", "/responses", self._headers, body=body, raw=raw, operation=SOCKET, fault=fault)
+        sent = self._upgrade._replace(body=body, raw=raw, operation=SOCKET, fault=fault)
         answer = self._judge(sent, self._connection, self._handle_event)
         world, seen = self._connection.world, edge or ((arrived, time(), answer.events) if is_own else None)
         world.add_exchange(_as_noted(sent, answer), answer, seen)
         if is_own:
-            received = ReceivedRequest("WS", SOCKET_PATH, self._headers, raw=raw)
+            received = ReceivedRequest("WS", f"{sent.root}{sent.path}", sent.headers, raw=raw)
             self._observer.on_answer(AnsweredRequest(begun, received, answer, SOCKET, world=world))
         self.closed, self.delivery = answer.rule in CLOSING_RULES, answer.delivery
         if answer.events is None and answer.delivery:
@@ -144,7 +151,7 @@ class SocketSession:
         create = OPERATIONS[CREATE_RESPONSE]
         operation = CREATE_RESPONSE if self._connection.generate else WARM_UP
         carried = request._replace(method="POST", body=body, operation=operation, schema=create.body_schema)
-        answer = self._judge(carried, self._connection, create.handler)
+        answer = self._judge(carried, self._connection, partial(call_in_dialect, create.handler))
         if answer.events is None:
             return answer
         held = self._connection.set_last_response(lane, body, len(answer.events))
@@ -198,7 +205,7 @@ class SocketSession:
         create = OPERATIONS[CREATE_RESPONSE]
         carried = request._replace(method="POST", body=body, operation=CREATE_RESPONSE, schema=create.body_schema)
         self._connection.generate = True
-        return self._judge(carried, self._connection, create.handler)
+        return self._judge(carried, self._connection, partial(call_in_dialect, create.handler))
 
     def _handle_steer(self, request: Request) -> Answer:
         answer = self._judge(request._replace(operation=STEER), self._connection, self._accept_steer)
@@ -252,7 +259,7 @@ def is_invalid_stream(stream: Any) -> bool:
 
 def _error_event(answer: Answer, lane: str | None) -> Json:
     error = answer.body["error"]
-    members = {name: error[name] for name in ("type", "code", "message", "param")}
+    members = {name: error.get(name) for name in ("type", "code", "message", "param")}
     return {
         "type": "error",
         "status": answer.status,

@@ -14,6 +14,7 @@ from collections.abc import Iterator
 from typing import Any
 from urllib.parse import urlsplit
 
+import openai
 import pytest
 from websockets.exceptions import ConnectionClosedError, ConnectionClosedOK, InvalidStatus
 from websockets.frames import Frame, Opcode
@@ -282,3 +283,24 @@ def test_a_server_stops_though_a_client_over_tls_has_not_ended_its_closing(
         silent.sendall(Frame(Opcode.CLOSE, struct.pack("!H", 1000)).serialize(mask=True))
         assert silent.recv(2) == bytes([0x80 | Opcode.CLOSE, 2])
     silent.close()
+
+
+def test_a_client_connects_to_azure_with_the_key_of_a_resource_or_a_token(server: Server) -> None:
+    url = f"ws://{server.host}:{server.port}/openai/v1/responses"
+    by_header, token = {"api-key": "sk-azure"}, {"Authorization": "Bearer sk-azure"}
+    for at, headers in ((url, by_header), (url, token), (f"{url}?api-key=sk-azure", {})):
+        with connect(at, additional_headers=headers, max_size=None, proxy=None) as wire:
+            wire.send(json.dumps({**CREATE, "model": "gpt-5.4"}))
+            assert "content_filters" in answered(wire)[-1]["response"]
+    with pytest.raises(InvalidStatus, match="401"):
+        connect(url, proxy=None)
+
+
+def test_the_sdk_connects_to_azure(server: Server) -> None:
+    client = openai.OpenAI(api_key="sk-azure", base_url=f"http://{server.host}:{server.port}/openai/v1")
+    with client.responses.connect() as connection:
+        connection.response.create(model="gpt-5.4", input="hi")
+        events = [connection.recv()]
+        while events[-1].type != "response.completed":
+            events.append(connection.recv())
+    assert events[-1].response.output_text

@@ -19,6 +19,7 @@ from harness.items import function_call, message, reasoning
 from harness.server.mock_api import MockApi
 from harness.server.websocket.session import SocketSession
 from harness.verify.examples import MINIMAL_REQUEST, play_case
+from tests.support.in_process import KEY, Client
 from tests.support.slow import slow_except_every
 from tests.support.tools import functions
 from tests.support.websockets import AUTH, Socket, error, types
@@ -394,3 +395,48 @@ def test_no_json_makes_a_connection_raise(said: Any) -> None:
         socket.session.receive(orjson.dumps({"type": "response.steer", "input": "x", member: said}))
     assert socket.world.problems == []
     assert len(socket.journal) == 16
+
+
+class TestAzure:
+    PATH = "/openai/v1/responses"
+
+    @pytest.fixture
+    def client(self) -> Client:
+        return Client()
+
+    def connect(self, client: Client, path: str = PATH, **head: Any) -> SocketSession | Answer:
+        return client.api.open_session(ReceivedRequest("GET", path, **{"headers": {}, **head}))
+
+    @pytest.mark.parametrize(
+        "head",
+        [{"headers": {"api-key": KEY}}, {"headers": AUTH}, {"query": {"api-key": KEY}}],
+        ids=["api-key", "Entra ID", "query"],
+    )
+    def test_a_chain_goes_over_one_connection_in_the_form_of_azure(self, client: Client, head: dict[str, Any]) -> None:
+        session = self.connect(client, **head)
+        assert isinstance(session, SocketSession)
+        asked = {"type": "response.create", "model": "gpt-5.4", "input": "hi"}
+        *_, warm = session.receive(orjson.dumps({**asked, "generate": False}))
+        first = session.receive(orjson.dumps({**asked, "previous_response_id": warm["response"]["id"]}))
+        *_, last = session.receive(orjson.dumps({**asked, "previous_response_id": first[-1]["response"]["id"]}))
+        assert types([first[0], first[-1], last]) == ["created", "completed", "completed"]
+        assert "content_filters" in last["response"]
+        assert {exchange.request.dialect for exchange in client.world.exchanges} == {"azure"}
+
+    def test_a_refusal_is_an_event(self, client: Client) -> None:
+        session = self.connect(client, headers={"api-key": KEY})
+        assert isinstance(session, SocketSession)
+        [refused] = session.receive(
+            orjson.dumps({"type": "response.create", "model": "gpt-5.4", "input": "hi", "n": 1})
+        )
+        assert error(refused) == (400, "unknown_parameter", "n", "Unknown parameter: 'n'.")
+
+    def test_an_upgrade_without_a_key_is_refused_as_azure_refuses_requests(self, client: Client) -> None:
+        refused = self.connect(client)
+        assert isinstance(refused, Answer)
+        assert (refused.status, refused.body["statusCode"]) == (401, 401)
+
+    def test_the_path_of_a_project_ignores_the_upgrade(self, client: Client) -> None:
+        answer = self.connect(client, "/api/projects/p/openai/v1/responses", headers=AUTH)
+        assert isinstance(answer, Answer)
+        assert (answer.status, answer.body["object"]) == (200, "list")
