@@ -127,7 +127,7 @@ class TestAFunction:
         }
 
     @pytest.mark.parametrize("odd", [{"additionalProperties": True}, {"required": [[]]}, {"required": ["b"]}], ids=str)
-    def test_that_cannot_be_closed_stays_as_it_is(self, odd: Json) -> None:
+    def test_a_function_that_cannot_be_closed_stays_as_it_is(self, odd: Json) -> None:
         parameters = {"type": "object", "properties": {}, **odd}
         (said,) = echoed({"type": "function", "name": "f", "parameters": parameters})
         assert (said["strict"], said["parameters"]) == (False, parameters)
@@ -146,7 +146,7 @@ class TestToolSearch:
     def test_stands_behind_the_functions(self) -> None:
         assert echoed(SEARCH, F) == [SAID_OF_F, {"type": "tool_search", "description": None, "parameters": None}]
 
-    def test_of_the_client_is_repeated_as_it_was_sent(self) -> None:
+    def test_tool_search_of_the_client_is_repeated_as_it_was_sent(self) -> None:
         mine = {**SEARCH, "execution": "client", "description": "d", "parameters": EMPTY}
         assert echoed(mine) == [mine]
 
@@ -158,7 +158,7 @@ class TestToolSearch:
         assert space == {"type": "namespace", "description": "d", "name": "f", "tools": [bare]}
         assert len(echoed(SEARCH, LATER, {**F, "name": "g"}, input=[found])) == 3
 
-    def test_that_found_what_is_declared_anyway_changes_nothing(self) -> None:
+    def test_tool_search_that_found_what_is_declared_anyway_changes_nothing(self) -> None:
         found = {"type": "tool_search_output", "tools": [LATER]}
         assert [tool["type"] for tool in echoed(SEARCH, F, input=[found])] == ["function", "tool_search"]
 
@@ -171,7 +171,7 @@ class TestToolSearch:
             ("gpt-5.6", "server", ["tool_search", "namespace"]),
         ],
     )
-    def test_of_a_client_leaves_functions_as_they_are_with_newer_models(
+    def test_tool_search_of_a_client_leaves_functions_as_they_are_with_newer_models(
         self, model: str, execution: str, kinds: list[str]
     ) -> None:
         found = {"type": "tool_search_output", "execution": execution, "tools": [LATER]}

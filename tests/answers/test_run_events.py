@@ -102,7 +102,7 @@ class TestAStream:
 
 
 class TestACitation:
-    def test_is_one_delta_with_its_marker_and_is_repeated_at_the_end(self, desk: Desk) -> None:
+    def test_a_citation_is_one_delta_with_its_marker_and_is_repeated_at_the_end(self, desk: Desk) -> None:
         marker = "【4:0†source】"
         cited = file_citation("file-1", "a.txt", cite=marker)
         events = desk.stream(message(["Store", f" cold{marker}", "."], annotations=[cited]))
@@ -117,7 +117,7 @@ class TestACitation:
         assert whole["value"] == f"Store cold{marker}."
         assert whole["annotations"] == [{**at, "file_citation": {"file_id": "file-1"}}]
 
-    def test_has_its_quote_in_the_thread_alone(self, desk: Desk) -> None:
+    def test_a_citation_has_its_quote_in_the_thread_alone(self, desk: Desk) -> None:
         quoted = file_citation("file-1", "a.txt", quote="Keep it cold.")
         written = {"type": "file_citation", "file_id": "file-2", "filename": "b.txt", "quote": "Not warm."}
         events = desk.stream(message("Cold", annotations=[quoted, written, file_citation("file-3", "c.txt")]))

@@ -52,7 +52,7 @@ def problem(*turn: Item, **body: Any) -> str:
 
 
 class TestACall:
-    def test_of_a_tool_that_is_not_declared_is_a_mistake_with_the_nearest_name(self, client: Client) -> None:
+    def test_a_call_of_a_tool_that_is_not_declared_is_a_mistake_with_the_nearest_name(self, client: Client) -> None:
         assert told(client, function_call("get_wether", PARIS), tools=[WEATHER]) == (
             "script, turn 1: function_call('get_wether'): the request declares no function of that name, so no model can "
             "call it. Did you mean 'get_weather'?\nDeclare it in the `tools` of the request, or opt out "
@@ -82,7 +82,7 @@ class TestACall:
             (code_interpreter_call("1"), []),
         ],
     )
-    def test_of_another_kind_of_tool_is_a_mistake(self, call: Item, tools: list[Json]) -> None:
+    def test_a_call_of_another_kind_of_tool_is_a_mistake(self, call: Item, tools: list[Json]) -> None:
         assert "the request declares no " in problem(call, tools=tools)
 
     @pytest.mark.parametrize(
@@ -94,7 +94,7 @@ class TestACall:
             (mcp_call("docs", "ask"), [mcp_tool("docs")]),
         ],
     )
-    def test_of_a_declared_tool_is_none(self, call: Item, tools: list[Json]) -> None:
+    def test_a_call_of_a_declared_tool_is_no_problem(self, call: Item, tools: list[Json]) -> None:
         assert problem(call, tools=tools) == ""
 
     def test_may_be_of_a_tool_that_a_search_has_found(self) -> None:
@@ -126,7 +126,7 @@ class TestACall:
         assert answer.status == 200
         assert "off_schema" not in json.dumps(answer.body)
 
-    def test_that_was_recorded_may_be_of_any_tool(self) -> None:
+    def test_a_call_that_was_recorded_may_be_of_any_tool(self) -> None:
         assert find_turn_problem({}, [function_call("f")], RECORDED_ENDING, tuple) == ""
 
     def test_in_wire_form_may_say_so_too(self, client: Client) -> None:
@@ -155,11 +155,11 @@ class TestArguments:
             ("[" * 300 + "]" * 300, "it is no JSON: it nests more than 200 levels deep"),
         ],
     )
-    def test_are_told_with_what_differs(self, arguments: Any, reason: str) -> None:
+    def test_arguments_are_told_with_what_differs(self, arguments: Any, reason: str) -> None:
         assert reason in problem(function_call("get_weather", arguments), tools=[WEATHER])
 
     @pytest.mark.parametrize("strict", [{}, {"strict": None}])
-    def test_are_held_to_the_schema_as_the_api_closes_it(self, strict: Json) -> None:
+    def test_arguments_are_held_to_the_schema_as_the_api_closes_it(self, strict: Json) -> None:
         schema = {"type": "object", "properties": {"a": {"type": "string"}, "b": {"type": "string"}}, "required": ["a"]}
         tool = {"type": "function", "name": "f", "parameters": schema, **strict}
         found = problem(function_call("f", {"a": "x"}), tools=[tool])
@@ -179,7 +179,7 @@ class TestArguments:
     @pytest.mark.parametrize(
         "schema", [{"$ref": "http://unknown.invalid/"}, {"$ref": "file:///etc/hosts"}, {"type": 5}]
     )
-    def test_are_not_held_to_a_schema_that_is_none(self, schema: Json) -> None:
+    def test_arguments_are_not_held_to_a_schema_that_is_none(self, schema: Json) -> None:
         tool = {"type": "function", "name": "f", "parameters": schema, "strict": True}
         assert problem(function_call("f", {"x": 1}), tools=[tool]) == ""
 
@@ -212,7 +212,9 @@ class TestToolChoice:
             (SEARCH, [message("No.")], f"{NO_CALL} 'web_search_preview'"),
         ],
     )
-    def test_that_a_turn_does_not_follow_is_a_mistake(self, choice: Any, turn: list[Item], said: str) -> None:
+    def test_tool_choice_that_a_turn_does_not_follow_is_a_mistake(
+        self, choice: Any, turn: list[Item], said: str
+    ) -> None:
         assert problem(*turn, tools=TOOLS, tool_choice=choice).startswith(said)
 
     @pytest.mark.parametrize(
@@ -228,32 +230,32 @@ class TestToolChoice:
             (SEARCH, [web_search_call("x"), message("Found.")]),
         ],
     )
-    def test_that_a_turn_follows_is_none(self, choice: Any, turn: list[Item]) -> None:
+    def test_a_tool_choice_that_a_turn_follows_is_no_problem(self, choice: Any, turn: list[Item]) -> None:
         assert problem(*turn, tools=[*TOOLS, SEARCH], tool_choice=choice) == ""
 
-    def test_is_told_with_its_place_and_its_remedy(self, client: Client) -> None:
+    def test_tool_choice_is_told_with_its_place_and_its_remedy(self, client: Client) -> None:
         assert told(client, "Sunny.", tools=[WEATHER], tool_choice="required") == (
             "script, turn 1: the turn has no call, but tool_choice is 'required': a model has to make one.\nScript that "
             "call, opt out with [message(…), completed(off_schema=True)], or change the request's tool_choice."
         )
 
     @pytest.mark.parametrize("ending", [completed(off_schema=True), incomplete(), failed(), RECORDED_ENDING])
-    def test_is_not_asked_of_a_turn_that_says_how_it_ends(self, ending: Any) -> None:
+    def test_tool_choice_is_not_asked_of_a_turn_that_says_how_it_ends(self, ending: Any) -> None:
         body = {"tools": TOOLS, "tool_choice": "required"}
         assert find_turn_problem(body, [message("No.")], ending, tuple) == ""
 
-    def test_is_not_asked_of_a_model_without_a_script(self, client: Client) -> None:
+    def test_tool_choice_is_not_asked_of_a_model_without_a_script(self, client: Client) -> None:
         assert client.ask(tools=TOOLS, tool_choice="required").status == 200
 
 
 class TestParallelCalls:
-    def test_are_a_mistake_where_the_request_forbids_them(self) -> None:
+    def test_parallel_calls_are_a_mistake_where_the_request_forbids_them(self) -> None:
         both = [function_call("f"), function_call("g")]
         told = "the turn has 2 calls (function_call('f'), function_call('g')), but parallel_tool_calls is false"
         assert problem(*both, tools=TOOLS, parallel_tool_calls=False).startswith(told)
         assert problem(*both, tools=TOOLS) == ""
 
-    def test_of_hosted_tools_and_of_programs_do_not_count(self) -> None:
+    def test_parallel_calls_of_hosted_tools_and_of_programs_do_not_count(self) -> None:
         searches = [web_search_call("a"), web_search_call("b"), function_call("f")]
         assert problem(*searches, tools=[*TOOLS, SEARCH], parallel_tool_calls=False) == ""
         caller = {"type": "program", "caller_id": "call_1"}
@@ -279,7 +281,7 @@ class TestARun:
         found = self.mistake(function_call("g"), {"tools": [FUNCTION]})
         assert "script, turn 1: function_call('g'): the request declares no function" in found
 
-    def test_is_held_to_a_strict_schema(self) -> None:
+    def test_a_run_is_held_to_a_strict_schema(self) -> None:
         strict = {"type": "function", "function": {name: WEATHER[name] for name in ("name", "parameters", "strict")}}
         found = self.mistake(function_call("get_weather", {"adress": "x"}), {"tools": [strict]})
         assert "Did you mean 'address'?" in found
@@ -324,7 +326,9 @@ class TestAText:
             ('{"city": "Oslo", "day": [1]}', "it has no member 'day'. Did you mean 'days'?"),
         ],
     )
-    def test_that_breaks_the_schema_is_a_mistake(self, client: Client, strict: Any, text: str, reason: str) -> None:
+    def test_a_text_that_breaks_the_schema_is_a_mistake(
+        self, client: Client, strict: Any, text: str, reason: str
+    ) -> None:
         said = told(client, message(text), **formatted(**strict))
         assert said.startswith(f"script, turn 1: message: {text!r} is not what text.format (trip) asks for: {reason}")
         assert said.endswith("or opt out with [message(…), completed(off_schema=True)].")
@@ -354,9 +358,9 @@ class TestAText:
         asked = {"text": {"format": {"type": "json_schema", "name": "trip", "schema": schema}}}
         assert find_turn_problem(asked, [message("{}")], completed(), tuple) == ""
 
-    def test_is_held_to_it_even_when_it_was_recorded(self) -> None:
+    def test_a_text_is_held_to_it_even_when_it_was_recorded(self) -> None:
         assert find_turn_problem(formatted(), [message("Oslo.")], RECORDED_ENDING, tuple)
 
-    def test_is_not_judged_in_a_failure(self, client: Client) -> None:
+    def test_a_text_is_not_judged_in_a_failure(self, client: Client) -> None:
         client.mock.script([message("Os"), failed()])
         assert client.ask(**formatted(), stream=True).status == 200

@@ -75,5 +75,5 @@ def test_it_is_taken_back_for_its_item_by_its_organization(item: Any, organizati
         ("gAAAAABo…[cut 2048 chars]", None),
     ],
 )
-def test_of_a_foreign_one_only_its_form_is_judged(text: str, reason: str | None) -> None:
+def test_encrypted_content_from_elsewhere_is_judged_by_its_form_alone(text: str, reason: str | None) -> None:
     assert rejection_reason(text, "rs_1", "org-mine") == reason

@@ -26,7 +26,7 @@ def test_a_family_is_known_by_its_name_and_its_dates(name: str, family: str) -> 
 
 
 @pytest.mark.parametrize("name", ["gpt-9", "my-deployment", "ft:gpt-4.1:acme::1", "gpt-5.4-eu", ""])
-def test_of_any_other_name_no_ability_is_known(name: str) -> None:
+def test_a_model_of_any_other_name_has_no_known_abilities(name: str) -> None:
     assert MODELS.find(name) is None
 
 

@@ -17,10 +17,10 @@ class TestAPage:
         assert ends == ((f"msg_{numbers[0]}", f"msg_{numbers[-1]}") if numbers else (None, None))
         return numbers, shown["has_more"]
 
-    def test_is_the_newest_twenty_first(self) -> None:
+    def test_a_page_is_the_newest_twenty_first(self) -> None:
         assert self.ids() == (list(range(29, 9, -1)), True)
 
-    def test_goes_on_after_the_last_of_the_page_before(self) -> None:
+    def test_a_page_goes_on_after_the_last_of_the_page_before(self) -> None:
         assert self.ids(after="msg_10", limit=5) == ([9, 8, 7, 6, 5], True)
         assert self.ids(after="msg_5", limit=5) == ([4, 3, 2, 1, 0], False)
         assert self.ids(after="msg_0") == ([], False)

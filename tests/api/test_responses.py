@@ -73,18 +73,18 @@ def client() -> Client:
 
 @pytest.mark.parametrize("hidden", HIDDEN.values(), ids=HIDDEN)
 class TestAnOutput:
-    def test_is_hidden_unless_included(self, client: Client, hidden: Hidden) -> None:
+    def test_an_output_is_hidden_unless_included(self, client: Client, hidden: Hidden) -> None:
         client.mock.script(hidden.item, hidden.item)
         assert client.ask().body["output"][0][hidden.member] == hidden.veil
         assert client.ask(include=[hidden.name]).body["output"][0][hidden.member] == hidden.whole
 
-    def test_is_told_alike_by_a_stream(self, client: Client, hidden: Hidden) -> None:
+    def test_an_output_is_told_alike_by_a_stream(self, client: Client, hidden: Hidden) -> None:
         client.mock.script(hidden.item, hidden.item)
         for include, shown in (([], hidden.veil), ([hidden.name], hidden.whole)):
             done = [event for event in client.ask(stream=True, include=include).events or () if "item" in event][-1]
             assert done["item"][hidden.member] == shown
 
-    def test_is_shown_by_a_retrieve_that_includes_it(self, client: Client, hidden: Hidden) -> None:
+    def test_an_output_is_shown_by_a_retrieve_that_includes_it(self, client: Client, hidden: Hidden) -> None:
         client.mock.script(hidden.item, hidden.item)
         id = client.ask().body["id"]
         assert client.send(f"GET /responses/{id}").body["output"][0][hidden.member] == hidden.veil
@@ -93,7 +93,7 @@ class TestAnOutput:
         asked = client.ask(include=[hidden.name]).body["id"]
         assert client.send(f"GET /responses/{asked}").body["output"][0][hidden.member] == hidden.whole
 
-    def test_is_shown_by_a_conversation_that_includes_it(self, client: Client, hidden: Hidden) -> None:
+    def test_an_output_is_shown_by_a_conversation_that_includes_it(self, client: Client, hidden: Hidden) -> None:
         id = client.send("POST /conversations", {}).body["id"]
         client.mock.script(hidden.item)
         client.ask(conversation=id)
@@ -135,7 +135,7 @@ def test_a_ciphertext_of_the_script_is_always_shown(client: Client) -> None:
 
 
 class TestAnInput:
-    def test_is_listed_without_addresses_of_images_and_data_of_files(self, client: Client) -> None:
+    def test_an_input_is_listed_without_addresses_of_images_and_data_of_files(self, client: Client) -> None:
         file = {"type": "input_file", "filename": "a.pdf", "file_data": "data:application/pdf;base64,JVBERi0xLjQK"}
         parts = [{"type": "input_text", "text": "See."}, file, {"type": "input_image", "image_url": PNG}]
         id = client.ask([user(parts)]).body["id"]
@@ -151,7 +151,7 @@ class TestAnInput:
         assert shown["content"][2]["image_url"] == PNG
         assert client.ask(previous_response_id=id).status == 200
 
-    def test_of_a_screen_is_listed_without_its_address(self) -> None:
+    def test_an_input_of_a_screen_is_listed_without_its_address(self) -> None:
         output = {"type": "computer_call_output", "output": {"type": "computer_screenshot", "image_url": PNG}}
         assert filter_item(output, [])["output"] == {"type": "computer_screenshot", "image_url": None}
         assert filter_item(output, ["computer_call_output.output.image_url"]) is output

@@ -63,7 +63,7 @@ class TestAModel:
         [("gpt-5.6-sol-x", "gpt-5.6-sol"), ("o3-ultra", "o3")]
         + [(name, "gpt-4.1") for name in ("mistral-large", "", "g")],
     )
-    def test_that_is_unknown_borrows_from_the_nearest(self, name: str, like: str) -> None:
+    def test_a_model_that_is_unknown_borrows_from_the_nearest(self, name: str, like: str) -> None:
         borrowed, known = MODELS.defaults(name), MODELS[like]
         assert (borrowed.name, borrowed.snapshot) == (name, name)
         for fact in ("effort", "top_p", "retention", "turns"):

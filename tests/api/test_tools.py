@@ -87,11 +87,11 @@ class TestAScriptedCall:
         answers = [client.ask(**ASKED).body for _ in range(2)]
         assert [answer["output"][0]["namespace"] for answer in answers] == ["f", "mine"]
 
-    def test_of_a_function_that_needs_none_has_none(self, client: Client) -> None:
+    def test_a_scripted_call_of_a_function_that_needs_no_arguments_has_none(self, client: Client) -> None:
         client.mock.script(function_call("f", "{}"))
         assert "namespace" not in client.ask(tools=[F]).body["output"][0]
 
-    def test_is_sent_back_with_it_after_the_search_that_found_it(self, client: Client) -> None:
+    def test_a_scripted_call_is_sent_back_with_it_after_the_search_that_found_it(self, client: Client) -> None:
         turn = [tool_search_output([LATER]), function_call("f", "{}", call_id="call_1")]
         client.mock.script(turn, message("done"))
         found, call = client.ask(**ASKED).body["output"]
@@ -99,7 +99,7 @@ class TestAScriptedCall:
         assert client.ask([found, call, OUTPUT], **ASKED).status == 200
         assert error(client.ask([found, bare, OUTPUT], **ASKED))[2] == "input[1].namespace"
 
-    def test_of_a_stored_turn_is_judged_with_what_that_turn_found(self, client: Client) -> None:
+    def test_a_scripted_call_of_a_stored_turn_is_judged_with_what_that_turn_found(self, client: Client) -> None:
         client.mock.script([tool_search_output([LATER]), function_call("f", "{}", call_id="call_1")])
         first = client.ask(**ASKED).body["id"]
         call = {"type": "function_call", "call_id": "call_2", "name": "f", "arguments": "{}"}

@@ -14,7 +14,7 @@ from tests.support.served_commands import program, serve
 
 class TestTheReport:
     @pytest.mark.slow
-    def test_is_written_in_all_forms_with_a_case_for_each_world(self, script: str, tmp_path: Path) -> None:
+    def test_the_report_is_written_in_all_forms_with_a_case_for_each_world(self, script: str, tmp_path: Path) -> None:
         files = {suffix: tmp_path / f"report{suffix}" for suffix in FORMATS}
         ending = (
             "ask(model='gpt-5.9'); call = urllib.request.Request(os.environ['HARNESS_URL'] + '/_harness/world', "
@@ -31,7 +31,7 @@ class TestTheReport:
         assert made["unknown_models"] == {"gpt-5.9": 1}
 
     @pytest.mark.slow
-    def test_is_a_trace_for_a_world_with_a_verdict_on_demand(self, script: str, tmp_path: Path) -> None:
+    def test_the_report_is_a_trace_for_a_world_with_a_verdict_on_demand(self, script: str, tmp_path: Path) -> None:
         asking = "ask('sk-one'); ask('sk-one'); ask('sk-two')"
         assert serve("--script", script, "--trace", str(tmp_path / "traces"), *program(asking)).returncode == 1
         [trace] = map(read_trace, list_traces([tmp_path / "traces"]))
@@ -39,7 +39,7 @@ class TestTheReport:
         assert [cause.kind for cause in trace.case.row.causes] == ["unused"]
 
     @pytest.mark.slow
-    def test_has_a_failed_case_for_requests_with_an_unknown_key(self, tmp_path: Path) -> None:
+    def test_the_report_has_a_failed_case_for_requests_with_an_unknown_key(self, tmp_path: Path) -> None:
         files = {suffix: tmp_path / f"report{suffix}" for suffix in (".json", ".xml", ".sarif", ".md")}
         options = [part for file in files.values() for part in ("--report", str(file))]
         assert serve(*options, *program("ask(); ask(key='test'); ask(key='test')")).returncode == 1

@@ -30,7 +30,7 @@ class TestTheCommand:
         assert ended.stderr == "responses-harness: 2 requests, nothing is wrong\n"
 
     @pytest.mark.slow
-    def test_is_answered_by_a_function_over_and_over(self, tmp_path: Path) -> None:
+    def test_the_command_is_answered_by_a_function_over_and_over(self, tmp_path: Path) -> None:
         (file := tmp_path / "script.py").write_text(
             "script = [lambda request: request.body['input'], 'B']\nrepeat = True"
         )
@@ -49,7 +49,7 @@ class TestTheCommand:
         assert url.startswith("http://127.0.0.1:")
 
     @pytest.mark.slow
-    def test_of_azure_finds_azures_variables(self) -> None:
+    def test_the_command_of_azure_finds_azures_variables(self) -> None:
         names = "OPENAI_BASE_URL", "AZURE_OPENAI_ENDPOINT", "AZURE_OPENAI_API_KEY"
         printing = f"print(*map(os.environ.get, {names})); ask(os.environ['AZURE_OPENAI_API_KEY'], "
         given = serve("--dialect", "azure", *program(f"{printing}os.environ['AZURE_OPENAI_ENDPOINT'] + '/openai/v1')"))
@@ -57,7 +57,7 @@ class TestTheCommand:
         assert (base_url, endpoint[:17], key, given.returncode) == ("None", "http://127.0.0.1:", "sk-anything", 0)
 
     @pytest.mark.slow
-    def test_has_the_address_of_the_control_plane(self) -> None:
+    def test_the_command_has_the_address_of_the_control_plane(self) -> None:
         asking = "ask(); print(urllib.request.urlopen(os.environ['HARNESS_URL'] + '/_harness/health').status)"
         assert serve(*program(asking)).stdout == "200\n"
 
@@ -74,7 +74,7 @@ class TestWhatIsPermitted:
     ASKING = "ask(temperature=7); ask()"
 
     @pytest.mark.slow
-    def test_is_no_reason_for_a_verdict(self, script: str) -> None:
+    def test_what_is_permitted_is_no_reason_for_a_verdict(self, script: str) -> None:
         ended = serve(
             "--script", script, "--unused", "allow", "--refusals", "number_above_maximum", *program(self.ASKING)
         )
@@ -82,7 +82,7 @@ class TestWhatIsPermitted:
 
     @pytest.mark.slow
     @pytest.mark.parametrize("suffix", ["yaml", "py"])
-    def test_is_what_the_report_advises(self, suffix: str, tmp_path: Path) -> None:
+    def test_what_is_permitted_is_what_the_report_advises(self, suffix: str, tmp_path: Path) -> None:
         made = {"yaml": "script: [ {message: one}, {message: two} ]", "py": "script = ['one', 'two']"}
         (file := tmp_path / f"script.{suffix}").write_text(made[suffix])
         ended = serve("--script", str(file), *program(self.ASKING))
@@ -92,7 +92,7 @@ class TestWhatIsPermitted:
         assert not [word for word in ("mock.refuses", "whole test", "/_harness/") if word in ended.stderr]
 
     @pytest.mark.slow
-    def test_is_what_clients_do_unless_they_are_judged_strictly(self, script: str) -> None:
+    def test_what_is_permitted_is_what_clients_do_unless_they_are_judged_strictly(self, script: str) -> None:
         twice = program("ask(); ask()")
         assert serve("--script", script, *twice).returncode == 0
         ended = serve("--script", script, "--client", "strict", *twice)
@@ -102,7 +102,7 @@ class TestWhatIsPermitted:
         assert serve("--script", script, "--client", "duplicate-create", *twice).returncode == 0
 
     @pytest.mark.slow
-    def test_is_not_what_was_not_named(self, script: str) -> None:
+    def test_what_is_permitted_is_not_what_was_not_named(self, script: str) -> None:
         options = ("--script", script, "--unused", "allow", "--refusals", "unknown_parameter")
         ended = serve(*options, *program(self.ASKING))
         assert (ended.returncode, "number_above_maximum" in ended.stderr) == (1, True)
@@ -110,20 +110,20 @@ class TestWhatIsPermitted:
 
 class TestTheExitCode:
     @pytest.mark.slow
-    def test_is_that_of_the_command_before_all(self, script: str) -> None:
+    def test_the_exit_code_is_that_of_the_command_before_all(self, script: str) -> None:
         ended = serve(*program("ask(); sys.exit(7)"))
         assert (ended.returncode, ended.stderr) == (7, "responses-harness: 1 request, the command ended with 7\n")
         assert serve("--script", script, *program("ask(); sys.exit(7)")).returncode == 7
 
     @pytest.mark.slow
-    def test_is_1_with_the_report_when_the_verdict_is_not_null(self, script: str) -> None:
+    def test_the_exit_code_is_1_with_the_report_when_the_verdict_is_not_null(self, script: str) -> None:
         ended = serve("--script", script, *program("ask()"))
         assert ended.returncode == 1
         assert ended.stderr.startswith("responses-harness: sk-anything:\n\n1 turn of the script was never used.\n")
         assert "pytest" not in ended.stderr
 
     @pytest.mark.slow
-    def test_is_1_when_a_client_does_not_show_what_was_said(self) -> None:
+    def test_the_exit_code_is_1_when_a_client_does_not_show_what_was_said(self) -> None:
         sending = (
             "import json; base = os.environ['HARNESS_URL'] + '/_harness/surfaced'; ask(); "
             "head = {'authorization': f\"Bearer {os.environ['OPENAI_API_KEY']}\"}; "
@@ -136,7 +136,7 @@ class TestTheExitCode:
         assert serve("--losses", "allow", *program(sending)).returncode == 0
 
     @pytest.mark.slow
-    def test_is_that_of_the_losses_which_the_options_name(self) -> None:
+    def test_the_exit_code_is_that_of_the_losses_which_the_options_name(self) -> None:
         doubled = (
             "import json; from urllib.request import Request, urlopen; "
             "head = {'authorization': f\"Bearer {os.environ['OPENAI_API_KEY']}\", 'content-type': 'application/json'}; "
@@ -153,30 +153,30 @@ class TestTheExitCode:
         assert serve("--losses", "strict", *program(doubled)).returncode == 1
 
     @pytest.mark.slow
-    def test_is_judged_for_each_key_that_the_command_uses(self, script: str) -> None:
+    def test_the_exit_code_is_judged_for_each_key_that_the_command_uses(self, script: str) -> None:
         ended = serve("--script", script, *program("[ask(key) for key in ('sk-a', 'sk-a', 'sk-b', 'sk-c', 'sk-c')]"))
         assert (ended.returncode, ended.stderr.count("responses-harness: ")) == (1, 1)
         assert ended.stderr.startswith("responses-harness: sk-b:\n")
 
     @pytest.mark.slow
-    def test_is_2_when_no_request_came(self, script: str) -> None:
+    def test_the_exit_code_is_2_when_no_request_came(self, script: str) -> None:
         ended = serve("--script", script, "--", "true")
         assert (ended.returncode, "the command sent no request" in ended.stderr) == (2, True)
         assert "turn" not in ended.stderr
 
     @pytest.mark.slow
-    def test_is_1_when_a_request_came_with_an_unknown_key(self) -> None:
+    def test_the_exit_code_is_1_when_a_request_came_with_an_unknown_key(self) -> None:
         ended = serve(*program("ask(); ask(key='test')"))
         assert ended.returncode == 1
         assert "1 request came with an unknown key, the last one POST /responses: 401" in ended.stderr
 
     @pytest.mark.slow
-    def test_is_1_for_a_request_that_nothing_was_scripted_for(self) -> None:
+    def test_the_exit_code_is_1_for_a_request_that_nothing_was_scripted_for(self) -> None:
         ended = serve("--scripted", *program("assert ask() == 418"))
         assert (ended.returncode, "could not be answered" in ended.stderr) == (1, True)
 
     @pytest.mark.slow
-    def test_is_that_of_a_shell_for_a_signal_and_for_what_cannot_be_run(self, tmp_path: Path) -> None:
+    def test_the_exit_code_is_that_of_a_shell_for_a_signal_and_for_what_cannot_be_run(self, tmp_path: Path) -> None:
         (plain := tmp_path / "plain").write_text("no program")
         assert serve("--", "sh", "-c", "kill -9 $$").returncode == 128 + 9
         assert serve("--", str(plain)).returncode == 126
@@ -247,7 +247,7 @@ class TestASignal:
         assert (output, child.returncode) == ("caught\n", 3)
 
     @pytest.mark.slow
-    def test_is_not_needed_for_what_the_command_leaves_behind(self) -> None:
+    def test_a_signal_is_not_needed_for_what_the_command_leaves_behind(self) -> None:
         with serving("--", "sh", "-c", "sleep 60 & echo $!") as child:
             output, _ = child.communicate(timeout=30)  # the sleeper would keep stdout open
         with pytest.raises(ProcessLookupError):
@@ -258,12 +258,12 @@ class TestTheDay:
     ASK_OLD = "print(ask(model='codex-mini-latest', tools=[{'type': 'local_shell'}]))"
 
     @pytest.mark.slow
-    def test_is_that_of_the_option(self) -> None:
+    def test_the_day_is_that_of_the_option(self) -> None:
         ended = serve("--as-of", "2026-04", *program(self.ASK_OLD))
         assert (ended.returncode, "'object': 'response'" in ended.stdout) == (0, True), ended.stderr
 
     @pytest.mark.slow
-    def test_is_that_of_the_contract_without_it(self) -> None:
+    def test_the_day_is_that_of_the_contract_without_it(self) -> None:
         assert serve(*program(self.ASK_OLD)).stdout == "400\n"
 
     @pytest.mark.slow
@@ -271,7 +271,7 @@ class TestTheDay:
         ("as_of", "problem"),
         slow_except([0], [("soon", "'soon' is not a date; pass a day"), ("2999-01-01", "is in the future")]),
     )
-    def test_has_to_be_one_of_the_past(self, as_of: str, problem: str) -> None:
+    def test_the_day_has_to_be_one_of_the_past(self, as_of: str, problem: str) -> None:
         ended = serve("--as-of", as_of, *program("ask()"))
         assert ended.returncode == 2
         assert f"--as-of: '{as_of}'" in ended.stderr

@@ -14,7 +14,7 @@ class TestTls:
     ASK = "[ask() for _ in range(2)]; print(os.environ['OPENAI_BASE_URL'].split(':')[0], os.environ['SSL_CERT_FILE'])"
 
     @pytest.mark.slow
-    def test_is_trusted_by_the_command_whose_files_are_removed(self, script: str) -> None:
+    def test_tls_is_trusted_by_the_command_whose_files_are_removed(self, script: str) -> None:
         ended = serve("--script", script, "--tls", *program(self.ASK))
         assert (ended.returncode, ended.stderr) == (0, "responses-harness: 2 requests, nothing is wrong\n")
         scheme, bundle = ended.stdout.split()
@@ -31,7 +31,7 @@ class TestTls:
         )
 
     @pytest.mark.slow
-    def test_that_a_command_does_not_trust_is_told(self) -> None:
+    def test_tls_that_a_command_does_not_trust_is_told(self) -> None:
         ended = serve("--tls", *program("os.environ.pop('SSL_CERT_FILE'); ask()"))
         assert ended.returncode == 1
         assert "responses-harness: a client turned down the certificate of this server (unknown ca)." in ended.stderr

@@ -128,7 +128,7 @@ OTHERS = {
 
 class TestWhatMayLieInAFolder:
     @pytest.mark.parametrize("name", slow_except_every(3, OTHERS))
-    def test_none_of_it_stops_the_others(self, tmp_path: Path, name: str) -> None:
+    def test_nothing_that_may_lie_in_a_folder_stops_the_others(self, tmp_path: Path, name: str) -> None:
         (tmp_path / name).write_bytes(OTHERS[name])
         good = write_jsonl(tmp_path, recorded(HI))
         said = told(tmp_path, tmp_path / name, good)

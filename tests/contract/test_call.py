@@ -23,21 +23,21 @@ def world() -> World:
 
 
 class TestAMember:
-    def test_is_derived_once(self, world: World) -> None:
+    def test_a_member_is_derived_once(self, world: World) -> None:
         call = WorldCall(request_for({"input": [{"role": "user", "content": "hi"}], "temperature": None}), world)
         assert call.transcript is call.transcript
         assert call.members is call.members
         assert "temperature" not in call.members
 
     @pytest.mark.parametrize(("body", "members"), [(None, {}), ([None], {}), ({"a": None}, {})])
-    def test_of_a_body_without_any_is_none(self, world: World, body: Any, members: dict[str, Any]) -> None:
+    def test_a_body_without_members_has_none(self, world: World, body: Any, members: dict[str, Any]) -> None:
         assert WorldCall(request_for()._replace(body=body), world).members == members
 
     @pytest.mark.parametrize(("named", "id"), [("conv_1", "conv_1"), ({"id": "conv_2"}, "conv_2"), (None, None)])
     def test_names_the_conversation(self, world: World, named: Any, id: str | None) -> None:
         assert WorldCall(request_for({"conversation": named}), world).conversation == id
 
-    def test_is_another_calls_for_another_request(self, world: World) -> None:
+    def test_a_member_is_another_calls_for_another_request(self, world: World) -> None:
         call = WorldCall(request_for({"model": "gpt-4.1"}), world)
         assert call.family.name == "gpt-4.1"
         assert call.with_request(request_for({"model": "gpt-5"})).family.name == "gpt-5"

@@ -92,16 +92,16 @@ class TestTheWords:
             ("contains", None, "unexplained"),
         ],
     )
-    def test_are_those_of_the_rule_the_schema_names_or_of_the_keyword(
+    def test_the_words_are_those_of_the_rule_the_schema_names_or_of_the_keyword(
         self, keyword: str, named: str | None, rule: str
     ) -> None:
         assert rule_for(keyword, named).id == rule
 
-    def test_that_schemas_name_all_exist(self) -> None:
+    def test_the_words_that_schemas_name_all_exist(self) -> None:
         for root in root_names(schemas_directory()):
             assert named_rules(load(root)) <= set(RULES)
 
-    def test_are_found_at_every_depth(self) -> None:
+    def test_the_words_are_found_at_every_depth(self) -> None:
         inner = {"properties": {"a": {"x-known-rule": "a_x", "x-rule": "input_item_type"}}}
         schema = {"anyOf": [{"x-rule": "b_x"}, inner], "x-rule": 5}
         assert named_rules(schema) == {"a_x", "b_x", "input_item_type"}
@@ -113,7 +113,9 @@ RED = AddedRefusal(ApiError(400, "No red."), Condition(members=(MemberCondition(
 
 class TestARuleThatRaises:
     @pytest.mark.parametrize("exempt", [(), (BLUE,)])
-    def test_is_no_acceptance_where_recordings_exempted_something(self, registered: Any, exempt: Any) -> None:
+    def test_a_rule_that_raises_is_no_acceptance_where_recordings_exempted_something(
+        self, registered: Any, exempt: Any
+    ) -> None:
         def judge(request):
             """A rule with a defect."""
             yield {"seen": request.body["absent"]}
@@ -149,7 +151,7 @@ class TestEntriesOfTheUsersContract:
             ({"seed": 1}, "Unknown parameter: 'seed'.", ()),
         ],
     )
-    def test_are_all_named_where_they_act(
+    def test_entries_of_the_users_contract_are_all_named_where_they_act(
         self, world: World, body: dict[str, Any], message: str, acted: tuple[Any, ...]
     ) -> None:
         checked = check(WorldCall(request_for(body), world))

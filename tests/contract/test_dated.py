@@ -136,11 +136,11 @@ class TestAWorld:
     def test_lives_on_the_day_of_the_contract(self) -> None:
         assert (World().as_of, World().now) == (CONTRACT_DATE, CLOCK_START)
 
-    def test_of_another_day_has_its_clock(self) -> None:
+    def test_a_world_of_another_day_has_its_clock(self) -> None:
         world = World(options=WorldOptions(as_of="2026-03"))
         assert (world.as_of, world.now) == ("2026-03-31", 1_774_958_400)
 
     @pytest.mark.parametrize("as_of", ["soon", "2999-01"])
-    def test_needs_a_date_of_the_past(self, as_of: str) -> None:
+    def test_a_world_needs_a_date_of_the_past(self, as_of: str) -> None:
         with pytest.raises(ConfigError, match="as_of: "):
             World(options=WorldOptions(as_of=as_of))

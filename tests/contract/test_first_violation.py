@@ -58,19 +58,19 @@ class TestTheKeyword:
     @pytest.mark.parametrize(
         ("root", "items"), [(CREATE, "input"), ("CompactResponse", "input"), ("CreateConversation", "items")]
     )
-    def test_of_an_item_without_type_is_that_of_a_message(self, root: str, items: str) -> None:
+    def test_the_keyword_of_an_item_without_type_is_that_of_a_message(self, root: str, items: str) -> None:
         body = {"model": "m"} if items == "input" else {}
         assert found(root, **body, **{items: [{"role": "user", "content": 5}]}) == ("type", f"{items}[0].content")
 
-    def test_is_found_behind_a_thousand_good_items(self) -> None:
+    def test_the_keyword_is_found_behind_a_thousand_good_items(self) -> None:
         good = {"role": "user", "content": "x"}
         assert found(input=[good] * 1000 + [{"role": "user", "content": 5}, {"type": "x"}])[1] == "input[1000].content"
 
-    def test_is_none_for_a_body_the_schema_accepts(self) -> None:
+    def test_no_keyword_is_named_for_a_body_the_schema_accepts(self) -> None:
         right = {**MINIMAL, "max_output_tokens": 16.0, "temperature": 1, "metadata": {}, "tools": []}
         assert first_violation.find_violation(CREATE, right) is None
 
-    def test_is_the_last_resort_where_the_walk_sees_no_fault(self, monkeypatch: pytest.MonkeyPatch) -> None:
+    def test_the_keyword_is_the_last_resort_where_the_walk_sees_no_fault(self, monkeypatch: pytest.MonkeyPatch) -> None:
         monkeypatch.setattr(first_violation, "_load_ordered_validator", lambda *_: Draft202012Validator({}))
         assert first(tools=[{"type": "function"}]) == SchemaViolation(
             "unexplained", None, {"path": "tools[0]", "value": "", "values": "", "name": 0}
@@ -129,7 +129,7 @@ class TestTheFacts:
             ({"text": {"verbosty": "low"}}, {"hint": ""}),
         ],
     )
-    def test_are_what_the_words_need(self, members: dict[str, Any], facts: dict[str, Any]) -> None:
+    def test_the_facts_are_what_the_words_need(self, members: dict[str, Any], facts: dict[str, Any]) -> None:
         assert facts.items() <= first(**members).facts.items()
 
     @pytest.mark.parametrize(
@@ -157,7 +157,7 @@ ROOT: dict[str, Any] = {
 
 
 class TestASchema:
-    def test_is_found_behind_references(self) -> None:
+    def test_a_schema_is_found_behind_references(self) -> None:
         assert deref(ROOT, {"$ref": "#/$defs/Alias"}) is ROOT["$defs"]["A"]
 
     @pytest.mark.parametrize(

@@ -94,13 +94,13 @@ class TestOperations:
     def test_order_puts_these_first_and_the_rest_behind(self):
         assert list(applied(entry(order=["tools", "kind"]))["properties"]) == ["tools", "kind", "name", "only", "a/b~c"]
 
-    def test_of_an_entry_run_in_their_order_not_as_written(self):
+    def test_operations_of_an_entry_run_in_their_order_not_as_written(self):
         schema = applied(entry(order=["id"], require=["id"], members={"id": {}}))
         assert next(iter(schema["properties"])) == "id"
         documented = ["define", "replace", "merge", "members", "require", "optional", "nullable", "order", "enum_add"]
         assert list(OVERLAY_OPERATIONS) == [*documented, "branches"]
 
-    def test_of_several_entries_build_on_each_other(self):
+    def test_operations_of_several_entries_build_on_each_other(self):
         schema = applied(entry(define={"New": {}}), entry("$defs/New", merge=NULL))
         assert schema["$defs"]["New"] == NULL
 
@@ -116,11 +116,11 @@ class TestPlaces:
         "elsewhere",
         [entry("Other", merge=X), entry("$defs/Elsewhere", merge=X), entry("$defs/Tool", roots=["Other"], merge=X)],
     )
-    def test_of_another_root_or_of_definitions_that_a_root_lacks_change_nothing_there(self, elsewhere):
+    def test_places_of_another_root_or_of_definitions_that_it_lacks_change_nothing(self, elsewhere):
         assert applied(elsewhere) == SCHEMA
 
     @pytest.mark.parametrize(("roots", "root"), [({}, "Any"), ({"roots": ["Create"]}, "Create")])
-    def test_of_a_definition_are_in_every_root_unless_roots_narrow_them(self, roots, root):
+    def test_places_of_a_definition_are_in_every_root_unless_roots_narrow_them(self, roots, root):
         assert applied(entry("$defs/Tool", merge=X, **roots), root=root)["$defs"]["Tool"]["x"] == 1
 
     def test_in_a_list_are_an_entry_each(self):

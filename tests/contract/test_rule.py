@@ -41,13 +41,15 @@ class TestADeclaration:
         ("named", "on"),
         [({}, ("POST /responses",)), ({"on": "*"}, ("*",)), ({"on": ["GET /a", "GET /b"]}, ("GET /a", "GET /b"))],
     )
-    def test_is_about_create_unless_it_names_others(self, named: dict[str, Any], on: tuple[str, ...]) -> None:
+    def test_a_declaration_is_about_create_unless_it_names_others(
+        self, named: dict[str, Any], on: tuple[str, ...]
+    ) -> None:
         assert declared(**named).on == on
 
     def test_gives_the_function_back(self) -> None:
         assert rule(error=ERROR, source=SEEN, rejects=EXAMPLE)(cheese) is cheese
 
-    def test_needs_no_words_beside_the_example_of_a_constant_message(self) -> None:
+    def test_a_declaration_needs_no_words_beside_the_example_of_a_constant_message(self) -> None:
         made = declared(error=ApiError(400, "No cheese."), rejects=[{"input": "cheese?"}])
         assert made.rejects == {"No cheese.": Case({"input": "cheese?"})}
 
@@ -58,7 +60,9 @@ class TestADeclaration:
         assert made.accepts == (Case({"input": "ham"}),)
 
     @pytest.mark.parametrize(("named", "keyword"), [({"keyword": "holes"}, "holes"), ({}, "x-rule")])
-    def test_of_words_for_a_keyword_or_for_a_schema_has_no_function(self, named: dict[str, str], keyword: str) -> None:
+    def test_a_declaration_of_words_for_a_keyword_or_for_a_schema_has_no_function(
+        self, named: dict[str, str], keyword: str
+    ) -> None:
         shape(__name__, "holes", "  Cheese has holes.\n\n  Many.", error=ERROR, source=SEEN, rejects=EXAMPLE, **named)
         made = RULES["holes"]
         assert (made.check, made.keyword, made.area) == (None, keyword, "test_rule")

@@ -35,15 +35,15 @@ class TestRulesThatCannotApply:
         sent, world = request({"input": items}, raw=raw), World()
         return {rule.id for rule in plan_rules(sent, world).narrow(WorldCall(sent, world))}
 
-    def test_are_not_called(self) -> None:
+    def test_rules_that_cannot_apply_are_not_called(self) -> None:
         called = self.rules_for([{"role": "user", "content": "hi"}])
         assert called.isdisjoint(rule.id for rule in RULES.values() if rule.mentions or rule.items)
 
-    def test_are_called_once_a_type_or_a_word_is_there(self) -> None:
+    def test_rules_that_cannot_apply_are_called_once_a_type_or_a_word_is_there(self) -> None:
         assert {"call_needs_output", "call_without_namespace"} <= self.rules_for([CALL])
         assert "configuration_updates_adjacent" in self.rules_for([{"type": "configuration_update"}])
 
-    def test_are_called_if_what_is_stored_has_the_type(self) -> None:
+    def test_rules_that_cannot_apply_are_called_if_what_is_stored_has_the_type(self) -> None:
         world = World()
         made = {"id": "resp_1", "output": [{**CALL, "status": "completed"}]}
         world.store.put_response(made, [], world.store.chain_of({}))

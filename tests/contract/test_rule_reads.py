@@ -77,7 +77,7 @@ class TestARuleThatDeclaresLess:
             (lambda request: request.operation, set()),
         ],
     )
-    def test_is_noticed_by_what_it_reads_of_the_request(
+    def test_a_rule_that_declares_less_is_noticed_by_what_it_reads_of_the_request(
         self, lie: Any, excesses: Excesses, read: Any, excess: set[str]
     ) -> None:
         def liar(request):
@@ -88,7 +88,9 @@ class TestARuleThatDeclaresLess:
         check(WorldCall(request_for(), World()))
         assert excesses.get("liar", set()) == excess - {"model"}
 
-    def test_is_noticed_by_what_it_reads_of_the_world(self, lie: Any, excesses: Excesses) -> None:
+    def test_a_rule_that_declares_less_is_noticed_by_what_it_reads_of_the_world(
+        self, lie: Any, excesses: Excesses
+    ) -> None:
         def liar(world, transcript):
             if transcript.items and world.store.items:
                 yield {}
@@ -97,7 +99,9 @@ class TestARuleThatDeclaresLess:
         check(WorldCall(request_for(), World()))
         assert excesses == {"liar": {"transcript", "world.store"}}
 
-    def test_is_noticed_where_it_reads_past_the_watch(self, lie: Any, excesses: Excesses) -> None:
+    def test_a_rule_that_declares_less_is_noticed_where_it_reads_past_the_watch(
+        self, lie: Any, excesses: Excesses
+    ) -> None:
         def liar(request):
             yield {"body": orjson.dumps(request.body)}
 

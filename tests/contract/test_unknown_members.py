@@ -68,7 +68,7 @@ def unknown_item() -> dict[str, Any]:
         *(None, "text", 5, [], {}),
     ],
 )
-def test_none_is_in(body: Any) -> None:
+def test_no_unknown_member_is_in_a_finished_response(body: Any) -> None:
     assert found(body) == []
 
 

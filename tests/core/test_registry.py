@@ -63,7 +63,7 @@ def test_everything_declared_is_registered_one_way(registry):
         registry.add(name, registry[name])
 
 
-def test_of_many_names_only_the_nearest_are_told() -> None:
+def test_only_the_nearest_of_many_names_are_suggested() -> None:
     many = [f"cheese_{number}" for number in range(41)]
     assert suggest_name("wine", many).startswith("The nearest of 41 are 'cheese_")
     assert suggest_name("e_40", many) == "Did you mean 'cheese_40'?"

@@ -27,7 +27,7 @@ def client() -> Client:
 
 
 class TestAResponse:
-    def test_is_told_with_all_its_parts(self, client: Client) -> None:
+    def test_a_response_is_told_with_all_its_parts(self, client: Client) -> None:
         client.mock.script([*ANSWER, function_call("deploy", {"ref": "v2"})])
         made = client.ask().body
         [said] = client.mock.replies
@@ -59,13 +59,13 @@ class TestAResponse:
         socket.create()
         assert [reply.text for reply in socket.mock.replies] == ["See the report."]
 
-    def test_that_was_refused_or_failed_at_once_said_nothing(self, client: Client) -> None:
+    def test_a_response_that_was_refused_or_failed_at_once_said_nothing(self, client: Client) -> None:
         client.mock.script([message("Partly."), failed("server_error")])
         client.ask()
         client.ask(previous_response_id="resp_0")
         assert client.mock.replies == ()
 
-    def test_that_failed_in_its_stream_said_what_it_told(self, client: Client) -> None:
+    def test_a_response_that_failed_in_its_stream_said_what_it_told(self, client: Client) -> None:
         client.mock.script([message("Partly."), failed("server_error")])
         client.ask(stream=True)
         assert client.mock.replies.texts == ["Partly."]
@@ -94,7 +94,7 @@ class TestAResponse:
 
 
 class TestAll:
-    def test_of_nothing(self) -> None:
+    def test_all_of_nothing(self) -> None:
         said = ModelReplies()
         assert (said.text, said.texts, said.annotations, said.calls, said.reasoning) == ("", [], [], [], [])
         assert said.usage == {"input_tokens": 0, "output_tokens": 0, "total_tokens": 0}
@@ -108,7 +108,7 @@ class TestAll:
         assert len(said.reasoning) == 1
         assert said.usage["total_tokens"] == sum(body["usage"]["total_tokens"] for body in bodies)
 
-    def test_are_plain_json(self, client: Client) -> None:
+    def test_all_are_plain_json(self, client: Client) -> None:
         client.mock.script(ANSWER)
         client.ask()
         shown = client.mock.replies[0].as_json()
@@ -132,7 +132,7 @@ class TestARun:
         assert said.text == self.MARKED
         assert [note["file_citation"]["file_id"] for note in said.annotations] == ["file-1"]
 
-    def test_that_waits_has_said_its_calls_and_goes_on_as_itself(self, desk: Desk) -> None:
+    def test_a_run_that_waits_has_said_its_calls_and_goes_on_as_itself(self, desk: Desk) -> None:
         events = desk.stream(function_call("f", {"a": 1}, call_id="call_a"))
         run = events[-2]["data"]
         ((call,),) = (reply.calls for reply in desk.mock.replies)
@@ -143,7 +143,7 @@ class TestARun:
         assert (said.id, said.text, len(said.calls)) == (run["id"], "Done.", 1)
         assert said.usage["total_tokens"] > 0
 
-    def test_that_is_polled_has_said_what_was_listed(self, desk: Desk) -> None:
+    def test_a_run_that_is_polled_has_said_what_was_listed(self, desk: Desk) -> None:
         desk.mock.script([message("One."), message(output_text("Two."), refusal("No."))])
         run = desk.settled(desk.run(desk.thread("hi")).body)
         assert desk.mock.replies.texts == [""]
@@ -156,7 +156,7 @@ class TestARun:
             {"type": "refusal", "refusal": "No."},
         ]
 
-    def test_that_asks_for_leave(self, desk: Desk) -> None:
+    def test_a_run_that_asks_for_leave(self, desk: Desk) -> None:
         desk.stream(mcp_approval_request("prod", "deploy", {}), completed(off_schema=True))
         assert [(call["type"], call["name"]) for call in desk.mock.replies.calls] == [
             ("mcp_approval_request", "deploy")

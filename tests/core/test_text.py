@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -89,11 +90,17 @@ def test_an_excerpt_of_a_small_value_is_the_value(value):
     assert excerpt(value) == value
 
 
+NESTED: list[Any] = []
+for _ in range(99):
+    NESTED = [NESTED]
+
+
 def test_an_excerpt_has_the_beginning_of_a_large_value():
     assert excerpt(list(range(1000)))[198:] == [198, 199, "…"]
     assert list(excerpt(dict.fromkeys(range(1000), 1)).items())[-1] == ("…", "800 more")
     assert excerpt({"k" * 5000: "v" * 5000}) == {"k" * 500 + "…" + "k" * 250: "v" * 500 + "…" + "v" * 250}
     assert excerpt([16**20_000]) == ["an integer of 80,001 bits"]
+    assert repr(excerpt(NESTED)).count("[") == repr(excerpt([NESTED])).count("[") == 21
     assert excerpt({(16**20_000, b"x" * 5000): {7}}) == {("an integer of 80,001 bits", b"x" * MAX_QUOTED): {7}}
 
 

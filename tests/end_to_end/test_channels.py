@@ -219,7 +219,7 @@ class TestTheHooks:
         assert (done.returncode, told in done.stdout) == (1 if told else 0, True), done.stdout
         assert "no files to check" not in done.stdout
 
-    def test_are_valid_and_listed(self) -> None:
+    def test_the_hooks_are_valid_and_listed(self) -> None:
         done = processes.run([sys.executable, "-m", "pre_commit", "validate-manifest", ROOT / ".pre-commit-hooks.yaml"])
         assert done.returncode == 0, done.stdout
         assert re.findall(r"^\| `(harness-\w+)` \|", PAGE, re.M) == [hook["id"] for hook in HOOKS]
@@ -248,7 +248,7 @@ class TestTheImage:
         users = re.findall(r"^USER (\S+)$", self.TEXT, re.M)
         assert users[-1] not in ("0", "root")
 
-    def test_has_extras_that_there_are(self) -> None:
+    def test_the_image_has_extras_that_there_are(self) -> None:
         """The default, and what the Dockerfile and the page suggest."""
         project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
         suggested = re.findall(r"EXTRAS=([\w,]+)", self.TEXT + PAGE)
@@ -256,7 +256,7 @@ class TestTheImage:
         for named in suggested:
             assert set(named.split(",")) <= project["optional-dependencies"].keys()
 
-    def test_is_one_server(self) -> None:
+    def test_the_image_is_one_server(self) -> None:
         assert [*compose_file("compose.yaml")] == ["harness"]
         assert re.findall(r"docker compose (?:-f (\S+) )?up", PAGE) == [""]
 
@@ -272,7 +272,7 @@ class TestTheImage:
             printed = list(takewhile(lambda line: not line.startswith("Viewer"), server.stdout))
         assert any(line.startswith("export HARNESS_CONTROL_TOKEN=") for line in printed) == is_generated
 
-    def test_has_all_that_the_wheel_is_built_of(self) -> None:
+    def test_the_image_has_all_that_the_wheel_is_built_of(self) -> None:
         kept = {
             line[1:] for line in (ROOT / ".dockerignore").read_text(encoding="utf-8").splitlines() if line[0] == "!"
         }
@@ -282,7 +282,7 @@ class TestTheImage:
         wanted = [*build["wheel"]["packages"], *build["wheel"]["force-include"]]
         assert {name.split("/")[0] for name in wanted} | {"pyproject.toml", "README.md", "LICENSE"} <= kept
 
-    def test_is_started_as_the_page_says(self) -> None:
+    def test_the_image_is_started_as_the_page_says(self) -> None:
         runs = [shlex.split(line) for line in re.findall(r"^    (docker run .*)$", PAGE.replace("\\\n", ""), re.M)]
         assert runs
         assert all("8080:8080" in run for run in runs)

@@ -52,7 +52,7 @@ class TestIncomplete:
         one.mock.script(incomplete())
         assert one.ask().body["output"] == []
 
-    def test_has_one_of_the_known_reasons(self) -> None:
+    def test_incomplete_has_one_of_the_known_reasons(self) -> None:
         with pytest.raises(ScriptError, match=r"incomplete: reason is 'bored'\. Use one of: max_output_tokens, "):
             incomplete("bored")
 
@@ -99,7 +99,9 @@ class TestFailed:
             ("invalid_prompt", 400, "invalid_request_error"),
         ],
     )
-    def test_is_an_http_error_where_nothing_is_streamed(self, one: Client, code: str, status: int, kind: str) -> None:
+    def test_failed_is_an_http_error_where_nothing_is_streamed(
+        self, one: Client, code: str, status: int, kind: str
+    ) -> None:
         one.mock.script(failed(code, "No."))
         answer = one.ask()
         assert answer.status == status
@@ -121,7 +123,7 @@ class TestFailed:
         assert one.world.store.conversations[id].items == []
 
     @pytest.mark.parametrize("arguments", [("",), ("server_error", ""), (5,)])
-    def test_has_a_code_and_a_message(self, arguments: Any) -> None:
+    def test_failed_has_a_code_and_a_message(self, arguments: Any) -> None:
         with pytest.raises(ScriptError, match="Pass a non-empty string"):
             failed(*arguments)
 
@@ -135,7 +137,7 @@ class TestEmpty:
         assert (said["status"], said["output"], said["incomplete_details"]) == ("completed", [], None)
         assert said["usage"]["output_tokens"] == 0
 
-    def test_is_a_stream_of_its_beginning_and_its_end(self, one: Client) -> None:
+    def test_empty_is_a_stream_of_its_beginning_and_its_end(self, one: Client) -> None:
         one.mock.script(empty())
         answer = one.ask(stream=True)
         assert types(answer) == ["created", "in_progress", "completed"]
@@ -166,7 +168,7 @@ class TestEmpty:
         said = one.send(f"GET /responses/{id}").body
         assert (said["status"], said["output"]) == ("completed", [])
 
-    def test_has_usage_and_faults_like_any_turn(self, one: Client) -> None:
+    def test_empty_has_usage_and_faults_like_any_turn(self, one: Client) -> None:
         one.mock.script(usage(empty(), output_tokens=64, reasoning=64), cut(empty(), after=2))
         assert one.ask().body["usage"]["output_tokens_details"] == {"reasoning_tokens": 64}
         assert types(one.ask(stream=True)) == ["created", "in_progress"]
@@ -178,7 +180,7 @@ class TestEmpty:
             one.mock.script([empty(), incomplete()])
 
     @pytest.mark.parametrize("turn", [[], ()])
-    def test_is_what_a_script_of_nothing_is_told_of(self, one: Client, turn: Any) -> None:
+    def test_empty_is_what_a_script_of_nothing_is_told_of(self, one: Client, turn: Any) -> None:
         with pytest.raises(
             ScriptError, match=r"is an empty turn\. Pass an item; for a response without output use empty\(\)"
         ):
@@ -193,18 +195,18 @@ class TestEmpty:
             {"object": "response", "status": "completed", "output": []},
         ],
     )
-    def test_has_a_name_in_files_and_recordings(self, one: Client, wire: Any) -> None:
+    def test_empty_has_a_name_in_files_and_recordings(self, one: Client, wire: Any) -> None:
         one.mock.script(wire)
         assert one.ask().body["output"] == []
 
-    def test_is_told_by_its_name_when_no_request_took_it(self, one: Client) -> None:
+    def test_empty_is_told_by_its_name_when_no_request_took_it(self, one: Client) -> None:
         one.mock.script(empty())
         ((_, turn),) = one.world.script.unused
         assert summarize_turn(turn) == "empty"
 
 
 class TestAScript:
-    def test_has_an_ending_last(self, one: Client) -> None:
+    def test_a_script_has_an_ending_last(self, one: Client) -> None:
         with pytest.raises(
             ScriptError, match=r"is not the last line of its turn\. Give it last: \[message\('Once'\), inc"
         ):
@@ -218,7 +220,7 @@ class TestAScript:
         one.mock.script(lambda request: [message("Once"), incomplete()] if request.body.get("user") else message("Hi."))
         assert one.ask(user="ann").body["status"] == "incomplete"
 
-    def test_is_parted_into_items_and_an_ending(self) -> None:
+    def test_a_script_is_parted_into_items_and_an_ending(self) -> None:
         said, end = message("Once"), incomplete()
         assert split_ending([said, end]) == ([said], end)
         assert split_ending([said]) == ([said], completed())
@@ -246,13 +248,13 @@ class TestOnTheWire:
 
 
 class TestAPrompt:
-    def test_is_repeated_with_its_version_and_answered_by_a_model(self) -> None:
+    def test_a_prompt_is_repeated_with_its_version_and_answered_by_a_model(self) -> None:
         one = Client(prompts=frozenset(["pmpt_1"]))
         said = one.send("POST /responses", {"prompt": {"id": "pmpt_1"}, "input": "hi"}).body
         assert said["prompt"] == {"id": "pmpt_1", "variables": {}, "version": "1"}
         assert said["model"] == "gpt-4.1-2025-04-14"
 
-    def test_that_is_not_there_is_refused(self, one: Client) -> None:
+    def test_a_prompt_that_is_not_there_is_refused(self, one: Client) -> None:
         answer = one.send("POST /responses", {"prompt": {"id": "pmpt_1"}, "input": "hi"})
         assert (answer.status, answer.rule) == (404, "prompt_not_found")
         assert "prompt_not_found" in RULES

@@ -14,7 +14,7 @@ RANKING = {"ranker": "default_2024_08_21", "score_threshold": 0.0, "hybrid_searc
 
 
 class TestAnAssistant:
-    def test_has_every_member_and_the_defaults_of_what_was_not_said(self, desk: Desk) -> None:
+    def test_an_assistant_has_every_member_and_the_defaults_of_what_was_not_said(self, desk: Desk) -> None:
         made = desk.send("POST /assistants", {"model": "gpt-4o"}).body
         id, created_at = made.pop("id"), made.pop("created_at")
         assert (id[:5], len(id), created_at > 0) == ("asst_", 29, True)
@@ -47,7 +47,7 @@ class TestAnAssistant:
     def test_shows_its_tools_with_their_defaults(self, desk: Desk, tool: Any, shown: Any) -> None:
         assert desk.send("POST /assistants", {"model": "gpt-4o", "tools": [tool]}).body["tools"] == [shown]
 
-    def test_has_resources_for_what_it_can_use(self, desk: Desk) -> None:
+    def test_an_assistant_has_resources_for_what_it_can_use(self, desk: Desk) -> None:
         coder = {"model": "gpt-4o", "tools": [{"type": "code_interpreter"}]}
         assert desk.send("POST /assistants", coder).body["tool_resources"] == {"code_interpreter": {"file_ids": []}}
 
@@ -61,7 +61,7 @@ class TestAnAssistant:
         assert changed == {**before, "name": "Bob", "metadata": {"a": "b"}}
         assert desk.send(f"GET /assistants/{desk.assistant}").body == changed
 
-    def test_is_listed_newest_first_and_gone_when_deleted(self, desk: Desk) -> None:
+    def test_an_assistant_is_listed_newest_first_and_gone_when_deleted(self, desk: Desk) -> None:
         other = desk.send("POST /assistants", {"model": "gpt-4o"}).body["id"]
         listed = desk.send("GET /assistants").body
         assert [entry["id"] for entry in listed["data"]] == [other, desk.assistant]
@@ -92,7 +92,9 @@ class TestAnAssistant:
             ),
         ],
     )
-    def test_is_judged_by_its_schema(self, desk: Desk, body: Any, message: str, param: str, code: str) -> None:
+    def test_an_assistant_is_judged_by_its_schema(
+        self, desk: Desk, body: Any, message: str, param: str, code: str
+    ) -> None:
         assert error(desk.send("POST /assistants", body)) == (400, message, param, code)
 
     def test_may_have_other_tools_on_foundry(self, desk: Desk) -> None:
@@ -107,7 +109,7 @@ class TestTheAccount:
         desk.mock.organization(assistants="v2")
         assert desk.send("GET /assistants").status == 200
 
-    def test_has_one_of_two(self, desk: Desk) -> None:
+    def test_the_account_has_one_of_two(self, desk: Desk) -> None:
         with pytest.raises(ConfigError, match=r"assistants='v1'.*one of v2, gone"):
             desk.mock.organization(assistants="v1")
 

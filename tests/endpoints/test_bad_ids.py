@@ -242,7 +242,7 @@ def test_a_list_has_no_page_beside_what_is_not_there(mine: Tenant, operation: Op
 
 @pytest.mark.parametrize("operation", [operation for operation, cursor in CURSORS if cursor == "after"], ids=by_id)
 class TestAList:
-    def test_has_a_page_after_its_last(self, mine: Tenant, operation: Operation) -> None:
+    def test_a_list_has_a_page_after_its_last(self, mine: Tenant, operation: Operation) -> None:
         last = mine.ask(operation.id, mine.ids).body["last_id"]
         assert mine.ask(operation.id, mine.ids, query={"after": last}).body["data"] == []
 

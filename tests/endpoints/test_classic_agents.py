@@ -73,7 +73,9 @@ def words_of_openai(classic: Classic, path: str, body: Json) -> str:
 
 class TestMembersOfAProjectAlone:
     @pytest.mark.parametrize(("path", "body", "place"), BODIES)
-    def test_are_taken_there_and_unknown_to_openai(self, classic: Classic, path: str, body: Json, place: str) -> None:
+    def test_members_of_a_project_alone_are_taken_there_and_unknown_to_openai(
+        self, classic: Classic, path: str, body: Json, place: str
+    ) -> None:
         body = {"model": "m", **body} if path == "/assistants" else body
         assert classic.ask(f"POST {path}", body).status == 200
         assert words_of_openai(classic, path, body) == f"Unknown parameter: '{place}'."
@@ -90,12 +92,14 @@ class TestMembersOfAProjectAlone:
             ),
         ],
     )
-    def test_of_a_run_are_taken_there_alone(self, classic: Classic, path: str, body: Json, words: str) -> None:
+    def test_members_of_a_project_alone_of_a_run_are_taken_there_alone(
+        self, classic: Classic, path: str, body: Json, words: str
+    ) -> None:
         assert classic.ask(f"POST /threads/thread_x/{path}", body).status == 404
         assert words_of_openai(classic, f"/threads/thread_x/{path}", body) == words
 
     @pytest.mark.parametrize("servers", [[{"server_label": "docs", "headers": {}, "require_approval": "never"}], 5])
-    def test_are_kept(self, classic: Classic, servers: Any) -> None:
+    def test_members_of_a_project_alone_are_kept(self, classic: Classic, servers: Any) -> None:
         resources = {"mcp": servers}
         made = classic.make("/assistants", model="m", tools=[SERVER], tool_resources=resources)
         assert made["tool_resources"] == resources
@@ -108,33 +112,37 @@ class TestMembersOfAProjectAlone:
             ({"file_search": {"vector_stores": 5}}, "tool_resources.file_search.vector_stores"),
         ],
     )
-    def test_of_a_wrong_type_are_refused(self, classic: Classic, broken: Any, place: str) -> None:
+    def test_members_of_a_project_alone_of_a_wrong_type_are_refused(
+        self, classic: Classic, broken: Any, place: str
+    ) -> None:
         answer = classic.ask("POST /assistants", {"model": "m", "tool_resources": broken})
         assert (answer.status, answer.body["error"]["param"]) == (400, place)
 
 
 class TestAFileInTheStorageOfTheProject:
-    def test_is_taken_into_a_store_that_is_made_with_it(self, classic: Classic) -> None:
+    def test_a_file_in_the_storage_is_taken_into_a_store_that_is_made_with_it(self, classic: Classic) -> None:
         store = classic.make("/vector_stores", **STORES[0])
         assert store["file_counts"]["total"] == 1
         (file,) = classic.get(f"/vector_stores/{store['id']}/files")["data"]
         assert classic.get(f"/files/{file['id']}")["filename"] == "guide.md"
 
-    def test_is_taken_alone_and_in_a_batch(self, classic: Classic) -> None:
+    def test_a_file_in_the_storage_of_the_project_is_taken_alone_and_in_a_batch(self, classic: Classic) -> None:
         path = f"/vector_stores/{classic.make('/vector_stores')['id']}"
         classic.make(f"{path}/files", data_source=ASSET)
         batch = classic.make(f"{path}/file_batches", data_sources=[ASSET, ASSET])
         assert (batch["file_counts"]["total"], classic.get(path)["file_counts"]["total"]) == (2, 3)
 
     @pytest.mark.parametrize("source", [None, 5, "x", [], [5]])
-    def test_that_is_none_is_a_missing_file(self, classic: Classic, source: Any) -> None:
+    def test_a_file_that_is_not_in_the_storage_of_the_project_is_a_missing_file(
+        self, classic: Classic, source: Any
+    ) -> None:
         path = f"POST /vector_stores/{classic.make('/vector_stores')['id']}"
         answer = classic.ask(f"{path}/files", {"data_source": source})
         assert (answer.status, answer.body["error"]["message"]) == (400, "Missing required parameter: 'file_id'.")
         answer = classic.ask(f"{path}/file_batches", {"data_source": source})
         assert (answer.status, answer.body["error"]["param"]) == (400, "file_ids")
 
-    def test_is_taken_into_the_store_of_an_assistant(self, classic: Classic) -> None:
+    def test_a_file_in_the_storage_is_taken_into_the_store_of_an_assistant(self, classic: Classic) -> None:
         made = classic.make("/assistants", model="m", tool_resources={"file_search": {"vector_stores": STORES}})
         (store,) = made["tool_resources"]["file_search"]["vector_store_ids"]
         assert classic.get(f"/vector_stores/{store}")["file_counts"]["total"] == 1

@@ -31,7 +31,7 @@ class TestCompaction:
         assert owner_of_content(rest["encrypted_content"]).item == rest["id"]
 
     @pytest.mark.parametrize("turn", [compaction(), {"compaction": None}, {"type": "compaction"}])
-    def test_that_is_scripted_has_a_ciphertext_that_is_taken_back(self, client: Client, turn: Any) -> None:
+    def test_compaction_that_is_scripted_has_a_ciphertext_that_is_taken_back(self, client: Client, turn: Any) -> None:
         client.mock.script([turn, "Once."], "Going on.")
         made, _ = client.ask("a", stream=True).body["output"]
         assert owner_of_content(made["encrypted_content"]).item == made["id"]
@@ -42,13 +42,13 @@ class TestCompaction:
         made = self.compact(client, previous_response_id=id, input="b").body
         assert [item.get("role", item["type"]) for item in made["output"]] == ["user", "user", "compaction"]
 
-    def test_is_sent_back_as_input_and_not_named(self, client: Client) -> None:
+    def test_compaction_is_sent_back_as_input_and_not_named(self, client: Client) -> None:
         made = self.compact(client, input="a").body
         assert client.ask([*made["output"], user("go on")]).status == 200
         assert client.ask(previous_response_id=made["id"]).rule == "previous_response_not_found"
         assert client.send(f"GET /responses/{made['id']}").status == 404
 
-    def test_needs_calls_that_are_answered(self, client: Client) -> None:
+    def test_compaction_needs_calls_that_are_answered(self, client: Client) -> None:
         client.mock.script(function_call("f", {}, call_id="call_1"))
         id = client.ask(tools=functions("f")).body["id"]
         refused = self.compact(client, previous_response_id=id)
@@ -66,10 +66,10 @@ class TestCompaction:
             ({"input": 5}, "invalid_type"),
         ],
     )
-    def test_is_judged_like_a_response(self, client: Client, body: Any, rule: str) -> None:
+    def test_compaction_is_judged_like_a_response(self, client: Client, body: Any, rule: str) -> None:
         assert self.compact(client, **body).rule == rule
 
-    def test_needs_a_model(self, client: Client) -> None:
+    def test_compaction_needs_a_model(self, client: Client) -> None:
         refused = error(client.send("POST /responses/compact", {"input": "a"}))
         assert refused[1:] == ("Missing required parameter: 'model'.", "model", "missing_required_parameter")
 
@@ -118,7 +118,7 @@ class TestCounting:
             ({"truncation": "x"}, "invalid_value"),
         ],
     )
-    def test_is_judged_like_a_response(self, client: Client, body: Any, rule: str) -> None:
+    def test_counting_is_judged_like_a_response(self, client: Client, body: Any, rule: str) -> None:
         assert self.count(client, **body).rule == rule
 
     def test_does_not_wait_for_a_locked_conversation(self, client: Client) -> None:
@@ -149,7 +149,7 @@ class TestInAProject:
         body = {"model": "gpt-5.2", "input": [], "previous_response_id": stored}
         assert project.ask("POST", "/responses/compact", body).body["output"][0]["id"] == listed[0]["id"]
 
-    def test_has_the_headers_of_a_response_but_for_its_model_and_retention(self) -> None:
+    def test_in_a_project_has_the_headers_of_a_response_but_for_its_model_and_retention(self) -> None:
         """Recorded 2026-06-19."""
         project = Project("2026-06-19")
         made = project.ask("POST", "/responses/compact", {"model": "gpt-4o", "input": "a"})

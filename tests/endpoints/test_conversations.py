@@ -30,7 +30,7 @@ class TestAConversation:
         assert client.send(f"GET /conversations/{made['id']}").body == changed
 
     @pytest.mark.parametrize("path", ["/conversations", "/conversations/{id}"])
-    def test_has_metadata_within_bounds(self, client: Client, path: str) -> None:
+    def test_a_conversation_has_metadata_within_bounds(self, client: Client, path: str) -> None:
         path = path.format(id=start(client))
         many = {str(number): "x" for number in range(17)}
         assert error(client.send(f"POST {path}", {"metadata": many}))[1:] == (
@@ -42,7 +42,7 @@ class TestAConversation:
         for metadata in ({"k": "x" * 513}, "x"):
             assert client.send(f"POST {path}", {"metadata": metadata}).status == 400
 
-    def test_needs_metadata_to_be_changed(self, client: Client) -> None:
+    def test_a_conversation_needs_metadata_to_be_changed(self, client: Client) -> None:
         said = error(client.send(f"POST /conversations/{start(client)}", {}))
         assert said == (400, "Missing required parameter: 'metadata'.", "metadata", "missing_required_parameter")
 
@@ -54,7 +54,7 @@ class TestAConversation:
 
 
 class TestItsItems:
-    def test_are_appended_and_listed_in_the_order_they_came(self, client: Client) -> None:
+    def test_its_items_are_appended_and_listed_in_the_order_they_came(self, client: Client) -> None:
         id = start(client, user("a"))
         added = client.send(f"POST /conversations/{id}/items", {"items": [user("b"), user("c")]}).body
         assert [item["content"][0]["text"] for item in added["data"]] == ["b", "c"]
@@ -62,7 +62,7 @@ class TestItsItems:
         assert (added["object"], added["has_more"]) == ("list", False)
         assert listed(client, id) == ["c", "b", "a"]
 
-    def test_are_read_page_by_page(self, client: Client) -> None:
+    def test_its_items_are_read_page_by_page(self, client: Client) -> None:
         id = start(client, *map(user, "abcd"))
         page = client.send(f"GET /conversations/{id}/items", limit="2", order="asc").body
         assert page["has_more"]
@@ -77,7 +77,7 @@ class TestItsItems:
         query = {"include": ["message.input_image.image_url"]}
         assert client.send(f"GET /conversations/{id}/items/{item['id']}", **query).body == item
 
-    def test_are_gone_when_they_are_deleted(self, client: Client) -> None:
+    def test_its_items_are_gone_when_they_are_deleted(self, client: Client) -> None:
         id = start(client, user("a"), user("b"))
         newest, _ = client.send(f"GET /conversations/{id}/items").body["data"]
         left = client.send(f"DELETE /conversations/{id}/items/{newest['id']}").body
@@ -88,7 +88,7 @@ class TestItsItems:
             again = client.send(f"{method} /conversations/{id}/items/{newest['id']}")
             assert error(again) == (404, said, None, None)
 
-    def test_are_missed_by_what_needs_them(self, client: Client) -> None:
+    def test_its_items_are_missed_by_what_needs_them(self, client: Client) -> None:
         id = start(client, user("a"), CALL, OUTPUT)
         output, call, _ = client.send(f"GET /conversations/{id}/items").body["data"]
         assert client.ask(conversation=id).status == 200
@@ -149,7 +149,7 @@ class TestItsItems:
             ),
         ],
     )
-    def test_are_judged_like_input_under_their_own_name(
+    def test_its_items_are_judged_like_input_under_their_own_name(
         self, client: Client, path: str, items: Any, message: str, param: str, code: str
     ) -> None:
         refused = client.send(f"POST {path.format(id=start(client))}", {"items": items})
@@ -163,7 +163,7 @@ class TestItsItems:
             {"type": "mcp_list_tools", "tools": [], "server_label": "s"},
         ],
     )
-    def test_that_the_api_named_need_their_id_as_input_does_not(self, client: Client, item: Any) -> None:
+    def test_its_items_that_the_api_named_need_their_id_as_input_does_not(self, client: Client, item: Any) -> None:
         """Reported 2026-05-08 of a file search: https://github.com/openai/openai-agents-python/issues/3267."""
         missing = (400, "Missing required parameter: 'items[0].id'.", "items[0].id", "missing_required_parameter")
         assert error(client.send("POST /conversations", {"items": [item]})) == missing
@@ -215,7 +215,7 @@ class TestInAProject:
     def started(self, project: Project, *items: Any) -> str:
         return str(project.ask("POST", "/conversations", {"items": list(items)}).body["id"])
 
-    def test_is_listed(self) -> None:
+    def test_in_a_project_is_listed(self) -> None:
         project = Project()
         ids = [self.started(project) for _ in range(2)]
         shown = project.ask("GET", "/conversations", limit="10").body
@@ -230,7 +230,7 @@ class TestInAProject:
             (item,) = project.ask("GET", f"/conversations/{id}/items", item_type=type).body["data"]
             assert (item["type"], item["id"].partition("_")[0]) == (type, prefix)
 
-    def test_is_not_there_in_the_words_of_the_project(self) -> None:
+    def test_in_a_project_is_not_there_in_the_words_of_the_project(self) -> None:
         project = Project("2026-02-12")
         id = self.started(project)
         project.ask("DELETE", f"/conversations/{id}")

@@ -171,7 +171,7 @@ class TestInput:
         told = error(client.ask(asking("file-" + "x" * 60)))
         assert told[1].startswith("Invalid 'input[0].content[1].file_id': string too long.")
 
-    def test_of_another_fault_more_is_said_first(self, client):
+    def test_input_of_another_fault_more_is_said_first(self, client):
         assert client.ask(asking("file-x"), temperature="hot").body["error"]["param"] == "temperature"
 
 

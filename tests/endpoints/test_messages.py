@@ -7,7 +7,7 @@ from tests.support.threads import Desk, text
 
 
 class TestAMessage:
-    def test_of_a_client_has_no_status_and_no_run(self, desk: Desk) -> None:
+    def test_a_message_of_a_client_has_no_status_and_no_run(self, desk: Desk) -> None:
         thread = desk.thread()
         made = desk.send(f"POST /threads/{thread}/messages", {"role": "user", "content": "Hello."}).body
         id, created_at = made.pop("id"), made.pop("created_at")
@@ -40,7 +40,7 @@ class TestAMessage:
         run = desk.settled(desk.run(made["thread_id"]).body)
         assert desk.last_text(run) == "seen"
 
-    def test_is_answered_with_file_ids_when_its_metadata_is_set(self, desk: Desk) -> None:
+    def test_a_message_is_answered_with_file_ids_when_its_metadata_is_set(self, desk: Desk) -> None:
         thread = desk.thread("hi")
         (known,) = desk.messages(thread)
         place = f"/threads/{thread}/messages/{known['id']}"
@@ -56,7 +56,7 @@ class TestAMessage:
         assert gone == {"id": newest["id"], "object": "thread.message.deleted", "deleted": True}
         assert [text(message)["value"] for message in desk.messages(thread)] == ["a"]
 
-    def test_is_read_page_by_page(self, desk: Desk) -> None:
+    def test_a_message_is_read_page_by_page(self, desk: Desk) -> None:
         thread = desk.thread(*"abc")
         page = desk.send(f"GET /threads/{thread}/messages", limit="2", order="asc").body
         assert page["has_more"]

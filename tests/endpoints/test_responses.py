@@ -30,7 +30,7 @@ class TestADeclaration:
         """Cheese."""
         return Answer(200)
 
-    def test_has_method_path_and_schemas(self) -> None:
+    def test_a_declaration_has_method_path_and_schemas(self) -> None:
         operation("POST", "/cheeses/{cheese_id}", body="CreateResponse", answer="Response")(self.handler)
         made = OPERATIONS["POST /cheeses/{cheese_id}"]
         schemas = (made.body_schema, made.query_schema, made.answer_schema)
@@ -41,7 +41,7 @@ class TestADeclaration:
         with pytest.raises(RegistrationError, match="operation GET /cheeses is declared twice"):
             operation("GET", "/cheeses")(self.handler)
 
-    def test_needs_a_docstring(self) -> None:
+    def test_a_declaration_needs_a_docstring(self) -> None:
         with pytest.raises(RegistrationError, match="operation GET /cheeses: no docstring"):
             operation("GET", "/cheeses")(lambda call: Answer(200))
 
@@ -112,7 +112,9 @@ class TestAResponse:
         assert client.ask(previous_response_id=made["id"]).status == 400
 
     @pytest.mark.parametrize(("members", "account"), [({"store": False}, {}), ({}, {"zdr": True})])
-    def test_that_is_not_stored_cannot_be_read(self, members: dict[str, Any], account: dict[str, Any]) -> None:
+    def test_a_response_that_is_not_stored_cannot_be_read(
+        self, members: dict[str, Any], account: dict[str, Any]
+    ) -> None:
         client = Client(**account)
         made = client.ask(**members).body
         assert client.send(f"GET /responses/{made['id']}").status == 404
@@ -130,7 +132,7 @@ class TestAResponse:
         assert (page["has_more"], page["last_id"]) == (True, page["data"][1]["id"])
         assert texts(client, id, after=page["last_id"]) == ["a"]
 
-    def test_has_an_empty_page_after_the_last_item(self, client: Client) -> None:
+    def test_a_response_has_an_empty_page_after_the_last_item(self, client: Client) -> None:
         id = client.ask().body["id"]
         last = client.send(f"GET /responses/{id}/input_items").body["last_id"]
         page = client.send(f"GET /responses/{id}/input_items", after=last).body
@@ -148,7 +150,7 @@ class TestAResponse:
         made = client.ask(model=model).body
         assert bool(made["output"][0].get("encrypted_content")) is encrypted
 
-    def test_is_billed_when_it_is_no_stream(self, client: Client) -> None:
+    def test_a_response_is_billed_when_it_is_no_stream(self, client: Client) -> None:
         client.mock.script([message("Once"), incomplete()], message("Twice"))
         bodies = [client.ask().body for _ in range(2)]
         assert [body["billing"] for body in bodies] == [{"payer": "developer"}] * 2
@@ -163,7 +165,7 @@ class TestAResponse:
         assert deltas
         assert all(("obfuscation" in event) is padded for event in deltas)
 
-    def test_is_chained_to_the_call_it_answers(self, client: Client) -> None:
+    def test_a_response_is_chained_to_the_call_it_answers(self, client: Client) -> None:
         client.mock.script(function_call("f", {}, call_id="call_1"), message("done"))
         first = client.ask(tools=functions("f")).body["id"]
         output = {"type": "function_call_output", "call_id": "call_1", "output": "18"}
@@ -214,7 +216,9 @@ class TestWhatAnItemBecomes:
             ),
         ],
     )
-    def test_has_what_a_list_always_shows(self, item: dict[str, Any], listed: dict[str, Any]) -> None:
+    def test_what_an_item_becomes_has_what_a_list_always_shows(
+        self, item: dict[str, Any], listed: dict[str, Any]
+    ) -> None:
         (said,) = render_input_items([item])
         assert listed.items() <= said.items()
 

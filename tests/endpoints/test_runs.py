@@ -24,7 +24,7 @@ def desk() -> Desk:
 class TestAFunctionCall:
     CALLS = (function_call("f", ['{"a"', ":1}"], call_id="call_a"), function_call("g", {}, call_id="call_b"))
 
-    def test_is_told_in_one_step_that_waits(self, desk: Desk) -> None:
+    def test_a_function_call_is_told_in_one_step_that_waits(self, desk: Desk) -> None:
         events = desk.stream(*self.CALLS)
         assert names(events) == [*START, *STEP, "thread.run.step.delta", "thread.run.requires_action", "done"]
         told = [entry["delta"]["step_details"]["tool_calls"][0] for entry in data(events, "thread.run.step.delta")]
@@ -50,7 +50,7 @@ class TestAFunctionCall:
         assert step["status"] == "in_progress"
         assert call["function"] == {"name": "f", "arguments": '{"a":1}', "output": None}
 
-    def test_goes_on_in_a_stream_when_it_is_answered(self, desk: Desk) -> None:
+    def test_a_function_call_goes_on_in_a_stream_when_it_is_answered(self, desk: Desk) -> None:
         run = desk.stream(*self.CALLS)[-2]["data"]
         desk.mock.script(message("done"))
         told = list(desk.submit(run, {"call_a": "1", "call_b": "2"}, stream=True).events or ())
@@ -62,7 +62,7 @@ class TestAFunctionCall:
         steps = data(told, "thread.run.step.completed")
         assert usage["total_tokens"] == sum(step["usage"]["total_tokens"] for step in steps)
 
-    def test_goes_on_by_polling_when_it_is_answered(self, desk: Desk) -> None:
+    def test_a_function_call_goes_on_by_polling_when_it_is_answered(self, desk: Desk) -> None:
         desk.mock.script(function_call("f", {}), message("done"))
         run = desk.settled(desk.run(desk.thread("hi")).body)
         (call,) = run["required_action"]["submit_tool_outputs"]["tool_calls"]
@@ -71,7 +71,7 @@ class TestAFunctionCall:
         assert desk.settled(queued)["status"] == "completed"
         assert desk.last_text(run) == "done"
 
-    def test_is_what_the_next_turn_is_asked_with(self, desk: Desk) -> None:
+    def test_a_function_call_is_what_the_next_turn_is_asked_with(self, desk: Desk) -> None:
         seen = []
 
         def model(request: Any) -> Any:
@@ -107,7 +107,7 @@ class TestPolling:
         desk.read(run)
         assert (len(desk.messages(run["thread_id"])), len(desk.steps(run))) == (2, 1)
 
-    def test_is_the_tests_alone_when_the_world_is_not_automatic(self, desk: Desk) -> None:
+    def test_polling_is_the_tests_alone_when_the_world_is_not_automatic(self, desk: Desk) -> None:
         desk.mock.automatic = False
         run = desk.run(desk.thread("hi")).body
         assert [desk.read(run)["status"] for _ in range(2)] == ["queued", "queued"]

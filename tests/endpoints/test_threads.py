@@ -23,7 +23,7 @@ class TestAThread:
         assert (store["file_counts"]["total"], store["metadata"]) == (1, {"a": "b"})
         assert store["expires_at"] - store["last_active_at"] == 7 * 86_400
 
-    def test_of_a_run_may_be_made_with_a_vector_store_beside_another(self, desk: Desk) -> None:
+    def test_a_thread_of_a_run_may_be_made_with_a_vector_store_beside_another(self, desk: Desk) -> None:
         other = desk.mock.vector_store()
         search = {"vector_store_ids": [other], "vector_stores": [{}]}
         body = {"assistant_id": desk.assistant, "thread": {"tool_resources": {"file_search": search}}}

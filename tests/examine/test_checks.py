@@ -49,7 +49,9 @@ class TestToolsThatRan:
     @pytest.mark.parametrize(
         "ran", [[], [SHIP], [SHIP, SHIP], [SHIP, SHIP, UNDO], [SHIP, UNDO, UNDO], [SHIP, ("undo", {"all": True})]]
     )
-    def test_are_executed_exactly_once_with_their_arguments(self, ran: Sequence[tuple[str, Any]]) -> None:
+    def test_tools_that_ran_are_executed_exactly_once_with_their_arguments(
+        self, ran: Sequence[tuple[str, Any]]
+    ) -> None:
         (told,) = checks.runs(SHIP, UNDO)(seen(*ran))
         assert told.startswith("tools ran: ")
         assert "; the model called ship(" in told
@@ -59,7 +61,7 @@ class TestToolsThatRan:
         assert list(ordered(seen(SHIP, UNDO))) == []
         assert len(list(ordered(seen(UNDO, SHIP)))) == 1
 
-    def test_are_no_more_than_are_due(self) -> None:
+    def test_tools_that_ran_are_no_more_than_are_due(self) -> None:
         assert list(checks.runs_at_most(1)(seen(SHIP))) == []
         (told,) = checks.runs_at_most(1)(seen(SHIP, SHIP))
         assert told.endswith("; no more than 1 are due")
@@ -78,10 +80,10 @@ class TestOutputs:
         "output",
         ['{"at": "Z\\u00fcrich"}', [{"type": "input_text", "text": "In Zürich"}, {"type": "input_text", "text": "."}]],
     )
-    def test_are_read_without_escapes_and_parts(self, output: Any) -> None:
+    def test_outputs_are_read_without_escapes_and_parts(self, output: Any) -> None:
         assert list(checks.outputs("Zürich")(seen(client=called(output)))) == []
 
-    def test_are_counted_unless_the_task_failed(self) -> None:
+    def test_outputs_are_counted_unless_the_task_failed(self) -> None:
         assert list(checks.answers_calls(1)(seen(client=called("ok")))) == []
         assert list(checks.answers_calls(2)(seen(client=called("ok")))) == [
             "1 calls have an output, 2 are due; the user sees no error"

@@ -72,7 +72,7 @@ def test_a_cause_with_many_rows_still_fits() -> None:
     assert_fits(render_cause(Cause("It is.", where=long, came=long, why=long, fix=long, allow=long, source=long)))
 
 
-def test_of_several_causes_the_others_are_a_line_each() -> None:
+def test_further_causes_are_a_line_each() -> None:
     causes = [Cause(f"Cause {number} {'x' * 200}", fix="Mend it.") for number in range(9)]
     first, fix, more, *others = render_causes(causes, PYTHON).splitlines()[1:]
     assert (first.strip()[:1], fix, more) == ("x", "  fix     Mend it.", "and 8 more; -v shows them:")

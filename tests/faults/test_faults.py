@@ -75,7 +75,7 @@ class TestACutStream:
         assert types(streamed(client, cut([ONCE, failed()], after=100)))[-1] == "error"
         assert types(streamed(client, cut([ONCE, incomplete()], after=2)))[-1] == "in_progress"
 
-    def test_is_in_the_journal_as_the_client_was_told_it(self, client):
+    def test_a_cut_stream_is_in_the_journal_as_the_client_was_told_it(self, client):
         streamed(client, cut([reasoning("**Plan**"), ONCE], after=100))
         streamed(client, cut(ONCE, after=5))
         streamed(client, cut(ONCE, after=0))
@@ -86,7 +86,7 @@ class TestACutStream:
         assert early.answer.body["output"][0]["status"] == "in_progress"
         assert none.answer.body is None
 
-    def test_is_marked_in_the_report_and_in_the_flow(self, client):
+    def test_a_cut_stream_is_marked_in_the_report_and_in_the_flow(self, client):
         asked(client, hang_up())
         streamed(client, cut(ONCE, after=6))
         asked(client, pause(ONCE, seconds=1))
@@ -114,7 +114,7 @@ class TestWhatWasToldSoFar:
             (reasoning("**Plan**"), "reasoning_summary_part.added", ("summary", 0, "text"), ""),
         ],
     )
-    def test_is_what_the_deltas_add_up_to(self, client, item, last, at, told):
+    def test_what_was_told_so_far_is_what_the_deltas_add_up_to(self, client, item, last, at, told):
         kinds = types(streamed(client, item, tools=TOOLS))
         after = len(kinds) - kinds[::-1].index(last)
         found = streamed(client, cut(item, after=after), tools=TOOLS).body["output"][0]
@@ -122,7 +122,7 @@ class TestWhatWasToldSoFar:
             found = found[step]
         assert found == told
 
-    def test_has_its_annotations(self, client):
+    def test_what_was_told_so_far_has_its_annotations(self, client):
         noted = message("See a.", annotations=[file_citation("file-1", "a.txt", index=5)])
         kinds = types(streamed(client, noted))
         after = kinds.index("output_text.annotation.added") + 1
@@ -148,14 +148,14 @@ class TestACutAnswer:
 
 
 class TestWhatIsKept:
-    def test_is_nothing_of_what_was_cut(self, client):
+    def test_what_is_kept_is_nothing_of_what_was_cut(self, client):
         conversation = client.send("POST /conversations", {}).body["id"]
         told = streamed(client, cut(ONCE, after=3), conversation=conversation).body
         assert client.send(f"GET /responses/{told['id']}").status == 404
         assert asked(client, previous_response_id=told["id"]).rule == "previous_response_not_found"
         assert client.send(f"GET /conversations/{conversation}/items").body["data"] == []
 
-    def test_is_all_of_a_response_made_in_the_background_which_can_be_asked_for_again(self, client):
+    def test_what_is_kept_of_a_background_response_is_all_that_can_be_asked_for(self, client):
         told = streamed(client, cut(ONCE, after=4), background=True).body
         assert told["status"] == "in_progress"
         again = client.send(f"GET /responses/{told['id']}", stream="true", starting_after="3")
@@ -163,13 +163,13 @@ class TestWhatIsKept:
         assert again.events[0]["sequence_number"] == 4
         assert client.mock.replies.texts == ["Once upon a time."]
 
-    def test_is_all_of_what_only_stands_still(self, client):
+    def test_what_is_kept_is_all_of_what_only_stands_still(self, client):
         told = streamed(client, pause(ONCE, seconds=1)).body
         assert client.send(f"GET /responses/{told['id']}").body["status"] == "completed"
 
 
 class TestAPause:
-    def test_is_carried_with_the_answer_and_changes_nothing_of_it(self, client):
+    def test_a_pause_is_carried_with_the_answer_and_changes_nothing_of_it(self, client):
         gate = Gate()
         answer = streamed(client, pause(pause(ONCE, after=3, until=gate), seconds=0.5))
         assert len(answer.events) == WHOLE
@@ -229,7 +229,7 @@ class TestARefusal:
         assert (headers["retry-after"], headers["retry-after-ms"]) == (seconds, ms)
         assert headers["x-ratelimit-remaining-requests"] == "0"
 
-    def test_is_told_in_the_words_of_azure(self, client):
+    def test_a_refusal_is_told_in_the_words_of_azure(self, client):
         world = client.api.open("key-of-azure")
         world.script(rate_limit("1s"))
         body = orjson.dumps({"model": "gpt-4.1", "input": "hi"})
@@ -249,7 +249,7 @@ class TestARefusal:
 
 
 class TestNoAnswer:
-    def test_has_status_0_and_nothing_in_it(self, client):
+    def test_no_answer_has_status_0_and_nothing_in_it(self, client):
         answer = asked(client, hang_up())
         assert (answer.status, answer.body, answer.events, answer.delivery.disconnects) == (0, None, None, True)
         assert [exchange.status for exchange in client.world.exchanges] == [0]
@@ -279,7 +279,7 @@ class TestAScript:
             (lambda: rate_limit(None), "rate_limit: after is None."),
         ],
     )
-    def test_has_numbers_that_make_sense(self, made, words):
+    def test_a_script_has_numbers_that_make_sense(self, made, words):
         with pytest.raises(ScriptError) as problem:
             made()
         assert str(problem.value).startswith(words)
@@ -297,7 +297,7 @@ class TestAScript:
             (cut([], after=3), "is an empty turn"),
         ],
     )
-    def test_has_its_faults_last_and_its_refusals_alone(self, client, turn, words):
+    def test_a_script_has_its_faults_last_and_its_refusals_alone(self, client, turn, words):
         with pytest.raises(ScriptError, match="script: ") as problem:
             client.mock.script(turn)
         assert words in str(problem.value)
@@ -352,13 +352,13 @@ class TestAScript:
 
 
 class TestAHostedServer:
-    def test_has_its_answer_cut_that_asks_for_leave(self, client):
+    def test_a_hosted_server_has_its_answer_cut_that_asks_for_leave(self, client):
         client.mock.mcp("prod", {"deploy": "live"})
         tools = [{"type": "mcp", "server_label": "prod", "server_url": "https://mcp.example.org/sse"}]
         answer = streamed(client, cut([mcp_call("prod", "deploy", {}), ONCE], after=3), tools=tools)
         assert (len(answer.events), answer.delivery.disconnects) == (3, True)
 
-    def test_goes_on_after_a_call_however_slow(self, client):
+    def test_a_hosted_server_goes_on_after_a_call_however_slow(self, client):
         client.mock.mcp("prod", {"deploy": "live"})
         server = {"type": "mcp", "server_label": "prod", "server_url": "https://mcp.example.org/sse"}
         tools = [{**server, "require_approval": "never"}]
@@ -371,7 +371,7 @@ class TestAHostedServer:
 class TestAzure:
     @pytest.mark.parametrize("after", [0, 3])
     @pytest.mark.parametrize("stream", [False, True])
-    def test_is_cut_as_well(self, client, after, stream):
+    def test_azure_is_cut_as_well(self, client, after, stream):
         world = client.api.open("key-of-azure")
         world.script(cut(ONCE, after=after))
         body = orjson.dumps({"model": "gpt-4.1", "input": "hi", "stream": stream})
@@ -381,7 +381,7 @@ class TestAzure:
 
 
 class TestASocket:
-    def test_is_told_what_comes_before_the_cut(self):
+    def test_a_socket_is_told_what_comes_before_the_cut(self):
         socket = Socket()
         socket.mock.script(cut(ONCE, after=4), ONCE)
         assert len(socket.create()) == 4
@@ -389,14 +389,14 @@ class TestASocket:
         assert len(socket.create()) == WHOLE
         assert socket.session.delivery is None
 
-    def test_is_told_nothing_when_there_is_no_answer(self):
+    def test_a_socket_is_told_nothing_when_there_is_no_answer(self):
         socket = Socket()
         socket.mock.script(hang_up())
         assert socket.create() == []
         assert socket.session.delivery.disconnects
 
     @pytest.mark.parametrize(("fault", "status", "rule", "words"), REFUSALS)
-    def test_is_told_a_refusal_as_an_event(self, fault, status, rule, words):
+    def test_a_socket_is_told_a_refusal_as_an_event(self, fault, status, rule, words):
         socket = Socket()
         socket.mock.script(fault)
         (told,) = socket.create()
@@ -411,7 +411,7 @@ class TestASocket:
 
 
 class TestARun:
-    def test_goes_on_when_its_stream_is_cut(self):
+    def test_a_run_goes_on_when_its_stream_is_cut(self):
         desk = Desk()
         thread = desk.thread("hi")
         desk.mock.script(cut(ONCE, after=8))
@@ -426,7 +426,7 @@ class TestARun:
         last = desk.run(desk.thread("hi"), stream=True).events[-1]
         assert last["event"] == "thread.run.completed"
 
-    def test_is_refused_before_anything_is_said(self):
+    def test_a_run_is_refused_before_anything_is_said(self):
         desk = Desk()
         thread = desk.thread("hi")
         desk.mock.script(rate_limit("1s"), ONCE)
@@ -436,7 +436,7 @@ class TestARun:
         assert desk.run(thread, **more).status == 200
         assert len(desk.send(f"GET /threads/{thread}/messages").body["data"]) == 2
 
-    def test_that_is_polled_may_have_its_answer_cut(self):
+    def test_a_run_that_is_polled_may_have_its_answer_cut(self):
         desk = Desk()
         thread = desk.thread("hi")
         desk.mock.script(cut(ONCE, after=1))
@@ -445,7 +445,7 @@ class TestARun:
 
 
 class TestALoss:
-    def test_is_a_cut_stream_taken_for_whole(self, client):
+    def test_a_loss_is_a_cut_stream_taken_for_whole(self, client):
         streamed(client, cut(ONCE, after=5), input=[PROMPT])
         told = {"role": "assistant", "content": "Once "}
         asked(client, ONCE, input=[PROMPT, told, {"role": "user", "content": "Go on."}])
@@ -453,7 +453,7 @@ class TestALoss:
         assert (lost.loss, lost.said, lost.at) == ("partial-taken", 1, "input[1]")
         assert "from exchange 1, whose response is cut off" in lost.message
 
-    def test_is_none_when_a_background_response_goes_on(self, client):
+    def test_no_loss_is_told_when_a_background_response_goes_on(self, client):
         first = streamed(client, cut(ONCE, after=5), input=[PROMPT], background=True).body
         client.send(f"GET /responses/{first['id']}", stream="true", starting_after="4")
         told = {"role": "assistant", "content": "Once upon a time."}

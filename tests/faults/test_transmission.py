@@ -37,14 +37,14 @@ def by_event(answer: Answer) -> list[tuple[str, float]]:
 
 
 class TestAStream:
-    def test_has_its_first_token_after_ttft_and_the_others_by_their_rate(self) -> None:
+    def test_a_stream_has_its_first_token_after_ttft_and_the_others_by_their_rate(self) -> None:
         events = by_event(streamed(pace(message(WORDS), ttft="300ms", tokens="10/s")))
         deltas = [time for name, time in events if name == "response.output_text.delta"]
         assert deltas == [0.3, 0.5, 0.7]  # two tokens of four characters each
         assert [time for name, time in events if name in ("response.created", "response.in_progress")] == [0, 0]
         assert events[-1] == ("response.completed", 0.7)
 
-    def test_of_a_function_call_is_paced_by_its_arguments(self) -> None:
+    def test_a_stream_of_a_function_call_is_paced_by_its_arguments(self) -> None:
         call = function_call("get_weather", {"city": "Paris"})
         tools = [
             {
@@ -70,7 +70,7 @@ class TestAStream:
         assert all(0.16 <= delta <= 0.24 for delta in deltas[1:])
         assert len(set(deltas)) > 40
 
-    def test_that_is_cut_is_paced_up_to_there(self) -> None:
+    def test_a_stream_that_is_cut_is_paced_up_to_there(self) -> None:
         answer = streamed(cut(pace(message(WORDS), ttft=1), after=6))
         assert answer.delivery is not None
         assert answer.delivery.disconnects
@@ -91,7 +91,7 @@ class TestAnAnswerThatIsNoStream:
 
 
 class TestTheDefault:
-    def test_is_that_of_every_turn_without_one_of_its_own(self) -> None:
+    def test_the_default_is_that_of_every_turn_without_one_of_its_own(self) -> None:
         client = Client()
         client.world.script.pace = Pace(ttft=2)
         assert max(times(streamed(message(WORDS), client))) == 2

@@ -85,7 +85,7 @@ class TestTheCheck:
     ) -> None:
         assert str(self.said(monkeypatch, status, body)).startswith(said)
 
-    def test_has_nothing_against_a_refusal_that_says_why(self, monkeypatch: pytest.MonkeyPatch) -> None:
+    def test_the_check_has_nothing_against_a_refusal_that_says_why(self, monkeypatch: pytest.MonkeyPatch) -> None:
         body = b'{"error": {"message": "no World", "type": "harness_error"}}'
         assert self.said(monkeypatch, 400, body) is None
 

@@ -334,7 +334,7 @@ class TestAMessageOfTextAlone:
     """`is_text`: whatever the request and the World are, it stays as it is."""
 
     @pytest.mark.parametrize("said", [message("hi"), message(["h", "i"]), message(refusal("No."))])
-    def test_is_one(self, said: Item) -> None:
+    def test_a_message_of_text_alone_is_one(self, said: Item) -> None:
         assert said.is_text
 
     @pytest.mark.parametrize(
@@ -347,5 +347,5 @@ class TestAMessageOfTextAlone:
             Item("message", {"role": "assistant", "content": [], "agent": {"agent_name": "/root"}}),
         ],
     )
-    def test_is_none(self, said: Item) -> None:
+    def test_a_message_of_anything_else_is_no_text_alone(self, said: Item) -> None:
         assert not said.is_text

@@ -254,7 +254,7 @@ def test_a_model_that_is_gone_is_reported_and_nothing_that_follows_from_it(tmp_p
     )
 
 
-def test_of_what_the_mock_does_not_answer_itself_the_form_tells_who_is_behind(tmp_path: Path) -> None:
+def test_the_form_of_an_answer_tells_who_is_behind_where_the_mock_gives_none(tmp_path: Path) -> None:
     made = talked(("POST", "/v1/conversations", {}), ITEMS)
     empty = {"object": "list", "data": [], "first_id": None, "last_id": None, "has_more": "no"}
     result = drifted(

@@ -26,11 +26,11 @@ class TestPairsOfModelAndValue:
         )
 
     @pytest.mark.parametrize(("model", "effort"), [("gpt-5.4", "minimal"), ("o3", "none")])
-    def test_that_were_recorded_are_taken(self, model: str, effort: str) -> None:
+    def test_pairs_of_model_and_value_that_were_recorded_are_taken(self, model: str, effort: str) -> None:
         assert verdict(model=model, reasoning={"effort": effort}) == ""
 
     @pytest.mark.parametrize(("model", "effort"), [("o3", "minimal"), ("o4-mini", "none"), ("o4-mini", "minimal")])
-    def test_that_were_not_are_refused(self, model: str, effort: str) -> None:
+    def test_pairs_of_model_and_value_that_were_not_are_refused(self, model: str, effort: str) -> None:
         assert verdict(model=model, reasoning={"effort": effort}).startswith("Unsupported value: ")
 
 
@@ -53,7 +53,9 @@ class TestTypesOfItems:
         ],
         ids=["two are two", "three are all", "of that kind of value", "not the one that was refused", "but the others"],
     )
-    def test_that_were_taken(self, learn: Learn, seen: list[dict[str, Any]], item: dict[str, Any], said: str) -> None:
+    def test_types_of_items_that_were_taken(
+        self, learn: Learn, seen: list[dict[str, Any]], item: dict[str, Any], said: str
+    ) -> None:
         learn(*seen)
         assert verdict(input=[item]) == said
 

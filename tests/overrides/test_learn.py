@@ -45,13 +45,15 @@ class TestWhatTheApiTook:
         ],
         ids=["the kind of the value", "a value of a list", "two reasons in one request"],
     )
-    def test_is_no_wider_than(self, learn: Learn, body: Json, alike: Json, other: Json, problem: str) -> None:
+    def test_what_the_api_took_is_no_wider_than(
+        self, learn: Learn, body: Json, alike: Json, other: Json, problem: str
+    ) -> None:
         learn(taken(**body))
         assert verdict(**alike) == ""
         assert verdict(**other).startswith(problem)
 
     @pytest.mark.slow
-    def test_is_of_the_kind_of_item_that_has_it(self, learn: Learn) -> None:
+    def test_what_the_api_took_is_of_the_kind_of_item_that_has_it(self, learn: Learn) -> None:
         call = {"type": "function_call", "call_id": "c", "name": "f", "arguments": "{}", "colour": 1}
         output = {"type": "function_call_output", "call_id": "c", "output": "x"}
         learn(taken(input=[call, output]))
@@ -91,7 +93,7 @@ class TestWhatIsAboutItems:
         ],
         ids=["alone", "of another kind", "without call", "of another id", "one more", "of another type"],
     )
-    def test_is_no_wider_than_the_items_with_that_id(
+    def test_what_is_about_items_is_no_wider_than_the_items_with_that_id(
         self, learn: Learn, items: list[dict[str, Any]], problem: str
     ) -> None:
         learn(taken(input=[HELLO, SEARCH, OTHER_OUTPUT]))
@@ -115,13 +117,13 @@ class TestWhatTheApiRefused:
         assert verdict(truncation="auto") == said
         assert verdict(truncation="disabled") == verdict(truncation="auto", model="gpt-4o") == ""
 
-    def test_that_was_taken_elsewhere_holds_for_the_difference_only(self, learn: Learn) -> None:
+    def test_what_the_api_refused_that_was_taken_elsewhere_holds_for_the_difference_only(self, learn: Learn) -> None:
         (accepted,) = recorded({**ASK, "truncation": "auto", "temperature": 1})
         learn(refused("No.", "truncation", "no", truncation="auto"), {**accepted, "id": "b#1"})
         assert (verdict(truncation="auto"), verdict(truncation="auto", temperature=0.5)) == ("No.", "")
 
     @pytest.mark.parametrize(("stream", "refused_as"), [({}, {}), ({"stream": False}, {"stream": True})])
-    def test_that_nothing_but_how_it_is_answered_tells_apart_from_what_was_taken_is_not_learned(
+    def test_a_refusal_that_only_the_answer_tells_from_what_was_taken_is_not_learned(
         self, learn: Learn, stream: Json, refused_as: Json
     ) -> None:
         (accepted,) = recorded({**ASK, "truncation": "auto", **stream})
@@ -139,7 +141,7 @@ class TestWhatTheApiRefused:
         assert (contract().refusals[0].instead, verdict(colour="blue")) == ("unknown_parameter", "Nope: 'colour'.")
         assert verdict(colour=1) == "Unknown parameter: 'colour'."
 
-    def test_is_for_the_pairs_of_model_and_value_that_were_refused(self, learn: Learn) -> None:
+    def test_what_the_api_refused_is_for_the_pairs_of_model_and_value_that_were_refused(self, learn: Learn) -> None:
         words = "not supported with this model"
         learn(
             refused(words, "truncation", "no", truncation="auto"),
@@ -207,7 +209,7 @@ class TestNothingToLearn:
 
 
 class TestSecrets:
-    def test_none_gets_into_the_file(self, learn: Learn) -> None:
+    def test_no_secret_gets_into_the_file(self, learn: Learn) -> None:
         learn(
             taken(colour=KEY),
             refused(f"The colour {KEY} of ann@acme.io is taken.", "truncation", "no", truncation="auto"),
@@ -224,7 +226,7 @@ class TestSecrets:
         assert KEY not in Path("contract.yaml").read_text() + printed
         assert [exemption.at for exemption in contract().exemptions] == ["colour"]
 
-    def test_none_gets_into_a_bundle(self, learn: Learn) -> None:
+    def test_no_secret_gets_into_a_bundle(self, learn: Learn) -> None:
         learn(taken(colour=f"Bearer {KEY}", input="Mail ann@acme.io", instructions=f"My key is {KEY}."))
         result = run_cli("learn", "--share", "shared.jsonl", TAPE)
         assert "1 exchanges written" in result.stdout, result.output
@@ -337,11 +339,11 @@ class TestWhatIsNoEvidence:
 
 
 class TestABundle:
-    def test_has_each_kind_once(self, learn: Learn) -> None:
+    def test_a_bundle_has_each_kind_once(self, learn: Learn) -> None:
         learn(BLUE, taken(colour="blue", metadata={"a": "b"}), taken(shape="round"))
         assert "2 exchanges written" in run_cli("learn", "--share", "shared.jsonl", TAPE).stdout
 
-    def test_is_not_written_where_nothing_differs(self, tmp_path: Path) -> None:
+    def test_a_bundle_is_not_written_where_nothing_differs(self, tmp_path: Path) -> None:
         result = run_cli("learn", "--share", tmp_path / "shared.jsonl", write_jsonl(tmp_path, recorded(HI)))
         assert result.stdout == "nothing to share: recordings and mock agree.\n"
         assert not (tmp_path / "shared.jsonl").exists()

@@ -245,7 +245,7 @@ def test_annotations_stand_at_the_line_of_their_test() -> None:
     ]
 
 
-def test_more_annotations_than_a_step_may_make_are_counted() -> None:
+def test_annotations_beyond_the_limit_of_a_step_are_counted() -> None:
     told = list(annotation_commands(make_report(*[replace(FAILED, found=(UNUSED,))] * 12)))
     assert (len(told), told[-1]) == (11, "::notice title=contract::2 more findings are in the report.")
 

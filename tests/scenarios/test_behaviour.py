@@ -47,14 +47,14 @@ def loop(wire: httpx.Client, *waits: float) -> None:
 
 
 class TestARefusalThatStays:
-    def test_is_no_fault_of_a_test_whose_sdk_retries_an_exhausted_quota(self, mock: Mock) -> None:
+    def test_a_refusal_is_no_fault_of_a_test_whose_sdk_retries_an_exhausted_quota(self, mock: Mock) -> None:
         mock.script(http_error(429, "No credit.", code="insufficient_quota"), repeat=True)
         with pytest.raises(openai.RateLimitError):
             OpenAI(max_retries=1).responses.create(**HI)
         assert found(mock, strict=False) == set()
         assert "retried-non-retryable" in found(mock)
 
-    def test_is_the_end_for_the_sdk(self, mock: Mock) -> None:
+    def test_a_refusal_that_stays_is_the_end_for_the_sdk(self, mock: Mock) -> None:
         mock.script(http_error(400, "No."), repeat=True)
         with pytest.raises(openai.BadRequestError):
             OpenAI().responses.create(**HI)
@@ -62,13 +62,13 @@ class TestARefusalThatStays:
 
 
 class TestTheTimeToWait:
-    def test_is_ignored_by_a_loop(self, mock: Mock, wire: httpx.Client) -> None:
+    def test_the_time_to_wait_is_ignored_by_a_loop(self, mock: Mock, wire: httpx.Client) -> None:
         mock.script(rate_limit(after="1s"), "ok")
         loop(wire, 0.1)
         assert found(mock) == {"retry-after-ignored"}
 
     @pytest.mark.slow
-    def test_is_kept_by_the_sdk(self, mock: Mock) -> None:
+    def test_the_time_to_wait_is_kept_by_the_sdk(self, mock: Mock) -> None:
         mock.script(rate_limit(after="1s"), "ok")
         assert OpenAI().responses.create(**HI).output_text == "ok"
         assert found(mock) == set()
@@ -78,7 +78,7 @@ class TestTheTimeToWait:
 
 
 class TestServerErrors:
-    def test_are_asked_for_again_at_once_by_a_loop(
+    def test_server_errors_are_asked_for_again_at_once_by_a_loop(
         self, mock: Mock, wire: httpx.Client, monkeypatch: pytest.MonkeyPatch
     ) -> None:
         monkeypatch.setattr(retries, "IMMEDIATE", 1.0)  # a busy machine is slow
@@ -94,7 +94,7 @@ class TestARetryWithLabelsOfItsOwn:
         metadata = {"attempt": str(attempt)}
         OpenAI(max_retries=0).responses.create(**HI, metadata=metadata, extra_headers=headers)
 
-    def test_is_a_retry(self, mock: Mock) -> None:
+    def test_a_retry_with_labels_of_its_own_is_a_retry(self, mock: Mock) -> None:
         mock.script(server_error(), "ok")
         with pytest.raises(openai.InternalServerError):
             self.ask(1)
@@ -111,7 +111,7 @@ class TestARetryWithLabelsOfItsOwn:
         assert "retry-storm" in found(mock)
         assert "gave-up-early" not in found(mock)
 
-    def test_is_none_after_an_answer(self, mock: Mock) -> None:
+    def test_a_request_with_labels_of_its_own_is_no_retry_after_an_answer(self, mock: Mock) -> None:
         mock.script("one", "two")
         self.ask(1)
         self.ask(2)
@@ -119,13 +119,13 @@ class TestARetryWithLabelsOfItsOwn:
 
 
 class TestASlowAnswer:
-    def test_is_waited_for_without_end(self, mock: Mock) -> None:
+    def test_a_slow_answer_is_waited_for_without_end(self, mock: Mock) -> None:
         mock.world.client = ClientJudgement(patience=0.1)
         mock.script(pause("ok", seconds=0.3))
         assert OpenAI().responses.create(**HI).output_text == "ok"
         assert found(mock) == {"no-timeout"}
 
-    def test_is_given_up_by_a_client_with_a_timeout(self, mock: Mock) -> None:
+    def test_a_slow_answer_is_given_up_by_a_client_with_a_timeout(self, mock: Mock) -> None:
         mock.world.client = ClientJudgement(patience=0.2)
         mock.script(pause("ok", until=NEVER))
         with pytest.raises(openai.APITimeoutError):
@@ -134,7 +134,7 @@ class TestASlowAnswer:
         assert found(mock) == set()
 
     @pytest.mark.slow
-    def test_is_asked_for_twice_when_the_client_retries(self, mock: Mock) -> None:
+    def test_a_slow_answer_is_asked_for_twice_when_the_client_retries(self, mock: Mock) -> None:
         mock.script(pause("one", until=NEVER), "two")
         assert OpenAI(timeout=0.5, max_retries=1).responses.create(**HI).output_text == "two"
         assert found(mock) == {"duplicate-create"}
@@ -148,13 +148,13 @@ class TestAStreamWithoutAnEnd:
         assert events[-1].type != "response.completed"
         return str(events[0].response.id)
 
-    def test_is_taken_for_whole(self, mock: Mock) -> None:
+    def test_a_stream_without_an_end_is_taken_for_whole(self, mock: Mock) -> None:
         mock.script(end_stream("One.", after=5), "two")
         client = OpenAI()
         client.responses.create(model="gpt-4.1", input="ho", previous_response_id=self.read(client))
         assert "truncated-stream-accepted" in found(mock)
 
-    def test_is_looked_up_before_the_client_goes_on(self, mock: Mock) -> None:
+    def test_a_stream_without_an_end_is_looked_up_before_the_client_goes_on(self, mock: Mock) -> None:
         mock.script(end_stream("One.", after=5), "two")
         client = OpenAI()
         id = self.read(client)
@@ -164,7 +164,7 @@ class TestAStreamWithoutAnEnd:
 
 
 class TestAStreamThatGoesOn:
-    def test_is_left(self, mock: Mock, wire: httpx.Client) -> None:
+    def test_a_stream_that_goes_on_is_left(self, mock: Mock, wire: httpx.Client) -> None:
         mock.script(pause("Once.", after=2, until=NEVER))
         with wire.stream("POST", "/responses", json={**HI, "stream": True}) as answer:
             received = iter(answer.iter_lines())
@@ -173,7 +173,7 @@ class TestAStreamThatGoesOn:
         assert wait_until(lambda: mock.world.edge[1].ended)
         assert found(mock) == {"abandoned-stream"}
 
-    def test_is_read_to_its_end(self, mock: Mock) -> None:
+    def test_a_stream_that_goes_on_is_read_to_its_end(self, mock: Mock) -> None:
         mock.script("Once.")
         assert [event.type for event in OpenAI().responses.create(**HI, stream=True)][-1] == "response.completed"
         assert found(mock) == set()
@@ -191,7 +191,7 @@ class TestAStreamThatIsResumed:
         return str(mock.exchanges[0].answer.body["id"]), 3
 
     @pytest.mark.parametrize(("further", "mistakes"), [(0, set()), (2, {"resumed-from-the-wrong-event"})])
-    def test_goes_on_after_the_last_event(
+    def test_a_stream_that_is_resumed_goes_on_after_the_last_event(
         self, mock: Mock, wire: httpx.Client, further: int, mistakes: set[str]
     ) -> None:
         id, last = self.begin(mock, wire)

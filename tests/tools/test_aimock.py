@@ -128,7 +128,7 @@ class TestResponses:
         ],
         ids=lambda value: next(iter(value)) if isinstance(value, dict) else "",
     )
-    def test_are_turns(self, convert: Convert, response: Json, lines: list[Json]) -> None:
+    def test_responses_are_turns(self, convert: Convert, response: Json, lines: list[Json]) -> None:
         route = convert(fixture(response)).routes[0]
         assert (route.conditions, route.repeat, route.turns) == ({"user": "hi"}, True, [lines])
 
@@ -184,7 +184,7 @@ class TestMatchers:
         ],
         ids=str,
     )
-    def test_are_conditions(self, convert: Convert, match: Json, conditions: Json) -> None:
+    def test_matchers_are_conditions(self, convert: Convert, match: Json, conditions: Json) -> None:
         assert convert(fixture({"content": "Hi."}, match)).routes[0].conditions == conditions
 
     def test_tell_the_steps_of_a_loop_apart(self, convert: Convert, mock: Mock, client: openai.OpenAI) -> None:
@@ -308,7 +308,7 @@ def routes_of(script: Any) -> list[Any]:
 
 
 class TestFiles:
-    def test_of_a_folder_come_before_those_of_folders_in_it(self, tmp_path: Path) -> None:
+    def test_files_of_a_folder_come_before_those_of_folders_in_it(self, tmp_path: Path) -> None:
         for name in ("a/inner.json", "z.json", "b.json"):
             write(tmp_path, fixture({"content": name}, {"userMessage": name}), name=name)
         (tmp_path / "notes.txt").write_text("no fixture")

@@ -50,7 +50,7 @@ def test_a_refusal_in_other_words_was_wrong(tmp_path: Path) -> None:
     assert met["verbosities"] == (1, 0)
 
 
-def test_of_an_unlisted_model_nothing_is_counted(tmp_path: Path) -> None:
+def test_nothing_is_counted_for_an_unlisted_model(tmp_path: Path) -> None:
     assert not count_met_facts([write_recording(tmp_path / "a.jsonl", "my-model", 200, reasoning={"effort": "low"})])
 
 

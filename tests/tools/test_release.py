@@ -110,7 +110,7 @@ esac
         done = run(["bash", "--noprofile", "--norc", "-eo", "pipefail", "-c", script], cwd=folder, env=env)
         return done.returncode, (folder / "asked").read_text().splitlines()
 
-    def test_is_built_tried_pushed_and_attested(self, tmp_path):
+    def test_the_image_of_a_release_is_built_tried_pushed_and_attested(self, tmp_path):
         code, asked = self.publish(tmp_path, "healthy")
         image = "ghcr.io/someone/responses-harness"
         assert (code, (tmp_path / "given").read_text()) == (0, "ghs_1\n")
@@ -132,7 +132,7 @@ esac
         assert attested["subject-digest"] == "${{ steps.pushed.outputs.digest }}"
         assert attested["push-to-registry"] is True
 
-    def test_is_not_pushed_if_it_does_not_become_healthy(self, tmp_path):
+    def test_the_image_of_a_release_is_not_pushed_if_it_does_not_become_healthy(self, tmp_path):
         code, asked = self.publish(tmp_path, "unhealthy")
         assert code != 0
         assert not [command for command in asked if command.startswith(("login", "push"))]

@@ -50,7 +50,7 @@ def test_the_expected_answer_may_lack_optional_members_by_their_holder() -> None
     ]
 
 
-def test_of_errors_the_expected_members_are_compared() -> None:
+def test_errors_are_compared_by_their_expected_members() -> None:
     assert list(compare({"code": None}, {"code": None, "message": "No."}, ERROR)) == []
     assert differing_error_members({"status": 400, "code": None}, {"status": 400}) == []
     assert differing_error_members({"message": "No.", "code": "a"}, {"message": "No", "code": "b"}) == [

@@ -156,7 +156,9 @@ class TestAnswersThatLeaveMembersOut:
     """Recorded: Foundry shows responses without what OpenAI always shows."""
 
     @pytest.mark.parametrize(("host", "count"), [(PROJECT, 0), (HOST, 1)])
-    def test_are_findings_elsewhere_only(self, tmp_path: Path, host: str, count: int) -> None:
+    def test_answers_that_leave_members_out_are_findings_elsewhere_only(
+        self, tmp_path: Path, host: str, count: int
+    ) -> None:
         one = entry("POST", f"{host}/openai/v1/responses", {"model": "m", "input": "hi"}, BARE)
         assert len(verdicts(tmp_path, one)["answers"]["findings"]) == count
 
@@ -284,7 +286,7 @@ class TestWhatAProjectHadBefore:
             *("GET /agents/helper/endpoint/sessions/5", "DELETE /agents/helper/versions/31"),
         ],
     )
-    def test_is_presumed(self, tmp_path: Path, line: str) -> None:
+    def test_what_a_project_had_before_is_presumed(self, tmp_path: Path, line: str) -> None:
         body = {"default_version": "9"} if line.startswith("PATCH") else None
         assert verdicts(tmp_path, call(line, body, {}))["requests"]["accepted"] == 1
 

@@ -114,7 +114,7 @@ def test_the_day_of_its_last_replay_is_known(tmp_path: Path) -> None:
     assert listed(file)[0]["replayed"][:2] == "20"
 
 
-def test_that_a_replay_cannot_be_noted_is_no_failure(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_replay_that_cannot_be_noted_does_not_fail(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     (tmp_path / "file").touch()
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "file"))
     last_used.note_replay(tmp_path / "a.yaml")

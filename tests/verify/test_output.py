@@ -62,7 +62,7 @@ class TestVerify:
         ],
         ids=["no files", "files that are no recordings", "a recording of nothing"],
     )
-    def test_of_a_folder_with(self, tmp_path: Path, files: dict[str, str], why: str) -> None:
+    def test_verify_of_a_folder_with(self, tmp_path: Path, files: dict[str, str], why: str) -> None:
         for name, text in files.items():
             (tmp_path / name).write_text(text)
         self.check(run_cli("verify", tmp_path), why)
@@ -84,7 +84,7 @@ class TestVerify:
         ],
         ids=["another host", "another service that is no gateway", "other endpoints", "what no recording can show"],
     )
-    def test_of_exchanges_with(self, tmp_path: Path, exchanges: list[dict[str, Any]], why: str) -> None:
+    def test_verify_of_exchanges_with(self, tmp_path: Path, exchanges: list[dict[str, Any]], why: str) -> None:
         self.check(run_cli("verify", write_jsonl(tmp_path, exchanges)), why)
 
     def test_the_reason_is_in_the_json(self, tmp_path: Path) -> None:

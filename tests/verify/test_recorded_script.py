@@ -26,7 +26,7 @@ from tests.verify.tapes import CALL, EMBEDDINGS, HOST, posted, said, script
 
 
 class TestTurns:
-    def test_are_lines_by_the_names_of_their_builders(self) -> None:
+    def test_turns_are_lines_by_the_names_of_their_builders(self) -> None:
         recorded = script(over_http(HI, response(said("Hello."))), over_http(HI, response(CALL, said("Wait."))))
         assert recorded.document == {
             "script": [
@@ -66,14 +66,14 @@ class TestTurns:
             [{"failed": {"code": "server_error", "message": "Sorry."}}],
         ]
 
-    def test_of_a_stream_are_the_items_of_its_last_event(self) -> None:
+    def test_turns_of_a_stream_are_the_items_of_its_last_event(self) -> None:
         events = sse(
             {"type": "response.output_text.delta", "delta": "Hel"},
             {"type": "response.completed", "response": response(said("Hello."))},
         )
         assert script(streamed(events)).turns == [[{"message": "Hello."}]]
 
-    def test_of_a_stream_that_broke_off_break_off_there(self) -> None:
+    def test_turns_of_a_stream_that_broke_off_break_off_there(self) -> None:
         begun = sse(
             {"type": "response.created", "response": response()},
             {"type": "response.output_text.delta", "delta": "He"},
@@ -86,7 +86,7 @@ class TestTurns:
             [{"message": ["He"]}, {"stream_error": {"after": 2, **wrong}}],
         ]
 
-    def test_of_a_socket_are_those_of_its_responses(self) -> None:
+    def test_turns_of_a_socket_are_those_of_its_responses(self) -> None:
         created = {"type": "response.created", "response": response(status="in_progress"), "sequence_number": 0}
         done = {"type": "response.completed", "response": response(said("Hello.")), "sequence_number": 1}
         recorded = script(socket(("client", {"type": "response.create", **HI}), ("server", created), ("server", done)))
@@ -99,7 +99,7 @@ class TestTurns:
 
 
 class TestErrors:
-    def test_of_the_account_and_the_server_are_refusals_of_the_script(self) -> None:
+    def test_errors_of_the_account_and_the_server_are_refusals_of_the_script(self) -> None:
         kept = {"retry-after": "2", "x-ratelimit-limit-requests": "3"}
         words = {"message": "Slow down.", "type": "requests", "code": "rate_limit_exceeded"}
         answer_headers = {**JSON, **kept, "cf-ray": "1"}
@@ -114,7 +114,7 @@ class TestErrors:
         assert [client.ask().status for _ in range(2)] == [429, 502]
         assert client.world.refusals.unasked == []
 
-    def test_that_a_rule_has_are_its_own_and_expected(self) -> None:
+    def test_errors_that_a_rule_has_are_its_own_and_expected(self) -> None:
         words = "No tool output found for function call call_1."
         refused = over_http(HI, error(words, param="input"), status=400)
         recorded = script(refused, over_http(HI, response(said("Hi."))))
@@ -124,7 +124,7 @@ class TestErrors:
         assert client.ask([CALL | {"id": None}, {"role": "user", "content": "x"}]).status == 400
         assert client.world.refusals.unasked == []
 
-    def test_that_no_rule_has_are_refusals_of_the_script(self) -> None:
+    def test_errors_that_no_rule_has_are_refusals_of_the_script(self) -> None:
         recorded = script(over_http(HI, error("Never heard of."), status=400))
         assert recorded.turns == [
             [{"http_error": {"status": 400, "message": "Never heard of.", "type": "invalid_request_error"}}]
@@ -132,7 +132,7 @@ class TestErrors:
 
 
 class TestOtherParts:
-    def test_of_the_api_are_routes(self) -> None:
+    def test_other_parts_of_the_api_are_routes(self) -> None:
         spoken = {"chunks": ((0.0, b"\xff\xfb"),), "answer_headers": {"content-type": "audio/mpeg"}}
         recorded = script(
             posted("/embeddings", EMBEDDINGS),
@@ -150,14 +150,14 @@ class TestOtherParts:
         recorded.apply(client.mock)
         assert client.send("POST /embeddings", {"input": "changed"}).body == EMBEDDINGS
 
-    def test_that_are_mocked_are_answered_by_the_mock(self) -> None:
+    def test_other_parts_that_are_mocked_are_answered_by_the_mock(self) -> None:
         recorded = script(
             over_http(HI, response(said("Hi."))),
             Interaction("GET", f"{HOST}/responses/resp_1", status=200, chunks=((0.0, compact(response())),)),
         )
         assert (len(recorded.turns), recorded.routes, recorded.left_out) == (1, {}, [])
 
-    def test_that_cannot_be_played_are_named(self) -> None:
+    def test_other_parts_that_cannot_be_played_are_named(self) -> None:
         recorded = script(
             over_http(HI, response(said("Hi."))),
             posted("/threads/thread_1/runs", {"object": "thread.run"}),
@@ -196,7 +196,7 @@ class TestCode:
     )
 
     @pytest.mark.parametrize("form", ["python", "yaml"])
-    def test_is_a_script_file_that_says_the_same(self, form: str, tmp_path: Path) -> None:
+    def test_code_is_a_script_file_that_says_the_same(self, form: str, tmp_path: Path) -> None:
         recorded = script(*self.TAPE)
         file = tmp_path / f"tape.{'py' if form == 'python' else 'yaml'}"
         file.write_text(write_script(recorded, form), encoding="utf-8")  # type: ignore[arg-type]
@@ -272,15 +272,15 @@ class TestChanges:
         ],
         ids=["the same", "too few", "too many"],
     )
-    def test_are_requests_too_few_and_too_many(self, asked: list[str], told: list[str]) -> None:
+    def test_changes_are_requests_too_few_and_too_many(self, asked: list[str], told: list[str]) -> None:
         assert list(map(str, self.changes(*asked))) == told
 
-    def test_are_shown_as_a_diff(self) -> None:
+    def test_changes_are_shown_as_a_diff(self) -> None:
         told = str(*self.changes("hi", "ho"))
         assert told.startswith("request 2, POST /responses, differs from the recording:\n--- recorded\n+++ asked\n")
         assert '-  "input": "hi",\n+  "input": "ho",' in told
 
-    def test_are_no_other_ids(self) -> None:
+    def test_changes_are_no_other_ids(self) -> None:
         output = {"type": "function_call_output", "call_id": "call_1", "output": "1"}
         chained = {"model": "gpt-4.1", "previous_response_id": f"resp_{'a1' * 20}", "input": [output]}
         tools = {"tools": functions("f")}
@@ -293,6 +293,6 @@ class TestChanges:
         [told] = find_changes(tape, client.world.exchanges)
         assert (told.exchange, "store" in told.diff) == (1, True)
 
-    def test_are_summed_up_in_a_line(self) -> None:
+    def test_changes_are_summed_up_in_a_line(self) -> None:
         told = summarize_changes(self.changes("ho"), "tape")
         assert told == "tape: 1 request differs from it, 1 request did not come"

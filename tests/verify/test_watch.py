@@ -93,7 +93,7 @@ def test_an_api_that_is_as_the_mock_is_has_no_findings(watched):
 class TestTheMocksOwnAnswer:
     """What the mock would have said to the same request, its model saying the same."""
 
-    def test_goes_on_with_what_was_stored_before(self, watched):
+    def test_the_mocks_own_answer_goes_on_with_what_was_stored_before(self, watched):
         passing = watched(MockApi(fallback=lambda _: [message("Hello.")]))
         conversations = f"{passing.front.origin}/v1/conversations"
         talk = httpx2.post(conversations, json={}, headers=KEY).json()["id"]
@@ -108,7 +108,7 @@ class TestTheMocksOwnAnswer:
         assert tally.counts["respelled.same"] == 4
 
     @pytest.mark.parametrize("root", ["/openai/v1", "/api/projects/p/openai/v1"])
-    def test_is_azures_where_azure_answers(self, watched, root):
+    def test_the_mocks_own_answer_is_azures_where_azure_answers(self, watched, root):
         passing = watched(MockApi(fallback=lambda _: [message("Hello.")]), root)
         for streams in (False, True):
             assert passing.post(**HI, stream=streams).status_code == 200
@@ -172,7 +172,7 @@ class TestAConnection:
                     if END.search(str(text)):
                         break
 
-    def test_is_judged_by_each_of_its_requests(self, watched):
+    def test_a_connection_is_judged_by_each_of_its_requests(self, watched):
         passing = watched(MockApi(fallback=lambda _: [message("Hello.")]))
         create = {"type": "response.create", **HI}
         self.talk(passing, create, {**create, "stream_id": "b"}, {**create, "input": 3}, {"type": "what"})
@@ -182,7 +182,7 @@ class TestAConnection:
         assert tally.counts["respelled.same"] == 2
         assert any("invalid_type" in text for text in passing.notices)
 
-    def test_that_differs_is_a_finding(self, watched):
+    def test_a_connection_that_differs_is_a_finding(self, watched):
         async def app(scope: Any, receive: Any, send: Any) -> None:
             await receive()
             await send({"type": "websocket.accept"})

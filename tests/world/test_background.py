@@ -38,12 +38,12 @@ def client() -> Client:
 
 
 class TestABackgroundResponse:
-    def test_is_queued_and_moves_on_each_time_it_is_read(self, client: Client) -> None:
+    def test_a_background_response_is_queued_and_moves_on_each_time_it_is_read(self, client: Client) -> None:
         queued = client.ask().body
         assert (queued["status"], queued["background"], queued["output"]) == ("queued", True, [])
         assert client.states(queued["id"], 4) == ["in_progress", "completed", "completed", "completed"]
 
-    def test_has_no_usage_no_end_and_no_payer_until_it_is_completed(self, client: Client) -> None:
+    def test_a_background_response_has_no_usage_end_or_payer_until_it_is_completed(self, client: Client) -> None:
         queued = client.ask().body
         running = client.read(queued["id"]).body
         done = client.read(queued["id"]).body
@@ -134,7 +134,7 @@ def numbers(answer: Answer) -> list[int]:
 
 
 class TestAStream:
-    def test_is_told_to_its_end_at_once(self, client: Client) -> None:
+    def test_a_stream_is_told_to_its_end_at_once(self, client: Client) -> None:
         told = list(client.ask(stream=True).events or ())
         first, last = told[0]["response"], told[-1]["response"]
         assert [event["type"] for event in told[:3]] == ["response.created", "response.queued", "response.in_progress"]
@@ -143,23 +143,23 @@ class TestAStream:
         assert client.read(last["id"]).body == {**last, "billing": {"payer": "developer"}}
 
     @pytest.mark.parametrize("after", [0, 1, 5])
-    def test_goes_on_after_the_number_that_was_seen_last(self, client: Client, after: int) -> None:
+    def test_a_stream_goes_on_after_the_number_that_was_seen_last(self, client: Client, after: int) -> None:
         first = client.ask(stream=True)
         again = client.read(first.body["id"], stream="true", starting_after=str(after))
         assert again.status == 200
         assert list(again.events or ()) == list(first.events or ())[after + 1 :]
 
     @pytest.mark.parametrize("query", [{}, {"starting_after": "-1"}, {"starting_after": "-9"}])
-    def test_is_told_whole_when_nothing_was_seen(self, client: Client, query: dict[str, str]) -> None:
+    def test_a_stream_is_told_whole_when_nothing_was_seen(self, client: Client, query: dict[str, str]) -> None:
         first = client.ask(stream=True)
         assert numbers(client.read(first.body["id"], stream="true", **query)) == list(range(len(first.events or ())))
 
-    def test_is_empty_after_its_end(self, client: Client) -> None:
+    def test_a_stream_is_empty_after_its_end(self, client: Client) -> None:
         first = client.ask(stream=True)
         again = client.read(first.body["id"], stream="true", starting_after=str(numbers(first)[-1]))
         assert (again.status, again.events) == (200, [])
 
-    def test_is_there_only_for_what_was_made_as_one(self, client: Client) -> None:
+    def test_a_stream_is_there_only_for_what_was_made_as_one(self, client: Client) -> None:
         id = client.ask().body["id"]
         refused = client.read(id, stream="true")
         assert (refused.status, refused.rule) == (400, "stream_needs_stream")
@@ -175,7 +175,7 @@ class TestAConversation:
         data = client.send(f"GET /conversations/{id}/items", order="asc").body["data"]
         return [item["content"][0]["text"] for item in data]
 
-    def test_is_locked_until_its_response_has_ended(self, client: Client, conversation: str) -> None:
+    def test_a_conversation_is_locked_until_its_response_has_ended(self, client: Client, conversation: str) -> None:
         id = client.ask(conversation=conversation).body["id"]
         locked = client.ask(conversation={"id": conversation})
         assert (locked.status, locked.body["error"]["code"]) == (400, "conversation_locked")

@@ -109,5 +109,5 @@ class TestACondition:
             ("tools", re.compile("^set_"), ["web_search", "get_weather"], False),
         ],
     )
-    def test_is_met_by_kind(self, name: str, wanted: Any, actual: Any, met: bool) -> None:
+    def test_a_condition_is_met_by_kind(self, name: str, wanted: Any, actual: Any, met: bool) -> None:
         assert is_match(name, wanted, actual) is met

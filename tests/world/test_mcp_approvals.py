@@ -114,7 +114,7 @@ def test_a_result_that_is_scripted_after_an_approval_is_that_of_the_approved_cal
     assert team.deployed == []
 
 
-def test_of_several_approved_calls_the_one_with_the_same_arguments_is_made(team):
+def test_the_approved_call_with_the_same_arguments_is_made_among_several(team):
     bare = mcp_call("prod", "deploy", {})
     team.mock.script([DEPLOY, bare], [mcp_call("prod", "deploy", output="latest"), message("Done.")])
     asked = team.ask()
@@ -227,7 +227,7 @@ def test_several_at_once_are_all_asked_for(team):
     assert [call["output"] for call in done.body["output"][:2]] == ["v2 is live", "v3 is live"]
 
 
-def test_of_several_only_the_approved_are_made_and_the_model_thinks_anew(team):
+def test_only_approved_calls_are_made_and_the_model_thinks_anew(team):
     team.mock.script([DEPLOY, DEPLOY_V3, message("Both.")], message("v3 only."))
     done = team.answer(team.ask(), False, True)
     assert types(done) == [CALLED, "message"]
@@ -420,7 +420,7 @@ def test_a_model_that_only_calls_is_stopped(team):
 class TestAConnection:
     """A WebSocket asks for leave as HTTP does."""
 
-    def test_goes_on_after_the_answer(self):
+    def test_a_connection_goes_on_after_the_answer(self):
         socket = Socket()
         socket.mock.mcp("prod", {"deploy": lambda ref: f"{ref} is live"})
         socket.mock.script([DEPLOY, message("v2 is out.")])

@@ -20,7 +20,7 @@ def prod() -> McpServer:
 def test_its_tools_are_shown_as_the_list_of_the_wire():
     schema = {"type": "object", "properties": {"ref": {"type": "string"}}, "required": ["ref"]}
     writes = {"annotations": {"read_only": False}}
-    described = {"description": "Puts a version live.", "input_schema": schema, "result": "ok"}
+    described = {**writes, "description": "Puts a version live.", "input_schema": schema, "result": "ok"}
     assert build_server("prod", {"deploy": described, "status": "up"}).tools == [
         {**writes, "description": "Puts a version live.", "input_schema": schema, "name": "deploy"},
         {**writes, "description": "", "input_schema": {"type": "object"}, "name": "status"},

@@ -12,6 +12,7 @@ from harness.core.errors import ConfigError
 from harness.world.journal_views import JournalViews
 from harness.world.mock import Mock
 from harness.world.world import World
+from tests.support.in_process import Client
 
 DOCUMENTED = {
     *("script", "when", "mcp", "gate", "organization", "add_model", "learn", "refuses"),
@@ -66,3 +67,17 @@ def test_a_text_is_no_set_of_texts(name: str) -> None:
     told = rf"^organization\({name}='gpt-4\.1'\): pass a set of strings, \{{'gpt-4\.1'}}\.$"
     with pytest.raises(ConfigError, match=told):
         Mock().organization(**{name: "gpt-4.1"})
+
+
+def test_claims_that_do_not_hold_are_kept_until_they_are_read() -> None:
+    client = Client()
+    client.ask()
+    mock = client.mock
+    assert str(mock.path) == 'agent 1 → "ok"'
+    assert mock.calls.times(0)
+    claims = [mock.calls.times(number) for number in (1, 2)]
+    assert list(mock.world.false_claims) == claims
+    assert not claims[0]
+    last = mock.calls.times(3)
+    assert list(mock.world.false_claims) == [claims[1], last]
+    assert "the path: agent 1" in str(last)

@@ -100,20 +100,20 @@ FORMS = {
 
 @pytest.mark.parametrize("form", FORMS.values(), ids=FORMS)
 class TestAWholeResponse:
-    def test_is_its_output(self, form: Any) -> None:
+    def test_a_whole_response_is_its_output(self, form: Any) -> None:
         assert scripted(form(response())) == [OUTPUT]
 
-    def test_has_its_ending(self, form: Any) -> None:
+    def test_a_whole_response_has_its_ending(self, form: Any) -> None:
         details = {"incomplete_details": {"reason": "content_filter"}}
         [[*output, ending]] = scripted(form(response(status="incomplete", **details)))
         assert (output, ending.status, ending.members) == (OUTPUT, "incomplete", details)
 
-    def test_that_failed(self, form: Any) -> None:
+    def test_a_whole_response_that_failed(self, form: Any) -> None:
         error = {"code": "server_error", "message": "Gone."}
         [[ending]] = scripted(form(response(status="failed", error=error, output=[])))
         assert (ending.status, ending.members) == ("failed", {"error": error})
 
-    def test_of_which_the_output_is_a_turn_and_each_item_is_one(self, form: Any) -> None:
+    def test_a_whole_response_of_which_the_output_is_a_turn_and_each_item_is_one(self, form: Any) -> None:
         made = form(response())
         output = made["output"] if isinstance(made, dict) else made.output
         assert scripted(output) == [OUTPUT]
@@ -191,15 +191,15 @@ class Weather(BaseModel):
 
 class TestAMessage:
     @pytest.mark.parametrize("data", [Weather(city="Zürich"), {"city": "Zürich", "temp": 18.5}], ids=["model", "dict"])
-    def test_of_data_is_its_json(self, data: Any) -> None:
+    def test_a_message_of_data_is_its_json(self, data: Any) -> None:
         assert message(data) == message('{"city":"Zürich","temp":18.5}')
         assert function_call("f", data).members["arguments"] == '{"city":"Zürich","temp":18.5}'
         assert message("Here:", data).members["content"][1]["text"] == '{"city":"Zürich","temp":18.5}'
 
-    def test_of_data_may_have_a_type_of_its_own(self) -> None:
+    def test_a_message_of_data_may_have_a_type_of_its_own(self) -> None:
         assert message({"type": "circle", "r": 1}) == message('{"type":"circle","r":1}')
 
-    def test_of_data_is_the_same_in_a_document(self) -> None:
+    def test_a_message_of_data_is_the_same_in_a_document(self) -> None:
         world = World()
         parse_sent_script({"turns": [{"message": {"text": {"city": "Paris"}}}]}).apply(Mock(world))
         assert world.script.next(ASKED).lines == [message('{"city":"Paris"}')]
@@ -210,13 +210,13 @@ class TestAMessage:
             message({"type": kind, "text": "a"})
 
     @pytest.mark.parametrize("data", [{"a": {1}}, {"a": float("nan")}, {"a": object()}], ids=["set", "nan", "object"])
-    def test_of_what_json_cannot_say_is_refused(self, data: Any) -> None:
+    def test_a_message_of_what_json_cannot_say_is_refused(self, data: Any) -> None:
         with pytest.raises(
             ScriptError, match=r"^message: text cannot be serialized to JSON: .* Pass plain JSON values"
         ):
             message(data)
 
-    def test_of_an_object_that_does_not_dump_itself_says_what_it_raised(self) -> None:
+    def test_a_message_of_an_object_that_does_not_dump_itself_says_what_it_raised(self) -> None:
         class Odd:
             def model_dump(self) -> Json:
                 return {}

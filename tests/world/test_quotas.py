@@ -38,7 +38,7 @@ def limits_in(answer: Answer) -> dict[str, str]:
 
 
 class TestRequestsPerMinute:
-    def test_are_refused_beyond_the_limit_in_the_words_of_the_api(self) -> None:
+    def test_requests_per_minute_are_refused_beyond_the_limit_in_the_words_of_the_api(self) -> None:
         client = client_with(requests_per_minute=3)
         assert [client.ask().status for _ in range(4)] == [200, 200, 200, 429]
         refused = client.world.exchanges[-1].answer
@@ -52,7 +52,7 @@ class TestRequestsPerMinute:
         assert (refused.headers["retry-after"], refused.headers["retry-after-ms"]) == ("20", "20000")
         assert limits_in(refused) == {"limit-requests": "3", "remaining-requests": "0", "reset-requests": "1m0s"}
 
-    def test_are_told_in_each_answer(self) -> None:
+    def test_requests_per_minute_are_told_in_each_answer(self) -> None:
         client = client_with(requests_per_minute=3)
         assert limits_in(client.ask()) == {"limit-requests": "3", "remaining-requests": "2", "reset-requests": "20s"}
         assert limits_in(client.ask(stream=True))["reset-requests"] == "40s"
@@ -68,17 +68,17 @@ class TestRequestsPerMinute:
         client.mock.skip(3600)
         assert [client.ask().status for _ in range(4)] == [200, 200, 200, 429]
 
-    def test_are_counted_for_each_model(self) -> None:
+    def test_requests_per_minute_are_counted_for_each_model(self) -> None:
         client = client_with(requests_per_minute=1)
         assert [client.ask(model=name).status for name in ("gpt-4.1", "gpt-4.1-mini", "gpt-4.1")] == [200, 200, 429]
 
-    def test_are_no_matter_of_requests_that_ask_no_model(self) -> None:
+    def test_requests_per_minute_are_no_matter_of_requests_that_ask_no_model(self) -> None:
         client = client_with(requests_per_minute=1)
         first = client.ask(store=True).body
         assert client.send(f"GET /responses/{first['id']}").status == 200
         assert client.send("GET /models").status == 200
 
-    def test_are_spent_by_no_request_that_the_contract_refuses(self) -> None:
+    def test_requests_per_minute_are_spent_by_no_request_that_the_contract_refuses(self) -> None:
         client = client_with(requests_per_minute=1)
         assert [client.ask(temperature=9).status, client.ask().status, client.ask().status] == [400, 200, 429]
 
@@ -90,7 +90,7 @@ class TestRequestsPerMinute:
         assert client.ask().body["output"][0]["content"][0]["text"] == "Two."
         assert client.world.unused == []
 
-    def test_are_asked_for_and_fail_no_test(self) -> None:
+    def test_requests_per_minute_are_asked_for_and_fail_no_test(self) -> None:
         client = client_with(requests_per_minute=1)
         client.ask(), client.ask()
         assert client.world.exchanges[-1].answer.rule == "rate_limit"
@@ -107,7 +107,7 @@ class TestRequestsPerMinute:
 
 
 class TestTokensPerMinute:
-    def test_are_those_of_the_prompt_or_those_allowed_for_the_output(self) -> None:
+    def test_tokens_per_minute_are_those_of_the_prompt_or_those_allowed_for_the_output(self) -> None:
         client = client_with(tokens_per_minute=1000)
         assert client.ask(max_output_tokens=800).status == 200
         refused = client.ask(max_output_tokens=387)
@@ -118,7 +118,7 @@ class TestTokensPerMinute:
         assert (refused.body["error"]["type"], refused.headers["retry-after"]) == ("tokens", "12")
         assert limits_in(refused) == {"limit-tokens": "1000", "remaining-tokens": "200", "reset-tokens": "48s"}
 
-    def test_of_a_request_that_is_larger_than_the_limit_never_come(self) -> None:
+    def test_tokens_per_minute_of_a_request_that_is_larger_than_the_limit_never_come(self) -> None:
         client = client_with(tokens_per_minute=100, requests_per_minute=5)
         refused = client.ask("word " * 4000)
         limit = "tokens per min (TPM): Limit 100, Requested "
@@ -127,7 +127,7 @@ class TestTokensPerMinute:
         assert "retry-after" not in refused.headers
         assert limits_in(refused)["remaining-requests"] == "5"
 
-    def test_are_told_beside_the_requests(self) -> None:
+    def test_tokens_per_minute_are_told_beside_the_requests(self) -> None:
         client = client_with(tokens_per_minute=60_000, requests_per_minute=60)
         requests = {"limit-requests": "60", "remaining-requests": "59", "reset-requests": "1s"}
         tokens = {"limit-tokens": "60000", "remaining-tokens": "59000", "reset-tokens": "1s"}
@@ -147,7 +147,7 @@ def test_azure_has_its_own_words_and_whole_seconds() -> None:
 class TestAClientThatWaits:
     """Whoever has waited as long as it was told has its request; who comes early has not."""
 
-    def test_has_its_quota_when_it_has_waited_as_it_was_told(self) -> None:
+    def test_a_client_that_waits_has_its_quota_when_it_has_waited_as_it_was_told(self) -> None:
         quotas = Quotas(requests=3)
         quotas.arrived = 100.0
         refusals = [quotas.spend("m", 1, 0) for _ in range(4)]
@@ -166,7 +166,7 @@ class TestAClientThatWaits:
         quotas.arrived = 3600.0
         assert [quotas.spend("m", 1, 0) is None for _ in range(2)] == [True, False]
 
-    def test_has_a_server_whose_clock_counts(self, now: list[float]) -> None:
+    def test_a_client_that_waits_has_a_server_whose_clock_counts(self, now: list[float]) -> None:
         client = client_with(requests_per_minute=60)
         statuses = [client.ask().status for _ in range(61)]
         now[0] += 1

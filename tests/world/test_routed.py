@@ -85,7 +85,7 @@ class TestWithTheSdk:
 
         assert asyncio.run(create()) == [0.5, -0.25]
 
-    def test_of_azure(self, mock: Mock) -> None:
+    def test_with_the_sdk_of_azure(self, mock: Mock) -> None:
         mock.route("POST", "/embeddings", EMBEDDINGS)
         endpoint, key = mock.azure_endpoint, mock.api_key
         old = openai.AzureOpenAI(azure_endpoint=endpoint, api_key=key, api_version="2025-04-01-preview")
@@ -124,13 +124,13 @@ class TestWithTheSdk:
 
 
 class TestAnAnswer:
-    def test_has_its_status_and_headers(self) -> None:
+    def test_an_answer_has_its_status_and_headers(self) -> None:
         answer = ask(routed({"id": "b"}, status=202, headers={"X-Request-ID": "mine"}))
         assert (answer.status, answer.headers["x-request-id"], answer.body) == (202, "mine", {"id": "b"})
         own = ask(routed(lambda request: Answer(201, {"a": 1}, {"etag": "1"}), headers={"etag": "0"}))
         assert (own.status, own.headers["etag"], own.body) == (201, "1", {"a": 1})
 
-    def test_of_a_list_answers_one_request_each(self) -> None:
+    def test_an_answer_of_a_list_answers_one_request_each(self) -> None:
         api = routed([{"a": 1}, lambda request: [1, 2]])
         answers = [ask(api), ask(api), ask(api)]
         assert [answer.body for answer in answers[:2]] == [{"a": 1}, [1, 2]]
@@ -141,29 +141,29 @@ class TestAnAnswer:
     def test_may_be_none_at_all(self) -> None:
         assert ask(routed(hang_up())).status == 0
 
-    def test_of_the_newest_route_goes_before(self) -> None:
+    def test_an_answer_of_the_newest_route_goes_before(self) -> None:
         api = routed({"a": 1})
         api.open("sk-a").route("POST", "/embeddings", {"a": 2})
         assert ask(api).body == {"a": 2}
 
-    def test_is_one_of_its_key_alone(self) -> None:
+    def test_an_answer_is_one_of_its_key_alone(self) -> None:
         api = routed({"a": 1})
         assert (ask(api, key="sk-b").status, ask(api, key="other").status) == (404, 401)
 
-    def test_is_for_one_method_and_path_below_the_base_url(self) -> None:
+    def test_an_answer_is_for_one_method_and_path_below_the_base_url(self) -> None:
         api = routed({"a": 1})
         assert ask(api, method="GET").status == 404
         for path in ("/v1/embeddings/x", "/v1/embedding", "/embeddings/x"):
             assert ask(api, path).status == 404
 
-    def test_of_a_path_with_parameters(self) -> None:
+    def test_an_answer_of_a_path_with_parameters(self) -> None:
         api = MockApi()
         api.open("sk-a").route("GET", "/batches/{batch_id}/out.put", lambda request: dict(request.params))
         assert ask(api, "/v1/batches/b_1/out.put", "GET").body == {"batch_id": "b_1"}
         assert ask(api, "/v1/batches/b_1/outxput", "GET").status == 404
 
     @pytest.mark.parametrize("path", ["/openai/deployments/d/embeddings", "/openai/v1/embeddings", "/v1/embeddings"])
-    def test_is_the_same_in_each_form_of_path(self, path: str) -> None:
+    def test_an_answer_is_the_same_in_each_form_of_path(self, path: str) -> None:
         assert ask(routed({"a": 1}), path).body == {"a": 1}
 
     @pytest.mark.parametrize(
@@ -178,13 +178,13 @@ class TestAnAnswer:
             (b"[" * 3000, "application/json", None),
         ],
     )
-    def test_is_given_whatever_was_sent(self, raw: bytes, kind: str, body: Any) -> None:
+    def test_an_answer_is_given_whatever_was_sent(self, raw: bytes, kind: str, body: Any) -> None:
         seen: list[Any] = []
         api = routed(lambda request: seen.append(request.body) or {})
         assert ask(api, raw=raw, kind=kind).status == 200
         assert seen == [body]
 
-    def test_that_looks_like_one_of_the_model_is_not_judged(self) -> None:
+    def test_an_answer_that_looks_like_one_of_the_model_is_not_judged(self) -> None:
         call = wire(function_call("f", {}))
         api = routed({"object": "response", "id": "resp_1", "output": [call], "data": 5})
         ask(api)
@@ -197,7 +197,7 @@ def raises(request: Request) -> Json:
 
 
 class TestWhatNoRequestTook:
-    def test_of_a_list_is_told_as_a_turn_is(self) -> None:
+    def test_what_no_request_took_of_a_list_is_told_as_a_turn_is(self) -> None:
         api = routed([{"a": 1}, Answer(500, "down"), http_error(429, "Later."), raises])
         ask(api)
         world = api.worlds["sk-a"]
@@ -215,14 +215,14 @@ class TestWhatNoRequestTook:
         case = fill_case(ReportCase("a", "a.py", 1, "failed", 0.1), world, [])
         assert case.found[0].message == "route('POST', '/embeddings'): 500 'down'"
 
-    def test_is_counted_beside_the_turns(self) -> None:
+    def test_what_no_request_took_is_counted_beside_the_turns(self) -> None:
         api = routed([{"a": 1}, {"a": 2}])
         api.open("sk-a").script("Hi.")
         ask(api)
         told = "1 turn of the script and 1 answer of mock.route were never used.\n"
         assert render_verdict(api.worlds["sk-a"]).startswith(told)
 
-    def test_of_an_answer_for_every_request_is_nothing(self) -> None:
+    def test_what_no_request_took_of_an_answer_for_every_request_is_nothing(self) -> None:
         assert render_verdict(routed({"a": 1}).worlds["sk-a"]) == ""
 
 
@@ -232,11 +232,11 @@ class TestAFunction:
         ask(api)
         assert api.open("sk-a").exchanges[0].request.body == {"input": "x"}
 
-    def test_that_gives_up_its_test_has_raised_too(self) -> None:
+    def test_a_function_that_gives_up_its_test_has_raised_too(self) -> None:
         api = routed(lambda _: pytest.fail("no such text"))
         assert "its function raised Failed: no such text" in ask(api).body["error"]["message"]
 
-    def test_that_raises_is_told_with_its_line_as_elsewhere(self) -> None:
+    def test_a_function_that_raises_is_told_with_its_line_as_elsewhere(self) -> None:
         api = routed(raises)
         answer = ask(api)
         said = answer.body["error"]["message"]
@@ -250,7 +250,7 @@ class TestAFunction:
         [None, 5, pytest.param(object(), id="an object"), {"a": {1}}, "\ud800", Answer(99, {}), rate_limit()],
         ids=str,
     )
-    def test_that_returns_no_answer_is_told_so(self, made: Any) -> None:
+    def test_a_function_that_returns_no_answer_is_told_so(self, made: Any) -> None:
         answer = ask(routed(lambda request: made))
         assert (answer.status, answer.body["error"]["message"][:30]) == (418, "route('POST', '/embeddings'): ")
 

@@ -57,21 +57,21 @@ class TestATurn:
         assert [answer(script) for _ in range(4)] == ["one", "two", "three", "four"]
 
     @pytest.mark.parametrize("turn", [5, None, [message("x"), 5], [["x"]], [[message("x")]]])
-    def test_of_another_form_is_refused_when_it_is_scripted(self, turn: Any) -> None:
+    def test_a_turn_of_another_form_is_refused_when_it_is_scripted(self, turn: Any) -> None:
         with pytest.raises(ScriptError, match=r"^script: .* is not a turn\. Pass an item"):
             scripted(turn)
 
-    def test_that_is_empty_is_refused_when_it_is_scripted(self) -> None:
+    def test_a_turn_that_is_empty_is_refused_when_it_is_scripted(self) -> None:
         with pytest.raises(ScriptError, match=r"script: \[\] is an empty turn"):
             scripted([])
 
-    def test_that_is_refused_leaves_the_script_as_it_was(self) -> None:
+    def test_a_turn_that_is_refused_leaves_the_script_as_it_was(self) -> None:
         script = Script(lambda request: [message("fallback")])
         with pytest.raises(ScriptError):
             script.add([message("x"), 5])
         assert answer(script) == "fallback"
 
-    def test_that_raises_is_named_with_what_it_raised(self) -> None:
+    def test_a_turn_that_raises_is_named_with_what_it_raised(self) -> None:
         def broken(request: Request) -> Iterator[Item]:
             yield message("fine")
             raise ValueError("out of ideas")
@@ -97,14 +97,14 @@ class TestATurn:
         ("give_up", "told"),
         [(pytest.fail, "Failed: no more"), (pytest.skip, "Skipped: no more"), (sys.exit, "SystemExit: no more")],
     )
-    def test_that_gives_up_the_test_or_the_process_has_raised_too(
+    def test_a_turn_that_gives_up_the_test_or_the_process_has_raised_too(
         self, give_up: Callable[[str], None], told: str
     ) -> None:
         script = scripted(lambda _: give_up("no more"))
         with pytest.raises(ScriptError, match=f"a turn raised {told}"):
             script.next(ask())
 
-    def test_that_is_interrupted_is_not_answered(self) -> None:
+    def test_a_turn_that_is_interrupted_is_not_answered(self) -> None:
         def model(request: Request) -> str:
             raise KeyboardInterrupt
 
@@ -112,7 +112,7 @@ class TestATurn:
         with pytest.raises(KeyboardInterrupt):
             script.next(ask())
 
-    def test_that_raises_is_told_with_its_line_and_the_frames_that_led_there(self) -> None:
+    def test_a_turn_that_raises_is_told_with_its_line_and_the_frames_that_led_there(self) -> None:
         def look_up(name: str) -> str:
             return {"a": "b"}[name]
 
@@ -128,12 +128,12 @@ class TestATurn:
         assert outer == f'  at test_script.py:{line + 1}, in model: return message(look_up(request.body["input"]))'
         assert inner == f'  at test_script.py:{line - 2}, in look_up: return {{"a": "b"}}[name]'
 
-    def test_that_gives_a_builder_what_it_does_not_take_is_told_with_its_line(self) -> None:
+    def test_a_turn_that_gives_a_builder_what_it_does_not_take_is_told_with_its_line(self) -> None:
         script = scripted(lambda request: function_call("", {}))
         with pytest.raises(ScriptError, match=r"^function_call: name is ''.*, at .*test_script\.py:\d+\n  at "):
             script.next(ask())
 
-    def test_that_returns_what_no_turn_is_names_the_function(self) -> None:
+    def test_a_turn_that_returns_what_no_turn_is_names_the_function(self) -> None:
         def model(request: Request) -> Any:
             return 5
 
@@ -142,7 +142,7 @@ class TestATurn:
         with pytest.raises(ScriptError, match=told):
             script.next(ask())
 
-    def test_that_is_async_is_refused_when_it_is_scripted(self) -> None:
+    def test_a_turn_that_is_async_is_refused_when_it_is_scripted(self) -> None:
         async def model(request: Request) -> Item:
             return message("x")
 
@@ -164,12 +164,12 @@ class TestATurn:
 
 
 class TestRepeatedTurns:
-    def test_are_played_over_and_over(self) -> None:
+    def test_repeated_turns_are_played_over_and_over(self) -> None:
         script = scripted(message("a"), lambda request: message(request.body["input"]), repeat=True)
         assert [answer(script, word) for word in ("1", "2", "3", "4")] == ["a", "2", "a", "4"]
         assert script.unused == []
 
-    def test_that_no_request_took_are_unused(self) -> None:
+    def test_repeated_turns_that_no_request_took_are_unused(self) -> None:
         script = Script()
         script.when({"input": "x"}).script("a", "b", repeat=True)
         assert len(script.unused) == 1
@@ -189,7 +189,7 @@ class TestRepeatedTurns:
                 Script().add([turn], repeat=True)
 
     @pytest.mark.parametrize(("turns", "repeat"), [([], True), (["x"], 2), (["x"], None)])
-    def test_are_turns_and_a_truth(self, turns: list[str], repeat: Any) -> None:
+    def test_repeated_turns_are_turns_and_a_truth(self, turns: list[str], repeat: Any) -> None:
         with pytest.raises(ScriptError, match=r"^script: repeat is .* Pass True, after the turns to repeat\.$"):
             Script().add(turns, repeat)
 
@@ -234,7 +234,7 @@ class TestWithoutATurn:
 
 
 class TestWhatIsUnused:
-    def test_are_the_turns_nobody_took_with_their_routes(self) -> None:
+    def test_what_is_unused_are_the_turns_nobody_took_with_their_routes(self) -> None:
         script = Script()
         route = script.when({"input": "x"}).script(message("one"))
         taken, left = message("two"), message("three")
@@ -242,7 +242,7 @@ class TestWhatIsUnused:
         script.next(ask("y"))
         assert script.unused == [(route, route.turns[0]), (default, left)]
 
-    def test_is_no_generator_that_has_begun(self) -> None:
+    def test_what_is_unused_is_no_generator_that_has_begun(self) -> None:
         def talk(request: Request) -> Iterator[Item]:
             yield message("one")
             yield message("two")
@@ -252,7 +252,7 @@ class TestWhatIsUnused:
         script.next(ask())
         assert script.unused == []
 
-    def test_is_nothing_before_anything_was_scripted(self) -> None:
+    def test_what_is_unused_is_nothing_before_anything_was_scripted(self) -> None:
         assert Script().unused == []
 
 

@@ -17,7 +17,7 @@ def item(number: int) -> dict[str, int]:
 
 
 class TestAChain:
-    def test_has_the_items_of_all_its_links_in_order(self) -> None:
+    def test_a_chain_has_the_items_of_all_its_links_in_order(self) -> None:
         chain = EMPTY_CHAIN.extend(item(1), item(2)).extend().extend(item(3))
         assert list(chain) == [item(1), item(2), item(3)]
         assert list(EMPTY_CHAIN) == []
@@ -27,7 +27,7 @@ class TestAChain:
         assert (list(trunk.extend(item(2))), list(trunk.extend(item(3)))) == ([item(1), item(2)], [item(1), item(3)])
 
     @pytest.mark.slow
-    def test_of_any_length_is_read_and_freed_without_recursion(self) -> None:
+    def test_a_chain_of_any_length_is_read_and_freed_without_recursion(self) -> None:
         chain = EMPTY_CHAIN
         for number in range(100_000):
             chain = ItemChain((item(number),), chain)

@@ -87,7 +87,7 @@ def test_a_request_without_a_turn_has_none(api: MockApi, mock: Mock) -> None:
     assert not mock.world.answered_by
 
 
-def test_of_several_turns_that_make_one_answer_the_first_counts(api: MockApi, mock: Mock) -> None:
+def test_the_first_of_several_turns_that_make_one_answer_counts(api: MockApi, mock: Mock) -> None:
     mock.mcp("prod", {"status": "up"})
     mock.script(mcp_call("prod", "status", {})), (line := here())
     mock.script("It is up.")

@@ -58,23 +58,23 @@ class TestAnEvent:
         assert event.pop("id").startswith("evt_")
         assert event == {"object": "event", "created_at": NOW, "type": f"response.{status}", "data": {"id": "resp_1"}}
 
-    def test_goes_to_each_endpoint_that_is_told_of_such_an_end(self):
+    def test_an_event_goes_to_each_endpoint_that_is_told_of_such_an_end(self):
         webhooks = hooked(events=["response.failed"])
         other = webhooks.add_endpoint("http://localhost:9000")
         webhooks.add_event(ended(), NOW)
         assert [due.endpoint for due in take_all(webhooks)] == [other.id]
 
-    def test_is_dropped_with_its_endpoint(self):
+    def test_an_event_is_dropped_with_its_endpoint(self):
         webhooks = told()
         webhooks.endpoints.clear()
         assert take_all(webhooks) == []
 
-    def test_has_the_same_ids_in_every_run(self):
+    def test_an_event_has_the_same_ids_in_every_run(self):
         assert take_all(told()) == take_all(told())
 
 
 class TestARetry:
-    def test_is_due_after_the_waits_of_the_schedule_with_the_same_id(self):
+    def test_a_retry_is_due_after_the_waits_of_the_schedule_with_the_same_id(self):
         webhooks = told()
         ids, now = set(), NOW
         for wait in (0, 5, 5 * MINUTE, 30 * MINUTE, 2 * HOUR, 5 * HOUR, 10 * HOUR, 14 * HOUR, 20 * HOUR):
@@ -126,11 +126,11 @@ class TestFaults:
 
 
 class TestASecret:
-    def test_is_the_one_of_the_environment_of_tests_unless_given(self):
+    def test_a_secret_is_the_one_of_the_environment_of_tests_unless_given(self):
         assert hooked().endpoints.popitem()[1].secret == DEFAULT_SECRET
 
     @pytest.mark.parametrize("keep_old", [True, False])
-    def test_that_is_rotated_signs_for_a_day_only_if_it_is_kept(self, keep_old):
+    def test_a_secret_that_is_rotated_signs_for_a_day_only_if_it_is_kept(self, keep_old):
         webhooks = hooked()
         (id,) = webhooks.endpoints
         new = webhooks.rotate(id, NOW, keep_old=keep_old)

@@ -50,7 +50,7 @@ class TestWhatIsStored:
         assert list(store.chain_of({"previous_response_id": "resp_2"})) == [USER, SAID, CALL]
         assert store.responses["resp_1"].input == [USER]
 
-    def test_is_resolved_with_what_a_request_adds(self, store: Store) -> None:
+    def test_what_is_stored_is_resolved_with_what_a_request_adds(self, store: Store) -> None:
         store.put_response(response("resp_1", SAID), [USER], EMPTY_CHAIN)
         references = [{"type": "item_reference", "id": "msg_user"}, {"id": "msg_x"}]
         transcript = store.transcript({"previous_response_id": "resp_1", "input": references})
@@ -70,7 +70,9 @@ class TestWhatIsStored:
     @pytest.mark.parametrize(
         "body", [{}, {"previous_response_id": "resp_0"}, {"conversation": "conv_0"}, {"conversation": 5}]
     )
-    def test_is_nothing_for_a_request_that_continues_nothing(self, store: Store, body: dict[str, Any]) -> None:
+    def test_what_is_stored_is_nothing_for_a_request_that_continues_nothing(
+        self, store: Store, body: dict[str, Any]
+    ) -> None:
         assert list(store.chain_of(body)) == []
 
     def test_links_reasoning_with_the_item_that_follows(self, store: Store) -> None:
@@ -85,7 +87,7 @@ class TestWhatIsStored:
     @pytest.mark.parametrize(
         ("body", "id"), [({"conversation": {"id": 5}}, None), ({}, None), ({"conversation": "c"}, "c")]
     )
-    def test_is_found_by_the_id_of_a_conversation(self, body: dict[str, Any], id: str | None) -> None:
+    def test_what_is_stored_is_found_by_the_id_of_a_conversation(self, body: dict[str, Any], id: str | None) -> None:
         assert conversation_id(body) == id
 
 
@@ -97,18 +99,18 @@ def test_items_are_given_ids_of_their_kind_where_they_have_none() -> None:
 
 
 class TestItsAccount:
-    def test_is_what_the_server_was_given(self) -> None:
+    def test_its_account_is_what_the_server_was_given(self) -> None:
         assert World(options=WorldOptions(organization=Organization(zdr=True))).account.zdr
         assert World().account == Organization()
 
-    def test_is_changed_by_name(self) -> None:
+    def test_its_account_is_changed_by_name(self) -> None:
         world = World()
         assert world.organization(models=["gpt-4.1"], zdr=True) is world.account
         assert world.organization(prompts={"pmpt_1"}).models == frozenset({"gpt-4.1"})
         assert world.account.prompts == frozenset({"pmpt_1"})
         assert world.account.zdr
 
-    def test_has_only_what_it_has(self) -> None:
+    def test_its_account_has_only_what_it_has(self) -> None:
         with pytest.raises(ConfigError, match=r"organization\(colour, size=…\): it has name, models, scopes"):
             World().organization(size=1, colour=2)
 
@@ -168,5 +170,5 @@ class TestTwoWorlds:
         assert [one.tick(), one.tick(), other.tick()] == [CLOCK_START + 1, CLOCK_START + 2, CLOCK_START + 1]
         assert one.ids.request() != other.ids.request()
 
-    def test_of_one_name_say_the_same(self) -> None:
+    def test_two_worlds_of_one_name_say_the_same(self) -> None:
         assert World("one").ids.request() == World("one").ids.request()

@@ -77,7 +77,7 @@ def test_a_dialect_is_chosen_by_name() -> None:
 
 
 class TestAnAgent:
-    def test_is_named_in_foundry_alone(self) -> None:
+    def test_an_agent_is_named_in_foundry_alone(self) -> None:
         body = {"agent_reference": HELPER}
         assert agent_of(to_foundry(body)) == agent_of(to_foundry({"agent": HELPER})) == HELPER
         assert agent_of(Request("POST", "/responses", body=body)) is None
@@ -114,7 +114,7 @@ def test_the_schema_sees_only_what_openai_knows() -> None:
 
 
 class TestAForm:
-    def test_is_filled_with_facts_and_with_the_four_members(self) -> None:
+    def test_a_form_is_filled_with_facts_and_with_the_four_members(self) -> None:
         form = {"error": {"code": "{code}", "text": "{message}!", "of": "{things}", "fixed": 1}, "status": "{status}"}
         error = ApiError(404, "No {name}.", code="{name}", body_template=form).fill({"name": "x", "things": [1]})
         assert error.body() == {"error": {"code": "x", "text": "No x.!", "of": [1], "fixed": 1}, "status": 404}
@@ -312,15 +312,15 @@ def test_below_a_gateways_own_root_the_paths_are_those_of_the_api():
 
 
 class TestTheEnvironment:
-    def test_of_openai_has_its_base_url(self):
+    def test_the_environment_of_openai_has_its_base_url(self):
         assert led("https://api.openai.com/v1") == {"OPENAI_BASE_URL": f"{HERE}/v1"}
 
-    def test_of_azure_has_the_endpoint_alone_unless_a_base_url_was_named(self):
+    def test_the_environment_of_azure_has_the_endpoint_alone_unless_a_base_url_was_named(self):
         assert led("https://it.openai.azure.com") == {"AZURE_OPENAI_ENDPOINT": HERE}
         both = {"AZURE_OPENAI_ENDPOINT": HERE, "OPENAI_BASE_URL": f"{HERE}/openai/v1"}
         assert led("https://it.openai.azure.com/openai/v1") == both
 
-    def test_of_foundry_has_the_project(self):
+    def test_the_environment_of_foundry_has_the_project(self):
         project = f"{HERE}/api/projects/p"
         assert led("https://it.services.ai.azure.com/api/projects/p") == {
             "AZURE_AI_PROJECT_ENDPOINT": project,

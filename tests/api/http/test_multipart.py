@@ -63,7 +63,7 @@ def test_a_file_without_a_type_is_plain_bytes():
     assert parse_form(raw, HEADER) == {"file": plain}
 
 
-def test_of_a_body_that_breaks_off_what_came_counts():
+def test_a_body_that_breaks_off_counts_as_far_as_it_came():
     raw, kind = encoded({"purpose": "batch"}, {"file": ("a", b"Paris, Rome", "text/plain")})
     cut = raw[: raw.index(b"Paris") + 5]  # no boundary holds it, they are hexadecimal
     assert parse_form(cut, kind)["file"]["data"] == "Paris"

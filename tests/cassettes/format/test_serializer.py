@@ -171,7 +171,7 @@ class TestPlainVcrpy:
         assert responses[1]["body"]["string"] == b"data: 1\n\n"
         assert responses[0]["status"] == {"code": 200, "message": "OK"}
 
-    def test_is_read_by_us(self):
+    def test_plain_vcrpy_is_read_by_us(self):
         text = (Path(__file__).parent.parent / "test_weather.yaml").read_text(encoding="utf-8")
         cassette = parse_cassette(text, "it")
         assert cassette.header is None

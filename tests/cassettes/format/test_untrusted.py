@@ -65,7 +65,7 @@ def test_documents_follow_each_other() -> None:
     assert list(parse_yaml_documents("a\n--- [b]\n---\nc: d\n")) == ["a", ["b"], {"c": "d"}]
 
 
-def test_of_a_broken_list_what_stands_before_is_read() -> None:
+def test_a_broken_list_is_read_up_to_where_it_breaks() -> None:
     documents = parse_yaml_documents("interactions:\n- a: 1\n- b: [\n- c: 2\n")
     assert next(documents) == {"interactions": [{"a": 1}]}
     with pytest.raises(Malformed, match=r"line \d"):
@@ -93,7 +93,7 @@ def test_what_is_no_data_is_refused(text: str, problem: str) -> None:
     assert problem in str(refused.value)
 
 
-def test_more_values_than_allowed_are_refused() -> None:
+def test_a_file_with_more_values_than_allowed_is_refused() -> None:
     assert list(parse_yaml_documents("[1, 2]", max_nodes=3)) == [[1, 2]]
     with pytest.raises(Malformed, match="too many values"):
         list(parse_yaml_documents("[1, 2, 3]", max_nodes=3))

@@ -43,7 +43,7 @@ def asked(front: Front) -> socket.socket:
 
 
 class TestWhatAClientGets:
-    def test_is_what_it_gets_without_a_recorder(self, live, mock, front, client):
+    def test_what_a_client_gets_is_what_it_gets_without_a_recorder(self, live, mock, front, client):
         def responses_of(origin: str) -> list[tuple[int, bytes, dict[str, str]]]:
             mock.close("sk-live")
             mock.open("sk-live").script(ONCE, ONCE)
@@ -58,7 +58,7 @@ class TestWhatAClientGets:
 
         assert responses_of(front.origin) == responses_of(live)
 
-    def test_has_the_date_of_the_api_once(self, front, client, world):
+    def test_what_a_client_gets_has_the_date_of_the_api_once(self, front, client, world):
         world.script(ONCE)
         answer = client.post(f"{front.origin}/v1/responses", json=HI, headers=KEY)
         assert len(answer.headers.get_list("date")) == 1
@@ -74,7 +74,7 @@ class TestWhatAClientGets:
             gate.open()
             assert b"response.completed" in b"".join(pieces)
 
-    def test_is_reported_when_the_limit_is_reached(self, front, client, world):
+    def test_what_a_client_gets_is_reported_when_the_limit_is_reached(self, front, client, world):
         world.script(rate_limit(after="7s"))
         answer = client.post(f"{front.origin}/v1/responses", json=HI, headers=KEY)
         assert (answer.status_code, answer.headers["retry-after"]) == (429, "7")
@@ -85,7 +85,7 @@ class TestWhatAClientGets:
         with pytest.raises(httpx2.RemoteProtocolError):
             client.post(f"{front.origin}/v1/responses", json=STREAM, headers=KEY)
 
-    def test_is_nothing_when_the_api_hangs_up(self, front, client, world):
+    def test_what_a_client_gets_is_nothing_when_the_api_hangs_up(self, front, client, world):
         world.script(hang_up())
         with pytest.raises(httpx2.TransportError):
             client.post(f"{front.origin}/v1/responses", json=HI, headers=KEY)
@@ -94,7 +94,9 @@ class TestWhatAClientGets:
 
 
 class TestWhatIsTakenDown:
-    def test_is_the_request_as_it_was_sent_and_the_answer_as_it_came(self, live, front, client, world):
+    def test_what_is_taken_down_is_the_request_as_it_was_sent_and_the_answer_as_it_came(
+        self, live, front, client, world
+    ):
         world.script(ONCE)
         answer = client.post(f"{front.origin}/v1/responses?a=b", json=HI, headers={**KEY, "x-mine": "1"})
         (interaction,) = front.interactions()
@@ -125,14 +127,14 @@ class TestWhatIsTakenDown:
         assert len(interaction.chunks) == interaction.answer.count(b"event: ")
         assert seconds[5] - seconds[4] >= 0.2
 
-    def test_of_a_broken_stream_is_what_came_marked_as_cut(self, front, client, world):
+    def test_what_is_taken_down_of_a_broken_stream_is_what_came_marked_as_cut(self, front, client, world):
         world.script(cut(ONCE, after=5))
         with contextlib.suppress(httpx2.TransportError):
             client.post(f"{front.origin}/v1/responses", json=STREAM, headers=KEY)
         (interaction,) = front.interactions()
         assert (interaction.cut, interaction.answer.count(b"event: ")) == (True, 5)
 
-    def test_of_a_client_that_leaves_is_what_came_by_then(self, front, client, world):
+    def test_what_is_taken_down_of_a_client_that_leaves_is_what_came_by_then(self, front, client, world):
         gate = Gate()
         world.script(pause(ONCE, after=3, until=gate))
         with client.stream("POST", f"{front.origin}/v1/responses", json=STREAM, headers=KEY) as answer:
@@ -141,7 +143,7 @@ class TestWhatIsTakenDown:
         gate.open()
         assert (interaction.cut, b"time" in interaction.answer) == (True, False)
 
-    def test_has_what_is_in_progress_as_cut(self, front, client, world):
+    def test_what_is_taken_down_has_what_is_in_progress_as_cut(self, front, client, world):
         gate = Gate()
         world.script(message("whole"), pause(ONCE, after=3, until=gate))
         client.post(f"{front.origin}/v1/responses", json=HI, headers=KEY)
@@ -186,7 +188,7 @@ class TestWhatIsTakenDown:
 
 class TestAnApiThatIsNotThere:
     @pytest.mark.parametrize("url", ["http://127.0.0.1:9/v1", "http://no-such-host.invalid/v1"])
-    def test_is_reported_in_a_form_that_no_sdk_tries_again(self, client, url):
+    def test_an_api_that_is_not_there_is_reported_in_a_form_that_no_sdk_tries_again(self, client, url):
         with recorded(url) as front:
             answer = client.post(f"{front.origin}/v1/responses", json=HI, headers=KEY)
             assert (answer.status_code, answer.headers["x-should-retry"]) == (418, "false")
@@ -223,7 +225,7 @@ class TestAnApiThatIsNotThere:
         gate.open()
         assert not front.recording.problems
 
-    def test_that_speaks_no_http_breaks_off(self, client):
+    def test_an_api_that_is_not_there_that_speaks_no_http_breaks_off(self, client):
         with bind("127.0.0.1", 0) as listening, recorded(f"http://127.0.0.1:{listening.getsockname()[1]}/v1") as front:
 
             def answer() -> None:

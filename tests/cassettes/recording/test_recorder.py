@@ -124,7 +124,7 @@ def test_an_interrupted_recording_is_written_as_far_as_it_came(file):
 
 
 class TestTheJournal:
-    def test_has_each_exchange_once_and_is_readable_by_its_owner_alone(self, file):
+    def test_the_journal_has_each_exchange_once_and_is_readable_by_its_owner_alone(self, file):
         with open_recorder(file, CassetteHeader()) as recorder:
             for number in range(20):
                 recorder.add(over_http({"n": number}, {}))
@@ -134,7 +134,7 @@ class TestTheJournal:
             assert not file.exists()
         assert others(file) == []
 
-    def test_has_no_secret(self, file):
+    def test_the_journal_has_no_secret(self, file):
         with open_recorder(file, CassetteHeader(command=f"run {PLAIN}"), secrets=[PLAIN]) as recorder:
             recorder.add(
                 over_http({"input": f"{KEY} {PLAIN}"}, {}, headers=JSON | {"authorization": "Bearer opaque-Key-1"})
@@ -143,7 +143,7 @@ class TestTheJournal:
             journal = journal_path(file).read_text()
         assert [secret for secret in (KEY, PLAIN, "opaque-Key-1") if secret in journal] == []
 
-    def test_has_what_is_in_progress_and_the_cassette_does_not(self, file, monkeypatch):
+    def test_the_journal_has_what_is_in_progress_and_the_cassette_does_not(self, file, monkeypatch):
         monkeypatch.setattr(recorder_module, "SYNC_INTERVAL", 0.01)
         with open_recorder(file, CassetteHeader()) as recorder:
             recording = Recording(recorder)
@@ -161,7 +161,7 @@ class TestTheJournal:
         record(file, *(over_http({"n": number}, {"id": f"resp_{number:048x}"}) for number in range(30)))
         assert len(scrubbed) == 30
 
-    def test_that_cannot_be_written_is_in_the_memory_until_there_is_space(self, file, monkeypatch):
+    def test_the_journal_that_cannot_be_written_is_in_the_memory_until_there_is_space(self, file, monkeypatch):
         write, full = os.write, [True]
 
         def write_if_space(descriptor, data):
@@ -193,7 +193,7 @@ LATE = {
 
 class TestASecretThatIsLearnedLater:
     @pytest.mark.parametrize("body", LATE.values(), ids=LATE)
-    def test_is_masked_before_too(self, file, body):
+    def test_a_secret_that_is_learned_later_is_masked_before_too(self, file, body):
         interactions = [
             over_http(body, {"n": 1}),
             over_http({}, {}, headers=JSON | {"authorization": f"Bearer {PLAIN}"}),
@@ -203,7 +203,7 @@ class TestASecretThatIsLearnedLater:
         first, _ = read_cassette(file).interactions
         assert first.body == scrub_interactions(interactions)[0].body != alone.body
 
-    def test_is_masked_where_it_is_spread_over_a_stream(self, file):
+    def test_a_secret_that_is_learned_later_is_masked_where_it_is_spread_over_a_stream(self, file):
         deltas = [
             {"type": "response.output_text.delta", "item_id": "m", "delta": part} for part in ("swordf", "ish-N", "ine")
         ]
@@ -213,7 +213,7 @@ class TestASecretThatIsLearnedLater:
         assert read_cassette(file).interactions[0].answer == scrub_interactions(interactions)[0].answer
         assert b'"ine"' not in read_cassette(file).interactions[0].answer
 
-    def test_is_masked_in_the_journal_as_soon_as_it_is_learned(self, file):
+    def test_a_secret_is_masked_in_the_journal_as_soon_as_it_is_learned(self, file):
         with open_recorder(file, CassetteHeader(command=f"run {PLAIN}")) as recorder:
             recorder.add(over_http({"input": PLAIN}, {}))
             recorder.add(over_http({}, {}, headers=JSON | {"authorization": f"Bearer {PLAIN}"}))
@@ -262,7 +262,7 @@ class TestWhatTheScrubberMisses:
 
         monkeypatch.setattr(Scrubber, "scrub", miss)
 
-    def test_is_refused_and_the_old_file_stays(self, file):
+    def test_what_the_scrubber_misses_is_refused_and_the_old_file_stays(self, file):
         record(file, over_http({"n": 1}, {}))
         before = file.read_bytes()
         missed = [over_http({f"missed {number}": f"my {KEY}"}, {}) for number in range(4)]
@@ -280,7 +280,7 @@ class TestWhatTheScrubberMisses:
         assert [interaction.body for interaction in read_cassette(kept).interactions] == [b'{"n":1}', b'{"n":2}']
         assert (file.exists(), others(file)) == (False, [kept.name])
 
-    def test_is_refused_as_well_where_it_is_masked_late(self, file):
+    def test_what_the_scrubber_misses_is_refused_as_well_where_it_is_masked_late(self, file):
         late = over_http({}, {}, headers=JSON | {"authorization": f"Bearer {PLAIN}"})
         with pytest.raises(SecretFound, match="exchange 1, "):
             record(file, over_http({"missed": PLAIN}, {}), late)

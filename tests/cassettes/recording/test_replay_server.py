@@ -66,7 +66,7 @@ def played(*interactions: Interaction, paced: bool = False) -> Iterator[Played]:
 
 
 class TestARequest:
-    def test_is_answered_as_it_was(self):
+    def test_a_request_is_answered_as_it_was(self):
         with played(exchange("hi", "Hello."), exchange("no", "No.", 429)) as client:
             assert client.reply_to("hi") == "Hello."
             refused = client.post("no")
@@ -77,11 +77,11 @@ class TestARequest:
         with played(exchange("hi", "1"), exchange("hi", "2")) as client:
             assert [client.reply_to("hi") for _ in range(3)] == ["1", "2", "2"]
 
-    def test_of_another_key_begins_anew(self):
+    def test_a_request_of_another_key_begins_anew(self):
         with played(exchange("hi", "1"), exchange("hi", "2")) as client:
             assert [client.reply_to("hi", key) for key in ("sk-a", "sk-b", "sk-a")] == ["1", "1", "2"]
 
-    def test_that_was_not_recorded_is_reported_with_the_closest_and_what_differs(self):
+    def test_an_unrecorded_request_is_reported_with_the_closest_and_what_differs(self):
         with played(exchange("Weather in Paris?", "18"), exchange("Ship it.", "Done.")) as client:
             missed = client.post("Weather in Oslo?")
             assert (missed.status_code, missed.headers["x-should-retry"]) == (418, "false")
@@ -126,7 +126,7 @@ class TestAConnection:
                 wire.send(text)
                 assert wire.recv(5) == self.HELLO[1]
 
-    def test_is_chosen_by_its_first_message(self):
+    def test_a_connection_is_chosen_by_its_first_message(self):
         other = ("server", "{}")
         with played(socket(self.HI, self.HELLO), socket(self.BYE, other), socket(self.BYE, self.HELLO)) as client:
             received = []
@@ -143,7 +143,7 @@ class TestAConnection:
             ([HI[1], HI[1]], "the client says more than was recorded"),
         ],
     )
-    def test_that_says_something_else_is_reported(self, messages, problem):
+    def test_a_connection_that_says_something_else_is_reported(self, messages, problem):
         with played(socket(self.HI, self.HELLO)) as client, client.connect() as wire:
             for text in messages:
                 wire.send(text)
@@ -153,7 +153,7 @@ class TestAConnection:
                 wire.recv(5)
             assert len(client.player.misses) == 1
 
-    def test_that_broke_off_breaks_off_again(self):
+    def test_a_connection_that_broke_off_breaks_off_again(self):
         with played(socket(self.HI, self.HELLO, cut=True)) as client, client.connect() as wire:
             wire.send(self.HI[1])
             wire.recv(5)
@@ -169,7 +169,7 @@ class TestAConnection:
                 wire.recv(5)
             assert client.player.misses == []
 
-    def test_that_was_refused_is_refused_again(self):
+    def test_a_connection_that_was_refused_is_refused_again(self):
         refused = Interaction("GET", URI, status=401, answer_headers=ANSWER, chunks=((0.1, b'{"error": {}}'),))
         with played(refused) as client:
             with pytest.raises(InvalidStatus) as problem, client.connect():
@@ -177,7 +177,7 @@ class TestAConnection:
             assert problem.value.response.status_code == 401
             assert problem.value.response.body == b'{"error": {}}'
 
-    def test_that_was_not_recorded_is_reported(self):
+    def test_a_connection_that_was_not_recorded_is_reported(self):
         with played(exchange("hi", "Hello.")) as client:
             with pytest.raises(InvalidStatus) as problem, client.connect("/elsewhere"):
                 pass
@@ -191,7 +191,7 @@ class TestWhatIsLoaded:
             for interaction in interactions:
                 cassette.add(interaction)
 
-    def test_is_one_cassette_or_all_of_a_folder(self, tmp_path):
+    def test_what_is_loaded_is_one_cassette_or_all_of_a_folder(self, tmp_path):
         self.record(tmp_path / "b.yaml", exchange("b", "B"))
         self.record(tmp_path / "a.yaml", exchange("a", "A"), socket(("client", "{}")))
         (tmp_path / "other.yaml").write_text("name: nothing recorded\n")
@@ -199,7 +199,7 @@ class TestWhatIsLoaded:
         assert answers == [b'{"said":"A"}', b"", b'{"said":"B"}']
         assert [recording.answer for recording in load_recordings(tmp_path / "b.yaml")] == [b'{"said":"B"}']
 
-    def test_is_something_or_an_error(self, tmp_path):
+    def test_whatever_is_loaded_is_a_script_or_an_error(self, tmp_path):
         with pytest.raises(ConfigError, match="it has no recordings"):
             load_recordings(tmp_path)
         (tmp_path / "other.yaml").write_text("name: nothing recorded\n")

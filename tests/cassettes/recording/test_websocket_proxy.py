@@ -51,7 +51,7 @@ class TestAConnection:
         seconds = [time for time, _, _ in interaction.frames]
         assert seconds == sorted(seconds)
 
-    def test_that_is_open_is_preserved_as_far_as_it_came(self, front, world):
+    def test_a_connection_that_is_open_is_preserved_as_far_as_it_came(self, front, world):
         world.script(message("Hello."))
         with opened(front) as wire:
             wire.send(CREATE)
@@ -81,7 +81,7 @@ class TestAConnection:
         assert interaction.cut
         assert len(interaction.frames) == 1 + 3
 
-    def test_that_is_refused_is_refused_alike(self, front, world):
+    def test_a_connection_that_is_refused_is_refused_alike(self, front, world):
         with pytest.raises(InvalidStatus) as refused, opened(front, Authorization="Basic x"):
             pass
         (interaction,) = front.interactions()

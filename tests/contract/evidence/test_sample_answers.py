@@ -141,7 +141,7 @@ class TestErrors:
             (EVENT, {"type": "error", "sequence_number": 2, "code": None, "message": "No.", "param": None}),
         ],
     )
-    def test_of_every_provider_and_in_every_form_of_a_stream_conform(self, root: str, body: Any) -> None:
+    def test_errors_of_every_provider_and_in_every_form_of_a_stream_conform(self, root: str, body: Any) -> None:
         assert (check_answer(root, body), list(find_unknown_members(root, body))) == (None, [])
 
     @pytest.mark.parametrize(
@@ -156,7 +156,7 @@ class TestErrors:
             (WHOLE, "error"),
         ],
     )
-    def test_that_are_broken_are_findings(self, body: Any, at: str) -> None:
+    def test_errors_that_are_broken_are_findings(self, body: Any, at: str) -> None:
         found = check_answer("Error", body)
         assert found.at == at
 
@@ -195,10 +195,10 @@ class TestItems:
             {"id": "amsg_1", "type": "agent_message", "content": []},
         ],
     )
-    def test_that_are_broken_are_findings(self, item: Any) -> None:
+    def test_items_that_are_broken_are_findings(self, item: Any) -> None:
         assert check_answer("Response", replaced(WHOLE, ("output", 0), item)) is not None
 
-    def test_of_a_list_are_read_by_their_role(self) -> None:
+    def test_items_of_a_list_are_read_by_their_role(self) -> None:
         item = {"id": "msg_1", "type": "message", "status": "completed", "role": "assistant", "content": []}
         listed = {"object": "list", "data": [item], "first_id": "msg_1", "last_id": "msg_1", "has_more": False}
         assert check_answer("ResponseItemList", listed) is None

@@ -41,13 +41,13 @@ def test_every_keyword_can_be_broken() -> None:
 @pytest.mark.parametrize("root", slow_except(range(1, 100), [FIRST, *OTHERS]))
 class TestABrokenKeyword:
     @pytest.mark.slow
-    def test_is_named_where_it_is_broken(self, root: str) -> None:
+    def test_a_broken_keyword_is_named_where_it_is_broken(self, root: str) -> None:
         for fault, violation in broken(root):
             if fault.alone or violation:
                 assert violation, fault
                 assert (violation.keyword, violation.path) == (fault.called, format_path(fault.path)), fault
 
-    def test_has_words_that_say_where(self, root: str) -> None:
+    def test_a_broken_keyword_has_words_that_say_where(self, root: str) -> None:
         for fault, violation in broken(root):
             if violation:
                 rule = rule_for(violation.keyword, violation.rule)

@@ -133,23 +133,23 @@ def streamed(server: Server, body: Json) -> Json:
 @pytest.mark.parametrize("model", MODELS)
 @pytest.mark.parametrize("prompt", PROMPTS)
 class TestAPrompt:
-    def test_is_answered(self, server: Server, prompt: str, model: str) -> None:
+    def test_a_prompt_is_answered(self, server: Server, prompt: str, model: str) -> None:
         answer = post(server, "/responses", {"model": model, **PROMPTS[prompt]})
         assert answer.status_code == 200, answer.text
         assert spoken(answer.json())
 
     @pytest.mark.slow
-    def test_is_answered_in_a_stream(self, server: Server, prompt: str, model: str) -> None:
+    def test_a_prompt_is_answered_in_a_stream(self, server: Server, prompt: str, model: str) -> None:
         assert spoken(streamed(server, {"model": model, **PROMPTS[prompt]}))
 
 
 @pytest.mark.parametrize("call", CALLS)
 class TestATool:
-    def test_is_called(self, server: Server, call: str) -> None:
+    def test_a_tool_is_called(self, server: Server, call: str) -> None:
         name, body = CALLS[call]
         calls(post(server, "/responses", {"model": "gpt-4.1", **body}).json(), name)
 
-    def test_is_called_in_a_stream_and_its_output_answered(self, server: Server, call: str) -> None:
+    def test_a_tool_is_called_in_a_stream_and_its_output_answered(self, server: Server, call: str) -> None:
         name, body = CALLS[call]
         response = streamed(server, {"model": "gpt-5", **body})
         calls(response, name)
@@ -179,7 +179,7 @@ class TestCompaction:
         body = {"model": "gpt-4.1", "input": [*compacted["output"], user("When?")]}
         assert spoken(post(server, "/responses", body).json())
 
-    def test_needs_a_model(self, server: Server) -> None:
+    def test_compaction_needs_a_model(self, server: Server) -> None:
         answer = post(server, "/responses/compact", {"input": HISTORY})
         assert (answer.status_code, answer.json()["error"]["param"]) == (400, "model")
 
@@ -238,7 +238,7 @@ class TestASocket:
         first, second = talk(server, unstored("One."), unstored("Two."))
         assert first["response"]["id"] != second["response"]["id"]
 
-    def test_goes_on_with_what_is_not_stored(self, server: Server) -> None:
+    def test_a_socket_goes_on_with_what_is_not_stored(self, server: Server) -> None:
         first, second = talk(server, unstored("The word is teal."), after("Which word?"))
         assert second["response"]["previous_response_id"] == first["response"]["id"]
 
@@ -260,7 +260,7 @@ class TestASocket:
         assert codes(talk(server, unstored([*compacted["output"], user("Go on.")], tools=[]))) == [None]
 
     @pytest.mark.slow
-    def test_is_warmed_up_without_an_answer(self, server: Server) -> None:
+    def test_a_socket_is_warmed_up_without_an_answer(self, server: Server) -> None:
         with connected(server) as wire:
             responses = [whole(event["response"]) for event in events_of(wire, unstored("hi", generate=False))]
         assert responses[-1]["output"] == []

@@ -85,7 +85,7 @@ def is_running(pid: str) -> bool:
 
 class TestACell:
     @pytest.mark.slow
-    def test_is_as_expected_or_says_what_differs(self, suite: Write, tmp_path: Path) -> None:
+    def test_a_cell_is_as_expected_or_says_what_differs(self, suite: Write, tmp_path: Path) -> None:
         content = table(
             test_passes="green",
             test_is_refused="Invalid value: 'input_file'",
@@ -97,7 +97,7 @@ class TestACell:
         assert "input_file" in by_test["test_is_refused"].reason
 
     @pytest.mark.slow
-    def test_that_ended_differently_is_reported_with_its_reason(self, suite: Write, tmp_path: Path) -> None:
+    def test_a_cell_that_ended_differently_is_reported_with_its_reason(self, suite: Write, tmp_path: Path) -> None:
         content = table(test_passes="never said", test_is_refused="green", test_parameters="another cause")
         by_test = rows(suite(content), tmp_path / "cache")
         assert by_test["test_passes"].fault == "passed, not red with 'never said'"
@@ -111,7 +111,7 @@ class TestACell:
         assert (row.verdict, "No module named 'not_there'" in row.fault) == ("none", True)
 
     @pytest.mark.slow
-    def test_that_does_not_end_is_stopped_with_its_children(self, suite: Write, tmp_path: Path) -> None:
+    def test_a_cell_that_does_not_end_is_stopped_with_its_children(self, suite: Write, tmp_path: Path) -> None:
         tests = """
     import os, subprocess, time
     from pathlib import Path
@@ -130,7 +130,7 @@ class TestACell:
             time.sleep(0.05)  # a killed process takes a moment to end
         assert not is_running(child)
 
-    def test_of_a_skipped_test_is_not_green(self) -> None:
+    def test_a_cell_of_a_skipped_test_is_not_green(self) -> None:
         (row,) = judge(outcome="skipped")
         assert (row.verdict, row.fault) == ("skipped", "not green:\nE boom")
 
@@ -138,7 +138,7 @@ class TestACell:
         (row,) = judge(outcome="passed", losses=["call-dropped: deploy"])
         assert row.fault == "green, but with losses: call-dropped: deploy"
 
-    def test_of_no_table_is_an_error(self) -> None:
+    def test_a_cell_of_no_table_is_an_error(self) -> None:
         first, missing = judge(cell=None, outcome="passed")
         assert (first.fault, missing.reason) == ("this test has no cell", "it did not run")
 
@@ -146,7 +146,7 @@ class TestACell:
         (row,) = judge({"outcome": "failed"}, outcome="passed")
         assert row.verdict == "red"
 
-    def test_that_is_red_needs_the_cause_in_the_first_lines(self) -> None:
+    def test_a_cell_that_is_red_needs_the_cause_in_the_first_lines(self) -> None:
         content = ["Request 2 was refused\nby a rule: Invalid value", "1\n2\n3\n4\n5\nsixth"]
         assert [row.fault for row in judge(expected="Invalid value", says=content)] == [""]
         (row,) = judge(expected="sixth", says=content)
@@ -183,20 +183,20 @@ class TestATable:
             (HERE + 'files = ["test_gone.py"]\n', "environments.here: no test runs in it"),
         ],
     )
-    def test_that_does_not_match_is_refused(self, suite: Write, content: str, fault: str) -> None:
+    def test_a_table_that_does_not_match_is_refused(self, suite: Write, content: str, fault: str) -> None:
         with pytest.raises(ConfigError) as caught:
             found(root=suite(content))
         assert fault in str(caught.value)
 
-    def test_needs_tests_that_can_be_read(self, suite: Write) -> None:
+    def test_a_table_needs_tests_that_can_be_read(self, suite: Write) -> None:
         with pytest.raises(ConfigError, match="test_it"):
             found(root=suite(table(test_a="green"), "def test_a(: pass"))
 
-    def test_has_each_test_once(self, suite: Write) -> None:
+    def test_a_table_has_each_test_once(self, suite: Write) -> None:
         with pytest.raises(ConfigError, match="test_a is the name of two tests"):
             found(root=suite(table(test_a="green"), "def test_a(): pass\nclass TestB:\n  def test_a(self): pass"))
 
-    def test_of_an_unknown_name_is_refused(self, suite: Write) -> None:
+    def test_a_table_of_an_unknown_name_is_refused(self, suite: Write) -> None:
         with pytest.raises(ConfigError, match="no suite other in"):
             found(["other"], root=suite(table(test_passes="green")))
 
@@ -216,7 +216,9 @@ class TestAnEnvironment:
         assert not {"OPENAI_API_KEY", "HTTPS_PROXY"} & set(seen)
         assert (seen["HOME"], seen["PATH"], seen["DO_NOT_TRACK"]) == (str(tmp_path), os.environ["PATH"], "1")
 
-    def test_is_made_once_and_again_when_interrupted(self, tmp_path: Path, commands: list[list[str]]) -> None:
+    def test_an_environment_is_made_once_and_again_when_interrupted(
+        self, tmp_path: Path, commands: list[list[str]]
+    ) -> None:
         made = environments.prepared(Environment("newest", python=("openai==3.54.0",), npm=("openai@6.1.0",)), tmp_path)
         assert [command[1] for command in commands] == ["venv", "pip", "install"]
         assert commands[1][-6:-1] == ["pytest", "pytest-asyncio", environments.NODE, "openai==3.54.0", "--editable"]
@@ -226,24 +228,24 @@ class TestAnEnvironment:
         environments.prepared(Environment("newest", ("openai==3.54.0",), ("openai@6.1.0",)), tmp_path)
         assert len(commands) == 6
 
-    def test_is_another_with_other_packages(self, tmp_path: Path, commands: list[list[str]]) -> None:
+    def test_an_environment_is_another_with_other_packages(self, tmp_path: Path, commands: list[list[str]]) -> None:
         folders = {environments.prepared(Environment("x", (package,)), tmp_path) for package in ("a==1", "a==2")}
         assert len(folders) == 2
 
-    def test_that_cannot_be_installed_fails_its_cells(
+    def test_an_environment_that_cannot_be_installed_fails_its_cells(
         self, suite: Write, tmp_path: Path, commands: list[list[str]]
     ) -> None:
         commands.append(["fail"])
         root = suite('[environments.x]\npython = ["a==1"]\n[cells.test_a]\nx = "green"\n', "def test_a(): pass")
         assert "no such package" in rows(root, tmp_path / "cache")["test_a"].fault
 
-    def test_needs_uv(self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def test_an_environment_needs_uv(self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
         monkeypatch.setattr(environments.sys, "executable", str(tmp_path / "python"))
         monkeypatch.setenv("PATH", str(tmp_path))
         with pytest.raises(ConfigError, match="pip install uv"):
             environments.prepared(Environment("x"), tmp_path)
 
-    def test_needs_npm_for_its_packages(self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def test_an_environment_needs_npm_for_its_packages(self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
         monkeypatch.setenv("PATH", str(tmp_path))
         with pytest.raises(ConfigError, match="npm is not there"):
             environments.prepared(Environment("x", npm=("openai@6.1.0",), here=True), tmp_path)

@@ -218,7 +218,7 @@ class TestTheCommandLine:
 
     NPX = ("npx", "--offline", "--no", "responses-harness")
 
-    def test_is_that_of_the_harness(self, project: Project) -> None:
+    def test_the_command_line_is_that_of_the_harness(self, project: Project) -> None:
         ended = project.run(*self.NPX, "cassettes", "cassettes/weather.yaml", "--to-script", "json")
         assert ended.returncode == 0, ended.stderr
         assert "18 degrees" in str(json.loads(ended.stdout)["script"])
@@ -248,7 +248,7 @@ class TestTheCommandLine:
         assert (ended.returncode, ended.stdout) == (127, "")
         assert "`no-such-harness` did not start: spawn no-such-harness ENOENT. Install it" in ended.stderr
 
-    def test_is_ended_with_the_server_that_it_runs(self, project: Project) -> None:
+    def test_the_command_line_is_ended_with_the_server_that_it_runs(self, project: Project) -> None:
         installed = project.folder / "node_modules/responses-harness/dist/bin.js"
         node = project.run("node", "-p", "process.execPath").stdout.strip()  # the one on the PATH may be a wrapper
         command = [node, str(installed), "serve", "--port", "0"]

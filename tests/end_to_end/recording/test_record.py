@@ -78,7 +78,7 @@ def interactions_in(file: Path) -> tuple[Interaction, ...]:
 
 
 class TestARecording:
-    def test_is_a_cassette_of_what_the_command_has_requested(self, live, world, tmp_path, capfd):
+    def test_a_recording_is_a_cassette_of_what_the_command_has_requested(self, live, world, tmp_path, capfd):
         file = tmp_path / "a.yaml"
         result = record(live, file)
         assert result.exit_code == 0
@@ -114,7 +114,7 @@ class TestARecording:
             record(live, file)
         assert len(interactions_in(file)) == 1
 
-    def test_of_a_command_that_asks_nothing_leaves_nothing(self, live, tmp_path):
+    def test_a_recording_of_a_command_that_asks_nothing_leaves_nothing(self, live, tmp_path):
         result = record(live, tmp_path / "a.yaml", command=(sys.executable, "-c", ""))
         assert result.exit_code == 2
         assert "nothing was recorded. Does the command read OPENAI_BASE_URL?" in result.stderr
@@ -128,7 +128,7 @@ class TestARecording:
 
 
 class TestTheEnd:
-    def test_is_that_of_the_command(self, live, tmp_path):
+    def test_the_end_is_that_of_the_command(self, live, tmp_path):
         assert record(live, tmp_path, command=(sys.executable, "-c", "raise SystemExit(7)")).exit_code == 7
         killed = "import os, signal; os.kill(os.getpid(), signal.SIGKILL)"
         assert record(live, tmp_path, command=(sys.executable, "-c", killed)).exit_code == 128 + 9
@@ -155,12 +155,12 @@ class TestTheEnd:
             ],
         ),
     )
-    def test_of_an_api_that_refuses_everything_has_a_hint(self, tmp_path, answer, hint):
+    def test_the_end_of_an_api_that_refuses_everything_has_a_hint(self, tmp_path, answer, hint):
         with live_api(lambda method, path, body: answer) as (url, _):
             result = record(url, tmp_path / "a.yaml")
         assert (result.exit_code, hint in result.stderr, len(interactions_in(tmp_path / "a.yaml"))) == (0, True, 1)
 
-    def test_has_no_hint_for_one_404_among_other_answers(self, tmp_path, monkeypatch):
+    def test_the_end_has_no_hint_for_one_404_among_other_answers(self, tmp_path, monkeypatch):
         monkeypatch.setenv("OPENAI_API_KEY", KEY)
         script = f"{ASK}\nurllib.request.urlopen(request)"
         statuses = iter([(404, {}, "no such model")])
@@ -169,7 +169,7 @@ class TestTheEnd:
         hint = "the path of" in result.stderr
         assert (result.exit_code, hint, len(interactions_in(tmp_path / "a.yaml"))) == (0, False, 2), result.stderr
 
-    def test_of_a_command_that_did_not_reach_the_api_is_a_failure(self, tmp_path):
+    def test_the_end_of_a_command_that_did_not_reach_the_api_is_a_failure(self, tmp_path):
         result = record("http://127.0.0.1:9/v1", tmp_path / "a.yaml")
         assert result.exit_code == 1
         assert "responses-harness: http://127.0.0.1:9 cannot be reached: " in result.stderr
@@ -185,18 +185,18 @@ class TestTheEnd:
             (["--listen", "256.0.0.1:0"], "cannot listen on 256.0.0.1:0"),
         ],
     )
-    def test_of_what_was_requested_wrongly_is_one_message(self, tmp_path, options, problem):
+    def test_the_end_of_what_was_requested_wrongly_is_one_message(self, tmp_path, options, problem):
         result = run_cli("record", "--into", tmp_path / "a.yaml", *options)
         assert result.exit_code == 2
         assert problem in result.stderr
         assert list(tmp_path.iterdir()) == []
 
-    def test_of_a_command_that_is_not_there_is_that_of_a_shell(self, tmp_path):
+    def test_the_end_of_a_command_that_is_not_there_is_that_of_a_shell(self, tmp_path):
         result = run_cli("record", "--into", tmp_path / "a.yaml", "--", "no-such-command")
         assert (result.exit_code, list(tmp_path.iterdir())) == (127, [])
         assert "no-such-command: cannot be run: No such file or directory" in result.stderr
 
-    def test_of_a_second_recorder_of_a_cassette_is_one_message(self, live, tmp_path):
+    def test_the_end_of_a_second_recorder_of_a_cassette_is_one_message(self, live, tmp_path):
         with lock_cassette(tmp_path / "a.yaml"):
             result = record(live, tmp_path / "a.yaml")
         assert (result.exit_code, "another recorder is writing this cassette" in result.stderr) == (2, True)
@@ -212,12 +212,14 @@ class TestTheCommandInTheCassette:
         assert record(live, file, command=command).exit_code == 0
         return read_cassette(file).header.command
 
-    def test_is_the_one_that_was_run(self, live, world, tmp_path, agent):
+    def test_the_command_in_the_cassette_is_the_one_that_was_run(self, live, world, tmp_path, agent):
         assert self.made_by(live, tmp_path / "a.yaml", *agent, "{}") == shlex.join(
             ["responses-harness", "record", "--", *agent, "{}"]
         )
 
-    def test_is_left_out_when_it_holds_a_secret_or_a_program(self, live, world, tmp_path, agent):
+    def test_the_command_in_the_cassette_is_left_out_when_it_holds_a_secret_or_a_program(
+        self, live, world, tmp_path, agent
+    ):
         assert self.made_by(live, tmp_path / "a.yaml", *agent, json.dumps({"user": KEY})) == ""
         assert KEY not in (tmp_path / "a.yaml").read_text()
         assert self.made_by(live, tmp_path / "b.yaml", *ASKING) == ""
@@ -229,7 +231,7 @@ class TestAValidatingProxy:
         assert result.exit_code == 0
         assert re.search(r"^requests +1 +1 +- ", result.stderr, re.M)
 
-    def test_is_not_green_when_it_could_judge_nothing(self, live, world, tmp_path):
+    def test_a_validating_proxy_is_not_green_when_it_could_judge_nothing(self, live, world, tmp_path):
         command = (sys.executable, "-c", ASK.replace("/responses", "/chat/completions"))
         checked = record(live, tmp_path / "a.yaml", "--check", command=command)
         strict = record(live, tmp_path / "a.yaml", "--strict", command=command)
@@ -349,7 +351,7 @@ class TestAnInterruption:
 
     @pytest.mark.slow
     @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
-    def test_that_comes_twice_leaves_what_is_whole(self, live, world, tmp_path, number):
+    def test_an_interruption_that_comes_twice_leaves_what_is_whole(self, live, world, tmp_path, number):
         world.script(message("whole"), pause(message("Once upon"), after=3, until=Gate()))
         file, port = tmp_path / "a.yaml", free_port()
         url, headers = f"http://127.0.0.1:{port}/v1/responses", {"authorization": f"Bearer {KEY}"}
@@ -392,10 +394,10 @@ class TestServingARecording:
         assert '+  "input": "ho"' in result.stderr
         assert result.exit_code == 0
 
-    def test_is_not_mixed_with_a_script(self, tmp_path):
+    def test_serving_a_recording_is_not_mixed_with_a_script(self, tmp_path):
         result = run_cli("serve", "--replay", tmp_path, "--zdr")
         assert (result.exit_code, "--replay only plays recordings" in result.stderr) == (2, True)
 
-    def test_of_nothing_is_one_message(self, tmp_path):
+    def test_serving_a_recording_of_nothing_is_one_message(self, tmp_path):
         result = run_cli("serve", "--replay", tmp_path)
         assert (result.exit_code, "it has no recordings" in result.stderr) == (2, True)

@@ -121,7 +121,7 @@ def in_order(file: Path) -> int:
 
 
 class TestARecorder:
-    def test_that_is_killed_leaves_what_was_answered_and_the_next_one_recovers_it(self, live, file):
+    def test_a_recorder_that_is_killed_leaves_what_the_next_one_recovers(self, live, file):
         with recorder(live, file, asking(3, rest=30)) as child:
             assert soon(lambda: in_journal(file) == 3)
             child.kill()
@@ -136,7 +136,7 @@ class TestARecorder:
         assert (recorded(kept), recorded(file)) == (3, 1)
         assert sorted(entry.name for entry in file.parent.iterdir()) == ["a.recovered.yaml", "a.yaml"]
 
-    def test_that_is_killed_at_any_time_leaves_all_but_half_a_second_of_answers(self, live, file):
+    def test_a_recorder_that_is_killed_leaves_all_but_half_a_second_of_answers(self, live, file):
         with recorder(live, file, asking(1000)) as child:
             assert soon(lambda: in_journal(file) >= 20)
             child.kill()
@@ -201,7 +201,7 @@ class TestARecorder:
             result(first)
         assert len(list(tmp_path.iterdir())) == 2
 
-    def test_that_may_not_write_so_much_leaves_the_old_file(self, live, file):
+    def test_a_recorder_that_may_not_write_so_much_leaves_the_old_file(self, live, file):
         assert record(live, file, asking())[0] == 0
         before, most = file.read_bytes(), file.stat().st_size // 2  # not even the first exchange
         few = (most, resource.RLIM_INFINITY)

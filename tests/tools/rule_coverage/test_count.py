@@ -92,7 +92,7 @@ def test_a_recorded_refusal_that_the_mock_does_not_make_was_wrong(tmp_path: Path
     assert records_of(tmp_path, 400, CREATE_WITHOUT_MODEL).of("missing_required_parameter") == RuleRecord(seen=1)
 
 
-def test_of_a_refusal_in_other_words_both_rules_were_wrong(tmp_path: Path) -> None:
+def test_both_rules_were_wrong_about_a_refusal_in_other_words(tmp_path: Path) -> None:
     records = records_of(tmp_path, 400, refusal("Invalid type for 'x': y."), model=None)
     assert records.of("missing_required_parameter") == RuleRecord(seen=1)
     records = records_of(tmp_path, 400, CREATE_WITHOUT_MODEL, colour="red")

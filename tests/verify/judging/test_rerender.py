@@ -146,7 +146,7 @@ JSON_ASKED = {"format": {"type": "json_schema", "name": "out", "schema": SCHEMA}
 
 
 class TestADifference:
-    def test_is_named_with_its_place_and_both_sides(self, tmp_path: Path) -> None:
+    def test_a_difference_is_named_with_its_place_and_both_sides(self, tmp_path: Path) -> None:
         assert rerendered(tmp_path, of_today(stream(message("Hi.")), temperature=0.3)) == [
             {
                 "id": "project/tape.jsonl#1",
@@ -156,47 +156,47 @@ class TestADifference:
             }
         ]
 
-    def test_is_reported_once_for_all_events_with_a_response(self, tmp_path: Path) -> None:
+    def test_a_difference_is_reported_once_for_all_events_with_a_response(self, tmp_path: Path) -> None:
         made = stream(message("Hi."))
         for event in made["events"]:
             if response := event["data"].get("response"):
                 response["truncation"] = "auto"
         assert difference(tmp_path, of_today(made))[2] == "response.created: response.truncation 'disabled'"
 
-    def test_is_an_event_more_or_less(self, tmp_path: Path) -> None:
+    def test_a_difference_is_an_event_more_or_less(self, tmp_path: Path) -> None:
         made = {**stream(message("Hi."), background=True), "request": ASK, "recorded_at": "2026-01-01"}
         assert difference(tmp_path, made) == ("events[1]", "response.queued", "response.in_progress")
 
-    def test_is_a_member_of_a_response_that_is_not_there(self, tmp_path: Path) -> None:
+    def test_a_difference_is_a_member_of_a_response_that_is_not_there(self, tmp_path: Path) -> None:
         _, was, now = difference(tmp_path, of_today(stream(message("Hi.")), user="gone"))
         assert (was, now) == ("response.created: no response.user", "response.created: response.user None")
 
-    def test_is_none_for_a_member_that_no_schema_knows(self, tmp_path: Path) -> None:
+    def test_a_member_that_no_schema_knows_is_no_difference(self, tmp_path: Path) -> None:
         made = stream(function_call("f", "{}"))
         assert rerendered(tmp_path, of_today(made, mood="good"), changed(made, 5, colour="blue")) == [None, None]
 
-    def test_is_none_in_a_stream_that_is_none_of_the_api(self, tmp_path: Path) -> None:
+    def test_a_stream_that_is_not_the_apis_has_no_difference(self, tmp_path: Path) -> None:
         made = stream(function_call("f", "{}"))
         item = made["events"][2]["data"]["item"]
         assert rerendered(tmp_path, changed(made, 2, item={**item, "mood": "good"})) == []
 
-    def test_is_none_for_a_member_that_came_later(self, tmp_path: Path) -> None:
+    def test_a_member_that_came_later_is_no_difference(self, tmp_path: Path) -> None:
         old = of_today(stream(message("Hi.")), tool_usage="gone")
         assert rerendered(tmp_path, {**old, "recorded_at": "2026-06-01"}) == [None]
         assert rerendered(tmp_path, {**old, "recorded_at": "2026-07-01"}) != [None]
 
-    def test_is_none_for_a_value_in_a_recording_from_before_the_api_answered_so(self, tmp_path: Path) -> None:
+    def test_a_value_in_a_recording_from_before_the_api_answered_so_is_no_difference(self, tmp_path: Path) -> None:
         old = of_today(stream(message("Hi.")), temperature=0.3)
         assert rerendered(tmp_path, {**old, "recorded_at": "2026-03-01"}) == [None]
 
-    def test_is_a_script_that_the_request_does_not_allow(self, tmp_path: Path) -> None:
+    def test_a_difference_is_a_script_that_the_request_does_not_allow(self, tmp_path: Path) -> None:
         made = stream(message("Hi."))
         made["request"]["text"] = JSON_ASKED
         at, _, now = difference(tmp_path, made)
         assert at == f"events[{len(made['events']) - 1}]"
         assert "is not what text.format (out) asks for" in now
 
-    def test_is_none_for_what_the_api_announces_in_one_way_or_another(self, tmp_path: Path) -> None:
+    def test_what_the_api_announces_in_one_way_or_another_is_no_difference(self, tmp_path: Path) -> None:
         made = stream(message(["Hi."]))
         item = made["events"][2]["data"]["item"]
         assert rerendered(tmp_path, changed(made, 2, item={**item, "status": "completed"})) == [None]
@@ -218,7 +218,7 @@ IN_JSON = [asked for asked in ASKED.values() if asked is not None and "stream_op
 class TestAnAnswer:
     @pytest.mark.parametrize("asked", IN_JSON)
     @pytest.mark.parametrize("turn", TURNS[:-3])
-    def test_is_reported_again(self, tmp_path: Path, turn: Turn, asked: dict[str, Any]) -> None:
+    def test_an_answer_is_reported_again(self, tmp_path: Path, turn: Turn, asked: dict[str, Any]) -> None:
         assert rerendered(tmp_path, answer({**HI, **asked}, turn=turn)) == [None]
 
     @pytest.mark.parametrize(
@@ -257,7 +257,9 @@ class TestAnAnswer:
             {"mood": "good"},
         ],
     )
-    def test_is_the_same_but_for_what_others_choose_or_no_schema_knows(self, tmp_path: Path, members: Any) -> None:
+    def test_an_answer_is_the_same_but_for_what_others_choose_or_no_schema_knows(
+        self, tmp_path: Path, members: Any
+    ) -> None:
         assert rerendered(tmp_path, answer(**members)) == [None]
 
     def test_differs_in_what_was_requested_whoever_chooses_it_otherwise(self, tmp_path: Path) -> None:
@@ -282,11 +284,11 @@ class TestAnAnswer:
             made = {**answer(tools=tools, **before), "request": {**HI, **before}}
             assert rerendered(tmp_path, made) == [None]
 
-    def test_is_no_stream(self, tmp_path: Path) -> None:
+    def test_an_answer_is_no_stream(self, tmp_path: Path) -> None:
         made = {**answer(), "request": {**HI, "stream": True}}
         assert difference(tmp_path, made) == ("answer", "JSON", "a stream")
 
-    def test_is_compared_while_it_is_under_way(self, tmp_path: Path) -> None:
+    def test_an_answer_is_compared_while_it_is_under_way(self, tmp_path: Path) -> None:
         request = {**HI, "background": True}
         assert rerendered(tmp_path, answer(request)) == [None]
         assert rerendered(tmp_path, answer(request, truncation="auto")) != [None]
@@ -302,13 +304,15 @@ class TestAnAnswer:
             {"status": "done"},
         ],
     )
-    def test_is_not_compared_where_it_cannot_be_known_or_does_not_conform(self, tmp_path: Path, members: Any) -> None:
+    def test_an_answer_is_not_compared_where_it_cannot_be_known_or_does_not_conform(
+        self, tmp_path: Path, members: Any
+    ) -> None:
         assert rerendered(tmp_path, answer(**members)) == []
 
-    def test_that_the_request_does_not_allow_differs(self, tmp_path: Path) -> None:
+    def test_an_answer_that_the_request_does_not_allow_differs(self, tmp_path: Path) -> None:
         assert difference(tmp_path, {**answer(), "request": {**HI, "text": JSON_ASKED}})[:2] == ("output", "completed")
 
-    def test_that_was_published_and_not_recorded_is_not_compared(self, tmp_path: Path) -> None:
+    def test_an_answer_that_was_published_and_not_recorded_is_not_compared(self, tmp_path: Path) -> None:
         assert rerendered(tmp_path, {**answer(), "transcribed": True}) == []
 
 

@@ -156,7 +156,7 @@ class TestFoundry:
             }
         return recorder.exchanges
 
-    def test_is_judged_by_what_it_accepts_more(self, tmp_path: Path) -> None:
+    def test_foundry_is_judged_by_what_it_accepts_more(self, tmp_path: Path) -> None:
         tally = tally_of(tmp_path, self.exchanges())
         assert tally.is_clean, [*tally.entries("requests.refused"), *tally.entries("streams.findings")]
         assert (tally.counts["requests.accepted"], tally.counts["streams.conform"]) == (4, 2)

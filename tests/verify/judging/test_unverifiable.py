@@ -80,7 +80,7 @@ class TestAResumedStream:
         cut = {**one, "events": events[:first], "cut": True} if first else one
         return [cut, {**rest, "query": query, "events": events[after + 1 :]}]
 
-    def test_is_read_with_what_came_before(self, tmp_path: Path) -> None:
+    def test_a_resumed_stream_is_read_with_what_came_before(self, tmp_path: Path) -> None:
         assert judge(tmp_path, self.story(3, first=6))["streams"]["conform"] == 2
 
     def test_must_send_the_rest(self, tmp_path: Path) -> None:
@@ -89,7 +89,7 @@ class TestAResumedStream:
         (found,) = judge(tmp_path, [one, rest])["streams"]["findings"]
         assert found["at"].startswith("events[")
 
-    def test_has_numbers_that_rise_even_if_the_beginning_is_not_known(self, tmp_path: Path) -> None:
+    def test_a_resumed_stream_has_numbers_that_rise_even_if_the_beginning_is_not_known(self, tmp_path: Path) -> None:
         _, rest = self.story(3)
         assert judge(tmp_path, [rest])["streams"]["conform"] == 1
         del rest["events"][2]
@@ -104,7 +104,7 @@ class TestInputItems:
         page = then(one, "GET", "/input_items", 404, self.LOST, query={"after": "msg_x"})
         assert why(tmp_path, one, page) == {unverifiable.BEGAN_BEFORE: 1}
 
-    def test_that_are_requested_from_the_beginning_are_there(self, tmp_path: Path) -> None:
+    def test_input_items_that_are_requested_from_the_beginning_are_there(self, tmp_path: Path) -> None:
         (one,) = recorded(HI)
         assert why(tmp_path, one, then(one, "GET", "/input_items", 400, self.LOST)) == {"missed": 1}
 

@@ -89,24 +89,26 @@ def test_what_else_makes_a_rule_speak_is_reported_of_rules_that_exist() -> None:
 class TestARequestWithOneThingWrong:
     @many(150)
     @given(mutations(REQUESTS, NAMED))
-    def test_is_accepted_or_refused_where_it_is_wrong(self, mutation: Mutation) -> None:
+    def test_a_request_with_one_thing_wrong_is_accepted_or_refused_where_it_is_wrong(self, mutation: Mutation) -> None:
         judge(mutation, post(fresh(), mutation.body))
 
     @pytest.mark.slow
     @of_today(many(500))
     @given(mutations(REQUESTS, NAMED))
-    def test_of_this_day_is_accepted_or_refused_where_it_is_wrong(self, mutation: Mutation) -> None:
+    def test_a_request_of_this_day_is_accepted_or_refused_where_it_is_wrong(self, mutation: Mutation) -> None:
         judge(mutation, post(fresh(), mutation.body))
 
     @pytest.mark.slow
     @of_today(many(150))
     @given(mutations(CONTINUING, NAMED))
-    def test_that_continues_is_accepted_or_refused_where_it_is_wrong(self, mutation: Mutation) -> None:
+    def test_a_request_that_continues_is_accepted_or_refused_where_it_is_wrong(self, mutation: Mutation) -> None:
         judge(mutation, post(remembering(), mutation.body))
 
     @many(100)
     @given(st.sampled_from(REQUESTS), st.data())
-    def test_that_no_json_can_say_is_refused_as_a_whole(self, body: Json, data: st.DataObject) -> None:
+    def test_a_request_with_one_thing_wrong_that_no_json_can_say_is_refused_as_a_whole(
+        self, body: Json, data: st.DataObject
+    ) -> None:
         path, _ = data.draw(st.sampled_from(list(places(body))[1:]))
         text = json.dumps(replaced(body, path, "HERE")).replace('"HERE"', data.draw(st.sampled_from(NO_JSON)))
         answer = post(fresh(), text.encode())
@@ -115,7 +117,7 @@ class TestARequestWithOneThingWrong:
     @pytest.mark.parametrize(
         "id", slow_except([7], [o.id for o in OPERATIONS.values() if o.body_schema and o.id != CREATE_RESPONSE])
     )
-    def test_of_any_operation_is_accepted_or_refused_where_it_is_wrong(self, id: str) -> None:
+    def test_a_request_of_any_operation_is_accepted_or_refused_where_it_is_wrong(self, id: str) -> None:
         good = made_up(str(OPERATIONS[id].body_schema), 30)
 
         @many(60)
@@ -130,7 +132,7 @@ class TestAQuery:
     @pytest.mark.parametrize(
         "id", slow_except((0, 5, 10), [operation.id for operation in OPERATIONS.values() if operation.query_schema])
     )
-    def test_of_odd_texts_is_accepted_or_refused(self, id: str) -> None:
+    def test_a_query_of_odd_texts_is_accepted_or_refused(self, id: str) -> None:
         names = [*schema.load(str(OPERATIONS[id].query_schema))["properties"], "zzz", ""]
 
         @many(60)
