@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import harness.analysis.losses  # noqa: F401  (registers every loss)
 from harness.analysis.loss import LOSSES, Lost, losses_in_accepted, losses_of
 from harness.core.errors import COMMAND, ConfigError
-from harness.core.exchange import Exchange
+from harness.core.exchange import Exchange, ToolRuns
 from harness.core.registry import suggest_name
 
 FAIL, ALLOW, STRICT = LOSS_VALUES = ("fail", "allow", "strict")
@@ -31,15 +31,15 @@ class LossPolicy:
         """Return whether the run passes in spite of a loss."""
         return not self.is_judged or lost.loss in self.allowed
 
-    def find(self, exchanges: Sequence[Exchange]) -> list[Lost]:
+    def find(self, exchanges: Sequence[Exchange], tool_runs: ToolRuns | None = None) -> list[Lost]:
         """Find the losses in a journal that the policy looks for, including permitted ones."""
-        return losses_of(exchanges, self.option == STRICT)
+        return losses_of(exchanges, self.option == STRICT, tool_runs)
 
-    def find_failing(self, exchanges: Sequence[Exchange]) -> list[Lost]:
+    def find_failing(self, exchanges: Sequence[Exchange], tool_runs: ToolRuns | None = None) -> list[Lost]:
         """Find the losses in a journal that fail a run."""
         if not self.is_judged:
             return []
-        found = losses_in_accepted(exchanges, self.option == STRICT)
+        found = losses_in_accepted(exchanges, self.option == STRICT, tool_runs)
         return [lost for lost in found if not self.permits(lost)]
 
 

@@ -44,7 +44,7 @@ def judge_world(mock: Mock, permitted: Permitted = NOTHING_PERMITTED, *, verbose
     With `verbose`, the report shows every cause in full, with the evidence and the bodies.
     """
     _ = mock.deliveries  # reading them first delivers what is due at webhooks
-    lost = permitted.losses.find_failing(mock.exchanges)
+    lost = permitted.losses.find_failing(mock.exchanges, mock.world.tool_runs)
     verdict = find_verdict(mock.world, lost, unused=not permitted.unused, shown=permitted.losses.is_judged)
     causes = verdict or find_suspects(mock.world, mock.losses)
     report = render_section(mock.world, causes, verbose=verbose)

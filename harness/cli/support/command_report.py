@@ -125,7 +125,7 @@ class CommandReport(ApiObserver):
             return
         permitted = self._permitted_by_name.pop(world.name, self._permitted)
         judged = judge_world(Mock(world), permitted)
-        losses = permitted.losses.find(world.exchanges)
+        losses = permitted.losses.find(world.exchanges, world.tool_runs)
         allowed = {lost.loss for lost in losses if permitted.losses.permits(lost)}
         allowed |= {UNUSED} if permitted.unused else set()
         name = mask_key(world.name) if world.name == world.api_key else world.name

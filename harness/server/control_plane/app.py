@@ -160,6 +160,7 @@ CONTROLS: Sequence[tuple[str, str, Callable[..., Awaitable[Any]]]] = (
     ("GET", "/path", journal.path),
     ("GET", "/deliveries", journal.deliveries),
     ("GET", "/report", journal.report),
+    ("POST", "/said", changes.hear),
     ("POST", "/surfaced", changes.compare),
     ("POST", "/open", changes.open_gate),
     ("GET", "/waiting", acts.waiting),

@@ -6,7 +6,7 @@ from fastapi import Request
 
 from harness.analysis.surfaced import describe_difference
 from harness.core.errors import HarnessError, Place
-from harness.core.exchange import Json
+from harness.core.exchange import Json, SentTurn
 from harness.core.vocabulary import VOCABULARIES
 from harness.server.control_plane.requests import api_of, mock_of, read_members, read_object
 from harness.server.mock_api import CONTROL_ROOT
@@ -14,6 +14,14 @@ from harness.world.scripting.document import parse_sent_script
 from harness.world.scripting.settings import ALLOW, refusal_texts
 from harness.world.scripting.validation import TEXT, WHOLE_NUMBER, ValueForm
 
+_CONVERSATION = ValueForm(
+    "a list of items, of which the last is a user message",
+    lambda value: (
+        isinstance(value, list)
+        and all(isinstance(item, str | dict) for item in value)
+        and (isinstance(value[-1], str) or value[-1].get("role") == "user" if value else False)
+    ),
+)
 _SENT = Place(f"POST {CONTROL_ROOT}/script")
 """The place reported for a turn that was sent over HTTP."""
 
@@ -59,6 +67,20 @@ async def expect(request: Request) -> Json:
             for expected in ended
         ],
     }
+
+
+async def hear(request: Request) -> Json:
+    """Record what a chat UI sends to the server under test, before it does: `{"items": ["Who?", {"type": "message", …}]}`.
+
+    These are all items of the conversation so far, in order, the new user message last; a string is a user message.
+    What reaches the model of this World is compared with it: the loss `sent-changed`. Returns the number of the turn.
+    """
+    mock, sent = mock_of(request), await read_members(request, "items")
+    items = _CONVERSATION.check("items", sent.get("items"))
+    turns = mock.world.tool_runs.turns
+    messages = [{"role": "user", "content": item} if isinstance(item, str) else item for item in items]
+    turns.append(SentTurn(len(turns) + 1, messages))
+    return {"turn": len(turns)}
 
 
 async def compare(request: Request) -> Json:

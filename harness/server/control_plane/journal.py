@@ -55,7 +55,8 @@ async def unused(request: Request) -> Json:
 
 async def losses(request: Request, strict: bool = False) -> list[Json]:
     """List what the client lost of the model's answers, oldest first; `strict=true` adds what may be intended."""
-    return [asdict(lost) for lost in losses_of(mock_of(request).exchanges, strict)]
+    world = mock_of(request).world
+    return [asdict(lost) for lost in losses_of(world.exchanges, strict, world.tool_runs)]
 
 
 async def flow(request: Request) -> Json:

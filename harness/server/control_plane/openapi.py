@@ -30,6 +30,7 @@ BODIES: Mapping[str, Json] = {
         "refusals",
         refusals={"anyOf": [{**_TEXT, "minLength": 1}, {"type": "array", "items": {**_TEXT, "minLength": 1}}]},
     ),
+    "/said": _members("items", items={"type": "array", "minItems": 1, "items": {"type": ["string", "object"]}}),
     "/surfaced": _members(
         "result", result={}, only={"anyOf": [_TEXT, {"type": "array", "items": _TEXT}]}, losses={"const": ALLOW}
     ),

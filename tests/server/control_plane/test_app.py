@@ -35,6 +35,37 @@ def said_text(text: str) -> dict[str, Any]:
     return {"type": "message", "content": [{"type": "output_text", "text": text}]}
 
 
+class TestWhatAChatSends:
+    """A server under test stands between a chat UI and the mock: what it was sent is told before it asks."""
+
+    PLANNED: ClassVar[dict[str, Any]] = {"type": "message", "role": "assistant", "content": "The release is planned."}
+    SENT: ClassVar[list[Any]] = ["Plan the release.", PLANNED, "And who reads the reports?"]
+
+    def ask(self, client: KeyClient, *items: Any) -> dict[str, Any]:
+        assert client.send("POST", "/_harness/said", {"items": self.SENT}) == (200, {"turn": 1})
+        client.ask([{"role": "user", "content": item} if isinstance(item, str) else item for item in items])
+        return client.send("GET", "/_harness/report")[1]
+
+    def test_is_compared_with_what_reaches_the_model(self, client: KeyClient) -> None:
+        verdict = self.ask(client, self.SENT[0], self.SENT[2])["verdict"]
+        assert " ".join(verdict.split()).startswith(
+            'Loss sent-changed in request 1: message "The release is planned.", in the conversation that the chat UI '
+            "continues in turn 1, is not in this request"
+        )
+        assert [lost["loss"] for lost in client.send("GET", "/_harness/losses")[1]] == ["sent-changed"]
+
+    def test_has_all_reached_it(self, client: KeyClient) -> None:
+        assert self.ask(client, *self.SENT)["verdict"] is None
+
+    @pytest.mark.parametrize("items", [[], "Who?", [7], [{"role": "assistant", "content": "Hi."}], None])
+    def test_ends_with_a_message_of_the_user(self, client: KeyClient, items: Any) -> None:
+        status, told = client.send("POST", "/_harness/said", {"items": items})
+        assert (status, "Pass a list of items, of which the last is a user message." in told["error"]["message"]) == (
+            400,
+            True,
+        )
+
+
 class TestAScript:
     def test_is_a_list_of_turns_each_an_item_or_a_list_of_items(self, client: KeyClient) -> None:
         call = {"type": "function_call", "name": "f", "arguments": "{}", "call_id": "call_1"}
