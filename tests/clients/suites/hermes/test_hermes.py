@@ -28,7 +28,6 @@ def test_chain_and_replay(mock, server, stream):
     talk(mock, server, "both", stream)
 
 
-@pytest.mark.harness(losses="strict")
 def test_replay(mock, server):
     """Nothing is empty or doubled, but typed items of the chat UI never reach the model: the history is built anew."""
     talk(mock, server, "replay")
