@@ -90,12 +90,12 @@ def _note_clients_of(sdk: Any) -> None:
 
 def _noting(initialize: Callable[..., None]) -> Callable[..., None]:
     @wraps(initialize)
-    def note_and_initialize(client: Any, *args: Any, **options: Any) -> None:
+    def initialize_and_note(client: Any, *args: Any, **options: Any) -> None:
+        initialize(client, *args, **options)
         with suppress(TypeError):  # a subclass may not be hashable
             _note(client, sys._getframe(1))
-        initialize(client, *args, **options)
 
-    return note_and_initialize
+    return initialize_and_note
 
 
 def _note(client: Any, innermost: FrameType) -> None:
@@ -119,7 +119,7 @@ def find_clients(host: str) -> list[Any]:
     """Return the SDK client on the stack that connects to a host, or else those that were made for it."""
     if (asking := asking_client()) is not None:
         return [asking]
-    return [client for client in _origins if client.base_url.host == host]
+    return [client for client in list(_origins) if client.base_url.host == host]
 
 
 def asking_frames() -> list[FrameType]:

@@ -241,6 +241,20 @@ def test_it(mock):
 """).shows("  made  app.py:*, at import: *")
 
 
+def test_a_client_that_could_not_be_made_is_none(run: Run) -> None:
+    run("""
+import app
+
+def test_it(mock, monkeypatch):
+    monkeypatch.delenv("OPENAI_API_KEY")
+    with pytest.raises(openai.OpenAIError) as failed:
+        openai.OpenAI()
+    thread = threading.Thread(target=app.answer)
+    thread.start()
+    thread.join()
+""").shows("  made  app.py:3, at import: client = openai.OpenAI(max_retries=0)", *FIXES, failed=1)
+
+
 def test_the_line_of_a_copy_is_not_known(run: Run) -> None:
     run("""
 import app, copy
