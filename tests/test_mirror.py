@@ -68,7 +68,10 @@ TESTED_WITH = {
     "live/test_resend.py": {"live/client/websocket"},
     "overrides/test_learn.py": {"cli/learn", "contract/body_places", "contract/overrides"},
     "pytest_plugin/cassettes/test_after_recording.py": {"cassettes/recording/last_used"},
-    "pytest_plugin/test_client_mistakes.py": {"core/client_judgement", "pytest_plugin/read_streams"},
+    "pytest_plugin/test_client_mistakes.py": {
+        "core/client_judgement",
+        "pytest_plugin/read_streams",
+    },
     "pytest_plugin/test_late.py": {"explain/stray"},
     "pytest_plugin/test_plugin.py": {"pytest_plugin/clients"},
     "pytest_plugin/test_refusals.py": {"world/refusals"},

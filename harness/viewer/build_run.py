@@ -14,8 +14,7 @@ from harness.core.text import escape_controls, escape_values
 from harness.explain.model import Cause
 from harness.report.api_coverage import DIMENSIONS
 from harness.report.report import Report, ReportCase, RunFacts, unknown_model_lines
-from harness.viewer.build_case import CaseHead, JudgedCase, build_case
-from harness.viewer.causes import document, group_causes
+from harness.viewer.build_case import CaseHead, JudgedCase, build_case, document, group_causes
 from harness.viewer.json_form import from_json, to_text
 from harness.viewer.model import CaseRow, Covered, Run, ShownCase, ShownCell, ShownExamination, Source
 from harness.world.world import World

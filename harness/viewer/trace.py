@@ -11,7 +11,7 @@ from pathlib import Path
 from harness.core.bounded_input import RAISE_ADVICE, read_bounded
 from harness.core.errors import ConfigError, Malformed
 from harness.report.report import RunFacts
-from harness.viewer.causes import document
+from harness.viewer.build_case import document
 from harness.viewer.json_form import read_bytes, to_bytes
 from harness.viewer.model import Documentation, ShownCase
 

@@ -243,16 +243,14 @@ def test_it(mock):
 
 def test_a_client_that_could_not_be_made_is_none(run: Run) -> None:
     run("""
-import app
+import urllib.request
 
 def test_it(mock, monkeypatch):
     monkeypatch.delenv("OPENAI_API_KEY")
     with pytest.raises(openai.OpenAIError) as failed:
         openai.OpenAI()
-    thread = threading.Thread(target=app.answer)
-    thread.start()
-    thread.join()
-""").shows("  made  app.py:3, at import: client = openai.OpenAI(max_retries=0)", *FIXES, failed=1)
+    urllib.request.urlopen("https://api.openai.com/v1/models")
+""").shows("A connection to the live API, *", "  asked test_a_client_*.py:*, in test_it: *", failed=1)
 
 
 def test_the_line_of_a_copy_is_not_known(run: Run) -> None:
