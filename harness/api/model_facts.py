@@ -50,6 +50,7 @@ FACTS: Mapping[str, str] = {
     "retention_since": "the day since when it is that default, `in_memory` before",
     "retentions": "values of `prompt_cache_retention`",
     "cache_options": "`prompt_cache_options` and breakpoints",
+    "configuration_update": "`configuration_update` as an input item",
     "added_choice": "`tool_choice` of a tool of `additional_tools`",
     "input.image": "images as input",
     "input.file": "files as input",

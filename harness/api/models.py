@@ -128,6 +128,7 @@ class Model:
     logprobs: When = "effort none"
     search_filters: bool = True
     cache_options: bool = True
+    configuration_updates: bool = True
     added_choice: bool = True
     images: bool = True
     needs_tools: tuple[str, ...] = ()
@@ -278,6 +279,7 @@ def _build_family(name: str, facts: Mapping[str, Sequence[Any]]) -> Model:
         logprobs=value("logprobs", "unknown"),
         search_filters=value("web_search.filters", True),
         cache_options=value("cache_options", True),
+        configuration_updates=value("configuration_update", True),
         added_choice=value("added_choice", True),
         schema_unions=value("schema_unions", True),
         images=value("input.image", True),

@@ -17,7 +17,7 @@ from harness.answers.prompt import Prompt
 from harness.api.project_types import PROMPT, NamedAgent
 from harness.api.resources.containers import CODE_CALL
 from harness.api.tokens import count_words, make_usage
-from harness.api.tools import declared_tools, namespace_of
+from harness.api.tools import all_tools, declared_tools, namespace_of
 from harness.contract.rules.request.limits import exceeds_window
 from harness.core.exchange import Json
 from harness.ending import Ending, failed, incomplete, split_ending
@@ -34,6 +34,7 @@ TEXT_PREFIX = id_prefix("message")
 _WORD = re.compile(r"\S+")
 MAX_TOKENS_MEMBERS = incomplete("max_output_tokens").members
 """The members of a response that stopped at `max_output_tokens`."""
+_CLIENT_TOOLS = {"function_call": "function", "custom_tool_call": "custom"}
 OVERFLOW = Taken([failed("context_length_exceeded")])
 """The answer of a stream to input that exceeds the model's context window."""
 
@@ -113,7 +114,7 @@ def _render_output(prompt: Prompt, turn: Turn, id: str, now: int, world: World) 
     joined = _join_results(turn.items, world)
     placed = _place_calls(_name_agents(joined) if has_agents else joined, body, prompt.transcript, world)
     loading = prompt.transcript.that_may_load_tools
-    items = [_add_namespace(render_item(item, world.ids, id, now), body, loading) for item in placed]
+    items = [_complete_call(render_item(item, world.ids, id, now), body, loading) for item in placed]
     limited, ending = _limit_output(body, items, turn.ending)
     return _complete_output(limited, body, prompt.settings.family.encrypts, now, world), ending
 
@@ -212,11 +213,18 @@ def _mark_incomplete(item: Json) -> Json:
     return {**item, "status": "incomplete"} if item.get("status") == "completed" else item
 
 
-def _add_namespace(item: Json, body: Json, read: Sequence[Json]) -> Json:
-    """Add a function call's namespace, unless the script has set it."""
-    if item["type"] != "function_call" or "namespace" in item:
+def _complete_call(item: Json, body: Json, read: Sequence[Json]) -> Json:
+    """Add what a call's declared tool says of it, unless the script does: its namespace, and whether it is async."""
+    if (kind := _CLIENT_TOOLS.get(item["type"])) is None:
         return item
-    space = namespace_of(item["name"], declared_tools(body), read)
+    declared = declared_tools(body)
+    if "async" not in item and any(
+        tool.get("async") for tool in all_tools(declared) if (tool["type"], tool.get("name")) == (kind, item["name"])
+    ):
+        item = {**item, "async": True}
+    if kind != "function" or "namespace" in item:
+        return item
+    space = namespace_of(item["name"], declared, read)
     return {**item, "namespace": space} if space else item
 
 

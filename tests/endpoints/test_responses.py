@@ -13,7 +13,8 @@ from harness.contract.schema import root_names, schemas_directory
 from harness.core.errors import RegistrationError
 from harness.core.exchange import Answer
 from harness.ending import incomplete
-from harness.items import function_call, message, reasoning
+from harness.items import custom_tool_call, function_call, message, reasoning
+from harness.items.kind import Item
 from harness.world.api_call import ApiCall
 from tests.support.in_process import Client, error
 from tests.support.registries import restored
@@ -221,6 +222,35 @@ class TestWhatAnItemBecomes:
     ) -> None:
         (said,) = render_input_items([item])
         assert listed.items() <= said.items()
+
+
+class TestACallOfAnAsyncTool:
+    @pytest.mark.parametrize(
+        "call", [function_call("deploy"), custom_tool_call("deploy", "now")], ids=["function", "custom"]
+    )
+    def test_carries_async_and_may_be_answered_later(self, client: Client, call: Item) -> None:
+        kind = "function" if call.type == "function_call" else "custom"
+        tool = {"type": kind, "name": "deploy", "async": True}
+        client.mock.script(call, message("Still deploying."), message("Deployed."))
+        asked = {"model": "gpt-6-astra", "tools": [tool]}
+        made = client.ask(**asked).body
+        [item] = made["output"]
+        assert item["async"] is True
+        waiting = client.ask("How far is it?", previous_response_id=made["id"], **asked)
+        assert waiting.status == 200
+        output = {"type": f"{item['type']}_output", "call_id": item["call_id"], "output": "done"}
+        assert client.ask([output], previous_response_id=waiting.body["id"], **asked).status == 200
+
+    def test_is_as_the_script_says_if_it_does(self, client: Client) -> None:
+        client.mock.script(function_call("deploy", async_=False))
+        tool = {"type": "function", "name": "deploy", "async": True}
+        assert client.ask(model="gpt-6-astra", tools=[tool]).body["output"][0]["async"] is False
+
+    def test_of_a_tool_that_is_not_async_must_be_answered_first(self, client: Client) -> None:
+        client.mock.script(function_call("deploy"))
+        made = client.ask(tools=functions("deploy")).body
+        assert "async" not in made["output"][0]
+        assert client.ask("And now?", previous_response_id=made["id"]).status == 400
 
 
 class TestAConversation:

@@ -47,6 +47,7 @@ MODULES = (
     "request.input_items.reasoning",
     "request.input_items.pairing",
     "request.input_items.input",
+    "request.input_items.configuration_updates",
     "request.models.research",
     "request.models.sampling",
     "request.models.effort",

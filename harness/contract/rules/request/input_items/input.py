@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from itertools import pairwise
 
 from harness.contract.phrasing import quote_and_join
-from harness.contract.rule import after, assumed, reported, rule, shape
+from harness.contract.rule import after, reported, rule, shape
 from harness.contract.rules.request.shape import PROBE_ADDRESS, PROBE_DATE, PROBED
 from harness.core.errors import ApiError
 from harness.core.exchange import Json, Request
@@ -82,31 +81,3 @@ def input_empty(request: Request) -> Iterator[Json]:
         body.get(name) for name in ("previous_response_id", "prompt", "conversation")
     ):
         yield {}
-
-
-_UPDATE = {"type": "configuration_update", "reasoning": {"effort": "low"}}
-
-
-@rule(
-    when="input[]",
-    mentions="configuration_update",
-    error=ApiError(400, "Consecutive configuration_update items are not allowed", "input", "unsupported_value"),
-    source=[
-        reported("public report of a refusal, with its code and words", "2026-10"),
-        reported("@ai-sdk/openai 3.0.141: the condition", "2026-11"),
-        assumed("that `param` is `input`"),
-    ],
-    rejects=[{"model": "gpt-6-astra", "input": [_UPDATE, _UPDATE, {"role": "user", "content": "hi"}]}],
-    accepts=[
-        {
-            "model": "gpt-6-astra",
-            "input": [_UPDATE, {"role": "user", "content": "hi"}, _UPDATE, {"role": "user", "content": "again"}],
-        }
-    ],
-    fix="Make one item of them.",
-)
-def configuration_updates_adjacent(request: Request) -> Iterator[Json]:
-    """A `configuration_update` must not follow another one."""
-    for item, next_item in pairwise(request.body["input"]):
-        if item.get("type") == next_item.get("type") == "configuration_update":
-            yield {}
