@@ -1,9 +1,9 @@
 """`python -m bench.suite [-n TESTS] [-r ROUNDS]`: what a test suite costs with the mock; takes a minute.
 
-Each test makes two calls with the openai SDK, the second with the output of a function call. It uses the fixtures
-`mock` and `client`, or a client of its own, which uses HTTP; or a transport that answers without looking at the
-request, as most fakes do. Prints the minimum of all rounds, run in turns: the CPU seconds of a pytest run, and the CPU
-milliseconds per test (the median after the first ten), including the server's.
+Each test makes a client of the openai SDK and two calls over HTTP, the second with the output of a function call: to the
+mock, or to a blind server on loopback, an ASGI app in uvicorn that answers constants. Prints the minimum of all rounds,
+run in turns: the CPU seconds of a pytest run, and the CPU milliseconds per test (the median after the first ten),
+including the server's.
 """
 
 from __future__ import annotations
@@ -39,42 +39,51 @@ from harness.items import function_call, message
 def script(mock):
     mock.script(function_call("get_weather", {"city": "Paris"}, call_id="call_1"), message("It is mild."))
 """
-FIXTURE = f"""{COMMON}{SCRIPT}
-@pytest.mark.parametrize("number", range(TESTS))
-def test_it(mock, client, number):
-    script(mock)
-    ask(client)
-"""
 OVER_HTTP = f"""{COMMON}{SCRIPT}
 @pytest.mark.parametrize("number", range(TESTS))
 def test_it(mock, number):
     script(mock)
-    with openai.DefaultHttpxClient(verify=False) as http:
-        ask(openai.OpenAI(http_client=http, max_retries=0))
+    with openai.OpenAI(max_retries=0) as client:
+        ask(client)
 """
-FAKE = f"""{COMMON}
-import sys
+BLIND = f"""{COMMON}
+import json
+import socket
+import threading
+import uvicorn
 
-name = next(kind.__module__ for kind in openai.DefaultHttpxClient.__mro__ if kind.__module__.startswith("httpx"))
-library = sys.modules[name.partition(".")[0]]
 CALL = {{"type": "function_call", "id": "fc_1", "call_id": "call_1", "name": "get_weather", "arguments": "{{}}"}}
 PART = {{"type": "output_text", "text": "It is mild.", "annotations": [], "logprobs": []}}
 MESSAGE = {{"type": "message", "id": "msg_1", "role": "assistant", "status": "completed", "content": [PART]}}
 
 def answer(item):
     rest = {{"parallel_tool_calls": True, "tool_choice": "auto", "tools": [TOOL], "status": "completed", "created_at": 1}}
-    return {{"id": "resp_1", "object": "response", "model": "gpt-4.1", "output": [item], **rest}}
+    return json.dumps({{"id": "resp_1", "object": "response", "model": "gpt-4.1", "output": [item], **rest}}).encode()
 
-@pytest.fixture
-def client():
-    answers = iter([answer(CALL), answer(MESSAGE)])
-    transport = library.MockTransport(lambda request: library.Response(200, json=next(answers)))
-    with library.Client(transport=transport) as http:
-        yield openai.OpenAI(api_key="sk-1", base_url="http://127.0.0.1/v1", http_client=http, max_retries=0)
+FIRST, SECOND = answer(CALL), answer(MESSAGE)
+
+async def app(scope, receive, send):
+    body = (await receive())["body"]
+    answered = SECOND if b"function_call_output" in body else FIRST
+    headers = [(b"content-type", b"application/json"), (b"content-length", str(len(answered)).encode())]
+    await send({{"type": "http.response.start", "status": 200, "headers": [*headers, (b"connection", b"close")]}})
+    await send({{"type": "http.response.body", "body": answered}})
+
+@pytest.fixture(scope="session")
+def port():
+    listening = socket.create_server(("127.0.0.1", 0))
+    config = uvicorn.Config(app, http="httptools", lifespan="off", log_level="warning", access_log=False)
+    server = uvicorn.Server(config)
+    thread = threading.Thread(target=server.run, kwargs={{"sockets": [listening]}}, daemon=True)
+    thread.start()
+    yield listening.getsockname()[1]
+    server.should_exit = True
+    thread.join()
 
 @pytest.mark.parametrize("number", range(TESTS))
-def test_it(client, number):
-    ask(client)
+def test_it(port, number):
+    with openai.OpenAI(api_key="sk-1", base_url=f"http://127.0.0.1:{{port}}/v1", max_retries=0) as client:
+        ask(client)
 """
 CLOCK = """
 import json
@@ -98,12 +107,8 @@ def pytest_unconfigure(config):
     with open(os.environ["BENCH_SUITE"], "w") as file:
         json.dump(median(taken[FIRST:]) * 1e3, file)
 """
-WITHOUT_A_LOOK = "a transport with canned answers"
-SUITES: Mapping[str, str] = {
-    "fixtures `mock` and `client`": FIXTURE,
-    "fixture `mock`, a client of the test": OVER_HTTP,
-    WITHOUT_A_LOOK: FAKE,
-}
+WITHOUT_A_LOOK = "a blind server"
+SUITES: Mapping[str, str] = {"the mock": OVER_HTTP, WITHOUT_A_LOOK: BLIND}
 
 
 def run(folder: Path, source: str, tests: int) -> tuple[float, float]:
@@ -138,11 +143,11 @@ def main() -> None:
             for name, source in SUITES.items():
                 found[name].append(run(Path(folder), source, options.n))
     least = {name: (min(run[0] for run in runs), min(run[1] for run in runs)) for name, runs in found.items()}
-    all_of_fake, each_of_fake = least[WITHOUT_A_LOOK]
+    all_of_blind, each_of_blind = least[WITHOUT_A_LOOK]
     print(f"| {options.n} tests of two calls | all | × | a test | × |")
     print("| --- | ---: | ---: | ---: | ---: |")
     for name, (seconds, cost) in least.items():
-        ratios = seconds / all_of_fake, cost / each_of_fake
+        ratios = seconds / all_of_blind, cost / each_of_blind
         print(f"| {name} | {seconds:.1f} s | {ratios[0]:.2f} | {cost:.1f} ms | {ratios[1]:.2f} |")
 
 

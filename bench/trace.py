@@ -1,42 +1,93 @@
-"""Counts the Python calls that handle a request like earlier ones, from its bytes to those of the answer.
+"""Counts the Python calls of the mock for one request in a test whose code makes its own `openai.OpenAI()`.
 
-Prints one line per form of the answer, and with `--modules` one per module involved, so that two versions can be
-compared.
+Prints one line per form of the request: calls, functions and modules of the harness, in the test's thread and the
+server's, and how deep they nest. With `--modules` also the calls of each module, so that two versions can be compared.
 """
 
 from __future__ import annotations
 
-import json
+import os
 import sys
+import tempfile
 import threading
+import time
 from collections import Counter
-from http.client import HTTPConnection
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
 from typing import Any
 
-from harness.core.limits import SERVER_LIMITS
-from harness.items import message
-from harness.server.asgi import serve_in_thread
-from harness.server.mock_api import MockApi
+import pytest
 
-KEY = "sk-trace"
 WARM_UP = 6
-"""The number of requests before the one that is counted, which fill all caches."""
-FORMS: dict[str, dict[str, Any]] = {"plain": {}, "streamed": {"stream": True}}
+"""The number of requests before those that are counted, which fill all caches."""
+COUNTED = 5
+"""The number of requests that are counted; the least disturbed by the server's clock is printed."""
+SETTLED = 0.03
+"""Seconds after an answer in which the server finishes with its connection."""
+TESTS = """
+import openai
+import pytest
+from harness.items import message
+
+pytestmark = pytest.mark.harness(refusals="allow", losses="allow", unused="allow")
+CALL = {"type": "function_call", "call_id": "call_1", "name": "get_weather", "arguments": "{}"}
+FILE = {"role": "assistant", "content": [{"type": "input_file", "file_id": "file-1"}]}
+AGENT = {"kind": "prompt", "model": "gpt-4o", "instructions": "Help."}
+
+@pytest.fixture(autouse=True)
+def answers(mock):
+    mock.script(message("Hello there."), repeat=True)
+
+def count_refused(counted, item):
+    def ask(number):
+        with pytest.raises(openai.BadRequestError):
+            openai.OpenAI().responses.create(model="gpt-4.1", input=[{"role": "user", "content": f"hi {number}"}, item])
+    counted(ask)
+
+def test_plain(counted):
+    counted(lambda number: openai.OpenAI().responses.create(model="gpt-4.1", input=f"hi {number}"))
+
+def test_streamed(counted):
+    counted(lambda number: [*openai.OpenAI().responses.create(model="gpt-4.1", input=f"hi {number}", stream=True)])
+
+def test_refused_by_a_rule(counted):
+    count_refused(counted, CALL)
+
+def test_refused_by_the_schema(counted):
+    count_refused(counted, FILE)
+
+def test_agent_of_a_project(mock, counted):
+    endpoint = mock.project_endpoint
+    project = openai.OpenAI(base_url=endpoint, default_query={"api-version": "v1"})
+    project.post("/agents", body={"name": "helper", "definition": AGENT}, cast_to=object)
+    agent = {"agent_reference": {"type": "agent_reference", "name": "helper"}}
+    def ask(number):
+        openai.OpenAI(base_url=f"{endpoint}/openai/v1").responses.create(input=f"hi {number}", extra_body=agent)
+    counted(ask)
+"""
 
 
 class CallCounter:
-    """Counts calls of the harness's functions, by module and name, in threads that start while it is active."""
+    """Counts calls of the harness's functions, by module and name, in all threads that start while it is active."""
 
     def __init__(self) -> None:
         self.calls: Counter[tuple[str, str, int]] = Counter()
+        self.depth = 0
         self.is_counting = False
+        self._depths: Counter[int] = Counter()
 
     def note(self, frame: Any, event: str, _: Any) -> None:
         """Handle a profile event of the interpreter."""
-        if self.is_counting and event == "call":
-            module = frame.f_globals.get("__name__", "")
-            if module.startswith("harness"):
-                self.calls[module, frame.f_code.co_qualname, frame.f_code.co_firstlineno] += 1
+        if event not in ("call", "return") or not self.is_counting:
+            return
+        module, thread = frame.f_globals.get("__name__", ""), threading.get_ident()
+        if not module.startswith("harness"):
+            return
+        self._depths[thread] += 1 if event == "call" else -1
+        if event == "call":
+            self.depth = max(self.depth, self._depths[thread])
+            self.calls[module, frame.f_code.co_qualname, frame.f_code.co_firstlineno] += 1
 
     @property
     def modules(self) -> Counter[str]:
@@ -47,42 +98,68 @@ class CallCounter:
         return counted
 
     def __str__(self) -> str:
-        return f"{self.calls.total()} calls, {len(self.calls)} functions, {len(self.modules)} modules"
+        sizes = f"{self.calls.total()} calls, {len(self.calls)} functions, {len(self.modules)} modules"
+        return f"{sizes}, depth {self.depth}"
 
 
-def trace(members: dict[str, Any]) -> CallCounter:
-    """Count the calls for the last of several requests that differ in their input."""
-    counter = CallCounter()
-    api = MockApi(limits=SERVER_LIMITS)
-    api.open(KEY).script(message("Hello there."), repeat=True)
-    threading.setprofile(counter.note)
-    try:
-        with serve_in_thread(api) as server:
-            client = HTTPConnection("127.0.0.1", server.port)
+class TracePlugin:
+    """A plugin of pytest whose fixture `counted` counts the calls of a request; `found` has them by test."""
+
+    def __init__(self) -> None:
+        self.found: dict[str, CallCounter] = {}
+        self._counter = CallCounter()
+
+    def note(self, *event: Any) -> None:
+        """Pass a profile event to the counter of the current request."""
+        self._counter.note(*event)
+
+    @pytest.fixture
+    def counted(self, request: pytest.FixtureRequest) -> Any:
+        """Return what calls a function with the numbers of requests, and keeps the least count."""
+
+        def count(ask: Any) -> None:
             for number in range(WARM_UP):
-                _ask(client, {"model": "gpt-4.1", "input": f"hi {number}", **members})
-            counter.is_counting = True
-            _ask(client, {"model": "gpt-4.1", "input": f"hi {WARM_UP}", **members})
-            counter.is_counting = False
-            client.close()
+                ask(number)
+            counters = [CallCounter() for _ in range(COUNTED)]
+            for number, counter in enumerate(counters, WARM_UP):
+                time.sleep(SETTLED)
+                with self._counting(counter):
+                    ask(number)
+                    time.sleep(SETTLED)
+            self.found[request.node.name] = min(counters, key=lambda counter: counter.calls.total())
+
+        return count
+
+    @contextmanager
+    def _counting(self, counter: CallCounter) -> Iterator[None]:
+        self._counter, counter.is_counting = counter, True
+        yield
+        counter.is_counting = False
+
+
+def trace() -> dict[str, CallCounter]:
+    """Run the tests and return the counts, by the name of the test."""
+    os.environ["PYTEST_DISABLE_PLUGIN_AUTOLOAD"] = "1"
+    plugin = TracePlugin()
+    threading.setprofile(plugin.note)
+    sys.setprofile(plugin.note)
+    try:
+        with tempfile.TemporaryDirectory() as folder:
+            (file := Path(folder) / "test_traced.py").write_text(TESTS)
+            options = ["-q", "-p", "responses_harness_pytest", "-p", "no:cacheprovider", "--rootdir", folder]
+            ended = pytest.main([*options, str(file)], plugins=[plugin])
     finally:
+        sys.setprofile(None)
         threading.setprofile(None)  # type: ignore[arg-type]
-    return counter
-
-
-def _ask(client: HTTPConnection, body: dict[str, Any]) -> None:
-    headers = {"authorization": f"Bearer {KEY}", "content-type": "application/json"}
-    client.request("POST", "/v1/responses", json.dumps(body), headers)
-    answer = client.getresponse()
-    answer.read()
-    assert answer.status == 200, answer.status
+    if ended:
+        raise SystemExit("the traced tests failed")
+    return plugin.found
 
 
 def main() -> None:
     """Print the counts."""
-    for name, members in FORMS.items():
-        counter = trace(members)
-        print(f"served, {name}: {counter}")
+    for name, counter in trace().items():
+        print(f"{name.removeprefix('test_').replace('_', ' ')}: {counter}")
         if "--modules" in sys.argv:
             for module, count in sorted(counter.modules.items()):
                 print(f"  {count:3} {module}")

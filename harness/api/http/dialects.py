@@ -66,8 +66,9 @@ def path_below_root(path: str) -> str | None:
 def provider_of_host(host: str, path: str) -> str:
     """Return the provider at a host: openai, azure, foundry, or `""` for any other."""
     labels = host.lower().split(".")
-    parents = (".".join(labels[index:]) for index in range(len(labels)))
-    return _foundry_by_path(next((PROVIDER_HOSTS[name] for name in parents if name in PROVIDER_HOSTS), ""), path)
+    parents = [".".join(labels[index:]) for index in range(len(labels))]
+    found = [PROVIDER_HOSTS[name] for name in parents if name in PROVIDER_HOSTS]
+    return _foundry_by_path(found[0] if found else "", path)
 
 
 def is_host_hidden(host: str) -> bool:

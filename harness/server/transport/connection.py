@@ -164,8 +164,7 @@ class HttpConnection(asyncio.Protocol):
                 self.exchanges[-1].end_body()
                 self._answer_next()
         elif isinstance(part, bytes):
-            if self.exchanges:
-                self.exchanges[-1].add_body(part)
+            if self.exchanges and self.exchanges[-1].add_body(part):
                 self._answer_next()
         elif isinstance(part, RequestHead):
             self._begin_exchange(part)

@@ -151,10 +151,10 @@ class HttpExchange:
         self._has_news = False
         self._news: asyncio.Event | None = None
 
-    def add_body(self, body: bytes) -> None:
-        """Buffer a part of the request's body."""
+    def add_body(self, body: bytes) -> bool:
+        """Buffer a part of the request's body; return whether it is answered now, as nothing more is read of it."""
         if self.is_body_whole or self.state is COMPLETE:
-            return
+            return False
         self._body.append(body)
         self._unread += len(body)
         if self.service is None:
@@ -163,6 +163,7 @@ class HttpExchange:
             self._note_news()
         elif self._unread > MAX_BODY_SIZE:
             self.is_body_whole = True
+        return self.is_body_whole
 
     def end_body(self) -> None:
         """Handle the end of the request."""

@@ -64,7 +64,7 @@ class RequestHead:
     @cached_property
     def expects_continue(self) -> bool:
         """Whether the client waits for a `100 Continue` before it sends the body."""
-        return any(name == b"expect" and value.lower() == b"100-continue" for name, value in self.headers)
+        return self.texts.get("expect", "").lower() == "100-continue"
 
     @property
     def asks_for_websocket(self) -> bool:
