@@ -187,7 +187,6 @@ USAGE_WITHOUT = "cache_write_tokens"
 """A detail of the input that a project's usage lacks. Recorded up to 2026-07-01."""
 DEFAULT_RETENTION = "in_memory"
 """The `prompt_cache_retention` of every model if the request has none. Recorded 2026-05-22 to 2026-07-01."""
-FILTER_ORDER = ("blocked", "source_type", "content_filter_results", "content_filter_raw", "content_filter_offsets")
 CATEGORY_ORDER = (
     *("sexual", "hate", "violence", "self_harm", "jailbreak"),
     *("protected_material_text", "protected_material_code", "filtered", "severity", "detected"),
@@ -318,7 +317,7 @@ def shape(value: Any, day: str) -> Any:
     order = SHAPES.get(type, ())
     shown, null = pick(full, order) | full, NULLS.get(type)
     return {
-        name: shape(member, day) if name in NESTED else member
+        name: shape(member, day) if member and name in NESTED else member
         for name, member in shown.items()
         if member is not None or name == null or day < REWRITTEN
     }

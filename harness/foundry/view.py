@@ -18,7 +18,6 @@ from harness.foundry.members import (
     CREATED_BY_SINCE,
     DEFAULT_RETENTION,
     EVENT_WITHOUT,
-    FILTER_ORDER,
     HOSTED_ITEM_END,
     LISTED_ITEM_HEAD,
     LISTED_RESPONSE,
@@ -140,6 +139,8 @@ class View:
         given["reasoning"] = pick(reasoning, REASONING_ORDER) | reasoning
         if filters := _content_filters(response):
             given["content_filters"] = [_order_filter(result) for result in filters]
+        # Whole numbers elsewhere are rare, so that one search of all members will do.
+        given["temperature"], given["top_p"] = write_numbers(given["temperature"]), write_numbers(given["top_p"])
         return show_members(given, PROJECT_RESPONSE, self.day)
 
     def _show_own(self, response: Json) -> Json:
@@ -177,11 +178,13 @@ class View:
         if self.day < CONTEXT_SINCE:
             shaped["reasoning"] = {**response["reasoning"], "context": None}
         usage = response["usage"]
+        if "format" in (text := response["text"]):
+            shaped["text"] = {**text, "format": shape(text["format"], self.day)}
+        if tools := response["tools"]:
+            shaped["tools"] = write_numbers(shape([order_tool(tool) for tool in tools], self.day))
         return {
             **shaped,
             "output": [self.show_item(item) for item in response["output"]],
-            "tools": write_numbers(shape([order_tool(tool) for tool in response["tools"]], self.day)),
-            "text": {name: shape(value, self.day) for name, value in response["text"].items()},
             "usage": usage and show_usage(usage),
         }
 
@@ -224,9 +227,14 @@ def _listed_usage(usage: Json | None) -> Json | None:
 
 
 def _order_filter(result: Json) -> Json:
-    ordered = pick(result, FILTER_ORDER)
-    ordered["content_filter_results"] = _order_results(result["source_type"], result["blocked"])
-    return ordered
+    """Order a filter result as a project does in JSON. Recorded 2026-07-01."""
+    return {
+        "blocked": result["blocked"],
+        "source_type": result["source_type"],
+        "content_filter_results": _order_results(result["source_type"], result["blocked"]),
+        "content_filter_raw": result["content_filter_raw"],
+        "content_filter_offsets": result["content_filter_offsets"],
+    }
 
 
 @lru_cache(maxsize=8)

@@ -242,18 +242,10 @@ def apply_agent(request: Request, definition: Json | None) -> Request:
     elif items is None and body.get("conversation") and request.operation.startswith(_OPERATIONS_OF_AGENTS):
         own["input"] = []
     if request.operation.startswith(_OPERATIONS_OF_AGENTS) and isinstance(agent := agent_of(request), dict):
-        own = {
-            "model": "",
-            AGENT_REFERENCE: agent,
-            **(definition or {}),
-            **{name: value for name, value in own.items() if _is_set(name, value)},
-        }
+        # Public clients leave the model of an agent empty.
+        sent = {name: value for name, value in own.items() if value is not None and (name, value) != ("model", "")}
+        own = {"model": "", AGENT_REFERENCE: agent, **(definition or {}), **sent}
     return request._replace(body=own)
-
-
-def _is_set(name: str, value: Any) -> bool:
-    """Return whether a member of a request is set; public clients leave the model of an agent empty."""
-    return value is not None and not (name == "model" and value == "")
 
 
 def _omit_foundry_members(item: Any) -> Any:
