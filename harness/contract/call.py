@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from functools import cached_property
-from typing import Any, Protocol, Self
+from typing import Any, Protocol, Self, cast
 
 from harness.api.http.dialects import FOUNDRY
 from harness.api.models import Model
@@ -102,7 +102,7 @@ class WorldCall:
 
     def with_account(self, account: Organization) -> WorldCall:
         """Return a call to the same World with another account."""
-        world: Any = self.world and _WorldWithAccount(self.world, account)
+        world = self.world and cast("CheckedWorld", _WorldWithAccount(self.world, account))
         return WorldCall(self.request, world)
 
 

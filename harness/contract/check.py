@@ -172,7 +172,9 @@ def _check_schema(request: Request, as_of: str) -> Violation | None:
 def _find_schema_violation(request: Request, as_of: str) -> first_violation.SchemaViolation | None:
     if not request.schema:
         return None
-    body = drop_nulls(omit_agents(request, read_by_schema(request)), request.schema)
+    body = omit_agents(request, read_by_schema(request))
+    if isinstance(body, dict) and None in body.values():
+        body = drop_nulls(body, request.schema)
     return first_violation.find_violation(request.schema, body, as_of)
 
 

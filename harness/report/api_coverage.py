@@ -26,6 +26,7 @@ from harness.core.exchange import Exchange, Json, Request
 from harness.core.json_values import as_object, as_string, objects_in
 from harness.items.kind import ITEMS
 from harness.items.transcript import input_items
+from harness.world.world import World
 
 Coverage = Mapping[str, frozenset[str]]
 """The covered names by dimension."""
@@ -64,7 +65,7 @@ def api_surface() -> Coverage:
     }
 
 
-def measure_coverage(exchanges: Sequence[Exchange], world: Any) -> Coverage:
+def measure_coverage(exchanges: Sequence[Exchange], world: World) -> Coverage:
     """Collect what the exchanges of a World cover in each dimension."""
     requests = [exchange.request for exchange in exchanges]
     answers = [exchange.answer for exchange in exchanges]
@@ -107,7 +108,7 @@ def has_coverage(hit: frozenset[str], of: frozenset[str], least: float) -> bool:
     return 100 * len(hit & of) >= least * len(of)
 
 
-def _checked_rules(exchange: Exchange, world: Any) -> Iterator[str]:
+def _checked_rules(exchange: Exchange, world: World) -> Iterator[str]:
     """Yield the rules that were applied to a request, up to a rule that refused it."""
     request, refusing_rule = exchange.request, exchange.answer.rule or ""
     for checked in _requests_to_check(request):

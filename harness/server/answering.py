@@ -6,7 +6,6 @@ from collections.abc import Callable
 from dataclasses import replace
 from time import monotonic
 from traceback import extract_tb
-from typing import Any
 
 from harness.api.http.dialects import OPENAI
 from harness.api.http.other_apis import find_other_api
@@ -21,6 +20,7 @@ from harness.faults import ScriptedRefusal
 from harness.foundry.answer import read_in_dialect, show_in_dialect
 from harness.world.api_call import ApiCall
 from harness.world.routed import RoutedPath
+from harness.world.websocket_state import AnyWorld
 from harness.world.world import World
 
 TEAPOT = 418
@@ -31,7 +31,7 @@ UNKNOWN_PATHS = ("unknown_url", "resource_not_found", "route_not_found")
 Check = Callable[[ApiCall], Checked[ApiCall]]
 
 
-def check_and_answer(request: Request, world: Any, handler: Handler, check: Check = check) -> Answer:
+def check_and_answer(request: Request, world: AnyWorld | None, handler: Handler, check: Check = check) -> Answer:
     """Refuse a request as the contract does, or let the handler answer it; exceptions become answers."""
     if world is not None and world.quotas is not None:
         world.note_arrival(monotonic())
@@ -55,9 +55,9 @@ def answer_routed(routed: RoutedPath, request: Request, world: World) -> tuple[R
         return request, _answer_exception(problem, request, world)
 
 
-def _answer_exception(problem: Exception, request: Request, world: Any) -> Answer:
+def _answer_exception(problem: Exception, request: Request, world: AnyWorld | None) -> Answer:
     """Turn an exception raised by a rule or a handler into an answer."""
-    if isinstance(problem, ScriptedRefusal):
+    if isinstance(problem, ScriptedRefusal) and world is not None:
         return _refuse_as_scripted(problem, request, world)
     if not isinstance(problem, HarnessError):
         problem = HarnessError(f"{request.operation}: {describe_defect(problem)}")
@@ -71,7 +71,7 @@ def describe_defect(problem: BaseException) -> str:
     return f"{where}raised {type(problem).__name__}: {problem}"
 
 
-def _refuse_as_scripted(fault: ScriptedRefusal, request: Request, world: Any) -> Answer:
+def _refuse_as_scripted(fault: ScriptedRefusal, request: Request, world: AnyWorld) -> Answer:
     """Refuse a request as its turn says; if the turn names account settings, by the rules that these break.
 
     A scripted disconnect sends no answer; the journal records it with status 0.
@@ -86,7 +86,7 @@ def _refuse_as_scripted(fault: ScriptedRefusal, request: Request, world: Any) ->
     return answer._replace(headers={**answer.headers, **fault.refusal.headers}, asked=True)
 
 
-def _refuse(refusal: Violation, request: Request, world: Any) -> Answer:
+def _refuse(refusal: Violation, request: Request, world: AnyWorld | None) -> Answer:
     """Answer a refused request.
 
     The refusal counts as asked for if only the limits of the account cause it.
@@ -102,7 +102,7 @@ def _refuse(refusal: Violation, request: Request, world: Any) -> Answer:
     return answer._replace(asked=anyway is None or anyway.rule is not refusal.rule)
 
 
-def _report_problem(problem: HarnessError, request: Request, world: Any) -> Answer:
+def _report_problem(problem: HarnessError, request: Request, world: AnyWorld | None) -> Answer:
     if world is not None:
         world.problems.append((request, problem.problem))
     return teapot_answer(problem)

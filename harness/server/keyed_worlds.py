@@ -21,8 +21,7 @@ from harness.foundry.blobs import signing_key
 from harness.world.mock import Mock
 from harness.world.options import WorldOptions
 from harness.world.strays import StrayLog
-from harness.world.webhooks import Courier
-from harness.world.world import World
+from harness.world.world import Courier, World
 
 KEY_PREFIX = "sk-"
 MAX_CLOSED = 10_000

@@ -11,6 +11,7 @@ from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
 from harness.answers.turn_problem import ReadItems, find_turn_problem
+from harness.contract.call import WorldCall
 from harness.core.delivery import Fault, Pace, Pause
 from harness.core.errors import NOWHERE, NoTurn, Place, Problem, ScriptError, find_calling_place
 from harness.core.exchange import Json, Request
@@ -148,7 +149,7 @@ class Script:
         """The strings that routes look for in instructions, which usually name an agent."""
         return [wanted for route in self.routes if isinstance(wanted := route.conditions.get("instructions"), str)]
 
-    def next(self, call: Any) -> Taken:
+    def next(self, call: WorldCall) -> Taken:
         """Take the turn that answers a call; NoTurn, with a diff to the closest route, if nothing answers it."""
         routes, request = self.all_routes, call.request
         transcript = call.transcript

@@ -13,10 +13,10 @@ If several servers may deliver, one of them first takes a due attempt under a na
 from __future__ import annotations
 
 from base64 import b64decode
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from heapq import heappop, heappush
-from typing import Any, NamedTuple, Protocol
+from typing import Any, NamedTuple
 
 from harness.core.errors import COMMAND, ConfigError
 from harness.core.exchange import Json
@@ -286,24 +286,6 @@ class Webhooks:
         if attempt.signature == "valid" and not delivery.is_accepted and attempt.attempt <= len(RETRY_SECONDS):
             wait = RETRY_SECONDS[attempt.attempt - 1]
             self._push(attempt._replace(at=attempt.at + wait, attempt=attempt.attempt + 1))
-
-
-class Courier(Protocol):
-    """Makes the pending deliveries of a `World`; see `harness.server.webhooks.courier`."""
-
-    takes_real_time: bool
-
-    def lead(self, receiver: Any, path: str, url: str) -> tuple[str, Any]:
-        """Return where deliveries go: the URL, and what to call instead of posting there."""
-
-    def wake(self, world: Any) -> None:
-        """Start delivering what is scheduled."""
-
-    def deliver(self, world: Any) -> None:
-        """Deliver what is scheduled, and wait for it unless this thread runs an event loop."""
-
-    def delivered(self, world: Any) -> Awaitable[Sequence[WebhookDelivery]]:
-        """Deliver what is scheduled; awaiting the result waits for it and returns all deliveries so far."""
 
 
 def check_names(what: str, names: object, known: Sequence[str] | dict[str, str]) -> None:

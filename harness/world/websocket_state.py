@@ -17,6 +17,7 @@ from harness.core.exchange import Json
 from harness.world.quotas import Quotas
 from harness.world.script import Script
 from harness.world.store import PendingResponse, Store, StoredResponse
+from harness.world.webhooks import Webhooks
 from harness.world.world import World
 
 SILENT_SCRIPT = Script(lambda request: ())
@@ -128,6 +129,11 @@ class ConnectionWorld:
         return self.world.models
 
     @property
+    def webhooks(self) -> Webhooks | None:
+        """The webhooks, once there are any."""
+        return self.world.webhooks
+
+    @property
     def script(self) -> Script:
         """The script: what the model answers next."""
         return self.world.script if self.generate else SILENT_SCRIPT
@@ -197,3 +203,7 @@ class ConnectionWorld:
         """Return the items that precede the input of the next continuation of this response in this lane."""
         held = self._last_by_lane.get(lane)
         return held.steers if held and held.response["id"] == id else ()
+
+
+AnyWorld = World | ConnectionWorld
+"""A World, whole or as one connection sees it."""

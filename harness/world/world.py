@@ -5,10 +5,10 @@ Endpoints read and change it; a test uses it through a `Mock` (`harness.world.mo
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Awaitable, Mapping, Sequence
 from dataclasses import replace
 from types import MappingProxyType
-from typing import Any
+from typing import Any, Protocol
 
 from harness.analysis.approval_ledger import ApprovalLedger
 from harness.analysis.path_lists import PathClaim
@@ -30,6 +30,7 @@ from harness.core.exchange import EMPTY_MAPPING, Answer, Exchange, Json, Request
 from harness.core.ids import Ids, is_project_id
 from harness.core.limits import UNLIMITED, drop_before, drop_oldest
 from harness.core.registry import suggest_name
+from harness.core.webhooks import WebhookDelivery
 from harness.items.kind import id_prefix
 from harness.world.exploration import Explorer
 from harness.world.mcp_approvals import McpServers
@@ -42,7 +43,7 @@ from harness.world.routed import RoutedPath
 from harness.world.script import Script, TurnLog
 from harness.world.store import PendingResponse, Store, empty_store
 from harness.world.strays import MAX_SHOWN, NO_STRAYS, HeardStrays, StrayLog
-from harness.world.webhooks import Courier, Webhooks
+from harness.world.webhooks import Webhooks
 
 CLOCK_START = 1_790_000_000
 """Unix seconds at which every World's clock starts (2026-09-21)."""
@@ -53,6 +54,24 @@ MAX_FALSE_CLAIMS = 100
 MAX_FAILED = 20
 """The number of reasons that are kept why a server failed to answer; others are counted with the last of them."""
 NONE_FAILED: Mapping[Problem, int] = MappingProxyType({})
+
+
+class Courier(Protocol):
+    """Makes the pending deliveries of a `World`; see `harness.server.webhooks.courier`."""
+
+    takes_real_time: bool
+
+    def lead(self, receiver: Any, path: str, url: str) -> tuple[str, Any]:
+        """Return where deliveries go: the URL, and what to call instead of posting there."""
+
+    def wake(self, world: World) -> None:
+        """Start delivering what is scheduled."""
+
+    def deliver(self, world: World) -> None:
+        """Deliver what is scheduled, and wait for it unless this thread runs an event loop."""
+
+    def delivered(self, world: World) -> Awaitable[Sequence[WebhookDelivery]]:
+        """Deliver what is scheduled; awaiting the result waits for it and returns all deliveries so far."""
 
 
 class World:

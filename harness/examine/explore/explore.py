@@ -14,6 +14,7 @@ from typing import Any
 
 from harness.analysis.lanes import asks_model
 from harness.analysis.loss import losses_in_accepted
+from harness.contract.call import WorldCall
 from harness.core.errors import ConfigError, missing_extra
 from harness.core.registry import suggest_name
 from harness.examine.explore.variations import VARIATIONS, OtherDeltas, Step, Variation
@@ -196,7 +197,7 @@ class VariedScript(Script):
         self._given = 0
         self._broken_off: tuple[object, Taken] | None = None
 
-    def next(self, call: Any) -> Taken:
+    def next(self, call: WorldCall) -> Taken:
         """Take the next turn, with the faults for this answer."""
         # A retry after a broken answer gets the answer that the client should have received.
         if self._broken_off and self._broken_off[0] == call.request.body:

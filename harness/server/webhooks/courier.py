@@ -20,7 +20,7 @@ _DELIVERING: ContextVar[int] = ContextVar("responses-harness-delivering", defaul
 
 
 class ThreadCourier:
-    """Delivers in threads of its own; see `harness.world.webhooks.Courier`.
+    """Delivers in threads of its own; see `harness.world.world.Courier`.
 
     With `takes_real_time`, an event that is due later in the World is delivered after as many real seconds.
     """

@@ -42,7 +42,7 @@ from harness.server.websocket.steering_events import (
 from harness.world.api_call import ApiCall
 from harness.world.websocket_state import ConnectionWorld, LaneResponse, OpenResponse
 
-CheckAndAnswer = Callable[[Request, Any, Handler], Answer]
+CheckAndAnswer = Callable[[Request, ConnectionWorld, Handler], Answer]
 """Answers a request to a World: with the contract's refusal or the handler's answer; an exception becomes an answer."""
 
 SOCKET_PATHS = tuple(ApiPath(dialect, API_ROOTS[dialect], "/responses") for dialect in (OPENAI, AZURE))

@@ -195,7 +195,7 @@ def has_unrecorded_history(body: Json, world: World) -> bool:
     return bool(previous) or bool(conversation and conversation.object == PRESUMED)
 
 
-def _lists_unknown_items(request: Request, world: Any) -> bool:
+def _lists_unknown_items(request: Request, world: World) -> bool:
     """Return whether a cursor may name an item whose id is not recorded."""
     operation = OPERATIONS.get(request.operation) if {"after", "before"} & request.query.keys() else None
     listed = operation.cursors if operation else None

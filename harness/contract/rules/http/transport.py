@@ -99,10 +99,10 @@ def unsupported_content_type(request: Request) -> Iterator[Json]:
     A `PATCH` in a Foundry project sends `application/merge-patch+json`; a body that may be a form is accepted as one.
     """
     kind = request.headers.get("content-type", "application/json").partition(";")[0].strip()
-    operation = OPERATIONS.get(request.operation)
-    if operation and operation.reads_form(kind):
+    if kind.lower() in ("application/json", *_MERGE_PATCH.get(request.method, ())):
         return
-    if kind.lower() not in ("application/json", *_MERGE_PATCH.get(request.method, ())):
+    operation = OPERATIONS.get(request.operation)
+    if operation is None or not operation.reads_form(kind):
         yield {"type": kind}
 
 
