@@ -18,10 +18,9 @@ from harness.api.http.dialects import FOUNDRY, OPENAI, apply_agent
 from harness.api.models import Models
 from harness.api.responses import omit_agents
 from harness.contract import first_violation
-from harness.contract.body_places import repair_body
 from harness.contract.call import WorldCall, drop_nulls
 from harness.contract.dialect_body import read_answer_by_schema, read_by_schema
-from harness.contract.overrides import Entry, Exemption, Overrides
+from harness.contract.overrides import Entry, Exemption, Overrides, repair_body
 from harness.contract.rule import RULES, Rule
 from harness.contract.rule_plan import AREAS_BEFORE_SCHEMA, plan_rules
 from harness.contract.rules import ITEMS_MEMBER

@@ -18,8 +18,8 @@ import orjson
 
 from harness.api.http.dialects import FOUNDRY, OPENAI, apply_agent, omit_dialect_members
 from harness.api.project_types import PROJECT_DEFAULTS, PROJECT_MEMBERS, PROJECT_TOOLS, RESPONSE_PREFIXES, NamedAgent
-from harness.contract.body_places import repair_body
 from harness.contract.first_violation import find_violation
+from harness.contract.overrides import repair_body
 from harness.contract.rule import WorldView
 from harness.core.exchange import Json, Request
 from harness.core.json_values import as_string

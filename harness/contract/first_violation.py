@@ -6,7 +6,7 @@ at this place), `x-facts`, `x-expected` (the API's phrase for a type), `x-values
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any
@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 import jsonschema_rs
 
 from harness.contract import schema as schemas
-from harness.contract.phrasing import abbreviate, describe_actual, did_you_mean, quote_and_join
+from harness.contract.phrasing import abbreviate, describe_actual, did_you_mean, format_path, quote_and_join
 from harness.core.dates import CONTRACT_DATE
 from harness.core.exchange import Json
 
@@ -62,14 +62,6 @@ def _unexplained_violation(fast: jsonschema_rs.Validator, body: Any) -> SchemaVi
     path = list(error.instance_path)
     facts = {"path": format_path(path), "value": "", "values": "", "name": path[-1] if path else ""}
     return SchemaViolation("unexplained", None, facts)
-
-
-def format_path(path: Iterable[str | int]) -> str:
-    """Format `("input", 0, "type")` as `input[0].type`."""
-    text = ""
-    for step in path:
-        text += f"[{step}]" if isinstance(step, int) else f".{step}" if text else step
-    return text
 
 
 def _to_schema_violation(error: ValidationError, body: Any) -> SchemaViolation:

@@ -30,8 +30,8 @@ from typing import Any, NamedTuple
 import yaml
 
 from harness.api.operations import OPERATIONS
-from harness.contract.body_places import KINDS, is_place
 from harness.contract.overrides import (
+    KINDS,
     AddedMember,
     AddedRefusal,
     Condition,
@@ -39,6 +39,7 @@ from harness.contract.overrides import (
     Exemption,
     MemberCondition,
     Overrides,
+    is_place,
 )
 from harness.contract.rule import CREATE_RESPONSE, RULES
 from harness.contract.schema import RESPONSE_EVENT_SCHEMA

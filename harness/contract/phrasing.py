@@ -108,3 +108,11 @@ def edit_distance(one: str, other: str) -> int:
         for j, b in enumerate(other, 1):
             last, row[j] = row[j], min(row[j] + 1, row[j - 1] + 1, last + (a != b))
     return row[-1]
+
+
+def format_path(path: Iterable[str | int]) -> str:
+    """Format `("input", 0, "type")` as `input[0].type`."""
+    text = ""
+    for step in path:
+        text += f"[{step}]" if isinstance(step, int) else f".{step}" if text else step
+    return text

@@ -19,8 +19,7 @@ import jsonschema_rs
 import orjson
 
 from harness.contract.compile_schema import compile_schema
-from harness.contract.overlay import OverlayEntry, apply_entries, parse_entries
-from harness.contract.overlay_operations import suggest_nearest
+from harness.contract.overlay import OverlayEntry, apply_entries, parse_entries, suggest_nearest
 from harness.core.dates import CONTRACT_DATE, days_of_change, is_valid_on, start_of_epoch
 from harness.core.errors import SchemaError
 from harness.core.exchange import Json

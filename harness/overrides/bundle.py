@@ -11,8 +11,7 @@ import orjson
 
 from harness.api.http.dialects import API_ROOTS
 from harness.cassettes.scrubbing.mask_text import Masker
-from harness.contract.body_places import normalize_path
-from harness.contract.overrides import violation_path
+from harness.contract.overrides import normalize_path, violation_path
 from harness.core.exchange import Json
 from harness.core.secrets import redact
 from harness.overrides.observe import Seen

@@ -11,8 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from harness.cassettes.listing import files
-from harness.contract.body_places import is_place, kind_of, type_of
-from harness.contract.overrides import AddedMember, Exemption, MemberCondition, Overrides
+from harness.contract.overrides import AddedMember, Exemption, MemberCondition, Overrides, is_place, kind_of, type_of
 from harness.core.errors import COMMAND, ConfigError
 from harness.overrides.generalize import join_types, propose_entries
 from harness.overrides.observe import Observed, Seen, atoms_of, iterate_disagreements, observe

@@ -10,9 +10,8 @@ from typing import Any, NamedTuple
 
 from harness.api.models import is_of_other_vendor
 from harness.cassettes.format.recorded import Recorded
-from harness.contract.body_places import normalize_path
 from harness.contract.check import Violation
-from harness.contract.overrides import Overrides, family_of
+from harness.contract.overrides import Overrides, family_of, normalize_path
 from harness.contract.schema import RESPONSE_EVENT_SCHEMA
 from harness.core.dates import is_day
 from harness.core.errors import HarnessError

@@ -8,9 +8,9 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from harness.api.models import MODELS
-from harness.contract.body_places import ABSENT, is_place, kind_of, normalize_path, type_of, value_at
 from harness.contract.check import Violation
 from harness.contract.overrides import (
+    ABSENT,
     WHOLE_PLACES,
     AddedRefusal,
     Condition,
@@ -18,6 +18,11 @@ from harness.contract.overrides import (
     Exemption,
     MemberCondition,
     body_about,
+    is_place,
+    kind_of,
+    normalize_path,
+    type_of,
+    value_at,
     violation_path,
 )
 from harness.contract.rule import RULES, Rule

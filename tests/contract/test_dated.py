@@ -12,8 +12,8 @@ import pytest
 from harness.contract import schema
 from harness.contract.call import WorldCall
 from harness.contract.check import check, check_answer
+from harness.contract.ordered_validator import find_unknown_members
 from harness.contract.rule import RULES, Case, reported, rule
-from harness.contract.unknown_members import find_unknown_members
 from harness.core.dates import CONTRACT_DATE
 from harness.core.errors import ApiError, ConfigError
 from harness.core.exchange import Request

@@ -9,7 +9,8 @@ import pytest
 from jsonschema.validators import Draft202012Validator
 
 from harness.contract import first_violation, ordered_validator, schema
-from harness.contract.first_violation import SchemaViolation, format_path
+from harness.contract.first_violation import SchemaViolation
+from harness.contract.phrasing import format_path
 from harness.contract.schema import allowed_types, deref, discriminator_values
 
 CREATE = "CreateResponse"

@@ -6,8 +6,7 @@ from functools import reduce
 
 import pytest
 
-from harness.contract.overlay import apply_entries, parse_entries
-from harness.contract.overlay_operations import OVERLAY_OPERATIONS, merge_patch
+from harness.contract.overlay import OVERLAY_OPERATIONS, apply_entries, merge_patch, parse_entries
 from harness.core.errors import SchemaError
 
 NULL, X = {"type": "null"}, {"x": 1}

@@ -13,7 +13,7 @@ from harness.api.operations import OPERATIONS
 from harness.api.responses import omit_agents
 from harness.contract import first_violation, schema
 from harness.contract.check import drop_nulls
-from harness.contract.first_violation import format_path
+from harness.contract.phrasing import format_path
 from harness.contract.rule import CREATE_RESPONSE, RULES
 from harness.core.exchange import Answer, Request
 from harness.server.answering import TEAPOT

@@ -19,8 +19,7 @@ import orjson
 
 from harness.contract import schema
 from harness.contract.check import named_rules
-from harness.contract.overlay import OverlayEntry, apply_entries
-from harness.contract.overlay_operations import suggest_nearest
+from harness.contract.overlay import OverlayEntry, apply_entries, suggest_nearest
 from harness.contract.rule import RULES
 from harness.core.dates import ALWAYS, days_of_change, is_valid_on
 from harness.core.errors import SchemaError

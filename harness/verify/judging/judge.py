@@ -17,10 +17,10 @@ from harness.api.operations import Operation, find_operation
 from harness.cassettes.format.recorded import Recorded
 from harness.contract.call import WorldCall
 from harness.contract.check import Violation, check, check_answer, conforms_to_schema
+from harness.contract.ordered_validator import find_unknown_members
 from harness.contract.overrides import Entry
 from harness.contract.rules.http.beta import ASSISTANTS_V2, is_assistants_operation
 from harness.contract.schema import RESPONSE_EVENT_SCHEMA
-from harness.contract.unknown_members import find_unknown_members
 from harness.core.exchange import EMPTY_MAPPING, Finding, Json, Request
 from harness.core.secrets import redact, secrets_in_headers
 from harness.endpoints.request import request_from

@@ -18,8 +18,8 @@ from harness.api.responses import END_EVENTS
 from harness.cassettes.format.recorded import Recorded
 from harness.contract.call import WorldCall
 from harness.contract.check import check, check_answer, conforms_to_schema
+from harness.contract.ordered_validator import find_unknown_members
 from harness.contract.schema import RESPONSE_EVENT_SCHEMA
-from harness.contract.unknown_members import find_unknown_members
 from harness.core.errors import HarnessError
 from harness.core.exchange import Answer, Json
 from harness.core.secrets import redact, secrets_in_headers

@@ -12,8 +12,8 @@ from harness.api.resources.assistants import apply_delta
 from harness.cassettes.format.recorded import Recorded
 from harness.contract.check import check_answer
 from harness.contract.dialect_body import read_answer_by_schema
+from harness.contract.ordered_validator import find_unknown_members, has_only_known
 from harness.contract.schema import RESPONSE_EVENT_SCHEMA
-from harness.contract.unknown_members import find_unknown_members, has_only_known
 from harness.core.dates import CONTRACT_DATE
 from harness.core.exchange import Finding, Json
 from harness.core.text import show

@@ -10,7 +10,7 @@ import pytest
 import harness.foundry  # noqa: F401  (registers every operation)
 from harness.contract import schema
 from harness.contract.check import check_answer
-from harness.contract.unknown_members import find_unknown_members
+from harness.contract.ordered_validator import find_unknown_members
 from harness.core.exchange import Answer
 from harness.items import function_call, message, reasoning
 from harness.server.mock_api import MockApi

@@ -10,7 +10,7 @@ import pytest
 from harness.api.operations import OPERATIONS
 from harness.contract import first_violation, schema
 from harness.contract.check import rule_for
-from harness.contract.first_violation import format_path
+from harness.contract.phrasing import format_path
 from harness.verify.examples import MINIMAL_REQUEST
 from tests.contract.evidence.samples.keywords import Breaker, Broken, occurrences, written
 from tests.contract.evidence.samples.mutate import places, replaced

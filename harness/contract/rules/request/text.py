@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from harness.api.strict_schema import format_problems
-from harness.contract.meta_schema import find_schema_problem
+from harness.contract.compile_schema import find_schema_problem
 from harness.contract.rule import after, reported, rule
 from harness.core.errors import ApiError
 from harness.core.exchange import Json, Request

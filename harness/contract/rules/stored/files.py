@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 from harness.contract.rule import Case, WorldView, after, assumed, recorded, reported, rule
 from harness.contract.rules.example_requests import ANY_UPLOAD, upload
-from harness.contract.rules.request.input_items.media_parts import find_part_texts
+from harness.contract.rules.request.input_items.media import find_part_texts
 from harness.core.account import Organization
 from harness.core.errors import ApiError
 from harness.core.exchange import Json, Request

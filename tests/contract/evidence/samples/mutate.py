@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 
 from hypothesis import strategies as st
 
-from harness.contract.first_violation import format_path
+from harness.contract.phrasing import format_path
 from harness.contract.schema import deref
 from harness.core.exchange import Json
 

@@ -6,8 +6,7 @@ import re
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from harness.contract.first_violation import format_path
-from harness.contract.phrasing import describe_actual
+from harness.contract.phrasing import describe_actual, format_path
 from harness.contract.rule import Rule
 from harness.core.exchange import Json
 from tests.contract.evidence.samples.mutate import KEYS, Mutation, places

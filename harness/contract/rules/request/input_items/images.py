@@ -8,7 +8,7 @@ from itertools import islice
 
 from harness.api.images import MAX_DECODED_IMAGES, is_valid_image
 from harness.contract.rule import LIMITED_ACCOUNT, Case, WorldView, assumed, reported, rule
-from harness.contract.rules.request.input_items.media_parts import (
+from harness.contract.rules.request.input_items.media import (
     CHECKED_CHARACTERS,
     body_with_part,
     find_data_urls,

@@ -7,7 +7,7 @@ from typing import Any
 
 from harness.api.models import Model
 from harness.api.strict_schema import function_problems
-from harness.contract.meta_schema import find_schema_problem
+from harness.contract.compile_schema import find_schema_problem
 from harness.contract.rule import reported, rule
 from harness.core.errors import ApiError
 from harness.core.exchange import Json, Request

@@ -9,7 +9,7 @@ from jsonschema import FormatChecker
 from jsonschema.exceptions import best_match
 from jsonschema.validators import Draft202012Validator
 
-from harness.contract.meta_schema import find_schema_problem
+from harness.contract.compile_schema import find_schema_problem, unfolded_size
 from tests.support.cpu_time import cpu_time
 
 INVALID = [
@@ -69,3 +69,8 @@ def test_patterns_cost_no_more_than_their_bound() -> None:
         assert find_schema_problem({"type": "string", "pattern": "(a+)+$" + "b?" * 500_000}) == ""
         assert find_schema_problem({"patternProperties": {f"{number}{'b?' * 500}": {} for number in range(900)}}) == ""
     assert spent.seconds < 1
+
+
+def test_the_values_of_an_enum_are_no_parts_of_a_schema() -> None:
+    assert unfolded_size({"enum": [{"v": number} for number in range(1_000)]}) == 1
+    assert unfolded_size({"properties": {"enum": {"properties": {"a": {}}}}}) == 5
