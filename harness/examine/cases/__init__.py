@@ -7,6 +7,6 @@ import_modules(
     (
         *("texts", "endings", "items"),  # answers
         *("calls", "tools", "state", "agents", "approvals", "streams", "errors"),
-        *("azure", "assistants"),  # dialects
+        "dialects",
     ),
 )

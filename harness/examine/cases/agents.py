@@ -5,8 +5,18 @@ from __future__ import annotations
 from dataclasses import replace
 
 from harness.examine.case import DEPLOY, WEATHER, Script, case, turns
-from harness.examine.cases.session_checks import kept_apart
-from harness.examine.checks import answers_calls, fails, hides, interrupts, outputs, requests, runs, shows, streamed
+from harness.examine.checks import (
+    answers_calls,
+    fails,
+    hides,
+    interrupts,
+    kept_apart,
+    outputs,
+    requests,
+    runs,
+    shows,
+    streamed,
+)
 from harness.examine.task import Agent, Task, UserAnswer
 from harness.items import function_call, message
 from harness.world.mock import Mock

@@ -10,8 +10,7 @@ from typing import Any
 from harness.core.delivery import Gate
 from harness.core.exchange import Request
 from harness.examine.case import ASKED, ASKED_TWICE, DEPLOY, Check, Script, always, case, turns
-from harness.examine.cases.session_checks import repeats_nothing
-from harness.examine.checks import fails, requests, runs, shows, shows_or_fails
+from harness.examine.checks import fails, repeats_nothing, requests, runs, shows, shows_or_fails
 from harness.faults import cut, delay, hang_up, http_error, overloaded, pause, rate_limit, server_error
 from harness.items import function_call, message
 

@@ -9,14 +9,21 @@ from typing import Any
 from harness.core.exchange import Request
 from harness.ending import Ending, failed, incomplete
 from harness.examine.case import ASKED, ASKED_TWICE, DEPLOY, case, turns
-from harness.examine.cases.session_checks import (
+from harness.examine.checks import (
+    answers_calls,
     compacts,
     continues,
+    fails,
     keeps_instructions,
     repeats_nothing,
+    requests,
+    runs,
+    shows,
+    shows_or_fails,
     stores_nothing,
+    streamed,
+    tells_cut,
 )
-from harness.examine.checks import answers_calls, fails, requests, runs, shows, shows_or_fails, streamed, tells_cut
 from harness.faults import cut, http_error
 from harness.items import compaction, function_call, message, reasoning
 from harness.items.code import PLACEHOLDER_CIPHERTEXT

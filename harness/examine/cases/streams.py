@@ -9,9 +9,9 @@ from harness.core.delivery import Gate
 from harness.core.exchange import Answer
 from harness.ending import incomplete
 from harness.examine.case import ASKED, ASKED_TWICE, DEPLOY, WITH_TOOL, Check, always, case, turns
-from harness.examine.cases.session_checks import continues
 from harness.examine.checks import (
     contains,
+    continues,
     fails,
     requests,
     runs,
