@@ -358,11 +358,10 @@ class History:
             for reply in self.by_input.get(request.digests[length], ()):
                 before, said = reply.request, {key[1] for key in map(item_key, reply.output) if key}
                 if before.masked_instructions == request.masked_instructions and not texts.isdisjoint(said):
-                    # An agent with no tools, or one that answers calls with tools of its own, is another.
+                    # Without instructions an agent is known by having tools; a hand-off leads to other tools in a loop.
                     is_loop = request.item_keys[-1][0] == "output"
-                    if before.tool_names & request.tool_names or (
-                        before.tool_names and request.tool_names and not is_loop
-                    ):
+                    is_known = request.masked_instructions.strip() or (before.tool_names and request.tool_names)
+                    if before.tool_names & request.tool_names or (is_known and not is_loop):
                         return self.agents[before.agent]
         return 1 + max(self.agents.values(), default=0)
 

@@ -5,14 +5,14 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from harness.analysis.history.history import History
-from harness.analysis.history.items import describe_item, is_hosted, item_type
+from harness.analysis.history.items import client_call_id, describe_item, is_hosted, item_key, item_type
 from harness.analysis.history.request import HistoryRequest, OutputItem
 from harness.analysis.loss import LossFacts, loss
 from harness.analysis.losses.examples import DEPLOY, NEXT, PROMPT, REPLY, TEXT, ask, assistant, call, output, user
 from harness.contract.rule import Case, after
 from harness.core.exchange import Json
 from harness.core.json_values import as_string
-from harness.items import compaction, message, web_search_call
+from harness.items import compaction, image_generation_call, message, web_search_call
 
 _SEARCHING: Json = {"tools": [{"type": "web_search"}]}
 _SEARCHED: Json = {"type": "web_search_call", "id": "{0.output.0.id}", "status": "completed"}
@@ -77,34 +77,79 @@ def _find_continuation(original: OutputItem, request: HistoryRequest, history: H
     return ""
 
 
+_GONE = "{what} from exchange {said} is missing from this request, which continues its response"
+_SEARCH_DROPPED = ask([PROMPT], [PROMPT, call(), output()], turns=[[web_search_call("v2"), DEPLOY]], **_SEARCHING)
+_SEARCH_KEPT = ask(
+    [PROMPT], [PROMPT, _SEARCHED, call(), output()], turns=[[web_search_call("v2"), DEPLOY]], **_SEARCHING
+)
+
+
 @loss(
-    message="{what} from exchange {said} is missing, and this request has other output of the same response",
-    fix="Send all output of a response back: the model does not see again what its tools did.",
-    strict=True,
-    loses=[ask([PROMPT], [PROMPT, assistant(TEXT), NEXT], turns=[[web_search_call("v2"), REPLY]], **_SEARCHING)],
+    message=_GONE + " while the model works on it",
+    fix="Send all output of a response back with the outputs of its calls.",
+    loses=[_SEARCH_DROPPED],
     keeps=[
+        _SEARCH_KEPT,
+        ask([PROMPT], [PROMPT, assistant(TEXT), NEXT], turns=[[web_search_call("v2"), REPLY]], **_SEARCHING),
         ask(
             [PROMPT],
-            [PROMPT, _SEARCHED, assistant(TEXT), NEXT],
-            turns=[[web_search_call("v2"), REPLY]],
+            [PROMPT, call(), output()],
+            turns=[[web_search_call("v2"), DEPLOY]],
+            store=False,
             **_SEARCHING,
         ),
+    ],
+)
+def item_dropped(request: HistoryRequest, history: History) -> Iterator[LossFacts]:
+    """Within a tool loop a call that the API has executed is not sent back with the other output of its response.
+
+    If responses are not stored it may be intended: the AI SDK, for example, then leaves such calls out with a warning.
+    """
+    yield from (facts for is_at_work, facts in _find_omitted(request, history) if is_at_work)
+
+
+@loss(
+    message=_GONE,
+    fix="Send all output of a response back: the model does not see again what its tools did.",
+    strict=True,
+    loses=[
+        ask([PROMPT], [PROMPT, assistant(TEXT), NEXT], turns=[[web_search_call("v2"), REPLY]], **_SEARCHING),
+        ask([PROMPT], [PROMPT, NEXT], turns=[image_generation_call()], tools=[{"type": "image_generation"}]),
+    ],
+    keeps=[
+        _SEARCH_KEPT,
         ask([PROMPT], [NEXT], turns=[[web_search_call("v2"), REPLY]], **_SEARCHING),
     ],
 )
 def item_omitted(request: HistoryRequest, history: History) -> Iterator[LossFacts]:
-    """A history lacks a search, a picture or another call of the API; many clients keep only what was said.
+    """A history lacks a search, a picture or another call of the API; many clients keep only what was said."""
+    yield from (facts for is_at_work, facts in _find_omitted(request, history) if not is_at_work)
 
-    The AI SDK, for example, leaves such items out with a warning if responses are not stored.
-    """
+
+def _find_omitted(request: HistoryRequest, history: History) -> Iterator[tuple[bool, LossFacts]]:
+    """Find the items of the API that a request lacks, and whether the model needs them to go on with its turn."""
     if request.is_chained or request.is_compacted:
         return
     here = {as_string(item.get("id")) for item in request.other_items}
+    last_prompt = max((n for n, (_, item) in enumerate(request.placed_items) if item.get("role") == "user"), default=-1)
+    replies, length = history.find_continued(request)
+    new = request.items_after(length)
+    # Output that has no other items has no neighbour whose place is known.
+    if len(replies) == 1 and new and not any(map(item_key, replies[0].output)):
+        for other in replies[0].output:
+            if (
+                is_hosted(other)
+                and as_string(other.get("id")) not in here
+                and history.is_same_agent(replies[0].request, request)
+            ):
+                yield False, {"at": new[0][0], "said": replies[0].number, "what": describe_item(other)}
     told = set[str]()
-    for place, item in request.placed_items:
+    for index, (place, item) in enumerate(request.placed_items):
         repeated = history.find_original(item)
         for other in repeated.reply.output if repeated else ():
             id = as_string(other.get("id"))
             if repeated and is_hosted(other) and id not in here | told and item_type(other) != "mcp_list_tools":
                 told.add(id)
-                yield {"at": place, "said": repeated.number, "what": describe_item(other)}
+                is_loop = index > last_prompt and any(map(client_call_id, repeated.reply.output))
+                is_call = item_type(other).endswith("_call") and repeated.reply.request.body.get("store") is not False
+                yield is_loop and is_call, {"at": place, "said": repeated.number, "what": describe_item(other)}

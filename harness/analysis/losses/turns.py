@@ -235,6 +235,11 @@ def _find_kept(request: HistoryRequest, history: History) -> Sequence[int]:
             {"input": [PROMPT, user(TEXT), NEXT], "tools": TOOLS[1:]},
             turns=[REPLY],
         ),
+        after(
+            {"input": [PROMPT], "instructions": "You plan.", "tools": TOOLS},
+            {"input": [PROMPT, user(TEXT), NEXT], "instructions": "You plan."},
+            turns=[REPLY],
+        ),
         ask([PROMPT], [PROMPT, call(), output()], [PROMPT, call(), output(), user(TEXT), NEXT], turns=[DEPLOY, REPLY]),
         ask(
             [PROMPT],

@@ -67,6 +67,7 @@ def test_the_losses_that_are_known() -> None:
             "citation-misplaced",
             "reasoning-altered",
             "sent-changed",
+            "item-dropped",
         ),
     }
     assert {loss.area for loss in LOSSES.values()} == set(AREAS)
