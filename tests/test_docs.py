@@ -18,8 +18,10 @@ import yaml
 from typer.testing import CliRunner
 
 import harness.analysis.client_mistakes
+import harness.analysis.losses
 import harness.foundry  # noqa: F401  (registers every operation)
 from harness.analysis.client_mistake import CLIENT_MISTAKES
+from harness.analysis.loss import LOSSES
 from harness.analysis.receivers import RECEIVER_MISTAKES
 from harness.api.operations import OPERATIONS
 from harness.cli import COMMANDS, app
@@ -275,6 +277,13 @@ def test_every_option_of_the_marker_is_listed():
     from harness.pytest_plugin.options import MARKER_VALUES
 
     assert set(re.findall(r"(\w+)=…", section("pytest.md", "Markers and options"))) == set(MARKER_VALUES)
+
+
+def test_every_loss_is_listed_where_it_is_judged():
+    rows = [row.split("|")[2:4] for row in text_of(ROOT / "docs/losses.md").splitlines() if row.startswith("| ")]
+    for column, is_strict in ((0, False), (1, True)):
+        listed = re.findall(r"`([a-z]+-[a-z-]+)`", " ".join(row[column] for row in rows if len(row) > 1))
+        assert sorted(listed) == sorted(loss.id for loss in LOSSES.values() if loss.strict is is_strict)
 
 
 def test_every_level_is_explained():
