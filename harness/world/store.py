@@ -188,8 +188,10 @@ class Store:
     @property
     def tables(self) -> Mapping[str, Table[Any]]:
         """All tables by name."""
-        own = {table.name: getattr(self, table.name) for table in fields(self) if table.name != "declared"}
-        return {**own, **self.declared}
+        return {**{name: getattr(self, name) for name in _OWN_TABLES}, **self.declared}
+
+
+_OWN_TABLES = tuple(table.name for table in fields(Store) if table.name != "declared")
 
 
 def empty_store() -> Store:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Iterable, Mapping, Sequence
+from functools import lru_cache
 from typing import Any
 from urllib.parse import urlencode
 
@@ -21,7 +22,12 @@ def normalize_names(value: Any) -> Any:
     """Convert an object's names to lower case without `_` and `-`; return any other value unchanged."""
     if not isinstance(value, dict):
         return value
-    return {str(name).lower().replace("_", "").replace("-", ""): member for name, member in value.items()}
+    return {_normalize_name(name): member for name, member in value.items()}
+
+
+@lru_cache(maxsize=1024)  # each exchange of a recording has the same names
+def _normalize_name(name: Any) -> str:
+    return str(name).lower().replace("_", "").replace("-", "")
 
 
 def first_present(members: Json, *names: str) -> Any:
@@ -41,9 +47,15 @@ def name_value_pairs(value: Any) -> Iterable[tuple[str, Any]]:
     # Ruby's recorders write a flat list: name, value, name, value.
     if all(isinstance(element, str) for element in value):
         return list(zip(value[::2], value[1::2], strict=False))
-    objects = (normalize_names(pair) for pair in value if isinstance(pair, dict))
-    pairs = [(str(first_present(named, "name", "key")), named.get("value")) for named in objects]
+    pairs = [_name_value_pair(pair) for pair in value if isinstance(pair, dict)]
     return pairs + [(str(pair[0]), pair[1]) for pair in value if isinstance(pair, list) and len(pair) == 2]
+
+
+def _name_value_pair(pair: Json) -> tuple[str, Any]:
+    if isinstance(name := pair.get("name"), str) and "value" in pair:  # HAR's, of which a file has a million
+        return name, pair["value"]
+    named = normalize_names(pair)
+    return str(first_present(named, "name", "key")), named.get("value")
 
 
 def member_text(value: Any) -> str:

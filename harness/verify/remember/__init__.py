@@ -53,6 +53,8 @@ def _note_owner(world: World, user: str, answer: Any) -> None:
 def _forget_oldest(world: World) -> None:
     """Drop the oldest objects of each table that has twice as many as it must remember."""
     for name, remembered in world.store.tables.items():
+        if len(remembered) <= 2 * MIN_REMEMBERED:
+            continue
         count = MIN_REMEMBERED * (8 if name in _SMALL_OBJECTS else 1)
         if len(remembered) > 2 * count:
             for key in list(islice(remembered, len(remembered) - count)):
