@@ -40,7 +40,7 @@ def answers(client: Client) -> list[tuple[int, Any]]:
 
 
 class TestTheLedger:
-    def test_has_every_call_with_who_asked(self, client: Client) -> None:
+    def test_the_ledger_has_every_call_with_who_asked(self, client: Client) -> None:
         client.ask()
         assert client.mock.calls == [Call("function_call", "f", "call_f", '{"x":1}', said=1)]
         assert client.mock.calls[0].answered == 0
@@ -50,7 +50,7 @@ class TestTheLedger:
         [(["1"], [(2, "1")]), (["1", "1"], [(2, "1")]), (["1", "2"], [(2, "1"), (3, "2")])],
         ids=["once", "in a fork the same", "another"],
     )
-    def test_has_each_other_answer_in_a_chain(
+    def test_the_ledger_has_each_other_answer_in_a_chain(
         self, client: Client, outputs: list[str], answers: list[tuple[int, str]]
     ) -> None:
         first = client.ask().body
@@ -89,13 +89,13 @@ class TestTheLedger:
         assert client.ask([output()]).status == 400
         assert answers(client) == []
 
-    def test_has_calls_that_the_client_brought(self) -> None:
+    def test_the_ledger_has_calls_that_the_client_brought(self) -> None:
         client = Client()
         called = {"type": "function_call", "name": "g", "arguments": "{}", "call_id": "call_g"}
         client.ask([user("hi"), called, output(call_id="call_g")])
         assert client.mock.calls == [Call("function_call", "g", "call_g", "{}", None, ((1, "1"),))]
 
-    def test_has_calls_of_every_kind_that_a_client_makes(self) -> None:
+    def test_the_ledger_has_calls_of_every_kind_that_a_client_makes(self) -> None:
         client = Client()
         server = tool_search_call({"goal": "x"}, execution="server")
         client.mock.script(
@@ -110,7 +110,7 @@ class TestTheLedger:
         assert client.mock.calls[0].arguments == "select 1"
         assert '"ls"' in client.mock.calls[1].arguments
 
-    def test_has_the_calls_of_runs(self) -> None:
+    def test_the_ledger_has_the_calls_of_runs(self) -> None:
         desk = Desk(name="Ann", tools=[FUNCTION])
         events = desk.stream(function_call("f", {"a": 1}, call_id="call_a"))
         desk.mock.script(message("Done."))
@@ -118,7 +118,7 @@ class TestTheLedger:
         [call] = desk.mock.calls
         assert (call.name, call.arguments, [output for _, output in call.outputs]) == ("f", '{"a":1}', ["7"])
 
-    def test_is_plain_json(self, client: Client) -> None:
+    def test_the_ledger_is_plain_json(self, client: Client) -> None:
         first = client.ask().body
         client.ask([output()], previous_response_id=first["id"])
         called = {"type": "function_call", "name": "f", "call_id": "call_f", "arguments": '{"x":1}'}
@@ -135,7 +135,7 @@ class TestACountedTool:
         assert [tool("v1"), tool(ref="v2", force=True)] == ["v1", "v2"]
         assert tool.runs == [{"ref": "v1"}, {"ref": "v2", "force": True}]
 
-    def test_of_a_coroutine_function_stays_one(self) -> None:
+    def test_a_counted_tool_of_a_coroutine_function_stays_one(self) -> None:
         async def deploy(ref: str) -> str:
             return ref
 
@@ -164,7 +164,7 @@ class TestACountedTool:
         assert typing.get_type_hints(tool) == {"ref": str, "count": int, "return": str}
 
     @pytest.mark.parametrize(("no_function", "words"), [(3, "pass the function itself"), (iter, "your own function")])
-    def test_is_made_of_a_function_with_a_signature(self, no_function: Any, words: str) -> None:
+    def test_a_counted_tool_is_made_of_a_function_with_a_signature(self, no_function: Any, words: str) -> None:
         with pytest.raises(ConfigError, match=words):
             counted(no_function)
 

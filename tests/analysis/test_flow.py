@@ -48,7 +48,7 @@ def test_a_hand_off_and_a_tool(world, ask):
     ]
 
 
-def test_of_a_transcript_sent_again_only_the_new_is_told(world, ask):
+def test_only_what_is_new_in_a_transcript_that_is_sent_again_is_told(world, ask):
     world.script(message("One."), message("Two."))
     said = ask([{"role": "system", "content": PLANNER}, USER])["output"]
     again = [{"role": "system", "content": PLANNER}, USER, *said, {"role": "user", "content": "More."}]
@@ -195,7 +195,7 @@ def test_a_diagram_is_data_too(world, ask):
     assert SequenceDiagram.from_json(json.loads(json.dumps(asdict(drawn)))) == drawn
 
 
-def test_of_a_list_of_messages_that_was_cut_the_others_are_read():
+def test_a_list_of_messages_that_was_cut_is_read_without_the_broken_one():
     sent = {"source": 0, "target": 1, "kind": "request", "text": "hi", "exchange": 1}
     drawn = SequenceDiagram.from_json({"participants": ["user", "API"], "messages": [sent, "… 3 more"]})
     assert drawn.messages == (SequenceMessage(**sent),)

@@ -54,7 +54,7 @@ class TestACitationOfAnEditedMessage:
     def kinds(self, client: Client, text: str, said: str = ADVICE, **members: Any) -> list[str]:
         return [loss for loss, _ in self.sent_back(client, text, said, **members)]
 
-    def test_is_told_with_what_was_edited(self, client: Client) -> None:
+    def test_a_citation_of_an_edited_message_is_told_with_what_was_edited(self, client: Client) -> None:
         assert self.sent_back(client, "Ask your manager two weeks before you leave .") == [
             (
                 "citation-dropped",
@@ -77,42 +77,48 @@ class TestACitationOfAnEditedMessage:
             (ADVICE, f"{ADVICE}【4:0†leave.txt】", []),
         ],
     )
-    def test_is_lost_of_an_edited_or_cut_text_and_not_of_other_words(
+    def test_a_citation_of_an_edited_or_cut_text_is_lost_and_not_of_other_words(
         self, client: Client, text: str, said: str, found: list[str]
     ) -> None:
         assert self.kinds(client, text, said) == found
 
     @pytest.mark.parametrize("cut", [3, 20, 40])
-    def test_is_lost_with_the_end_of_a_plain_text(self, client: Client, cut: int) -> None:
+    def test_a_citation_of_an_edited_message_is_lost_with_the_end_of_a_plain_text(
+        self, client: Client, cut: int
+    ) -> None:
         assert self.kinds(client, "", content=ADVICE[:cut]) == ["text-altered", "citation-flattened"]
 
-    def test_is_told_by_the_id_of_the_message(self, client: Client) -> None:
+    def test_a_citation_of_an_edited_message_is_told_by_the_id_of_the_message(self, client: Client) -> None:
         client.mock.script(message(ADVICE, annotations=[GUIDE]))
         id = client.ask([PROMPT]).body["output"][0]["id"]
         client.ask([PROMPT, assistant(ADVICE.replace(" two", " four"), id=id), NEXT])
         assert ids(client.world) == ["citation-dropped"]
 
-    def test_of_a_text_that_comes_back_cut_off_is_told_so(self, client: Client) -> None:
+    def test_a_citation_of_a_text_that_comes_back_cut_off_is_told_so(self, client: Client) -> None:
         _, (_, told) = self.sent_back(client, ADVICE[:40])
         assert told.endswith("are missing, and its text came back cut off: the client dropped them")
 
-    def test_is_kept_with_the_edited_text(self, client: Client) -> None:
+    def test_a_citation_of_an_edited_message_is_kept_with_the_edited_text(self, client: Client) -> None:
         assert self.kinds(client, "", content=annotated(ADVICE + " !", 0)) == []
 
     @pytest.mark.parametrize("joined", JOINED)
-    def test_is_lost_though_further_text_is_joined_to_it(self, client: Client, joined: str) -> None:
+    def test_a_citation_of_an_edited_message_is_lost_though_further_text_is_joined_to_it(
+        self, client: Client, joined: str
+    ) -> None:
         ((loss, told),) = self.sent_back(client, joined.format(ADVICE))
         assert loss == "citation-dropped"
         assert told.endswith("are missing, and other text was joined to it: the client dropped them")
         assert self.kinds(Client(), "", content=joined.format(ADVICE)) == ["citation-flattened"]
 
     @pytest.mark.parametrize("joined", JOINED)
-    def test_is_kept_where_the_joined_text_has_it_or_names_its_source(self, client: Client, joined: str) -> None:
+    def test_a_citation_is_kept_where_the_joined_text_has_it_or_names_its_source(
+        self, client: Client, joined: str
+    ) -> None:
         content = annotated(joined.format(ADVICE), joined.index("{}"))
         assert self.kinds(client, "", content=content) == []
         assert self.kinds(Client(), joined.format(ADVICE) + " Source: https://example.org/leave") == []
 
-    def test_is_lost_of_one_of_several_messages_that_are_joined(self, client: Client) -> None:
+    def test_a_citation_of_one_of_several_messages_that_are_joined_is_lost(self, client: Client) -> None:
         paid = message("You are paid meanwhile.", annotations=[url_citation("https://example.org/pay", "Pay")])
         client.mock.script([message(ADVICE, annotations=[GUIDE]), paid])
         client.ask([PROMPT])
@@ -121,7 +127,7 @@ class TestACitationOfAnEditedMessage:
         (lost,) = client.mock.losses
         assert (lost.loss, "You are paid" in lost.message) == ("citation-dropped", True)
 
-    def test_is_none_of_a_transcript_that_is_told(self, client: Client) -> None:
+    def test_a_citation_of_an_edited_message_is_none_of_a_transcript_that_is_told(self, client: Client) -> None:
         client.mock.script(message(ADVICE, annotations=[GUIDE]))
         client.ask([PROMPT])
         client.ask([assistant(f"The user said: {PROMPT['content']}\nThe assistant said: {ADVICE}"), NEXT])

@@ -125,7 +125,7 @@ class TestAConversationIsFollowed:
         client.ask([assistant(TEXT)], conversation=id)
         assert ids(client.world.exchanges) == []
 
-    def test_of_a_failed_response_nothing_is_stored_in_its_conversation(self, client: Client) -> None:
+    def test_a_failed_response_leaves_nothing_in_its_conversation(self, client: Client) -> None:
         client.mock.script([REPLY, failed()])
         id = client.send("POST /conversations", {}).body["id"]
         client.ask([PROMPT], conversation=id, stream=True)

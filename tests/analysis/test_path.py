@@ -45,7 +45,7 @@ def mock(client: Client) -> Mock:
 
 
 class TestCalls:
-    def test_are_a_list(self, mock: Mock) -> None:
+    def test_calls_are_a_list(self, mock: Mock) -> None:
         assert [(call.agent, call.name) for call in mock.calls] == [
             *(("planner", name) for name in ("get_weather", "get_weather", "transfer_to_ops")),
             ("ops", "book"),
@@ -57,18 +57,18 @@ class TestCalls:
     def test_have_their_arguments_as_the_tool_gets_them(self, mock: Mock) -> None:
         assert mock.calls.named("get_weather").arguments == [{"city": "Paris"}, {"city": "Oslo"}]
 
-    def test_of_a_custom_tool_have_its_text(self, client: Client) -> None:
+    def test_calls_of_a_custom_tool_have_its_text(self, client: Client) -> None:
         client.tools = [{"type": "custom", "name": "run"}]
         client.mock.script(custom_tool_call("run", "print(1"))
         client.ask()
         assert client.mock.calls.arguments == ["print(1"]
         assert str(client.mock.path) == "agent 1 → run(print(1) unanswered"
 
-    def test_are_unanswered_until_an_output_has_come(self, mock: Mock) -> None:
+    def test_calls_are_unanswered_until_an_output_has_come(self, mock: Mock) -> None:
         assert mock.calls.unanswered == mock.calls.named("book")
         assert not mock.calls.named("get_weather").unanswered
 
-    def test_are_counted(self, mock: Mock) -> None:
+    def test_calls_are_counted(self, mock: Mock) -> None:
         weather = mock.calls.named("get_weather")
         assert weather.times(2)
         assert not weather.times(1)
@@ -82,11 +82,11 @@ class TestCalls:
         assert not calls.named("book").before("get_weather")
 
     @pytest.mark.parametrize("name", ["cancel", "boook"])
-    def test_of_a_tool_that_was_never_called_came_before_nothing(self, mock: Mock, name: str) -> None:
+    def test_calls_of_a_tool_that_was_never_called_came_before_nothing(self, mock: Mock, name: str) -> None:
         assert not mock.calls.named(name).before("book")
         assert not mock.calls.named("book").before(name)
 
-    def test_of_one_answer_are_made_at_once(self, client: Client) -> None:
+    def test_calls_of_one_answer_are_made_at_once(self, client: Client) -> None:
         client.mock.script([function_call("get_weather"), function_call("book")])
         client.ask()
         claim = client.mock.calls.named("get_weather").before("book")
@@ -113,20 +113,20 @@ class TestWhatAFailureSays:
         '→ ops → "Booking." → book(seats=2) unanswered'
     )
 
-    def test_is_the_path(self, mock: Mock) -> None:
+    def test_what_a_failure_says_is_the_path(self, mock: Mock) -> None:
         assert str(mock.path) == self.PATH
         assert repr(mock.calls.named("get_weather").times(3)) == (
             f"2 calls of get_weather, not 3; the path: {self.PATH}"
         )
 
-    def test_is_when_the_calls_came(self, mock: Mock) -> None:
+    def test_what_a_failure_says_is_when_the_calls_came(self, mock: Mock) -> None:
         text = repr(mock.calls.named("book").before("get_weather"))
         assert text.startswith("book (request 3) came after get_weather (request 1); the path: planner → ")
 
     def test_suggests_the_name_that_was_called(self, mock: Mock) -> None:
         assert str(mock.calls.before("boook")).startswith("there is no call of boook (Did you mean 'book'?); the path:")
 
-    def test_of_calls_shows_each_with_its_output_and_of_none_the_path(self, mock: Mock) -> None:
+    def test_a_failure_about_calls_shows_each_with_its_output_or_else_the_path(self, mock: Mock) -> None:
         assert repr(mock.calls.unanswered) == "[book(seats=2) unanswered]"
         assert repr(mock.calls.named("cancel")) == f"<no call of cancel; the path: {self.PATH}>"
 
@@ -139,12 +139,12 @@ class TestWhatAFailureSays:
         assert len(text) > SHOWN_PATH
         assert text.startswith("9 calls of get_weather, not 1; the path: planner → get_weather(city=x")
 
-    def test_of_nothing_says_so(self, client: Client) -> None:
+    def test_what_a_failure_says_of_nothing_says_so(self, client: Client) -> None:
         assert repr(client.mock.calls) == "<no call; the path: nothing happened>"
 
 
 class TestThePath:
-    def test_has_what_the_api_has_run_itself_and_what_it_refused(self, client: Client) -> None:
+    def test_the_path_has_what_the_api_has_run_itself_and_what_it_refused(self, client: Client) -> None:
         client.tools = [{"type": "web_search"}]
         client.mock.script([reasoning("**Think**"), web_search_call("rain"), message("It rains.")])
         client.ask()
@@ -160,7 +160,7 @@ class TestThePath:
             client.ask([output("call_1", text)], previous_response_id=first["id"])
         assert client.mock.path.steps[0].text == "book() ✓ two (answered 2 times)"
 
-    def test_has_approvals_with_their_answers(self, client: Client) -> None:
+    def test_the_path_has_approvals_with_their_answers(self, client: Client) -> None:
         client.tools = [{"type": "mcp", "server_label": "prod", "server_url": "https://mcp.example.org/sse"}]
         client.mock.mcp("prod", {"deploy": lambda ref: f"{ref} is live"})
         client.mock.script([mcp_call("prod", "deploy", {"ref": "v2"}), message("Out.")])
@@ -177,12 +177,12 @@ class TestThePath:
 
 
 class TestAgents:
-    def test_are_in_the_order_in_which_they_took_over(self, mock: Mock) -> None:
+    def test_agents_are_in_the_order_in_which_they_took_over(self, mock: Mock) -> None:
         assert mock.agents == ["planner", "ops"]
         assert "ops" in mock.agents
         [hand_off] = mock.agents.hand_offs
         assert (hand_off.by, hand_off.to, hand_off.name) == ("planner", "ops", "transfer_to_ops")
 
-    def test_are_none_before_a_request(self, client: Client) -> None:
+    def test_agents_are_none_before_a_request(self, client: Client) -> None:
         client.send("GET /models")
         assert client.mock.agents == []

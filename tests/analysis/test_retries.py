@@ -90,16 +90,16 @@ class TestAnSdkThatCounts:
 
 
 class TestARefusal:
-    def test_is_repeated_where_the_blamed_member_is_unchanged(self) -> None:
+    def test_a_refusal_is_repeated_where_the_blamed_member_is_unchanged(self) -> None:
         refusal = Sending(0, refused(400, param="input[0].content"))
         assert repeats(refusal, Sending(1, OK, body={"metadata": {"try": "2"}}))
 
     @pytest.mark.parametrize("param", ["metadata", "metadata.try", None])
-    def test_is_not_where_it_has_changed(self, param: str | None) -> None:
+    def test_a_refusal_is_not_where_it_has_changed(self, param: str | None) -> None:
         refusal = Sending(0, refused(400, param=param), body={"metadata": {"try": "x" * 513}})
         assert not repeats(refusal, Sending(1, OK, body={"metadata": {"try": "2"}}))
 
-    def test_of_a_key_is_not_repeated_with_another(self) -> None:
+    def test_a_refusal_of_a_key_is_not_repeated_with_another(self) -> None:
         keys = [{"authorization": f"Bearer sk-{name}"} for name in ("old", "new")]
         assert not repeats(Sending(0, refused(401), headers=keys[0]), Sending(1, OK, headers=keys[1]))
         assert repeats(Sending(0, refused(429), headers=keys[0]), Sending(1, OK, headers=keys[1]))

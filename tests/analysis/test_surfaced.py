@@ -85,7 +85,7 @@ class TestAText:
     CLIENT = said(message(TEXT))
 
     @pytest.mark.parametrize("shown", [TEXT, f" {TEXT}\n"])
-    def test_is_what_was_said(self, shown: str) -> None:
+    def test_a_text_is_what_was_said(self, shown: str) -> None:
         surfaced(shown, self.CLIENT.mock.replies)
 
     @pytest.mark.parametrize(
@@ -109,20 +109,20 @@ class TestAText:
             ),
         ],
     )
-    def test_is_told_by_how_it_differs(self, shown: str, why: str) -> None:
+    def test_a_text_is_told_by_how_it_differs(self, shown: str, why: str) -> None:
         assert fault(shown, self.CLIENT).startswith(why)
 
     @pytest.mark.parametrize("shown", ["One.", "Two.", "One.Two.", "One.\n\nTwo.", "Two. One."])
     def test_may_be_that_of_any_run_which_no_call_continued(self, shown: str) -> None:
         surfaced(shown, said(message("One."), message("Two.")).mock.replies)
 
-    def test_of_a_run_ends_with_its_last(self) -> None:
+    def test_a_text_of_a_run_ends_with_its_last(self) -> None:
         client = run([message("Let me look."), function_call("f", {})], message("Found."))
         for shown in ("Found.", "Let me look.Found.", "Let me look.\nFound."):
             surfaced(shown, client.mock.replies)
         assert fault("Let me look.", client).startswith('text lost: "Found." is not in the result, which is "Let me')
 
-    def test_of_several_messages_ends_with_the_last_of_them(self) -> None:
+    def test_a_text_of_several_messages_ends_with_the_last_of_them(self) -> None:
         client = said([message("Thinking aloud.", phase="commentary"), message("Done.", phase="final_answer")])
         surfaced("Done.", client.mock.replies)
         assert fault("Thinking aloud.", client).startswith('text lost: "Done."')
@@ -142,11 +142,11 @@ class TestAText:
         assert fault(["See ", "See ", TEXT[4:]], self.CLIENT).startswith("text changed")
         assert fault([], self.CLIENT).startswith("text lost")
 
-    def test_of_many_messages_is_still_compared(self) -> None:
+    def test_a_text_of_many_messages_is_still_compared(self) -> None:
         client = said(*(message(f"Number {number}.") for number in range(60)))
         surfaced("".join(client.mock.replies.texts), client.mock.replies)
 
-    def test_of_messages_that_could_be_cut_in_many_ways_is_given_up(self) -> None:
+    def test_a_text_of_messages_that_could_be_cut_in_many_ways_is_given_up(self) -> None:
         client = said(*(message("a") for _ in range(24)))
         assert "text" in fault("a" * 24 + "b", client)
 
@@ -154,10 +154,10 @@ class TestAText:
 class TestAnnotations:
     CLIENT = said(message(TEXT, annotations=NOTES))
 
-    def test_are_found_whatever_their_members_are_called(self) -> None:
+    def test_annotations_are_found_whatever_their_members_are_called(self) -> None:
         surfaced({"text": TEXT, "annotations": CITED}, self.CLIENT.mock.replies)
 
-    def test_that_are_missing_are_named(self) -> None:
+    def test_annotations_that_are_missing_are_named(self) -> None:
         told = fault({"text": TEXT, "annotations": []}, said(message(TEXT, annotations=NOTES[:1])))
         assert (
             told == f'annotations lost: 1 of 1 file_citation (report.pdf) of the message "{TEXT}" are not in the result'
@@ -167,16 +167,16 @@ class TestAnnotations:
             "file_path file-2) of the message"
         )
 
-    def test_are_not_expected_of_what_cannot_express_them(self) -> None:
+    def test_annotations_are_not_expected_of_what_cannot_express_them(self) -> None:
         surfaced(TEXT, self.CLIENT.mock.replies)
         surfaced({"annotations": CITED[:2], "kinds": ["file_citation", "url_citation"]}, self.CLIENT.mock.replies)
 
-    def test_are_found_by_the_name_of_the_file_where_no_id_is_shown(self) -> None:
+    def test_annotations_are_found_by_the_name_of_the_file_where_no_id_is_shown(self) -> None:
         client = said(message(TEXT, annotations=NOTES[:1]))
         surfaced({"annotations": [{"title": "report.pdf"}]}, client.mock.replies)
         assert "lost" in fault({"annotations": [{"title": "report.pdf", "file_id": "file-9"}]}, client)
 
-    def test_of_a_thread_have_the_quote_that_was_said(self) -> None:
+    def test_annotations_of_a_thread_have_the_quote_that_was_said(self) -> None:
         cited = {"type": "file_citation", "file_citation": {"file_id": "file-1", "quote": "Store it cold."}}
         reply = ModelReply("run_1", 1, [{"type": "message", "content": [output_part(TEXT, [cited])]}])
         for shown in (cited, {"file_id": "file-1"}, {"file": "file-1", "quote": " Store it\ncold. "}, {"id": "file-1"}):
@@ -200,18 +200,18 @@ class TestAnnotations:
         for shown in (cited, {"type": "file_citation", "file_citation": {"file_id": "file-1"}}, {"file": "file-1"}):
             surfaced({"annotations": [shown]}, reply)
 
-    def test_more_than_once_are_doubled(self) -> None:
+    def test_annotations_more_than_once_are_doubled(self) -> None:
         shown = {"text": TEXT, "annotations": [*CITED, CITED[0]]}
         assert fault(shown, self.CLIENT) == (
             "annotations doubled: file_citation report.pdf has an extra copy in the result"
         )
 
-    def test_of_earlier_messages_and_of_the_client_itself_may_be_there(self) -> None:
+    def test_annotations_of_earlier_messages_and_of_the_client_itself_may_be_there(self) -> None:
         client = said(message("One.", annotations=[url_citation("https://one.org", "1")]), message("Two."))
         own = {"url": "https://own.org"}
         surfaced({"text": "Two.", "annotations": [{"url": "https://one.org"}, own]}, client.mock.replies)
 
-    def test_of_a_text_that_differs_are_those_of_the_last_answer(self) -> None:
+    def test_annotations_of_a_text_that_differs_are_those_of_the_last_answer(self) -> None:
         lines = fault({"text": "See", "annotations": []}, self.CLIENT).splitlines()
         assert [line.split(":")[0] for line in lines] == ["text truncated", "annotations lost"]
 
@@ -228,18 +228,18 @@ class TestAnnotations:
 class TestCalls:
     CLIENT = run([message("Now."), function_call("deploy", {"ref": "v2"}), function_call("f", {})], message("Done."))
 
-    def test_of_a_run_are_all_there_or_none(self) -> None:
+    def test_calls_of_a_run_are_all_there_or_none(self) -> None:
         for calls in ([], [CALL, {"name": "f", "arguments": "{}"}]):
             surfaced({"text": "Done.", "calls": calls}, self.CLIENT.mock.replies)
 
-    def test_that_are_missing_are_named(self) -> None:
+    def test_calls_that_are_missing_are_named(self) -> None:
         assert fault({"text": "Done.", "calls": [CALL]}, self.CLIENT) == "call f({}) not in the result"
         shown = {"calls": [{"name": "deploy", "arguments": '{"ref": "v3"}'}]}
         assert fault(shown, said(function_call("deploy", {"ref": "v2"}))) == (
             'call deploy({"ref":"v2"}) not in the result; it has deploy({"ref":"v3"})'
         )
 
-    def test_more_often_than_said_are_doubled(self) -> None:
+    def test_calls_more_often_than_said_are_doubled(self) -> None:
         client = said(function_call("deploy", {"ref": "v2"}))
         assert (
             fault({"calls": [CALL, CALL]}, client) == 'call deploy({"ref":"v2"}) doubled: it is in the result 2 times'
@@ -255,7 +255,7 @@ class TestCalls:
         client.ask(model="gpt-5.4", tools=tools_for(turn))
         surfaced({"calls": []}, client.mock.replies)
 
-    def test_that_ask_for_leave_are_calls(self) -> None:
+    def test_calls_that_ask_for_leave_are_calls(self) -> None:
         client = said(mcp_approval_request("prod", "deploy", {"ref": "v2"}))
         surfaced({"calls": [CALL]}, client.mock.replies)
         assert "not in the result" in fault({"calls": []}, client)
@@ -265,17 +265,17 @@ class TestReasoning:
     CLIENT = run([reasoning("**One**"), function_call("f", {})], [reasoning("**Two**"), message("Done.")])
 
     @pytest.mark.parametrize("shown", ["**Two**", "**One****Two**", "**One**\n**Two**", None])
-    def test_is_that_of_the_last_response_or_of_more(self, shown: str | None) -> None:
+    def test_reasoning_is_that_of_the_last_response_or_of_more(self, shown: str | None) -> None:
         surfaced({"text": "Done.", "reasoning": shown}, self.CLIENT.mock.replies)
 
     @pytest.mark.parametrize(
         ("shown", "why"),
         [("", 'reasoning lost: "**Two**" is not in the result'), ("**Two**" * 2, "reasoning doubled")],
     )
-    def test_is_told_by_how_it_differs(self, shown: str, why: str) -> None:
+    def test_reasoning_is_told_by_how_it_differs(self, shown: str, why: str) -> None:
         assert fault({"text": "Done.", "reasoning": shown}, self.CLIENT).startswith(why)
 
-    def test_is_not_expected_where_none_was_said(self) -> None:
+    def test_reasoning_is_not_expected_where_none_was_said(self) -> None:
         surfaced({"text": "Done.", "reasoning": ""}, said(message("Done.")).mock.replies)
 
 
@@ -283,13 +283,13 @@ class TestUsage:
     CLIENT = run(function_call("f", {}), message("Done."))
 
     @pytest.mark.parametrize("form", [("input_tokens", "output_tokens"), ("prompt_tokens", "completion_tokens")])
-    def test_is_that_of_the_last_response_or_the_sum(self, form: tuple[str, str]) -> None:
+    def test_usage_is_that_of_the_last_response_or_the_sum(self, form: tuple[str, str]) -> None:
         said = self.CLIENT.mock.replies
         for usage in (said[-1].usage, said.usage):
             shown = {form[0]: usage["input_tokens"], form[1]: usage["output_tokens"]}
             surfaced({"usage": shown}, said)
 
-    def test_that_is_neither_is_changed(self) -> None:
+    def test_usage_that_is_neither_is_changed(self) -> None:
         assert fault({"usage": {"total_tokens": 7777}}, self.CLIENT).startswith(
             "usage changed: the result has {'total_tokens': 7777}, the response {'input_tokens': "
         )
@@ -324,7 +324,7 @@ class TestWhatWasSaid:
             surfaced("One.", client.mock.replies[1])
 
     @pytest.mark.parametrize("nothing", [(), ["One."]])
-    def test_is_something(self, nothing: Any) -> None:
+    def test_what_was_said_is_something(self, nothing: Any) -> None:
         with pytest.raises(ConfigError, match="no replies"):
             surfaced("One.", nothing)
 
@@ -337,17 +337,17 @@ class TestTheApisOwnJson:
         one["output"][0]["content"][0]["text"] = "Two."
         assert fault(one, client).startswith('text lost: "One."')
 
-    def test_of_several_responses_shows_all_of_them(self) -> None:
+    def test_the_apis_own_json_of_several_responses_shows_all_of_them(self) -> None:
         client = said(message("One."), message("Two."))
         surfaced([exchange.answer.body for exchange in client.world.exchanges], client.mock.replies)
 
-    def test_of_items_shows_what_they_say(self) -> None:
+    def test_the_apis_own_json_of_items_shows_what_they_say(self) -> None:
         client = said([reasoning("**One**"), message(TEXT, annotations=NOTES), function_call("f", {})])
         output = client.world.exchanges[0].answer.body["output"]
         surfaced(output, client.mock.replies, only=["text", "annotations", "calls", "reasoning"])
         assert "call f({}) not in the result" in fault(output[:2], client)
 
-    def test_of_a_stream_of_events_is_what_they_add_up_to(self) -> None:
+    def test_the_apis_own_json_of_a_stream_of_events_is_what_they_add_up_to(self) -> None:
         client = Client()
         client.tools = functions("f")
         client.mock.script([reasoning("**One**"), message(TEXT, annotations=NOTES), function_call("f", {})])
@@ -359,7 +359,7 @@ class TestTheApisOwnJson:
         assert fault([*deltas, *deltas[-1:]], client).startswith("text changed: the result has more than")
         assert fault([event for event in events if "delta" not in event["type"]][:2], client).startswith("text lost")
 
-    def test_of_the_messages_of_a_thread(self) -> None:
+    def test_the_apis_own_json_of_the_messages_of_a_thread(self) -> None:
         desk = Desk(name="Ann")
         cited = message("See the report", annotations=[file_citation("file-1", "report.pdf")])
         events = desk.stream(cited, message("x"))
@@ -374,14 +374,14 @@ class TestTheApisOwnJson:
         with pytest.raises(AssertionError, match="text"):
             surfaced(doubled, desk.mock.replies)
 
-    def test_of_a_refusal_in_a_thread(self) -> None:
+    def test_the_apis_own_json_of_a_refusal_in_a_thread(self) -> None:
         desk = Desk(name="Ann")
         events = desk.stream(message(refusal("I cannot.")))
         surfaced(desk.messages(events[0]["data"]["thread_id"]), desk.mock.replies)
         ended = [event for event in events[:-1] if event["event"] != "thread.message.delta"]
         surfaced(ended, desk.mock.replies)
 
-    def test_of_a_chat_completion(self) -> None:
+    def test_the_apis_own_json_of_a_chat_completion(self) -> None:
         client = said([reasoning("**One**"), message("Hi.", annotations=NOTES[1:2]), function_call("f", {})])
         usage = client.mock.replies[0].usage
         shown: Json = {
@@ -396,7 +396,7 @@ class TestTheApisOwnJson:
         shown.pop("tool_calls")
         assert fault(completion, client) == "call f({}) not in the result"
 
-    def test_of_the_chunks_of_a_completion(self) -> None:
+    def test_the_apis_own_json_of_the_chunks_of_a_completion(self) -> None:
         client = said([reasoning("**One**"), message("Hi you."), function_call("f", {})])
         deltas: list[Json] = [
             {"reasoning_content": "**One**"},
@@ -411,7 +411,7 @@ class TestTheApisOwnJson:
 
 
 class TestTheProtocol:
-    def test_is_one_method(self) -> None:
+    def test_the_protocol_is_one_method(self) -> None:
         class Answer(SimpleNamespace):
             def __surfaced__(self) -> Json:
                 return {"text": self.text, "annotations": None}
@@ -443,7 +443,7 @@ class TestTheProtocol:
         assert find_registered({"builtins.object": 2}, {}) == 2
         assert find_registered({}, {}) is None
 
-    def test_has_one_reader_for_a_class(self) -> None:
+    def test_the_protocol_has_one_reader_for_a_class(self) -> None:
         with pytest.raises(RegistrationError, match=r"reader of agents\.RunResultBase in .* is declared twice"):
             register_reader("agents.RunResultBase")(read)
         assert READERS["agents.RunResultBase"] is not read

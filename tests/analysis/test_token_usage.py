@@ -10,7 +10,7 @@ PLANNER, OPS = "You are the planner.", "You are ops."
 
 
 class TestUsage:
-    def test_is_summed_by_agent(self) -> None:
+    def test_usage_is_summed_by_agent(self) -> None:
         client = Client()
         client.mock.script(
             usage("One.", input_tokens=2000, cached=1024, output_tokens=70, reasoning=64),
@@ -23,6 +23,6 @@ class TestUsage:
         assert used.by_agent["ops"] == Usage(100, 5, total_tokens=105)
         assert used.by_agent["planner"].cached_tokens == 1024
 
-    def test_is_nothing_without_an_answer(self) -> None:
+    def test_usage_is_nothing_without_an_answer(self) -> None:
         usage = Client().mock.usage
         assert (usage, dict(usage.by_agent)) == (Usage(), {})

@@ -45,7 +45,7 @@ def answered(*texts: str, then: tuple[Json, ...] = (), sent: list[Json] = SENT, 
 
 
 class TestAFinding:
-    def test_is_a_message_of_the_user_that_is_told_of_and_not_there(self) -> None:
+    def test_a_finding_is_a_message_of_the_user_that_is_told_of_and_not_there(self) -> None:
         first, second = answered("v2 is live", FOLLOW_UP, FOLLOW_UP)
         assert first == (
             "function_call notify (call_2) from exchange 1 was answered with a text that no tool returned: "
@@ -62,16 +62,16 @@ class TestAFinding:
             *("No result provided", '{"output": "No tool output was provided."}', "No response received."),
         ],
     )
-    def test_are_calls_that_were_not_executed_all_of_them_in_the_same_words(self, text: str) -> None:
+    def test_calls_that_were_not_executed_all_in_the_same_words_are_a_finding(self, text: str) -> None:
         found = answered("v2 is live", text, text)
         assert [loss.rpartition(", ")[2] for loss in found] == ["without a reason"] * 2
         assert "as were 2 calls in all" in found[0]
 
-    def test_is_one_through_a_chain(self) -> None:
+    def test_a_finding_is_one_through_a_chain(self) -> None:
         talk = Conversation()
         assert len(talk.lost(*outputs(*[FOLLOW_UP] * 3), previous_response_id=talk.first)) == 3
 
-    def test_is_told_once_however_often_the_history_is_sent(self) -> None:
+    def test_a_finding_is_told_once_however_often_the_history_is_sent(self) -> None:
         talk, history = Conversation(), [PROMPT, *SENT, *outputs(*[FOLLOW_UP] * 3)]
         talk.lost(*history)
         assert len(talk.lost(*history, assistant("Done."), NEXT)) == 3
@@ -102,22 +102,22 @@ RIGHT = [
 
 class TestNoFinding:
     @pytest.mark.parametrize("text", RIGHT)
-    def test_are_the_same_words_that_tools_and_clients_have_for_right_answers(self, text: str) -> None:
+    def test_no_finding_are_the_same_words_that_tools_and_clients_have_for_right_answers(self, text: str) -> None:
         assert answered(text, text, text) == []
 
     @pytest.mark.parametrize("text", [FOLLOW_UP, "Tool execution skipped."])
-    def test_is_a_message_of_the_user_that_follows(self, text: str) -> None:
+    def test_no_finding_is_a_message_of_the_user_that_follows(self, text: str) -> None:
         assert answered("v2 is live", text, text, then=(NEXT,)) == []
         assert answered(text, text, text, sent=[*SENT, NEXT]) == []
 
-    def test_is_a_message_of_the_user_that_follows_in_a_chain(self) -> None:
+    def test_no_finding_is_a_message_of_the_user_that_follows_in_a_chain(self) -> None:
         talk = Conversation()
         assert talk.lost(*outputs(*[FOLLOW_UP] * 3), NEXT, previous_response_id=talk.first) == []
 
-    def test_is_a_single_call_that_was_not_executed(self) -> None:
+    def test_no_finding_is_a_single_call_that_was_not_executed(self) -> None:
         assert answered("v2 is live", "Tool execution skipped.", "v3 is live") == []
 
-    def test_are_calls_of_one_function_with_the_same_arguments(self) -> None:
+    def test_no_finding_are_calls_of_one_function_with_the_same_arguments(self) -> None:
         calls = [function_call("deploy", {"ref": "v2"}, call_id=f"call_{number}") for number in (1, 2)]
         sent = [call(f"call_{number}") for number in (1, 2)]
         assert answered("Tool execution skipped.", "Tool execution skipped.", sent=sent, calls=calls) == []
@@ -130,10 +130,10 @@ class TestTheSameOutputOfDifferentCalls:
         return [lost.loss for lost in losses_of(talk.client.world.exchanges, strict=True, tool_runs=runs)]
 
     @pytest.mark.parametrize("text", ["ok", "(no output)", '{"rows": 0}', ""])
-    def test_is_a_finding_on_demand_whatever_its_words(self, text: str) -> None:
+    def test_the_same_output_of_different_calls_is_a_finding_whatever_its_words(self, text: str) -> None:
         assert self.lost(text) == ["outputs-equal"]
 
-    def test_is_none_if_the_tools_returned_it(self) -> None:
+    def test_the_same_output_of_different_calls_is_none_if_the_tools_returned_it(self) -> None:
         runs = ToolRuns()
         for name, arguments in (("notify", {"who": "ops"}), ("deploy", {"ref": "v3"})):
             runs.finished.append(ToolRun(name, arguments, "ok"))

@@ -180,14 +180,14 @@ class TestAServer:
     @pytest.mark.parametrize(
         ("mode", "stream"), slow_except((0, 3), [(mode, stream) for mode in MODES for stream in (True, False)])
     )
-    def test_that_is_right_is_linear_in_every_mode(self, mock: Any, mode: Any, stream: bool) -> None:
+    def test_a_server_that_is_right_is_linear_in_every_mode(self, mock: Any, mode: Any, stream: bool) -> None:
         chat = talk(mock, right, mode, stream)
         linear(mock.exchanges, chat.texts)
         linear(mock.exchanges)
         assert [len(exchange.request.body["input"]) for exchange in mock.exchanges] == [1, 4, 6, 9, 11, 14]
 
     @pytest.mark.harness(losses="allow")
-    def test_that_empties_typed_items_is_found(self, mock: Any) -> None:
+    def test_a_server_that_empties_typed_items_is_found(self, mock: Any) -> None:
         talk(mock, wrong, "replay")
         with pytest.raises(AssertionError) as raised:
             linear(mock.exchanges)
@@ -197,7 +197,7 @@ class TestAServer:
         ]
 
     @pytest.mark.harness(losses="allow")
-    def test_that_stores_a_replay_on_top_of_its_chain_is_found(self, mock: Any) -> None:
+    def test_a_server_that_stores_a_replay_on_top_of_its_chain_is_found(self, mock: Any) -> None:
         talk(mock, twice, "both")
         with pytest.raises(AssertionError) as raised:
             linear(mock.exchanges)
@@ -207,13 +207,13 @@ class TestAServer:
         ]
 
     @pytest.mark.harness(losses="allow")
-    def test_that_does_both_grows_faster_and_faster(self, mock: Any) -> None:
+    def test_a_server_that_does_both_grows_faster_and_faster(self, mock: Any) -> None:
         talk(mock, wrong, "both")
         with pytest.raises(AssertionError, match=r"of this agent: 1, 4, 11, 14, 26, 29$"):
             linear(mock.exchanges)
 
     @pytest.mark.harness(losses="allow")
-    def test_that_joins_what_the_user_said_is_found_by_the_texts(self, mock: Any) -> None:
+    def test_a_server_that_joins_what_the_user_said_is_found_by_the_texts(self, mock: Any) -> None:
         chat = talk(mock, lambda body, stored: [*right(body, stored)[:-1], *joined(body, stored)], "replay")
         with pytest.raises(
             AssertionError, match=r'request 3: the user\'s text "Who\?" appears 2 times, but was sent 1 time'
@@ -222,7 +222,7 @@ class TestAServer:
 
     @pytest.mark.harness(losses=["sent-changed"])
     @pytest.mark.parametrize("mode", MODES)
-    def test_that_forgets_typed_items_is_found_by_the_chat(self, mock: Any, mode: Any) -> None:
+    def test_a_server_that_forgets_typed_items_is_found_by_the_chat(self, mock: Any, mode: Any) -> None:
         chat = talk(mock, lambda body, stored: without_calls(right(body, stored)), mode, stream=False)
         linear(mock.exchanges, chat.texts)
         with pytest.raises(AssertionError) as raised:
@@ -234,7 +234,7 @@ class TestAServer:
         assert [lost.loss for lost in mock.losses] == ["sent-changed"] * 4
 
     @pytest.mark.harness(losses=["sent-changed"])
-    def test_that_changes_typed_items_is_found_by_the_chat(self, mock: Any) -> None:
+    def test_a_server_that_changes_typed_items_is_found_by_the_chat(self, mock: Any) -> None:
         chat = talk(mock, lambda body, stored: changed(right(body, stored)), "replay", stream=False)
         with pytest.raises(AssertionError, match=r'output .*turn 2, arrived changed: "3" is now "Cleared\."'):
             linear(mock.exchanges, chat)
@@ -244,18 +244,20 @@ class TestAServer:
         ("mode", "shortened"),
         slow_except_every(4, [(mode, shortened) for mode in MODES for shortened in SHORTENED]),
     )
-    def test_that_shortens_what_it_tells_its_model_is_no_loss(self, mock: Any, mode: Any, shortened: str) -> None:
+    def test_a_server_that_shortens_what_it_tells_its_model_is_no_loss(
+        self, mock: Any, mode: Any, shortened: str
+    ) -> None:
         chat = talk(mock, lambda body, stored: SHORTENED[shortened](right(body, stored)), mode, stream=False)
         found = losses_of(mock.exchanges, True, mock.world.tool_runs)
         assert [lost.message for lost in found if lost.loss == "sent-changed"] == []
         assert len(chat.turns) == 3
 
-    def test_that_keeps_its_history_at_the_model_is_no_loss(self, mock: Any) -> None:
+    def test_a_server_that_keeps_its_history_at_the_model_is_no_loss(self, mock: Any) -> None:
         chained = chat_through(mock, lambda last, items: {"previous_response_id": last, "input": items} if last else {})
         linear(mock.exchanges, chained)
         assert losses_of(mock.exchanges, True, mock.world.tool_runs) == []
 
-    def test_that_refuses_is_raised(self, mock: Any) -> None:
+    def test_a_server_that_refuses_is_raised(self, mock: Any) -> None:
         async def create(request: Request) -> Any:
             return JSONResponse({"error": {"message": "no"}}, 400)
 
@@ -299,11 +301,11 @@ class TestAChat:
         assert sent["previous_response_id"] == first.response["id"]
         assert chat.texts == ["Hi."]
 
-    def test_has_one_of_three_modes(self) -> None:
+    def test_a_chat_has_one_of_three_modes(self) -> None:
         with pytest.raises(ConfigError, match=r"Chat\(mode='all'\): use one of replay, chain, both\."):
             Chat("http://127.0.0.1:9/v1", "key", mode="all")  # type: ignore[arg-type]
 
-    def test_needs_the_openai_package(self, monkeypatch: pytest.MonkeyPatch) -> None:
+    def test_a_chat_needs_the_openai_package(self, monkeypatch: pytest.MonkeyPatch) -> None:
         monkeypatch.setitem(sys.modules, "openai", None)
         with pytest.raises(ConfigError, match=r"Chat needs openai: .*pip install"):
             Chat("http://127.0.0.1:9/v1", "key")

@@ -62,12 +62,12 @@ class TestAToolThatRan:
     @pytest.mark.parametrize(
         "text", ["v2 is live", '"v2 is live"', '{"result": "v2 is live"}', "v2 is…", "Result: v2 is live\n(1 s)"]
     )
-    def test_is_answered_with_what_it_returned(self, client: Client, text: str) -> None:
+    def test_a_tool_that_ran_is_answered_with_what_it_returned(self, client: Client, text: str) -> None:
         counted(deploy)("v2")
         assert answered(client, text) == []
 
     @pytest.mark.parametrize("text", [SKIPPED, "interrupted", "ok", "v3 is live"])
-    def test_is_not_answered_with_another_text(self, client: Client, text: str) -> None:
+    def test_a_tool_that_ran_is_not_answered_with_another_text(self, client: Client, text: str) -> None:
         counted(deploy)("v2")
         assert answered(client, text) == [
             "function_call deploy (call_0) from exchange 1 was answered with a text that no tool returned: "
@@ -135,7 +135,7 @@ class TestAToolThatRan:
 
 
 class TestAToolThatDidNotRun:
-    def test_is_answered_with_a_placeholder(self, client: Client) -> None:
+    def test_a_tool_that_did_not_run_is_answered_with_a_placeholder(self, client: Client) -> None:
         counted(deploy)
         assert answered(client, SKIPPED) == [
             f'function_call deploy (call_0) from exchange 1 was answered with a text that no tool returned: "{SKIPPED}"'
@@ -155,16 +155,16 @@ class TestAToolThatDidNotRun:
         counted(deploy)
         assert answered(client, text) == []
 
-    def test_is_not_known_when_nothing_counts_it(self, client: Client) -> None:
+    def test_a_tool_that_did_not_run_is_not_known_when_nothing_counts_it(self, client: Client) -> None:
         assert answered(client, SKIPPED) == []
 
-    def test_is_known_by_its_module(self) -> None:
+    def test_a_tool_that_did_not_run_is_known_by_its_module(self) -> None:
         counted(deploy)
         client = Client()
         with record_runs(client.world.tool_runs, __name__):
             assert len(answered(client, SKIPPED)) == 1
 
-    def test_of_an_earlier_test_is_not_looked_at(self) -> None:
+    def test_a_tool_that_did_not_run_of_an_earlier_test_is_not_looked_at(self) -> None:
         client = Client()
         with record_runs(client.world.tool_runs, "no module"):
             tool: Callable[[str], Any] = counted(deploy)

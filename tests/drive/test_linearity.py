@@ -41,7 +41,7 @@ class TestLinear:
             (7, [7]),
         ],
     )
-    def test_is_what_grows_by_a_turn(self, inputs: Any) -> None:
+    def test_linear_is_what_grows_by_a_turn(self, inputs: Any) -> None:
         linear(journal(*inputs))
 
     @pytest.mark.parametrize(
@@ -61,7 +61,7 @@ class TestLinear:
             ),
         ],
     )
-    def test_is_not_what_has_more(self, inputs: Any, problem: str) -> None:
+    def test_linear_is_not_what_has_more(self, inputs: Any, problem: str) -> None:
         with pytest.raises(AssertionError) as raised:
             linear(journal(*inputs))
         assert problem in str(raised.value)

@@ -241,12 +241,12 @@ class TestACallOfAnAsyncTool:
         output = {"type": f"{item['type']}_output", "call_id": item["call_id"], "output": "done"}
         assert client.ask([output], previous_response_id=waiting.body["id"], **asked).status == 200
 
-    def test_is_as_the_script_says_if_it_does(self, client: Client) -> None:
+    def test_a_call_of_an_async_tool_is_as_the_script_says_if_it_does(self, client: Client) -> None:
         client.mock.script(function_call("deploy", async_=False))
         tool = {"type": "function", "name": "deploy", "async": True}
         assert client.ask(model="gpt-6-astra", tools=[tool]).body["output"][0]["async"] is False
 
-    def test_of_a_tool_that_is_not_async_must_be_answered_first(self, client: Client) -> None:
+    def test_a_call_of_an_async_tool_of_a_tool_that_is_not_async_must_be_answered_first(self, client: Client) -> None:
         client.mock.script(function_call("deploy"))
         made = client.ask(tools=functions("deploy")).body
         assert "async" not in made["output"][0]

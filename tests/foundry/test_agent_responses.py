@@ -34,14 +34,16 @@ class TestAConversation:
         ],
     )
     @pytest.mark.parametrize("stream", [False, True])
-    def test_is_enough_to_be_answered(self, project: ProjectClient, body: Json, root: str, stream: bool) -> None:
+    def test_a_conversation_is_enough_to_be_answered(
+        self, project: ProjectClient, body: Json, root: str, stream: bool
+    ) -> None:
         items = [{"type": "message", "role": "user", "content": "What is the size of France?"}]
         id = ask(project, {"items": items}, path="/conversations").body["id"]
         answer = ask(project, {**body, "conversation": id, "stream": stream}, root)
         assert (answer.status, answer.body["output"][0]["content"][0]["text"]) == (200, "Hello.")
         assert project.names(f"{V1}/conversations/{id}/items", "role") == ["assistant", "user"]
 
-    def test_is_nothing_to_answer_while_it_is_empty(self, project: ProjectClient) -> None:
+    def test_a_conversation_is_nothing_to_answer_while_it_is_empty(self, project: ProjectClient) -> None:
         id = ask(project, {}, path="/conversations").body["id"]
         assert ask(project, {"agent_reference": HELPER, "conversation": id}).status == 200
 
@@ -50,7 +52,7 @@ class TestAConversation:
         refused = refusal(ask(project, {"agent_reference": HELPER, **missing}))
         assert refused[:2] == (400, "Missing required parameter: 'input'.")
 
-    def test_of_another_form_is_malformed(self, project: ProjectClient) -> None:
+    def test_a_conversation_of_another_form_is_malformed(self, project: ProjectClient) -> None:
         malformed = (400, "Invalid conversation id 'conv_1', Malformed identifier.", "conversation")
         for id in ("conv_1", {"id": "conv_1"}):
             assert refusal(ask(project, {**ASKED, "conversation": id})) == malformed
@@ -60,7 +62,9 @@ class TestAConversation:
         ("id", "place"),
         [(7, "conversation"), ([], "conversation"), ({}, "conversation.id"), ({"id": 7}, "conversation.id")],
     )
-    def test_of_another_type_is_refused_as_ever(self, project: ProjectClient, id: Any, place: str) -> None:
+    def test_a_conversation_of_another_type_is_refused_as_ever(
+        self, project: ProjectClient, id: Any, place: str
+    ) -> None:
         status, _, param = refusal(ask(project, {**ASKED, "conversation": id}))
         assert (status, param) == (400, place)
 
@@ -129,14 +133,14 @@ class TestAMessage:
         assert ask(project, {**beside, "input": [{"type": "message", **item}, USER]}).status == 200
         assert ask(project, {"model": "mine", "input": [item, USER]}, PREVIEW).status == 200
 
-    def test_of_a_user_or_an_assistant_needs_none(self, project: ProjectClient) -> None:
+    def test_a_message_of_a_user_or_an_assistant_needs_none(self, project: ProjectClient) -> None:
         answer = {"role": "assistant", "content": [{"type": "output_text", "text": "Hello."}]}
         assert ask(project, {**ASKED, "input": [USER, answer, USER]}).status == 200
 
     def test_may_be_added_to_a_conversation_without_one(self, project: ProjectClient) -> None:
         assert ask(project, {"items": [{"role": "system", "content": "x"}]}, path="/conversations").status == 200
 
-    def test_of_an_assistant_was_to_be_whole_before_agents_were_final(self, project: ProjectClient) -> None:
+    def test_a_message_of_an_assistant_was_to_be_whole_before_agents_were_final(self, project: ProjectClient) -> None:
         text = {"type": "output_text", "text": "Hello."}
         items = [USER, {"role": "assistant", "content": [text, text]}]
         details = ask(project, {**ASKED, "input": items}, PREVIEW).body["error"]["details"]
@@ -159,13 +163,15 @@ class TestAMessage:
         ],
     )
     @pytest.mark.parametrize("root", [V1, PREVIEW, ENDPOINT])
-    def test_that_is_none_is_refused(self, project: ProjectClient, item: Any, rule: str, root: str) -> None:
+    def test_a_message_that_is_none_is_refused(self, project: ProjectClient, item: Any, rule: str, root: str) -> None:
         assert ask(project, {**ASKED, "input": [item]}, root).rule == rule
 
     @pytest.mark.parametrize(
         ("root", "rule"), [(V1, "invalid_type"), (PREVIEW, "answer_incomplete"), (ENDPOINT, "invalid_type")]
     )
-    def test_of_an_assistant_has_parts_that_are_objects(self, project: ProjectClient, root: str, rule: str) -> None:
+    def test_a_message_of_an_assistant_has_parts_that_are_objects(
+        self, project: ProjectClient, root: str, rule: str
+    ) -> None:
         item = {"role": "assistant", "content": [7]}
         assert ask(project, {**ASKED, "input": [item]}, root).rule == rule
 
@@ -176,7 +182,7 @@ class TestAnItemOfATool:
         made = {"type": "web_search_call", "id": f"ws_{'0' * 50}", "status": "completed", "action": action}
         return {**made, "agent_reference": agent}
 
-    def test_is_that_of_one_agent(self, project: ProjectClient) -> None:
+    def test_an_item_of_a_tool_is_that_of_one_agent(self, project: ProjectClient) -> None:
         items = [USER, self.search({**HELPER, "name": "scout"})]
         refused = (400, "The provided data does not match the expected schema", "/")
         assert refusal(ask(project, {**ASKED, "input": items})) == refused
@@ -185,7 +191,7 @@ class TestAnItemOfATool:
         assert ask(project, {**ASKED, "input": [USER, self.search(HELPER)]}).status == 200
 
     @pytest.mark.parametrize("agent", [None, 7, {}, {"name": None}])
-    def test_of_nobody_is_anyones(self, project: ProjectClient, agent: Any) -> None:
+    def test_an_item_of_a_tool_of_nobody_is_anyones(self, project: ProjectClient, agent: Any) -> None:
         assert ask(project, {**ASKED, "input": [USER, self.search(agent)]}).status == 200
 
 
@@ -211,10 +217,10 @@ BARE_ANSWER: Json = {"type": "message", "role": "assistant", "content": [{"type"
 
 class TestAnAnswerInTheHistory:
     @pytest.mark.parametrize("body", [{"agent_reference": HELPER}, {"model": "mine"}])
-    def test_needs_annotations(self, project: ProjectClient, body: Json) -> None:
+    def test_an_answer_in_the_history_needs_annotations(self, project: ProjectClient, body: Json) -> None:
         refused = refusal(ask(project, {**body, "input": [USER, BARE_ANSWER, USER]}))
         assert refused == (400, "Invalid payload: Required property 'annotations' is missing", None)
 
-    def test_needs_none_without_a_type(self, project: ProjectClient) -> None:
+    def test_an_answer_in_the_history_needs_none_without_a_type(self, project: ProjectClient) -> None:
         bare = {name: value for name, value in BARE_ANSWER.items() if name != "type"}
         assert ask(project, {"agent_reference": HELPER, "input": [USER, bare, USER]}).status == 200

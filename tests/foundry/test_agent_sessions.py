@@ -46,7 +46,7 @@ def test_an_id_in_a_header_is_one_line_of_ascii(project: ProjectClient, id: str,
 
 
 class TestASession:
-    def test_is_told_as_recorded(self, project: ProjectClient) -> None:
+    def test_a_session_is_told_as_recorded(self, project: ProjectClient) -> None:
         asked = {"version_indicator": {"type": "version_ref", "agent_version": "1"}}
         made = project.ask(f"POST {SESSIONS}", asked)
         id, created = made.body["agent_session_id"], made.body["created_at"]
@@ -61,7 +61,7 @@ class TestASession:
         }
         assert project.get(f"{SESSIONS}/{id}") == made.body
 
-    def test_is_listed_without_an_object(self, project: ProjectClient) -> None:
+    def test_a_session_is_listed_without_an_object(self, project: ProjectClient) -> None:
         first, second = opened(project), opened(project, agent_session_id="mine")
         listed = project.get(SESSIONS)
         assert [entry["agent_session_id"] for entry in listed.pop("data")] == ["mine", first]
@@ -70,7 +70,7 @@ class TestASession:
     def test_may_be_opened_without_a_body(self, project: ProjectClient) -> None:
         assert project.ask(f"POST {SESSIONS}").body["version_indicator"]["agent_version"] == "1"
 
-    def test_is_backed_by_a_version_that_there_is(self, project: ProjectClient) -> None:
+    def test_a_session_is_backed_by_a_version_that_there_is(self, project: ProjectClient) -> None:
         unknown = {"version_indicator": {"type": "version_ref", "agent_version": "7"}}
         assert project.ask(f"POST {SESSIONS}", unknown).rule == "agent_not_found"
         assert project.ask("POST /agents/other/endpoint/sessions").rule == "agent_not_found"
@@ -78,10 +78,10 @@ class TestASession:
     @pytest.mark.parametrize(
         ("body", "rule"), [(b"{", "body_syntax"), (b"[]", "body_not_object"), (b'"x"', "body_not_object")]
     )
-    def test_is_opened_by_an_object(self, project: ProjectClient, body: bytes, rule: str) -> None:
+    def test_a_session_is_opened_by_an_object(self, project: ProjectClient, body: bytes, rule: str) -> None:
         assert project.ask(f"POST {SESSIONS}", body).rule == rule
 
-    def test_that_is_deleted_is_gone(self, project: ProjectClient, session: str) -> None:
+    def test_a_session_that_is_deleted_is_gone(self, project: ProjectClient, session: str) -> None:
         assert project.ask(f"DELETE {session}").status == 204
         gone = project.ask(f"DELETE {session}")
         id, request_id = session.rpartition("/")[2], gone.headers["x-request-id"]
@@ -101,13 +101,15 @@ class TestASession:
         for _ in range(2):
             assert project.ask(f"DELETE {SESSIONS}/x").status == 204
 
-    def test_is_idle_when_it_is_stopped_until_the_next_request(self, project: ProjectClient, session: str) -> None:
+    def test_a_session_is_idle_when_it_is_stopped_until_the_next_request(
+        self, project: ProjectClient, session: str
+    ) -> None:
         assert project.ask(f"POST {session}:stop").status == 204
         assert project.get(session)["status"] == "idle"
         project.respond(ENDPOINT, agent_session_id=session.rpartition("/")[2])
         assert project.get(session)["status"] == "active"
 
-    def test_is_opened_by_a_request_that_names_none(self, project: ProjectClient) -> None:
+    def test_a_session_is_opened_by_a_request_that_names_none(self, project: ProjectClient) -> None:
         id = project.respond(ENDPOINT).body["agent_session_id"]
         assert project.names(SESSIONS, "agent_session_id") == [id]
 
@@ -120,7 +122,7 @@ class TestASession:
         project.ask(f"POST {session}:stop")
         assert project.ask("DELETE /agents/hosted").status == 200
 
-    def test_is_forgotten_with_its_agent(self, project: ProjectClient) -> None:
+    def test_a_session_is_forgotten_with_its_agent(self, project: ProjectClient) -> None:
         opened(project)
         project.ask("DELETE /agents/hosted", force="true")
         project.ask("POST /agents/hosted/versions", {"definition": HOSTED})
@@ -137,7 +139,7 @@ class TestAUser:
             listed = project.ask(f"GET {SESSIONS}", headers=user).body["data"]
             assert [entry["agent_session_id"] for entry in listed] == ids
 
-    def test_is_fenced_from_who_names_no_user(self, project: ProjectClient) -> None:
+    def test_a_user_is_fenced_from_who_names_no_user(self, project: ProjectClient) -> None:
         project.ask(f"POST {SESSIONS}", {"agent_session_id": "hers"}, ALICE)
         refused = project.ask(f"GET {SESSIONS}/hers")
         assert (refused.status, refused.rule) == (403, "session_not_accessible")
@@ -164,7 +166,7 @@ class TestAUser:
 
 
 class TestAFile:
-    def test_is_written_listed_read_and_deleted(self, project: ProjectClient, session: str) -> None:
+    def test_a_file_is_written_listed_read_and_deleted(self, project: ProjectClient, session: str) -> None:
         written = put(project, session, "remote/a.txt", b"Paris")
         assert written.status == 201
         assert written.body == {"path": "remote/a.txt", "bytes_written": 5, "success": True, "source_type": "stream"}

@@ -12,7 +12,7 @@ from tests.support.project_client import HELPER, PREVIEWS, PROJECT, ProjectClien
 
 
 class TestAVersion:
-    def test_is_told_as_recorded(self, project: ProjectClient) -> None:
+    def test_a_version_is_told_as_recorded(self, project: ProjectClient) -> None:
         made = project.define("helper", instructions="Help.")
         guid, instance = made["agent_guid"], made["instance_identity"]["principal_id"]
         assert made.pop("created_at") > 0
@@ -31,14 +31,14 @@ class TestAVersion:
             "agent_guid": guid,
         }
 
-    def test_has_no_status_and_identity_before_they_were_there(self, project: ProjectClient) -> None:
+    def test_a_version_has_no_status_and_identity_before_they_were_there(self, project: ProjectClient) -> None:
         project.world.set_date("2026-03-17")
         made = project.define("helper")
         assert list(made) == ["metadata", "object", "id", "name", "version", "description", "created_at", "definition"]
         agent = {"object": "agent", "id": "helper", "name": "helper", "versions": {"latest": made}}
         assert project.get("/agents/helper") == agent
 
-    def test_that_changes_nothing_is_the_one_before(self, project: ProjectClient) -> None:
+    def test_a_version_that_changes_nothing_is_the_one_before(self, project: ProjectClient) -> None:
         first = project.define("helper")
         assert project.define("helper") == first
         changed = {"definition": {"kind": "prompt", "model": "mine"}, "description": "Helps."}
@@ -63,7 +63,7 @@ class TestAVersion:
         assert (agent["state"], agent["versions"]) == ("enabled", {"latest": second})
         assert second["agent_guid"] == first["agent_guid"]
 
-    def test_is_listed_newest_first(self, project: ProjectClient) -> None:
+    def test_a_version_is_listed_newest_first(self, project: ProjectClient) -> None:
         first, second = project.define("helper"), project.define("helper", instructions="Two.")
         path = "/agents/helper/versions"
         listed = project.get(path)
@@ -97,21 +97,21 @@ class TestAVersion:
 
 
 class TestAnAgent:
-    def test_is_listed_unless_another_kind_is_asked_for(self, project: ProjectClient) -> None:
+    def test_an_agent_is_listed_unless_another_kind_is_asked_for(self, project: ProjectClient) -> None:
         for name in ("one", "two"):
             project.define(name)
         project.ask("POST /agents/three/versions", {"definition": {"kind": "workflow"}}, headers=PREVIEWS)
         assert project.names("/agents") == ["three", "two", "one"]
         assert project.names("/agents", kind="workflow") == ["three"]
 
-    def test_of_the_account_was_there_before(self, project: ProjectClient) -> None:
+    def test_an_agent_of_the_account_was_there_before(self, project: ProjectClient) -> None:
         project.mock.organization(agents={"helper": {"model": "mine"}})
         assert project.ask("GET /agents/helper").body["versions"]["latest"]["version"] == "1"
         assert project.define("helper")["version"] == "1"
         assert project.define("helper", instructions="Two.")["version"] == "2"
         assert project.names("/agents") == ["helper"]
 
-    def test_that_is_forgotten_is_gone(self, project: ProjectClient) -> None:
+    def test_an_agent_that_is_forgotten_is_gone(self, project: ProjectClient) -> None:
         project.define("helper")
         deleted = {"object": "agent.deleted", "name": "helper", "deleted": True}
         assert project.ask("DELETE /agents/helper").body == deleted
@@ -132,7 +132,7 @@ class TestAnAgent:
 
 
 class TestARequest:
-    def test_is_answered_by_the_version_it_names(self, project: ProjectClient) -> None:
+    def test_a_request_is_answered_by_the_version_it_names(self, project: ProjectClient) -> None:
         for text in ("One.", "Two."):
             project.define("helper", instructions=text)
         newest = project.respond(agent_reference=HELPER).body

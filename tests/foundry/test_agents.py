@@ -31,7 +31,7 @@ def direct(project: ProjectClient, *rules: Json) -> Answer:
 
 
 class TestTheEndpointOfAnAgent:
-    def test_is_that_of_the_newest_version_until_it_is_configured(self, project: ProjectClient) -> None:
+    def test_the_endpoint_is_that_of_the_newest_version_until_it_is_configured(self, project: ProjectClient) -> None:
         project.define("helper")
         assert project.get("/agents/helper")["agent_endpoint"] == {
             "version_selector": {"version_selection_rules": [share("@latest", 100)]},
@@ -40,7 +40,7 @@ class TestTheEndpointOfAnAgent:
             "authorization_schemes": [{"type": "Entra", "isolation_key_source": {"kind": "Entra"}}],
         }
 
-    def test_is_changed_by_a_merge_patch(self, project: ProjectClient) -> None:
+    def test_the_endpoint_of_an_agent_is_changed_by_a_merge_patch(self, project: ProjectClient) -> None:
         project.define("helper")
         patched = direct(project, share("1", 100)).body["agent_endpoint"]
         assert patched["version_selector"] == {"version_selection_rules": [share("1", 100)]}
@@ -89,7 +89,7 @@ class TestTheEndpointOfAnAgent:
             {"agent_card": "x"},
         ],
     )
-    def test_has_members_of_their_types(self, project: ProjectClient, body: Any) -> None:
+    def test_the_endpoint_of_an_agent_has_members_of_their_types(self, project: ProjectClient, body: Any) -> None:
         project.define("helper")
         assert project.ask("PATCH /agents/helper", body, headers=MERGE).status == 400
         assert project.get("/agents/helper")["agent_endpoint"]["protocols"] == ["responses"]
@@ -100,7 +100,7 @@ class TestTheEndpointOfAnAgent:
         assert direct(project, *rules).status == 200
         assert project.respond(ENDPOINT).body["agent_reference"]["version"] == "1"
 
-    def test_is_that_of_an_agent_that_there_is(self, project: ProjectClient) -> None:
+    def test_the_endpoint_of_an_agent_is_that_of_an_agent_that_there_is(self, project: ProjectClient) -> None:
         for method, path in [("PATCH", ""), ("POST", ":enable"), ("POST", ":disable"), ("POST", "")]:
             body = {"definition": {"kind": "prompt", "model": "mine"}}
             assert project.ask(f"{method} /agents/helper{path}", body).rule == "agent_not_found"
@@ -161,13 +161,13 @@ class TestAKind:
         assert project.ask("POST /agents/helper/versions", {"definition": {"kind": "nonsense"}}).status == 200
 
     @pytest.mark.parametrize("path", ["", "/versions", "/versions/1"])
-    def test_that_is_hosted_is_being_made_until_it_is_read(self, project: ProjectClient, path: str) -> None:
+    def test_a_kind_that_is_hosted_is_being_made_until_it_is_read(self, project: ProjectClient, path: str) -> None:
         made = project.ask("POST /agents/helper/versions", {"definition": {"kind": "hosted"}}).body
         assert made["status"] == "creating"
         assert project.ask(f"GET /agents/helper{path}").status == 200
         assert project.world.store.table(AGENTS)["helper"] == [{**made, "status": "active"}]
 
-    def test_that_is_hosted_needs_a_region_that_has_it(self, project: ProjectClient) -> None:
+    def test_a_kind_that_is_hosted_needs_a_region_that_has_it(self, project: ProjectClient) -> None:
         project.mock.organization(hosts_agents=False)
         refused = project.ask("POST /agents/h/versions", {"definition": {"kind": "hosted"}})
         assert refused.rule == "hosted_agents_unsupported"
@@ -207,7 +207,7 @@ class TestCode:
     def test_must_be_described(self, project: ProjectClient, metadata: str) -> None:
         assert self.send(project, metadata, b"zip").rule == "agent_version_incomplete"
 
-    def test_that_is_not_there_cannot_be_read(self, project: ProjectClient) -> None:
+    def test_code_that_is_not_there_cannot_be_read(self, project: ProjectClient) -> None:
         project.define("helper")
         path = "/agents/helper/code:download"
         assert project.ask(f"GET {path}").rule == "agent_not_of_code"
@@ -215,14 +215,14 @@ class TestCode:
 
 
 class TestADefinition:
-    def test_is_what_a_route_sees(self, project: ProjectClient) -> None:
+    def test_a_definition_is_what_a_route_sees(self, project: ProjectClient) -> None:
         project.define("helper", instructions="Help.", tools=[{"type": "web_search"}], temperature=0.5)
         project.mock.when(instructions="Help.", agent="helper").script(message("By route."))
         said = project.respond(agent_reference=HELPER).body
         assert said["output"][0]["content"][0]["text"] == "By route."
         assert said["temperature"] == 0.5
 
-    def test_is_filled_with_structured_inputs(self, project: ProjectClient) -> None:
+    def test_a_definition_is_filled_with_structured_inputs(self, project: ProjectClient) -> None:
         defaults = {"role": {"default_value": "guest"}, "limits": {"default_value": {"a": 1}}}
         inputs = {"name": {"required": True}, **defaults, "store": {}}
         tools = [
@@ -254,7 +254,7 @@ class TestADefinition:
             {"structured_inputs": {"a": {"default_value": [1]}}, "instructions": "{{a}}"},
         ],
     )
-    def test_of_any_form_gets_an_answer(self, project: ProjectClient, definition: Json) -> None:
+    def test_a_definition_of_any_form_gets_an_answer(self, project: ProjectClient, definition: Json) -> None:
         """The client has not sent it with this request, so nothing of it is the request's fault."""
         assert project.define("helper", **definition)["version"] == "1"
         answer = project.respond(agent_reference=HELPER)

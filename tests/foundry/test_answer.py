@@ -52,30 +52,30 @@ def sorted_out(headers: Mapping[str, str]) -> set[str]:
         ("2026-06-26", True, IN_JUNE),
     ],
 )
-def test_of_a_response_are_those_of_its_day(day: str, streamed: bool, expected: set[str]) -> None:
+def test_headers_of_a_response_are_those_of_its_day(day: str, streamed: bool, expected: set[str]) -> None:
     answer = Project(day).respond("helper", **{"stream": True} if streamed else {})
     assert sorted_out(answer.headers) == expected
     assert answer.headers["content-type"] == ("text/event-stream; charset=utf-8" if streamed else "application/json")
 
 
-def test_of_a_stream_with_tools_were_few_until_2026_03_12() -> None:
+def test_headers_of_a_stream_with_tools_were_few_until_2026_03_12() -> None:
     project = Project("2026-03-12")
     project.mock.script([message("No call.")])
     assert sorted_out(project.respond(tools=functions("f"), stream=True).headers) == BY_THE_MODEL
 
 
-def test_of_a_response_name_the_deployment_of_its_agent() -> None:
+def test_headers_of_a_response_name_the_deployment_of_its_agent() -> None:
     headers = Project().respond("helper").headers
     assert (headers["x-ratelimit-key"], headers["x-ms-served-model"]) == ("gpt-4o", "gpt-4o-2024-08-06")
 
 
-def test_of_a_workflow_are_those_of_the_project_itself() -> None:
+def test_headers_of_a_workflow_are_those_of_the_project_itself() -> None:
     streamed = Project().respond("planner", stream=True).headers
     assert (sorted_out(streamed), streamed["cache-control"]) == ({"access-control-expose-headers"}, "no-cache")
     assert HEX.fullmatch(streamed["x-request-id"])
 
 
-def test_of_a_response_of_a_hosted_agent_name_its_session() -> None:
+def test_headers_of_a_response_of_a_hosted_agent_name_its_session() -> None:
     answer = Project().respond("worker")
     assert answer.headers["x-agent-session-id"] == answer.body["agent_session_id"]
     assert answer.headers["x-platform-server"].startswith("azure-ai-agentserver-core/")
@@ -84,7 +84,7 @@ def test_of_a_response_of_a_hosted_agent_name_its_session() -> None:
     assert "x-agent-session-id" not in Project().respond("helper").headers
 
 
-def test_of_what_is_queued_or_read_are_fewer() -> None:
+def test_headers_of_what_is_queued_or_read_are_fewer() -> None:
     project = Project("2026-05-22")
     queued = project.respond(background=True)
     more = {"access-control-expose-headers", *BY_THE_MODEL}
@@ -95,7 +95,7 @@ def test_of_what_is_queued_or_read_are_fewer() -> None:
         assert GUID.fullmatch(answer.headers["x-request-id"])
 
 
-def test_of_a_refusal_by_the_model_say_nothing_of_limits() -> None:
+def test_headers_of_a_refusal_by_the_model_say_nothing_of_limits() -> None:
     answer = Project("2026-02-12").respond(temperature=3)
     assert (answer.status, sorted_out(answer.headers)) == (400, BY_THE_MODEL)
 
@@ -110,7 +110,7 @@ def test_say_that_the_model_was_read_as_a_stream_where_the_service_runs_a_tool(
     assert project.respond("caller").headers["azureai-fe-is-streaming"] == streamed
 
 
-def test_of_a_timeout_are_those_of_the_gateway() -> None:
+def test_headers_of_a_timeout_are_those_of_the_gateway() -> None:
     project = Project("2026-02-12")
     error = {"code": "Timeout", "message": "The operation was timeout."}
     project.mock.script(http_error(408, error["message"], body={"error": error}))
@@ -144,7 +144,7 @@ def test_say_by_the_id_of_the_request_who_has_answered() -> None:
     assert not is_the_projects(project.ask("GET", "/vector_stores"))
 
 
-def test_of_files_and_vector_stores_are_those_of_the_services_behind() -> None:
+def test_headers_of_files_and_vector_stores_are_those_of_the_services_behind() -> None:
     project = Project("2026-03-09")
     stored = project.ask("GET", f"/files/{upload(project)['id']}").headers
     assert sorted_out(stored) == {"openai-processing-ms", "openai-version", "access-control-allow-origin"}
@@ -155,7 +155,7 @@ def test_of_files_and_vector_stores_are_those_of_the_services_behind() -> None:
         assert "api-supported-versions" not in headers
 
 
-def test_of_the_assets_of_a_project_are_those_of_another_service() -> None:
+def test_headers_of_the_assets_of_a_project_are_those_of_another_service() -> None:
     project, root = Project("2026-03-21"), "/api/projects/p"
     connections = project.ask("GET", "/connections", root=root, **{"api-version": "v1"})
     assert connections.headers.keys() >= {"x-request-time", "mise-correlation-id", "x-ms-response-type"}
@@ -172,14 +172,14 @@ def test_say_which_versions_there_are(day: str, versions: str) -> None:
     assert Project(day).ask("POST", "/conversations", {}).headers["api-supported-versions"] == versions
 
 
-def test_of_the_gateway_are_few() -> None:
+def test_headers_of_the_gateway_are_few() -> None:
     project = Project()
     refused = project.api.handle(ReceivedRequest("POST", "/api/projects/p/openai/v1/responses", {}, raw=b"{}"))
     assert refused.status == 401
     assert refused.headers.keys() == {"content-type", "apim-request-id"}
 
 
-def test_of_an_error_of_the_project_are_told_in_its_body_too() -> None:
+def test_headers_of_an_error_of_the_project_are_told_in_its_body_too() -> None:
     answer = Project("2026-04-06").respond("helper", tools=functions("f"))
     assert (answer.status, answer.rule) == (400, "agent_setting_given")
     assert answer.body["error"]["additionalInfo"] == {"request_id": answer.headers["x-request-id"]}

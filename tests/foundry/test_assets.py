@@ -12,7 +12,7 @@ INDEX = {"type": "AzureSearch", "connectionName": "search", "indexName": "docs"}
 
 
 class TestAnIndex:
-    def test_is_made_and_changed_by_the_same_request(self, project: ProjectClient) -> None:
+    def test_an_index_is_made_and_changed_by_the_same_request(self, project: ProjectClient) -> None:
         made = project.ask("PATCH /indexes/i/versions/1.2", INDEX, {"content-type": "application/merge-patch+json"})
         named = {"name": "i", "version": "1.2"}
         assert (made.status, list(made.body.items())) == (200, [*INDEX.items(), *named.items()])
@@ -20,7 +20,7 @@ class TestAnIndex:
         changed = project.ask("PATCH /indexes/i/versions/1.2", {"indexName": None, "tags": {"a": "b"}}).body
         assert changed == {"type": "AzureSearch", "connectionName": "search", "tags": {"a": "b"}, **named}
 
-    def test_is_listed_by_its_newest_version(self, project: ProjectClient) -> None:
+    def test_an_index_is_listed_by_its_newest_version(self, project: ProjectClient) -> None:
         for version in ("1.2", "1.3"):
             project.ask(f"PATCH /indexes/i/versions/{version}", INDEX)
         project.mock.index("j", connectionName="c", indexName="d")
@@ -29,7 +29,7 @@ class TestAnIndex:
         assert project.names("/indexes/i/versions", "version") == ["1.3", "1.2"]
         assert project.get("/indexes/x/versions") == {"value": []}
 
-    def test_is_forgotten_more_than_once(self, project: ProjectClient) -> None:
+    def test_an_index_is_forgotten_more_than_once(self, project: ProjectClient) -> None:
         project.ask("PATCH /indexes/i/versions/1", INDEX)
         for _ in range(2):
             gone = project.ask("DELETE /indexes/i/versions/1")
@@ -39,7 +39,7 @@ class TestAnIndex:
 
 
 class TestADataset:
-    def test_is_told_as_recorded(self, project: ProjectClient) -> None:
+    def test_a_dataset_is_told_as_recorded(self, project: ProjectClient) -> None:
         made = project.ask("PATCH /datasets/d/versions/1", {"dataUri": "https://a/b/c.txt", "type": "uri_file"}).body
         times = made.pop("systemData")
         assert times["createdAt"] == times["lastModifiedAt"]
@@ -54,7 +54,7 @@ class TestADataset:
         ]
         assert project.get("/datasets/d/versions/1")["isSingleFile"] is True
 
-    def test_that_is_not_there_is_told_in_the_form_of_its_service(self, project: ProjectClient) -> None:
+    def test_a_dataset_that_is_not_there_is_told_in_the_form_of_its_service(self, project: ProjectClient) -> None:
         answer = project.ask("GET /datasets/d/versions/2")
         said, error = answer.body, answer.body["error"]
         assert (answer.status, said["statusCode"]) == (404, 404)

@@ -87,7 +87,7 @@ class TestAKey:
 
 
 class TestAResponse:
-    def test_of_azure_says_what_was_filtered_and_not_who_pays(self, azure: Client) -> None:
+    def test_a_response_of_azure_says_what_was_filtered_and_not_who_pays(self, azure: Client) -> None:
         body = azure.create().body
         assert body["model"] == "my-deployment"
         assert [entry["source_type"] for entry in body["content_filters"]] == ["prompt", "completion"]
@@ -96,25 +96,25 @@ class TestAResponse:
         names = list(body)
         assert names[names.index("completed_at") + 1] == "content_filters"
 
-    def test_is_read_back_as_it_was_made(self, azure: Client) -> None:
+    def test_a_response_is_read_back_as_it_was_made(self, azure: Client) -> None:
         made = azure.create().body
         assert azure.ask("GET", f"/responses/{made['id']}").body == made
         assert Client(CLASSIC, azure.api, VERSION).ask("GET", f"/responses/{made['id']}").body == made
 
-    def test_of_a_stream_says_nothing_of_filters_before_its_end(self, azure: Client) -> None:
+    def test_a_response_of_a_stream_says_nothing_of_filters_before_its_end(self, azure: Client) -> None:
         answer = azure.create(stream=True)
         told = [event["response"]["content_filters"] for event in answer.events if "response" in event]
         assert told[:-1] == [None, None]
         assert answer.events[-1]["response"] == answer.body
         assert {event["response"]["model"] for event in answer.events if "response" in event} == {"my-deployment"}
 
-    def test_that_was_cut_off_says_that_the_completion_was_blocked(self, azure: Client) -> None:
+    def test_a_response_that_was_cut_off_says_that_the_completion_was_blocked(self, azure: Client) -> None:
         azure.mock.script([message("Bad"), incomplete("content_filter")])
         body = azure.create().body
         assert body["incomplete_details"] == {"reason": "content_filter"}
         assert [entry["blocked"] for entry in body["content_filters"]] == [False, True]
 
-    def test_that_failed_says_nothing_of_filters(self, azure: Client) -> None:
+    def test_a_response_that_failed_says_nothing_of_filters(self, azure: Client) -> None:
         azure.mock.script(failed(), failed())
         assert azure.create(stream=True).body["content_filters"] is None
         assert azure.create().status == 500
@@ -126,7 +126,7 @@ class TestAResponse:
             last = azure.ask("GET", f"/responses/{queued['id']}").body
         assert (last["status"], len(last["content_filters"])) == ("completed", 2)
 
-    def test_of_a_project_tells_the_effort_that_was_asked_for(self, project: Client) -> None:
+    def test_a_response_of_a_project_tells_the_effort_that_was_asked_for(self, project: Client) -> None:
         assert project.create(reasoning={"effort": "low"}, model="gpt-5").body["reasoning"]["effort"] == "low"
         assert project.create().body["reasoning"] == {"context": None}
 
@@ -148,7 +148,7 @@ class TestAnAgent:
         output = {"type": "function_call_output", "call_id": first["output"][0]["call_id"], "output": "ok"}
         assert project.by_agent(input=[output], previous_response_id=first["id"]).status == 200
 
-    def test_is_unknown_elsewhere(self, azure: Client) -> None:
+    def test_an_agent_is_unknown_elsewhere(self, azure: Client) -> None:
         assert azure.create(agent_reference=HELPER).body["error"]["message"] == "Unknown parameter: 'agent_reference'."
 
     @pytest.mark.parametrize("said", ["helper", {}, 7])
@@ -165,12 +165,12 @@ class TestAnAgent:
         }
 
     @pytest.mark.parametrize("name", ["agent", "agent_reference"])
-    def test_of_nobody_counts_as_none(self, project: Client, name: str) -> None:
+    def test_an_agent_of_nobody_counts_as_none(self, project: Client, name: str) -> None:
         assert project.create(**{name: None}).status == 200
 
 
 class TestThePrompt:
-    def test_is_blocked_by_its_category(self, azure: Client) -> None:
+    def test_the_prompt_is_blocked_by_its_category(self, azure: Client) -> None:
         azure.mock.organization(blocked=["violence"])
         for stream in (False, True):
             answer = azure.create(stream=stream)
@@ -182,18 +182,18 @@ class TestThePrompt:
         azure.mock.organization(blocked=())
         assert azure.create().status == 200
 
-    def test_is_not_filtered_by_openai(self, azure: Client) -> None:
+    def test_the_prompt_is_not_filtered_by_openai(self, azure: Client) -> None:
         azure.mock.organization(blocked={"jailbreak"})
         headers = {"authorization": "Bearer mine", "content-type": "application/json"}
         assert send(azure.api, "POST /v1/responses", GOOD, headers, "").status == 200
 
-    def test_is_blocked_for_a_category_that_there_is(self, azure: Client) -> None:
+    def test_the_prompt_is_blocked_for_a_category_that_there_is(self, azure: Client) -> None:
         with pytest.raises(ConfigError, match=r"organization\(blocked=malice\): the categories are hate, sexual"):
             azure.mock.organization(blocked={"malice"})
 
 
 class TestHeaders:
-    def test_are_those_of_azure(self, azure: Client) -> None:
+    def test_headers_are_those_of_azure(self, azure: Client) -> None:
         headers = azure.create(model="gpt-4.1").headers
         assert headers["x-ms-served-model"] == "gpt-4.1-2025-04-14"
         assert headers["x-ratelimit-key"] == "gpt-4.1"
@@ -206,14 +206,14 @@ class TestHeaders:
         assert "x-ratelimit-key" not in azure.create(model="größe").headers
         assert "x-ratelimit-key" not in azure.ask("GET", "/responses/resp_1").headers
 
-    def test_are_those_of_a_project(self, project: Client) -> None:
+    def test_headers_are_those_of_a_project(self, project: Client) -> None:
         sent = {**KEY, "x-ms-client-request-id": "abc"}
         headers = project.ask("POST", "/responses", GOOD, sent).headers
         assert headers["x-ms-client-request-id"] == "abc"
         assert "azureai-fe-offer-type" not in headers
         assert headers["x-ms-response-type"] == "standard"
 
-    def test_of_a_refusal_by_the_gateway_are_few(self, azure: Client) -> None:
+    def test_headers_of_a_refusal_by_the_gateway_are_few(self, azure: Client) -> None:
         headers = dict(azure.ask("POST", "/responses", GOOD, {}).headers)
         assert headers.pop("apim-request-id").startswith("00000000-0000-0000-0000-")
         assert headers == {"content-type": "application/json"}

@@ -41,7 +41,7 @@ def storage(project: ProjectClient) -> Storage:
 
 
 class TestAPendingUpload:
-    def test_is_told_as_recorded(self, project: ProjectClient) -> None:
+    def test_a_pending_upload_is_told_as_recorded(self, project: ProjectClient) -> None:
         body = {"pendingUploadType": "BlobReference", "connectionName": "storage"}
         made = project.ask("POST /datasets/d/versions/1/startPendingUpload", body).body
         told = {"pendingUploadId": None, "pendingUploadType": "BlobReference", "version": "1"}
@@ -54,18 +54,18 @@ class TestAPendingUpload:
         assert reference["credential"]["sasUri"].startswith(f"{reference['blobUri']}?sv=")
 
     @pytest.mark.parametrize("body", [None, {}, {"pendingUploadId": "mine"}])
-    def test_needs_nothing(self, project: ProjectClient, body: Any) -> None:
+    def test_a_pending_upload_needs_nothing(self, project: ProjectClient, body: Any) -> None:
         answer = project.ask("POST /datasets/d/versions/1/startPendingUpload", body)
         assert (answer.status, answer.body["pendingUploadId"]) == (200, (body or {}).get("pendingUploadId"))
 
-    def test_has_a_container_of_its_own(self, project: ProjectClient) -> None:
+    def test_a_pending_upload_has_a_container_of_its_own(self, project: ProjectClient) -> None:
         one, other = begin(project), begin(project)
         one.ask("PUT", "a.txt", b"A", WRITE)
         assert other.ask("GET", "a.txt").status == 404
 
 
 class TestABlob:
-    def test_is_kept_and_read_without_a_key(self, storage: Storage) -> None:
+    def test_a_blob_is_kept_and_read_without_a_key(self, storage: Storage) -> None:
         put = storage.ask("PUT", "sub/a b.txt", b"Hello", WRITE)
         assert (put.status, put.body) == (201, b"")
         read = storage.ask("GET", "sub/a b.txt")
@@ -81,18 +81,18 @@ class TestABlob:
             ("bytes=0-33554431", b"Hello", "bytes 0-4/5"),
         ],
     )
-    def test_is_read_in_ranges(self, storage: Storage, asked: str, data: bytes, shown: str) -> None:
+    def test_a_blob_is_read_in_ranges(self, storage: Storage, asked: str, data: bytes, shown: str) -> None:
         storage.ask("PUT", "a.txt", b"Hello", WRITE)
         read = storage.ask("GET", "a.txt", headers={"x-ms-range": asked})
         assert (read.status, read.headers["content-range"], read.body) == (206, shown, data)
 
     @pytest.mark.parametrize("asked", ["bytes=5-6", "bytes=9-1"])
-    def test_is_not_read_outside_of_it(self, storage: Storage, asked: str) -> None:
+    def test_a_blob_is_not_read_outside_of_it(self, storage: Storage, asked: str) -> None:
         storage.ask("PUT", "a.txt", b"Hello", WRITE)
         read = storage.ask("GET", "a.txt", headers={"x-ms-range": asked})
         assert (read.status, read.headers["x-ms-error-code"]) == (416, "InvalidRange")
 
-    def test_is_not_overwritten_by_who_does_not_want_to(self, storage: Storage) -> None:
+    def test_a_blob_is_not_overwritten_by_who_does_not_want_to(self, storage: Storage) -> None:
         for status in (201, 409):
             assert storage.ask("PUT", "a.txt", b"A", {**WRITE, "if-none-match": "*"}).status == status
         assert storage.ask("PUT", "a.txt", b"B", WRITE).status == 201
@@ -106,7 +106,7 @@ class TestABlob:
         again = storage.ask("PUT", "a.txt", listed, comp="blocklist")
         assert (again.status, again.headers["x-ms-error-code"]) == (400, "InvalidBlockList")
 
-    def test_is_listed(self, storage: Storage) -> None:
+    def test_a_blob_is_listed(self, storage: Storage) -> None:
         for name in ("b.txt", "a & b.txt", "sub/c.txt"):
             storage.ask("PUT", name, b"x", WRITE)
         listed = storage.ask("GET", restype="container", comp="list").body.decode()
@@ -119,12 +119,12 @@ class TestABlob:
         assert [storage.ask("DELETE", "a.txt").status for _ in range(2)] == [202, 404]
 
     @pytest.mark.parametrize(("method", "below"), [("GET", "a.txt"), ("DELETE", "x/y")])
-    def test_that_is_not_there_is_told(self, storage: Storage, method: str, below: str) -> None:
+    def test_a_blob_that_is_not_there_is_told(self, storage: Storage, method: str, below: str) -> None:
         answer = storage.ask(method, below)
         assert (answer.status, answer.headers["x-ms-error-code"]) == (404, "BlobNotFound")
         assert b"<Code>BlobNotFound</Code>" in answer.body
 
-    def test_has_a_container_that_is_there(self, project: ProjectClient, storage: Storage) -> None:
+    def test_a_blob_has_a_container_that_is_there(self, project: ProjectClient, storage: Storage) -> None:
         storage._path = "/api/projects/p/_blobs/other"
         for method, blob in (("PUT", "a"), ("GET", "a"), ("GET", ""), ("DELETE", "a")):
             answer = storage.ask(method, blob)
@@ -133,13 +133,13 @@ class TestABlob:
     @pytest.mark.parametrize(
         ("signature", "status"), [("", 401), ("%", 401), ("x", 401), ("é", 401), ("/w==", 401), (sign("sk-other"), 404)]
     )
-    def test_needs_a_signature_that_leads_somewhere(self, storage: Storage, signature: str, status: int) -> None:
+    def test_a_blob_needs_a_signature_that_leads_somewhere(self, storage: Storage, signature: str, status: int) -> None:
         storage._query["sig"] = signature
         assert storage.ask("PUT", "a.txt", b"x", WRITE).status == status
 
 
 class TestADataset:
-    def test_of_a_test_can_be_downloaded(self, project: ProjectClient) -> None:
+    def test_a_dataset_of_a_test_can_be_downloaded(self, project: ProjectClient) -> None:
         project.mock.dataset("faq", files={"a.txt": "Paris", "sub/b.bin": b"\xff"})
         shown = project.get("/datasets/faq/versions/1")
         assert (shown["type"], shown["isSingleFile"]) == ("uri_folder", False)
@@ -147,13 +147,13 @@ class TestADataset:
         storage = Storage(project, found["credential"]["sasUri"])
         assert (storage.ask("GET", "a.txt").body, storage.ask("GET", "sub/b.bin").body) == (b"Paris", b"\xff")
 
-    def test_of_one_file_is_that_file(self, project: ProjectClient) -> None:
+    def test_a_dataset_of_one_file_is_that_file(self, project: ProjectClient) -> None:
         project.mock.dataset("faq", version="2", files={"a.txt": "Paris"}, description="Mine")
         shown = project.get("/datasets/faq/versions/2")
         assert (shown["type"], shown["isSingleFile"], shown["description"]) == ("uri_file", True, "Mine")
         assert shown["dataUri"].endswith("/a.txt")
 
-    def test_of_other_storage_has_credentials_too(self, project: ProjectClient) -> None:
+    def test_a_dataset_of_other_storage_has_credentials_too(self, project: ProjectClient) -> None:
         project.ask("PATCH /datasets/d/versions/1", {"type": "uri_file", "dataUri": "https://a.blob/b/c.txt"})
         found = project.ask("POST /datasets/d/versions/1/credentials")
         assert (found.status, found.body["blobReference"]["blobUri"]) == (200, "https://a.blob/b/c.txt")

@@ -9,7 +9,7 @@ from tests.support.project_client import ProjectClient
 
 
 class TestAConnection:
-    def test_is_shown_without_its_credentials_as_recorded(self, project: ProjectClient) -> None:
+    def test_a_connection_is_shown_without_its_credentials_as_recorded(self, project: ProjectClient) -> None:
         given = {"type": "CognitiveSearch", "target": "https://search/"}
         id = project.mock.connection("search", **given, credentials="secret", metadata={"ApiType": "Azure"})
         assert list(project.get("/connections/search").items()) == [
@@ -49,14 +49,14 @@ class TestAConnection:
             ({"connectionType": "CosmosDB", "defaultConnection": "true"}, []),
         ],
     )
-    def test_is_found_by_its_type_and_as_the_default(
+    def test_a_connection_is_found_by_its_type_and_as_the_default(
         self, project: ProjectClient, query: dict[str, str], names: list[str]
     ) -> None:
         for name, kind in (("a", "AzureOpenAI"), ("b", "AppInsights"), ("c", "AzureOpenAI")):
             project.mock.connection(name, type=kind)
         assert project.names("/connections", **query) == names
 
-    def test_that_is_not_there_is_told(self, project: ProjectClient) -> None:
+    def test_a_connection_that_is_not_there_is_told(self, project: ProjectClient) -> None:
         for call in ("GET /connections/x", "POST /connections/x/getConnectionWithCredentials"):
             answer = project.ask(call)
             error = {"code": "NotFound", "message": "Connection x can't be found in this workspace"}
@@ -70,7 +70,7 @@ class TestAConnection:
 
 
 class TestADeployment:
-    def test_is_shown_as_recorded(self, project: ProjectClient) -> None:
+    def test_a_deployment_is_shown_as_recorded(self, project: ProjectClient) -> None:
         project.mock.deployment("mine", modelName="gpt-4o", modelVersion="2024-11-20")
         assert list(project.get("/deployments/mine").items()) == [
             ("name", "mine"),
@@ -82,7 +82,7 @@ class TestADeployment:
             ("sku", {"name": "GlobalStandard", "capacity": 100}),
         ]
 
-    def test_is_found_by_what_the_query_says(self, project: ProjectClient) -> None:
+    def test_a_deployment_is_found_by_what_the_query_says(self, project: ProjectClient) -> None:
         project.mock.deployment("a", modelName="gpt-4o")
         project.mock.deployment("b", modelName="Phi-4", modelPublisher="Microsoft", connectionName="c")
         for query, names in (
@@ -95,7 +95,7 @@ class TestADeployment:
             assert project.names("/deployments", **query) == names
         assert project.get("/deployments/b")["connectionName"] == "c"
 
-    def test_that_is_not_there_is_told_as_recorded(self, project: ProjectClient) -> None:
+    def test_a_deployment_that_is_not_there_is_told_as_recorded(self, project: ProjectClient) -> None:
         answer = project.ask("GET /deployments/x")
         assert (answer.status, answer.body) == (404, {"error": {"code": "NotFound", "message": "Deployment not found"}})
 

@@ -32,7 +32,7 @@ def contents(found: Json) -> list[str]:
 
 
 class TestAStore:
-    def test_is_told_as_recorded(self, project: ProjectClient) -> None:
+    def test_a_store_is_told_as_recorded(self, project: ProjectClient) -> None:
         shown = project.get(STORE)
         assert shown.pop("id").startswith("memstore_")
         assert shown.pop("created_at") == shown.pop("updated_at")
@@ -48,13 +48,13 @@ class TestAStore:
         assert (after["description"], after["name"], after["id"]) == ("Other", "m", before["id"])
         assert after["updated_at"] > before["updated_at"]
 
-    def test_that_is_made_again_keeps_its_memories(self, project: ProjectClient) -> None:
+    def test_a_store_that_is_made_again_keeps_its_memories(self, project: ProjectClient) -> None:
         project.ask(f"POST {STORE}/items", {**SCOPE, "content": "Likes tea."})
         again = project.ask("POST /memory_stores", {"name": "m", "definition": DEFINITION}).body
         assert (again["id"], again["description"]) == (project.get("/memory_stores/m")["id"], "")
         assert len(project.ask(f"POST {STORE}/items:list", SCOPE).body["data"]) == 1
 
-    def test_is_listed_in_pages_newest_first(self, project: ProjectClient) -> None:
+    def test_a_store_is_listed_in_pages_newest_first(self, project: ProjectClient) -> None:
         project.mock.memory_store("n")
         first = project.get("/memory_stores", limit="1")
         assert ([entry["name"] for entry in first["data"]], first["has_more"]) == (["n"], True)
@@ -64,7 +64,7 @@ class TestAStore:
         end = project.get("/memory_stores", after=rest["last_id"])
         assert end == {"data": [], "first_id": "", "last_id": "", "has_more": False, "object": "list"}
 
-    def test_that_is_forgotten_is_told_as_recorded(self, project: ProjectClient) -> None:
+    def test_a_store_that_is_forgotten_is_told_as_recorded(self, project: ProjectClient) -> None:
         deleted = {"object": "memory_store.deleted", "name": "m", "deleted": True}
         assert project.ask("DELETE /memory_stores/m").body == deleted
         for call in ("DELETE /memory_stores/m", "GET /memory_stores/m", "POST /memory_stores/m:search_memories"):
@@ -89,7 +89,7 @@ class TestAnUpdate:
         assert answer.headers["operation-location"] == f"http://harness.test{path}"
         return id
 
-    def test_is_queued_at_first_then_completed(self, project: ProjectClient) -> None:
+    def test_an_update_is_queued_at_first_then_completed(self, project: ProjectClient) -> None:
         id = self.begin(project, items=[user("I like tea."), {"type": "InputItem"}])
         assert project.get(f"/memory_stores/m/updates/{id}") == {"update_id": id, "status": "queued"}
         done = project.get(f"/memory_stores/m/updates/{id}")
@@ -127,7 +127,7 @@ class TestAnUpdate:
         self.begin(project, items="I like tea.")
         assert project.ask(f"POST {STORE}/items:list", SCOPE).body["data"] == []
 
-    def test_that_is_unknown_is_told(self, project: ProjectClient) -> None:
+    def test_an_update_that_is_unknown_is_told(self, project: ProjectClient) -> None:
         assert project.ask("GET /memory_stores/m/updates/x").rule == "project_object_not_found"
 
 
@@ -154,12 +154,12 @@ class TestASearch:
         assert list(found) == ["search_id", "memories", "usage", "error"]
         assert found["usage"]["total_tokens"] == found["usage"]["embedding_tokens"] > 0
 
-    def test_is_limited_and_may_find_nothing(self, project: ProjectClient) -> None:
+    def test_a_search_is_limited_and_may_find_nothing(self, project: ProjectClient) -> None:
         assert len(self.search(project, items="coffee", options={"max_memories": 1})["memories"]) == 1
         assert self.search(project, items="What is the weather?")["memories"] == []
         assert self.search(project, items="coffee", scope="user_3")["memories"] == []
 
-    def test_goes_on_from_the_one_before(self, project: ProjectClient) -> None:
+    def test_a_search_goes_on_from_the_one_before(self, project: ProjectClient) -> None:
         first = self.search(project, items="coffee")
         follow = self.search(project, items="What about the afternoon?", previous_search_id=first["search_id"])
         assert {"I like cappuccino in the afternoon.", "I prefer dark roast coffee."} <= set(contents(follow))
@@ -180,7 +180,7 @@ class TestASearch:
 
 
 class TestAMemory:
-    def test_is_made_read_changed_and_forgotten(self, project: ProjectClient) -> None:
+    def test_a_memory_is_made_read_changed_and_forgotten(self, project: ProjectClient) -> None:
         made = project.ask(f"POST {STORE}/items", {**SCOPE, "content": "Short.", "kind": "procedural"}).body
         path = f"/memory_stores/m/items/{made['memory_id']}"
         assert project.get(path) == made
@@ -191,7 +191,7 @@ class TestAMemory:
         for call in (f"GET {path}", f"DELETE {path}"):
             assert project.ask(call).rule == "project_object_not_found"
 
-    def test_is_listed_by_scope_and_kind(self, project: ProjectClient) -> None:
+    def test_a_memory_is_listed_by_scope_and_kind(self, project: ProjectClient) -> None:
         for content, kind in (("a", "user_profile"), ("b", "chat_summary"), ("c", "user_profile")):
             project.ask(f"POST {STORE}/items", {**SCOPE, "content": content, "kind": kind})
         first = project.ask(f"POST {STORE}/items:list", SCOPE, limit="2").body

@@ -75,7 +75,7 @@ class TestASkillBeforeItHadVersions:
         listed = project.get("/skills", limit="3", order="asc")
         assert listed == {**empty, "data": [made.body], "first_id": id, "last_id": id}
 
-    def test_has_one_since_it_is_made(self) -> None:
+    def test_a_skill_before_it_had_versions_has_one_since_it_is_made(self) -> None:
         project = ProjectClient(as_of="2026-05-28")
         body = {"name": "sum", "description": "Adds.", "instructions": "Add."}
         assert project.ask("POST /skills", body).rule == "skill_without_version"

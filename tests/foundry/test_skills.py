@@ -30,7 +30,7 @@ def upload(project: ProjectClient, *files: tuple[str, bytes], fields: bytes = b"
 
 
 class TestAVersion:
-    def test_is_told_as_recorded(self, project: ProjectClient) -> None:
+    def test_a_version_is_told_as_recorded(self, project: ProjectClient) -> None:
         made = make(project)
         skill, told = made["skill_id"], [("description", "Helps."), ("created_at", made["created_at"])]
         assert list(made.items()) == [
@@ -54,7 +54,7 @@ class TestAVersion:
         assert project.ask("POST /skills/s", {"default_version": "3"}).rule == "skill_not_found"
         assert project.get("/skills/s") == changed
 
-    def test_has_its_content_in_a_package(self, project: ProjectClient) -> None:
+    def test_a_version_has_its_content_in_a_package(self, project: ProjectClient) -> None:
         make(project, license="MIT")
         answer = project.ask("GET /skills/s/versions/1/content")
         assert answer.headers["content-type"] == "application/zip"
@@ -92,7 +92,7 @@ class TestAVersion:
 
 
 class TestASkill:
-    def test_is_listed_newest_first_as_recorded(self, project: ProjectClient) -> None:
+    def test_a_skill_is_listed_newest_first_as_recorded(self, project: ProjectClient) -> None:
         empty = {"object": "list", "data": [], "first_id": None, "last_id": None, "has_more": False}
         assert project.get("/skills") == empty
         make(project, "a")
@@ -102,14 +102,14 @@ class TestASkill:
         assert list(listed) == list(empty)
         assert project.get("/skills", after=listed["last_id"]) == empty
 
-    def test_that_is_made_again_begins_anew_with_the_same_id(self, project: ProjectClient) -> None:
+    def test_a_skill_that_is_made_again_begins_anew_with_the_same_id(self, project: ProjectClient) -> None:
         id = make(project)["skill_id"]
         deleted = {"object": "skill.deleted", "id": id, "name": "s", "deleted": True}
         assert project.ask("DELETE /skills/s").body == deleted
         again = make(project)
         assert (again["skill_id"], again["version"]) == (id, "1")
 
-    def test_that_is_not_there_is_told_as_recorded(self, project: ProjectClient) -> None:
+    def test_a_skill_that_is_not_there_is_told_as_recorded(self, project: ProjectClient) -> None:
         answer = project.ask("DELETE /skills/s")
         id = answer.headers["x-request-id"]
         assert (answer.status, answer.body["error"]["message"]) == (404, f"Skill 's' not found. [Request ID: {id}]")

@@ -18,7 +18,7 @@ def make(project: ProjectClient, **members: Any) -> Any:
 
 
 class TestAToolbox:
-    def test_is_told_as_recorded(self, project: ProjectClient) -> None:
+    def test_a_toolbox_is_told_as_recorded(self, project: ProjectClient) -> None:
         made = make(project, description="Specs.", skills=[{"name": "s", "version": "1", "type": "skill_reference"}])
         id, created_at = made["id"].removesuffix(":1"), made["created_at"]
         assert list(made.items()) == [
@@ -47,13 +47,13 @@ class TestAToolbox:
         assert project.ask("DELETE /toolboxes/box/versions/2").status == 204
         assert project.get("/toolboxes/box")["default_version"] == first["version"]
 
-    def test_is_listed(self, project: ProjectClient) -> None:
+    def test_a_toolbox_is_listed(self, project: ProjectClient) -> None:
         assert project.get("/toolboxes")["data"] == []
         make(project)
         project.mock.toolbox("other", tools=[MCP])
         assert project.names("/toolboxes") == ["other", "box"]
 
-    def test_that_is_forgotten_is_told_as_recorded(self, project: ProjectClient) -> None:
+    def test_a_toolbox_that_is_forgotten_is_told_as_recorded(self, project: ProjectClient) -> None:
         make(project)
         gone = project.ask("DELETE /toolboxes/box")
         assert (gone.status, gone.body) == (204, b"")
@@ -64,7 +64,7 @@ class TestAToolbox:
             assert project.ask(call).rule == "toolbox_not_found"
         assert project.ask("PATCH /toolboxes/box", {"default_version": "1"}).rule == "toolbox_not_found"
 
-    def test_has_no_version_that_was_not_made(self, project: ProjectClient) -> None:
+    def test_a_toolbox_has_no_version_that_was_not_made(self, project: ProjectClient) -> None:
         make(project)
         for call, body in (("GET /toolboxes/box/versions/9", None), ("PATCH /toolboxes/box", {"default_version": "9"})):
             answer = project.ask(call, body)

@@ -22,7 +22,7 @@ def events_of(answer: Answer) -> list[Json]:
 
 
 class TestAResponse:
-    def test_has_its_members_in_the_recorded_order(self) -> None:
+    def test_a_response_has_its_members_in_the_recorded_order(self) -> None:
         assert list(Project().respond("helper").body) == [
             *("metadata", "top_logprobs", "temperature", "top_p", "service_tier", "prompt_cache_retention", "model"),
             *("reasoning", "background", "text", "tools", "tool_choice", "truncation", "id", "object", "status"),
@@ -46,7 +46,7 @@ class TestAResponse:
         assert "agent_reference" not in behind
 
     @pytest.mark.parametrize(("day", "filtered"), [("2026-02-26", False), ("2026-05-22", True)])
-    def test_of_a_model_says_that_no_agent_answered_and_later_what_was_filtered(self, day: str, filtered: bool) -> None:
+    def test_a_response_of_a_model_names_no_agent_and_later_what_was_filtered(self, day: str, filtered: bool) -> None:
         body = Project(day).respond().body
         assert ("content_filters" in body, body["agent_reference"]) == (filtered, None)
         assert body["output"][0].keys() == {"type", "id", "response_id", "role", "content", "status"}
@@ -66,7 +66,7 @@ class TestAResponse:
     def test_says_how_much_of_the_reasoning_is_read_since_2026_06_26(self, day: str, expected: set[str]) -> None:
         assert Project(day).respond(model="gpt-5.2").body["reasoning"].keys() == expected
 
-    def test_of_a_preview_client_names_the_agent_twice(self) -> None:
+    def test_a_response_of_a_preview_client_names_the_agent_twice(self) -> None:
         asked, version = {"input": "hi", "agent_reference": HELPER}, {"api-version": "2025-11-15-preview"}
         body = Project().ask("POST", "/responses", asked, "/api/projects/p/openai", **version).body
         by = {"type": "agent_id", "name": "helper", "version": "1"}
@@ -76,7 +76,7 @@ class TestAResponse:
         assert list(item)[:5] == ["type", "id", "created_by", "agent_reference", "response_id"]
         assert item["created_by"] == {"agent": by, "response_id": body["id"]}
 
-    def test_of_a_preview_client_keeps_a_scripted_creator(self) -> None:
+    def test_a_response_of_a_preview_client_keeps_a_scripted_creator(self) -> None:
         project, version = Project(), {"api-version": "2025-11-15-preview"}
         mine = {"agent": {"type": "agent_id", "name": "other", "version": "2"}}
         project.mock.script(created_by(mine, message("Mine.")))
@@ -90,7 +90,7 @@ class TestAResponse:
         cancelled = project.ask("POST", f"/responses/{queued['id']}/cancel").body
         assert (cancelled["status"], list(cancelled)) == ("cancelled", list(queued))
 
-    def test_that_is_deleted_is_called_a_response(self, project: Project) -> None:
+    def test_a_response_that_is_deleted_is_called_a_response(self, project: Project) -> None:
         id = project.respond().body["id"]
         assert project.ask("DELETE", f"/responses/{id}").body == {"id": id, "object": "response", "deleted": True}
 
@@ -110,7 +110,7 @@ class TestAListOfResponses:
     def ids(self, project: Project, **query: str) -> list[str]:
         return [response["id"] for response in self.ask(project, **query)["data"]]
 
-    def test_has_what_was_stored_newest_first(self, project: Project) -> None:
+    def test_a_list_of_responses_has_what_was_stored_newest_first(self, project: Project) -> None:
         made = [project.respond().body["id"], project.respond("helper").body["id"]]
         project.respond(store=False)
         listed = self.ask(project)
@@ -118,7 +118,7 @@ class TestAListOfResponses:
         assert list(listed) == ["data", "first_id", "last_id", "has_more", "object"]
         assert self.ids(project, order="asc", limit="1") == made[:1]
 
-    def test_is_narrowed_to_a_conversation_or_an_agent(self, project: Project) -> None:
+    def test_a_list_of_responses_is_narrowed_to_a_conversation_or_an_agent(self, project: Project) -> None:
         conversation = project.conversation()
         by_model, by_agent = project.respond(conversation=conversation), project.respond("helper")
         for query, expected in (
@@ -129,7 +129,7 @@ class TestAListOfResponses:
         ):
             assert self.ids(project, **query) == expected
 
-    def test_has_those_of_one_user(self, project: Project) -> None:
+    def test_a_list_of_responses_has_those_of_one_user(self, project: Project) -> None:
         alice = {"x-ms-user-identity": "alice"}
         asked = project.ask("POST", "/responses", {"model": "gpt-4o", "input": "hi"}, headers=alice)
         listed = project.ask("GET", "/responses", headers=alice).body["data"]
@@ -163,7 +163,7 @@ class TestAListOfResponses:
         assert list(listed)[-4:] == ["usage", "parallel_tool_calls", "conversation", "structured_inputs"]
         assert list(listed["output"][0])[:5] == ["type", "id", "created_by", "partition_key", "status"]
 
-    def test_is_no_part_of_openais_api(self) -> None:
+    def test_a_list_of_responses_is_no_part_of_openais_api(self) -> None:
         answer = Project().ask("GET", "/responses", None, root="/v1", headers={"authorization": "Bearer mine"})
         assert answer.status == 405
 
@@ -175,14 +175,14 @@ class TestAListOfResponses:
 
 
 class TestATool:
-    def test_is_shown_without_null_members_and_in_the_order_of_its_type(self) -> None:
+    def test_a_tool_is_shown_without_null_members_and_in_the_order_of_its_type(self) -> None:
         function = dict(sorted(functions("f")[0].items()))
         server = {"server_url": "https://a.example", "type": "mcp", "server_label": "a"}
         first, second = Project().respond(tools=[function, server]).body["tools"]
         assert list(first) == ["type", "name", "parameters", "strict"]
         assert list(second) == ["type", "server_label", "server_url", "require_approval"]
 
-    def test_that_runs_code_has_a_container_of_its_own(self, project: Project) -> None:
+    def test_a_tool_that_runs_code_has_a_container_of_its_own(self, project: Project) -> None:
         project.define("coder", {"kind": "prompt", "model": "m", "tools": [{"type": "code_interpreter"}]})
         tools = project.respond("coder").body["tools"]
         assert tools == [{"type": "code_interpreter", "container": {"type": "auto"}}]
@@ -197,7 +197,7 @@ class TestAnItem:
         names = list(project.respond("helper").body["output"][0])
         assert names == ["type", "id", "agent_reference", "response_id", "call_id", "name", "arguments", "status"]
 
-    def test_of_some_kinds_has_its_status_elsewhere(self, project: Project) -> None:
+    def test_an_item_of_some_kinds_has_its_status_elsewhere(self, project: Project) -> None:
         project.define("coder", {"kind": "prompt", "model": "m", "tools": [{"type": "code_interpreter"}]})
         project.mock.script([code_interpreter_call("1 + 1")])
         item = project.respond("coder").body["output"][0]
@@ -211,7 +211,7 @@ class TestAnItem:
             (OLD_DAY, ["type", "id", "status", "role", "content"]),
         ],
     )
-    def test_of_a_conversation_is_told_in_this_order_too(self, day: str, order: list[str]) -> None:
+    def test_an_item_of_a_conversation_is_told_in_this_order_too(self, day: str, order: list[str]) -> None:
         project = Project(day)
         id = project.conversation()
         path = f"/conversations/{id}/items"
@@ -226,7 +226,7 @@ class TestAnItem:
 
 
 class TestAConversation:
-    def test_has_its_time_last_since_2026_02_13(self) -> None:
+    def test_a_conversation_has_its_time_last_since_2026_02_13(self) -> None:
         then, now = (list(Project(day).ask("POST", "/conversations", {}).body) for day in (OLD_DAY, NEW_DAY))
         assert then == ["id", "object", "created_at", "metadata"]
         assert now == ["id", "object", "metadata", "created_at"]
@@ -245,13 +245,13 @@ class TestAConversation:
         assert list(asked) == ["type", "id", "role", "content", "status"]
         assert project.ask("GET", f"/conversations/{id}/items/{said['id']}").body == said
 
-    def test_that_is_deleted_names_itself_last(self, project: Project) -> None:
+    def test_a_conversation_that_is_deleted_names_itself_last(self, project: Project) -> None:
         id = project.conversation()
         assert list(project.ask("DELETE", f"/conversations/{id}").body) == ["object", "deleted", "id"]
 
 
 class TestAStream:
-    def test_has_the_members_of_the_model_without_what_a_project_does_not_know(self) -> None:
+    def test_a_stream_has_the_members_of_the_model_without_what_a_project_does_not_know(self) -> None:
         told = events_of(Project().respond("helper", stream=True))
         first, last = told[0]["response"], told[-1]["response"]
         assert list(first)[-3:] == ["user", "metadata", "agent_reference"]
@@ -310,13 +310,13 @@ class TestAWorkflow:
         assert first.keys().isdisjoint({"usage", "output_text", "tool_choice"})
         assert "logprobs" not in next(event["part"] for event in told if "part" in event)
 
-    def test_goes_on_where_its_stream_was_left(self, project: Project) -> None:
+    def test_a_workflow_goes_on_where_its_stream_was_left(self, project: Project) -> None:
         told = events_of(project.respond("planner", stream=True, background=True))
         id = told[0]["response"]["id"]
         rest = project.ask("GET", f"/responses/{id}", stream="true", starting_after="3")
         assert events_of(rest) == told[3:]
 
-    def test_is_known_by_its_id_afterwards(self, project: Project) -> None:
+    def test_a_workflow_is_known_by_its_id_afterwards(self, project: Project) -> None:
         body = project.respond("planner").body
         assert project.ask("GET", f"/responses/{body['id']}").body == body
         assert project.respond("planner", previous_response_id=body["id"]).body["previous_response_id"] == body["id"]
@@ -352,7 +352,7 @@ def test_an_id_of_a_response_that_is_not_there_is_not_found(project: Project, id
 
 
 class TestAFile:
-    def test_has_an_id_of_the_project(self) -> None:
+    def test_a_file_has_an_id_of_the_project(self) -> None:
         file = upload(Project())
         assert list(file) == [
             *("object", "id", "purpose", "filename", "bytes", "created_at", "expires_at", "status", "status_details")
@@ -363,7 +363,7 @@ class TestAFile:
         assert for_model["id"].startswith("file-")
         assert upload(Project(), root="/v1")["id"].startswith("file-")
 
-    def test_is_found_by_its_id_wherever_it_is_named(self, project: Project) -> None:
+    def test_a_file_is_found_by_its_id_wherever_it_is_named(self, project: Project) -> None:
         id = upload(project)["id"]
         assert project.ask("GET", f"/files/{id}").body["id"] == id
         reads = [{"role": "user", "content": [{"type": "input_file", "file_id": id}]}]
@@ -376,14 +376,14 @@ class TestAFile:
         assert project.ask("DELETE", f"/files/{id}").body == {"object": "file", "deleted": True, "id": id}
         assert project.ask("GET", f"/files/{id}").status == 404
 
-    def test_that_is_unknown_is_refused(self, project: Project) -> None:
+    def test_a_file_that_is_unknown_is_refused(self, project: Project) -> None:
         upload(project)
         assert project.ask("GET", "/files/assistant-AAAAAAAAAAAAAAAAAAAAAA").status == 404
         assert project.ask("POST", "/vector_stores", {"file_ids": ["assistant-AAAAAAAAAAAAAAAAAAAAAA"]}).status == 404
 
 
 class TestAVectorStore:
-    def test_is_told_as_recorded(self, project: Project) -> None:
+    def test_a_vector_store_is_told_as_recorded(self, project: Project) -> None:
         made = project.ask("POST", "/vector_stores", {"name": "s", "file_ids": [upload(project)["id"]]}).body
         assert list(made) == [
             *("id", "object", "name", "status", "usage_bytes", "created_at", "file_counts", "metadata"),

@@ -40,10 +40,10 @@ class TestWhatCanBeNoIntention:
         )
 
     @pytest.mark.parametrize("mark", ['client="allow"', 'client=["retried-non-retryable"]'])
-    def test_is_allowed_by_a_mark(self, run: Run, mark: str) -> None:
+    def test_what_can_be_no_intention_is_allowed_by_a_mark(self, run: Run, mark: str) -> None:
         judged(run, f"{REFUSED}; {COUNTED}", mark).assert_outcomes(passed=1)
 
-    def test_is_allowed_in_a_block_alone(self, run: Run) -> None:
+    def test_what_can_be_no_intention_is_allowed_in_a_block_alone(self, run: Run) -> None:
         block = f'with mock.allows("retried-non-retryable"): {COUNTED}'
         judged(run, f"{REFUSED}\n    {block}").assert_outcomes(passed=1)
         judged(run, f"{REFUSED}\n    {block}\n    {COUNTED}").shows(

@@ -67,7 +67,7 @@ class TestAClientMadeAtImport:
         pytester.makeconftest("import app")
         run(AT_IMPORT, *SESSION).assert_outcomes(passed=3)
 
-    def test_is_used_with_any_key_of_its_own_beside(self, run: Run) -> None:
+    def test_a_client_made_at_import_is_used_with_any_key_of_its_own_beside(self, run: Run) -> None:
         run(
             """
 import app
@@ -83,7 +83,7 @@ def test_it(mock, client):
             *SESSION,
         ).assert_outcomes(passed=1)
 
-    def test_that_asks_while_no_test_uses_the_mock_is_told_so(self, run: Run) -> None:
+    def test_a_client_made_at_import_that_asks_while_no_test_uses_the_mock_is_told_so(self, run: Run) -> None:
         run(
             """
 import app
@@ -100,7 +100,7 @@ def test_it():
             "-s",
         ).shows("*POST /responses: no test uses `mock` now, *Request the fixture `mock`*", passed=2)
 
-    def test_that_asks_at_import_is_told_so(self, run: Run) -> None:
+    def test_a_client_made_at_import_that_asks_at_import_is_told_so(self, run: Run) -> None:
         run("import app\napp.answer()\ndef test_it(mock): ...", *SESSION).shows(
             "E *APIStatusError: Error code: 418 - *no test uses `mock` now*", errors=1
         )
@@ -150,7 +150,7 @@ def test_it(mock, n):
         ).assert_outcomes(passed=2)
 
     @pytest.mark.parametrize("dialect", ["azure", "foundry"])
-    def test_is_that_of_the_dialect_during_a_test(self, run: Run, dialect: str) -> None:
+    def test_the_environment_is_that_of_the_dialect_during_a_test(self, run: Run, dialect: str) -> None:
         make = "openai.AzureOpenAI()" if dialect == "azure" else "openai.OpenAI()"
         run(
             f"""
@@ -163,13 +163,13 @@ def test_it(mock):
             *SESSION,
         ).assert_outcomes(passed=1)
 
-    def test_is_not_set_before_a_test_without_the_option(self, run: Run) -> None:
+    def test_the_environment_is_not_set_before_a_test_without_the_option(self, run: Run) -> None:
         run("""
 assert "OPENAI_BASE_URL" not in os.environ
 def test_it(mock): ...
 """).assert_outcomes(passed=1)
 
-    def test_of_an_unknown_kind_is_refused(self, run: Run) -> None:
+    def test_the_environment_of_an_unknown_kind_is_refused(self, run: Run) -> None:
         result = run("def test_it(): ...", "-o", "harness_env=module")
         result.stderr.fnmatch_lines(["ERROR: harness_env = module: use one of test, session."])
 

@@ -63,7 +63,7 @@ class TestAFixtureOfAnotherPlugin:
         pytester.syspathinsert()
 
     @pytest.mark.parametrize("name", ["client", "async_client"])
-    def test_that_is_taken_for_the_sdks_is_named(self, run: Run, name: str) -> None:
+    def test_a_fixture_of_another_plugin_that_is_taken_for_the_sdks_is_named(self, run: Run, name: str) -> None:
         own = name.replace("client", "openai_client")
         run(f"def test_it({name}, mock): {name}.responses.create(model='gpt-4.1', input='x')").shows(
             "E *AttributeError: 'Client' object has no attribute 'responses'",
@@ -71,7 +71,7 @@ class TestAFixtureOfAnotherPlugin:
             failed=1,
         )
 
-    def test_is_named_when_the_application_takes_it_for_the_sdks(self, run: Run) -> None:
+    def test_a_fixture_is_named_when_the_application_takes_it_for_the_sdks(self, run: Run) -> None:
         run("""
 def answer(api):
     try:
@@ -82,7 +82,7 @@ def answer(api):
 def test_it(client, mock): answer(client)
 """).shows("E *The client of the mock is `openai_client`.")
 
-    def test_is_used_in_peace(self, run: Run) -> None:
+    def test_a_fixture_of_another_plugin_is_used_in_peace(self, run: Run) -> None:
         """A test of a web application uses its framework's client, and the mock behind it."""
         result = run("""
 def test_it(client, mock, openai_client):
@@ -132,7 +132,9 @@ class TestATestWithoutRequests:
             "raise pytest_socket.SocketBlockedError()",
         ],
     )
-    def test_is_not_told_so_where_that_is_not_the_cause(self, run: Run, pytester: pytest.Pytester, body: str) -> None:
+    def test_a_test_without_requests_is_not_told_so_where_that_is_not_the_cause(
+        self, run: Run, pytester: pytest.Pytester, body: str
+    ) -> None:
         pytester.makepyfile(pytest_socket="class SocketBlockedError(RuntimeError): ...")
         pytester.syspathinsert()
         source = f"import pytest_socket\ndef test_it(mock):\n    mock.script(message('hi'))\n    {body}"
@@ -141,7 +143,7 @@ class TestATestWithoutRequests:
     @pytest.mark.parametrize(
         "body", ["assert 0", "openai.OpenAI(base_url='http://127.0.0.1:9', max_retries=0).models.list()"]
     )
-    def test_is_told_so_where_it_may_be(self, run: Run, body: str) -> None:
+    def test_a_test_without_requests_is_told_so_where_it_may_be(self, run: Run, body: str) -> None:
         run(f"def test_it(mock):\n    mock.script(message('hi'))\n    {body}").shows("No request came*")
 
     def test_for_want_of_a_plugin_for_coroutines(self, run: Run) -> None:
@@ -170,7 +172,7 @@ def test_it(mock, monkeypatch):
 
 
 class TestAFixtureMockOfTheProject:
-    def test_is_the_projects_and_the_longer_name_is_the_mocks(self, run: Run) -> None:
+    def test_a_fixture_mock_is_the_projects_and_the_longer_name_is_the_mocks(self, run: Run) -> None:
         run("""
 @pytest.fixture
 def mock(): return {}
@@ -181,7 +183,7 @@ def test_it(mock, openai_mock, openai_client):
     assert mock == {}
 """).assert_outcomes(passed=1)
 
-    def test_that_is_taken_for_the_mocks_is_named(self, run: Run) -> None:
+    def test_a_fixture_mock_of_the_project_that_is_taken_for_the_mocks_is_named(self, run: Run) -> None:
         run("""
 @pytest.fixture
 def mock(): return object()
@@ -189,7 +191,7 @@ def mock(): return object()
 def test_it(mock): mock.script(message("hi"))
 """).shows("E *`mock` is a fixture of test_* here, *. The mock of responses-harness is `openai_mock`.")
 
-    def test_is_the_same_where_nobody_has_one(self, run: Run) -> None:
+    def test_a_fixture_mock_of_the_project_is_the_same_where_nobody_has_one(self, run: Run) -> None:
         run("def test_it(mock, openai_mock): assert mock is openai_mock").assert_outcomes(passed=1)
 
 

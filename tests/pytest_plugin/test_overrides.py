@@ -91,7 +91,7 @@ def test_it(mock, openai_client):
     def _contract(self, project: Path) -> None:
         (project / "own.yaml").write_text(self.CONTRACT)
 
-    def test_is_reported_with_its_recording_its_line_and_the_fix(self, run: Run) -> None:
+    def test_a_refusal_is_reported_with_its_recording_its_line_and_the_fix(self, run: Run) -> None:
         source = self.TEST.format(block="with __import__('contextlib').suppress(openai.BadRequestError)", value="auto")
         run(source, "--contract", "own.yaml").shows(
             "Request 1 was refused (400): No 'auto' with gpt-4.1.",
@@ -108,7 +108,7 @@ def test_it(mock, openai_client):
         )
 
     @pytest.mark.parametrize("text", ["yours_400_truncation", "yours", "with gpt-4.1"])
-    def test_is_expected_by_its_id_its_area_and_its_words(self, run: Run, text: str) -> None:
+    def test_a_refusal_of_the_contract_is_expected_by_its_id_its_area_and_its_words(self, run: Run, text: str) -> None:
         block = f"with mock.refuses({text!r}), pytest.raises(openai.BadRequestError)"
         source = self.TEST.format(block=block, value="auto").replace("mock.script", "str")
         run(source, "--contract", "own.yaml").assert_outcomes(passed=1)

@@ -33,7 +33,7 @@ class TestAClaimWithoutAnAssertion:
             failed=1,
         )
 
-    def test_that_does_not_hold_fails_it_among_others_that_do(self, run):
+    def test_a_claim_that_does_not_hold_fails_it_among_others_that_do(self, run):
         run(CALL + "    mock.calls.times(1)\n    mock.calls.before('book')").shows(
             "*there is no call of book; the path:*", failed=1
         )

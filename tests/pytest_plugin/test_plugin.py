@@ -189,7 +189,7 @@ def test_f(client_of_all): pass
 
 
 class TestATestThatSendsNothing:
-    def test_is_named_at_the_end_if_it_asked_for_the_mock(self, run: Run) -> None:
+    def test_a_test_that_sends_nothing_is_named_at_the_end_if_it_asked_for_the_mock(self, run: Run) -> None:
         run(SILENT.replace("swallow()", 'mock.script("Hi"); swallow()')).shows(
             "2 tests asked for `mock` but sent it no request: test_*.py::test_a, test_*.py::test_b", passed=6
         )
@@ -208,7 +208,7 @@ def test_a(mock):
     swallow(openai.OpenAI(base_url="http://127.0.0.1:9/v1", max_retries=0))
 """).shows("No request came with this test's key sk-harness-*", failed=1)
 
-    def test_that_speaks_plainly_to_a_provider_is_told_behind_a_proxy_too(
+    def test_a_test_that_speaks_plainly_to_a_provider_is_told_behind_a_proxy_too(
         self, run: Run, monkeypatch: pytest.MonkeyPatch
     ) -> None:
         monkeypatch.setenv("HTTP_PROXY", "http://127.0.0.1:9")

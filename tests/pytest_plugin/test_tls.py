@@ -18,7 +18,7 @@ SECURE = '@pytest.mark.harness(tls=True, losses="allow")\n'
 
 
 class TestATestThatSpeaksTls:
-    def test_is_led_there_by_its_environment(self, run: Run) -> None:
+    def test_a_test_that_speaks_tls_is_led_there_by_its_environment(self, run: Run) -> None:
         before = os.environ.get("SSL_CERT_FILE")
         run(f"""
 {SECURE}def test_it(mock):
@@ -36,7 +36,7 @@ def test_other(mock, client):
 """).assert_outcomes(passed=2)
         assert os.environ.get("SSL_CERT_FILE") == before
 
-    def test_has_clients_that_trust_it(self, run: Run) -> None:
+    def test_a_test_that_speaks_tls_has_clients_that_trust_it(self, run: Run) -> None:
         run(f"""
 {SECURE}def test_one(mock, client, async_client):
     mock.script(message("hi"), message("again"))
@@ -46,7 +46,7 @@ def test_other(mock, client):
 """).assert_outcomes(passed=1)
 
     @pytest.mark.slow
-    def test_is_trusted_by_other_libraries_though_they_were_imported_before(self, run: Run) -> None:
+    def test_a_test_over_tls_is_trusted_by_libraries_that_were_imported_before(self, run: Run) -> None:
         run(
             f"""
 import aiohttp, httpx, requests
@@ -87,7 +87,7 @@ early = openai.DefaultHttpxClient(verify=ssl.create_default_context())
         made.responses.create(model="gpt-4.1", input="x")
 """).shows("*responses-harness: TLS*", "a client turned down the certificate of this server (unknown ca). *", failed=1)
 
-    def test_needs_cryptography(self, run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+    def test_a_test_that_speaks_tls_needs_cryptography(self, run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
         monkeypatch.setattr("harness.core.errors.find_spec", lambda _: None)
         run("@pytest.mark.harness(tls=True)\ndef test_it(mock): ...").shows(
             f"*needs cryptography: {install_command('tls').replace('[', '[[]')}", errors=1
@@ -125,7 +125,7 @@ def test_it(project):
             ],
         ),
     )
-    def test_is_of_no_use_over_plain_http(self, run: Run, test: str) -> None:
+    def test_the_credential_is_of_no_use_over_plain_http(self, run: Run, test: str) -> None:
         run(test).shows("*ConfigError: `foundry_credential`: the mock of this test uses plain HTTP*")
 
     def test_serves_synchronous_and_asynchronous_clients(self) -> None:

@@ -75,7 +75,7 @@ class TestAStream:
         assert answer.startswith(b"HTTP/1.1 200 ")
         return body_of(answer)
 
-    def test_is_the_same_for_200_clients_at_once(self) -> None:
+    def test_a_stream_is_the_same_for_200_clients_at_once(self) -> None:
         async def all_of(server: Server) -> list[str]:
             return await asyncio.gather(*(self.one(server, f"sk-{number}") for number in range(200)))
 
@@ -94,7 +94,7 @@ class TestAStream:
         assert "".join(event.get("delta", "") for event in events) == LONG
 
     @pytest.mark.parametrize("size", [0, 1, WRITE_SIZE, WRITE_SIZE + 1, 3 * WRITE_SIZE])
-    def test_is_cut_into_writes_without_loss(self, size: int) -> None:
+    def test_a_stream_is_cut_into_writes_without_loss(self, size: int) -> None:
         sent: list[Any] = []
 
         async def send(said: Any) -> None:
@@ -185,7 +185,7 @@ class TestABody:
         start, _, left = self.answer(*parts)
         assert (start["status"], left) == (400, 6)
 
-    def test_that_never_ends_gets_no_answer(self) -> None:
+    def test_a_body_that_never_ends_gets_no_answer(self) -> None:
         assert self.answer(self.part(GOOD, True), {"type": "http.disconnect"}) == [0]
 
 
@@ -204,7 +204,7 @@ class TestAQuery:
             (b"[]=1", {"": ["1"]}),
         ],
     )
-    def test_is_read_as_names_and_texts(self, query: bytes, read: dict[str, Any]) -> None:
+    def test_a_query_is_read_as_names_and_texts(self, query: bytes, read: dict[str, Any]) -> None:
         assert parse_query(query) == read
 
 
@@ -256,7 +256,7 @@ class TestADefectOfTheServer:
         (suspect, *_) = find_suspects(mock.world)
         assert suspect.what == "The server failed to answer 3 requests: it broke"
 
-    def test_has_so_many_reasons_and_no_more(self) -> None:
+    def test_a_defect_of_the_server_has_so_many_reasons_and_no_more(self) -> None:
         world = MockApi().open("sk-defect").world
         for number in range(1_000):
             world.note_failed(Problem(f"reason {number}"))
@@ -324,7 +324,7 @@ class TestAServer:
             ("203.0.113.1", 0, "cannot listen on 203.0.113.1:0: "),
         ],
     )
-    def test_that_cannot_listen_says_why_and_what_to_do(self, host: str, port: int, why: str) -> None:
+    def test_a_server_that_cannot_listen_says_why_and_what_to_do(self, host: str, port: int, why: str) -> None:
         with pytest.raises(ConfigError) as told:
             bind(host, port)
         assert why in str(told.value)

@@ -106,7 +106,7 @@ class TestABody:
             pytest.param(b'{"a":' * 900 + b"1" + b"}" * 900, id="900 objects deep"),
         ],
     )
-    def test_that_is_no_json_is_refused_as_a_whole(self, server: Server, body: bytes) -> None:
+    def test_a_body_that_is_no_json_is_refused_as_a_whole(self, server: Server, body: bytes) -> None:
         reply = post(server, body)
         assert reply.status == 400
         assert reply.error == {
@@ -125,14 +125,14 @@ class TestABody:
             pytest.param(gzip.compress(GOOD), id="compressed"),
         ],
     )
-    def test_that_is_no_utf_8_is_refused_as_such(self, server: Server, body: bytes) -> None:
+    def test_a_body_that_is_no_utf_8_is_refused_as_such(self, server: Server, body: bytes) -> None:
         reply = post(server, body, {**JSON, "content-encoding": "gzip"})
         assert (reply.status, reply.error["message"], reply.error["code"]) == (400, UNICODE, "invalid_json")
 
     @pytest.mark.parametrize(
         ("body", "kind"), [(b"[]", "an array"), (b'"hi"', "a string"), (b"1", "an integer"), (b"true", "a boolean")]
     )
-    def test_that_is_no_object_is_named(self, server: Server, body: bytes, kind: str) -> None:
+    def test_a_body_that_is_no_object_is_named(self, server: Server, body: bytes, kind: str) -> None:
         reply = post(server, body)
         assert (reply.status, reply.error["message"]) == (
             400,
@@ -140,7 +140,7 @@ class TestABody:
         )
 
     @pytest.mark.parametrize("body", [b"", b"{}", b"null"])
-    def test_that_is_empty_lacks_a_model(self, server: Server, body: bytes) -> None:
+    def test_a_body_that_is_empty_lacks_a_model(self, server: Server, body: bytes) -> None:
         reply = post(server, body)
         assert (reply.status, reply.error["param"], reply.error["code"]) == (400, "model", "missing_required_parameter")
 
@@ -168,7 +168,7 @@ class TestABody:
         for spaced in ((",", ":"), (" , ", " : "), None):
             assert post(server, json.dumps(body, separators=spaced).encode()).status == 200
 
-    def test_of_20_mb_in_one_string_is_too_long(self, server: Server) -> None:
+    def test_a_body_of_20_mb_in_one_string_is_too_long(self, server: Server) -> None:
         reply = post(server, b'{"model": "gpt-4.1", "input": "' + b"x" * 20_000_000 + b'"}')
         assert (reply.status, reply.error["param"], reply.error["code"]) == (400, "input", "string_above_max_length")
         assert reply.error["message"] == (
@@ -181,7 +181,7 @@ class TestABody:
         ("last", "status", "param"),
         [({"role": "user", "content": "x"}, 200, None), ({"role": "user", "content": 5}, 400, "input[2000].content")],
     )
-    def test_of_20_mb_in_many_items_is_judged_as_any_other(
+    def test_a_body_of_20_mb_in_many_items_is_judged_as_any_other(
         self, server: Server, last: dict[str, Any], status: int, param: str | None
     ) -> None:
         items = [{"role": "user", "content": "x" * 10_000}] * 2000
@@ -212,14 +212,14 @@ class TestABody:
     @pytest.mark.parametrize(
         "kind", ["text/plain", "application/x-www-form-urlencoded", "multipart/form-data; boundary=x", "", "/", "é"]
     )
-    def test_of_another_content_type_is_refused(self, server: Server, kind: str) -> None:
+    def test_a_body_of_another_content_type_is_refused(self, server: Server, kind: str) -> None:
         reply = post(server, GOOD, {**AUTH, "content-type": kind.encode("latin-1").decode("latin-1")})
         said = kind.partition(";")[0]
         assert (reply.status, reply.error["code"]) == (400, "unsupported_content_type")
         assert reply.error["message"].startswith(f"Unsupported content type: '{said}'. ")
 
     @pytest.mark.parametrize("kind", ["application/json", "application/json; charset=utf-8", "Application/JSON;x"])
-    def test_of_json_is_taken_however_it_is_declared(self, server: Server, kind: str) -> None:
+    def test_a_body_of_json_is_taken_however_it_is_declared(self, server: Server, kind: str) -> None:
         assert post(server, GOOD, {**AUTH, "content-type": kind}).status == 200
 
 
@@ -227,7 +227,7 @@ class TestAKey:
     @pytest.mark.parametrize(
         "value", [None, "", "Bearer", "Bearer ", "Bearer    ", "Token sk-1", "Basic c2stMQ==", "sk-1", "Bearer\tsk-1"]
     )
-    def test_that_is_missing_or_not_a_bearer_token(self, server: Server, value: str | None) -> None:
+    def test_a_key_that_is_missing_or_not_a_bearer_token(self, server: Server, value: str | None) -> None:
         reply = post(server, GOOD, {} if value is None else {"authorization": value})
         assert reply.status == 401
         assert reply.error == {"message": NO_KEY, "type": "invalid_request_error", "param": None, "code": None}
@@ -245,16 +245,16 @@ class TestAKey:
             ("k" * 60_000, "k" * 8 + "*" * 741 + "…" + "*" * 246 + "k" * 4),
         ],
     )
-    def test_that_is_unknown_is_printed_masked(self, server: Server, key: str, printed: str) -> None:
+    def test_a_key_that_is_unknown_is_printed_masked(self, server: Server, key: str, printed: str) -> None:
         reply = post(server, GOOD, {"authorization": f"Bearer {key}"})
         assert (reply.status, reply.error["code"]) == (401, "invalid_api_key")
         assert reply.error["message"] == WRONG_KEY.format(printed)
 
     @pytest.mark.parametrize("value", ["bearer sk-1", "BEARER  sk-1 "])
-    def test_is_taken_however_the_scheme_is_written(self, server: Server, value: str) -> None:
+    def test_a_key_is_taken_however_the_scheme_is_written(self, server: Server, value: str) -> None:
         assert post(server, GOOD, {"authorization": value}).status == 200
 
-    def test_that_was_not_named_is_unknown_to_a_server_with_keys(self) -> None:
+    def test_a_key_that_was_not_named_is_unknown_to_a_server_with_keys(self) -> None:
         mock = MockApi(["k", "sk-named"], fallback=lambda _: [message("ok")])
         statuses = [
             mock.handle(ReceivedRequest("POST", "/v1/responses", {"authorization": f"Bearer {key}"}, raw=GOOD)).status
@@ -277,7 +277,7 @@ class TestAUrl:
             ("GET", "/v1/{x}", "Invalid URL (GET /v1/{x})"),
         ],
     )
-    def test_that_is_no_endpoint(self, server: Server, method: str, path: str, message: str) -> None:
+    def test_a_url_that_is_no_endpoint(self, server: Server, method: str, path: str, message: str) -> None:
         reply = send(server, method, path)
         assert reply.status == 404
         assert reply.error == {"message": message, "type": "invalid_request_error", "param": None, "code": None}
@@ -344,7 +344,7 @@ class TestAQuery:
             ("limit=0&x=1", "Unknown parameter: 'x'.", "x", "unknown_parameter"),
         ],
     )
-    def test_is_judged_in_the_words_of_a_body(
+    def test_a_query_is_judged_in_the_words_of_a_body(
         self, server: Server, response_id: str, query: str, message: str, param: str, code: str
     ) -> None:
         reply = send(server, "GET", f"/v1/responses/{response_id}/input_items?{query}")
@@ -388,7 +388,7 @@ class TestAQuery:
             ("?include[]=reasoning.encrypted_content", ["2", "1", "0"]),
         ],
     )
-    def test_that_is_right_pages_through_the_items(
+    def test_a_query_that_is_right_pages_through_the_items(
         self, server: Server, response_id: str, query: str, texts: list[str]
     ) -> None:
         reply = send(server, "GET", f"/v1/responses/{response_id}/input_items{query}")
@@ -397,7 +397,9 @@ class TestAQuery:
         assert page["has_more"] is (len(texts) < 3)
 
     @pytest.mark.parametrize("query", ["?stream=false", "?include_obfuscation=true", "?starting_after=3", "?"])
-    def test_that_is_right_leaves_a_response_as_it_is(self, server: Server, response_id: str, query: str) -> None:
+    def test_a_query_that_is_right_leaves_a_response_as_it_is(
+        self, server: Server, response_id: str, query: str
+    ) -> None:
         reply = send(server, "GET", f"/v1/responses/{response_id}{query}")
         assert (reply.status, json.loads(reply.raw)["id"]) == (200, response_id)
 
@@ -417,7 +419,7 @@ class TestAConnection:
             b"hello\r\n\r\n",
         ],
     )
-    def test_that_speaks_no_http_is_told_so_and_harms_nobody(self, server: Server, garbage: bytes) -> None:
+    def test_a_connection_that_speaks_no_http_is_told_so_and_harms_nobody(self, server: Server, garbage: bytes) -> None:
         assert spoken(server, garbage).startswith(b"HTTP/1.1 400 ")
         assert post(server, GOOD).status == 200
 
@@ -432,12 +434,12 @@ class TestAConnection:
         said = spoken(server, b"".join(sent))
         assert [part[:3] for part in said.split(b"HTTP/1.1 ")[1:]] == [b"200", b"400", b"400", b"200"]
 
-    def test_that_sends_the_body_in_chunks_is_answered(self, server: Server) -> None:
+    def test_a_connection_that_sends_the_body_in_chunks_is_answered(self, server: Server) -> None:
         head = raw_request(b"", b"Transfer-Encoding: chunked", b"Connection: close")
         chunks = [b"%x\r\n%b\r\n" % (len(part), part) for part in (GOOD[:5], GOOD[5:], b"")]
         assert spoken(server, head, *chunks).startswith(b"HTTP/1.1 200 ")
 
-    def test_that_waits_for_leave_to_send_gets_it(self, server: Server) -> None:
+    def test_a_connection_that_waits_for_leave_to_send_gets_it(self, server: Server) -> None:
         head = raw_request(b"", b"Expect: 100-continue", b"Content-Length: %d" % len(GOOD))
         with socket.create_connection((server.host, server.port), 10) as wire:
             wire.sendall(head)

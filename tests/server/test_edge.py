@@ -74,7 +74,7 @@ def read_raw(server: Server, mock: Mock, **members: Any) -> bytes:
 
 
 class TestAnAnswerThatWentOut:
-    def test_has_its_times_in_order(self, wire: http.client.HTTPConnection, mock: Mock) -> None:
+    def test_an_answer_that_went_out_has_its_times_in_order(self, wire: http.client.HTTPConnection, mock: Mock) -> None:
         mock.script("Hi.")
         before = time.time()
         ask(wire, mock).read()
@@ -86,7 +86,9 @@ class TestAnAnswerThatWentOut:
 
     @pytest.mark.parametrize("stream", [False, True])
     @pytest.mark.parametrize("text", ["Hi.", LONG[:100_000]], ids=["small", "large"])
-    def test_has_as_many_bytes_as_the_client_got(self, server: Server, mock: Mock, text: str, stream: bool) -> None:
+    def test_an_answer_that_went_out_has_as_many_bytes_as_the_client_got(
+        self, server: Server, mock: Mock, text: str, stream: bool
+    ) -> None:
         mock.script(text)
         assert len(read_raw(server, mock, stream=stream)) == ended(mock).size
 
@@ -95,7 +97,7 @@ class TestAnAnswerThatWentOut:
         received = ask(wire, mock, stream=True).read()
         assert ended(mock).events == received.count(b"\n\n") > 4
 
-    def test_has_the_time_of_each_event_that_went_out_by_itself(
+    def test_an_answer_that_went_out_has_the_time_of_each_event_that_went_out_by_itself(
         self, wire: http.client.HTTPConnection, mock: Mock
     ) -> None:
         mock.script(pause("Hi.", seconds=0.1, after=3))
@@ -106,7 +108,9 @@ class TestAnAnswerThatWentOut:
         assert before < times[0] <= times[2] <= times[3] - 0.09 < times[-1] <= after
         assert times == sorted(times)
 
-    def test_has_the_time_of_a_gate_that_was_opened(self, wire: http.client.HTTPConnection, mock: Mock) -> None:
+    def test_an_answer_that_went_out_has_the_time_of_a_gate_that_was_opened(
+        self, wire: http.client.HTTPConnection, mock: Mock
+    ) -> None:
         gate = Gate()
         mock.script(pause("Hi.", after=3, until=gate))
         answer = ask(wire, mock, stream=True)
@@ -121,7 +125,7 @@ class TestAnAnswerThatWentOut:
         assert fourth is not None
         assert third <= opened <= fourth
 
-    def test_has_one_time_for_the_events_that_went_out_together(
+    def test_an_answer_that_went_out_has_one_time_for_the_events_that_went_out_together(
         self, wire: http.client.HTTPConnection, mock: Mock
     ) -> None:
         mock.script("Hi.")
@@ -130,7 +134,9 @@ class TestAnAnswerThatWentOut:
         assert seen.event_times == ()
         assert {seen.event_time(index) for index in range(seen.events or 0)} == {seen.last_byte}
 
-    def test_that_is_long_has_a_time_for_each_write(self, wire: http.client.HTTPConnection, mock: Mock) -> None:
+    def test_an_answer_that_went_out_that_is_long_has_a_time_for_each_write(
+        self, wire: http.client.HTTPConnection, mock: Mock
+    ) -> None:
         mock.script(LONG[:100_000])
         ask(wire, mock, stream=True).read()
         seen = ended(mock)
@@ -141,7 +147,7 @@ class TestAnAnswerThatWentOut:
         ask(wire, mock, temperature=9).read()
         assert ended(mock).whole
 
-    def test_has_the_number_of_its_connection(self, server: Server, mock: Mock) -> None:
+    def test_an_answer_that_went_out_has_the_number_of_its_connection(self, server: Server, mock: Mock) -> None:
         mock.script("Hi.", repeat=True)
         for _ in range(2):
             with closing(http.client.HTTPConnection(server.host, server.port, timeout=60)) as wire:
@@ -182,7 +188,7 @@ class TestAnAnswerThatIsCut:
 
 
 class TestAClientThatLeaves:
-    def test_is_noted_with_the_seconds_and_the_events_it_got(
+    def test_a_client_that_leaves_is_noted_with_the_seconds_and_the_events_it_got(
         self, wire: http.client.HTTPConnection, mock: Mock
     ) -> None:
         mock.script(pause("Once.", after=4, until=Gate()))
@@ -223,7 +229,7 @@ class TestAClientThatLeaves:
         assert seen.events is not None
         assert 0 < seen.events < 200_000
 
-    def test_that_goes_after_the_end_has_stayed(self, wire: http.client.HTTPConnection, mock: Mock) -> None:
+    def test_a_client_that_goes_after_the_end_has_stayed(self, wire: http.client.HTTPConnection, mock: Mock) -> None:
         mock.script("Hi.")
         ask(wire, mock).read()
         wire.close()
@@ -241,7 +247,9 @@ class TestAWebSocket:
     def create(wire: ClientConnection) -> None:
         wire.send(json.dumps({"type": "response.create", "model": "gpt-4.1", "input": "hi"}))
 
-    def test_has_an_exchange_for_each_event_of_the_client(self, wire: ClientConnection, mock: Mock) -> None:
+    def test_a_web_socket_has_an_exchange_for_each_event_of_the_client(
+        self, wire: ClientConnection, mock: Mock
+    ) -> None:
         mock.script("Hi.", "Ho.")
         for _ in range(2):
             self.create(wire)
@@ -257,7 +265,7 @@ class TestAWebSocket:
         assert [*first.event_times] == sorted(first.event_times)
         assert (len(first.event_times), first.event_times[-1]) == (first.events, first.last_byte)
 
-    def test_that_is_cut_counts_what_went_out(self, wire: ClientConnection, mock: Mock) -> None:
+    def test_a_web_socket_that_is_cut_counts_what_went_out(self, wire: ClientConnection, mock: Mock) -> None:
         mock.script(cut("Once.", after=3))
         self.create(wire)
         with pytest.raises(ConnectionClosedError):

@@ -87,7 +87,7 @@ class TestAName:
         api.close("sk-a")
         assert api.find_by_name("talk") is None
 
-    def test_of_a_world_without_one_is_made_from_its_key(self, api: MockApi) -> None:
+    def test_a_name_of_a_world_without_one_is_made_from_its_key(self, api: MockApi) -> None:
         world = api.worlds["sk-7"]
         assert api.find_by_name(shown_name(world)) is world
         assert api.find_by_name("sk-7") is None

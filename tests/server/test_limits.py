@@ -36,7 +36,7 @@ def sizes(api: MockApi, key: str = KEY) -> dict[str, int]:
 
 
 class TestResponses:
-    def test_of_too_many_the_oldest_is_gone_as_an_expired_one_is(self) -> None:
+    def test_responses_of_too_many_the_oldest_is_gone_as_an_expired_one_is(self) -> None:
         api = bounded(responses=2)
         first, *rest = [ask(api).body["id"] for _ in range(3)]
         gone = ask(api, previous_response_id=first)
@@ -126,7 +126,7 @@ def test_the_report_says_what_the_journal_has_dropped() -> None:
 
 
 class TestWorlds:
-    def test_of_too_many_the_least_recently_used_is_dropped(self) -> None:
+    def test_worlds_of_too_many_the_least_recently_used_is_dropped(self) -> None:
         api = bounded(worlds=2)
         for key in ("sk-a", "sk-b", "sk-a", "sk-c"):
             ask(api, key=key)

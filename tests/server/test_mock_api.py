@@ -60,10 +60,10 @@ class TestAKey:
             ("", None),
         ],
     )
-    def test_is_read_from_the_authorization(self, header: str, key: str | None) -> None:
+    def test_a_key_is_read_from_the_authorization(self, header: str, key: str | None) -> None:
         assert bearer_key({"authorization": header}) == key
 
-    def test_has_a_world_of_its_own(self) -> None:
+    def test_a_key_has_a_world_of_its_own(self) -> None:
         mock = scripted()
         id = post(mock).body["id"]
         others = {"authorization": "Bearer sk-other"}
@@ -83,19 +83,19 @@ class TestAKey:
         )
         assert mock.open("sk-1").world.account.zdr
 
-    def test_is_forgotten_when_it_is_closed(self) -> None:
+    def test_a_key_is_forgotten_when_it_is_closed(self) -> None:
         mock = scripted()
         post(mock)
         mock.close("sk-mock")
         mock.close("sk-mock")
         assert mock.worlds == {}
 
-    def test_that_was_opened_need_not_begin_with_sk(self) -> None:
+    def test_a_key_that_was_opened_need_not_begin_with_sk(self) -> None:
         mock = scripted()
         mock.open("any key")
         assert post(mock, headers={"authorization": "Bearer any key"}).status == 200
 
-    def test_that_is_unknown_leaves_no_world(self) -> None:
+    def test_a_key_that_is_unknown_leaves_no_world(self) -> None:
         mock = scripted()
         answer = post(mock, headers={"authorization": "Bearer nobody"})
         ids = [
@@ -104,7 +104,7 @@ class TestAKey:
         ]
         assert (answer.status, ids, mock.worlds) == (401, [f"req_{number:032}" for number in (1, 2)], {})
 
-    def test_has_aliases_until_it_is_closed(self) -> None:
+    def test_a_key_has_aliases_until_it_is_closed(self) -> None:
         mock = MockApi(keys=())
         world = mock.open("sk-mock").world
         world.script.add([message("hi")])
@@ -115,7 +115,7 @@ class TestAKey:
         mock.close("sk-mock")
         assert post(mock, headers={"authorization": "Bearer own key"}).status == 401
 
-    def test_that_is_reserved_is_refused_with_its_text_unless_it_is_an_alias(self) -> None:
+    def test_a_key_that_is_reserved_is_refused_with_its_text_unless_it_is_an_alias(self) -> None:
         mock = MockApi(keys=(), reserved={"sk-run": "no test runs."}, fallback=lambda _: [message("hi")])
         headers = {"authorization": "Bearer sk-run"}
         before = post(mock, headers=headers)
@@ -144,21 +144,21 @@ class TestAnAnswer:
         assert headers["x-request-id"].startswith("req_")
         assert headers["openai-processing-ms"].isdecimal()
 
-    def test_is_a_stream_when_asked_for(self) -> None:
+    def test_an_answer_is_a_stream_when_asked_for(self) -> None:
         answer = post(scripted(), {**GOOD, "stream": True})
         assert answer.headers["content-type"] == "text/event-stream; charset=utf-8"
         assert answer.events is not None
         assert [answer.events[0]["type"], answer.events[-1]["type"]] == ["response.created", "response.completed"]
 
-    def test_is_the_same_for_the_same_requests(self) -> None:
+    def test_an_answer_is_the_same_for_the_same_requests(self) -> None:
         assert post(scripted()) == post(scripted())
 
-    def test_of_a_refusal_names_the_rule(self) -> None:
+    def test_an_answer_of_a_refusal_names_the_rule(self) -> None:
         answer = post(scripted(), {**GOOD, "seed": 1})
         assert (answer.status, answer.rule) == (400, "unknown_parameter")
         assert list(answer.body["error"]) == ["message", "type", "param", "code"]
 
-    def test_is_written_down_with_its_request(self) -> None:
+    def test_an_answer_is_written_down_with_its_request(self) -> None:
         mock = scripted()
         mock.handle(ReceivedRequest("GET", "/v1/responses/resp_1", AUTH, {"starting_after": "3", "include": ["x"]}))
         post(mock, path="/v1/nowhere")
@@ -170,7 +170,7 @@ class TestAnAnswer:
         assert one.request.query == {"starting_after": 3, "include": ["x"]}
         assert (other.number, other.request.operation, other.request.path) == (2, "unknown URL", "/nowhere")
 
-    def test_is_kept_for_a_while_where_the_journal_is_bounded(self) -> None:
+    def test_an_answer_is_kept_for_a_while_where_the_journal_is_bounded(self) -> None:
         mock = MockApi(fallback=lambda request: [message("ok")], limits=Limits(exchanges=2))
         for _ in range(9):
             post(mock)
@@ -179,14 +179,14 @@ class TestAnAnswer:
 
 
 class TestWhatOnlyTheUserCanFix:
-    def test_is_a_teapot_that_no_client_retries(self) -> None:
+    def test_what_only_the_user_can_fix_is_a_teapot_that_no_client_retries(self) -> None:
         answer = teapot_answer(HarnessError("do this"))
         assert (answer.status, answer.headers) == (418, {"x-should-retry": "false"})
         assert answer.body == {
             "error": {"message": "do this", "type": "harness_error", "param": None, "code": "HarnessError"}
         }
 
-    def test_is_a_request_without_a_turn(self) -> None:
+    def test_what_only_the_user_can_fix_is_a_request_without_a_turn(self) -> None:
         mock = MockApi()
         answer = post(mock)
         assert (answer.status, answer.body["error"]["code"]) == (418, "NoTurn")
@@ -195,14 +195,14 @@ class TestWhatOnlyTheUserCanFix:
         assert str(problem) == answer.body["error"]["message"]
         assert mock.worlds["sk-mock"].exchanges[0].status == 418
 
-    def test_is_a_turn_the_api_could_not_have_given(self) -> None:
+    def test_what_only_the_user_can_fix_is_a_turn_the_api_could_not_have_given(self) -> None:
         broken = message("hi")
         broken.members["content"] = "hi"
         wanted = r"^script: message is not valid output of the API: Invalid type for 'output\[0\]\.content'"
         with pytest.raises(ScriptError, match=wanted):
             MockApi().open("sk-mock").script(broken)
 
-    def test_is_a_function_that_says_what_the_api_could_not(self) -> None:
+    def test_what_only_the_user_can_fix_is_a_function_that_says_what_the_api_could_not(self) -> None:
         mock = MockApi()
         broken = message("hi")
         broken.members["content"] = "hi"
@@ -211,7 +211,7 @@ class TestWhatOnlyTheUserCanFix:
         assert said["code"] == "ScriptError"
         assert "(at output[0].content)" in said["message"]
 
-    def test_is_a_fallback_that_raises(self) -> None:
+    def test_what_only_the_user_can_fix_is_a_fallback_that_raises(self) -> None:
         def fallback(call: ApiCall) -> list[Any]:
             raise LookupError("nothing left to say")
 
@@ -223,7 +223,9 @@ class TestWhatOnlyTheUserCanFix:
         assert mock.worlds["sk-mock"].problems[0][1].what == said
 
     @pytest.mark.parametrize(("headers", "noted"), [(AUTH, 1), ({}, 0)])
-    def test_is_a_rule_of_theirs_that_raises(self, headers: dict[str, str], noted: int) -> None:
+    def test_what_only_the_user_can_fix_is_a_rule_of_theirs_that_raises(
+        self, headers: dict[str, str], noted: int
+    ) -> None:
         def clumsy(request: Request) -> Iterator[dict[str, Any]]:
             """Yield a rule that trips over a header it did not expect to be absent."""
             yield {"value": request.headers["x-value"]}

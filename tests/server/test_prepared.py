@@ -231,13 +231,15 @@ class TestRequestsThatShareAllButTheirInput:
 
         assert said(True) == said(False)
 
-    def test_are_read_once(self, api: MockApi, mock: Mock) -> None:
+    def test_requests_that_share_all_but_their_input_are_read_once(self, api: MockApi, mock: Mock) -> None:
         for number in range(TIMES):
             send(api, {**self.SETTINGS, "input": f"hi {number}"})
         [(kept, _)] = api._prepared._prepared._values.values()
         assert (kept.settings.initial_response["id"], kept.settings.initial_response["output"]) == ("", [])
 
-    def test_are_read_again_on_another_day(self, api: MockApi, mock: Mock) -> None:
+    def test_requests_that_share_all_but_their_input_are_read_again_on_another_day(
+        self, api: MockApi, mock: Mock
+    ) -> None:
         def keys(api: MockApi) -> list[Any]:
             return [sorted(send(api, {"model": "gpt-5", "input": str(number)}).body) for number in range(3)]
 

@@ -112,19 +112,19 @@ class TestWhatIsSettled:
     def rules(self, plan: RulePlan) -> set[str]:
         return {declared.id for declared in (*plan.before, *plan.after)}
 
-    def test_are_the_rules_that_read_neither_input_nor_what_is_stored(self) -> None:
+    def test_what_is_settled_are_the_rules_that_read_neither_input_nor_what_is_stored(self) -> None:
         prepared = prepare(ApiCall(request_for({"tools": [], "reasoning": {}}), World()))
         assert prepared is not None
         assert self.rules(prepared.about_text) >= {"input_empty", "context_length_exceeded"}
         assert self.rules(prepared.about_text).isdisjoint({"auth_missing", "model_not_found", "effort_unsupported"})
         assert self.rules(prepared.about_items) >= {"item_not_found", "call_needs_output", "images_unsupported"}
 
-    def test_is_not_checked_again(self) -> None:
+    def test_what_is_settled_is_not_checked_again(self) -> None:
         prepared, wrong = prepare(ApiCall(request_for(), World())), request_for({"seed": 1})
         assert check(WorldCall(wrong, World())).violation is not None
         assert prepared.find_violation(ApiCall(wrong, World())) is None
 
-    def test_is_all_but_the_input_where_that_breaks_the_schema(self) -> None:
+    def test_what_is_settled_is_all_but_the_input_where_that_breaks_the_schema(self) -> None:
         prepared, wrong = prepare(ApiCall(request_for(), World())), request_for({"seed": 1, "input": 7})
         whole, rest = outcomes(wrong, World(), prepared)
         assert whole == rest
@@ -141,10 +141,10 @@ class TestNothingIsSettled:
         world.overrides = Overrides()
         assert prepare(ApiCall(request_for(), world)) is None
 
-    def test_of_a_project_whose_agents_add_what_is_stored(self, world: World) -> None:
+    def test_nothing_is_settled_of_a_project_whose_agents_add_what_is_stored(self, world: World) -> None:
         assert prepare(ApiCall(request_for(dialect="foundry"), world)) is None
 
-    def test_of_an_operation_without_input(self, world: World) -> None:
+    def test_nothing_is_settled_of_an_operation_without_input(self, world: World) -> None:
         request = Request("POST", "/conversations", EXAMPLE_HEADERS, body={}, operation="POST /conversations")
         assert prepare(ApiCall(request._replace(schema="CreateConversation"), world)) is None
         assert prepare(ApiCall(request, world)) is None

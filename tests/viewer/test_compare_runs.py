@@ -29,7 +29,7 @@ def compared(run: Run, earlier: Run, paths: tuple[str, str] = ("", "")) -> Compa
 
 
 class TestCauses:
-    def test_are_new_or_gone_whatever_test_has_them(self) -> None:
+    def test_causes_are_new_or_gone_whatever_test_has_them(self) -> None:
         comparison = compared(
             run_of(case("a", "failed", "known"), case("b", "failed", "late")),
             run_of(case("b", "failed", "known"), case("c", "failed", "early")),
@@ -37,7 +37,7 @@ class TestCauses:
         assert comparison.new == ["late"]
         assert [(group.id, group.what) for group in comparison.gone] == [("early", "It is early.")]
 
-    def test_are_not_new_when_they_stood_behind_another_one(self) -> None:
+    def test_causes_are_not_new_when_they_stood_behind_another_one(self) -> None:
         comparison = compared(run_of(case("a", "failed", "second")), run_of(case("a", "failed", "first", "second")))
         assert (comparison.new, [group.id for group in comparison.gone]) == ([], ["first"])
 
@@ -91,7 +91,7 @@ def examination(client: str, **cells: str) -> Run:
 
 
 class TestExaminations:
-    def test_of_two_releases_stand_side_by_side(self) -> None:
+    def test_examinations_of_two_releases_stand_side_by_side(self) -> None:
         run = compare_runs(
             examination("mine 2.0", a="fail", b="pass", c="pass"),
             examination("mine 1.0", a="pass", b="fail", d="fail"),
@@ -108,25 +108,25 @@ class TestExaminations:
             ["mine 1.0 d [plain]"],
         )
 
-    def test_of_the_earlier_one_have_no_exchanges(self) -> None:
+    def test_examinations_of_the_earlier_one_have_no_exchanges(self) -> None:
         run = compare_runs(examination("mine 2.0", a="fail"), examination("mine 1.0", a="fail"), "before")
         assert run.examination
         assert [(cell.client, cell.flow) for cell in run.examination.cells] == [("mine 1.0", ""), ("mine 2.0", "f")]
 
-    def test_of_the_same_release_have_two_names(self) -> None:
+    def test_examinations_of_the_same_release_have_two_names(self) -> None:
         run = compare_runs(examination("mine 1.0", a="fail"), examination("mine 1.0", a="pass"), "before")
         assert run.examination
         assert run.comparison
         assert run.comparison.clients == [("mine 1.0 (earlier)", "mine 1.0")]
         assert run.comparison.broken == ["mine 1.0 a [plain]"]
 
-    def test_of_other_clients_have_nothing_in_common(self) -> None:
+    def test_examinations_of_other_clients_have_nothing_in_common(self) -> None:
         run = compare_runs(examination("mine 1.0", a="fail"), examination("other 1.0", a="fail"), "before")
         assert run.comparison
         assert (run.comparison.clients, run.comparison.broken, run.comparison.added) == ([], [], [])
 
     @pytest.mark.parametrize("swapped", [False, True])
-    def test_are_not_compared_with_tests(self, swapped: bool) -> None:
+    def test_examinations_are_not_compared_with_tests(self, swapped: bool) -> None:
         pair = [examination("mine 1.0", a="fail"), run_of(case("a"))]
         run, earlier = pair[::-1] if swapped else pair
         with pytest.raises(

@@ -83,7 +83,7 @@ def test_the_form_of_a_frame_counts() -> None:
     assert [sum(event.chunks) for event in commented] == [sum(event.chunks) + len(": ping\n\n") for event in plain]
 
 
-def test_of_a_stream_without_a_fault_nothing_is_known() -> None:
+def test_a_stream_without_a_fault_shows_no_delivery() -> None:
     assert {(event.at, tuple(event.chunks)) for event in streamed([message("Hi.")])} == {(None, ())}
 
 
@@ -97,7 +97,7 @@ def test_over_a_websocket_each_event_is_a_message_of_its_own() -> None:
     assert {tuple(event.chunks) for event in shown.events or ()} == {()}
 
 
-def test_of_an_event_that_is_broken_off_the_part_is_told_that_went_out() -> None:
+def test_an_event_that_is_broken_off_is_shown_as_far_as_it_went_out() -> None:
     *whole, broken = streamed(cut(message("Hello there."), after=2.5))
     assert (len(whole), broken.delivered) == (2, False)
     assert list(broken.chunks) == [len(encode_event(broken.event)) // 2]

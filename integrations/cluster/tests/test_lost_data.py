@@ -131,7 +131,7 @@ def test_a_verdict_that_was_read_before_the_first_request(start_unlooking, store
 
 
 @pytest.mark.parametrize("asked", ["followed it", "never knew it", "has started since"])
-def test_of_all_servers_one_refuses_the_first_request_after_a_look(start, store, redis_port, asked):
+def test_one_of_all_servers_refuses_the_first_request_after_a_look(start, store, redis_port, asked):
     ours, other, stranger = start(*store), start(*store), start(*store)
     script(ours.port)
     create(other.port)

@@ -152,7 +152,7 @@ class TestServersThatShareAStore:
         time.sleep(2)
         assert len(hook.got) == 3
 
-    def test_that_are_all_killed_leave_it_to_one_that_comes_later(self, start, store, hook):
+    def test_servers_that_are_all_killed_leave_it_to_one_that_comes_later(self, start, store, hook):
         killed = start(*store)
         hook.statuses = [500, 200]
         register(killed.port, hook)
@@ -196,7 +196,7 @@ def webhooks_of(world: World) -> Webhooks:
     return world.webhooks
 
 
-def test_of_two_servers_the_first_in_the_log_takes_an_attempt(world: World) -> None:
+def test_the_first_of_two_servers_in_the_log_takes_an_attempt(world: World) -> None:
     taken = carry_out(world, LoggedRequest(TAKE, session="ours"))
     assert taken is not None
     assert taken[0].event.response == "resp_1"

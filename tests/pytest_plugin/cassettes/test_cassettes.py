@@ -73,7 +73,7 @@ class TestReplay:
         for name in ("OPENAI_BASE_URL", "OPENAI_API_KEY"):
             monkeypatch.delenv(name)
 
-    def test_needs_neither_key_nor_network(self, run):
+    def test_replay_needs_neither_key_nor_network(self, run):
         run(ONE).assert_outcomes(passed=1)
         assert self.live.exchanges == []
 

@@ -74,7 +74,7 @@ TENFOLD = "".join(f"a{n}: &a{n} [{', '.join([f'*a{n - 1}'] * 10 if n else 'x' * 
 
 
 class TestTurns:
-    def test_are_added_as_yaml_and_listed_as_it(self, hand: Hand) -> None:
+    def test_turns_are_added_as_yaml_and_listed_as_it(self, hand: Hand) -> None:
         call = '- function_call: {name: f, arguments: "{}"}'
         assert hand.act("turns", yaml=f"- message: One.\n{call}\n- - Two.\n  - incomplete: max_output_tokens") == {
             "turns": 3
@@ -167,7 +167,7 @@ class TestAHeldRequest:
         assert hand.act("hold", on=False) == {"holds": False}
         assert sorted(said(answer.result()) for answer in asked) == ["One.", "Two."]
 
-    def test_is_forgotten_when_its_client_leaves(self, hand: Hand, server: Server) -> None:
+    def test_a_held_request_is_forgotten_when_its_client_leaves(self, hand: Hand, server: Server) -> None:
         hand.act("hold", on=True)
         body = b'{"model": "gpt-4.1", "input": "hi"}'
         head = (
@@ -235,7 +235,7 @@ class TestAStep:
         hand.act("step", on=False)
         assert said(hand.ask()) == "Rainy."
 
-    def test_needs_to_be_asked_for(self, hand: Hand) -> None:
+    def test_a_step_needs_to_be_asked_for(self, hand: Hand) -> None:
         assert '{"on": true}' in hand.act("step")
 
 
@@ -255,7 +255,9 @@ class TestADecision:
 
     @pytest.mark.parametrize("members", [{}, {"store": False}, {"stream": False, "conversation": "new"}])
     @pytest.mark.parametrize("approve", [True, False])
-    def test_is_sent_as_the_client_would_send_it(self, hand: Hand, approve: bool, members: dict[str, Any]) -> None:
+    def test_a_decision_is_sent_as_the_client_would_send_it(
+        self, hand: Hand, approve: bool, members: dict[str, Any]
+    ) -> None:
         if "conversation" in members:
             members = {**members, "conversation": hand.http.post("/v1/conversations", json={}).json()["id"]}
         waits = self.wait(hand, **members)
@@ -269,7 +271,7 @@ class TestADecision:
         hand.act("decide", approval=self.wait(hand), approve=False, reason="Not on Fridays.")
         assert hand.http.get("/_harness/approvals").json()[0]["reason"] == "Not on Fridays."
 
-    def test_is_made_once(self, hand: Hand) -> None:
+    def test_a_decision_is_made_once(self, hand: Hand) -> None:
         waits = self.wait(hand)
         assert hand.act("decide", approval=waits, approve=True)["status"] == 200
         assert hand.act("decide", approval=waits, approve=False) == f"decide: {waits} was answered in request 2."

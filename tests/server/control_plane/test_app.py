@@ -46,7 +46,7 @@ class TestWhatAChatSends:
         client.ask([{"role": "user", "content": item} if isinstance(item, str) else item for item in items])
         return client.send("GET", "/_harness/report")[1]
 
-    def test_is_compared_with_what_reaches_the_model(self, client: KeyClient) -> None:
+    def test_what_a_chat_sends_is_compared_with_what_reaches_the_model(self, client: KeyClient) -> None:
         verdict = self.ask(client, self.SENT[0], self.SENT[2])["verdict"]
         assert " ".join(verdict.split()).startswith(
             'Loss sent-changed in request 1: message "The release is planned.", in the conversation that the chat UI '
@@ -54,7 +54,7 @@ class TestWhatAChatSends:
         )
         assert [lost["loss"] for lost in client.send("GET", "/_harness/losses")[1]] == ["sent-changed"]
 
-    def test_has_all_reached_it(self, client: KeyClient) -> None:
+    def test_what_a_chat_sends_has_all_reached_it(self, client: KeyClient) -> None:
         assert self.ask(client, *self.SENT)["verdict"] is None
 
     @pytest.mark.parametrize("items", [[], "Who?", [7], [{"role": "assistant", "content": "Hi."}], None])
@@ -67,7 +67,7 @@ class TestWhatAChatSends:
 
 
 class TestAScript:
-    def test_is_a_list_of_turns_each_an_item_or_a_list_of_items(self, client: KeyClient) -> None:
+    def test_a_script_is_a_list_of_turns_each_an_item_or_a_list_of_items(self, client: KeyClient) -> None:
         call = {"type": "function_call", "name": "f", "arguments": "{}", "call_id": "call_1"}
         added = client.send("POST", "/_harness/script", {"turns": [said_text("one"), [said_text("two"), call]]})
         assert added == (200, {"turns": 2})
@@ -106,7 +106,7 @@ class TestAScript:
         assert client.text(instructions="You are the planner", tools=tools) == "a plan"
         assert client.text() == "else"
 
-    def test_is_of_one_key_alone(self, client: KeyClient, server: Server) -> None:
+    def test_a_script_is_of_one_key_alone(self, client: KeyClient, server: Server) -> None:
         client.send("POST", "/_harness/script", {"turns": [said_text("mine")]})
         assert KeyClient(server.port, "sk-another-key").text() == "unscripted"
         assert client.text() == "mine"
@@ -167,7 +167,9 @@ class TestAScript:
             ({"turns": [HI], "when": {"tools": [3]}}, "when.tools: tools is [3]. Pass a text, a list of names"),
         ],
     )
-    def test_that_cannot_be_read_says_why_and_adds_nothing(self, client: KeyClient, body: Any, problem: str) -> None:
+    def test_a_script_that_cannot_be_read_says_why_and_adds_nothing(
+        self, client: KeyClient, body: Any, problem: str
+    ) -> None:
         status, said = client.send("POST", "/_harness/script", body)
         assert (status, said["error"]["type"]) == (400, "harness_error")
         assert problem in said["error"]["message"]
@@ -192,7 +194,7 @@ class TestTheJournal:
         assert len(said["problems"]) == 1
         assert said["problems"][0].startswith("No turn answers this request. The closest is when(input='x')")
 
-    def test_goes_with_its_world(self, client: KeyClient, server: Server) -> None:
+    def test_the_journal_goes_with_its_world(self, client: KeyClient, server: Server) -> None:
         id = client.ask()[1]["id"]
         assert client.send("DELETE", "/_harness/world") == (200, {"deleted": True})
         assert client.send("GET", "/_harness/exchanges") == (200, [])
@@ -268,7 +270,7 @@ class TestTheServer:
 class TestWhatWasSaid:
     TURN = (said_text("See it."), {"type": "function_call", "name": "f", "arguments": "{}", "call_id": "call_1"})
 
-    def test_is_shown_as_json(self, client: KeyClient) -> None:
+    def test_what_was_said_is_shown_as_json(self, client: KeyClient) -> None:
         client.send("POST", "/_harness/script", {"turns": [list(self.TURN)]})
         client.ask(tools=functions("f"))
         status, said = client.send("GET", "/_harness/said")
@@ -276,7 +278,7 @@ class TestWhatWasSaid:
         status, calls = client.send("GET", "/_harness/calls")
         assert (status, [(call["name"], call["said"], call["answered"]) for call in calls]) == (200, [("f", 1, 0)])
 
-    def test_is_a_path_by_agent(self, client: KeyClient) -> None:
+    def test_what_was_said_is_a_path_by_agent(self, client: KeyClient) -> None:
         client.send("POST", "/_harness/script", {"turns": [list(self.TURN)]})
         client.ask(tools=functions("f"), instructions="You are the planner.")
         assert client.send("GET", "/_harness/agents") == (200, ["planner"])
@@ -293,7 +295,7 @@ class TestWhatWasSaid:
         named = [client.send("GET", f"/_harness/calls?name={name}")[1] for name in ("f", "g")]
         assert [[call["agent"] for call in calls] for calls in named] == [["planner"], []]
 
-    def test_is_compared_with_a_result(self, client: KeyClient) -> None:
+    def test_what_was_said_is_compared_with_a_result(self, client: KeyClient) -> None:
         client.send("POST", "/_harness/script", {"turns": [list(self.TURN)]})
         client.ask(tools=functions("f"))
         for result, words in (("See it.", None), ({"text": "See"}, "text truncated: the result has the first 3 of 7")):
@@ -304,7 +306,7 @@ class TestWhatWasSaid:
             "annotations not in the result"
         )
 
-    def test_that_a_client_shows_otherwise_fails(self, client: KeyClient) -> None:
+    def test_what_was_said_that_a_client_shows_otherwise_fails(self, client: KeyClient) -> None:
         client.send("POST", "/_harness/world", {"name": "it", "language": "json"})
         guide = {"type": "url_citation", "url": "https://e.org", "title": "E", "start_index": 0, "end_index": 3}
         turn = {"type": "message", "content": [{"type": "output_text", "text": "See it.", "annotations": [guide]}]}
@@ -331,14 +333,14 @@ class TestWhatWasSaid:
         assert client.send("GET", "/_harness/report")[1]["verdict"] is None
 
     @pytest.mark.parametrize("losses", ["fail", 7, None, ["allow"]])
-    def test_is_not_compared_with_losses_that_are_no_word(self, client: KeyClient, losses: Any) -> None:
+    def test_what_was_said_is_not_compared_with_losses_that_are_no_word(self, client: KeyClient, losses: Any) -> None:
         client.ask()
         status, told = client.send("POST", "/_harness/surfaced", {"result": "Sorry.", "losses": losses})
         assert (status, told["error"]["message"][:6]) == (400, "losses")
         assert client.send("GET", "/_harness/report")[1]["verdict"] is None
 
     @pytest.mark.parametrize("body", [{}, {"result": 7}, {"result": {"text": 7}}, {"result": "x", "only": 7}])
-    def test_is_not_compared_with_what_is_no_result(self, client: KeyClient, body: Any) -> None:
+    def test_what_was_said_is_not_compared_with_what_is_no_result(self, client: KeyClient, body: Any) -> None:
         client.ask()
         status, told = client.send("POST", "/_harness/surfaced", body)
         assert (status, told["error"]["message"][:9]) == (400, "surfaced(")
@@ -453,7 +455,9 @@ class TestSettings:
             ),
         ],
     )
-    def test_that_do_not_fit_say_where_and_what_does(self, client: KeyClient, settings: Any, problem: str) -> None:
+    def test_settings_that_do_not_fit_say_where_and_what_does(
+        self, client: KeyClient, settings: Any, problem: str
+    ) -> None:
         status, said = client.send("POST", "/_harness/script", settings)
         assert (status, said["error"]["type"]) == (400, "harness_error")
         assert problem in said["error"]["message"]
@@ -541,7 +545,7 @@ class TestTheReport:
         client.ask([{"role": role, "content": text} for role, text in said])
         assert allowed.format("losses") in client.send("GET", "/_harness/report")[1]["verdict"]
 
-    def test_has_no_verdict_when_nothing_is_wrong(self, client: KeyClient) -> None:
+    def test_the_report_has_no_verdict_when_nothing_is_wrong(self, client: KeyClient) -> None:
         client.ask()
         told = client.send("GET", "/_harness/report")[1]
         assert told["verdict"] is None
@@ -559,7 +563,7 @@ class TestAWrongQuery:
             ("view/case?after=1", "id is null: Field required."),
         ],
     )
-    def test_is_refused_by_name(self, client: KeyClient, query: str, problem: str) -> None:
+    def test_a_wrong_query_is_refused_by_name(self, client: KeyClient, query: str, problem: str) -> None:
         status, said = client.send("GET", f"/_harness/{query}")
         assert (status, said["error"]["message"]) == (400, problem)
 
@@ -583,7 +587,7 @@ class TestAWrongQuery:
 class TestHowAClientAsks:
     COUNTED: ClassVar = {"x-stainless-retry-count": "1"}
 
-    def test_is_in_the_verdict_when_it_can_be_no_intention(self, client: KeyClient) -> None:
+    def test_how_a_client_asks_is_in_the_verdict_when_it_can_be_no_intention(self, client: KeyClient) -> None:
         client.send("POST", "/_harness/expect", {"refusals": "allow"})
         client.ask(temperature=9)
         client.headers |= self.COUNTED
@@ -596,7 +600,7 @@ class TestHowAClientAsks:
         client.ask(temperature=8)
         assert client.send("GET", "/_harness/report?client=allow")[1]["verdict"] is None
 
-    def test_is_judged_strictly_on_demand(self, client: KeyClient) -> None:
+    def test_how_a_client_asks_is_judged_strictly_on_demand(self, client: KeyClient) -> None:
         client.send("POST", "/_harness/script", {"turns": ["one", "two"]})
         assert [client.ask()[0], client.ask()[0]] == [200, 200]
         assert client.send("GET", "/_harness/report")[1]["verdict"] is None
@@ -620,7 +624,9 @@ class TestHowAClientAsks:
             ({"patience": True}, "patience: "),
         ],
     )
-    def test_is_told_what_makes_no_sense(self, client: KeyClient, sent: dict[str, Any], words: str) -> None:
+    def test_how_a_client_asks_is_told_what_makes_no_sense(
+        self, client: KeyClient, sent: dict[str, Any], words: str
+    ) -> None:
         status, told = client.send("POST", "/_harness/script", sent)
         assert status == 400
         assert words in told["error"]["message"]
@@ -637,7 +643,7 @@ class TestRefusals:
         self.refuse(client)
         assert self.verdict(client).startswith("Request 1 was refused (400): Invalid 'temperature'")
 
-    def test_are_remembered_when_the_journal_has_dropped_them(self) -> None:
+    def test_refusals_are_remembered_when_the_journal_has_dropped_them(self) -> None:
         with serve_in_thread(MockApi(fallback=lambda _: [message("hi")], limits=Limits(exchanges=2))) as server:
             client = KeyClient(server.port, "sk-short")
             self.refuse(client)
@@ -654,7 +660,7 @@ class TestRefusals:
         self.refuse(client)
         assert self.verdict(client) is None
 
-    def test_are_expected_until_others_are(self, client: KeyClient) -> None:
+    def test_refusals_are_expected_until_others_are(self, client: KeyClient) -> None:
         client.send("POST", "/_harness/expect", {"refusals": "shape"})
         self.refuse(client)
         ended = [{"refusals": "shape", "exchanges": [1]}]
@@ -663,7 +669,7 @@ class TestRefusals:
         self.refuse(client)
         assert self.verdict(client).startswith("Request 2 was refused")
 
-    def test_that_were_expected_have_to_come(self, client: KeyClient) -> None:
+    def test_refusals_that_were_expected_have_to_come(self, client: KeyClient) -> None:
         client.send("POST", "/_harness/expect", {"refusals": ["shape", "tools"]})
         self.refuse(client)
         assert self.verdict(client) == (
@@ -673,16 +679,16 @@ class TestRefusals:
             "  manual  docs/troubleshooting.md#an-expected-refusal-did-not-come"
         )
 
-    def test_that_are_allowed_need_not_come(self, client: KeyClient) -> None:
+    def test_refusals_that_are_allowed_need_not_come(self, client: KeyClient) -> None:
         client.send("POST", "/_harness/expect", {"refusals": "allow"})
         assert self.verdict(client) is None
 
-    def test_of_a_script_file_are_allowed(self, client: KeyClient) -> None:
+    def test_refusals_of_a_script_file_are_allowed(self, client: KeyClient) -> None:
         client.send("POST", "/_harness/script", {"refusals": ["shape", "tools"]})
         self.refuse(client)
         assert self.verdict(client) is None
 
-    def test_of_the_account_were_asked_for(self, client: KeyClient) -> None:
+    def test_refusals_of_the_account_were_asked_for(self, client: KeyClient) -> None:
         client.send("POST", "/_harness/script", {"organization": {"models": ["gpt-4o"]}})
         assert client.ask()[0] == 400
         assert self.verdict(client) is None
@@ -695,7 +701,7 @@ class TestRefusals:
 
 
 class TestWhatHappened:
-    def test_is_told_as_a_flow(self, client: KeyClient) -> None:
+    def test_what_happened_is_told_as_a_flow(self, client: KeyClient) -> None:
         client.ask("Where?")
         told = client.send("GET", "/_harness/flow")[1]
         assert "Where?" in told["text"]
@@ -726,6 +732,6 @@ class TestAGate:
         assert b"response.completed" in answer.read()
         connection.close()
 
-    def test_has_a_name(self, client: KeyClient) -> None:
+    def test_a_gate_has_a_name(self, client: KeyClient) -> None:
         status, said = client.send("POST", "/_harness/open", {"gate": 4})
         assert (status, said["error"]["type"]) == (400, "harness_error")

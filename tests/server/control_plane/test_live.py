@@ -76,7 +76,7 @@ def ask(server: Server, key: str = "sk-a", **members: Any) -> None:
 
 
 class TestTheWorlds:
-    def test_are_all_of_the_server(self, server: Server) -> None:
+    def test_the_worlds_are_all_of_the_server(self, server: Server) -> None:
         before = time.time()
         server.api.open("sk-a", "weather").script("one", "two")
         ask(server)
@@ -120,7 +120,7 @@ class TestTheWorlds:
 
 
 class TestTheEvents:
-    def test_are_those_of_all_worlds_from_now_on(self, server: Server) -> None:
+    def test_the_events_are_those_of_all_worlds_from_now_on(self, server: Server) -> None:
         server.api.open("sk-a", "weather")
         ask(server)
         with listening(server) as stream:
@@ -208,20 +208,20 @@ class TestTheEvents:
             ask(server)
             assert [event["kind"] for event in stream.read_until("exchange")] == ["world", "exchange"]
 
-    def test_are_refused_after_what_is_no_number(self, server: Server) -> None:
+    def test_the_events_are_refused_after_what_is_no_number(self, server: Server) -> None:
         assert send(server.port, "GET", "/_harness/events?after=x")[0] == 400
         status, told = send(server.port, "GET", "/_harness/events", **{"Last-Event-ID": "x"})
         assert status == 400
         assert told["error"]["message"].startswith('last-event-id is "x": Input should be a valid integer')
 
     @pytest.mark.parametrize("number", [-(2**63) - 1, -(2**53), 2**53, 10**4_000])
-    def test_are_refused_after_a_number_that_no_event_can_have(self, server: Server, number: int) -> None:
+    def test_the_events_are_refused_after_a_number_that_no_event_can_have(self, server: Server, number: int) -> None:
         for query, headers in ((f"?after={number}", {}), ("", {"Last-Event-ID": str(number)})):
             status, told = send(server.port, "GET", f"/_harness/events{query}", **headers)
             assert status == 400
             assert re.match('(after|last-event-id) is "-?[0-9…]+": Input should be ', told["error"]["message"])
 
-    def test_are_followed_by_comments_while_nothing_happens(
+    def test_the_events_are_followed_by_comments_while_nothing_happens(
         self, server: Server, monkeypatch: pytest.MonkeyPatch
     ) -> None:
         monkeypatch.setattr(live, "KEEP_ALIVE_SECONDS", 0.05)
@@ -235,7 +235,9 @@ class TestTheEvents:
             assert stream.answer.read() == b""
         assert time.monotonic() - begun < 2
 
-    def test_are_not_gathered_when_nobody_looks(self, server: Server, monkeypatch: pytest.MonkeyPatch) -> None:
+    def test_the_events_are_not_gathered_when_nobody_looks(
+        self, server: Server, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
         assert server.api.observers.all == []
         with listening(server) as stream:
             assert len(server.api.observers.all) == 1
@@ -252,7 +254,7 @@ class TestTheEvents:
 
 class TestTheToken:
     @pytest.mark.parametrize("path", ["/_harness/worlds", "/_harness/events"])
-    def test_is_needed_as_for_the_rest(self, path: str) -> None:
+    def test_the_token_is_needed_as_for_the_rest(self, path: str) -> None:
         with serve_in_thread(MockApi(), access=ControlAccess("secret")) as server:
             assert send(server.port, "GET", path)[0] == 401
             with closing(http.client.HTTPConnection(server.host, server.port, timeout=5)) as wire:

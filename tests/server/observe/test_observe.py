@@ -103,7 +103,7 @@ def url(watched: Watched) -> Iterator[str]:
 
 
 class TestAnAnswer:
-    def test_is_told_with_its_model_its_world_and_its_id(self, watched: Watched, url: str) -> None:
+    def test_an_answer_is_told_with_its_model_its_world_and_its_id(self, watched: Watched, url: str) -> None:
         status, said = ask(url, HI)
         response, [line] = json.loads(said), watched.logged
         assert status == 200
@@ -131,13 +131,13 @@ class TestAnAnswer:
         assert watched.samples["harness_requests_total", "openai", "POST /responses", "200"] == 1
         assert watched.samples["harness_request_duration_seconds_count", "POST /responses"] == 1
 
-    def test_that_is_a_stream_is_told_with_its_response(self, watched: Watched, url: str) -> None:
+    def test_an_answer_that_is_a_stream_is_told_with_its_response(self, watched: Watched, url: str) -> None:
         ask(url, {**HI, "stream": True})
         assert watched.logged[0]["stream"]
         assert str((watched.span.attributes or {})["gen_ai.response.id"]).startswith("resp_")
         assert watched.samples["harness_streams_total", "POST /responses"] == 1
 
-    def test_that_is_a_refusal_is_told_with_its_rule(self, watched: Watched, url: str) -> None:
+    def test_an_answer_that_is_a_refusal_is_told_with_its_rule(self, watched: Watched, url: str) -> None:
         assert ask(url, UNPAIRED)[0] == 400
         rule = watched.logged[0]["rule"]
         assert rule
@@ -172,7 +172,7 @@ class TestAnAnswer:
         assert f"{watched.span.parent.trace_id:032x}" == PARENT[3:35]
         assert f"{watched.span.parent.span_id:016x}" == PARENT[36:52]
 
-    def test_has_no_key_and_no_body_anywhere(self, watched: Watched, url: str) -> None:
+    def test_an_answer_has_no_key_and_no_body_anywhere(self, watched: Watched, url: str) -> None:
         ask(f"{url}?key={KEY}", HI)
         ask(url, {**HI, "model": KEY})
         ask(f"{url}/{KEY}")
@@ -181,7 +181,7 @@ class TestAnAnswer:
         assert KEY not in told
         assert HI["input"] not in told
 
-    def test_that_is_no_object_or_no_json_is_told_too(self, watched: Watched, url: str) -> None:
+    def test_an_answer_that_is_no_object_or_no_json_is_told_too(self, watched: Watched, url: str) -> None:
         for body in ([], {"model": 5}, '"model"'):
             assert ask(url, body)[0] == 400
         assert [line["model"] for line in watched.logged] == [None] * 3
@@ -200,7 +200,7 @@ class TestMetrics:
         assert samples["harness_exchanges_dropped",] > 0
         assert [value for name, value in samples.items() if name[0] == "harness_build_info"] == [1]
 
-    def test_are_counted_only_if_asked_for(self, url: str) -> None:
+    def test_metrics_are_counted_only_if_asked_for(self, url: str) -> None:
         status, said = ask(url.replace("/v1/responses", "/_harness/metrics"))
         assert status == 400
         assert "responses-harness serve --metrics" in said
@@ -216,7 +216,7 @@ class TestHealth:
         assert (told["status"], told["dialect"], told["as_of"], told["worlds"]) == ("ok", "azure", "2026-03-01", 0)
         assert told["uptime_seconds"] >= 0
 
-    def test_needs_no_control_plane(self) -> None:
+    def test_health_needs_no_control_plane(self) -> None:
         app = App(make_api())
         assert asyncio.run(app._answer_quickly({"method": "GET", "path": "/_harness/health"}))
         assert "_control_plane" not in vars(app)
@@ -258,7 +258,7 @@ class TestRefusals:
         os.close(writing)
         return lines
 
-    def test_are_a_line_each_that_a_person_reads(self) -> None:
+    def test_refusals_are_a_line_each_that_a_person_reads(self) -> None:
         [number, unpaired, no_turn, unknown] = [line.decode() for line in self.lines_of()]
         assert number.startswith(
             "responses-harness: POST /v1/responses 400: Invalid 'temperature': decimal above maximum value."
@@ -272,7 +272,7 @@ class TestRefusals:
     def test_do_not_wait_for_who_does_not_read(self) -> None:
         assert self.lines_of(reader=False) == []
 
-    def test_are_among_all_lines_of_a_log_for_people(self) -> None:
+    def test_refusals_are_among_all_lines_of_a_log_for_people(self) -> None:
         lines: list[bytes] = []
         api = make_api()
         observe(api, [write_lines(lines.append, render_text)])

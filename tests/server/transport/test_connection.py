@@ -153,12 +153,14 @@ class TestARequest:
         assert client.said == OK + b"server: x\r\ncontent-length: 13\r\n\r\nPOST /v1 body"
         assert client.connection.state is ConnectionState.BETWEEN
 
-    def test_that_waits_to_be_told_is_told_to_go_on(self, loop: asyncio.AbstractEventLoop) -> None:
+    def test_a_request_that_waits_to_be_told_is_told_to_go_on(self, loop: asyncio.AbstractEventLoop) -> None:
         client = Client(loop, echo).send(POST[:-2] + b"Expect: 100-continue\r\n\r\n")
         assert client.said == b"HTTP/1.1 100 Continue\r\n\r\n"
         assert client.send(b"body").said.endswith(b"POST /v1 body")
 
-    def test_that_is_answered_before_its_body_is_not_told_to_go_on(self, loop: asyncio.AbstractEventLoop) -> None:
+    def test_a_request_that_is_answered_before_its_body_is_not_told_to_go_on(
+        self, loop: asyncio.AbstractEventLoop
+    ) -> None:
         client = Client(loop, answering(b"no", status=413, headers=[(b"content-length", b"2")]))
         client.send(POST[:-2] + b"Expect: 100-continue\r\n\r\n")
         assert client.said.startswith(b"HTTP/1.1 413 ")
@@ -175,7 +177,7 @@ class TestARequest:
         assert (client.said.count(OK), client.said.count(b"connection: close")) == (2, 1)
         assert client.wire.closed
 
-    def test_is_the_last_of_a_connection_that_is_not_kept(self, loop: asyncio.AbstractEventLoop) -> None:
+    def test_a_request_is_the_last_of_a_connection_that_is_not_kept(self, loop: asyncio.AbstractEventLoop) -> None:
         client = Client(loop, echo, keep_alive=False).send(GET + GET)
         assert client.said == OK + b"server: x\r\ncontent-length: 9\r\nconnection: close\r\n\r\nGET /a b "
         assert client.wire.closed
@@ -198,7 +200,7 @@ class TestAnAnswer:
             ([(b"Transfer-Encoding", b"chunked")], (b"a",), b"transfer-encoding: chunked\r\n\r\n1\r\na\r\n0\r\n\r\n"),
         ],
     )
-    def test_has_a_length_or_chunks(
+    def test_an_answer_has_a_length_or_chunks(
         self, headers: Any, parts: tuple[bytes, ...], framed: bytes, loop: asyncio.AbstractEventLoop
     ) -> None:
         client = Client(loop, answering(*parts, headers=headers)).send(GET)
@@ -224,7 +226,7 @@ class TestAnAnswer:
         assert client.said == OK + b"server: x\r\nconnection: close\r\n\r\nabcd"
         assert client.wire.closed
 
-    def test_that_says_close_is_the_last(self, loop: asyncio.AbstractEventLoop) -> None:
+    def test_an_answer_that_says_close_is_the_last(self, loop: asyncio.AbstractEventLoop) -> None:
         headers = [(b"content-length", b"0"), (b"Connection", b"TE, Close")]
         client = Client(loop, answering(b"", headers=headers)).send(GET)
         assert client.said.count(b"connection: ") == 1
@@ -244,7 +246,7 @@ class TestAnAnswer:
         client.send(GET).leave()
         assert (client.said, client.state.tasks) == (b"", set())
 
-    def test_is_the_last_once_the_server_ends(self, loop: asyncio.AbstractEventLoop) -> None:
+    def test_an_answer_is_the_last_once_the_server_ends(self, loop: asyncio.AbstractEventLoop) -> None:
         client = Client(loop, app := Waiting()).send(GET)
         client.connection.shutdown()
         assert not client.wire.closed
@@ -311,7 +313,7 @@ class TestAFaultOfTheApp:
         assert record.exc_info
         assert f"Unexpected ASGI message 'http.response.{kinds[-1]}'" in str(record.exc_info[1])
 
-    def test_that_leaves_an_answer_unended_closes_the_connection(
+    def test_a_fault_of_the_app_that_leaves_an_answer_unended_closes_the_connection(
         self, loop: asyncio.AbstractEventLoop, logged: pytest.LogCaptureFixture
     ) -> None:
         async def app(scope: Any, receive: Any, send: Any) -> None:
@@ -322,7 +324,7 @@ class TestAFaultOfTheApp:
             "ASGI callable returned without completing response."
         ]
 
-    def test_is_none_when_the_server_cancels_it(
+    def test_a_fault_of_the_app_is_none_when_the_server_cancels_it(
         self, loop: asyncio.AbstractEventLoop, logged: pytest.LogCaptureFixture
     ) -> None:
         client = Client(loop, Waiting()).send(GET)

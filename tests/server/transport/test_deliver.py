@@ -76,7 +76,7 @@ class TestACutStream:
         assert (len(frames), rest != b"") == (whole, part)
         assert rest == b"" or rest.startswith(b"event: response.")
 
-    def test_is_followed_by_another_connection(self, server, world):
+    def test_a_cut_stream_is_followed_by_another_connection(self, server, world):
         world.script(cut(ONCE, after=2), ONCE)
         with closing(asked(server)) as wire, pytest.raises(http.client.IncompleteRead):
             wire.getresponse().read()
@@ -132,7 +132,7 @@ class TestAPause:
             whole = begun + answer.read()
         assert b"event: response.completed" in whole
 
-    def test_is_none_at_a_gate_that_is_open(self, server, world):
+    def test_a_pause_is_none_at_a_gate_that_is_open(self, server, world):
         gate = Gate()
         gate.open()
         world.script(pause(ONCE, until=gate))
@@ -198,7 +198,7 @@ def test_a_client_in_any_language_scripts_a_fault_and_opens_a_gate(server, world
 
 
 class TestASocket:
-    def test_is_cut_without_a_goodbye(self, server, world):
+    def test_a_socket_is_cut_without_a_goodbye(self, server, world):
         world.script(cut(ONCE, after=4))
         with opened(server) as wire:
             wire.send(CREATE)
@@ -208,7 +208,7 @@ class TestASocket:
         assert told[-1] == "response.content_part.added"
         assert broken.value.rcvd is None
 
-    def test_is_hung_up(self, server, world):
+    def test_a_socket_is_hung_up(self, server, world):
         world.script(hang_up())
         with opened(server) as wire:
             wire.send(CREATE)

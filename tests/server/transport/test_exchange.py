@@ -227,7 +227,9 @@ def test_a_head_of_a_new_key_leaves_nothing_to_collect() -> None:
 class TestAHeadThatCameBefore:
     BODY = {"model": "gpt-4.1", "input": "hi"}  # noqa: RUF012
 
-    def test_is_not_parsed_again_on_any_connection(self, either: Server, parsed: list[bytes]) -> None:
+    def test_a_head_that_came_before_is_not_parsed_again_on_any_connection(
+        self, either: Server, parsed: list[bytes]
+    ) -> None:
         one, same_head = request_of(self.BODY), request_of({**self.BODY, "input": "yo"})
         longer, other_key = request_of({**self.BODY, "input": "hey"}), one.replace(b"sk-1", b"sk-2")
         with (
@@ -266,7 +268,7 @@ class TestAHeadThatCameBefore:
         assert answer_to(either, one + last[:50], last[50:]).count(b"HTTP/1.1 200 ") == 2
         assert answer_to(either, one + b"!" + last).count(b"HTTP/1.1 400 ") == 1
 
-    def test_of_a_chunked_body_is_not_kept(self, either: Server, parsed: list[bytes]) -> None:
+    def test_a_head_that_came_before_of_a_chunked_body_is_not_kept(self, either: Server, parsed: list[bytes]) -> None:
         body = json.dumps(self.BODY).encode()
         head = (
             "POST /v1/responses HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer sk-1\r\nTransfer-Encoding: chunked\r\n\r\n"
@@ -327,20 +329,22 @@ class TestAnAnswerThatIsStillToCome:
             received += more
         return received
 
-    def test_is_followed_by_those_to_what_came_meanwhile(self, wire: socket.socket) -> None:
+    def test_an_answer_that_is_still_to_come_is_followed_by_those_to_what_came_meanwhile(
+        self, wire: socket.socket
+    ) -> None:
         for piece in (self.ONE, self.ONE + self.ONE[:50], self.ONE[50:], self.LAST):
             wire.sendall(piece)
             time.sleep(0.02)
         assert self.read_to_the_end(wire).count(b"HTTP/1.1 200 ") == 4
         assert self.server.api.request_count == 7
 
-    def test_is_sent_before_the_server_ends(self, wire: socket.socket) -> None:
+    def test_an_answer_that_is_still_to_come_is_sent_before_the_server_ends(self, wire: socket.socket) -> None:
         wire.sendall(self.ONE)
         time.sleep(0.02)
         self.server._uvicorn.stop(force=False)
         assert is_whole(self.read_to_the_end(wire))
 
-    def test_is_dropped_when_its_client_leaves(self, wire: socket.socket) -> None:
+    def test_an_answer_that_is_still_to_come_is_dropped_when_its_client_leaves(self, wire: socket.socket) -> None:
         wire.sendall(self.ONE)
         time.sleep(0.02)
         wire.close()

@@ -52,7 +52,7 @@ class TestConnect:
     """What a client sends first that has the mock for its `HTTPS_PROXY`."""
 
     @pytest.mark.slow
-    def test_is_refused_by_a_server_which_then_ends_at_a_signal(self) -> None:
+    def test_connect_is_refused_by_a_server_which_then_ends_at_a_signal(self) -> None:
         with serving() as served:
             answer = said(served.say(CONNECT))
             assert answer.startswith(REFUSED)
@@ -62,13 +62,13 @@ class TestConnect:
 
     @pytest.mark.timeout(30)
     @pytest.mark.parametrize("keep_alive", [True, False])
-    def test_is_refused_by_the_server_of_a_test(self, keep_alive: bool) -> None:
+    def test_connect_is_refused_by_the_server_of_a_test(self, keep_alive: bool) -> None:
         with serve_in_thread(MockApi(), keep_alive=keep_alive) as server:
             assert ask(server.port, CONNECT).startswith(REFUSED)
             assert ask(server.port, request_head(ASK) + ASK).startswith(b"HTTP/1.1 418 ")
 
     @pytest.mark.timeout(30)
-    def test_is_refused_by_a_recorder_and_not_recorded(self, server: Server) -> None:
+    def test_connect_is_refused_by_a_recorder_and_not_recorded(self, server: Server) -> None:
         with recorded(server.base_url) as front:
             port = int(front.origin.rpartition(":")[2])
             assert ask(port, CONNECT).startswith(REFUSED)
@@ -118,7 +118,9 @@ class TestARefusal:
         ],
         ids=["no request", "CONNECT", "two hosts", "a broken body", "an upgrade"],
     )
-    def test_is_not_in_the_middle_of_it(self, telling: Server, behind: bytes, status: bytes, apart: bool) -> None:
+    def test_a_refusal_is_not_in_the_middle_of_it(
+        self, telling: Server, behind: bytes, status: bytes, apart: bool
+    ) -> None:
         wire = socket.create_connection((telling.host, telling.port), 20)
         wire.sendall(self.KEPT if apart else self.KEPT + behind)
         if apart:

@@ -30,7 +30,7 @@ def test_no_event_comes_before_its_time(server: Server) -> None:
         assert moment >= TTFT + place * 2 / RATE - 0.01
 
 
-def test_none_does_over_a_websocket_either(server: Server) -> None:
+def test_no_event_is_early_over_a_websocket_either(server: Server) -> None:
     mock = server.api.open("sk-paced-ws")
     mock.script(pace(message(["word "] * 4), ttft=TTFT, tokens=RATE))
     client = openai.OpenAI(api_key="sk-paced-ws", base_url=server.base_url)

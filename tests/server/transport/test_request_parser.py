@@ -73,16 +73,16 @@ class TestHalfARequest:
         ),
         ids=["nothing", "a letter", "a line end", "a head", "a body", "a chunk"],
     )
-    def test_is_refused_when_its_time_is_up(self, served: Served, sent: bytes) -> None:
+    def test_half_a_request_is_refused_when_its_time_is_up(self, served: Served, sent: bytes) -> None:
         assert said(served.say(sent)).startswith(b"HTTP/1.1 408 ")
 
     @pytest.mark.slow
-    def test_of_five_hundred_clients_leaves_nothing_open(self, served: Served) -> None:
+    def test_half_a_request_of_five_hundred_clients_leaves_nothing_open(self, served: Served) -> None:
         wires = [served.say(b"POST /v1/responses HTTP/1.1\r\nX-A: ") for _ in range(CONNECTIONS)]
         assert [said(wire)[:12] for wire in wires] == [b"HTTP/1.1 408"] * CONNECTIONS
 
     @pytest.mark.slow
-    def test_that_grows_a_byte_at_a_time_is_refused_as_well(self, served: Served) -> None:
+    def test_half_a_request_that_grows_a_byte_at_a_time_is_refused_as_well(self, served: Served) -> None:
         with served.say(b"POST /v1/responses HTTP/1.1\r\nX-A: ") as wire:
             wire.settimeout(0.2)
             begun, answer = time.monotonic(), b""
@@ -107,7 +107,7 @@ class TestHalfARequest:
 class TestAnUpgrade:
     @pytest.mark.slow
     @pytest.mark.parametrize("to", [b"websocket", b"h2c"])
-    def test_of_a_post_means_nothing(self, served: Served, to: bytes) -> None:
+    def test_an_upgrade_of_a_post_means_nothing(self, served: Served, to: bytes) -> None:
         """Its body is read, and so is the request behind it; Java's client sends one with each request."""
         upgrading = request_head(BODY).replace(b"Connection: close\r\n", UPGRADE + b"==\r\n") + BODY
         answer = said(served.say(upgrading.replace(b"websocket", to) + request_head(BODY) + BODY))
@@ -119,7 +119,7 @@ class TestAnUpgrade:
         [b"X-Long: " + b"x" * 9000, b"\r\n".join([b"X: y"] * 200), b"Content-Length: 2"],
         ids=["a long header", "many headers", "a body"],
     )
-    def test_that_the_library_does_not_read_is_refused(self, served: Served, headers: bytes) -> None:
+    def test_an_upgrade_that_the_library_does_not_read_is_refused(self, served: Served, headers: bytes) -> None:
         asked = head(b"Host: x", UPGRADE + b"==", headers, start=b"GET /v1/responses HTTP/1.1") + b"\r\n"
         answer = said(served.say(asked + (b"{}" if b"Content-Length" in headers else b"")))
         assert answer.startswith(b"HTTP/1.1 400 Bad Request\r\n")
@@ -133,7 +133,7 @@ class TestTheHead:
         assert answer.endswith(b"A request has one Host header, this one has several.")
 
     @pytest.mark.parametrize("body", [BODY, b"{"])
-    def test_of_http_1_0_gets_a_length(self, served: Served, body: bytes) -> None:
+    def test_the_head_of_http_1_0_gets_a_length(self, served: Served, body: bytes) -> None:
         length = b"Content-Length: %d" % len(body)
         answer = said(served.say(head(length, start=b"POST /v1/responses HTTP/1.0") + b"\r\n" + body))
         before, _, after = answer.partition(b"\r\n\r\n")
@@ -141,7 +141,7 @@ class TestTheHead:
         assert json.loads(after)
 
     @pytest.mark.slow
-    def test_of_http_1_0_gets_a_stream_without_chunks(self) -> None:
+    def test_the_head_of_http_1_0_gets_a_stream_without_chunks(self) -> None:
         with serving() as own:
             length = b"Content-Length: %d" % len(STREAM)
             answer = said(own.say(head(length, start=b"POST /v1/responses HTTP/1.0") + b"\r\n" + STREAM))

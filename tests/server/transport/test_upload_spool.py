@@ -125,7 +125,7 @@ def test_it_ends_with_its_world(server: Server, monkeypatch: Any) -> None:
         gc.enable()
 
 
-def test_of_a_client_that_leaves_nothing_is_kept() -> None:
+def test_nothing_is_kept_of_a_client_that_leaves() -> None:
     assert read(HEAD, b"x" * (MAX_IN_MEMORY + MIB), leaves=True) is None
 
 

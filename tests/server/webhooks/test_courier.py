@@ -99,7 +99,7 @@ def served(app: Any) -> Iterator[str]:
 
 class TestAnApp:
     @pytest.mark.parametrize("kind", ["flask", "starlette"])
-    def test_is_told_when_a_response_has_completed(self, mock, kind):
+    def test_an_app_is_told_when_a_response_has_completed(self, mock, kind):
         receiver = Receiver()
         mock.webhooks(getattr(receiver, kind)(), "/hook")
         id = run_job(mock)
@@ -109,7 +109,7 @@ class TestAnApp:
         assert (delivery.attempt, delivery.signature, delivery.error) == (1, "valid", "")
         assert 0 < delivery.seconds < delivery.limit
 
-    def test_is_told_of_every_other_end(self, mock):
+    def test_an_app_is_told_of_every_other_end(self, mock):
         receiver = Receiver()
         mock.webhooks(receiver.flask(), "/hook")
         run_job(mock, message("Pa"), incomplete())
@@ -123,7 +123,7 @@ class TestAnApp:
             "response.cancelled",
         ]
 
-    def test_is_told_of_a_streamed_background_response(self, mock):
+    def test_an_app_is_told_of_a_streamed_background_response(self, mock):
         receiver = Receiver()
         mock.webhooks(receiver.flask(), "/hook")
         mock.script(message("Paris"))
@@ -131,13 +131,13 @@ class TestAnApp:
             stream.until_done()
         assert statuses(mock) == [200]
 
-    def test_is_told_nothing_of_responses_in_the_foreground(self, mock):
+    def test_an_app_is_told_nothing_of_responses_in_the_foreground(self, mock):
         mock.webhooks(Receiver().flask(), "/hook")
         mock.script(message("Paris"))
         openai.OpenAI().responses.create(model="gpt-4.1", input="hi")
         assert mock.deliveries == []
 
-    def test_is_told_when_polling_has_moved_the_response_on(self, mock):
+    def test_an_app_is_told_when_polling_has_moved_the_response_on(self, mock):
         receiver = Receiver()
         mock.webhooks(receiver.starlette(), "/hook")
         mock.script(message("Paris"))
@@ -148,7 +148,7 @@ class TestAnApp:
         assert statuses(mock) == [200]
         assert receiver.told == [("response.completed", "Paris")]
 
-    def test_that_raises_has_answered_500_and_the_error_says_where(self, mock):
+    def test_an_app_that_raises_has_answered_500_and_the_error_says_where(self, mock):
         def app(environ: dict[str, Any], start_response: Callable[..., Any]) -> list[bytes]:
             raise KeyError("order")
 
@@ -159,7 +159,7 @@ class TestAnApp:
         assert "KeyError: 'order'" in delivery.error
         assert "test_courier.py" in delivery.error
 
-    def test_that_works_on_after_its_answer_is_waited_for(self, mock):
+    def test_an_app_that_works_on_after_its_answer_is_waited_for(self, mock):
         done = []
 
         async def work() -> None:
@@ -173,7 +173,7 @@ class TestAnApp:
         run_job(mock)
         assert done == [1]
 
-    def test_that_does_not_answer_in_time_is_asked_again_later(self, mock):
+    def test_an_app_that_does_not_answer_in_time_is_asked_again_later(self, mock):
         async def hook(_: Request) -> PlainTextResponse:
             await asyncio.sleep(60)
             return PlainTextResponse("")
@@ -187,7 +187,7 @@ class TestAnApp:
         ]
 
     @pytest.mark.parametrize("pause", [0.0, 0.01])
-    def test_of_asgi_that_never_ends_its_answer_is_given_up(self, mock, pause):
+    def test_an_app_of_asgi_that_never_ends_its_answer_is_given_up(self, mock, pause):
         async def app(scope: Any, receive: Any, send: Any) -> None:
             await send({"type": "http.response.start", "status": 200, "headers": []})
             while True:
@@ -199,7 +199,7 @@ class TestAnApp:
         assert outcomes(mock) == [(None, "answered 200, did not end within 0.2 s")]
 
     @pytest.mark.parametrize("starts", [False, True])
-    def test_of_wsgi_that_never_ends_its_answer_is_given_up(self, mock, starts):
+    def test_an_app_of_wsgi_that_never_ends_its_answer_is_given_up(self, mock, starts):
         test_has_ended, app_has_ended = threading.Event(), threading.Event()
 
         def app(environ: dict[str, Any], start_response: Callable[..., Any]) -> Iterator[bytes]:
@@ -219,7 +219,7 @@ class TestAnApp:
             assert app_has_ended.wait(30)
         test_has_ended.set()
 
-    def test_is_read_no_further_than_a_megabyte(self, mock):
+    def test_an_app_is_read_no_further_than_a_megabyte(self, mock):
         sent: list[int] = []
 
         def wsgi(environ: dict[str, Any], start_response: Callable[..., Any]) -> Iterator[bytes]:
@@ -256,7 +256,7 @@ class TestAnApp:
         run_job(mock)
         assert outcomes(mock) == [(200, "")]
 
-    def test_of_another_kind_is_refused_with_what_to_give(self, mock):
+    def test_an_app_of_another_kind_is_refused_with_what_to_give(self, mock):
         for app in (web.Application(), object(), lambda: None):
             with pytest.raises(ConfigError, match="pass a URL, or an ASGI or WSGI app"):
                 mock.webhooks(app)
@@ -273,7 +273,7 @@ class TestAnAsyncTest:
         assert [delivery.status for delivery in await mock.delivered()] == [200]
         assert receiver.told == [("response.completed", "Paris")]
 
-    async def test_has_the_receiver_in_its_own_event_loop(self, mock):
+    async def test_an_async_test_has_the_receiver_in_its_own_event_loop(self, mock):
         receiver, loops = Receiver(), []
         app = receiver.aiohttp()
 
@@ -294,7 +294,7 @@ class TestAnAsyncTest:
 
 
 class TestAUrl:
-    def test_is_posted_to(self, mock):
+    def test_a_url_is_posted_to(self, mock):
         receiver = Receiver()
         with served(receiver.flask()) as url:
             mock.webhooks(url)
@@ -302,7 +302,7 @@ class TestAUrl:
             assert statuses(mock) == [200]
         assert receiver.told == [("response.completed", "Paris")]
 
-    def test_that_redirects_is_not_followed(self, mock):
+    def test_a_url_that_redirects_is_not_followed(self, mock):
         app = Flask("redirecting")
         app.add_url_rule("/hook", view_func=lambda: ("", 302, {"Location": "/other"}), methods=["POST"])
         with served(app) as url:
@@ -329,13 +329,13 @@ class TestAUrl:
         ],
         ids=["silent", "stuck", "trickling head", "trickling"],
     )
-    def test_that_never_ends_its_answer_is_given_up(self, mock, stall, error):
+    def test_a_url_that_never_ends_its_answer_is_given_up(self, mock, stall, error):
         with stalling(stall) as url:
             mock.webhooks(url, timeout=0.3)
             run_job(mock)
             assert outcomes(mock) == [(None, error)]
 
-    def test_is_read_no_further_than_a_megabyte(self, mock):
+    def test_a_url_is_read_no_further_than_a_megabyte(self, mock):
         with stalling(ENDLESS) as url:
             mock.webhooks(url, timeout=30)
             run_job(mock)
@@ -343,7 +343,7 @@ class TestAUrl:
         assert (delivery.status, delivery.error) == (200, "")
 
     @pytest.mark.parametrize("url", [f"http://{'a' * 70}.localhost/hook", "http://localhost:1/höök"])
-    def test_that_cannot_be_encoded_is_an_attempt_that_failed(self, mock, url):
+    def test_a_url_that_cannot_be_encoded_is_an_attempt_that_failed(self, mock, url):
         mock.webhooks(url)
         run_job(mock)
         (delivery,) = mock.deliveries
@@ -351,7 +351,7 @@ class TestAUrl:
         assert "cannot be reached" in delivery.error
 
     @pytest.mark.parametrize("url", ["localhost:8000/hook", "ftp://localhost", "http://", "http://localhost:99999/"])
-    def test_that_is_none_is_refused(self, mock, url):
+    def test_a_url_that_is_none_is_refused(self, mock, url):
         with pytest.raises(ConfigError, match="pass a URL like http://localhost:8000/hook"):
             mock.webhooks(url)
 
@@ -376,7 +376,7 @@ class TestRetries:
 
 
 class TestASecret:
-    def test_is_rotated_without_a_gap(self, mock):
+    def test_a_secret_is_rotated_without_a_gap(self, mock):
         receiver = Receiver()
         hook = mock.webhooks(receiver.flask(), "/hook")
         hook.rotate(keep_old=True)
@@ -385,7 +385,7 @@ class TestASecret:
         run_job(mock)
         assert statuses(mock) == [200, 400]
 
-    def test_of_ones_own_signs(self, mock, monkeypatch):
+    def test_a_secret_of_ones_own_signs(self, mock, monkeypatch):
         receiver = Receiver()
         secret = "whsec_" + "c2VjcmV0" * 4
         monkeypatch.setenv("OPENAI_WEBHOOK_SECRET", secret)

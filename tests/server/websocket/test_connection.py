@@ -85,7 +85,7 @@ class TestAnUpgrade:
         assert refused.value.response.status_code == status
         assert words in refused.value.response.body
 
-    def test_is_what_makes_a_get_a_connection(self, server: Server) -> None:
+    def test_an_upgrade_is_what_makes_a_get_a_connection(self, server: Server) -> None:
         plain = http.client.HTTPConnection(server.host, server.port, timeout=10)
         plain.request("GET", "/v1/responses", headers={"Authorization": "Bearer sk-wire"})
         assert plain.getresponse().status == 405
@@ -136,7 +136,7 @@ class TestAConnection:
             wire.send(json.dumps(CREATE))
             assert "".join(event.get("delta", "") for event in answered(wire)) == LONG
 
-    def test_is_closed_after_an_hour_of_its_world(self, server: Server) -> None:
+    def test_a_connection_is_closed_after_an_hour_of_its_world(self, server: Server) -> None:
         with opened(server, key="sk-old") as wire:
             wire.send(json.dumps(CREATE))
             answered(wire)
@@ -180,7 +180,7 @@ class TestAMessage:
         ],
         ids=["brace", "long", "no utf-8", "empty", "object", "null", "list", "other type"],
     )
-    def test_that_is_no_event_is_answered_by_an_error(
+    def test_a_message_that_is_no_event_is_answered_by_an_error(
         self, server: Server, said: str | bytes, code: str | None, words: str
     ) -> None:
         with opened(server) as wire:
@@ -201,14 +201,14 @@ class TestAMessage:
             wire.send(iter(json.dumps(CREATE)))
             assert answered(wire)[-1]["type"] == "response.completed"
 
-    def test_that_is_too_large_closes_the_connection(self, monkeypatch: pytest.MonkeyPatch) -> None:
+    def test_a_message_that_is_too_large_closes_the_connection(self, monkeypatch: pytest.MonkeyPatch) -> None:
         monkeypatch.setattr(module, "MAX_BODY_SIZE", 1000)
         with serve_in_thread(MockApi()) as own, opened(own) as wire:
             wire.send("x" * 2000)
             with pytest.raises(ConnectionClosedError, match="1009"):
                 wire.recv(10)
 
-    def test_of_text_that_is_no_utf8_is_answered_by_an_error(self, server: Server) -> None:
+    def test_a_message_of_text_that_is_no_utf8_is_answered_by_an_error(self, server: Server) -> None:
         with raw(server) as wire:
             wire.sendall(Frame(Opcode.TEXT, b'{"type": "\xff"}').serialize(mask=True, extensions=[]))
             assert b'"code":"invalid_json"' in wire.recv(4096)

@@ -68,14 +68,14 @@ class TestTheUpgrade:
         assert answer.headers["x-request-id"].startswith("req_")
         return answer.status, answer.body["error"]["message"]
 
-    def test_needs_a_key(self) -> None:
+    def test_the_upgrade_needs_a_key(self) -> None:
         assert self.refused({}) == (401, "Missing bearer or basic authentication in header")
 
-    def test_needs_a_key_that_is_known(self) -> None:
+    def test_the_upgrade_needs_a_key_that_is_known(self) -> None:
         status, words = self.refused({"authorization": "Bearer nope"})
         assert (status, words[:34]) == (401, "Incorrect API key provided: nope. ")
 
-    def test_needs_the_scope_to_make_responses(self) -> None:
+    def test_the_upgrade_needs_the_scope_to_make_responses(self) -> None:
         status, words = self.refused(AUTH, scopes=frozenset({"api.responses.read"}))
         assert (status, "Missing scopes: api.responses.write." in words) == (401, True)
         assert isinstance(self.opened(AUTH, scopes=frozenset({"api.responses.write"})), SocketSession)
@@ -83,7 +83,7 @@ class TestTheUpgrade:
     def test_fails_where_everything_fails(self) -> None:
         assert self.refused(AUTH, failing=True)[0] == 500
 
-    def test_that_is_refused_is_in_the_journal_of_its_key(self) -> None:
+    def test_the_upgrade_that_is_refused_is_in_the_journal_of_its_key(self) -> None:
         mock = MockApi(organization=Organization(failing=True))
         mock.open_session(ReceivedRequest("GET", "/v1/responses", AUTH))
         [exchange] = mock.open("sk-unit").exchanges
@@ -100,27 +100,27 @@ class TestTheUpgrade:
         [told] = Socket(**account).create()
         assert (told["type"], told["status"]) == ("error", status)
 
-    def test_is_not_what_a_limit_is_told_by_but_the_event_with_its_headers(self) -> None:
+    def test_the_upgrade_is_not_what_a_limit_is_told_by_but_the_event_with_its_headers(self) -> None:
         [told] = Socket(rate_limit=RateLimit(3, 3, 1, seconds=2.0)).create()
         assert told["error"]["headers"]["retry-after"] == "2"
         assert told["error"]["code"] == "rate_limit_exceeded"
 
 
 class TestAResponse:
-    def test_is_told_by_the_events_of_a_stream(self) -> None:
+    def test_a_response_is_told_by_the_events_of_a_stream(self) -> None:
         socket, other = Socket(), Socket()
         streamed = other.client.ask(stream=True)
         assert socket.create() == list(streamed.events or ())
 
     @pytest.mark.parametrize("members", [{"stream": True}, {"stream": False}, {"stream": None}, {"background": False}])
-    def test_is_told_so_whatever_the_client_says_of_streams(self, members: dict[str, Any]) -> None:
+    def test_a_response_is_told_so_whatever_the_client_says_of_streams(self, members: dict[str, Any]) -> None:
         assert types(Socket().create(**members))[-1] == "completed"
 
     def test_may_be_asked_for_without_padding(self) -> None:
         events = Socket().create(stream_options={"include_obfuscation": False})
         assert [event for event in events if "obfuscation" in event] == []
 
-    def test_is_in_the_journal_as_the_event_that_asked_for_it(self) -> None:
+    def test_a_response_is_in_the_journal_as_the_event_that_asked_for_it(self) -> None:
         socket = Socket()
         id = socket.made(stream_id="main")["id"]
         [exchange] = socket.journal
@@ -133,13 +133,13 @@ class TestAResponse:
         socket.mock.script(lambda request: message(", ".join(sorted(request.body))))
         assert socket.made(stream_id="a")["output"][0]["content"][0]["text"] == "input, model, stream"
 
-    def test_that_is_stored_is_there_for_http_too(self) -> None:
+    def test_a_response_that_is_stored_is_there_for_http_too(self) -> None:
         socket = Socket()
         id = socket.made()["id"]
         assert socket.client.send(f"GET /responses/{id}").status == 200
         assert socket.client.ask(previous_response_id=id).status == 200
 
-    def test_that_was_made_over_http_can_be_continued(self) -> None:
+    def test_a_response_that_was_made_over_http_can_be_continued(self) -> None:
         socket = Socket()
         first = socket.client.ask().body["id"]
         assert socket.made(previous_response_id=first)["previous_response_id"] == first
@@ -154,19 +154,19 @@ class TestAResponse:
         socket.mock.script(message("two"))
         assert socket.made(previous_response_id=first["id"])
 
-    def test_of_another_key_is_none_of_this_one(self) -> None:
+    def test_a_response_of_another_key_is_none_of_this_one(self) -> None:
         id = Socket().made()["id"]
         assert Socket().refused(previous_response_id=id) == missing(id)
 
 
 class TestARefusal:
-    def test_is_one_event_in_the_form_of_the_api(self) -> None:
+    def test_a_refusal_is_one_event_in_the_form_of_the_api(self) -> None:
         [told] = Socket().create(temperature=3, stream_id="main")
         assert list(told) == ["type", "status", "stream_id", "error"]
         assert list(told["error"]) == ["type", "code", "message", "param"]
         assert (told["stream_id"], told["error"]["param"]) == ("main", "temperature")
 
-    def test_is_in_the_journal_with_its_rule(self) -> None:
+    def test_a_refusal_is_in_the_journal_with_its_rule(self) -> None:
         socket = Socket()
         socket.create(previous_response_id="resp_x")
         assert socket.journal[0].answer.rule == "previous_response_not_found"
@@ -177,30 +177,30 @@ class TestARefusal:
         assert not socket.session.closed
         assert socket.made()
 
-    def test_of_a_stream_that_is_no_boolean_stays(self) -> None:
+    def test_a_refusal_of_a_stream_that_is_no_boolean_stays(self) -> None:
         status, code, param, _ = Socket().refused(stream="yes")
         assert (status, code, param) == (400, "invalid_type", "stream")
 
     @pytest.mark.parametrize(("expected", "words", "case"), slow_except_every(4, REJECTS))
-    def test_is_word_for_word_that_of_http(self, expected: Rule, words: str, case: Case) -> None:
+    def test_a_refusal_is_word_for_word_that_of_http(self, expected: Rule, words: str, case: Case) -> None:
         played = play_case(replace(case, on=SOCKET))
         assert played.answer.rule == SAID_OTHERWISE.get(expected.id, expected.id)
         if expected.id not in SAID_OTHERWISE:
             assert played.answer.body["error"]["message"] == played.fill(words)
 
     @pytest.mark.parametrize("case", slow_except_every(4, ACCEPTS))
-    def test_is_none_where_http_has_none(self, case: Case) -> None:
+    def test_a_refusal_is_none_where_http_has_none(self, case: Case) -> None:
         assert play_case(replace(case, on=SOCKET)).answer.status == 200
 
 
 class TestWhatAConnectionRemembers:
-    def test_is_a_response_that_is_not_stored(self) -> None:
+    def test_what_a_connection_remembers_is_a_response_that_is_not_stored(self) -> None:
         socket = Socket()
         first = socket.made(store=False)
         assert socket.made(previous_response_id=first["id"])["previous_response_id"] == first["id"]
         assert socket.client.ask(previous_response_id=first["id"]).status == 400
 
-    def test_goes_into_what_the_model_reads(self) -> None:
+    def test_what_a_connection_remembers_goes_into_what_the_model_reads(self) -> None:
         socket = Socket()
         socket.mock.script(function_call("f", {}, call_id="call_1"), message("ok"), message("ok"))
         first = socket.made(store=False, tools=functions("f"))
@@ -221,14 +221,14 @@ class TestWhatAConnectionRemembers:
         first = socket.made(model="gpt-5", store=False)
         assert socket.made(model="gpt-5", previous_response_id=first["id"])
 
-    def test_is_all_there_is_without_data_retention(self) -> None:
+    def test_what_a_connection_remembers_is_all_there_is_without_data_retention(self) -> None:
         socket = Socket(zdr=True)
         first = socket.made()
         assert socket.world.store.responses == {}
         assert socket.made(previous_response_id=first["id"])
         assert socket.refused(previous_response_id="resp_x") == missing("resp_x")
 
-    def test_is_the_last_response_of_a_lane_alone(self) -> None:
+    def test_what_a_connection_remembers_is_the_last_response_of_a_lane_alone(self) -> None:
         socket = Socket()
         first, _ = socket.made(store=False), socket.made(store=False)
         assert socket.refused(previous_response_id=first["id"]) == missing(first["id"])
@@ -238,7 +238,7 @@ class TestWhatAConnectionRemembers:
         first, _ = socket.made(), socket.made()
         assert socket.made(previous_response_id=first["id"])
 
-    def test_is_forgotten_when_its_continuation_fails(self) -> None:
+    def test_what_a_connection_remembers_is_forgotten_when_its_continuation_fails(self) -> None:
         socket = Socket()
         first = socket.made(store=False)
         socket.create(previous_response_id=first["id"], temperature=3)
@@ -251,12 +251,12 @@ class TestWhatAConnectionRemembers:
             socket.create(**wrong)
         assert socket.made(previous_response_id=first["id"])
 
-    def test_is_not_known_to_another_connection(self) -> None:
+    def test_what_a_connection_remembers_is_not_known_to_another_connection(self) -> None:
         socket = Socket()
         first = socket.made(store=False)
         assert Socket(of=socket).refused(previous_response_id=first["id"]) == missing(first["id"])
 
-    def test_is_what_a_warm_up_prepared(self) -> None:
+    def test_what_a_connection_remembers_is_what_a_warm_up_prepared(self) -> None:
         socket = Socket()
         socket.mock.script(message("Hello."))
         events = socket.create(generate=False, store=False)
@@ -267,7 +267,7 @@ class TestWhatAConnectionRemembers:
 
 
 class TestALane:
-    def test_is_named_by_every_event(self) -> None:
+    def test_a_lane_is_named_by_every_event(self) -> None:
         assert {event["stream_id"] for event in Socket().create(stream_id="planner")} == {"planner"}
 
     def test_without_a_name_is_named_by_none(self) -> None:
@@ -288,13 +288,13 @@ class TestALane:
         assert socket.made(store=False, stream_id="critic", previous_response_id=fork["id"])
         assert socket.refused(stream_id="late", previous_response_id=first["id"]) == missing(first["id"])
 
-    def test_that_fails_to_fork_leaves_the_source_alone(self) -> None:
+    def test_a_lane_that_fails_to_fork_leaves_the_source_alone(self) -> None:
         socket = Socket()
         first = socket.made(store=False, stream_id="planner")
         socket.create(stream_id="critic", previous_response_id=first["id"], temperature=3)
         assert socket.made(stream_id="planner", previous_response_id=first["id"])
 
-    def test_that_is_one_too_many_is_named_by_its_refusal(self) -> None:
+    def test_a_lane_that_is_one_too_many_is_named_by_its_refusal(self) -> None:
         socket = Socket()
         for number in range(32):
             socket.create(stream_id=f"agent_{number}")
@@ -308,7 +308,7 @@ class TestALane:
         assert ("stream_id" in told, told["error"]["code"]) == (False, "invalid_stream_id")
 
     @pytest.mark.parametrize("name", ["", "x" * 257, "a b", "ä", "a\n", 7, ["a"]])
-    def test_has_a_name_of_few_characters(self, name: Any) -> None:
+    def test_a_lane_has_a_name_of_few_characters(self, name: Any) -> None:
         assert Socket().refused(stream_id=name)[1:3] == ("invalid_stream_id", "stream_id")
 
 
@@ -320,7 +320,7 @@ class TestTheHour:
         assert told["error"]["code"] == "websocket_connection_limit_reached"
         assert socket.session.closed
 
-    def test_is_that_of_each_connection(self) -> None:
+    def test_the_hour_is_that_of_each_connection(self) -> None:
         socket = Socket()
         socket.mock.skip(3599)
         assert socket.made()
@@ -336,7 +336,7 @@ class TestTheHour:
         with pytest.raises(ConfigError, match=r"skip\(-1\): time does not go back"):
             world.skip(-1)
 
-    def test_is_not_used_up_by_requests(self) -> None:
+    def test_the_hour_is_not_used_up_by_requests(self) -> None:
         socket = Socket()
         socket.world.now += 3600
         assert socket.made()
@@ -360,7 +360,9 @@ class TestAnEventThatIsNone:
             ("\ud800", "invalid_json", None),
         ],
     )
-    def test_is_an_error_in_the_form_of_the_api(self, said: str | bytes, code: str | None, param: str | None) -> None:
+    def test_an_event_that_is_none_is_an_error_in_the_form_of_the_api(
+        self, said: str | bytes, code: str | None, param: str | None
+    ) -> None:
         socket = Socket()
         [told] = socket.send(said)
         assert error(told)[:3] == (400, code, param)
@@ -373,7 +375,9 @@ class TestAnEventThatIsNone:
             types(Socket().send(b'{"type": "response.create", "model": "gpt-4.1", "input": "hi"}'))[-1] == "completed"
         )
 
-    def test_that_the_harness_stumbles_over_is_told_as_its_own_fault(self, monkeypatch: pytest.MonkeyPatch) -> None:
+    def test_an_event_that_the_harness_stumbles_over_is_told_as_its_own_fault(
+        self, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
         def broken(*_: Any) -> Any:
             raise ValueError("broken")
 
