@@ -5,6 +5,7 @@ import json
 import pytest
 
 from harness.contract import schema
+from harness.contract.check import check_answer
 from harness.core.errors import SchemaError
 from harness.items import function_call
 from tests.support.wired import wire
@@ -92,3 +93,17 @@ def test_only_reachable_definitions_are_preserved_in_order():
     left = schema.with_definitions({"anyOf": [{"$ref": "#/$defs/B"}]}, definitions)["$defs"]
     assert list(left.items()) == [("C", {}), ("B", {"items": {"$ref": "#/$defs/C"}})]
     assert schema.with_definitions({"type": "null"}, definitions) == {"type": "null"}
+
+
+@pytest.mark.parametrize("root", ["ConversationItemList", "ResponseItemList"])
+def test_only_an_empty_list_of_items_may_lack_the_ids_of_its_ends(root: str) -> None:
+    empty = {"object": "list", "data": [], "has_more": False}
+    assert check_answer(root, empty) is None
+    filled = {
+        **empty,
+        "data": [{"type": "message", "id": "msg_1", "role": "user", "status": "completed", "content": []}],
+    }
+    found = check_answer(root, filled)
+    assert found is not None
+    assert found.at == "first_id"
+    assert check_answer(root, {**filled, "first_id": "msg_1", "last_id": "msg_1"}) is None
