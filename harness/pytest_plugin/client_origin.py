@@ -11,7 +11,6 @@ import linecache
 import os
 import sys
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from contextlib import suppress
 from functools import cache, wraps
 from importlib.machinery import ModuleSpec
 from types import CodeType, FrameType
@@ -92,7 +91,7 @@ def _noting(initialize: Callable[..., None]) -> Callable[..., None]:
     @wraps(initialize)
     def initialize_and_note(client: Any, *args: Any, **options: Any) -> None:
         initialize(client, *args, **options)
-        with suppress(TypeError):  # a subclass may not be hashable
+        if type(client).__hash__:  # a subclass may have none
             _note(client, sys._getframe(1))
 
     return initialize_and_note
@@ -110,7 +109,7 @@ def _note(client: Any, innermost: FrameType) -> None:
 
 def find_origin(client: Any, fixtures: Mapping[str, CodeType]) -> Line | None:
     """Return the line that made a client; `fixtures` are those of a test, with the code of their functions."""
-    line, codes = _origins.get(client, (None, ()))
+    line, codes = _origins.get(client, (None, ())) if type(client).__hash__ else (None, ())
     fixture = next((name for name, code in fixtures.items() if code in codes), "")
     return line._replace(where=f"in the fixture {fixture}") if line and fixture else line
 

@@ -253,13 +253,18 @@ def test_it(mock, monkeypatch):
 """).shows("A connection to the live API, *", "  asked test_a_client_*.py:*, in test_it: *", failed=1)
 
 
-def test_the_line_of_a_copy_is_not_known(run: Run) -> None:
-    run("""
+@pytest.mark.parametrize("made", ["copy.copy(app.client)", "Unhashable(max_retries=0)"])
+def test_the_line_of_a_copy_is_not_known(run: Run, made: str) -> None:
+    run(f"""
 import app, copy
 
+class Unhashable(openai.OpenAI):
+    __hash__ = None
+
+client = {made}
+
 def test_it(mock):
-    copied = copy.copy(app.client)
-    app.answer(copied)
+    app.answer(client)
 """).shows("  made  on a line that is not known: the client is a copy, or a library made it", *FIXES, failed=1)
 
 
