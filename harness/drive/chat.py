@@ -16,8 +16,8 @@ from harness.api.responses import END_EVENTS
 from harness.core.errors import ConfigError
 from harness.core.exchange import Json, SentTurn
 from harness.core.text import item_text
+from harness.drive.clients import import_openai
 from harness.drive.counted import RECORDINGS
-from harness.drive.openai_sdk import import_openai
 from harness.server.deadline import run_within
 
 Mode = Literal["replay", "chain", "both"]

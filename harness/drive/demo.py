@@ -15,7 +15,7 @@ from rich.text import Text
 
 from harness.contract.rule import RULES, Rule
 from harness.core.exchange import Exchange, Json
-from harness.drive.openai_sdk import import_openai
+from harness.drive.clients import import_openai
 from harness.items import function_call, message
 from harness.items.transcript import EMPTY_CHAIN, Transcript, input_items
 from harness.server.asgi import serve_in_thread

@@ -10,7 +10,7 @@ from typing import Any, ClassVar, TypeVar
 from urllib.error import HTTPError
 from urllib.request import Request, urlopen
 
-from harness.drive.openai_sdk import import_openai
+from harness.drive.clients import import_openai
 from harness.examine.adapter import Adapter
 from harness.examine.task import Agent, Outcome, Task, Tool, describe_error
 

@@ -1,13 +1,19 @@
-"""Offers, after recording, to learn from recordings that contradict the mock; it never learns without being asked."""
+"""Offers what can be learned from recordings, and bundles the exchanges that contradict the mock."""
 
 from __future__ import annotations
 
 import shlex
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from pathlib import Path
 
-from harness.contract.overrides import Overrides
+import orjson
+
+from harness.api.http.dialects import API_ROOTS
+from harness.cassettes.scrubbing.mask_text import Masker
+from harness.contract.overrides import Overrides, normalize_path, violation_path
 from harness.core.errors import COMMAND, HarnessError
+from harness.core.exchange import Json
+from harness.core.secrets import redact
 from harness.core.text import pluralize, shorten
 from harness.overrides.derive import derive_overrides, relative_evidence
 from harness.overrides.observe import Seen, iterate_disagreements, observe
@@ -19,6 +25,33 @@ from harness.overrides.project_file import (
     scrub_overrides,
 )
 from harness.verify.judging.verdict import VerdictKind
+
+
+def render_bundle(disagreements: Iterable[Seen]) -> str:
+    """Render a bundle: a line for the first exchange of each kind, by verdict, recorded error and the mock's rule."""
+    masker, first = Masker(), dict[bytes, Seen]()
+    for seen in disagreements:
+        violated = seen.violation
+        rule = violated and (violated.rule.id, normalize_path(violation_path(violated.facts, violated.error.param)))
+        first.setdefault(orjson.dumps([seen.verdict, seen.error, rule]), seen)
+    entries = (_share_exchange(seen, number) for number, seen in enumerate(first.values(), 1))
+    return "".join(f"{masker.mask_text(orjson.dumps(redact(entry)).decode())}\n" for entry in entries)
+
+
+def _share_exchange(seen: Seen, number: int) -> Json:
+    error = {name: value for name, value in seen.error.items() if name != "status"}
+    request = seen.request
+    return {
+        "id": f"shared-{number}#1",
+        "provider": request.dialect,
+        "method": request.method,
+        "url_path": f"{API_ROOTS[request.dialect]}{request.path}",
+        "recorded_at": seen.date or None,
+        "request": request.body,
+        "status": seen.error["status"],
+        "response": {"error": error} if error else None,
+    }
+
 
 MAX_SHOWN = 5
 """The maximum number of disagreements, and of entries, that are shown."""

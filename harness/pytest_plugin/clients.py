@@ -66,7 +66,7 @@ def _client_target(request: pytest.FixtureRequest) -> tuple[str | None, str, Any
 
 
 def _import_openai() -> Any:
-    from harness.drive.openai_sdk import import_openai
+    from harness.drive.clients import import_openai
 
     try:
         return import_openai("the fixture")

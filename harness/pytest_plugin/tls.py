@@ -20,7 +20,7 @@ from harness.pytest_plugin.late import late_requests
 from harness.pytest_plugin.options import read_marker_options
 
 if TYPE_CHECKING:
-    from harness.drive.foundry_credential import FoundryCredential
+    from harness.drive.clients import FoundryCredential
     from harness.server.asgi import Server
     from harness.world.mock import Mock
 
@@ -100,7 +100,7 @@ def foundry_credential(openai_mock: Mock) -> FoundryCredential:
 
     The mock of the test speaks TLS, since Azure's clients send no token over plain HTTP.
     """
-    from harness.drive.foundry_credential import FoundryCredential
+    from harness.drive.clients import FoundryCredential
 
     if not openai_mock.base_url.startswith("https:"):
         raise ConfigError(

@@ -7,7 +7,7 @@ from typing import Any, ClassVar
 from agent_framework import Agent
 from agent_framework.foundry import FoundryAgent, FoundryChatClient
 
-from harness.drive.foundry_credential import FoundryCredential
+from harness.drive.clients import FoundryCredential
 from harness.examine.adapters.agent_framework_python import AgentFrameworkSession
 from harness.examine.session import SessionAdapter
 

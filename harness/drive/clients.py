@@ -1,14 +1,36 @@
-"""A credential for Azure's clients whose token is an API key, and so leads to the World of that key.
-
-One object serves synchronous and asynchronous clients: its results may be awaited, but need not be. It has the
-interface of azure-core's credentials, without needing any Azure package.
-"""
+"""What a test's clients are made with: the `openai` package, a credential for Foundry's clients."""
 
 from __future__ import annotations
 
 import time
 from collections.abc import Generator
+from importlib.util import find_spec
 from typing import Any, NamedTuple, Self
+
+from harness.core.errors import ConfigError, missing_extra
+
+_FIRST = "1.66"
+"""The first release with the Responses API."""
+
+
+def import_openai(who: str) -> Any:
+    """Import the package; ConfigError, naming `who` needs it, if it is missing or has no Responses API."""
+    try:
+        import openai
+    except ImportError as problem:
+        raise missing_extra(who, "openai", "openai") from problem
+    try:
+        found = find_spec("openai.resources.responses")
+    except ImportError:
+        found = None
+    if found is None:
+        installed = getattr(openai, "__version__", "?")
+        raise ConfigError(
+            f"{who} needs openai {_FIRST} or newer: openai {installed}, which is installed, has no Responses API. "
+            f'pip install "openai>={_FIRST}"; if another package keeps it back, `pip check` names it.'
+        )
+    return openai
+
 
 VALID_SECONDS = 3600
 
