@@ -152,7 +152,7 @@ LOADED_UNUSED = {
 
 @pytest.mark.parametrize(
     "options",
-    slow_except([0], [(), ("--junitxml=report.xml",), ("-n", "2")]),
+    slow_except([0], [[], ["--junitxml=report.xml"], ["-n", "2"]]),
     ids=["alone", "junit", "xdist"],
 )
 def test_a_project_that_does_not_use_the_plugin_loads_little_of_it(pytester, options):
