@@ -75,7 +75,7 @@ def test_a_model_is_added_to_one_world_only() -> None:
     changed.add_model(harness.Model("my-deployment", "my-deployment-1", lacks=frozenset({"shell"}), top_p=0.5))
     shell = {"model": "my-deployment", "input": "hi", "tools": [{"type": "shell"}]}
     refused, taken = (send(mock, shell) for mock in (changed, other))
-    assert refused.body["error"]["message"] == "Tool 'shell' is not supported with my-deployment."
+    assert refused.body["error"]["message"] == "Tool 'shell' is not supported with my-deployment-1."
     assert taken.status == 200
     plain = {"model": "my-deployment", "input": "hi"}
     answers = [send(mock, plain).body for mock in (changed, other)]
