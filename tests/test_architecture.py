@@ -45,7 +45,6 @@ EXCEPTIONS = {
     "harness/api/images.py": {"io", "threading"},  # pictures in memory, for a decoder whose settings are the process's
     "harness/foundry/skills.py": {"io"},  # zips in memory
     "harness/world/scripting/load.py": {"pathlib"},  # reads script files
-    "harness/world/scripting/python_file.py": {"pathlib"},
     "harness/world/scripting/yaml_file.py": {"pathlib"},
 }
 IMPORTS_TEST = re.compile(r"^\s*(?:from|import) tests\.(?:\S+\.)?(?:test_|conftest)", re.M)

@@ -30,8 +30,8 @@ from harness.core.account import Organization
 from harness.core.errors import COMMAND
 from harness.items.kind import ITEMS
 from harness.report.formats import FORMATS
-from harness.world.conditions import CONDITIONS
 from harness.world.mock import Mock
+from harness.world.route import CONDITIONS
 from harness.world.scripting.document import DOCUMENT_KEYS, parse_document, parse_route
 from harness.world.webhooks import FAULTS
 from tests.clients import samples

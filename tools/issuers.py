@@ -14,7 +14,7 @@ from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
-from harness.cassettes.scrubbing.issuers.find_keys import RULES_FILE
+from harness.cassettes.scrubbing.issuers import RULES_FILE
 
 _LICENCE = "MIT License, Copyright (c) 2019 Zachary Rice; https://github.com/gitleaks/gitleaks/blob/master/LICENSE"
 _FIRST_LINE = b"# This file has been auto-generated. Do not edit manually.\n# If you would like to contribute new rules"

@@ -1,11 +1,13 @@
-"""Lists the recordings below a path."""
+"""Lists the recordings below a path, and notes when each was last replayed on this machine."""
 
 from __future__ import annotations
 
 import os
 from collections.abc import Iterator, Sequence
 from contextlib import suppress
+from datetime import UTC, datetime
 from difflib import get_close_matches
+from hashlib import blake2b
 from pathlib import Path
 
 from harness.cassettes.format.untrusted import UnreadableRecording
@@ -70,3 +72,25 @@ def recording_suffix(name: str) -> str:
 def printable_path(path: Path) -> str:
     """Return a path as text, with bytes that are not text replaced."""
     return path.as_posix().encode("utf-8", "replace").decode()
+
+
+def note_replay(cassette: Path) -> None:
+    """Record that a cassette is replayed now; errors are ignored."""
+    with suppress(OSError):
+        note = _note_of(cassette)
+        note.parent.mkdir(parents=True, exist_ok=True)
+        note.touch()
+
+
+def last_replay_date(cassette: Path) -> str:
+    """Return the day of the last replay (YYYY-MM-DD), or an empty string if none is known."""
+    try:
+        return datetime.fromtimestamp(_note_of(cassette).stat().st_mtime, UTC).date().isoformat()
+    except OSError:
+        return ""
+
+
+def _note_of(cassette: Path) -> Path:
+    cache = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache")
+    name = blake2b(os.fsencode(cassette.resolve()), digest_size=16).hexdigest()
+    return cache / "responses-harness" / "last-replays" / name

@@ -19,8 +19,7 @@ from urllib.parse import urlsplit
 
 import typer
 
-from harness.cli.support.app import ExitCode, call_on_signals, make_console, print_note
-from harness.cli.support.options import argument, option, takes_options
+from harness.cli.support.app import ExitCode, argument, call_on_signals, make_console, option, print_note, takes_options
 from harness.cli.support.run_command import run_command
 from harness.core.errors import ConfigError
 

@@ -13,8 +13,19 @@ from typing import IO, TYPE_CHECKING, Any, NoReturn
 
 import typer
 
-from harness.cli.support.app import ExitCode, make_console, print_json, print_note, print_text, progress
-from harness.cli.support.options import argument, given_options, option, refuse_others, takes_options
+from harness.cli.support.app import (
+    ExitCode,
+    argument,
+    given_options,
+    make_console,
+    option,
+    print_json,
+    print_note,
+    print_text,
+    progress,
+    refuse_others,
+    takes_options,
+)
 from harness.core.errors import COMMAND, ConfigError
 from harness.report.formats import FORMATS
 from harness.report.replace_file import explain_write_errors, open_replacement

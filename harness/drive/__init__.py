@@ -6,15 +6,15 @@ They stand in for the client; the World's script plays the model. Names exported
 TYPE_CHECKING = False  # as in `typing`, whose import takes time
 if TYPE_CHECKING:
     from harness.drive.chat import Chat as Chat
+    from harness.drive.chat import linear as linear
     from harness.drive.clients import FoundryCredential as FoundryCredential
     from harness.drive.container import MockContainer as MockContainer
-    from harness.drive.linearity import linear as linear
 
 _LAZY = {
     "Chat": "harness.drive.chat",
     "FoundryCredential": "harness.drive.clients",
     "MockContainer": "harness.drive.container",
-    "linear": "harness.drive.linearity",
+    "linear": "harness.drive.chat",
 }
 
 

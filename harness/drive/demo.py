@@ -20,8 +20,8 @@ from harness.items import function_call, message
 from harness.items.transcript import EMPTY_CHAIN, Transcript, input_items
 from harness.server.asgi import serve_in_thread
 from harness.server.mock_api import MockApi
-from harness.world.conditions import condition_value
 from harness.world.mock import Mock
+from harness.world.route import condition_value
 
 if TYPE_CHECKING:
     from openai import OpenAI

@@ -25,7 +25,7 @@ from harness.items.agents import ROOT_AGENT, by_agent
 from harness.items.kind import ITEMS, Item, id_prefix, render_item
 from harness.items.transcript import Transcript
 from harness.world.api_call import ApiCall
-from harness.world.mcp_approvals import name_approvals
+from harness.world.mcp_server import name_approvals
 from harness.world.script import Taken
 from harness.world.store import PendingResponse
 from harness.world.world import World

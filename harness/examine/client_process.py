@@ -15,7 +15,7 @@ from typing import Any, NamedTuple
 
 from harness.core.errors import ConfigError, Malformed
 from harness.core.text import shorten
-from harness.examine.declaration import Declaration
+from harness.examine.adapter import Declaration
 from harness.examine.task import Outcome, Task
 
 START_SECONDS = 60

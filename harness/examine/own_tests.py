@@ -11,10 +11,10 @@ from textwrap import indent
 
 from harness.api.http.dialects import API_ROOTS
 from harness.core.errors import COMMAND
+from harness.examine.adapter import parse_mode
 from harness.examine.adapters import ADAPTERS, command_for, split_command
 from harness.examine.case import CASES, Check, ClientCase, ObservedRun
 from harness.examine.client_process import ClientProcess
-from harness.examine.declaration import parse_mode
 from harness.examine.task import Outcome, Task
 from harness.examine.tool_server import serve_tools
 from harness.examine.worker import load

@@ -16,8 +16,8 @@ from typing import Any, Literal, NamedTuple, get_args
 from harness.analysis.sequence import NO_MESSAGES, SequenceDiagram
 from harness.core.errors import COMMAND, ConfigError
 from harness.core.exchange import Json
+from harness.examine.adapter import Declaration
 from harness.examine.case import AREAS, ClientCase
-from harness.examine.declaration import Declaration
 from harness.explain.model import ReportFinding
 from harness.report.api_coverage import merge_coverage
 from harness.report.formats.json_file import read_report

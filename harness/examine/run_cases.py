@@ -20,9 +20,9 @@ from harness.core.errors import ConfigError
 from harness.core.exchange import Exchange
 from harness.core.registry import suggest_name
 from harness.core.text import quote, shorten
+from harness.examine.adapter import Declaration, Mode, modes_of
 from harness.examine.case import CASES, FEATURES, ClientCase, ObservedRun
 from harness.examine.client_process import ClientProcess, Crashed, Done, Hung
-from harness.examine.declaration import Declaration, Mode, modes_of
 from harness.examine.results import FIX, Cell, ClientExamination, Verdict, name_cell
 from harness.examine.task import Outcome, Task
 from harness.examine.tool_server import ToolServer, serve_tools

@@ -15,8 +15,7 @@ from harness.core.text import pluralize, shorten, summarize_item
 from harness.core.vocabulary import Vocabulary
 from harness.explain.model import Cause, ReportFinding
 from harness.items.transcript import Transcript, resolve_transcript
-from harness.world.conditions import Matcher
-from harness.world.route import Route
+from harness.world.route import Matcher, Route
 from harness.world.world import World
 
 SAME_REQUEST = "an unread stream, an answer that is not awaited and a retry after a timeout each take one"

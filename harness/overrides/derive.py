@@ -1,33 +1,99 @@
-"""Derives overrides from recordings: proposes entries, judges all recordings with them, narrows or drops wrong ones.
+"""Derives overrides from recordings: generalizes disagreements, judges all recordings with the entries, drops wrong ones.
 
 An entry that makes a correct judgement wrong anywhere in the recordings is narrowed until it does not, or dropped.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
 from harness.cassettes.listing import files
 from harness.contract.overrides import AddedMember, Exemption, MemberCondition, Overrides, is_place, kind_of, type_of
+from harness.contract.rule import RULES
 from harness.core.errors import COMMAND, ConfigError
-from harness.overrides.generalize import join_types, propose_entries
 from harness.overrides.observe import Observed, Seen, atoms_of, iterate_disagreements, observe
 from harness.overrides.project_file import with_entries
 from harness.overrides.propose import (
     ACCIDENTAL,
     Proposal,
     evidence_of,
+    exemption_key,
     models_of,
     place_of,
     propose_exemption,
     propose_refusal,
+    refusal_key,
     refused_place,
     shared_atoms,
 )
 from harness.verify.judging.verdict import DISAGREEMENTS, VerdictKind
+
+ALL_TYPES = 3
+"""The number of item types with the same recorded behaviour that stand for all types."""
+
+
+def propose_entries(disagreements: Iterable[Seen]) -> list[Proposal]:
+    """Propose entries for disagreements, grouped by the rule or the message that they are about."""
+    groups: dict[tuple[Any, ...], list[Seen]] = {}
+    for seen in disagreements:
+        key = exemption_key(seen) if seen.verdict is VerdictKind.REQUEST_REFUSED else refusal_key(seen)
+        if key is not None:
+            groups.setdefault(key, []).append(seen)
+    return [proposal for group in groups.values() for proposal in propose_group(group)]
+
+
+def propose_group(group: Sequence[Seen]) -> list[Proposal]:
+    """Propose entries for a group of disagreements: one for all model families with the same recorded members."""
+    propose = propose_exemption if group[0].verdict is VerdictKind.REQUEST_REFUSED else propose_refusal
+    whole = propose(group)
+    if len(whole.condition.models) < 2:
+        return [whole]
+    families: dict[str, list[Seen]] = {}
+    for seen in group:
+        families.setdefault(seen.family, []).append(seen)
+    alike: dict[frozenset[tuple[Any, ...]], list[Seen]] = {}
+    for part in families.values():
+        alike.setdefault(frozenset(map(_compare_by, propose(part).condition.members)), []).extend(part)
+    return [propose(part) for part in alike.values()]
+
+
+def _compare_by(member: MemberCondition) -> tuple[Any, ...]:
+    """Return a key for a condition that ignores the order of its values."""
+    # The types distinguish 1 from True.
+    return member.at, frozenset((type(value), value) for value in member.values), frozenset(member.kinds), member.of
+
+
+def join_types(proposals: Sequence[Proposal]) -> list[Proposal]:
+    """Join entries that differ only in the type of the member's object, if there are enough."""
+    groups: dict[Any, list[Proposal]] = {}
+    for number, proposal in enumerate(proposals):
+        groups.setdefault(_key_without_type(proposal) or number, []).append(proposal)
+    joined: list[Proposal] = []
+    for group in groups.values():
+        joined += [_join(group)] if len(group) >= ALL_TYPES else group
+    return joined
+
+
+def _key_without_type(proposal: Proposal) -> Any:
+    """Return a key for an exemption from a schema keyword that ignores the type; None for other entries."""
+    entry, condition = proposal.entry, proposal.condition
+    if proposal.is_narrowed or not isinstance(entry, Exemption):
+        return None
+    if not RULES[entry.rule].keyword or len(condition.members) != 1:
+        return None
+    member = _compare_by(condition.members[0])[:-1]
+    return (entry.rule, condition.on, condition.dialect, condition.models, member) if condition.members[0].of else None
+
+
+def _join(group: Sequence[Proposal]) -> Proposal:
+    made_from = tuple(seen for proposal in group for seen in proposal.made_from)
+    first = group[0].condition
+    condition = replace(first, members=(replace(first.members[0], of=""),))
+    return Proposal(replace(group[0].entry, condition=condition, seen=evidence_of(made_from)), made_from)
+
 
 MAX_ROUNDS = 8
 """The maximum number of times that all recordings are judged."""

@@ -108,7 +108,7 @@ class _Recorded:
 
     def _explain_kept(self, path: Path, uses: dict[str, dict[str, Any]], used: set[int]) -> str:
         """Return why unused exchanges may still be needed; empty if they are dead."""
-        from harness.pytest_plugin.cassette_marks import ProjectSources
+        from harness.pytest_plugin.unplayed import ProjectSources
 
         passed = {nodeid for nodeid, use in uses.items() if use["passed"]}
         known = {nodeid for use in uses.values() for nodeid in use["tests"]} | uses.keys()

@@ -204,8 +204,8 @@ def cassette(request: pytest.FixtureRequest) -> Callable[[str], list[Turn]]:
     """The answers in a recording as turns of a script: `mock.script(*cassette("openai/scenarios/weather"))`."""
 
     def turns(name: str) -> list[Turn]:
+        from harness.cassettes.listing import note_replay
         from harness.cassettes.recording.as_script import turns_from_recording
-        from harness.cassettes.recording.last_used import note_replay
         from harness.cassettes.recording.writer import read_cassette
 
         path = cassette_path(request.config, name)
@@ -230,7 +230,7 @@ def cassette_path(config: pytest.Config, name: str) -> Path:
 @pytest.fixture
 def _cassette_session(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> Iterator[CassetteSession]:
     """The cassette of a test: replayed, unless the command line asks for a recording."""
-    from harness.cassettes.recording.last_used import note_replay
+    from harness.cassettes.listing import note_replay
     from harness.cassettes.recording.vcr import use_cassette
     from harness.cassettes.recording.writer import recording_header
 

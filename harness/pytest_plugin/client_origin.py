@@ -91,7 +91,7 @@ def _noting(initialize: Callable[..., None]) -> Callable[..., None]:
     @wraps(initialize)
     def initialize_and_note(client: Any, *args: Any, **options: Any) -> None:
         initialize(client, *args, **options)
-        if type(client).__hash__:  # a subclass may have none
+        if type(client).__hash__ is not None:  # a subclass may have none
             _note(client, sys._getframe(1))
 
     return initialize_and_note
@@ -109,7 +109,7 @@ def _note(client: Any, innermost: FrameType) -> None:
 
 def find_origin(client: Any, fixtures: Mapping[str, CodeType]) -> Line | None:
     """Return the line that made a client; `fixtures` are those of a test, with the code of their functions."""
-    line, codes = _origins.get(client, (None, ())) if type(client).__hash__ else (None, ())
+    line, codes = _origins.get(client, (None, ())) if type(client).__hash__ is not None else (None, ())
     fixture = next((name for name, code in fixtures.items() if code in codes), "")
     return line._replace(where=f"in the fixture {fixture}") if line and fixture else line
 

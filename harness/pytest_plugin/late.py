@@ -7,20 +7,25 @@ ended with 0 ends with 1.
 
 from __future__ import annotations
 
+import os
 import threading
 from contextlib import ExitStack, suppress
 from dataclasses import replace
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import pytest
 
 from harness.core.errors import ConfigError
 from harness.pytest_plugin.options import allowed_refusals, project_refusals
+from harness.report.formats import CHECKOUT_VARIABLE
 
 if TYPE_CHECKING:
     from harness.core.exchange import Json, Stray
+    from harness.report.report import ReportCase
     from harness.server.mock_api import MockApi
     from harness.world.world import World
+
 
 _TITLE = "responses-harness: after the tests"
 _OUTPUT_KEY = "harness_late"
@@ -143,7 +148,6 @@ class _LateRequests:
         from harness.core.text import escape_controls
         from harness.explain.render import render_cause
         from harness.explain.stray import late_cause, stray_finding
-        from harness.pytest_plugin.new_case import new_case
         from harness.report.report import sanitize_finding
 
         for (owner, _), group in groups.items():
@@ -192,3 +196,27 @@ def late_requests(config: pytest.Config) -> _LateRequests:
         config.stash[_STASH_KEY] = _LateRequests(config)
         config.pluginmanager.register(config.stash[_STASH_KEY], "harness-late")
     return config.stash[_STASH_KEY]
+
+
+def new_case(item: pytest.Item | pytest.Session, outcome: str, seconds: float = 0, **others: Any) -> ReportCase:
+    """Make the case of a test that took `seconds` seconds; `others` are further members of the case.
+
+    The case of a run is placed at its configuration file, which exists even if no test was collected.
+    """
+    from harness.report.report import ReportCase
+
+    if isinstance(item, pytest.Session):
+        configured = item.config.inipath
+        place: tuple[str, int | None, str] = (configured.name if configured else "conftest.py", 0, "")
+    else:
+        place = item.location
+    file, line, _ = place
+    path = f"{_checkout_prefix(item.config.rootpath)}{Path(file).as_posix()}"
+    return ReportCase(item.nodeid, path, (line or 0) + 1, outcome, round(seconds, 4), **others)
+
+
+def _checkout_prefix(root: Path) -> str:
+    """Return the path from the checkout to the root of the run: empty, or ending with a slash."""
+    checkout = os.environ.get(CHECKOUT_VARIABLE)
+    inside = root.relative_to(checkout).as_posix() if checkout and root.is_relative_to(checkout) else "."
+    return "" if inside == "." else f"{inside}/"

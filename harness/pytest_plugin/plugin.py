@@ -8,6 +8,8 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Generator, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
 from hashlib import blake2b
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
@@ -37,8 +39,11 @@ if TYPE_CHECKING:
     from harness.analysis.loss import Lost
     from harness.explain.model import Cause
     from harness.server.asgi import Server
+    from harness.server.mock_api import MockApi
+    from harness.world.exploration import Exploration, Scenario
     from harness.world.mock import Mock
     from harness.world.world import World
+
 
 WORLD_STASH_KEY = pytest.StashKey["World"]()
 """The stash key of a running test's World."""
@@ -134,7 +139,6 @@ def openai_mock(
     from harness.api.http.dialects import API_ROOTS
     from harness.drive.counted import record_runs
     from harness.pytest_plugin.caught_errors import note_caught_errors
-    from harness.pytest_plugin.exploring import WorldExplorer
 
     options = read_marker_options(request.node)
     dialect = options.get("dialect")
@@ -319,7 +323,7 @@ def _fail_for_silence(world: World) -> None:
 def _fail_nonlinear(world: World) -> None:
     """Fail a test with a single `drive.Chat` if the requests of its server do not grow by one turn at a time."""
     from harness.core.text import item_text
-    from harness.drive.linearity import describe_nonlinear
+    from harness.drive.chat import describe_nonlinear
 
     turns = world.tool_runs.turns
     # Several chats take turns, so that none of their requests continues the one before it.
@@ -339,3 +343,40 @@ def _fail_test(world: World, losses: Sequence[Lost] = (), *, unused: bool = Fals
 
     if text := render_verdict(world, losses, unused=unused, strays=True, shown=shown):
         pytest.fail(text, pytrace=False)
+
+
+@dataclass(frozen=True, slots=True)
+class WorldExplorer:
+    """Explores variations for the World of a test."""
+
+    api: MockApi
+    world: World
+
+    def __call__(self, scenario: Scenario, cases: str, seed: int, combined: int) -> Exploration:
+        """Run the scenario under variations."""
+        from harness.examine.explore.explore import explore
+
+        return explore(scenario, self._fresh, cases, seed, combined)
+
+    def generated(self, scenario: Scenario, strategy: Any, seed: int, examples: int) -> Exploration:
+        """Run the scenario under generated scripts."""
+        from harness.examine.explore.explore import explore_scripts
+
+        return explore_scripts(scenario, self._fresh, strategy, seed, examples)
+
+    @contextmanager
+    def _fresh(self) -> Iterator[Mock]:
+        from harness.drive.counted import record_runs
+        from harness.world.strays import StrayLog
+
+        api, world = self.api, self.world
+        del api.worlds[world.api_key]
+        strays, api.strays = api.strays, StrayLog()
+        try:
+            made = api.open(world.api_key, world.name, world.base_url, world.vocabulary)
+            made.world.dialect, made.world.overrides = world.dialect, world.overrides
+            made.world.set_date(world.as_of)
+            with record_runs(made.world.tool_runs, ""):
+                yield made
+        finally:
+            api.worlds[world.api_key], api.strays = world, strays

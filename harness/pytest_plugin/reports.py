@@ -272,7 +272,7 @@ def _summarize_test(
     """
     import harness.analysis.losses  # noqa: F401  (registers every loss)
     from harness.explain.verdict import collect_findings
-    from harness.pytest_plugin.new_case import new_case
+    from harness.pytest_plugin.late import new_case
     from harness.report.api_coverage import measure_coverage
     from harness.report.fill_case import fill_case
     from harness.report.report import PASSED_OUTCOMES, count_totals, count_unknown_models

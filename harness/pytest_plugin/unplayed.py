@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import os
+import re
 import shlex
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -16,7 +19,7 @@ if TYPE_CHECKING:
     from harness.cassettes.format.interaction import Interaction
     from harness.cassettes.recording.vcr import CassetteSession
     from harness.explain.model import Cause
-    from harness.pytest_plugin.cassette_marks import ProjectSources
+
 
 MAX_UNPLAYED = 6
 """How many exchanges are listed at most."""
@@ -61,13 +64,9 @@ def _is_marked_itself(item: pytest.Item) -> bool:
 
 def _is_of_this_test_alone(item: pytest.Item, path: Path) -> bool:
     """Return whether the function runs only once, and no other source file names the cassette."""
-    from harness.pytest_plugin import cassette_marks
-
     if hasattr(item, "callspec"):
         return False
-    sources: ProjectSources = item.config.stash.setdefault(
-        _SOURCES_STASH_KEY, cassette_marks.ProjectSources(item.config.rootpath)
-    )
+    sources: ProjectSources = item.config.stash.setdefault(_SOURCES_STASH_KEY, ProjectSources(item.config.rootpath))
     return sources.count_marks(path) == 1 and not sources.is_named_elsewhere(path)
 
 
@@ -75,3 +74,44 @@ def _list(exchanges: Sequence[Interaction], count: int) -> str:
     """List exchanges, a line each, and how many of `count` are not listed."""
     lines = [f"{exchange.method} {exchange.uri}: {exchange.status}" for exchange in exchanges]
     return "\n".join([*lines, *([f"… {count - len(lines)} more"] if count > len(lines) else [])])
+
+
+_SKIPPED_FOLDERS = frozenset((".git", "node_modules", ".venv", "venv", "__pycache__", ".tox", "dist", "build"))
+_MAX_SOURCE_SIZE = 1 << 20
+
+
+@dataclass(frozen=True)
+class ProjectSources:
+    """The Python files below `root`, which are read only once."""
+
+    root: Path
+
+    def count_marks(self, cassette: Path) -> int:
+        """Count the marks that name this cassette, or a cassette with the same name in another folder."""
+        return self._count(cassette.stem, rf"mark\.cassette\(\s*{_quoted(cassette)}")
+
+    def is_named_elsewhere(self, cassette: Path) -> bool:
+        """Return whether the sources also quote the name of a cassette outside of marks."""
+        return self._count(cassette.stem, _quoted(cassette)) > self.count_marks(cassette)
+
+    def _count(self, word: str, pattern: str) -> int:
+        """Count the matches of a pattern in the sources that contain `word`, which is a part of it."""
+        # Searching for the word first is fast, and few files contain it.
+        return sum(len(re.findall(pattern, text)) for text in self._texts if word in text)
+
+    @cached_property
+    def _texts(self) -> Sequence[str]:
+        return [path.read_text(encoding="utf-8", errors="replace") for path in _find_sources(self.root)]
+
+
+def _quoted(cassette: Path) -> str:
+    """Build a pattern for the quoted name of a cassette."""
+    return rf"[\"'](?:[^\"'\n]*/)?{re.escape(cassette.stem)}(?:\.ya?ml)?[\"']"
+
+
+def _find_sources(root: Path) -> Iterator[Path]:
+    for folder, folders, names in os.walk(root):
+        folders[:] = sorted(name for name in folders if name not in _SKIPPED_FOLDERS)
+        for path in (Path(folder, name) for name in sorted(names) if name.endswith(".py")):
+            if path.is_file() and path.stat().st_size <= _MAX_SOURCE_SIZE:
+                yield path

@@ -51,8 +51,7 @@ def client_variables(mock: Mock, key: str) -> dict[str, str]:
 def server_variables(origin: str, dialect: str, key: str) -> dict[str, str]:
     """Return the variables that point clients at the World of a key on a server (`https://127.0.0.1:8765`)."""
     from harness.world.mock import Mock
-    from harness.world.options import WorldOptions
-    from harness.world.world import World
+    from harness.world.world import World, WorldOptions
 
     spoken = None if dialect == OPENAI else dialect
     options = WorldOptions(dialect=spoken)

@@ -19,9 +19,8 @@ from harness.core.text import shorten
 from harness.core.vocabulary import Vocabulary
 from harness.foundry.blobs import signing_key
 from harness.world.mock import Mock
-from harness.world.options import WorldOptions
 from harness.world.strays import StrayLog
-from harness.world.world import Courier, World
+from harness.world.world import Courier, World, WorldOptions
 
 KEY_PREFIX = "sk-"
 MAX_CLOSED = 10_000

@@ -32,10 +32,9 @@ from harness.server.prepared import PreparedRequests
 from harness.server.webhooks.courier import ThreadCourier
 from harness.server.websocket.session import SOCKET_PATHS, SocketSession
 from harness.world.mock import Mock
-from harness.world.options import GivenOptions, WorldOptions
 from harness.world.routed import find_routed
 from harness.world.websocket_state import ConnectionWorld
-from harness.world.world import World
+from harness.world.world import GivenOptions, World, WorldOptions
 
 OPENAI_VERSION = "2020-10-01"
 API_ROOT = "/v1"

@@ -29,8 +29,7 @@ from harness.items.mcp import SERVER_TYPES
 from harness.items.transcript import Transcript
 from harness.unscripted.instance import make_instance
 from harness.world.api_call import ApiCall
-from harness.world.mcp_approvals import needs_client
-from harness.world.mcp_server import needs_approval
+from harness.world.mcp_server import needs_approval, needs_client
 from harness.world.world import World
 
 TEXT, COMMAND = "ok", "echo ok"

@@ -10,8 +10,7 @@ from pathlib import Path
 from harness.cassettes.format.interaction import Interaction, find_client
 from harness.cassettes.format.recorded import Recorded
 from harness.cassettes.format.serializer import CassetteContent
-from harness.cassettes.listing import files
-from harness.cassettes.recording.last_used import last_replay_date
+from harness.cassettes.listing import files, last_replay_date
 from harness.cassettes.recording.writer import read_cassette
 from harness.core.errors import HarnessError
 from harness.core.limits import STALE_DAYS

@@ -33,7 +33,7 @@ from harness.cassettes.format.untrusted import (
 from harness.cassettes.listing import printable_path, recording_suffix
 from harness.core.bounded_input import BoundedFile, max_yaml_nodes, open_bounded, refuse_many_values, size_limit
 from harness.core.errors import COMMAND, Malformed
-from harness.verify.judging.websockets.exchanges import to_http_interactions
+from harness.verify.judging.websockets import to_http_interactions
 
 __all__ = ["NotARecording", "Recorded", "UnreadableRecording", "path_below_root", "read_numbered", "read_recording"]
 

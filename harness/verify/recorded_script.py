@@ -42,7 +42,7 @@ from harness.core.exchange import Exchange, Json
 from harness.core.json_values import as_object
 from harness.core.text import pluralize
 from harness.verify.judging.unverifiable import ACCOUNT_STATUSES, match_rules
-from harness.verify.judging.websockets.exchanges import to_http_interactions
+from harness.verify.judging.websockets import to_http_interactions
 from harness.world.mock import Mock
 from harness.world.routed import make_routed
 from harness.world.scripting.as_code import (

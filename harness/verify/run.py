@@ -22,7 +22,8 @@ from typing import Protocol
 
 import orjson
 
-from harness.api.http.dialects import Upstream
+from harness.api.http.dialects import OPENAI, Upstream
+from harness.api.models import MODELS
 from harness.cassettes.format.interaction import Interaction
 from harness.cassettes.listing import files, printable_path
 from harness.contract.overrides import Overrides
@@ -32,7 +33,6 @@ from harness.core.secrets import redact
 from harness.verify.judging.gateways import adopt_gateway, looks_like_gateway
 from harness.verify.judging.judge import judge, predict_violation
 from harness.verify.judging.rerender import judge_rerendering
-from harness.verify.judging.unlisted_model import unlisted_model
 from harness.verify.judging.verdict import (
     COUNTED_BY_REASON,
     DISAGREEMENTS,
@@ -41,9 +41,24 @@ from harness.verify.judging.verdict import (
     Verdict,
     VerdictKind,
 )
-from harness.verify.judging.websockets.exchanges import to_recorded
+from harness.verify.judging.websockets import to_recorded
 from harness.verify.read_files import NotARecording, Recorded, read_numbered
 from harness.world.world import World
+
+_FINE_TUNED = "ft:"
+_MAX_LENGTH = 80
+
+
+def unlisted_model(recorded: Recorded) -> str:
+    """Return the name, shortened if long, of a model that answered at OpenAI and is not in the table; else empty."""
+    body = recorded.request
+    if recorded.provider != OPENAI or not recorded.path.endswith("/responses") or recorded.status != 200:
+        return ""
+    name = body.get("model") if isinstance(body, dict) else None
+    if not isinstance(name, str) or name.startswith(_FINE_TUNED) or MODELS.find(name):
+        return ""
+    return name[:_MAX_LENGTH]
+
 
 MAX_OPEN_WORLDS = 32
 """The maximum number of Worlds in memory: JSON lines may mix the exchanges of several recordings."""

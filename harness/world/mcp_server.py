@@ -1,19 +1,25 @@
-"""A remote MCP server scripted by a test: its tools, those that a request allows, and the results of calls."""
+"""A remote MCP server scripted by a test: its tools, those a request allows, approvals, and the results of calls."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
-from typing import Any
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any, NamedTuple, TypeGuard
 
 import orjson
 
+from harness.analysis.approval_ledger import APPROVAL_REQUEST, APPROVAL_RESPONSE, MCP_CALL
 from harness.answers.response import check_item
+from harness.api.tools import declared_tools
+from harness.core.delivery import Fault
 from harness.core.errors import ConfigError, ScriptError, raise_as_script_error
 from harness.core.exchange import Json
 from harness.core.text import show
-from harness.items import mcp_call, mcp_list_tools
-from harness.items.kind import Item
+from harness.ending import TurnLine
+from harness.items import mcp_approval_request, mcp_call, mcp_list_tools
+from harness.items.kind import CLIENT_CALL_NAMES, Item
+from harness.items.transcript import Transcript
+from harness.world.script import Taken
 
 TOOL_MEMBERS = ("annotations", "description", "input_schema")
 """The members that a tool may declare besides its result, as shown in `mcp_list_tools`."""
@@ -146,3 +152,218 @@ def needs_approval(tool: Json, offer: Json) -> bool:
     return _is_selected(tool, required.get("always"), blank=False) or not _is_selected(
         tool, required.get("never"), blank=False
     )
+
+
+MCP_LIST_TOOLS = "mcp_list_tools"
+_OF_SERVERS = (MCP_LIST_TOOLS, MCP_CALL, APPROVAL_REQUEST)
+MAX_ROUNDS = 100
+"""The maximum number of turns in one response; each but the last ends with a call that is made."""
+
+
+@dataclass(frozen=True, slots=True)
+class PlannedCall:
+    """A call to be made later, so that none is made for a request that no turn answers."""
+
+    server: McpServer
+    name: str
+    arguments: str
+    approval_request_id: str | None = None
+
+    def execute(self) -> Item:
+        """Make the call."""
+        return self.server.call(self.name, self.arguments, self.approval_request_id)
+
+
+PlannedLine = TurnLine | PlannedCall
+TakeTurn = Callable[[], Taken]
+"""Takes the next turn of the script."""
+OfferedServers = Mapping[str, Json]
+"""A request's `mcp` tools whose servers are scripted, by label."""
+
+
+class AwaitingApproval(NamedTuple):
+    """Lines held back until all these approval requests are approved."""
+
+    ids: frozenset[str]
+    held: Taken
+
+
+class McpServers:
+    """The scripted MCP servers of one key by label, and the lines that wait for an approval."""
+
+    def __init__(self) -> None:
+        self._servers: dict[str, McpServer] = {}
+        self._awaiting_approval: list[AwaitingApproval] = []
+
+    def __bool__(self) -> bool:
+        return bool(self._servers)
+
+    def add(self, server: McpServer) -> None:
+        """Add a server, replacing one with the same label."""
+        self._servers[server.label] = server
+
+    def tools_of(self, offer: Json) -> Sequence[Json] | None:
+        """Return the tools of a server that a request's `mcp` tool allows; None if the server is not scripted."""
+        server = self._servers.get(offer.get("server_label", ""))
+        return None if server is None else server.allowed_tools(offer)
+
+    def call(self, label: str, name: str, arguments: str) -> Json:
+        """Call a tool and return the members of the call, with its `output` or `error`."""
+        return dict(self._servers[label].call(name, arguments).members)
+
+    def plan_turn(self, body: Json, read: Sequence[Json], take_turn: TakeTurn) -> tuple[Taken, Taken | None]:
+        """Plan the turn for a request with the transcript `read`: tool listings, approved calls, then scripted lines.
+
+        Lines that waited for an approval come first, otherwise the next turn is taken; without lines nothing is listed
+        or called. Also returns the lines held back until the turn's calls are approved.
+        """
+        offers = {tool["server_label"]: tool for tool in declared_tools(body) if self._is_served(tool)}
+        granted = {
+            request["id"]: request for request in _approved_requests(read) if request["server_label"] in self._servers
+        }
+        # All approvals of a turn must be there: the API continues when the last one comes.
+        awaited = (waiting.held for waiting in self._awaiting_approval if waiting.ids <= granted.keys())
+        taken = next(awaited, None) or take_turn()
+        if not taken.lines:
+            return taken, None
+        lines, taken, held = self._decide_calls(taken, offers, granted, take_turn)
+        own = [step for step in lines if isinstance(step, Item)]
+        made = {item.members["approval_request_id"] for item in own if item.type == MCP_CALL}
+        approved = [self._plan_approved_call(request) for id, request in granted.items() if id not in made]
+        steps = [*self._tool_listings(offers, read, own), *approved, *lines]
+        # Calls are made only now: no further turn needs to be taken, which may raise.
+        made_lines = [step.execute() if isinstance(step, PlannedCall) else step for step in steps]
+        return taken._replace(lines=made_lines), taken._replace(lines=held) if held else None
+
+    def hold_for_approval(self, output: Sequence[Json], held: Taken) -> None:
+        """Hold lines back until the approval requests in an output are approved."""
+        ids = frozenset(item["id"] for item in output if item["type"] == APPROVAL_REQUEST)
+        self._awaiting_approval.append(AwaitingApproval(ids, held))
+
+    def _is_served(self, tool: Json) -> bool:
+        return tool.get("type") == "mcp" and tool.get("server_label") in self._servers
+
+    def _tool_listings(self, offers: OfferedServers, read: Sequence[Json], scripted: Sequence[Item]) -> Iterator[Item]:
+        listed = {item.get("server_label") for item in read if item.get("type") == MCP_LIST_TOOLS}
+        listed |= {item.members["server_label"] for item in scripted if item.type == MCP_LIST_TOOLS}
+        for label, offer in offers.items():
+            if label not in listed:
+                yield mcp_list_tools(label, self._servers[label].allowed_tools(offer))
+
+    def _plan_approved_call(self, request: Json) -> PlannedCall:
+        return PlannedCall(self._servers[request["server_label"]], request["name"], request["arguments"], request["id"])
+
+    def _decide_calls(
+        self, taken: Taken, offers: OfferedServers, granted: dict[str, Json], take_turn: TakeTurn
+    ) -> tuple[list[PlannedLine], Taken, Sequence[TurnLine]]:
+        """Decide each scripted call; returns the lines, the last turn taken, and the lines that wait for an approval.
+
+        A scripted call that the client has approved is that call; its request is removed from `granted`. After a call
+        that is made, the model continues the same response with the next turn.
+        """
+        lines: list[PlannedLine] = []
+        for _ in range(MAX_ROUNDS):
+            held = self._decide_turn(lines, taken.lines, offers, granted)
+            last = next(step for step in reversed(lines) if not _is_fault(step))
+            if not isinstance(last, PlannedCall) or any(map(needs_client, lines)):
+                # Faults concern the whole response and end a turn, also where several turns make one response.
+                return sorted(lines, key=_is_fault), taken, held
+            taken = take_turn()
+        raise ScriptError(f"{MAX_ROUNDS} consecutive turns end with an MCP call. Let one end with a message.")
+
+    def _decide_turn(
+        self, decided: list[PlannedLine], words: Sequence[TurnLine], offers: OfferedServers, granted: dict[str, Json]
+    ) -> Sequence[TurnLine]:
+        """Decide the lines of one turn; returns those after an approval request, which are held back."""
+        for place, line in enumerate(words):
+            if any(isinstance(step, Item) and step.type == APPROVAL_REQUEST for step in decided) and not _is_call(line):
+                # A fault is of the response that is sent now; the rest waits for the approval.
+                decided += filter(_is_fault, words[place:])
+                return [rest for rest in words[place:] if not _is_fault(rest)]
+            # Recorded: an approved call comes first, so that one after other items is another, without its approval.
+            is_later = any(isinstance(step, Item) and step.type not in _OF_SERVERS for step in decided)
+            decided.append(self._decide_call(line, offers, granted, is_later) if _names_no_approval(line) else line)
+        return ()
+
+    def _decide_call(
+        self, call: Item, offers: OfferedServers, granted: dict[str, Json], is_later: bool
+    ) -> Item | PlannedCall:
+        label, name, arguments = (call.members[member] for member in ("server_label", "name", "arguments"))
+        if label not in self._servers or call.members["output"] is not None or call.members["error"]:
+            return _name_approval(call, _take_request(call, granted))  # the script says the result
+        if not is_later and (request := _take_request(call, granted)):
+            return self._plan_approved_call(request)
+        if label not in offers:
+            raise ScriptError(
+                f"mcp_call({show(label)}, {show(name)}): the request has no such server, so the model cannot call it. "
+                f'Declare it in its tools: {{"type": "mcp", "server_label": "{label}", "server_url": "…"}}.'
+            )
+        server, offer = self._servers[label], offers[label]
+        if needs_approval(server.find_tool(name, offer), offer):
+            return mcp_approval_request(label, name, arguments)
+        return PlannedCall(server, name, arguments)
+
+
+def name_approvals(items: Sequence[Item], transcript: Transcript) -> Sequence[Item]:
+    """Name in each MCP call that names none the approved request that it carries out."""
+    if not any(map(_names_no_approval, items)):
+        return items
+    made = {item.members["approval_request_id"] for item in items if item.type == MCP_CALL}
+    granted = {request["id"]: request for request in _approved_requests(transcript.items) if request["id"] not in made}
+    return [_name_approval(item, _take_request(item, granted)) if _names_no_approval(item) else item for item in items]
+
+
+def _names_no_approval(line: TurnLine) -> TypeGuard[Item]:
+    return isinstance(line, Item) and line.type == MCP_CALL and not line.members["approval_request_id"]
+
+
+def _name_approval(call: Item, request: Json | None) -> Item:
+    return replace(call, members={**call.members, "approval_request_id": request["id"]}) if request else call
+
+
+def _take_request(call: Item, granted: dict[str, Json]) -> Json | None:
+    """Remove the approval request for a scripted call from `granted` and return it; the call may omit the arguments."""
+    own = call.members
+    alike = [
+        request
+        for request in granted.values()
+        if (request["server_label"], request["name"]) == (own["server_label"], own["name"])
+    ]
+    wanted = _parse_arguments(own["arguments"])
+    same = [request for request in alike if _parse_arguments(request["arguments"]) == wanted]
+    found = next(iter(same or ([] if wanted else alike)), None)
+    return granted.pop(found["id"]) if found else None
+
+
+def _parse_arguments(text: str) -> Any:
+    try:
+        return orjson.loads(text)
+    except orjson.JSONDecodeError:
+        return text
+
+
+def _is_call(line: TurnLine) -> bool:
+    return isinstance(line, Item) and line.type.endswith("_call")
+
+
+def _is_fault(step: PlannedLine) -> bool:
+    """Return whether a line is a fault, which belongs to this response and is never held back."""
+    return isinstance(step, Fault)
+
+
+def needs_client(step: PlannedLine) -> bool:
+    """Return whether a response ends at this line for the client to act."""
+    if not isinstance(step, Item):
+        return False
+    return step.type == APPROVAL_REQUEST or (
+        step.type in CLIENT_CALL_NAMES and step.members.get("execution") != "server"
+    )
+
+
+def _approved_requests(read: Sequence[Json]) -> Iterator[Json]:
+    """Yield the approval requests that the client has approved and that have not led to a call yet."""
+    answers = {item["approval_request_id"]: item["approve"] for item in read if item.get("type") == APPROVAL_RESPONSE}
+    made = {item.get("approval_request_id") for item in read if item.get("type") == MCP_CALL}
+    for item in read if answers else ():
+        if item.get("type") == APPROVAL_REQUEST and answers.get(item["id"]) and item["id"] not in made:
+            yield item

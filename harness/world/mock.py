@@ -21,16 +21,74 @@ from harness.core.registry import named_arguments
 from harness.core.text import show
 from harness.core.webhooks import DEFAULT_SECRET, EVENT_TYPES, TIMEOUT_SECONDS
 from harness.world.background import advance_pending
-from harness.world.conditions import Matcher
 from harness.world.exploration import Exploration, Scenario
 from harness.world.journal_views import JournalViews
 from harness.world.mcp_server import McpServer, build_server
-from harness.world.mock_webhook import Webhook, make_webhook
 from harness.world.refusals import ExpectedRefusal
 from harness.world.resources import make_resource
-from harness.world.route import Route, Turn
+from harness.world.route import Matcher, Route, Turn
 from harness.world.routed import make_routed
+from harness.world.webhooks import FAULTS, NO_COURIER, Webhooks, check_names
 from harness.world.world import World
+
+
+class Webhook:
+    """A webhook of a test; `secret` verifies its deliveries, `url` is where they are sent."""
+
+    __slots__ = ("_world", "id")
+
+    def __init__(self, world: World, id: str) -> None:
+        self._world = world
+        self.id = id
+
+    def __repr__(self) -> str:
+        return f"<webhook {self.id} to {self.url}>"
+
+    @property
+    def url(self) -> str:
+        """The URL that deliveries are posted to."""
+        return self._webhooks.endpoints[self.id].url
+
+    @property
+    def secret(self) -> str:
+        """The secret that signs deliveries."""
+        return self._webhooks.endpoints[self.id].secret
+
+    @property
+    def faults(self) -> tuple[str, ...]:
+        """What goes wrong with its deliveries; can be set: `hook.faults = ["doubled"]`."""
+        return tuple(self._webhooks.endpoints[self.id].faults)
+
+    @faults.setter
+    def faults(self, names: list[str] | tuple[str, ...]) -> None:
+        check_names("faults", names, FAULTS)
+        endpoints = self._webhooks.endpoints
+        endpoints[self.id] = replace(endpoints[self.id], faults=tuple(names))
+
+    def rotate(self, secret: str = "", *, keep_old: bool = False) -> str:
+        """Sign with another secret, by default a new one; with `keep_old` the old one also signs for a day."""
+        return self._webhooks.rotate(self.id, self._world.now, keep_old=keep_old, secret=secret).secret
+
+    def remove(self) -> None:
+        """Stop all deliveries."""
+        self._webhooks.endpoints.pop(self.id, None)
+
+    @property
+    def _webhooks(self) -> Webhooks:
+        webhooks = self._world.webhooks
+        if webhooks is None or self.id not in webhooks.endpoints:
+            raise ConfigError(f"the webhook {self.id} was removed.")
+        return webhooks
+
+
+def make_webhook(world: World, receiver: Any, path: str, told: str, options: dict[str, Any]) -> Webhook:
+    """Add a webhook to a World; ConfigError if nothing delivers webhooks there."""
+    if world.courier is None:
+        raise ConfigError(NO_COURIER)
+    url, call = world.courier.lead(receiver, path, told)
+    dates = {"created_at": world.now, "updated_at": world.now}
+    endpoint = world.open_webhooks().add_endpoint(url, receiver=call, **dates, **options)
+    return Webhook(world, endpoint.id)
 
 
 class Mock(JournalViews):

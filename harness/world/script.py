@@ -1,4 +1,4 @@
-"""The script of a World: the routes that choose a turn, and the error for a request without one.
+"""The script of a World: the routes that choose a turn, the error for a request without one, and the waiting turns.
 
 Routes are tried in the order in which they were added, the unconditional script last; a route without turns left is
 skipped.
@@ -6,6 +6,7 @@ skipped.
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
@@ -16,14 +17,13 @@ from harness.core.delivery import Fault, Pace, Pause
 from harness.core.errors import NOWHERE, NoTurn, Place, Problem, ScriptError, find_calling_place
 from harness.core.exchange import Json, Request
 from harness.core.registry import suggest_name
-from harness.core.text import pluralize, shorten, show
+from harness.core.text import item_text, pluralize, shorten, show
 from harness.core.vocabulary import PYTHON, Vocabulary
 from harness.ending import Ending, TurnLine
 from harness.faults.transmission import find_pace
 from harness.items.kind import Item
 from harness.items.transcript import Transcript
-from harness.world.conditions import CONDITIONS, Matcher, is_matcher
-from harness.world.route import Route, Turn
+from harness.world.route import CONDITIONS, Matcher, Repeated, Route, Turn, is_matcher
 
 
 @dataclass(frozen=True, slots=True)
@@ -191,3 +191,81 @@ class Script:
             lines += [f"  - {name} wanted: {words.render_value(wanted)}", f"  + {name} was:    {shown}"]
         what = f"No turn answers this request. The closest is {closest}, {left} left:"
         return Problem(what, lines, words.add_open_turn)
+
+
+@dataclass(frozen=True, slots=True)
+class QueuedTurn:
+    """A turn that no request has taken, or only in part: `id`, route, content.
+
+    `yaml` is the turn as YAML of a script; empty for code, for repeated turns, and for turns with anything but items.
+    """
+
+    id: str
+    route: str
+    turn: Turn
+    yaml: str
+    place: Place
+
+
+def list_waiting(script: Script) -> list[QueuedTurn]:
+    """List the waiting turns, in the order in which their routes are tried."""
+    return [
+        QueuedTurn(f"{number}.{index}", str(route), turn, write_turn(turn), places[0])
+        for number, route in enumerate(script.all_routes)
+        for index, (turn, places) in enumerate(zip(route.turns, route.places, strict=True))
+    ]
+
+
+def replace_waiting(script: Script, id: str, was: str, turn: Turn, place: Place) -> None:
+    """Replace a waiting turn; ScriptError if it is gone."""
+    route, index = _find(script, id, was)
+    made = Route(route.conditions, vocabulary=route.vocabulary).add_turns([turn], [[place]])
+    route.turns[index], route.places[index] = made.turns[0], made.places[0]
+    _begin_again(route, index)
+
+
+def remove_waiting(script: Script, id: str, was: str) -> None:
+    """Remove a waiting turn; ScriptError if it is gone."""
+    route, index = _find(script, id, was)
+    del route.turns[index], route.places[index]
+    _begin_again(route, index)
+
+
+def _begin_again(route: Route, index: int) -> None:
+    """Reset the count of repeated turns if the first turn of the route has changed."""
+    if index == 0:
+        route.replayed = 0
+
+
+def _find(script: Script, id: str, was: str) -> tuple[Route, int]:
+    known = next((waiting for waiting in list_waiting(script) if waiting.id == id), None)
+    if known is None or known.yaml != was:
+        raise ScriptError(
+            f"turn {show(id)} has changed: a request took a turn, or another client edited it. List the turns again."
+        )
+    number, index = map(int, id.split("."))
+    return script.all_routes[number], index
+
+
+def write_turn(turn: Turn) -> str:
+    """Format a turn of items as YAML for a script (its lines are JSON); empty for any other turn."""
+    lines = turn if isinstance(turn, list | tuple) else [turn]
+    if isinstance(turn, Repeated) or not all(isinstance(line, Item) for line in lines):
+        return ""
+    written = [_write_item(line) for line in lines if isinstance(line, Item)]
+    return f"- {written[0]}" if len(written) == 1 else "\n".join(_nest(written))
+
+
+def _nest(lines: Sequence[str]) -> list[str]:
+    return [f"{'  ' if index else '- '}- {line}" for index, line in enumerate(lines)]
+
+
+def _write_item(item: Item) -> str:
+    if item.is_text and len(item.members["content"]) == 1 and not item.deltas:
+        return f"message: {_write(item_text(item.members))}"
+    wire: Json = {"type": item.type, **item.members}
+    return _write({**wire, "off_schema": True} if item.off_schema else wire)
+
+
+def _write(value: object) -> str:
+    return json.dumps(value, ensure_ascii=False)

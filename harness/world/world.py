@@ -6,9 +6,9 @@ Endpoints read and change it; a test uses it through a `Mock` (`harness.world.mo
 from __future__ import annotations
 
 from collections.abc import Awaitable, Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from types import MappingProxyType
-from typing import Any, Protocol
+from typing import Any, Protocol, TypedDict
 
 from harness.analysis.approval_ledger import ApprovalLedger
 from harness.analysis.path_lists import PathClaim
@@ -20,30 +20,71 @@ from harness.api.models import MODELS
 from harness.api.resources.containers import Containers
 from harness.api.resources.files import File, Uploads
 from harness.api.responses import FullItem, filter_item
+from harness.contract.overrides import Overrides
 from harness.contract.rule import RULES, Rule
 from harness.core.account import DEFAULT_ORGANIZATION, Organization
 from harness.core.client_judgement import LENIENT, ClientJudgement
 from harness.core.dates import CONTRACT_DATE, parse_as_of, start_of_clock
-from harness.core.delivery import EdgeLog, EdgeRecord, Gate, ReturnedAnswer
+from harness.core.delivery import EdgeLog, EdgeRecord, Gate, Pace, ReturnedAnswer
 from harness.core.errors import ConfigError, Problem
 from harness.core.exchange import EMPTY_MAPPING, Answer, Exchange, Json, Request, Stray, ToolRuns
 from harness.core.ids import Ids, is_project_id
-from harness.core.limits import UNLIMITED, drop_before, drop_oldest
+from harness.core.limits import UNLIMITED, Limits, drop_before, drop_oldest
 from harness.core.registry import suggest_name
+from harness.core.vocabulary import PYTHON, Vocabulary
 from harness.core.webhooks import WebhookDelivery
 from harness.items.kind import id_prefix
 from harness.world.exploration import Explorer
-from harness.world.mcp_approvals import McpServers
-from harness.world.options import DEFAULT_OPTIONS, WorldOptions
+from harness.world.mcp_server import McpServers
 from harness.world.prompt_cache import PromptCache
 from harness.world.quotas import Quotas, make_quotas
 from harness.world.refusals import RefusalLedger
 from harness.world.route import Route
 from harness.world.routed import RoutedPath
-from harness.world.script import Script, TurnLog
+from harness.world.script import Fallback, Script, TurnLog
 from harness.world.store import PendingResponse, Store, empty_store
 from harness.world.strays import MAX_SHOWN, NO_STRAYS, HeardStrays, StrayLog
 from harness.world.webhooks import Webhooks
+
+
+@dataclass(frozen=True, slots=True)
+class WorldOptions:
+    """The initial options of a World, apart from its names; a test may change most of them later.
+
+    `organization` is the account behind its key. `fallback` answers when nothing was scripted, `pace` applies to turns
+    without one. `dialect` is the only one it speaks (openai, azure, foundry), None for all of them: each has paths of
+    its own. `as_of` is the day (YYYY-MM-DD, or YYYY-MM for its last day) whose contract applies, by default the newest
+    that this release knows; a World of another day has the clock of that day. `overrides` overrules the contract.
+    `limits` bounds what is kept, dropping the oldest first. `vocabulary` words the advice to its user. With
+    `counts_waiting`, the time that a client waits after a refusal counts towards its quota.
+    """
+
+    organization: Organization = DEFAULT_ORGANIZATION
+    fallback: Fallback | None = None
+    pace: Pace | None = None
+    dialect: str | None = None
+    as_of: str = CONTRACT_DATE
+    overrides: Overrides | None = None
+    limits: Limits = UNLIMITED
+    vocabulary: Vocabulary = PYTHON
+    counts_waiting: bool = True
+
+
+class GivenOptions(TypedDict, total=False):
+    """Members of `WorldOptions` as keyword arguments."""
+
+    organization: Organization
+    fallback: Fallback | None
+    pace: Pace | None
+    dialect: str | None
+    as_of: str
+    overrides: Overrides | None
+    limits: Limits
+    vocabulary: Vocabulary
+    counts_waiting: bool
+
+
+DEFAULT_OPTIONS = WorldOptions()
 
 CLOCK_START = 1_790_000_000
 """Unix seconds at which every World's clock starts (2026-09-21)."""

@@ -12,8 +12,8 @@ from pathlib import Path
 import pytest
 
 from harness.cli import COMMANDS
+from harness.cli.drift import confirm_cost
 from harness.cli.support.app import ExitCode
-from harness.cli.support.live_api import confirm_cost
 from harness.core.errors import ConfigError
 from tests.support.command_line import run_cli
 from tests.support.processes import spawn

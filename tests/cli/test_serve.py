@@ -15,7 +15,7 @@ from typing import Any
 import openai
 import pytest
 
-from harness.cli.support.foreground import Entrance
+from harness.cli.serve import Entrance
 from harness.core.errors import add_section
 from harness.server.transport.asgi_types import AsgiApp
 from tests.support.command_line import run_beside, run_cli

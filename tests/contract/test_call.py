@@ -11,9 +11,8 @@ import pytest
 from harness.contract.call import WorldCall, drop_nulls
 from harness.contract.check import check
 from harness.core.account import Organization
-from harness.world.options import WorldOptions
 from harness.world.websocket_state import ConnectionWorld
-from harness.world.world import World
+from harness.world.world import World, WorldOptions
 from tests.support.rule_examples import request_for
 
 

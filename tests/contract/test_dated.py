@@ -18,8 +18,7 @@ from harness.core.dates import CONTRACT_DATE
 from harness.core.errors import ApiError, ConfigError
 from harness.core.exchange import Request
 from harness.verify.examples import play_case
-from harness.world.options import WorldOptions
-from harness.world.world import CLOCK_START, World
+from harness.world.world import CLOCK_START, World, WorldOptions
 from tests.support.slow import slow_except_every
 
 RUN = Request(

@@ -12,8 +12,7 @@ from harness.contract.call import WorldCall
 from harness.contract.check import Violation, check
 from harness.contract.rule import RULES, Case
 from harness.core.dates import CONTRACT_DATE
-from harness.world.options import WorldOptions
-from harness.world.world import World
+from harness.world.world import World, WorldOptions
 from tests.contract.evidence.switched_off import READ_THE_TABLE
 from tests.support.rule_examples import request_for
 

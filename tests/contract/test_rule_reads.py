@@ -20,8 +20,7 @@ from harness.core.errors import ApiError
 from harness.core.exchange import Json
 from harness.verify.examples import play_case
 from harness.verify.run import verify_recordings
-from harness.world.options import WorldOptions
-from harness.world.world import World
+from harness.world.world import World, WorldOptions
 from tests.support.rule_examples import BODIES, CASES, request_for
 from tests.support.shared import PRESENT, RECORDINGS
 from tests.support.watched_rules import Excesses, excesses

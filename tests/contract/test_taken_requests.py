@@ -9,8 +9,7 @@ import pytest
 from harness.contract.call import WorldCall
 from harness.contract.check import check
 from harness.items import computer_call
-from harness.world.options import WorldOptions
-from harness.world.world import World
+from harness.world.world import World, WorldOptions
 from tests.support.checked import request
 from tests.support.pictures import PNG
 from tests.support.tools import CALL, OUTPUT

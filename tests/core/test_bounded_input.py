@@ -35,7 +35,7 @@ from harness.cassettes.recording.writer import read_cassette
 from harness.report.formats.json_file import read_report
 from harness.verify.report_cases import find_record_lines
 from harness.world.scripting.load import load_script_file
-from harness.cli.support.viewed import read_viewed
+from harness.cli.view import read_viewed
 readers = {
     "verify": read_recording,
     "cassette": lambda path: [read_cassette(path)],

@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from harness.cli.support.observers import check_observers
+from harness.cli.serve_options import check_observers
 from harness.core.errors import (
     MAX_FRAMES,
     REQUEST_ID,

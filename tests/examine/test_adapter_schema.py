@@ -8,8 +8,8 @@ import jsonschema_rs
 import pytest
 
 from harness.api.http.dialects import API_ROOTS
+from harness.examine.adapter import Declaration
 from harness.examine.case import AREAS, CASES, FEATURES, STATES
-from harness.examine.declaration import Declaration
 from harness.examine.run_cases import select_cases
 from harness.examine.task import Agent, Outcome, Task, Tool, UserAnswer
 

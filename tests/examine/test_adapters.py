@@ -5,8 +5,8 @@ from pathlib import Path
 import pytest
 
 from harness.examine import adapters
+from harness.examine.adapter import parse_modes
 from harness.examine.adapters import ADAPTERS, command_for
-from harness.examine.declaration import parse_modes
 from harness.examine.results import RED
 from harness.examine.run_cases import examine, select_cases
 

@@ -9,9 +9,9 @@ import pytest
 import harness.examine.cases  # noqa: F401  (registers every case)
 from harness.core.delivery import DISCONNECT_AT_END
 from harness.core.exchange import Answer, Exchange, Request
+from harness.examine.adapter import Declaration
 from harness.examine.case import CASES
 from harness.examine.client_process import Crashed, Done, Hung
-from harness.examine.declaration import Declaration
 from harness.examine.results import Cell, ClientExamination
 from harness.examine.run_cases import describe_end
 from harness.examine.task import Outcome

@@ -7,8 +7,8 @@ from collections.abc import Iterator
 import pytest
 
 from harness.core.registry import import_modules
+from harness.examine.adapter import Mode, modes_of
 from harness.examine.case import AREAS, CASES, ClientCase
-from harness.examine.declaration import Mode, modes_of
 from tests.examine.mutants.mutant import MUTANTS, Mutant
 from tests.examine.reference.client import ReferenceClient
 from tests.examine.reference.in_process import Bench, open_bench

@@ -11,8 +11,8 @@ import pytest
 
 import harness.examine.cases  # noqa: F401  (registers every case)
 from harness.core.errors import ConfigError
+from harness.examine.adapter import parse_mode
 from harness.examine.case import CASES, ClientCase
-from harness.examine.declaration import parse_mode
 from harness.examine.own_tests import render_tests
 from tests.support.examined import TARGET
 from tests.support.processes import run

@@ -2,8 +2,8 @@
 
 import pytest
 
+from harness.examine.adapter import modes_of
 from harness.examine.case import AREAS
-from harness.examine.declaration import modes_of
 from harness.examine.run_cases import select_cases
 from tests.examine.reference.client import ReferenceClient
 from tests.examine.reference.in_process import open_bench

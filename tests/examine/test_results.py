@@ -13,7 +13,7 @@ from markdown_it import MarkdownIt
 
 from harness.contract.schema import schemas_directory
 from harness.core.errors import ConfigError
-from harness.examine.declaration import Declaration
+from harness.examine.adapter import Declaration
 from harness.examine.results import (
     ClientExamination,
     ExaminationResults,

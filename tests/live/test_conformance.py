@@ -29,7 +29,7 @@ from harness.live.client import websocket as sockets
 from harness.live.client.http import HttpClient
 from harness.live.client.websocket import ConformanceSocket
 from harness.live.conformance import examine_server as examining
-from harness.live.conformance import state_scenarios
+from harness.live.conformance import scenarios
 from harness.live.conformance.examine_server import examine_server
 from harness.live.conformance.questions import OPTIONAL_ENDPOINTS, STORED_ITEMS, build_questions, minimal_requests
 from harness.live.conformance.scenario import SCENARIOS, run_scenario
@@ -114,7 +114,7 @@ def mocked(change: Callable[[str, str, Any], Any] = lambda method, path, body: b
 
 @pytest.fixture(autouse=True)
 def _background_responses_are_polled_quickly(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(state_scenarios, "POLL_SECONDS", 0.01)
+    monkeypatch.setattr(scenarios, "POLL_SECONDS", 0.01)
 
 
 @pytest.fixture(scope="module")

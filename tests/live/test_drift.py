@@ -10,10 +10,8 @@ from typing import Any
 import pytest
 from typer.testing import Result
 
-from harness.cli.support import live_api
 from harness.core.exchange import ReceivedRequest
-from harness.live.drift.compare import find_transient
-from harness.live.drift.ids import pair_ids, translate_ids
+from harness.live.drift.compare import find_transient, pair_ids, translate_ids
 from harness.server.mock_api import MockApi
 from harness.unscripted.default_model import small_talk
 from harness.verify.read_files import read_recording
@@ -376,7 +374,7 @@ def test_what_was_found_before_the_credit_ran_out_is_reported(tmp_path: Path) ->
 
 def test_a_long_wait_that_the_api_asks_for_is_reported(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     waits: list[float] = []
-    monkeypatch.setattr(live_api, "time", SimpleNamespace(sleep=waits.append))
+    monkeypatch.setattr("harness.cli.drift.time", SimpleNamespace(sleep=waits.append))
     limited = error(429, "Slow down.", code="rate_limit_exceeded", retry_after="2")
     result = drifted(recording(tmp_path, recorded(HI)), in_turn(limited))
     assert (result.exit_code, "waiting 2 s: the API accepts no more requests for now" in result.stderr) == (0, True)

@@ -6,7 +6,7 @@ import json
 
 import pytest
 
-from harness.cassettes.scrubbing.issuers.find_keys import RULES_FILE
+from harness.cassettes.scrubbing.issuers import RULES_FILE
 from tools import issuers
 
 

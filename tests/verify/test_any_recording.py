@@ -15,7 +15,7 @@ from harness.ending import incomplete
 from harness.items import function_call, mcp_approval_request, message, reasoning, web_search_call
 from harness.verify import output
 from harness.verify.judging.verdict import VerdictKind
-from harness.verify.judging.websockets.exchanges import to_http_interactions
+from harness.verify.judging.websockets import to_http_interactions
 from harness.verify.read_files import Recorded, read_recording
 from harness.verify.run import judge_exchange
 from harness.world.world import World

@@ -14,8 +14,7 @@ from harness.foundry.agent_versions import AGENTS
 from harness.verify.compare import differing_error_members
 from harness.verify.judging.judge import rebuild_request
 from harness.verify.read_files import Recorded, read_recording
-from harness.world.options import WorldOptions
-from harness.world.world import World
+from harness.world.world import World, WorldOptions
 from tests.support.recordings import error, judged
 from tests.support.slow import slow_except_every
 from tests.verify.foundry import (

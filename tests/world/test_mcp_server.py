@@ -7,7 +7,13 @@ from typing import Any
 import pytest
 
 from harness.core.errors import ConfigError, ScriptError
+from harness.core.exchange import Answer, Json
+from harness.ending import failed, incomplete
+from harness.items import function_call, mcp_approval_request, mcp_call, mcp_list_tools, message, reasoning
 from harness.world.mcp_server import McpServer, ToolError, build_server, needs_approval
+from tests.support.in_process import Client, error, user
+from tests.support.tools import functions, mcp_tool
+from tests.support.websockets import Socket
 
 READ_ONLY = {"annotations": {"read_only": True}, "result": "up"}
 
@@ -92,7 +98,6 @@ def test_an_approved_call_names_the_request(prod):
 DOWN = {"type": "http_error", "code": 503, "message": "down"}
 LOCKED = {"type": "mcp_tool_execution_error", "content": [{"type": "text", "text": "locked"}]}
 
-
 DEPLOYING = r"mcp_call\('prod', 'deploy'\)"
 
 
@@ -166,3 +171,426 @@ def test_an_approved_call_of_no_tool_is_one_too(prod):
 def test_a_server_that_is_declared_wrongly(label, tools, error, says):
     with pytest.raises(error, match=says):
         build_server(label, tools)
+
+
+V2 = {"ref": "v2"}
+DEPLOY = mcp_call("prod", "deploy", V2)
+DEPLOY_V3 = mcp_call("prod", "deploy", {"ref": "v3"})
+STATUS = mcp_call("prod", "status")
+LISTED = "mcp_list_tools"
+ASKED = "mcp_approval_request"
+CALLED = "mcp_call"
+
+
+def prod_server(require_approval: Any = "always", **members: Any) -> Json:
+    url = "https://mcp.example.org/sse"
+    return {"type": "mcp", "server_label": "prod", "server_url": url, "require_approval": require_approval, **members}
+
+
+class Team(Client):
+    """A client whose World has an MCP server `prod_server`; `deployed` is what its tool really did."""
+
+    def __init__(self, **account: Any) -> None:
+        super().__init__(**account)
+        self.deployed: list[str] = []
+        self.mock.mcp("prod", {"deploy": self._deploy, "status": {"annotations": {"read_only": True}, "result": "up"}})
+
+    def _deploy(self, ref: str) -> str:
+        self.deployed.append(ref)
+        return f"{ref} is live"
+
+    def ask(self, input: Any = "hi", **members: Any) -> Answer:
+        """Return the answer to a request that has the server among its tools, unless it says otherwise."""
+        return super().ask(input, **{"tools": [prod_server()], **members})
+
+    def answer(self, asked: Answer, *approve: bool, items: list[Json] | None = None, **members: Any) -> Answer:
+        """Return the answer to the request that answers what `asked` asked for, by chain."""
+        given = [*(items or []), *map(answered, requests(asked), approve)]
+        return self.ask(given, previous_response_id=asked.body["id"], **members)
+
+
+def answered(request: Json, approve: bool = True, **members: Any) -> Json:
+    return {"type": "mcp_approval_response", "approval_request_id": request["id"], "approve": approve, **members}
+
+
+def requests(answer: Answer) -> list[Json]:
+    return [item for item in answer.body["output"] if item["type"] == ASKED]
+
+
+def types(answer: Answer) -> list[str]:
+    assert answer.status == 200, answer.body
+    return [item["type"] for item in answer.body["output"]]
+
+
+@pytest.fixture
+def team() -> Team:
+    return Team()
+
+
+def test_a_call_that_needs_leave_is_asked_for_and_approved_comes_before_the_words_after_it(team):
+    team.mock.script([reasoning("**Deploying**"), DEPLOY, message("v2 is out.")])
+    asked = team.ask()
+    assert types(asked) == [LISTED, "reasoning", ASKED]
+    assert asked.body["status"] == "completed"
+    request = asked.body["output"][2]
+    assert request["id"].startswith("mcpr_")
+    assert (request["server_label"], request["name"], request["arguments"]) == ("prod", "deploy", '{"ref":"v2"}')
+    assert team.deployed == []
+    done = team.answer(asked, True)
+    assert types(done) == [CALLED, "message"]
+    call = done.body["output"][0]
+    assert (call["output"], call["status"], call["error"]) == ("v2 is live", "completed", None)
+    assert call["approval_request_id"] == request["id"]
+    assert team.deployed == ["v2"]
+
+
+def test_a_call_alone_is_followed_by_the_next_turn(team):
+    team.mock.script(DEPLOY, message("v2 is out."))
+    assert types(team.answer(team.ask(), True)) == [CALLED, "message"]
+    assert team.mock.world.script.unused == []
+
+
+@pytest.mark.parametrize("call", [DEPLOY, mcp_call("prod", "deploy"), mcp_call("prod", "deploy", '{ "ref": "v2" }')])
+@pytest.mark.parametrize("asks", [DEPLOY, mcp_approval_request("prod", "deploy", V2)])
+def test_a_call_that_is_scripted_after_its_approval_is_the_approved_one(team, asks, call):
+    team.mock.script(asks, [call, message("v2 is out.")])
+    asked = team.ask()
+    done = team.answer(asked, True)
+    assert types(done) == [CALLED, "message"]
+    assert done.body["output"][0]["output"] == "v2 is live"
+    assert done.body["output"][0]["approval_request_id"] == requests(asked)[0]["id"]
+    assert [(call.approve, call.executed) for call in team.mock.approvals] == [(True, 1)]
+    assert team.deployed == ["v2"]
+
+
+def test_a_result_that_is_scripted_after_an_approval_is_that_of_the_approved_call(team):
+    team.mock.script(DEPLOY, [mcp_call("prod", "deploy", V2, output="as scripted"), message("v2 is out.")])
+    asked = team.ask()
+    done = team.answer(asked, True)
+    assert types(done) == [CALLED, "message"]
+    assert done.body["output"][0]["output"] == "as scripted"
+    assert done.body["output"][0]["approval_request_id"] == requests(asked)[0]["id"]
+    assert team.deployed == []
+
+
+def test_the_approved_call_with_the_same_arguments_is_made_among_several(team):
+    bare = mcp_call("prod", "deploy", {})
+    team.mock.script([DEPLOY, bare], [mcp_call("prod", "deploy", output="latest"), message("Done.")])
+    asked = team.ask()
+    done = team.answer(asked, True, True)
+    assert types(done) == [CALLED, CALLED, "message"]
+    by_output = {item["output"]: item["approval_request_id"] for item in done.body["output"][:2]}
+    assert by_output == {"v2 is live": requests(asked)[0]["id"], "latest": requests(asked)[1]["id"]}
+
+
+@pytest.mark.parametrize("store", [True, False])
+def test_without_scripted_servers_a_call_names_the_request_that_was_approved(store):
+    client = Client()
+    client.mock.script(mcp_approval_request("prod", "deploy", V2), [mcp_call("prod", "deploy", V2, output="live")])
+    asked = client.ask(tools=[prod_server()], store=store)
+    given = [answered(asked.body["output"][0])]
+    before = {"previous_response_id": asked.body["id"]} if store else {}
+    # An approved call needs no tool, as that of the request for the approval is enough.
+    done = client.ask(given if store else [*asked.body["output"], *given], store=store, **before)
+    assert types(done) == [CALLED]
+    assert done.body["output"][0]["approval_request_id"] == asked.body["output"][0]["id"]
+    assert [(approval.approve, approval.executed) for approval in client.mock.approvals] == [(True, 1)]
+
+
+def test_a_call_before_any_approval_names_none():
+    client = Client()
+    client.mock.script(mcp_approval_request("prod", "deploy", V2), DEPLOY)
+    asked = client.ask(tools=[prod_server()])
+    denied = client.ask(
+        [answered(asked.body["output"][0], approve=False)], tools=[prod_server()], previous_response_id=asked.body["id"]
+    )
+    assert [item["approval_request_id"] for item in denied.body["output"]] == [None]
+
+
+@pytest.mark.parametrize("approve", [True, False])
+def test_a_call_that_names_what_was_not_approved_is_a_mistake_of_the_script(team, approve):
+    def call(request: Any) -> Any:
+        own = request.body["input"][0]["approval_request_id"]
+        return [mcp_call("prod", "deploy", V2, output="x", approval_request_id="mcpr_other" if approve else own)]
+
+    team.mock.script(mcp_approval_request("prod", "deploy", V2), call)
+    refused = team.answer(team.ask(), approve)
+    assert refused.status == 418
+    assert refused.body["error"]["message"].startswith(
+        "script, turn 2: mcp_call('prod'): the client has not approved the request 'mcpr_"
+    )
+    assert "Leave `approval_request_id` out" in refused.body["error"]["message"]
+
+
+def test_a_call_after_other_items_is_not_the_approved_one_which_comes_first(team):
+    team.mock.script(DEPLOY, [reasoning("**Again**"), DEPLOY], message("Twice."))
+    again = team.answer(team.ask(), True)
+    assert types(again) == [CALLED, "reasoning", ASKED]
+    assert types(team.answer(again, True)) == [CALLED, "message"]
+    assert team.deployed == ["v2", "v2"]
+
+
+def test_an_approved_call_may_follow_one_that_needs_an_approval(team):
+    team.mock.script(DEPLOY, [DEPLOY_V3, DEPLOY], message("Both."))
+    again = team.answer(team.ask(), True)
+    assert types(again) == [ASKED, CALLED]
+    assert types(team.answer(again, True)) == [CALLED, "message"]
+    assert team.deployed == ["v2", "v3"]
+
+
+def test_another_call_after_an_approval_needs_its_own(team):
+    team.mock.script(DEPLOY, DEPLOY_V3, message("Both."))
+    asked = team.ask()
+    again = team.answer(asked, True)
+    assert types(again) == [CALLED, ASKED]
+    assert types(team.answer(again, True)) == [CALLED, "message"]
+    assert team.deployed == ["v2", "v3"]
+
+
+@pytest.mark.parametrize("turns", [[[DEPLOY, message("v2 is out.")]], [DEPLOY, message("v2 is out.")]])
+def test_a_call_that_needs_no_leave_runs_in_the_same_response(team, turns):
+    team.mock.script(*turns)
+    assert types(team.ask(tools=[prod_server("never")])) == [LISTED, CALLED, "message"]
+    assert (team.deployed, team.mock.approvals) == (["v2"], [])
+
+
+def test_the_model_may_call_again_after_a_call(team):
+    team.mock.script(STATUS, [reasoning("**Up**"), DEPLOY], message("v2 is out."))
+    asked = team.ask(tools=[prod_server({"never": {"read_only": True}})])
+    assert types(asked) == [LISTED, CALLED, "reasoning", ASKED]
+    assert types(team.answer(asked, True)) == [CALLED, "message"]
+
+
+def test_denied_the_call_is_not_made_and_the_model_says_something_else(team):
+    team.mock.script([DEPLOY, message("v2 is out.")], message("Not shipped."))
+    denied = team.answer(team.ask(), False)
+    assert types(denied) == ["message"]
+    assert denied.body["output"][0]["content"][0]["text"] == "Not shipped."
+    assert team.deployed == []
+
+
+def test_denied_the_model_may_ask_again(team):
+    team.mock.script(DEPLOY, DEPLOY, message("v2 is out."))
+    again = team.answer(team.ask(), False)
+    assert types(again) == [ASKED]
+    assert types(team.answer(again, True)) == [CALLED, "message"]
+    assert [(approval.approve, approval.executed) for approval in team.mock.approvals] == [(False, 0), (True, 1)]
+
+
+def test_several_at_once_are_all_asked_for(team):
+    team.mock.script([DEPLOY, DEPLOY_V3, STATUS, message("All done.")])
+    asked = team.ask(tools=[prod_server({"never": {"tool_names": ["status"]}})])
+    assert types(asked) == [LISTED, ASKED, ASKED, CALLED]
+    done = team.answer(asked, True, True)
+    assert types(done) == [CALLED, CALLED, "message"]
+    assert [call["output"] for call in done.body["output"][:2]] == ["v2 is live", "v3 is live"]
+
+
+def test_only_approved_calls_are_made_and_the_model_thinks_anew(team):
+    team.mock.script([DEPLOY, DEPLOY_V3, message("Both.")], message("v3 only."))
+    done = team.answer(team.ask(), False, True)
+    assert types(done) == [CALLED, "message"]
+    assert done.body["output"][1]["content"][0]["text"] == "v3 only."
+    assert team.deployed == ["v3"]
+
+
+def test_every_request_must_be_answered(team):
+    team.mock.script([DEPLOY, DEPLOY_V3])
+    asked = team.ask()
+    first, second = requests(asked)
+    said = "The following MCP approval requests do not have an approval: "
+    assert error(team.answer(asked)) == (400, f"{said}{first['id']}, {second['id']}", "input", None)
+    assert error(team.answer(asked, True)) == (400, f"{said}{second['id']}", "input", None)
+    assert team.deployed == []
+
+
+def test_calls_of_the_client_stand_beside_them_and_must_be_answered_too(team):
+    team.mock.script([DEPLOY, function_call("notify", {}, call_id="call_1"), message("Both.")])
+    asked = team.ask(tools=[prod_server(), *functions("notify")])
+    assert types(asked) == [LISTED, ASKED, "function_call"]
+    assert error(team.answer(asked, True))[1] == "No tool output found for function call call_1."
+    output = {"type": "function_call_output", "call_id": "call_1", "output": "ok"}
+    unanswered = team.answer(asked, items=[output])
+    assert unanswered.body["error"]["message"].startswith("The following MCP approval requests do not have an approval")
+    assert types(team.answer(asked, True, items=[output])) == [CALLED, "message"]
+    assert team.deployed == ["v2"]
+
+
+def test_a_call_of_the_client_beside_one_that_ran_ends_the_response(team):
+    team.mock.script([function_call("notify", {}, call_id="call_1"), STATUS], message("Later."))
+    assert types(team.ask(tools=[prod_server("never"), *functions("notify")])) == [LISTED, "function_call", CALLED]
+
+
+def test_in_a_conversation_the_answer_alone_is_enough(team):
+    team.mock.script([DEPLOY, message("v2 is out.")], message("Hello."))
+    conversation = team.send("POST /conversations", {}).body["id"]
+    asked = team.ask(conversation=conversation)
+    assert team.ask("Well?", conversation=conversation).status == 400
+    given = [answered(request) for request in requests(asked)]
+    assert types(team.ask(given, conversation=conversation)) == [CALLED, "message"]
+    assert types(team.ask("Hi.", conversation=conversation)) == ["message"]
+    assert team.deployed == ["v2"]
+
+
+def test_without_storage_everything_is_sent_again(team):
+    team.mock.script([DEPLOY, message("v2 is out.")], message("Hello."))
+    history = [user("Ship v2."), *team.ask("Ship v2.", store=False).body["output"]]
+    history.append(answered(history[-1]))
+    done = team.ask(history, store=False)
+    assert types(done) == [CALLED, "message"]
+    assert types(team.ask([*history, *done.body["output"], user("Hi.")], store=False)) == ["message"]
+    [approval] = team.mock.approvals
+    assert (team.deployed, approval.answers, approval.runs) == (["v2"], (2,), (2,))
+
+
+def test_a_client_that_loses_the_call_has_it_made_twice(team):
+    team.mock.script([DEPLOY, message("v2 is out.")])
+    history = [user("Ship v2."), *team.ask("Ship v2.", store=False).body["output"]]
+    for _ in range(2):
+        assert types(team.ask([*history, answered(history[-1])], store=False)) == [CALLED, "message"]
+    [approval] = team.mock.approvals
+    assert (team.deployed, approval.executed, approval.runs) == (["v2", "v2"], 2, (2, 3))
+
+
+def test_an_answer_to_what_another_chain_asked_is_refused(team):
+    team.mock.script(DEPLOY, message("Hello."))
+    asked = team.ask()
+    other = team.ask("hi", tools=[])
+    refused = team.ask([answered(requests(asked)[0])], previous_response_id=other.body["id"])
+    words = "The following MCP approval requests have approval responses but weren't passed as input: "
+    assert error(refused) == (400, words + requests(asked)[0]["id"], "input", None)
+    assert (team.deployed, team.mock.approvals[0].answers) == ([], ())
+
+
+def test_a_tool_that_fails_does_not_stop_the_model(team):
+    team.mock.mcp("prod", {"deploy": ToolError("locked")})
+    team.mock.script([DEPLOY, message("It is locked.")])
+    done = team.answer(team.ask(), True)
+    assert types(done) == [CALLED, "message"]
+    call = done.body["output"][0]
+    assert (call["status"], call["output"], call["error"]["content"][0]["text"]) == ("failed", None, "locked")
+    assert team.mock.approvals[0].executed == 1
+
+
+def test_the_tools_are_listed_once_in_a_chain_and_only_those_allowed(team):
+    team.mock.script(message("Hello."), message("Again."))
+    first = team.ask(tools=[prod_server(allowed_tools=["status"])])
+    assert types(first) == [LISTED, "message"]
+    assert [tool["name"] for tool in first.body["output"][0]["tools"]] == ["status"]
+    assert types(team.ask(previous_response_id=first.body["id"])) == ["message"]
+
+
+def test_a_server_that_joins_later_is_listed_then(team):
+    team.mock.mcp("docs", {})
+    team.mock.script(message("Hello."), message("Again."))
+    first = team.ask()
+    second = team.ask(previous_response_id=first.body["id"], tools=[prod_server(), prod_server(server_label="docs")])
+    assert [item.get("server_label") for item in second.body["output"]] == ["docs", None]
+
+
+def test_without_the_list_in_the_transcript_it_is_sent_again_before_the_call(team):
+    team.mock.script([DEPLOY, message("v2 is out.")])
+    asked = team.ask()
+    reference = {"type": "item_reference", "id": requests(asked)[0]["id"]}
+    again = team.ask([user("Ship v2."), reference, answered(requests(asked)[0])])
+    assert types(again) == [LISTED, CALLED, "message"]
+
+
+def test_a_list_in_the_script_is_the_only_one(team):
+    team.mock.script([mcp_list_tools("prod", ["deploy"]), message("Hello.")])
+    assert types(team.ask()) == [LISTED, "message"]
+
+
+def test_a_stream_tells_the_same(team):
+    team.mock.script([DEPLOY, message("v2 is out.")])
+    asked = team.ask(stream=True)
+    names = [event["type"] for event in asked.events or ()]
+    assert names[2:4] == ["response.output_item.added", "response.mcp_list_tools.in_progress"]
+    done = team.answer(asked, True, stream=True)
+    calls = [event["type"].partition(".mcp_call")[2] for event in done.events or () if ".mcp_call" in event["type"]]
+    assert calls == [".in_progress", "_arguments.delta", ".in_progress", "_arguments.done", ".completed"]
+
+
+def test_what_breaks_off_after_a_call_breaks_off_after_the_approval(team):
+    team.mock.script([DEPLOY, message("v2 is"), incomplete()])
+    asked = team.ask()
+    assert asked.body["status"] == "completed"
+    assert team.answer(asked, True).body["status"] == "incomplete"
+
+
+def test_a_response_that_fails_after_the_call_has_made_it(team):
+    team.mock.script(DEPLOY, failed(), message("v2 is out."))
+    asked = team.ask()
+    assert team.answer(asked, True).status == 500
+    assert types(team.answer(asked, True)) == [CALLED, "message"]
+    [approval] = team.mock.approvals
+    assert (team.deployed, approval.answers, approval.runs) == (["v2", "v2"], (2, 3), (2, 3))
+
+
+def test_a_script_may_still_say_everything_itself(team):
+    def call(request: Any) -> Any:
+        id = request.body["input"][0]["approval_request_id"]
+        return [mcp_call("prod", "deploy", V2, output="done by hand", approval_request_id=id), message("Done.")]
+
+    team.mock.script([mcp_list_tools("prod"), mcp_approval_request("prod", "deploy", V2)], call)
+    done = team.answer(team.ask(), True)
+    assert [item.get("output") for item in done.body["output"]] == ["done by hand", None]
+    [approval] = team.mock.approvals
+    assert (team.deployed, approval.approve, approval.executed) == ([], True, 1)
+
+
+def test_calls_of_other_servers_are_left_as_they_are(team):
+    team.mock.script([mcp_call("docs", "ask"), message("Done.")])
+    assert types(team.ask(tools=[prod_server(), mcp_tool("docs")])) == [LISTED, CALLED, "message"]
+
+
+def test_a_world_without_servers_adds_nothing():
+    client = Client()
+    client.mock.script(DEPLOY)
+    assert types(client.ask(tools=[prod_server()])) == [CALLED]
+
+
+def test_a_request_without_the_server_cannot_have_it_called(team):
+    team.mock.script(DEPLOY)
+    refused = team.ask(tools=[])
+    assert refused.status == 418
+    assert refused.body["error"]["message"] == (
+        "mcp_call('prod', 'deploy'): the request has no such server, so the model cannot call it. Declare it in its "
+        'tools: {"type": "mcp", "server_label": "prod", "server_url": "…"}.'
+    )
+
+
+def test_without_words_after_it_no_call_is_made(team):
+    team.mock.script(DEPLOY)
+    assert team.answer(team.ask(), True).body["error"]["code"] == "NoTurn"
+    assert (team.deployed, team.mock.approvals[0].executed) == ([], 0)
+
+
+def test_a_model_that_only_calls_is_stopped(team):
+    def loops(request: Any) -> Any:
+        while True:
+            yield STATUS
+
+    team.mock.script(loops)
+    refused = team.ask(tools=[prod_server("never")])
+    assert refused.body["error"]["message"].startswith("100 consecutive turns end with an MCP call.")
+
+
+class TestAConnection:
+    """A WebSocket asks for leave as HTTP does."""
+
+    def test_a_connection_goes_on_after_the_answer(self):
+        socket = Socket()
+        socket.mock.mcp("prod", {"deploy": lambda ref: f"{ref} is live"})
+        socket.mock.script([DEPLOY, message("v2 is out.")])
+        asked = socket.made(tools=[prod_server()], store=False)
+        given = [answered(asked["output"][-1])]
+        done = socket.made(given, previous_response_id=asked["id"], tools=[prod_server()], store=False)
+        assert [item["type"] for item in done["output"]] == [CALLED, "message"]
+        [approval] = socket.mock.approvals
+        assert (approval.asked, approval.answers, approval.runs) == (1, (2,), (2,))
+
+    def test_lists_and_calls_nothing_while_it_warms_up(self):
+        socket = Socket()
+        socket.mock.mcp("prod", {})
+        assert socket.made(tools=[prod_server()], generate=False)["output"] == []

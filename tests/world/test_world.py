@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import FrozenInstanceError
+from dataclasses import FrozenInstanceError, fields
 from typing import Any
 
 import pytest
@@ -13,11 +13,11 @@ from harness.core.exchange import Answer, Request
 from harness.core.limits import Limits
 from harness.items import message
 from harness.items.transcript import EMPTY_CHAIN, ItemChain, conversation_id
+from harness.server.mock_api import MockApi
 from harness.world.api_call import ApiCall
 from harness.world.mock import Mock
-from harness.world.options import WorldOptions
 from harness.world.store import Conversation, Store, empty_store
-from harness.world.world import CLOCK_START, World
+from harness.world.world import CLOCK_START, GivenOptions, World, WorldOptions
 from tests.support.calls import texts
 
 USER = {"type": "message", "role": "user", "content": [{"type": "input_text", "text": "hi"}], "id": "msg_user"}
@@ -172,3 +172,13 @@ class TestTwoWorlds:
 
     def test_two_worlds_of_one_name_say_the_same(self) -> None:
         assert World("one").ids.request() == World("one").ids.request()
+
+
+def test_each_option_may_be_given_as_an_argument() -> None:
+    assert list(GivenOptions.__annotations__) == [option.name for option in fields(WorldOptions)]
+
+
+def test_an_argument_is_an_option_of_each_world() -> None:
+    api = MockApi(as_of="2025-09-01", dialect="azure")
+    assert api.options == WorldOptions(as_of="2025-09-01", dialect="azure")
+    assert api.open("sk-1").world.as_of == "2025-09-01"

@@ -11,9 +11,7 @@ from typing import Annotated, Any
 import typer
 from rich.table import Table
 
-from harness.cli.record import OPENAI_URL
-from harness.cli.support.app import ExitCode, make_console, require_known
-from harness.cli.support.live_api import (
+from harness.cli.drift import (
     KeyEnvOption,
     UpstreamOption,
     YesOption,
@@ -22,12 +20,13 @@ from harness.cli.support.live_api import (
     print_left_out,
     with_progress,
 )
+from harness.cli.record import OPENAI_URL
+from harness.cli.support.app import ExitCode, make_console, require_known
 from harness.contract.rule import RULES, Rule
 from harness.core.errors import ConfigError
 from harness.core.secrets import redact
 from harness.core.text import shorten, shorten_json
-from harness.live.client.budget import sum_budgets
-from harness.live.client.paced import Sender
+from harness.live.client.paced import Sender, sum_budgets
 from tools.program import make_program
 from tools.rule_evidence import store
 from tools.rule_evidence.outcome import PROBE_FINDINGS, ProbeOutcome, judge_probe

@@ -17,7 +17,7 @@ from harness.contract.rule import Level
 from harness.core.account import Organization
 from harness.core.errors import HarnessError
 from harness.core.exchange import Json
-from harness.verify.judging.websockets.pairs import SocketExchange, SocketLog
+from harness.verify.judging.websockets import SocketExchange, SocketLog
 
 EVIDENCE_LEVELS: tuple[Level, ...] = ("recorded", "reported")
 """The possible levels of a refusal in a cassette."""

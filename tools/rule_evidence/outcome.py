@@ -19,8 +19,7 @@ from harness.verify.examples import build_request
 from harness.verify.judging.judge import answer_object, judge
 from harness.verify.judging.unverifiable import ACCOUNT_STATUSES, match_rules
 from harness.verify.judging.verdict import UNVERIFIABLE, Verdict, VerdictKind
-from harness.verify.judging.websockets.exchanges import to_http_interactions
-from harness.verify.judging.websockets.pairs import SocketExchange
+from harness.verify.judging.websockets import SocketExchange, to_http_interactions
 from harness.world.world import World
 from tools.rule_evidence.cassettes import SourcedInteraction
 from tools.rule_evidence.probes import Probe, wrong_key

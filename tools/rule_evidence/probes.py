@@ -15,8 +15,8 @@ from harness.api.responses import CREATE_EVENT
 from harness.cassettes.format.interaction import Interaction
 from harness.contract.rule import CREATE_RESPONSE, Case, Rule
 from harness.core.exchange import Json
-from harness.live.client import budget
-from harness.live.rule_questions import Question, examples_of, explain_left_out, is_socket_event
+from harness.live.client import paced
+from harness.live.conformance.questions import Question, examples_of, explain_left_out, is_socket_event
 from harness.server.keyed_worlds import bearer_key
 from harness.server.mock_api import MockApi
 from harness.verify.examples import MINIMAL_REQUEST, build_request, play_case
@@ -41,13 +41,13 @@ class Probe(Question):
         return events[-1] if events else super().error_body
 
     @property
-    def cost(self) -> budget.Budget:
+    def cost(self) -> paced.Budget:
         """The maximum number of calls and tokens that the probe costs."""
         before = self.played.before
         requests = [build_request(step, before[:number]) for number, step in enumerate(self.steps)]
         accepted = [*(status < 400 for status in self.setup_statuses), self.expected_message is None]
-        return budget.sum_budgets(
-            budget.estimate_request(
+        return paced.sum_budgets(
+            paced.estimate_request(
                 request.method.replace("WS", "POST"), request.uri.partition("?")[0], request.body, is_accepted
             )
             for request, is_accepted in zip(requests, accepted, strict=True)

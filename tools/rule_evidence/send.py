@@ -12,7 +12,7 @@ from harness.core.exchange import Answer
 from harness.live.client.paced import Sender
 from harness.live.client.websocket import WebSocketClient
 from harness.verify.examples import build_request
-from harness.verify.judging.websockets.pairs import SocketExchange
+from harness.verify.judging.websockets import SocketExchange
 from tools.rule_evidence.cassettes import Origin, SourcedInteraction, attach_origin
 from tools.rule_evidence.outcome import answers_of, build_interaction
 from tools.rule_evidence.probes import Probe, wrong_key

@@ -63,7 +63,7 @@ class Recorded(NamedTuple):
     method, path, status and provider were), `sanitized`, `sequence_gaps`, `transcribed`, `done-marker` (`[DONE]` was
     sent), `unread-answer` (neither JSON nor events), `encoded-answer` (its encoding could not be decoded), `broken-off`
     (the last event of the stream is incomplete, or it has none), `no-status`, `socket` (over a WebSocket;
-    `harness.verify.judging.websockets.exchanges`).
+    `harness.verify.judging.websockets`).
     """
 
     id: str

@@ -15,10 +15,10 @@ from typing import Any
 
 import orjson
 
+from harness.cassettes import listing
 from harness.cassettes.format.interaction import CLIENT, SERVER, Interaction
 from harness.cassettes.format.untrusted import NotARecording
 from harness.cassettes.listing import files
-from harness.cassettes.recording import last_used
 from harness.cassettes.recording.in_flight import non_retryable_answer
 from harness.cassettes.recording.matching import ComparableRequest, NoMatch, Replay, describe_request, diff_requests
 from harness.cassettes.recording.writer import read_cassette
@@ -52,7 +52,7 @@ def load_recordings(path: Path) -> tuple[Interaction, ...]:
             if file == path:
                 raise
             continue
-        last_used.note_replay(file)
+        listing.note_replay(file)
     if not interactions:
         raise ConfigError(f"--replay {path}: it has no recordings. Make some with `{COMMAND} record`.")
     return tuple(interactions)

@@ -17,7 +17,7 @@ from harness.cassettes.scrubbing.encodings import decode_string, find_strings, i
 from harness.cassettes.scrubbing.known_values import KnownValues
 from harness.cassettes.scrubbing.mask_text import Masker, Unsearchable
 from harness.cassettes.scrubbing.masks import mask
-from harness.cassettes.scrubbing.split_secrets import find_pieces
+from harness.cassettes.scrubbing.secret_forms import find_pieces
 from harness.core.secrets import SECRET_HEADERS
 
 ALLOWED_HEADERS = frozenset(

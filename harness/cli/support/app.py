@@ -1,4 +1,4 @@
-"""The typer app, and what its commands share: exit codes, printing, progress, signals."""
+"""The typer app, and what its commands share: options as dataclasses, exit codes, printing, progress, signals."""
 
 from __future__ import annotations
 
@@ -6,11 +6,14 @@ import json
 import re
 import signal
 import sys
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
+from dataclasses import MISSING, field, fields
 from enum import IntEnum
+from functools import partial
+from inspect import Parameter, Signature
 from time import monotonic
-from typing import IO, TYPE_CHECKING, Annotated, Any, cast
+from typing import IO, TYPE_CHECKING, Annotated, Any, TypeVar, cast, get_type_hints
 
 import typer
 from typer.core import TyperCommand, TyperGroup
@@ -22,6 +25,7 @@ from harness.report.replace_file import WRITE_ERROR_FIXES, describe_write_error
 
 if TYPE_CHECKING:
     from rich.console import Console
+
 
 REDRAW_SECONDS = 0.1
 """The minimum time between two updates of a progress bar, in seconds."""
@@ -260,3 +264,65 @@ def call_on_signals(handle: Callable[[int], object]) -> Iterator[None]:
     finally:
         for caught, handler in zip(signals, before, strict=True):
             signal.signal(caught, handler)
+
+
+T = TypeVar("T")
+CommandT = Callable[[typer.Context, T], None]
+
+
+def option(default: Any, told: str, *names: str, **settings: Any) -> Any:
+    """Declare a field as an option, named after the field unless names are given."""
+    return field(default=default, metadata={"names": names, "make": partial(typer.Option, help=told, **settings)})
+
+
+def argument(default: Any, told: str, **settings: Any) -> Any:
+    """Declare a field as an argument, which is required if its default is `...`."""
+    given = {} if default is ... else {"default": default}
+    return field(**given, metadata={"names": (), "make": partial(typer.Argument, help=told, **settings)})
+
+
+def takes_options(made: type[T]) -> Callable[[CommandT[T]], Callable[..., None]]:
+    """Turn a function of a context and an object of the dataclass `made` into a typer command.
+
+    The fields of `made` are declared by `option` and `argument`. Flags have no opposite: there is no `--no-json`.
+    """
+
+    def decorate(command: CommandT[T]) -> Callable[..., None]:
+        def run(context: typer.Context, **values: Any) -> None:
+            command(context, made(**values))
+
+        hints: dict[str, Any] = {"context": typer.Context}
+        parameters = [Parameter("context", Parameter.POSITIONAL_OR_KEYWORD, annotation=typer.Context)]
+        types = get_type_hints(made)
+        for member in fields(made):  # type: ignore[arg-type]
+            kind, names = types[member.name], member.metadata["names"]
+            if kind is bool and not names:
+                names = (f"--{member.name.replace('_', '-')}",)
+            hints[member.name] = Annotated[kind, member.metadata["make"](*names)]
+            default = Parameter.empty if member.default is MISSING else member.default
+            parameters.append(
+                Parameter(member.name, Parameter.KEYWORD_ONLY, default=default, annotation=hints[member.name])
+            )
+        run.__signature__ = Signature(parameters)  # type: ignore[attr-defined]
+        run.__annotations__ = hints
+        run.__name__, run.__doc__, run.__module__ = command.__name__, command.__doc__, command.__module__
+        return run
+
+    return decorate
+
+
+def refuse_others(context: typer.Context, taken: Collection[str], why: str) -> None:
+    """Raise BadParameter, with the reason `why`, if any option but the `taken` ones is on the command line."""
+    if others := [written for field, written in given_options(context).items() if field not in taken]:
+        raise typer.BadParameter(f"{why}. Omit {', '.join(others)}.")
+
+
+def given_options(context: typer.Context) -> dict[str, str]:
+    """Return the options on the command line by field, as they were written."""
+    written = {parameter.name: parameter for parameter in context.command.params if parameter.name}
+    sources = {name: context.get_parameter_source(name) for name in written}
+    return {
+        name: parameter.opts[0] if parameter.param_type_name == "option" else str(getattr(parameter, "metavar", name))
+        for name, parameter in written.items()
+        if (source := sources[name]) is not None and source.name == "COMMANDLINE"
+    }

@@ -19,7 +19,7 @@ from harness.core.headers import normalize_headers
 from harness.core.secrets import redact
 from harness.live.client.http import ServerReply, parse_reply
 from harness.server.deadline import run_within, shut_down
-from harness.verify.judging.websockets.pairs import SocketExchange, SocketLog
+from harness.verify.judging.websockets import SocketExchange, SocketLog
 
 SWITCHING_PROTOCOLS = 101
 MAX_MESSAGE_BYTES = 1 << 26

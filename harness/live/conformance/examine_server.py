@@ -22,8 +22,7 @@ from harness.core.errors import ConfigError
 from harness.core.exchange import Finding, Json
 from harness.live.client.http import HttpClient, ServerReply
 from harness.live.client.websocket import ConformanceSocket
-from harness.live.conformance import answer_scenarios, state_scenarios  # noqa: F401  (register their scenarios)
-from harness.live.conformance.grade import grade_reply, is_refused, reply_error
+from harness.live.conformance import scenarios  # noqa: F401  (register their scenarios)
 from harness.live.conformance.questions import (
     DEFAULT_MODEL,
     OPTIONAL_ENDPOINTS,
@@ -33,7 +32,7 @@ from harness.live.conformance.questions import (
     with_model,
 )
 from harness.live.conformance.scenario import SCENARIOS, run_scenario
-from harness.live.conformance.score import Score
+from harness.live.conformance.score import Score, grade_reply, is_refused, reply_error
 from harness.verify.examples import EXAMPLE_HEADERS, EXAMPLE_KEY, build_body, fill_placeholders
 from harness.verify.judging.streams import judge_response_stream, judge_run_stream
 

@@ -12,9 +12,8 @@ from harness.core.exchange import Json
 from harness.explain.turn import summarize_turn
 from harness.server.control_plane.requests import api_of, mock_of, read_members
 from harness.server.mock_api import CONTROL_ROOT
-from harness.world.queued_turns import QueuedTurn, list_waiting, remove_waiting, replace_waiting
 from harness.world.route import Turn
-from harness.world.script import Script
+from harness.world.script import QueuedTurn, Script, list_waiting, remove_waiting, replace_waiting
 from harness.world.scripting.validation import BOOLEAN, TEXT, WHOLE_NUMBER
 from harness.world.scripting.yaml_file import parse_yaml_turns
 

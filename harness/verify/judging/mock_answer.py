@@ -20,12 +20,10 @@ from harness.items.kind import ITEMS, Item, item_from_wire
 from harness.items.stream_grammar import Deltas
 from harness.items.transcript import conversation_id
 from harness.server.answering import call_handler
-from harness.verify.judging.judge import rebuild_request
-from harness.verify.judging.presume import presume_agent
+from harness.verify.judging.judge import presume_agent, rebuild_request
 from harness.world.api_call import ApiCall
-from harness.world.options import WorldOptions
 from harness.world.store import Conversation
-from harness.world.world import World
+from harness.world.world import World, WorldOptions
 
 RESPONSES_PATH = "/responses"
 PLACEHOLDER_MESSAGE = message("…")

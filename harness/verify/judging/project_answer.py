@@ -27,8 +27,7 @@ from harness.verify.compare import (
     select_error_members,
 )
 from harness.world.api_call import ApiCall
-from harness.world.options import WorldOptions
-from harness.world.world import World
+from harness.world.world import World, WorldOptions
 
 SAID_MEMBERS = frozenset({"object", "type", "kind", "name", "deleted", "protocol"})
 """Members whose values are compared, not only their types."""

@@ -16,7 +16,7 @@ from harness.core.exchange import Answer, Request
 from harness.verify.compare import differing_error_members
 from harness.verify.judging.judge import answer_object, rebuild_request, recorded_error
 from harness.verify.judging.unverifiable import match_rules
-from harness.verify.judging.websockets.exchanges import to_http_interactions
+from harness.verify.judging.websockets import to_http_interactions
 from harness.world.world import World
 
 

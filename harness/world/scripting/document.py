@@ -21,9 +21,8 @@ from harness.core.vocabulary import JSON, render_json
 from harness.ending import Ending, TurnLine
 from harness.faults import Refusal
 from harness.items.kind import Item
-from harness.world.conditions import CONDITIONS, Matcher
 from harness.world.mock import Mock
-from harness.world.route import Repeated, Route, Turn, parse_turn
+from harness.world.route import CONDITIONS, Matcher, Repeated, Route, Turn, parse_turn
 from harness.world.scripting.lines import parse_lines
 from harness.world.scripting.settings import SETTINGS, SettingChange
 from harness.world.scripting.validation import (

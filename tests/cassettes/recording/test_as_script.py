@@ -9,7 +9,7 @@ from harness.cassettes.recording.as_script import recorded_response, turns_from_
 from harness.core.errors import ScriptError
 from harness.ending import RECORDED_ENDING, empty, incomplete
 from harness.items import message, reasoning
-from harness.verify.judging.websockets.exchanges import to_http_interactions
+from harness.verify.judging.websockets import to_http_interactions
 from tests.support.in_process import Client
 from tests.support.recordings import HI, JSON, compact, over_http, response, sse, streamed
 

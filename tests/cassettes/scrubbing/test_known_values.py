@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import json
+import random
+import string
 
 import pytest
 
-from harness.cassettes.scrubbing.known_values import KnownValues
+from harness.cassettes.scrubbing.known_values import KnownValues, SeenWords
+from tests.support.cpu_time import cpu_time
 
 VALUES = ["swordfish-9", 'quo"ted\\value', "schlüssel-7", "swordfish-9-longer", "piece6"]
 
@@ -52,3 +55,59 @@ def test_a_search_does_not_look_for_each_of_many_values():
     text = CountingText("it was cookie-00000042")
     assert known.find_spellings(text) == ["cookie-00000042"]
     assert text.searches <= 100
+
+
+@pytest.fixture
+def seen():
+    words = SeenWords()
+    words.add(1, 'input: "tell me of swordfish-Nine!"', ["tell me of swordfish-Nine!"])
+    words.add(2, "input: c3dvcmRmaXNoLU5pbmU=", ["the hidden halibut-Ten"])
+    return words
+
+
+def holders(seen, value, texts=("input: swordfish-Nine!", "input: c3dv")):
+    marks = seen.find_marks([value])
+    return [number for number, text in enumerate(texts, 1) if seen.may_contain(number, text, marks)]
+
+
+def test_a_value_is_found_in_the_text_or_decoded(seen):
+    assert (holders(seen, "swordfish-Nine"), holders(seen, "halibut-Ten")) == ([1], [2])
+
+
+def test_part_of_a_word_is_found(seen):
+    assert holders(seen, "fish-Nine") == [1]
+
+
+def test_a_value_that_nothing_contains_has_no_mark(seen):
+    assert (seen.find_marks(["swordfish-Ten", "0123456789"]), holders(seen, "0123456789")) == ([], [])
+
+
+def test_a_value_without_a_word_may_be_anywhere(seen):
+    assert holders(seen, "ä ö ü ß é") == [1, 2]
+
+
+def test_what_replaces_an_exchange_counts_instead(seen):
+    seen.add(2, "input: xxxxxxxxxxxx", [])
+    assert holders(seen, "halibut-Ten") == []
+
+
+def test_any_part_of_a_word_is_found_wherever_it_is_cut():
+    chance, words = random.Random(1), SeenWords()
+    texts = ["".join(chance.choices(string.ascii_letters + string.digits, k=chance.randint(6, 60))) for _ in range(50)]
+    words.add(1, " ".join(texts), [])
+    for text in texts:
+        for start in range(len(text) - 5):
+            part = text[start : chance.randint(start + 6, len(text))]
+            assert words.find_marks([part]) == [part]
+
+
+def test_a_new_value_costs_as_much_among_many_words_as_among_few():
+    """Each exchange of a recording has new ids: if each of them cost a look at all words, ten thousand took minutes."""
+    words, spent = SeenWords(), []
+    for count in (1_000, 30_000):
+        words.add(1, " ".join(f"resp_{random.Random(number).randbytes(24).hex()}" for number in range(count)), [])
+        unseen = [f"resp_{random.Random(-number).randbytes(24).hex()}" for number in range(count, count + 1_000)]
+        with cpu_time() as took:
+            assert words.find_marks(unseen) == []
+        spent.append(took.seconds)
+    assert spent[1] < 5 * spent[0] + 0.05

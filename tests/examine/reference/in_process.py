@@ -8,10 +8,9 @@ from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from dataclasses import dataclass
 
-from harness.examine.adapter import Adapter
+from harness.examine.adapter import Adapter, Mode
 from harness.examine.case import ClientCase
 from harness.examine.client_process import Crashed, Done
-from harness.examine.declaration import Mode
 from harness.examine.results import Cell
 from harness.examine.run_cases import run_case
 from harness.examine.task import Task

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from harness.pytest_plugin.cassette_marks import ProjectSources
+from harness.pytest_plugin.unplayed import ProjectSources
 
 TESTS = """
 import pytest

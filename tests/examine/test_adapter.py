@@ -7,8 +7,8 @@ import re
 import pytest
 
 from harness.core.errors import Malformed
+from harness.examine.adapter import Declaration, Mode, modes_of, parse_modes
 from harness.examine.case import CASES
-from harness.examine.declaration import Declaration, Mode, modes_of, parse_modes
 from harness.examine.run_cases import select_cases
 
 
