@@ -114,9 +114,9 @@ def drop_nulls(body: Any, root: str = "") -> Any:
     """
     if not isinstance(body, dict) or None not in body.values():
         return body
-    known = schema.load(root)["properties"] if root in PROMPT_SCHEMAS else body
+    declared = schema.load(root)["properties"] if root in PROMPT_SCHEMAS else body
     return {
         name: value
         for name, value in body.items()
-        if value is not None or name in MEANINGFUL_NULLS or name not in known
+        if value is not None or name in MEANINGFUL_NULLS or name not in declared
     }

@@ -234,8 +234,8 @@ class Transcript:
             items = [*self.stored]
             stored, outputs = collect_calls(items), [*collect_outputs(items), *outputs]
         # A client may send the call again that it answers; to the API it is the stored one.
-        known = {key for key, _ in facts.open_calls}
-        return pair_outputs([*stored, *(call for call in sent if call[0] not in known)], outputs)
+        open_keys = {key for key, _ in facts.open_calls}
+        return pair_outputs([*stored, *(call for call in sent if call[0] not in open_keys)], outputs)
 
     def _added_in(self, kinds: Mapping[str, str]) -> Sequence[Json]:
         """Return the request's items of these types, in order."""
