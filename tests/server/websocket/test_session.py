@@ -15,6 +15,7 @@ from harness.contract.rule import CREATE_RESPONSE, RULES, Case, Rule
 from harness.core.account import Organization, RateLimit
 from harness.core.errors import ConfigError
 from harness.core.exchange import Answer, ReceivedRequest
+from harness.faults import http_error
 from harness.items import function_call, message, reasoning
 from harness.server.mock_api import MockApi
 from harness.server.websocket.session import SocketSession
@@ -176,6 +177,12 @@ class TestARefusal:
         socket.create(temperature=3)
         assert not socket.session.closed
         assert socket.made()
+
+    @pytest.mark.parametrize("body", [{"detail": "bad gateway"}, {"error": "bad gateway"}])
+    def test_a_refusal_with_a_body_of_another_form_has_it_as_its_message(self, body: dict[str, str]) -> None:
+        socket = Socket()
+        socket.mock.script(http_error(502, "unused", body=body))
+        assert socket.refused() == (502, None, None, orjson.dumps(body).decode())
 
     def test_a_refusal_of_a_stream_that_is_no_boolean_stays(self) -> None:
         status, code, param, _ = Socket().refused(stream="yes")
