@@ -218,7 +218,7 @@ class TestHealth:
 
     def test_health_needs_no_control_plane(self) -> None:
         app = App(make_api())
-        assert asyncio.run(app._answer_quickly({"method": "GET", "path": "/_harness/health"}))
+        assert asyncio.run(app._answer_probe({"method": "GET", "path": "/_harness/health"}))
         assert "_control_plane" not in vars(app)
 
 
