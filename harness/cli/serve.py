@@ -261,7 +261,7 @@ def _summarize_world(world: World) -> str:
     ]
     named = ", ".join([*lost[:MAX_LOSSES], *(["…"] if lost[MAX_LOSSES:] else [])])
     losses = f"{len(lost)} {'loss' if len(lost) == 1 else 'losses'} ({named})" if lost else ""
-    unexpected = len(world.refusals.unasked)
+    unexpected = len(world.refusals.unexpected)
     note = f" ({unexpected} unexpected)" if unexpected else ""
     shown = len(world.shown_otherwise)
     wrong = [

@@ -121,8 +121,8 @@ class Answer(NamedTuple):
 
     `body` is the JSON of the answer; if `events` is not None the answer is a stream of these, and `body` is the object
     in the last one. `rule` names the rule that refused the request, if any. With a `delivery` the answer is delayed or
-    cut: `events` and `body` then hold what is sent, and an answer that is never sent has status 0. A refusal is `asked`
-    for if it is a turn of the script, or if only the account that the test configured forbids the request.
+    cut: `events` and `body` then hold what is sent, and an answer that is never sent has status 0. A refusal is
+    `expected` if it is a turn of the script, or if only the account that the test configured forbids the request.
     """
 
     status: int
@@ -131,7 +131,7 @@ class Answer(NamedTuple):
     events: Sequence[Json] | None = None
     rule: str | None = None
     delivery: Delivery | None = None
-    asked: bool = False
+    expected: bool = False
 
     @property
     def disconnection(self) -> str:

@@ -26,7 +26,7 @@ from harness.items.kind import ITEMS, Item, id_prefix, render_item
 from harness.items.transcript import Transcript
 from harness.world.api_call import ApiCall
 from harness.world.mcp_server import name_approvals
-from harness.world.script import Taken
+from harness.world.script import PlayedTurn
 from harness.world.store import PendingResponse
 from harness.world.world import World
 
@@ -35,7 +35,7 @@ _WORD = re.compile(r"\S+")
 MAX_TOKENS_MEMBERS = incomplete("max_output_tokens").members
 """The members of a response that stopped at `max_output_tokens`."""
 _CLIENT_TOOLS = {"function_call": "function", "custom_tool_call": "custom"}
-OVERFLOW = Taken([failed("context_length_exceeded")])
+OVERFLOW = PlayedTurn([failed("context_length_exceeded")])
 """The answer of a stream to input that exceeds the model's context window."""
 
 
@@ -45,33 +45,33 @@ class Turn(NamedTuple):
     `is_text` says whether the turn consists of text messages only.
     """
 
-    taken: Taken
+    taken: PlayedTurn
     items: Sequence[Item]
     ending: Ending
-    held: Taken | None
+    awaiting_approval: PlayedTurn | None
     is_text: bool
 
 
 def take_turn(prompt: Prompt, call: ApiCall) -> Turn:
     """Take the turn that answers a prompt; NoTurn if no turn does, ScriptError if no model could answer like that."""
-    taken, held = _take_lines(prompt, call)
+    taken, waiting = _take_lines(prompt, call)
     scripted, ending = split_ending(taken.lines)
     is_text = all(item.is_text for item in scripted)
     items = scripted if is_text else name_approvals(scripted, prompt.transcript)
     taken.check(prompt.body, items, ending, lambda: prompt.transcript.items)
-    return Turn(taken, items, ending, held, is_text)
+    return Turn(taken, items, ending, waiting, is_text)
 
 
-def _take_lines(prompt: Prompt, call: ApiCall) -> tuple[Taken, Taken | None]:
+def _take_lines(prompt: Prompt, call: ApiCall) -> tuple[PlayedTurn, PlayedTurn | None]:
     world = call.world
     # The rule about the window lets streams pass: the API begins them, and they fail.
     if prompt.body.get("stream") and exceeds_window(call.request, call.family):
         return OVERFLOW, None
     if not world.mcp_servers:
         return world.script.next(call), None
-    taken, held = world.mcp_servers.plan_turn(prompt.body, prompt.transcript.items, lambda: world.script.next(call))
+    taken, waiting = world.mcp_servers.plan_turn(prompt.body, prompt.transcript.items, lambda: world.script.next(call))
     world.script.note_taken(taken)
-    return taken, held
+    return taken, waiting
 
 
 def run_model(prompt: Prompt, turn: Turn, world: World, agent: NamedAgent | None = None) -> PendingResponse:
@@ -98,8 +98,8 @@ def run_model(prompt: Prompt, turn: Turn, world: World, agent: NamedAgent | None
 
 def note_approvals(prompt: Prompt, turn: Turn, run: PendingResponse, world: World) -> None:
     """Record the approvals in a request and its response, and the lines that wait for them."""
-    if turn.held:
-        world.mcp_servers.hold_for_approval(run.output, turn.held)
+    if turn.awaiting_approval:
+        world.mcp_servers.hold_for_approval(run.output, turn.awaiting_approval)
     if turn.taken is not OVERFLOW and concerns_approvals([*prompt.own_input, *run.output]):
         number = world.exchange_count + 1
         world.approval_ledger.add_exchange(number, run.previous, run.own_input, run.output)

@@ -318,17 +318,17 @@ def refusal_causes(
 
 def unasked_causes(world: World, losses: Sequence[Lost]) -> list[Cause]:
     """Explain the unexpected refusals; the first few also say how to expect all of them."""
-    if not (unasked := [exchange for exchange in world.refusals.unasked if not _asks_for_other_server(exchange)]):
+    if not (unexpected := [exchange for exchange in world.refusals.unexpected if not _asks_for_other_server(exchange)]):
         return []
-    rules = list(dict.fromkeys(exchange.answer.rule or "" for exchange in unasked))
+    rules = list(dict.fromkeys(exchange.answer.rule or "" for exchange in unexpected))
     expect = world.vocabulary.expect_refusals(rules)
-    causes = refusal_causes(unasked, unasked[:MAX_EXPLAINED], losses, world)
+    causes = refusal_causes(unexpected, unexpected[:MAX_EXPLAINED], losses, world)
     return [replace(cause, expect=expect) for cause in causes[:MAX_EXPLAINED]] + causes[MAX_EXPLAINED:]
 
 
 def probe_causes(world: World) -> list[Cause]:
     """Explain all requests that probe the kind of server as one cause; empty without any."""
-    probes = [exchange for exchange in world.refusals.unasked if _asks_for_other_server(exchange)]
+    probes = [exchange for exchange in world.refusals.unexpected if _asks_for_other_server(exchange)]
     if not probes:
         return []
     asked = dict.fromkeys(f"{probe.request.method} {probe.request.root}{probe.request.path}" for probe in probes)

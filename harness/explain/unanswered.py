@@ -157,7 +157,7 @@ def _tried_routes(world: World, exchange: Exchange, answered: object, turn: int)
         if route is answered:
             yield TriedRoute(str(route), turn)
             return
-        yield TriedRoute(str(route), why=_why_not(route, request, transcript, world.vocabulary))
+        yield TriedRoute(str(route), why=_first_unmet_condition(route, request, transcript, world.vocabulary))
 
 
 def _read_transcript(world: World, exchange: Exchange) -> Transcript:
@@ -179,7 +179,7 @@ def _tried_paths(world: World, exchange: Exchange) -> Iterator[TriedRoute]:
         yield TriedRoute(str(routed), why=why)
 
 
-def _why_not(route: Route, request: Request, transcript: Transcript, words: Vocabulary) -> str:
+def _first_unmet_condition(route: Route, request: Request, transcript: Transcript, words: Vocabulary) -> str:
     """Describe the first condition of a route that a request does not meet."""
     try:
         unmet = route.unmet_conditions(request, transcript)

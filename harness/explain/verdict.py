@@ -45,7 +45,7 @@ def find_verdict(
     unused_turns = world.unused if unused else []
     refused = unasked_causes(world, losses)
     failed = failed_causes(world)
-    stray = [stray_cause(world)] if strays and world.refusals.unasked_strays else []
+    stray = [stray_cause(world)] if strays and world.refusals.unexpected_strays else []
     explains_unused = refused or world.problems or failed or stray
     return [
         *([_dropped_world_cause()] if world.was_dropped else []),
@@ -156,7 +156,7 @@ def collect_findings(
     numbers = {exchange.number for exchange in refused}
     lossy = {lost.exchange for lost in losses} if judged else numbers
     traced = {exchange.number for exchange in refused[-MAX_TRACED:]}
-    unasked = {exchange.number for exchange in world.refusals.unasked}
+    unexpected = {exchange.number for exchange in world.refusals.unexpected}
     findings = [
         unanswered_finding(exchange, passed)
         if is_unanswered(exchange)
@@ -165,7 +165,7 @@ def collect_findings(
             exchanges,
             losses,
             world,
-            asked=passed or bool(exchange.answer.rule and exchange.number not in unasked),
+            asked=passed or bool(exchange.answer.rule and exchange.number not in unexpected),
             traced=exchange.number in traced,
         )
         for exchange in refused

@@ -101,7 +101,7 @@ class Memories:
             del self.updates[oldest]
         return made
 
-    def carry_out(self, update: MemoryUpdate, now: int, new_id: Callable[[], str]) -> None:
+    def apply_update(self, update: MemoryUpdate, now: int, new_id: Callable[[], str]) -> None:
         """Add the memories of an update that are not yet there."""
         operations: list[Json] = []
         known = {(item["scope"], item["kind"], item["content"]) for item in self.items.values()}
@@ -242,7 +242,7 @@ def settle_updates(world: World, store: Memories) -> None:
     """Apply the waiting updates of a memory store before it is read, in case no client has polled them."""
     for update in store.updates.values():
         if update.is_waiting:
-            store.carry_out(update, world.tick(), lambda: new_memory_id(world))
+            store.apply_update(update, world.tick(), lambda: new_memory_id(world))
 
 
 @operation("POST", "/memory_stores", project=True)
@@ -298,7 +298,7 @@ def retrieve_update(call: ApiCall) -> Answer:
     update = store.updates[id]
     update.polls += 1
     if update.polls > 1 and update.is_waiting:
-        store.carry_out(update, call.world.tick(), lambda: new_memory_id(call.world))
+        store.apply_update(update, call.world.tick(), lambda: new_memory_id(call.world))
     return Answer(200, render_update(id, update))
 
 

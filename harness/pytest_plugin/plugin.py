@@ -287,7 +287,7 @@ def find_losses(node: pytest.Item, world: World, strict: bool, *, accepted_only:
 
 def _count_problems(world: World) -> int:
     """Count the requests without a turn, the unexpected refusals and the other mistakes of a client."""
-    refused = len(world.refusals.unasked) + len(world.refusals.unasked_strays)
+    refused = len(world.refusals.unexpected) + len(world.refusals.unexpected_strays)
     return len(world.shown_otherwise) + len(world.problems) + refused
 
 

@@ -303,7 +303,7 @@ def _stray_findings(world: World) -> list[ReportFinding]:
     from harness.explain.stray import stray_cause, stray_finding
     from harness.report.report import sanitize_finding
 
-    if not world.refusals.unasked_strays:
+    if not world.refusals.unexpected_strays:
         return []
     return [sanitize_finding(stray_finding(stray_cause(world), world.strays[-1][1]))]
 

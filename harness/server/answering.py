@@ -47,7 +47,7 @@ def answer_routed(routed: RoutedPath, request: Request, world: World) -> tuple[R
 
     An exception becomes an answer.
     """
-    world.script.taken_now = routed, routed.taken + 1, (routed.place,), 0
+    world.script.current_turn = routed, routed.taken + 1, (routed.place,), 0
     try:
         return request, routed.answer(request)
     except Exception as problem:
@@ -77,13 +77,13 @@ def _refuse_as_scripted(fault: ScriptedRefusal, request: Request, world: AnyWorl
     A scripted disconnect sends no answer; the journal records it with status 0.
     """
     if error := fault.refusal.error:
-        return Answer(error.status, error.body(), {**(error.headers or {}), **fault.refusal.headers}, asked=True)
+        return Answer(error.status, error.body(), {**(error.headers or {}), **fault.refusal.headers}, expected=True)
     if not fault.refusal.account:
         return Answer(0, delivery=DISCONNECT_AT_END._replace(resets=fault.refusal.resets))
     refusal = check(WorldCall(request, world).with_account(replace(world.account, **fault.refusal.account))).violation
     assert refusal is not None  # an account like this is always refused
     answer = refusal_answer(refusal)
-    return answer._replace(headers={**answer.headers, **fault.refusal.headers}, asked=True)
+    return answer._replace(headers={**answer.headers, **fault.refusal.headers}, expected=True)
 
 
 def _refuse(refusal: Violation, request: Request, world: AnyWorld | None) -> Answer:
@@ -99,7 +99,7 @@ def _refuse(refusal: Violation, request: Request, world: AnyWorld | None) -> Ans
     # Would the default account have been refused, too, and by the same rule? If not, the limits that a test set are
     # why.
     anyway = check(WorldCall(request, world).with_account(DEFAULT_ORGANIZATION)).violation
-    return answer._replace(asked=anyway is None or anyway.rule is not refusal.rule)
+    return answer._replace(expected=anyway is None or anyway.rule is not refusal.rule)
 
 
 def _report_problem(problem: HarnessError, request: Request, world: AnyWorld | None) -> Answer:

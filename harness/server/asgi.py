@@ -29,7 +29,7 @@ from harness.server.tls.context import ServerContext
 from harness.server.tls.protocol import TlsProtocol
 from harness.server.transport.asgi_types import CONNECTION, EDGE, AsgiApp, Receive, Scope, Send
 from harness.server.transport.connection import HttpConnection
-from harness.server.transport.deliver import carry_out, send_answer
+from harness.server.transport.deliver import deliver, send_answer
 from harness.server.transport.exchange import MAX_BODY_SIZE
 from harness.server.transport.request_parser import RequestHead
 from harness.server.transport.stoppable_server import StoppableServer, end_when_cancelled
@@ -87,7 +87,7 @@ class App:
         """Send an answer in parts."""
         self.open_streams += answer.events is not None
         try:
-            await carry_out(answer, receive, send)
+            await deliver(answer, receive, send)
         finally:
             self.open_streams -= answer.events is not None
 

@@ -264,7 +264,7 @@ MAX_WRITTEN = 60
 def copies_of(exchange: Exchange, rule: str, error: str) -> dict[str, str]:
     """Return everything that can be copied of an exchange, by name."""
     request, answer, status = exchange.request, exchange.answer, exchange.status
-    asked_error = error if answer.asked and not rule else ""
+    asked_error = error if answer.expected and not rule else ""
     body = as_object(answer.body)
     turn = step_turn(request.method, request.path, as_object(request.body), status, body, asked_error)
     is_writable = request.method != "WS" and isinstance(request.body, dict | list | None)

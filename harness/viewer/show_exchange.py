@@ -131,7 +131,7 @@ class ExchangeShower:
         self._world = world
         self._root = root
         self._began = began_at(world)
-        self._unasked = {exchange.number for exchange in world.refusals.unasked}
+        self._unexpected = {exchange.number for exchange in world.refusals.unexpected}
 
     def show(self, exchange: Exchange, lane: int, step: FlowStep) -> ShownExchange:
         """Convert an exchange of a lane."""
@@ -157,7 +157,7 @@ class ExchangeShower:
             label(_said(step)),
             label(message),
             label(at),
-            asked=bool(answer.asked or (rule and exchange.number not in self._unasked)),
+            asked=bool(answer.expected or (rule and exchange.number not in self._unexpected)),
             routed=exchange.is_routed,
             query=pool.inside(dict(request.query)) if request.query else None,
             request=pool.inside(_sent(request)),

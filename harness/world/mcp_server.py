@@ -19,7 +19,7 @@ from harness.ending import TurnLine
 from harness.items import mcp_approval_request, mcp_call, mcp_list_tools
 from harness.items.kind import CLIENT_CALL_NAMES, Item
 from harness.items.transcript import Transcript
-from harness.world.script import Taken
+from harness.world.script import PlayedTurn
 
 TOOL_MEMBERS = ("annotations", "description", "input_schema")
 """The members that a tool may declare besides its result, as shown in `mcp_list_tools`."""
@@ -175,7 +175,7 @@ class PlannedCall:
 
 
 PlannedLine = TurnLine | PlannedCall
-TakeTurn = Callable[[], Taken]
+TakeTurn = Callable[[], PlayedTurn]
 """Takes the next turn of the script."""
 OfferedServers = Mapping[str, Json]
 """A request's `mcp` tools whose servers are scripted, by label."""
@@ -185,7 +185,7 @@ class AwaitingApproval(NamedTuple):
     """Lines held back until all these approval requests are approved."""
 
     ids: frozenset[str]
-    held: Taken
+    held: PlayedTurn
 
 
 class McpServers:
@@ -211,7 +211,7 @@ class McpServers:
         """Call a tool and return the members of the call, with its `output` or `error`."""
         return dict(self._servers[label].call(name, arguments).members)
 
-    def plan_turn(self, body: Json, read: Sequence[Json], take_turn: TakeTurn) -> tuple[Taken, Taken | None]:
+    def plan_turn(self, body: Json, read: Sequence[Json], take_turn: TakeTurn) -> tuple[PlayedTurn, PlayedTurn | None]:
         """Plan the turn for a request with the transcript `read`: tool listings, approved calls, then scripted lines.
 
         Lines that waited for an approval come first, otherwise the next turn is taken; without lines nothing is listed
@@ -235,7 +235,7 @@ class McpServers:
         made_lines = [step.execute() if isinstance(step, PlannedCall) else step for step in steps]
         return taken._replace(lines=made_lines), taken._replace(lines=held) if held else None
 
-    def hold_for_approval(self, output: Sequence[Json], held: Taken) -> None:
+    def hold_for_approval(self, output: Sequence[Json], held: PlayedTurn) -> None:
         """Hold lines back until the approval requests in an output are approved."""
         ids = frozenset(item["id"] for item in output if item["type"] == APPROVAL_REQUEST)
         self._awaiting_approval.append(AwaitingApproval(ids, held))
@@ -254,8 +254,8 @@ class McpServers:
         return PlannedCall(self._servers[request["server_label"]], request["name"], request["arguments"], request["id"])
 
     def _decide_calls(
-        self, taken: Taken, offers: OfferedServers, granted: dict[str, Json], take_turn: TakeTurn
-    ) -> tuple[list[PlannedLine], Taken, Sequence[TurnLine]]:
+        self, taken: PlayedTurn, offers: OfferedServers, granted: dict[str, Json], take_turn: TakeTurn
+    ) -> tuple[list[PlannedLine], PlayedTurn, Sequence[TurnLine]]:
         """Decide each scripted call; returns the lines, the last turn taken, and the lines that wait for an approval.
 
         A scripted call that the client has approved is that call; its request is removed from `granted`. After a call

@@ -1,6 +1,6 @@
 """Decides which refusals of a World were asked for; every other one fails its test.
 
-A refusal is asked for by a turn of the script or by the account (`Answer.asked`), by an `ExpectedRefusal`, or by a test
+A refusal is asked for by a turn of the script or by the account (`Answer.expected`), by an `ExpectedRefusal`, or by a test
 that has caught the client's error for that very request.
 """
 
@@ -181,16 +181,16 @@ class RefusalLedger:
         self.count += 1
         # A list, so that every matching expectation takes the refusal, not only the first.
         expected = [refusal.take(exchange) for refusal in self.expected]
-        if not any(expected) and not exchange.answer.asked and len(self._unexpected) < MAX_KEPT:
+        if not any(expected) and not exchange.answer.expected and len(self._unexpected) < MAX_KEPT:
             self._unexpected.append(exchange)
 
     @property
-    def unasked(self) -> list[Exchange]:
+    def unexpected(self) -> list[Exchange]:
         """The refusals that were not asked for, oldest first."""
         return self._without_caught(self._unexpected)
 
     @property
-    def unasked_strays(self) -> list[Exchange]:
+    def unexpected_strays(self) -> list[Exchange]:
         """The refused requests without a World that were not asked for, oldest first.
 
         A request whose key led to a closed World does not count.
@@ -207,7 +207,7 @@ class RefusalLedger:
             heard
             for heard in strays
             if is_refused(heard.stray.answer)
-            and not heard.stray.answer.asked
+            and not heard.stray.answer.expected
             and not any(refusal.takes_stray(heard) for refusal in self.expected)
         ]
         return self._without_caught([_as_exchange(heard, _last_number(self._journal)) for heard in refused])

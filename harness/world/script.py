@@ -43,7 +43,7 @@ class TurnOrigin:
         return f"{self.route}, turn {self.turn}{f' ({place})' if self.file else ''}"
 
 
-TakenTurn = tuple[object, int, Sequence[Place], int]
+TurnSource = tuple[object, int, Sequence[Place], int]
 """A taken turn: its route, its number, the places where it was scripted, an index into these modulo their count."""
 
 
@@ -53,7 +53,7 @@ class TurnLog(Mapping[int, TurnOrigin]):
     __slots__ = ("taken",)
 
     def __init__(self) -> None:
-        self.taken: dict[int, TakenTurn] = {}
+        self.taken: dict[int, TurnSource] = {}
 
     def __getitem__(self, number: int) -> TurnOrigin:
         route, turn, places, place = self.taken[number]
@@ -70,7 +70,7 @@ Fallback = Callable[[Any], Sequence[TurnLine]]
 """Answers a call (`harness.world.api_call`) when nothing was scripted."""
 
 
-class Taken(NamedTuple):
+class PlayedTurn(NamedTuple):
     """The lines that answer a request, with the turn's route and its number there; no route if unscripted.
 
     `places` holds where the turn was scripted.
@@ -106,7 +106,7 @@ class Taken(NamedTuple):
 class Script:
     """The routes of one World; `fallback` answers if nothing was scripted at all, `pace` is for turns without one.
 
-    With a `step` every answer pauses like that before each of its events. `taken_now` is the first turn that the
+    With a `step` every answer pauses like that before each of its events. `current_turn` is the first turn that the
     request being answered has taken.
     """
 
@@ -116,7 +116,7 @@ class Script:
     vocabulary: Vocabulary = PYTHON
     pace: Pace | None = None
     step: Pause | None = None
-    taken_now: TakenTurn | None = None
+    current_turn: TurnSource | None = None
 
     def when(self, conditions: dict[str, Matcher]) -> Route:
         """Add a route for requests that meet all conditions."""
@@ -149,26 +149,28 @@ class Script:
         """The strings that routes look for in instructions, which usually name an agent."""
         return [wanted for route in self.routes if isinstance(wanted := route.conditions.get("instructions"), str)]
 
-    def next(self, call: WorldCall) -> Taken:
+    def next(self, call: WorldCall) -> PlayedTurn:
         """Take the turn that answers a call; NoTurn, with a diff to the closest route, if nothing answers it."""
         routes, request = self.all_routes, call.request
         transcript = call.transcript
         for route in routes:
             while route.turns and not (route.conditions and route.unmet_conditions(request, transcript)):
-                before, places, replayed = self.taken_now, route.places[0], route.replayed
+                before, places, replayed = self.current_turn, route.places[0], route.replayed
                 # Recorded before the turn is played: an error raised by its function is reported with its place.
-                self.taken_now = before or (route, route.taken + 1, places, replayed)
+                self.current_turn = before or (route, route.taken + 1, places, replayed)
                 if lines := route.next(request):
-                    return Taken(self._at_pace(lines) if self.pace or self.step else lines, route, route.taken, places)
-                self.taken_now = before  # a generator without a turn left, which only calling it could show
+                    return PlayedTurn(
+                        self._at_pace(lines) if self.pace or self.step else lines, route, route.taken, places
+                    )
+                self.current_turn = before  # a generator without a turn left, which only calling it could show
         if self.fallback and not routes:
-            return Taken(self._at_pace(list(self.fallback(call))))
+            return PlayedTurn(self._at_pace(list(self.fallback(call))))
         raise NoTurn(*self.explain_no_turn(request, transcript))
 
-    def note_taken(self, taken: Taken) -> None:
+    def note_taken(self, taken: PlayedTurn) -> None:
         """Record a turn that answers a request although it was taken earlier, unless another one answers as well."""
-        if self.taken_now is None and taken.route is not None:
-            self.taken_now = taken.route, taken.number, taken.places, 0
+        if self.current_turn is None and taken.route is not None:
+            self.current_turn = taken.route, taken.number, taken.places, 0
 
     def _at_pace(self, lines: list[TurnLine]) -> list[TurnLine]:
         """Add the script's step to a turn, and its pace if the turn has none."""

@@ -39,7 +39,7 @@ RETRY_SECONDS = (5, 300, 1_800, 7_200, 18_000, 36_000, 50_400, 72_000)
 """The waits between attempts, as Standard Webhooks shows them, within the 72 hours in which OpenAI retries."""
 ROTATION_SECONDS = 24 * 60 * 60
 """How long the old secret still signs after a rotation that keeps it."""
-HELD_SECONDS = 60
+REORDER_SECONDS = 60
 """How long a `reordered` endpoint holds an event back for the next one to overtake it."""
 FAULTS = {
     "doubled": "each event twice, with the same webhook-id",
@@ -127,7 +127,7 @@ class Webhooks:
     deliveries: list[WebhookDelivery] = field(default_factory=list)
     taken: dict[str, tuple[DueDelivery, WebhookEndpoint]] = field(default_factory=dict)
     _due: list[tuple[int, int, DueDelivery]] = field(default_factory=list)
-    _held: dict[str, list[DueDelivery]] = field(default_factory=dict)
+    _delayed: dict[str, list[DueDelivery]] = field(default_factory=dict)
     _count: int = 0
 
     def add_endpoint(self, url: str, **options: Any) -> WebhookEndpoint:
@@ -220,11 +220,11 @@ class Webhooks:
         if "reordered" not in endpoint.faults:
             for attempt in attempts:
                 self._push(attempt)
-        elif held := self._held.pop(endpoint.id, None):
-            for attempt in (*attempts, *held):
+        elif delayed := self._delayed.pop(endpoint.id, None):
+            for attempt in (*attempts, *delayed):
                 self._push(attempt._replace(at=attempts[0].at))
         else:
-            self._held[endpoint.id] = attempts
+            self._delayed[endpoint.id] = attempts
 
     def _push(self, attempt: DueDelivery) -> None:
         self._count += 1
@@ -232,9 +232,9 @@ class Webhooks:
 
     def take_due(self, now: int) -> tuple[DueDelivery, WebhookEndpoint] | None:
         """Take the oldest attempt whose time has come, or None; attempts for removed endpoints are dropped."""
-        for id, held in list(self._held.items()):
-            if held[0].at + HELD_SECONDS <= now:
-                for attempt in self._held.pop(id):
+        for id, delayed in list(self._delayed.items()):
+            if delayed[0].at + REORDER_SECONDS <= now:
+                for attempt in self._delayed.pop(id):
                     self._push(attempt)
         while self._due and self._due[0][0] <= now:
             attempt = heappop(self._due)[2]
@@ -246,12 +246,14 @@ class Webhooks:
     @property
     def is_outstanding(self) -> bool:
         """Whether an attempt is scheduled, held back, or in progress."""
-        return bool(self._due or self._held or self.taken)
+        return bool(self._due or self._delayed or self.taken)
 
     def may_take(self, now: int) -> bool:
         """Return whether an attempt is due while no other is in progress."""
         is_due = any(due <= now for due, _, _ in self._due[:1])
-        return not self.taken and (is_due or any(held[0].at + HELD_SECONDS <= now for held in self._held.values()))
+        return not self.taken and (
+            is_due or any(delayed[0].at + REORDER_SECONDS <= now for delayed in self._delayed.values())
+        )
 
     def take(self, name: str, now: int) -> tuple[DueDelivery, WebhookEndpoint] | None:
         """Take the oldest due attempt under a name; None if nothing is due, or while another is in progress."""
@@ -267,7 +269,7 @@ class Webhooks:
     def next_time(self, now: int) -> int | None:
         """Return the World's time of the next attempt after `now`; None if nothing waits."""
         times = [due for due, _, _ in self._due]
-        times += [held[0].at + HELD_SECONDS for held in self._held.values()]
+        times += [delayed[0].at + REORDER_SECONDS for delayed in self._delayed.values()]
         return min((time for time in times if time > now), default=None)
 
     def hurry(self, until: int, now: int) -> None:
@@ -276,8 +278,8 @@ class Webhooks:
         self._due = []
         for due, _, attempt in sorted(waiting, key=lambda entry: entry[:2]):
             self._push(attempt._replace(at=now) if now < due <= until else attempt)
-        for held in self._held.values():
-            held[:] = [attempt._replace(at=attempt.at - max(0, until - now)) for attempt in held]
+        for delayed in self._delayed.values():
+            delayed[:] = [attempt._replace(at=attempt.at - max(0, until - now)) for attempt in delayed]
 
     def record(self, attempt: DueDelivery, delivery: WebhookDelivery) -> None:
         """Record the outcome of an attempt; one that was not accepted is scheduled again."""

@@ -264,9 +264,9 @@ class World:
             if isinstance(edge, EdgeRecord):
                 edge.stream = answer.events
         # The turn was taken before its exchange had a number.
-        if (taken := self.script.taken_now) is not None:
+        if (taken := self.script.current_turn) is not None:
             self.answered_by.taken[number] = taken
-            self.script.taken_now = None
+            self.script.current_turn = None
         if answer.rule is not None:
             self.refusals.add(exchange)
         if self.limits is not UNLIMITED:

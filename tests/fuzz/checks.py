@@ -65,7 +65,7 @@ def complaints(stand: Stand, sent: Sent) -> list[str]:
             f"long: {len(text)} characters of {answer.rule}" for text in _texts(answer.body) if len(text) > LONGEST
         ]
     found += _of_answer(answer, sent)
-    if answer.rule and not answer.asked and (changed := changes(before, snapshot(stand.world), listed)):
+    if answer.rule and not answer.expected and (changed := changes(before, snapshot(stand.world), listed)):
         found.append(f"state: {answer.rule} changed {', '.join(changed)}")
     for exchange in stand.journal_since(count):
         found += _of_param(answer, exchange.request)
@@ -118,10 +118,10 @@ def _of_answer(answer: Answer, sent: Sent) -> Iterator[str]:
         message = answer.body["error"]["message"]
         if INTERNAL.search(message):
             yield f"internal: {message}"
-    elif answer.status >= 400 and not answer.asked:
+    elif answer.status >= 400 and not answer.expected:
         if STORAGE_CODE not in answer.headers:
             yield from _of_error(answer, sent)
-    elif not (200 <= answer.status < 300 or answer.asked or answer.delivery):
+    elif not (200 <= answer.status < 300 or answer.expected or answer.delivery):
         yield f"status: {answer.status}"
 
 

@@ -112,7 +112,7 @@ class TestErrors:
         client = Client()
         recorded.apply(client.mock)
         assert [client.ask().status for _ in range(2)] == [429, 502]
-        assert client.world.refusals.unasked == []
+        assert client.world.refusals.unexpected == []
 
     def test_errors_that_a_rule_has_are_its_own_and_expected(self) -> None:
         words = "No tool output found for function call call_1."
@@ -122,7 +122,7 @@ class TestErrors:
         client = Client()
         recorded.apply(client.mock)
         assert client.ask([CALL | {"id": None}, {"role": "user", "content": "x"}]).status == 400
-        assert client.world.refusals.unasked == []
+        assert client.world.refusals.unexpected == []
 
     def test_errors_that_no_rule_has_are_refusals_of_the_script(self) -> None:
         recorded = script(over_http(HI, error("Never heard of."), status=400))

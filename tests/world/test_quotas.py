@@ -94,7 +94,7 @@ class TestRequestsPerMinute:
         client = client_with(requests_per_minute=1)
         client.ask(), client.ask()
         assert client.world.exchanges[-1].answer.rule == "rate_limit"
-        assert client.world.refusals.unasked == []
+        assert client.world.refusals.unexpected == []
 
     def test_end_with_the_limit(self) -> None:
         client = client_with(requests_per_minute=1)
@@ -123,7 +123,7 @@ class TestTokensPerMinute:
         refused = client.ask("word " * 4000)
         limit = "tokens per min (TPM): Limit 100, Requested "
         assert words(refused).startswith(f"Request too large for gpt-4.1 in organization org-harness on {limit}")
-        assert (refused.status, refused.body["error"]["code"], refused.asked) == (429, "rate_limit_exceeded", True)
+        assert (refused.status, refused.body["error"]["code"], refused.expected) == (429, "rate_limit_exceeded", True)
         assert "retry-after" not in refused.headers
         assert limits_in(refused)["remaining-requests"] == "5"
 

@@ -88,5 +88,5 @@ def test_a_refusal_that_is_expected_takes_those_that_come_meanwhile() -> None:
         assert len(refused.exchanges) == 1
     ask(api, key="after")
     assert [exchange.request.headers["authorization"] for exchange in refused.exchanges] == ["Bearer meanwhile"]
-    unasked = [exchange.request.headers["authorization"] for exchange in mock.world.refusals.unasked_strays]
-    assert unasked == ["Bearer before", "Bearer after"]
+    unexpected = [exchange.request.headers["authorization"] for exchange in mock.world.refusals.unexpected_strays]
+    assert unexpected == ["Bearer before", "Bearer after"]

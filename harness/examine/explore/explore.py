@@ -23,7 +23,7 @@ from harness.faults import Refusal, ScriptedRefusal, ends_early
 from harness.world.exploration import ChangedResult, Exploration, Scenario
 from harness.world.mock import Mock
 from harness.world.route import Turn
-from harness.world.script import Script, Taken
+from harness.world.script import PlayedTurn, Script
 
 MOST_AT_ONCE = 4
 """The maximum number of combined steps."""
@@ -195,9 +195,9 @@ class VariedScript(Script):
         super().__init__(script.fallback, vocabulary=script.vocabulary, pace=script.pace)
         self._steps = list(steps)
         self._given = 0
-        self._broken_off: tuple[object, Taken] | None = None
+        self._broken_off: tuple[object, PlayedTurn] | None = None
 
-    def next(self, call: WorldCall) -> Taken:
+    def next(self, call: WorldCall) -> PlayedTurn:
         """Take the next turn, with the faults for this answer."""
         # A retry after a broken answer gets the answer that the client should have received.
         if self._broken_off and self._broken_off[0] == call.request.body:

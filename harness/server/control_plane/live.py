@@ -114,7 +114,7 @@ def _describe_world(world: World) -> Json:
         "exchanges": len(world.exchanges),
         "newest": world.exchange_count,
         "refusals": world.refusals.count,
-        "unexpected": len(world.refusals.unasked),
+        "unexpected": len(world.refusals.unexpected),
         "turns": sum(len(route.turns) for route in world.script.all_routes),
         "open_streams": sum(
             not isinstance(record, tuple) and record is not None and record.stream is not None and not record.ended

@@ -40,7 +40,7 @@ def write_refusals(write: Callable[[bytes], object], descriptor: int) -> Observe
     log = write_lines(write, render_text)
 
     def log_refused(observed: ObservedRequest) -> None:
-        if observed.answer.status >= 400 and not observed.answer.asked and _has_room(descriptor):
+        if observed.answer.status >= 400 and not observed.answer.expected and _has_room(descriptor):
             log(observed)
 
     return log_refused

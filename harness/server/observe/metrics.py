@@ -98,7 +98,7 @@ _COUNTS: Mapping[str, tuple[str, Callable[[World], int]]] = {
     ),
     "harness_refusals_unexpected": (
         "Refusals of open Worlds that nobody expected.",
-        lambda world: len(world.refusals.unasked),
+        lambda world: len(world.refusals.unexpected),
     ),
     "harness_unanswered": ("Requests of open Worlds without a turn.", lambda world: len(world.problems)),
 }

@@ -29,7 +29,7 @@ READ_SIZE = 1 << 20
 """Bytes of a file on disk that are read at once."""
 
 
-async def carry_out(answer: Answer, receive: Receive, send: Send) -> bool:
+async def deliver(answer: Answer, receive: Receive, send: Send) -> bool:
     """Send an answer, complete or as its delivery says; return False if the client disconnects meanwhile."""
     if answer.delivery is not None:
         return await deliver_answer(answer, answer.delivery, receive, send)

@@ -38,9 +38,9 @@ class ThreadCourier:
 
     def lead(self, receiver: Any, path: str, url: str) -> tuple[str, Any]:
         """Return the URL of deliveries, and the receiver to call unless they are posted to it."""
-        from harness.server.webhooks.receivers import lead_deliveries
+        from harness.server.webhooks.receivers import resolve_receiver
 
-        return lead_deliveries(receiver, path, url)
+        return resolve_receiver(receiver, path, url)
 
     def wake(self, world: World) -> None:
         """Start delivering what is due."""

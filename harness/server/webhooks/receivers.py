@@ -65,7 +65,7 @@ class Receiver(Protocol):
         """Send the delivery."""
 
 
-def lead_deliveries(receiver: Any, path: str, url: str) -> tuple[str, Receiver | None]:
+def resolve_receiver(receiver: Any, path: str, url: str) -> tuple[str, Receiver | None]:
     """Return the URL of deliveries, and the receiver to call unless they are posted to it; ConfigError if invalid."""
     if path and url:
         raise ConfigError(f"webhooks(…, {path!r}, url={url!r}): the URL includes the path; omit the other one.")

@@ -241,7 +241,7 @@ class SocketSession:
         rule = RULES["successor_creation_failed"]
         refused = rule.error.body()
         failed = steering_events.failed_event(held, request.body, refused["error"], accepted["steer"]["id"])
-        return Answer(rule.error.status, refused, rule=rule.id, events=[accepted, failed], asked=answer.asked)
+        return Answer(rule.error.status, refused, rule=rule.id, events=[accepted, failed], expected=answer.expected)
 
 
 def _as_noted(sent: Request, answer: Answer) -> Request:

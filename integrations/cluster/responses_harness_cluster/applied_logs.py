@@ -34,7 +34,7 @@ from responses_harness_cluster.log_entries import (
 )
 from responses_harness_cluster.redis_log import SNAPSHOT_EVERY
 from responses_harness_cluster.replicated_api import ReplicatedApi
-from responses_harness_cluster.shared_courier import carry_out
+from responses_harness_cluster.shared_courier import apply_to_webhooks
 from responses_harness_cluster.snapshot import Snapshot, SnapshotError, decode_snapshot, encode_snapshot
 
 MOST_SESSIONS = 1_000
@@ -236,7 +236,7 @@ class AppliedLogs:
         if request.kind == FAILED:
             self._api.count_failed(request.path, request.raw, is_own=is_own)
             return None
-        return carry_out(self._api.worlds.get(request.path), request)
+        return apply_to_webhooks(self._api.worlds.get(request.path), request)
 
     def _open_session(self, replica: _Replica, request: LoggedRequest, *, is_own: bool) -> SocketSession | Answer:
         head = request.path, request.header_values, request.parameters

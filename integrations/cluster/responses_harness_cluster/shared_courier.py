@@ -20,7 +20,7 @@ from typing import Any
 import orjson
 
 from harness.core.webhooks import WebhookDelivery
-from harness.server.webhooks.receivers import lead_deliveries
+from harness.server.webhooks.receivers import resolve_receiver
 from harness.server.webhooks.signed_delivery import make_attempt
 from harness.world.webhooks import DueDelivery, WebhookEndpoint
 from harness.world.world import World
@@ -57,7 +57,7 @@ class SharedCourier:
 
     def lead(self, receiver: Any, path: str, url: str) -> tuple[str, Any]:
         """Return the URL of deliveries, and the receiver to call unless they are posted to it."""
-        return lead_deliveries(receiver, path, url)
+        return resolve_receiver(receiver, path, url)
 
     def wake(self, world: World) -> None:
         """Start delivering what is due, unless another server is delivering to this World."""
@@ -159,7 +159,7 @@ class SharedCourier:
             await asyncio.sleep(LOOK_SECONDS)
 
 
-def carry_out(world: World | None, request: LoggedRequest) -> tuple[DueDelivery, WebhookEndpoint] | None:
+def apply_to_webhooks(world: World | None, request: LoggedRequest) -> tuple[DueDelivery, WebhookEndpoint] | None:
     """Apply a TAKE, RECORD or HURRY to a World, as all processes do; return the attempt that was taken."""
     if world is None or world.webhooks is None:
         return None

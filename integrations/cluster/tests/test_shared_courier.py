@@ -12,7 +12,7 @@ from typing import Any
 import orjson
 import pytest
 from responses_harness_cluster.log_entries import HURRY, RECORD, TAKE, LoggedRequest
-from responses_harness_cluster.shared_courier import SERVER_ENDED, carry_out
+from responses_harness_cluster.shared_courier import SERVER_ENDED, apply_to_webhooks
 
 from harness.core.webhooks import WebhookDelivery
 from harness.world.webhooks import Webhooks
@@ -197,40 +197,40 @@ def webhooks_of(world: World) -> Webhooks:
 
 
 def test_the_first_of_two_servers_in_the_log_takes_an_attempt(world: World) -> None:
-    taken = carry_out(world, LoggedRequest(TAKE, session="ours"))
+    taken = apply_to_webhooks(world, LoggedRequest(TAKE, session="ours"))
     assert taken is not None
     assert taken[0].event.response == "resp_1"
-    assert carry_out(world, LoggedRequest(TAKE, session="other's")) is None
+    assert apply_to_webhooks(world, LoggedRequest(TAKE, session="other's")) is None
 
 
 def test_what_came_of_an_attempt_is_recorded_once(world: World) -> None:
-    carry_out(world, LoggedRequest(TAKE, session="ours"))
+    apply_to_webhooks(world, LoggedRequest(TAKE, session="ours"))
     for _ in range(2):
-        carry_out(world, LoggedRequest(RECORD, session="ours"))
+        apply_to_webhooks(world, LoggedRequest(RECORD, session="ours"))
     [made] = webhooks_of(world).deliveries
     assert (made.response, made.status, made.error) == ("resp_1", None, SERVER_ENDED)
-    carry_out(world, LoggedRequest(TAKE, session="other's"))
+    apply_to_webhooks(world, LoggedRequest(TAKE, session="other's"))
     assert [due.event.response for due, _ in webhooks_of(world).taken.values()] == ["resp_2"]
 
 
 def test_a_record_is_read_as_it_was_made(world: World) -> None:
-    carry_out(world, LoggedRequest(TAKE, session="ours"))
+    apply_to_webhooks(world, LoggedRequest(TAKE, session="ours"))
     made = WebhookDelivery("response.completed", "resp_1", "wh_1", "http://x", 1, 7, "valid", 200, exchanges=(1, 3))
-    carry_out(world, LoggedRequest(RECORD, session="ours", raw=orjson.dumps(made)))
+    apply_to_webhooks(world, LoggedRequest(RECORD, session="ours", raw=orjson.dumps(made)))
     assert webhooks_of(world).deliveries == [made]
     assert webhooks_of(world).deliveries[0].exchanges == (1, 3)
 
 
 def test_a_wait_that_is_over_makes_the_next_attempt_due(world: World) -> None:
     for _ in range(2):
-        carry_out(world, LoggedRequest(TAKE, session="ours"))
-        carry_out(world, LoggedRequest(RECORD, session="ours"))
+        apply_to_webhooks(world, LoggedRequest(TAKE, session="ours"))
+        apply_to_webhooks(world, LoggedRequest(RECORD, session="ours"))
     assert not webhooks_of(world).may_take(world.now)
     later = webhooks_of(world).next_time(world.now)
-    carry_out(world, LoggedRequest(HURRY, session=str(later)))
+    apply_to_webhooks(world, LoggedRequest(HURRY, session=str(later)))
     assert webhooks_of(world).may_take(world.now)
 
 
 def test_a_world_that_began_anew_passes_over_what_was_for_the_one_before() -> None:
-    assert carry_out(World("anew"), LoggedRequest(RECORD, session="ours")) is None
-    assert carry_out(None, LoggedRequest(TAKE, session="ours")) is None
+    assert apply_to_webhooks(World("anew"), LoggedRequest(RECORD, session="ours")) is None
+    assert apply_to_webhooks(None, LoggedRequest(TAKE, session="ours")) is None

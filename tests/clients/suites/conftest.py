@@ -133,9 +133,9 @@ def _expected_refusals(item: pytest.Item) -> int:
     """How many refusals of a test were expected."""
     if (mock := getattr(item, "funcargs", {}).get("mock")) is None:
         return 0
-    unasked = {exchange.number for exchange in mock.world.refusals.unasked}
+    unexpected = {exchange.number for exchange in mock.world.refusals.unexpected}
     refused = (exchange for exchange in mock.exchanges if exchange.answer.rule and exchange.status >= 400)
-    return sum(exchange.number not in unasked for exchange in refused)
+    return sum(exchange.number not in unexpected for exchange in refused)
 
 
 def _cell(item: pytest.Item) -> str:
