@@ -32,7 +32,6 @@ from harness.pytest_plugin.options import (
     overrides_of,
     read_marker_options,
 )
-from harness.pytest_plugin.read_streams import forget_streams, list_unread
 from harness.pytest_plugin.tls import tls_server
 
 if TYPE_CHECKING:
@@ -139,6 +138,7 @@ def openai_mock(
     from harness.api.http.dialects import API_ROOTS
     from harness.drive.counted import record_runs
     from harness.pytest_plugin.caught_errors import note_caught_errors
+    from harness.pytest_plugin.read_streams import forget_streams
 
     options = read_marker_options(request.node)
     dialect = options.get("dialect")
@@ -188,6 +188,8 @@ def pytest_runtest_call(item: pytest.Item) -> Generator[None, Any, Any]:
         if (world := item.stash.get(WORLD_STASH_KEY, None)) and (forgotten := _list_never_awaited()):
             world.not_awaited = forgotten
         if world:
+            from harness.pytest_plugin.read_streams import list_unread
+
             world.unread_streams = list_unread()
     if world:
         if world.webhooks and world.courier:  # what is due at webhooks must be delivered before it is judged
