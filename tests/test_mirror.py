@@ -58,7 +58,6 @@ TESTED_WITH = {
     "verify/test_inventory.py": {"cli/cassettes"},
     "live/test_resend.py": {"live/client/websocket"},
     "overrides/test_learn.py": {"cli/learn", "contract/overrides"},
-    "pytest_plugin/cassettes/test_after_recording.py": {"cassettes/listing"},
     "pytest_plugin/test_client_mistakes.py": {
         "core/client_judgement",
         "pytest_plugin/read_streams",
@@ -80,7 +79,6 @@ TESTED_WITH = {
     "server/websocket/test_session.py": {"world/websocket_state"},
     "verify/judging/test_judge.py": {"verify/judging/mock_answer", "verify/judging/recording_day"},
     "verify/test_output.py": {"verify/judging/gateways", "viewer/run_facts"},
-    "world/test_routed.py": {"cassettes/recording/routed"},
     "world/test_store.py": {"core/tables"},
     "world/test_webhooks.py": {"core/webhooks"},
     "world/test_yaml_file.py": {

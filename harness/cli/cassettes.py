@@ -54,7 +54,7 @@ def cassettes(
 
 
 def _print_script(paths: Sequence[Path], form: str) -> None:
-    from harness.cassettes.recording.writer import read_cassette
+    from harness.cassettes.files import read_cassette
     from harness.verify.recorded_script import SCRIPT_FORMS, read_script, write_script
 
     if form not in SCRIPT_FORMS:

@@ -165,7 +165,7 @@ def _api_keys() -> list[str]:
 
 def _cassette_file(into: Path, command: Sequence[str]) -> Path:
     """Return the file to write: `into` itself, or a new one in that folder, named after the command without options."""
-    from harness.cassettes.recording.writer import is_free
+    from harness.cassettes.files import is_free
 
     if into.suffix in CASSETTE_SUFFIXES:
         return into

@@ -176,7 +176,7 @@ def serve(context: typer.Context, options: ServeOptions) -> None:
 def _replay_recordings(options: ServeOptions, recordings: Path, secured: Secured | None) -> None:
     """Replay recordings until interrupted, then list the requests that they could not answer."""
     from harness.cassettes.recording.matching import api_root
-    from harness.cassettes.recording.replay_server import ReplayApp, load_recordings
+    from harness.cassettes.recording.replay import ReplayApp, load_recordings
 
     interactions = load_recordings(recordings)
     player = ReplayApp(interactions, options.paced)

@@ -10,7 +10,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
-from harness.cassettes.listing import files
+from harness.cassettes.files import files
 from harness.contract.overrides import AddedMember, Exemption, MemberCondition, Overrides, is_place, kind_of, type_of
 from harness.contract.rule import RULES
 from harness.core.errors import COMMAND, ConfigError

@@ -92,7 +92,7 @@ class _Recorded:
             terminalreporter.write_line(line)
 
     def _prune(self, path: Path, uses: dict[str, dict[str, Any]]) -> Iterator[str]:
-        from harness.cassettes.recording.writer import count_unused, prune_cassette
+        from harness.cassettes.files import count_unused, prune_cassette
         from harness.core.text import pluralize
 
         used = {number for use in uses.values() if use["passed"] for number in use["used"]}

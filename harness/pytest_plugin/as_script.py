@@ -34,8 +34,7 @@ _PLAYED_STASH_KEY = pytest.StashKey[_Played]()
 @pytest.fixture
 def _cassette_script(request: pytest.FixtureRequest, openai_mock: Mock) -> Iterator[None]:
     """Scripts the mock of a test with a recording."""
-    from harness.cassettes.listing import note_replay
-    from harness.cassettes.recording.writer import read_cassette
+    from harness.cassettes.files import note_replay, read_cassette
     from harness.verify.recorded_script import read_script
 
     name = read_cassette_marker(request.node).name

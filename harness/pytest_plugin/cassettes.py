@@ -204,9 +204,8 @@ def cassette(request: pytest.FixtureRequest) -> Callable[[str], list[Turn]]:
     """The answers in a recording as turns of a script: `mock.script(*cassette("openai/scenarios/weather"))`."""
 
     def turns(name: str) -> list[Turn]:
-        from harness.cassettes.listing import note_replay
+        from harness.cassettes.files import note_replay, read_cassette
         from harness.cassettes.recording.as_script import turns_from_recording
-        from harness.cassettes.recording.writer import read_cassette
 
         path = cassette_path(request.config, name)
         script = turns_from_recording(read_cassette(path).interactions, name)
@@ -230,9 +229,8 @@ def cassette_path(config: pytest.Config, name: str) -> Path:
 @pytest.fixture
 def _cassette_session(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> Iterator[CassetteSession]:
     """The cassette of a test: replayed, unless the command line asks for a recording."""
-    from harness.cassettes.listing import note_replay
+    from harness.cassettes.files import note_replay, recording_header
     from harness.cassettes.recording.vcr import use_cassette
-    from harness.cassettes.recording.writer import recording_header
 
     node, config = request.node, request.config
     read_marker_options(node)

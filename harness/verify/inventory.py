@@ -7,11 +7,10 @@ from dataclasses import dataclass
 from datetime import date
 from pathlib import Path
 
+from harness.cassettes.files import files, last_replay_date, read_cassette
 from harness.cassettes.format.interaction import Interaction, find_client
 from harness.cassettes.format.recorded import Recorded
 from harness.cassettes.format.serializer import CassetteContent
-from harness.cassettes.listing import files, last_replay_date
-from harness.cassettes.recording.writer import read_cassette
 from harness.core.errors import HarnessError
 from harness.core.limits import STALE_DAYS
 from harness.verify.read_files import NotARecording, read_recording

@@ -9,7 +9,7 @@ from typing import IO, Any
 import orjson
 from rich.table import Table
 
-from harness.cassettes.listing import printable_path
+from harness.cassettes.files import printable_path
 from harness.core.exchange import Json
 from harness.core.text import pluralize, shorten
 from harness.verify.judging.gateways import is_host_of

@@ -18,6 +18,7 @@ from pathlib import Path
 from typing import Any
 
 from harness.api.http.dialects import path_below_root
+from harness.cassettes.files import printable_path, recording_suffix
 from harness.cassettes.format.interaction import Interaction
 from harness.cassettes.format.other_recorders import parse_interaction, parse_interactions, provider_from_header
 from harness.cassettes.format.recorded import Recorded, parse_recorded
@@ -30,7 +31,6 @@ from harness.cassettes.format.untrusted import (
     parse_json,
     parse_yaml_documents,
 )
-from harness.cassettes.listing import printable_path, recording_suffix
 from harness.core.bounded_input import BoundedFile, max_yaml_nodes, open_bounded, refuse_many_values, size_limit
 from harness.core.errors import COMMAND, Malformed
 from harness.verify.judging.websockets import to_http_interactions

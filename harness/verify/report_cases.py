@@ -15,8 +15,8 @@ from pathlib import Path
 
 import orjson
 
+from harness.cassettes.files import printable_path
 from harness.cassettes.format.recorded import Recorded
-from harness.cassettes.listing import printable_path
 from harness.core.bounded_input import open_bounded
 from harness.core.errors import COMMAND, Malformed
 from harness.core.exchange import Json

@@ -24,8 +24,8 @@ import orjson
 
 from harness.api.http.dialects import OPENAI, Upstream
 from harness.api.models import MODELS
+from harness.cassettes.files import files, printable_path
 from harness.cassettes.format.interaction import Interaction
-from harness.cassettes.listing import files, printable_path
 from harness.contract.overrides import Overrides
 from harness.core.errors import ConfigError, HarnessError
 from harness.core.exchange import Json

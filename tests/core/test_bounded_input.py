@@ -14,7 +14,7 @@ from pathlib import Path
 import pytest
 import yaml
 
-from harness.cassettes.recording.writer import read_cassette
+from harness.cassettes.files import read_cassette
 from harness.core.bounded_input import LIMIT_VARIABLE, MAX_EXPANDED, find_excess, open_bounded, read_bounded
 from harness.core.errors import ConfigError, Malformed
 from harness.verify.read_files import UnreadableRecording, read_recording
@@ -31,7 +31,7 @@ import resource, sys
 from pathlib import Path
 from harness.core.errors import HarnessError
 from harness.verify.read_files import read_recording
-from harness.cassettes.recording.writer import read_cassette
+from harness.cassettes.files import read_cassette
 from harness.report.formats.json_file import read_report
 from harness.verify.report_cases import find_record_lines
 from harness.world.scripting.load import load_script_file

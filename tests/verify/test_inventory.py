@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 import yaml
 
-from harness.cassettes import listing
+from harness.cassettes import files
 from harness.cassettes.format.interaction import CassetteHeader, Interaction
 from harness.cassettes.format.serializer import dump_cassette
 from tests.support.command_line import run_cli
@@ -110,15 +110,15 @@ def test_how_old_is_stale_can_be_chosen(tmp_path: Path) -> None:
 def test_the_day_of_its_last_replay_is_known(tmp_path: Path) -> None:
     file = cassette(tmp_path, "story.yaml", CassetteHeader(recorded=TODAY))
     assert listed(file)[0]["replayed"] == ""
-    listing.note_replay(file)
+    files.note_replay(file)
     assert listed(file)[0]["replayed"][:2] == "20"
 
 
 def test_a_replay_that_cannot_be_noted_does_not_fail(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     (tmp_path / "file").touch()
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "file"))
-    listing.note_replay(tmp_path / "a.yaml")
-    assert listing.last_replay_date(tmp_path / "a.yaml") == ""
+    files.note_replay(tmp_path / "a.yaml")
+    assert files.last_replay_date(tmp_path / "a.yaml") == ""
 
 
 def test_the_cassettes_of_others_are_listed_too(tmp_path: Path) -> None:

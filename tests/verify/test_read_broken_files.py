@@ -12,7 +12,7 @@ from typing import Any
 
 import pytest
 
-from harness.cassettes.listing import files
+from harness.cassettes.files import files
 from harness.verify.read_files import NotARecording, Recorded, UnreadableRecording, read_recording
 
 SECRET = "sk-secret"

@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 import yaml
 
-from harness.cassettes.listing import files
+from harness.cassettes.files import files
 from harness.verify.read_files import Recorded, UnreadableRecording, read_recording
 from tests.support.slow import slow_except_every
 from tests.verify.recording_files import (

@@ -16,7 +16,7 @@ from openai.types import CreateEmbeddingResponse
 
 from harness.analysis.loss import losses_of
 from harness.cassettes.format.interaction import Interaction
-from harness.cassettes.recording.routed import recorded
+from harness.cassettes.recording.replay import recorded
 from harness.cassettes.scrubbing.mask_interactions import scrub_interactions
 from harness.core.errors import ConfigError, HarnessError
 from harness.core.exchange import Answer, Json, ReceivedRequest, Request

@@ -12,11 +12,11 @@ from pathlib import Path
 from urllib.parse import urlsplit
 
 from harness.api.http.dialects import parse_api_path
+from harness.cassettes.files import lock_cassette, replace_file
 from harness.cassettes.format.interaction import CassetteHeader, Interaction
 from harness.cassettes.format.serializer import dump_cassette, parse_cassette
 from harness.cassettes.format.untrusted import UnreadableRecording
 from harness.cassettes.recording.recorder import SecretFound
-from harness.cassettes.recording.writer import lock_cassette, replace_file
 from harness.cassettes.scrubbing.leak_check import secrets_in
 from harness.cassettes.scrubbing.mask_interactions import scrub_interactions
 from harness.contract.rule import LEVELS

@@ -18,6 +18,7 @@ from threading import Thread
 from urllib.parse import urlsplit
 
 from harness.api.http.dialects import parse_api_path
+from harness.cassettes.files import RecordError, lock_cassette
 from harness.cassettes.format.interaction import CassetteHeader, Interaction, find_client
 from harness.cassettes.format.serializer import (
     DumpedExchange,
@@ -27,7 +28,6 @@ from harness.cassettes.format.serializer import (
     parse_cassette,
 )
 from harness.cassettes.recording.journal import Journal, JournalEntry, Recovered, recover_recording, recovered_path
-from harness.cassettes.recording.writer import RecordError, lock_cassette
 from harness.cassettes.scrubbing.known_values import SeenWords
 from harness.cassettes.scrubbing.leak_check import secrets_in
 from harness.cassettes.scrubbing.mask_interactions import Scrubber, decode_bodies, known_secrets

@@ -20,12 +20,12 @@ import vcr.persisters.filesystem
 import vcr.record_mode
 import vcr.request
 
+from harness.cassettes.files import read_cassette
 from harness.cassettes.format.interaction import CassetteHeader, Interaction
 from harness.cassettes.format.serializer import dump_cassette, parse_cassette
 from harness.cassettes.recording.httpx_streams import transport_patches
 from harness.cassettes.recording.matching import ComparableRequest, Replay, diff_requests
 from harness.cassettes.recording.recorder import Recorder, open_recorder
-from harness.cassettes.recording.writer import read_cassette
 from harness.cassettes.scrubbing.mask_interactions import scrub_interactions
 from harness.cassettes.scrubbing.mask_text import Unsearchable
 from harness.core.errors import COMMAND, HarnessError, Problem

@@ -18,10 +18,9 @@ import orjson
 
 from harness.api.http.dialects import API_ROOTS, OPENAI, path_below_root, root_of
 from harness.api.operations import find_operation
+from harness.cassettes.files import files, read_cassette
 from harness.cassettes.format.interaction import Interaction
 from harness.cassettes.format.recorded import Recorded
-from harness.cassettes.listing import files
-from harness.cassettes.recording.writer import read_cassette
 from harness.core.errors import HarnessError
 from harness.core.exchange import Json
 from harness.items.transcript import conversation_id

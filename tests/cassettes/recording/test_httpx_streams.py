@@ -8,8 +8,8 @@ from collections.abc import Iterator
 
 import pytest
 
+from harness.cassettes.files import read_cassette
 from harness.cassettes.recording.vcr import use_cassette
-from harness.cassettes.recording.writer import read_cassette
 from harness.faults import hang_up
 from harness.items import message
 from harness.server.asgi import serve_in_thread

@@ -6,6 +6,7 @@ import os
 
 import pytest
 
+from harness.cassettes.files import RecordError, journal_path, lock_cassette, read_cassette
 from harness.cassettes.format.interaction import CassetteHeader
 from harness.cassettes.format.serializer import dump_exchange
 from harness.cassettes.recording.journal import (
@@ -16,7 +17,6 @@ from harness.cassettes.recording.journal import (
     recover_recordings,
     recovered_path,
 )
-from harness.cassettes.recording.writer import RecordError, journal_path, lock_cassette, read_cassette
 from tests.support.recordings import over_http
 
 

@@ -13,12 +13,12 @@ from dataclasses import replace
 
 import pytest
 
+from harness.cassettes.files import RecordError, journal_path, read_cassette
 from harness.cassettes.format.interaction import CassetteHeader, Interaction
 from harness.cassettes.format.serializer import dump_cassette
 from harness.cassettes.recording import recorder as recorder_module
 from harness.cassettes.recording.in_flight import Recording
 from harness.cassettes.recording.recorder import Recorder, SecretFound, open_recorder
-from harness.cassettes.recording.writer import RecordError, journal_path, read_cassette
 from harness.cassettes.scrubbing.mask_interactions import Scrubbed, Scrubber, scrub_interactions
 from harness.cassettes.scrubbing.mask_text import Unsearchable
 from harness.cassettes.scrubbing.masks import is_pseudonym, pseudonym

@@ -15,8 +15,8 @@ import vcr
 from vcr.record_mode import RecordMode
 
 from harness.api.operations import find_operation
+from harness.cassettes.files import read_cassette
 from harness.cassettes.format.interaction import CLIENT
-from harness.cassettes.recording.writer import read_cassette
 from harness.contract.rule import RULES
 from harness.core.account import Organization, RateLimit
 from harness.core.dates import CONTRACT_DATE

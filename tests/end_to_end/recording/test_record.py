@@ -18,8 +18,8 @@ import httpx2
 import pytest
 from typer.testing import Result
 
+from harness.cassettes.files import lock_cassette, read_cassette
 from harness.cassettes.format.interaction import Interaction
-from harness.cassettes.recording.writer import lock_cassette, read_cassette
 from harness.contract.overrides_file import parse_overrides
 from harness.core.exchange import ReceivedRequest
 from harness.faults import Gate, pause, rate_limit

@@ -12,11 +12,11 @@ from typing import Any
 import httpx2
 import pytest
 
+from harness.cassettes.files import read_cassette
 from harness.cassettes.format.interaction import CassetteHeader, Interaction
 from harness.cassettes.recording.recorder import open_recorder
-from harness.cassettes.recording.replay_server import ReplayApp, load_recordings
+from harness.cassettes.recording.replay import ReplayApp, load_recordings
 from harness.cassettes.recording.vcr import use_cassette
-from harness.cassettes.recording.writer import read_cassette
 from harness.cassettes.scrubbing.mask_interactions import scrub_interactions
 from harness.core.errors import ConfigError
 from harness.faults import pause

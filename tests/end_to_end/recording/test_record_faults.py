@@ -16,8 +16,8 @@ from typing import Any
 import httpx2
 import pytest
 
+from harness.cassettes.files import journal_path, read_cassette
 from harness.cassettes.recording.journal import recover_recordings
-from harness.cassettes.recording.writer import journal_path, read_cassette
 from harness.items import message
 from harness.server.mock_api import MockApi
 from tests.support.processes import free_port, is_listening, spawn, wait_until

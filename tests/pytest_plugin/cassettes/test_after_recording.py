@@ -8,8 +8,7 @@ from pathlib import Path
 import orjson
 import pytest
 
-from harness.cassettes.listing import last_replay_date
-from harness.cassettes.recording.writer import read_cassette
+from harness.cassettes.files import last_replay_date, read_cassette
 from harness.items import message
 from harness.server.asgi import serve_in_thread
 from harness.server.mock_api import MockApi

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from harness.cassettes.recording.writer import read_cassette
+from harness.cassettes.files import read_cassette
 from harness.contract.overrides_file import parse_overrides
 from harness.items import message
 from harness.server.asgi import serve_in_thread

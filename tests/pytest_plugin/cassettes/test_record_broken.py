@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from harness.cassettes.recording.writer import journal_path, lock_cassette, read_cassette
+from harness.cassettes.files import journal_path, lock_cassette, read_cassette
 from harness.faults import cut, hang_up
 from harness.items import message
 from harness.server.mock_api import MockApi

@@ -4,9 +4,9 @@ from dataclasses import replace
 
 import pytest
 
+from harness.cassettes.files import read_cassette
 from harness.cassettes.format.interaction import CassetteHeader
 from harness.cassettes.format.serializer import dump_cassette
-from harness.cassettes.recording.writer import read_cassette
 from harness.items import message
 from harness.report.formats.json_file import read_report
 from harness.server.asgi import serve_in_thread

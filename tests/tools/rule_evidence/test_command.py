@@ -13,9 +13,9 @@ import pytest
 from typer.testing import CliRunner, Result
 
 import harness.server.mock_api  # noqa: F401  (registers the rules)
+from harness.cassettes.files import lock_cassette, read_cassette
 from harness.cassettes.format.interaction import CassetteHeader
 from harness.cassettes.recording.recorder import SecretFound
-from harness.cassettes.recording.writer import lock_cassette, read_cassette
 from harness.contract.rule import RULES
 from harness.verify.examples import build_request
 from tests.support.command_line import run_cli

@@ -12,7 +12,7 @@ from typer.testing import CliRunner, Result
 
 import harness.server.mock_api  # noqa: F401  (registers the rules)
 from harness.api.http.dialects import parse_upstream
-from harness.cassettes.recording.writer import read_cassette
+from harness.cassettes.files import read_cassette
 from harness.contract.rule import RULES, Case
 from harness.core.exchange import Answer
 from harness.live.client.paced import LiveApi, Sender, UpstreamError

@@ -8,10 +8,7 @@ import os
 
 import pytest
 
-from harness.cassettes.format.interaction import CassetteHeader
-from harness.cassettes.format.serializer import dump_cassette
-from harness.cassettes.format.untrusted import UnreadableRecording
-from harness.cassettes.recording.writer import (
+from harness.cassettes.files import (
     RecordError,
     is_free,
     journal_path,
@@ -19,6 +16,9 @@ from harness.cassettes.recording.writer import (
     read_cassette,
     replace_file,
 )
+from harness.cassettes.format.interaction import CassetteHeader
+from harness.cassettes.format.serializer import dump_cassette
+from harness.cassettes.format.untrusted import UnreadableRecording
 from tests.support.recordings import over_http
 
 

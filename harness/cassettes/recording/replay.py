@@ -1,30 +1,33 @@
-"""Serves recorded answers to any client, at once or at the recorded pace.
-
-An unrecorded request is answered with a diff.
-
-Each API key replays all recordings separately, just as it has its own World in the mock. Several answers to the same
-request are replayed in order, the last one repeatedly.
-"""
+"""Answers from a cassette: those of a server, and those of `mock.route`."""
 
 from __future__ import annotations
 
 import asyncio
-from collections.abc import MutableMapping, Sequence
+from collections.abc import Callable, MutableMapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
+from urllib.parse import urlsplit
 
 import orjson
 
-from harness.cassettes import listing
+from harness.api.http.dialects import root_of
+from harness.cassettes.files import files, note_replay, read_cassette
 from harness.cassettes.format.interaction import CLIENT, SERVER, Interaction
 from harness.cassettes.format.untrusted import NotARecording
-from harness.cassettes.listing import files
 from harness.cassettes.recording.in_flight import non_retryable_answer
-from harness.cassettes.recording.matching import ComparableRequest, NoMatch, Replay, describe_request, diff_requests
-from harness.cassettes.recording.writer import read_cassette
-from harness.core.errors import COMMAND, ConfigError
-from harness.core.exchange import Answer
+from harness.cassettes.recording.matching import (
+    ComparableRequest,
+    NoMatch,
+    Replay,
+    api_root,
+    describe_request,
+    diff_requests,
+)
+from harness.core.errors import COMMAND, ConfigError, ScriptError
+from harness.core.exchange import Answer, Request
 from harness.core.headers import encode_headers, normalize_headers
+from harness.explain.unanswered import changed_lines
 from harness.server.asgi import read_body
 from harness.server.transport.asgi_types import Receive, Scope, Send
 from harness.server.transport.deliver import disconnect, send_answer
@@ -52,7 +55,7 @@ def load_recordings(path: Path) -> tuple[Interaction, ...]:
             if file == path:
                 raise
             continue
-        listing.note_replay(file)
+        note_replay(file)
     if not interactions:
         raise ConfigError(f"--replay {path}: it has no recordings. Make some with `{COMMAND} record`.")
     return tuple(interactions)
@@ -199,3 +202,30 @@ async def _next_message(receive: Receive) -> str | None:
 def _message_text(message: MutableMapping[str, Any]) -> str:
     text = message.get("text")
     return str(message["bytes"], "utf-8", "replace") if text is None else str(text)
+
+
+def recorded(path: str | Path) -> Callable[[Request], Answer]:
+    """Return a function that answers requests from a cassette, matched by method, path below the root, and body.
+
+    If several recordings match, each answers once, in order, and the last one from then on. Raises UnreadableRecording
+    if the file is not a cassette. An unrecorded request raises ScriptError, which fails the test.
+    """
+    interactions = read_cassette(Path(path)).interactions
+    root = api_root(interactions)
+    replay = Replay([_below_root(interaction, root) for interaction in interactions], repeat_last=True)
+
+    def answer(request: Request) -> Answer:
+        asked = Interaction(request.method, request.path, request.headers, request.raw)
+        found = replay.play(_below_root(asked, request.root))
+        if isinstance(found, NoMatch):
+            advice = "Record it again, or change the request."
+            raise ScriptError(f"{path}: not recorded: {found.why}", changed_lines(found.diff), advice)
+        return Answer(found.status, found.answer, replayed_headers(found))
+
+    return answer
+
+
+def _below_root(interaction: Interaction, root: str) -> Interaction:
+    """Reduce an interaction's URL to the path below the API's root, without deployment and query."""
+    path = urlsplit(interaction.uri).path
+    return replace(interaction, uri=path.removeprefix(root_of(path) or root))

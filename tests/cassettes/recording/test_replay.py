@@ -17,7 +17,7 @@ from websockets.sync.client import ClientConnection, connect
 from harness.cassettes.format.interaction import CassetteHeader, Interaction
 from harness.cassettes.format.untrusted import NotARecording
 from harness.cassettes.recording.recorder import open_recorder
-from harness.cassettes.recording.replay_server import ReplayApp, load_recordings
+from harness.cassettes.recording.replay import ReplayApp, load_recordings
 from harness.core.errors import ConfigError
 from tests.support.recordings import JSON, STREAM, URI, over_http
 from tests.support.servers.live_server import serving
