@@ -42,7 +42,10 @@ EXCEPTIONS = {
     "harness/core/bounded_input.py": {"os", "pathlib"},  # reads the files of users
     "harness/contract/schema.py": {"pathlib"},  # reads its own files
     "harness/api/model_facts.py": {"pathlib"},  # reads its own file
-    "harness/api/images.py": {"io", "threading"},  # pictures in memory, for a decoder whose settings are the process's
+    "harness/contract/rules/request/input_items/images.py": {
+        "io",
+        "threading",
+    },  # pictures in memory, for a decoder whose settings are the process's
     "harness/foundry/skills.py": {"io"},  # zips in memory
     "harness/world/scripting/load.py": {"pathlib"},  # reads script files
     "harness/world/scripting/yaml_file.py": {"pathlib"},

@@ -68,12 +68,12 @@ def add_observers(
 
         observers.append(trace_requests(make_provider()))
     if log:
-        from harness.server.observe.access_log import render_json, render_text, write_lines
+        from harness.server.observe.observed import render_json, render_text, write_lines
 
         observers.append(write_lines(partial(os.write, STDERR), render_json if log == "json" else render_text))
     only_refused = not observers
     if tells_refusals and not log:
-        from harness.server.observe.access_log import write_refusals
+        from harness.server.observe.observed import write_refusals
 
         observers.append(write_refusals(partial(os.write, STDERR), STDERR))
     if observers:

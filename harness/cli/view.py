@@ -200,7 +200,7 @@ def read_compared(paths: Sequence[Path], against: Path) -> Viewed:
 
     ConfigError like `read_viewed`, or if they cannot be compared.
     """
-    from harness.viewer.compare_runs import compare_runs
+    from harness.viewer.build_run import compare_runs
 
     viewed, earlier = read_viewed(paths), read_viewed([against])
     label = " ".join(filter(None, [str(against), f"({earlier.run.commit})" if earlier.run.commit else ""]))

@@ -25,7 +25,7 @@ from harness.server.control_plane.access import LOOPBACK_ACCESS, ControlAccess, 
 from harness.server.held_requests import HeldRequest, answer_held
 from harness.server.mock_api import CONTROL_ROOT, MockApi
 from harness.server.observe.health import HEALTH_PATH, METRICS_PATH, answer_health
-from harness.server.tls.context import ServerContext
+from harness.server.tls.certificate import ServerContext
 from harness.server.tls.protocol import TlsProtocol
 from harness.server.transport.asgi_types import CONNECTION, EDGE, AsgiApp, Receive, Scope, Send
 from harness.server.transport.connection import HttpConnection

@@ -16,7 +16,7 @@ from harness.items.examples import after_message
 from harness.items.kind import INPUT_ITEMS, ITEMS, id_prefix, input_item, item, item_from_wire, item_types
 from harness.items.transcript import EMPTY_CHAIN, Transcript
 from harness.live.conformance.questions import minimal_requests
-from harness.server.websocket.steering_events import owed_outputs
+from harness.server.websocket.session import owed_outputs
 from harness.world.scripting.lines import line_builders
 from tests.support.registries import restored_items
 

@@ -28,10 +28,10 @@ from harness.cassettes.format.serializer import (
     parse_cassette,
 )
 from harness.cassettes.recording.journal import Journal, JournalEntry, Recovered, recover_recording, recovered_path
-from harness.cassettes.scrubbing.known_values import SeenWords
 from harness.cassettes.scrubbing.leak_check import secrets_in
 from harness.cassettes.scrubbing.mask_interactions import Scrubber, decode_bodies, known_secrets
 from harness.cassettes.scrubbing.mask_text import Unsearchable
+from harness.cassettes.scrubbing.masks import SeenWords
 from harness.core.text import pluralize
 
 MAX_PLACES_LISTED = 5

@@ -14,9 +14,8 @@ from urllib.parse import parse_qsl, urlsplit, urlunsplit
 from harness.api.http.bodies import undo_encodings
 from harness.cassettes.format.interaction import Chunk, Frame, Interaction
 from harness.cassettes.scrubbing.encodings import decode_string, find_strings, is_json
-from harness.cassettes.scrubbing.known_values import KnownValues
 from harness.cassettes.scrubbing.mask_text import Masker, Unsearchable
-from harness.cassettes.scrubbing.masks import mask
+from harness.cassettes.scrubbing.masks import KnownValues, mask
 from harness.cassettes.scrubbing.secret_forms import find_pieces
 from harness.core.secrets import SECRET_HEADERS
 

@@ -32,8 +32,7 @@ from harness.cassettes.scrubbing.encodings import (
     rewrap_lines,
     unescape_entities,
 )
-from harness.cassettes.scrubbing.known_values import KnownValues
-from harness.cassettes.scrubbing.masks import mask, pseudonym
+from harness.cassettes.scrubbing.masks import KnownValues, mask, pseudonym
 from harness.cassettes.scrubbing.secret_forms import mask_forms
 from harness.cassettes.scrubbing.secret_names import is_secret_member, labels_secret
 from harness.core.errors import HarnessError

@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterable, Sequence
 from hashlib import shake_256
+
+from harness.cassettes.scrubbing.encodings import json_escapes
 
 _VISIBLE_PREFIX = re.compile(
     r"Bearer\s+|-----BEGIN [A-Z0-9 ]*PRIVATE KEY(?: BLOCK)?-----|github_pat_|[A-Za-z]{2,5}[-_]|AKIA|ASIA|AIza|eyJ"
@@ -72,3 +75,93 @@ def _append_checksum(prefix: str, head: str, length: int, alphabet: str) -> str:
 
 def _draw_characters(seed: str, length: int, alphabet: str) -> str:
     return "".join(alphabet[byte % len(alphabet)] for byte in shake_256(seed.encode()).digest(length))
+
+
+_FEW = 16
+"""As many spellings are searched for one by one; among more, those whose end is in the text."""
+_END = 6
+"""Characters of an end, in which values differ more than in their start; no value is shorter."""
+_LONGEST = 80
+"""What counts as the length of the shortest value, if that is longer."""
+
+
+class KnownValues:
+    """Secret values in all spellings of JSON.
+
+    The answers of an API behind a proxy each set a new cookie, so there may be tens of thousands.
+    """
+
+    def __init__(self, values: Iterable[str] = ()) -> None:
+        self._values: set[str] = set()
+        self._by_end: dict[str, list[tuple[int, str, str]]] = {}
+        self._count = 0
+        self.shortest = _LONGEST
+        self.add(values)
+
+    def add(self, values: Iterable[str]) -> list[str]:
+        """Add values, and return those that are new."""
+        new = [value for value in dict.fromkeys(values) if value not in self._values]
+        self._values.update(new)
+        self.shortest = min([self.shortest, *map(len, new)])
+        for value in new:
+            for spelling in json_escapes(value):
+                self._by_end.setdefault(spelling[-_END:], []).append((-len(value), value, spelling))
+                self._count += 1
+        return new
+
+    def find_spellings(self, text: str) -> list[str]:
+        """Return the spellings of values that a text contains, those of the longest value first."""
+        ends: Iterable[str] = self._by_end
+        if self._count > _FEW:
+            ends = self._by_end.keys() & {text[at : at + _END] for at in range(len(text) - _END + 1)}
+        found = [entry for end in ends for entry in self._by_end[end] if entry[2] in text]
+        return [spelling for *_, spelling in sorted(found)]
+
+
+_WORD = re.compile(r"[A-Za-z0-9_.~\-]{6,}")
+"""Characters that look the same in JSON, URLs, HTML and YAML."""
+_PIECE = 8
+"""Characters of the pieces into which words are cut."""
+_SLOTS = 1 << 27
+"""The number of bits that note which pieces there were."""
+
+
+class SeenWords:
+    """The words of scrubbed exchanges, by number; only words that an exchange's text hides are kept for each."""
+
+    def __init__(self) -> None:
+        self._known: set[str] = set()
+        self._joined = bytearray()
+        self._pieces = bytearray(_SLOTS // 8)
+        self._hidden: dict[int, str] = {}
+
+    def add(self, number: int, text: str, decoded: Iterable[str]) -> None:
+        """Add an exchange: its text, and what it contains decoded or spread over several events."""
+        visible, words = set(_WORD.findall(text)), set(_WORD.findall("\n".join(decoded)))
+        new = (words | visible) - self._known
+        self._known |= new
+        self._joined += "".join(f"{word}\n" for word in new).encode()
+        for word in new:
+            # Cut from the end: ids of a kind begin alike, and are told apart by what follows.
+            for end in range(len(word), _PIECE - 1, -_PIECE):
+                slot = hash(word[end - _PIECE : end]) % _SLOTS
+                self._pieces[slot >> 3] |= 1 << (slot & 7)
+        self._hidden.pop(number, None)
+        if hidden := words - visible:
+            self._hidden[number] = "\n".join(hidden)
+
+    def find_marks(self, values: Iterable[str]) -> list[str]:
+        """Return a part of each of these values that any exchange may contain; an empty one is in all of them."""
+        marks = (max(_WORD.findall(value), key=len, default="") for value in values)
+        return [mark for mark in marks if self._may_be_seen(mark) and mark.encode() in self._joined]
+
+    def _may_be_seen(self, mark: str) -> bool:
+        """Return whether the end of a mark has a piece of a word: wherever words are cut, a piece of it fits in there."""
+        ends = range(len(mark), len(mark) - _PIECE, -1)
+        slots = (hash(mark[end - _PIECE : end]) % _SLOTS for end in ends)
+        return len(mark) < 2 * _PIECE or any(self._pieces[slot >> 3] & 1 << (slot & 7) for slot in slots)
+
+    def may_contain(self, number: int, text: str, marks: Sequence[str]) -> bool:
+        """Return whether an exchange with this text may contain a value with one of these marks."""
+        hidden = self._hidden.get(number, "")
+        return any(mark in text or mark in hidden for mark in marks)

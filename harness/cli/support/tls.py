@@ -16,8 +16,7 @@ from harness.cli.support.app import print_note
 from harness.core.errors import ConfigError
 
 if TYPE_CHECKING:
-    from harness.server.tls.certificate import ServerCertificate
-    from harness.server.tls.context import ServerContext
+    from harness.server.tls.certificate import ServerCertificate, ServerContext
 
 EVERY_ADDRESS = {"0.0.0.0": "127.0.0.1", "::": "::1"}
 """Wildcard addresses to listen on, which clients cannot always connect to, each with one that they can."""

@@ -21,7 +21,7 @@ from harness.core.registry import suggest_name
 from harness.core.text import shorten, show
 from harness.core.vocabulary import render_json
 from harness.server.control_plane import acts, changes, journal
-from harness.server.control_plane.decide import decide
+from harness.server.control_plane.acts import decide
 from harness.server.control_plane.live import events, worlds
 from harness.server.control_plane.openapi import (
     CONTENT_SECURITY_POLICY,

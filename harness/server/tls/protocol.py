@@ -12,7 +12,7 @@ from collections.abc import Callable
 from contextlib import suppress
 from typing import Any, cast
 
-from harness.server.tls.context import PLAIN_ANSWER, ServerContext
+from harness.server.tls.certificate import PLAIN_ANSWER, ServerContext
 
 HANDSHAKE_SECONDS = 20.0
 """Seconds that a client has for the handshake."""

@@ -7,7 +7,7 @@ WebSocket mode and to steering, read in 2026-09.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from functools import partial
 from time import perf_counter, time
 from typing import Any
@@ -30,19 +30,106 @@ from harness.api.responses import (
 from harness.contract.rule import CREATE_RESPONSE, RULES
 from harness.core.delivery import Delivery, EdgeRecord
 from harness.core.exchange import Answer, Json, ReceivedRequest, Request
+from harness.items.kind import CLIENT_CALL_NAMES, output_of_call
 from harness.items.transcript import conversation_id, input_items
 from harness.server.answering import call_in_dialect
 from harness.server.api_observers import AnsweredRequest, ApiObserver
-from harness.server.websocket import steering_events
-from harness.server.websocket.steering_events import (
-    continue_events,
-    injected_event,
-    merge_responses,
-    not_injected_event,
-    unanswered,
-)
 from harness.world.api_call import ApiCall
 from harness.world.websocket_state import ConnectionWorld, LaneResponse, OpenResponse
+
+
+def accepted_event(held: LaneResponse, id: str) -> Json:
+    """Build the event that says the input is queued."""
+    return _event("steer.accepted", held, steer={"id": id, "previous_response_id": held.response["id"]})
+
+
+def pending_event(held: LaneResponse, id: str, owed: Sequence[Json]) -> Json:
+    """Build the event that says the input waits for outputs that the client owes to the response."""
+    steer = {"id": id, "previous_response_id": held.response["id"]}
+    return _event("steer.pending", held, reason="waiting_for_required_input", required_input=list(owed), steer=steer)
+
+
+def failed_event(held: LaneResponse | None, body: Json, error: Json, id: str | None = None) -> Json:
+    """Build the event that rejects the input of a steer and returns it; `id` is set for a steer accepted before."""
+    steer = {name: body[name] for name in ("input", "previous_response_id") if name in body}
+    members = {name: error[name] for name in ("type", "code", "message")}
+    return _event("steer.failed", held, error=members, steer={"id": id, **steer} if id else steer)
+
+
+def _event(kind: str, held: LaneResponse | None, **members: Any) -> Json:
+    event = {"type": f"response.{kind}", **members, "sequence_number": held.event_count if held else 0}
+    if held is None:
+        return event
+    held.event_count += 1
+    return {**event, "stream_id": held.lane} if held.lane else event
+
+
+def owed_outputs(output: Sequence[Json]) -> list[Json]:
+    """List what the client owes for an output: stubs of the outputs of its calls and of its approvals."""
+    return [stub for item in output if (stub := _output_stub(item))]
+
+
+def _output_stub(item: Json) -> Json | None:
+    kind = item["type"]
+    if kind == "mcp_approval_request":
+        return {"type": "mcp_approval_response", "approval_request_id": item["id"]}
+    # The API executes these itself, or its list of owed outputs leaves them out.
+    if kind not in CLIENT_CALL_NAMES or kind == "local_shell_call" or item.get("execution") == "server":
+        return None
+    stub = {"type": output_of_call(kind), "call_id": item["call_id"]}
+    if kind == "function_call":
+        return {**stub, "name": item["name"]}
+    return {**stub, "execution": "client"} if kind == "tool_search_call" else stub
+
+
+def injected_event(opened: OpenResponse) -> Json:
+    """Build the event that says injected outputs are now part of the response."""
+    return _event("inject.created", opened.held, response_id=opened.response["id"])
+
+
+def not_injected_event(held: LaneResponse | None, body: Json, error: Json) -> Json:
+    """Build the event that rejects injected outputs and returns them."""
+    shown = {name: error[name] for name in ("code", "message")}
+    return _event("inject.failed", held, response_id=body["response_id"], input=body["input"], error=shown)
+
+
+def unanswered(opened: OpenResponse) -> list[Json]:
+    """List what the client still owes to a response, as stubs of outputs."""
+    given = [_answered_id(item) for item in opened.outputs]
+    owed = owed_outputs(opened.response["output"][opened.settled :])
+    return [stub for stub in owed if _answered_id(stub) not in given]
+
+
+def _answered_id(output: Json) -> Any:
+    return output.get("call_id") or output.get("approval_request_id")
+
+
+def merge_responses(first: Json, second: Json) -> Json:
+    """Merge two responses into one: the first, continued by the second."""
+    own = {name: first[name] for name in ("id", "created_at", "previous_response_id")}
+    output = [*first["output"], *second["output"]]
+    return {**second, **own, "output": output, "usage": _add_usage(first["usage"], second["usage"])}
+
+
+def _add_usage(first: Any, second: Any) -> Any:
+    if isinstance(first, dict) and isinstance(second, dict):
+        return {name: _add_usage(first.get(name), value) for name, value in second.items()}
+    # Both parts of a steered response were paid for.
+    return first + second if isinstance(first, int) and isinstance(second, int) else second
+
+
+def continue_events(opened: OpenResponse, events: Sequence[Json], merged: Json) -> Iterator[Json]:
+    """Yield the events of a second response as a continuation of the open one; the last carries the merged response."""
+    place = len(opened.response["output"])
+    for event in list(events)[2:]:  # the open response has been created and is in progress already
+        own: Json = {"sequence_number": opened.held.event_count}
+        if "output_index" in event:
+            own["output_index"] = event["output_index"] + place
+        if "response" in event:
+            own["response"] = merged
+        opened.held.event_count += 1
+        yield {**event, **own, **({"stream_id": opened.held.lane} if opened.held.lane else {})}
+
 
 CheckAndAnswer = Callable[[Request, ConnectionWorld, Handler], Answer]
 """Answers a request to a World: with the contract's refusal or the handler's answer; an exception becomes an answer."""
@@ -54,7 +141,6 @@ Azure's: https://learn.microsoft.com/en-us/azure/foundry/openai/how-to/websocket
 """
 ENVELOPE_MEMBERS = ("type", "stream_id", "generate", "background")
 """Members of a `response.create` that are not part of the request it carries."""
-
 
 CLOSING_RULES = ("connection_limit_reached", "inject_malformed")
 """Rules whose refusal closes the connection."""
@@ -214,7 +300,7 @@ class SocketSession:
         if answer.events is not None or answer.rule is None:
             return answer
         held = self._connection.held(request.body.get("previous_response_id"))
-        return answer._replace(events=[steering_events.failed_event(held, request.body, answer.body["error"])])
+        return answer._replace(events=[failed_event(held, request.body, answer.body["error"])])
 
     def _accept_steer(self, call: ApiCall) -> Answer:
         """Queue the input; the successor is created at once, unless the client still owes outputs."""
@@ -223,9 +309,9 @@ class SocketSession:
         assert held is not None  # the contract refuses a steer without a target
         id = connection.ids.hex("steer_", 32)
         held.steers += input_items(request.body)
-        accepted = steering_events.accepted_event(held, id)
-        if owed := steering_events.owed_outputs(held.response["output"]):
-            return Answer(200, accepted, events=[accepted, steering_events.pending_event(held, id, owed)])
+        accepted = accepted_event(held, id)
+        if owed := owed_outputs(held.response["output"]):
+            return Answer(200, accepted, events=[accepted, pending_event(held, id, owed)])
         return self._create_successor(request, held, accepted)
 
     def _create_successor(self, request: Request, held: LaneResponse, accepted: Json) -> Answer:
@@ -240,7 +326,7 @@ class SocketSession:
             return answer._replace(events=[accepted, _error_event(answer, held.lane)])
         rule = RULES["successor_creation_failed"]
         refused = rule.error.body()
-        failed = steering_events.failed_event(held, request.body, refused["error"], accepted["steer"]["id"])
+        failed = failed_event(held, request.body, refused["error"], accepted["steer"]["id"])
         return Answer(rule.error.status, refused, rule=rule.id, events=[accepted, failed], expected=answer.expected)
 
 

@@ -26,9 +26,8 @@ from harness.faults import rate_limit
 from harness.items import message
 from harness.server.asgi import App, serve_in_thread
 from harness.server.mock_api import MockApi
-from harness.server.observe.access_log import render_json, render_text, write_lines, write_refusals
 from harness.server.observe.metrics import Metrics
-from harness.server.observe.observed import UNKNOWN, observe
+from harness.server.observe.observed import UNKNOWN, observe, render_json, render_text, write_lines, write_refusals
 from harness.server.observe.spans import make_provider, trace_requests
 from harness.server.websocket.session import SocketSession
 from tests.support.command_line import run_cli

@@ -8,8 +8,7 @@ import pytest
 
 from harness.core.errors import ConfigError
 from harness.report.report import RunFacts
-from harness.viewer.build_run import assemble_run
-from harness.viewer.compare_runs import compare_runs
+from harness.viewer.build_run import assemble_run, compare_runs
 from harness.viewer.model import CaseRow, Comparison, Outcome, Run, ShownCause, ShownCell, ShownExamination
 
 

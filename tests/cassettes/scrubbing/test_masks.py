@@ -8,7 +8,7 @@ import string
 
 import pytest
 
-from harness.cassettes.scrubbing.known_values import KnownValues, SeenWords
+from harness.cassettes.scrubbing.masks import KnownValues, SeenWords
 from tests.support.cpu_time import cpu_time
 
 VALUES = ["swordfish-9", 'quo"ted\\value', "schlüssel-7", "swordfish-9-longer", "piece6"]

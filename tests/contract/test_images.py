@@ -13,8 +13,8 @@ from zlib import compress, crc32
 import pytest
 from PIL import Image, ImageFile
 
-from harness.api import images
-from harness.api.images import is_valid_image
+from harness.contract.rules.request.input_items import images
+from harness.contract.rules.request.input_items.images import is_valid_image
 from tests.support.cpu_time import cpu_time
 
 
