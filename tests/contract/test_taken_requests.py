@@ -86,7 +86,7 @@ SCREENSHOTS = [
         {"input": [HI, {**CALL, "arguments": TOO_LONG[1:]}, OUTPUT]},
         {"temperature": None, "user": None},
         {"reasoning": {"mode": "standard", "effort": None, "summary": None, "context": None}},
-        {"input": [HI, {**UPDATE, "reasoning": {"effort": "low"}}]},
+        {"model": "gpt-6-astra", "input": [HI, {**UPDATE, "reasoning": {"effort": "low"}}]},
         {"tools": [{**TOOL, "parameters": {}}]},
         {"tools": [{**TOOL, "parameters": None}]},
         {"model": "gpt-5.3-codex", "tools": [{"type": "tool_search"}, {**TOOL, "defer_loading": True}]},

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Mapping, Sequence
 from typing import Any
 
 import httpx2 as httpx
-import orjson
 
 from harness.api.operations import find_operation
 from harness.contract.check import check_answer
@@ -26,9 +26,14 @@ def send(
     A body of bytes is sent as it stands; without a key there is no authorization; `query` are its parameters.
     """
     method, _, path = call.partition(" ")
-    raw = body if isinstance(body, bytes) else b"" if body is None else orjson.dumps(body)
+    raw = body if isinstance(body, bytes) else b"" if body is None else write_json(body)
     with_key = {"authorization": f"Bearer {key}", **headers} if key else headers
     return api.handle(ReceivedRequest(method, path, with_key, query, raw))
+
+
+def write_json(body: Any) -> bytes:
+    """Return a body as compact JSON, with integers of any size."""
+    return json.dumps(body, ensure_ascii=False, separators=(",", ":")).encode("utf-8", "surrogatepass")
 
 
 def post(api: MockApi, body: Any, path: str = "/v1/responses", key: str = KEY, **headers: str) -> Answer:
