@@ -27,15 +27,9 @@ FOLDERS = {
 """Folders whose modules are entries of one kind or parts of one thing, and what tests all of them."""
 
 TESTED_WITH = {
-    "analysis/test_client_mistakes.py": {
-        "analysis/client_mistake",
-        "analysis/mistake",
-        "analysis/receivers",
-    },
-    "analysis/test_flow.py": {"analysis/flow_steps", "analysis/sequence"},
+    "analysis/test_client_mistakes.py": {"analysis/client_mistake", "analysis/receivers"},
     "analysis/test_losses.py": {"analysis/loss"},
-    "analysis/test_path.py": {"analysis/path_lists"},
-    "analysis/test_surfaced.py": {"analysis/collect_replies", "analysis/text_match"},
+    "analysis/test_surfaced.py": {"analysis/text_match"},
     "cassettes/format/test_serializer.py": {"cassettes/format/other_recorders"},
     "cassettes/recording/test_proxy.py": {"cassettes/recording/in_flight"},
     "cli/test_app.py": {"cli/support/completion"},
@@ -58,10 +52,7 @@ TESTED_WITH = {
     "verify/test_inventory.py": {"cli/cassettes"},
     "live/test_resend.py": {"live/client/websocket"},
     "overrides/test_learn.py": {"cli/learn", "contract/overrides"},
-    "pytest_plugin/test_client_mistakes.py": {
-        "core/client_judgement",
-        "pytest_plugin/read_streams",
-    },
+    "pytest_plugin/test_client_mistakes.py": {"pytest_plugin/read_streams"},
     "pytest_plugin/test_late.py": {"explain/stray"},
     "pytest_plugin/test_plugin.py": {"pytest_plugin/clients"},
     "pytest_plugin/test_refusals.py": {"world/refusals"},

@@ -1,20 +1,81 @@
-"""Mistakes in how a client sends requests, retries them and reads answers, and the evidence that shows them.
+"""Mistakes of a client or of a webhook receiver: what they do wrong although the API accepts it, and the evidence.
 
-The facts of such a mistake may also say when it `came` and whether it is `certain`.
+A mistake is a generator function of what was observed, which yields facts; `@mistake` adds the message, the fix, the
+source and the examples. The function's name with hyphens is the id of the mistake. Its facts may also say when it `came`
+and whether it is `certain`.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+import inspect
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
+from typing import Any, Generic, TypeVar
 
-from harness.analysis.mistake import MistakeKind
 from harness.analysis.retries import Retry, chains_of, find_retries
-from harness.core.delivery import EdgeTimes
-from harness.core.errors import ConfigError
+from harness.core.delivery import SendTimes
+from harness.core.errors import ConfigError, RegistrationError
 from harness.core.exchange import Exchange
 from harness.core.registry import Registry, suggest_name
+
+Seen = TypeVar("Seen")
+MistakeFacts = Mapping[str, Any]
+"""`number`: the exchange or delivery that made the mistake, counted from 1, and the fields of the message."""
+MistakeCheck = Callable[[Seen], Iterator[MistakeFacts]]
+
+
+@dataclass(frozen=True, slots=True)
+class MistakeKind(Generic[Seen]):
+    """A kind of mistake: its message with `{fact}` fields, its fix and source, examples with and without the mistake.
+
+    A `certain` kind finds mistakes that may be proven unintended; any other kind is looked for only on demand.
+    """
+
+    id: str
+    area: str
+    doc: str
+    message: str
+    fix: str
+    source: str
+    shows: tuple[Seen, ...]
+    lacks: tuple[Seen, ...]
+    certain: bool
+    check: MistakeCheck[Seen]
+
+    @property
+    def summary(self) -> str:
+        """The first line of the documentation."""
+        return self.doc.splitlines()[0]
+
+    def find(self, seen: Seen) -> Iterator[tuple[MistakeFacts, str]]:
+        """Yield the facts of each such mistake, with the message that states them."""
+        return ((facts, self.message.format_map(facts)) for facts in self.check(seen))
+
+
+def mistake(
+    registry: Registry[MistakeKind[Seen]],
+    *,
+    message: str,
+    fix: str,
+    source: str,
+    shows: Sequence[Seen],
+    lacks: Sequence[Seen],
+    certain: bool = False,
+    area: str = "",
+) -> Callable[[MistakeCheck[Seen]], MistakeCheck[Seen]]:
+    """Register a generator that yields the facts of each mistake; `area` defaults to the name of its module."""
+
+    def register(check: MistakeCheck[Seen]) -> MistakeCheck[Seen]:
+        id, doc = check.__name__.replace("_", "-"), inspect.getdoc(check) or ""
+        if not (doc and shows and lacks):
+            raise RegistrationError(f"mistake {id} needs a docstring, and examples that show it and that lack it")
+        within = area or check.__module__.rpartition(".")[2]
+        kind = MistakeKind(id, within, doc, message, fix, source, tuple(shows), tuple(lacks), certain, check)
+        registry.add(id, kind, check.__module__)
+        return check
+
+    return register
 
 
 @dataclass(frozen=True)
@@ -26,7 +87,7 @@ class SeenClient:
     """
 
     exchanges: Sequence[Exchange]
-    edge: Mapping[int, EdgeTimes]
+    edge: Mapping[int, SendTimes]
     turns: frozenset[int] = frozenset()
     patience: float = 60.0
     unread: Mapping[int, int] = field(default_factory=dict)
@@ -53,13 +114,13 @@ class SeenClient:
         return {id: number for id, number in about if id is not None}
 
     @cached_property
-    def timed(self) -> Sequence[tuple[Exchange, EdgeTimes]]:
+    def timed(self) -> Sequence[tuple[Exchange, SendTimes]]:
         """The exchanges with known times, oldest first, without those that the test answered itself."""
         known = (exchange for exchange in self.exchanges if exchange.number in self.edge and not exchange.is_routed)
         return [(exchange, self.edge[exchange.number]) for exchange in known]
 
     @cached_property
-    def times(self) -> Mapping[int, EdgeTimes]:
+    def times(self) -> Mapping[int, SendTimes]:
         """The times of these exchanges, by the number of the exchange."""
         return {exchange.number: times for exchange, times in self.timed}
 

@@ -1,20 +1,22 @@
-"""The path of a journal: its agents, calls and messages, in order and in one line."""
+"""The path of a journal: its agents, calls and messages in one line, and lists of them for tests to assert on."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Generic, Self, TypeVar
 
 import orjson
 
 from harness.analysis.approval_ledger import APPROVAL_REQUEST, MCP_CALL, Approval
 from harness.analysis.call_ledger import Call, call_arguments, collect_calls, parse_arguments
-from harness.analysis.flow_steps import FlowStep, build_steps
-from harness.analysis.lanes import CLIENT_LANE, assign_lanes, without_probes
+from harness.analysis.flow import FlowStep, build_steps
+from harness.analysis.lanes import CLIENT_LANE, HandOff, assign_lanes, without_probes
+from harness.core.errors import NOWHERE, ConfigError, find_calling_place
 from harness.core.exchange import Exchange, Json
 from harness.core.json_values import as_object, as_string
-from harness.core.text import item_text, quote, shorten
+from harness.core.registry import suggest_name
+from harness.core.text import item_text, pluralize, quote, shorten
 
 _SILENT_TYPES = frozenset({"reasoning", "mcp_list_tools"})
 """Items that are not steps of a path."""
@@ -135,3 +137,219 @@ def _show_value(value: Any) -> str:
 
 def _in_line(text: str) -> str:
     return shorten(" ".join(text.split()), _WIDTH)
+
+
+SHOWN_PATH = 170
+"""The maximum number of characters of a path within a line: pytest shows at most 240 of a value."""
+
+EntryT = TypeVar("EntryT", bound=Call | Approval)
+PathSource = Callable[[], Path]
+"""Builds the path; called only when an assertion fails."""
+
+
+class OnPath:
+    """Part of a path, which a failing comparison shows."""
+
+    @property
+    def path(self) -> Path:
+        """The whole path that this is part of."""
+        raise NotImplementedError
+
+
+class PathClaim:
+    """A test's claim about a path, usable as a bool; its text states what really happened, then the path.
+
+    `was_read` records whether the test evaluated the claim: a false claim that was never read was meant as an
+    assertion. `place` is the line of the test that made a false claim.
+    """
+
+    __slots__ = ("_holds", "place", "text", "was_read")
+
+    def __init__(self, holds: bool, text: str) -> None:
+        self._holds, self.text = holds, text
+        self.place = NOWHERE if holds else find_calling_place()
+        self.was_read = False
+
+    def __bool__(self) -> bool:
+        self.was_read = True
+        return self._holds
+
+    def __str__(self) -> str:
+        self.was_read = True
+        return self.text
+
+    __repr__ = __str__
+
+
+@dataclass(frozen=True, slots=True)
+class PathOwner:
+    """The journal behind a list: `build_path` draws its path when an assertion fails, `note` collects false claims."""
+
+    build_path: PathSource = Path
+    note: Callable[[PathClaim], None] = lambda claim: None
+
+
+NO_OWNER = PathOwner()
+
+
+class _Entries(list[EntryT], OnPath, Generic[EntryT]):
+    """Calls or approvals in the order in which the model made them."""
+
+    noun = "call"
+
+    def __init__(self, entries: Iterable[EntryT] = (), owner: PathOwner = NO_OWNER, name: str = "") -> None:
+        super().__init__(entries)
+        self._owner = owner
+        self._name = name
+
+    def __repr__(self) -> str:
+        if not self:
+            return f"<no {self._title}; the path: {self._short_path()}>"
+        return f"[{', '.join(map(self._show, self))}]"
+
+    __str__ = __repr__
+
+    @property
+    def path(self) -> Path:
+        """The whole path that these are part of."""
+        return self._owner.build_path()
+
+    def named(self, name: str) -> Self:
+        """Keep those with this name."""
+        return self._keep((entry for entry in self if entry.name == name), name)
+
+    @property
+    def arguments(self) -> list[Any]:
+        """The arguments of each as its tool receives them, `[{"city": "Paris"}]`; a string if they are not JSON."""
+        return [parse_arguments(entry.arguments) for entry in self]
+
+    @property
+    def unanswered(self) -> Self:
+        """Those that the client has not answered."""
+        return self._keep((entry for entry in self if not self._answers(entry)), self._name)
+
+    def times(self, number: int) -> PathClaim:
+        """Claim that there are exactly `number` of them: `assert mock.calls.named("get_weather").times(2)`.
+
+        A false claim fails the test even without the `assert`.
+        """
+        if not isinstance(number, int) or number < 0:
+            raise ConfigError(f"times({number!r}): pass a non-negative number.")
+        wanted = "" if len(self) == number else f", not {number}"
+        return self._claim(len(self) == number, f"{pluralize(len(self), self._title, self._plural)}{wanted}")
+
+    def before(self, other: str | Sequence[Any]) -> PathClaim:
+        """Claim that the first of these was made before the first call named `other`, or the first of other calls.
+
+        The claim is false if either was never made, or if the model made both in one answer, that is at once.
+        """
+        mine, (name, its) = self._first(), self._first_of(other)
+        if mine is None or its is None:
+            return self._claim(False, f"there is no {self._title if mine is None else name}")
+        this = self._name or self.noun
+        if mine == its:
+            return self._claim(False, f"{this} and {name} were made together, in the answer to request {mine}")
+        order = "before" if mine < its else "after"
+        return self._claim(mine < its, f"{this} (request {mine}) came {order} {name} (request {its})")
+
+    @property
+    def _title(self) -> str:
+        return f"{self.noun} of {self._name}" if self._name else self.noun
+
+    @property
+    def _plural(self) -> str:
+        return f"{self.noun}s of {self._name}" if self._name else f"{self.noun}s"
+
+    def _keep(self, entries: Iterable[EntryT], name: str) -> Self:
+        return type(self)(entries, self._owner, name)
+
+    def _first(self) -> int | None:
+        return min(map(self._number, self), default=None)
+
+    def _first_of(self, other: str | Sequence[Any]) -> tuple[str, int | None]:
+        """Return how to name the others, and the number of the exchange with the first of them."""
+        if isinstance(other, _Entries):
+            return other._title, other._first()
+        if not isinstance(other, str):
+            raise ConfigError(f"before({other!r}): pass the name of a tool, or calls such as mock.calls.named('book').")
+        path = self.path
+        if step := path.first_of(other):
+            return other, step.exchange
+        near = suggest_name(other, path.names) if path.names else ""
+        return f"call of {other}{f' ({near})' if near.startswith('Did') else ''}", None
+
+    def _claim(self, holds: bool, text: str) -> PathClaim:
+        claim = PathClaim(holds, f"{text}; the path: {self._short_path()}")
+        if not holds:
+            self._owner.note(claim)
+        return claim
+
+    def _short_path(self) -> str:
+        return shorten(str(self.path), SHOWN_PATH, tail=SHOWN_PATH // 2)
+
+    @staticmethod
+    def _show(entry: EntryT) -> str:
+        raise NotImplementedError
+
+    @staticmethod
+    def _answers(entry: EntryT) -> Sequence[Any]:
+        raise NotImplementedError
+
+    @staticmethod
+    def _number(entry: EntryT) -> int:
+        raise NotImplementedError
+
+
+class Calls(_Entries[Call]):
+    """The calls that a client must execute, in the order in which the model made them."""
+
+    def by(self, agent: str) -> Calls:
+        """Keep those of one agent, named as in `mock.agents`."""
+        return self._keep((call for call in self if call.agent == agent), self._name)
+
+    @staticmethod
+    def _show(call: Call) -> str:
+        return show_call(call.name or call.type, call.parsed_arguments, show_outputs([out for _, out in call.outputs]))
+
+    @staticmethod
+    def _answers(call: Call) -> Sequence[Any]:
+        return call.outputs
+
+    @staticmethod
+    def _number(call: Call) -> int:
+        return call.said or 0
+
+
+class Approvals(_Entries[Approval]):
+    """The MCP calls that needed an approval, in the order in which it was requested."""
+
+    noun = "approval"
+
+    @staticmethod
+    def _show(approval: Approval) -> str:
+        return show_call(approval.name, parse_arguments(approval.arguments), show_approval(approval.approve))
+
+    @staticmethod
+    def _answers(approval: Approval) -> Sequence[Any]:
+        return approval.answers
+
+    @staticmethod
+    def _number(approval: Approval) -> int:
+        return approval.asked or 0
+
+
+class Agents(list[str], OnPath):
+    """The names of the agents in the order in which they took over; an agent that acts again is listed again.
+
+    `hand_offs` are the call outputs that handed over from one agent to another.
+    """
+
+    def __init__(self, path: Path, hand_offs: Sequence[HandOff] = ()) -> None:
+        super().__init__(path.agents)
+        self.hand_offs = list(hand_offs)
+        self._path = path
+
+    @property
+    def path(self) -> Path:
+        """The whole path."""
+        return self._path

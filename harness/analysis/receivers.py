@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
-from harness.analysis.mistake import MistakeFacts, MistakeKind, mistake
+from harness.analysis.client_mistake import MistakeFacts, MistakeKind, mistake
 from harness.analysis.retries import read_body
 from harness.core.exchange import Answer, Exchange, Request
 from harness.core.registry import Registry

@@ -15,7 +15,7 @@ from typing import Any
 from harness.analysis.lanes import INSTRUCTION_ROLES, asks_model
 from harness.answers.writer import ResponseEvents
 from harness.api.responses import CREATE_EVENT, END_EVENTS
-from harness.core.delivery import EdgeTimes
+from harness.core.delivery import SendTimes
 from harness.core.exchange import Exchange, Json, Request, answer_error
 from harness.core.json_values import as_object, as_string
 
@@ -58,7 +58,7 @@ class Retry:
     retry_after: float | None = None
 
 
-def find_retries(exchanges: Sequence[Exchange], edge: Mapping[int, EdgeTimes]) -> list[Retry]:
+def find_retries(exchanges: Sequence[Exchange], edge: Mapping[int, SendTimes]) -> list[Retry]:
     """List the retries in a journal, oldest first: a request that repeats an earlier, failed one."""
     failed: dict[RequestKey, list[Exchange]] = {}
     retries = []
@@ -143,14 +143,14 @@ def _read_item(item: Any) -> Any:
     return read
 
 
-def end_of(times: EdgeTimes) -> float:
+def end_of(times: SendTimes) -> float:
     """Return the time at which an exchange ended for its client, as far as the edge knows."""
     if times.left is not None:
         return times.arrived + times.left
     return times.arrived if times.last_byte is None else times.last_byte
 
 
-def failure_of(exchange: Exchange, times: EdgeTimes) -> str:
+def failure_of(exchange: Exchange, times: SendTimes) -> str:
     """Return the `Retry.reason` for which a client may retry; empty if the answer is complete and not an error."""
     if times.left is not None:
         return "timeout"

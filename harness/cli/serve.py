@@ -251,7 +251,7 @@ def _summarize_worlds(mock: MockApi) -> Iterator[str]:
 
 def _summarize_world(world: World) -> str:
     """Summarize the problems of a World in one line; empty if it had none."""
-    from harness.analysis.flow_steps import is_unanswered
+    from harness.analysis.flow import is_unanswered
     from harness.analysis.loss import losses_of
 
     unanswered = sum(is_unanswered(exchange) for exchange in world.exchanges)

@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING, Any
 
 import typer
 
+from harness.analysis.judgement import CLIENT_VALUES
 from harness.cli.support.app import argument, given_options, option, refuse_others
-from harness.core.client_judgement import CLIENT_VALUES
 from harness.core.errors import COMMAND, require_extra
 from harness.core.limits import SERVER_LIMITS, STORED_SECONDS, UNLIMITED, Limits
 from harness.core.webhooks import DEFAULT_SECRET, SECRET_VARIABLE
@@ -203,7 +203,7 @@ class ServeOptions:
     @property
     def permitted(self) -> Permitted:
         """The findings that do not fail a COMMAND; ConfigError for an invalid value of --losses."""
-        from harness.analysis.loss_policy import FAIL, read_loss_policy
+        from harness.analysis.judgement import FAIL, read_loss_policy
         from harness.server.judgement import Permitted
 
         return Permitted(bool(self.unused), read_loss_policy(self.losses or FAIL))

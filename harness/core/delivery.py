@@ -163,7 +163,7 @@ def is_non_negative_number(value: Any) -> bool:
 
 
 @dataclass(frozen=True, slots=True)
-class EdgeTimes:
+class SendTimes:
     """When a request `arrived`, and when the first and last byte of its answer were handed to the socket.
 
     `events` is how many events of a stream went out completely, None if the answer is no stream; `size` counts the
@@ -192,7 +192,7 @@ class EdgeTimes:
         return self.last_byte if self.whole and self.connection else None
 
 
-class EdgeRecord:
+class SendRecord:
     """What is known of an exchange so far, updated by the sender of its answer; `stream` holds the events to send.
 
         ARRIVED ──a part goes out──> ANSWERING ──the last part──> whole
@@ -227,7 +227,7 @@ class EdgeRecord:
         self.size = 0
         self.whole = False
         self.ended = False
-        self.on_end: Callable[[EdgeRecord], object] | None = None
+        self.on_end: Callable[[SendRecord], object] | None = None
 
     def add_part(self, size: int, now: float) -> None:
         """Record that `size` bytes of the answer went out."""
@@ -260,10 +260,10 @@ class EdgeRecord:
             on_end(self)
 
     @property
-    def times(self) -> EdgeTimes:
+    def times(self) -> SendTimes:
         """The timings so far."""
         events = None if self.stream is None else len(self.stream) if self.whole else self.sent_events
-        return EdgeTimes(
+        return SendTimes(
             self.arrived,
             self.first_byte,
             self.last_byte,
@@ -284,21 +284,21 @@ ReturnedAnswer = tuple[float, float, Sequence[Any] | None]
 """An answer returned to a caller in the same process: when its request came, when it was returned, its events."""
 
 
-class EdgeLog(Mapping[int, EdgeTimes]):
+class SendLog(Mapping[int, SendTimes]):
     """The times of a World's exchanges by their number, computed from `records`."""
 
     __slots__ = ("records",)
 
     def __init__(self) -> None:
-        self.records: dict[int, EdgeRecord | ReturnedAnswer] = {}
+        self.records: dict[int, SendRecord | ReturnedAnswer] = {}
 
-    def __getitem__(self, number: int) -> EdgeTimes:
+    def __getitem__(self, number: int) -> SendTimes:
         record = self.records[number]
-        if isinstance(record, EdgeRecord):
+        if isinstance(record, SendRecord):
             return record.times
         arrived, returned, stream = record
         events = None if stream is None else len(stream)
-        return EdgeTimes(arrived, returned, returned, events, whole=True, ended=True)
+        return SendTimes(arrived, returned, returned, events, whole=True, ended=True)
 
     def __iter__(self) -> Iterator[int]:
         return iter(self.records)

@@ -13,7 +13,7 @@ from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any, Literal, NamedTuple, get_args
 
-from harness.analysis.sequence import NO_MESSAGES, SequenceDiagram
+from harness.analysis.flow import NO_MESSAGES, SequenceDiagram
 from harness.core.errors import COMMAND, ConfigError
 from harness.core.exchange import Json
 from harness.examine.adapter import Declaration

@@ -12,9 +12,9 @@ from hashlib import blake2b
 from queue import Empty, SimpleQueue
 
 import harness.examine.cases  # noqa: F401  (registers every case)
+from harness.analysis.flow import NO_MESSAGES
 from harness.analysis.lanes import asks_model
 from harness.analysis.loss import losses_in_accepted
-from harness.analysis.sequence import NO_MESSAGES
 from harness.api.http.dialects import API_ROOTS
 from harness.core.errors import ConfigError
 from harness.core.exchange import Exchange

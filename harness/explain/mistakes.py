@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import harness.analysis.client_mistakes  # noqa: F401  (registers every mistake)
 from harness.analysis.client_mistake import CLIENT_MISTAKES, ClientMistake, SeenClient, client_mistakes_of
+from harness.analysis.judgement import ALLOW, STRICT
 from harness.analysis.loss import Lost
 from harness.analysis.receivers import FoundMistake, mistakes_of
-from harness.core.client_judgement import ALLOW, STRICT
 from harness.core.errors import COMMAND
 from harness.core.vocabulary import Vocabulary
 from harness.explain.model import Cause, ReportFinding

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Collection, Sequence
 
-from harness.analysis.flow_steps import is_unanswered
+from harness.analysis.flow import is_unanswered
 from harness.analysis.lanes import without_probes
 from harness.analysis.loss import Lost
-from harness.analysis.path_lists import PathClaim
+from harness.analysis.path import PathClaim
 from harness.core.exchange import Exchange
 from harness.explain.mistakes import (
     client_causes,

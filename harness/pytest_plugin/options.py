@@ -133,7 +133,7 @@ def allowed_mistakes(node: pytest.Item) -> Sequence[str]:
 
 def judge_client(world: World, options: Mapping[str, Any]) -> None:
     """Make a World judge its client as the options of its test say."""
-    from harness.core.client_judgement import FAIL, PATIENCE, AllowedMistakes, ClientJudgement
+    from harness.analysis.judgement import FAIL, PATIENCE, AllowedMistakes, ClientJudgement
 
     option = options.get("client", FAIL)
     named = option if isinstance(option, list) else []

@@ -23,5 +23,5 @@ def pytest_assertrepr_compare(
 
 def _path_of(value: object) -> Any:
     """Return the path behind a list from `mock`; nothing is imported for other comparisons."""
-    module = sys.modules.get("harness.analysis.path_lists")
+    module = sys.modules.get("harness.analysis.path")
     return value.path if module and isinstance(value, module.OnPath) else None

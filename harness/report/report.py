@@ -12,9 +12,9 @@ from dataclasses import asdict, dataclass, field, fields
 from typing import Any, NamedTuple
 
 from harness.analysis.client_mistake import CLIENT_MISTAKES
+from harness.analysis.flow import NO_MESSAGES, SequenceDiagram
 from harness.analysis.loss import LOSSES
 from harness.analysis.receivers import RECEIVER_MISTAKES
-from harness.analysis.sequence import NO_MESSAGES, SequenceDiagram
 from harness.api.http.dialects import OPENAI
 from harness.contract.rule import RULES
 from harness.core.exchange import ROUTED, Json

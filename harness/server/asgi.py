@@ -15,7 +15,7 @@ import uvicorn
 
 from harness.api.http import multipart
 from harness.api.http.bodies import parse_query
-from harness.core.delivery import EdgeRecord
+from harness.core.delivery import SendRecord
 from harness.core.errors import ConfigError, Problem
 from harness.core.exchange import Answer, ReceivedRequest
 from harness.core.headers import ENCODING
@@ -73,7 +73,7 @@ class App:
     def _takes_form(self, method: str, path: str, content_type: str) -> bool:
         return content_type.startswith(multipart.CONTENT_TYPE) and self.api.takes_form(method, path)
 
-    def answer(self, received: ReceivedRequest, edge: EdgeRecord | None) -> Answer | Awaitable[Answer]:
+    def answer(self, received: ReceivedRequest, edge: SendRecord | None) -> Answer | Awaitable[Answer]:
         """Answer a request that has arrived in full, at once unless it is held."""
         if received.method == "POST" and self.api.held.keys and (held := self.api.hold(received, edge)):
             return self._answer_held(held)
@@ -155,9 +155,9 @@ def is_control_path(path: str) -> bool:
     return f"{path}/".startswith(f"{CONTROL_ROOT}/")
 
 
-def edge_of(scope: Scope) -> EdgeRecord | None:
+def edge_of(scope: Scope) -> SendRecord | None:
     """Return the edge record of a request; None for requests that did not come over this server's own connections."""
-    edge: EdgeRecord | None = scope.get("state", {}).get(EDGE)
+    edge: SendRecord | None = scope.get("state", {}).get(EDGE)
     return edge
 
 

@@ -7,7 +7,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from itertools import count
 
-from harness.core.delivery import DISCONNECT_AT_END, EdgeRecord
+from harness.core.delivery import DISCONNECT_AT_END, SendRecord
 from harness.core.errors import HarnessError, Place
 from harness.core.exchange import Answer, ReceivedRequest
 from harness.world.route import Route, Turn
@@ -27,7 +27,7 @@ class HeldRequest:
     number: int
     world: World
     received: ReceivedRequest
-    edge: EdgeRecord | None
+    edge: SendRecord | None
     done: asyncio.Future[None]
     turn: Turn | None = None
 
@@ -49,7 +49,7 @@ class HeldRequests:
     waiting: dict[int, HeldRequest] = field(default_factory=dict)
     _numbers: count[int] = field(default_factory=lambda: count(1))
 
-    def hold(self, world: World | None, received: ReceivedRequest, edge: EdgeRecord | None) -> HeldRequest | None:
+    def hold(self, world: World | None, received: ReceivedRequest, edge: SendRecord | None) -> HeldRequest | None:
         """Hold a request if it asks a model and its World holds requests; None for any other request."""
         if world is None or world.api_key not in self.keys or not received.path.endswith(ASKS_MODEL):
             return None

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
-from harness.analysis.loss_policy import LossPolicy
+from harness.analysis.judgement import LossPolicy
 from harness.core.text import pluralize
 from harness.explain.model import Cause
 from harness.explain.render import render_causes, render_section

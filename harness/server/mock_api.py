@@ -20,7 +20,7 @@ from harness.api.responses import UPGRADE
 from harness.contract.call import WorldCall
 from harness.contract.check import check
 from harness.contract.rules.http.websocket import UPGRADE_RULES
-from harness.core.delivery import EdgeRecord
+from harness.core.delivery import SendRecord
 from harness.core.errors import ConfigError, Problem
 from harness.core.exchange import Answer, ReceivedRequest, Request, Stray
 from harness.foundry.answer import add_azure_headers
@@ -80,7 +80,7 @@ class MockApi(KeyedWorlds):
         operation, _, _ = find_operation(method, place.endpoint_path, place.root) if place.root else (None, {}, False)
         return operation is not None and operation.is_form
 
-    def handle(self, received: ReceivedRequest, *, is_own: bool = True, edge: EdgeRecord | None = None) -> Answer:
+    def handle(self, received: ReceivedRequest, *, is_own: bool = True, edge: SendRecord | None = None) -> Answer:
         """Answer a request. Never raises.
 
         With `is_own` False the request was answered by another process and is only replayed here: no observer hears of
@@ -112,7 +112,7 @@ class MockApi(KeyedWorlds):
             self.observers.on_answer(AnsweredRequest(begun, received, answer, world=world))
         return answer
 
-    def hold(self, received: ReceivedRequest, edge: EdgeRecord | None) -> HeldRequest | None:
+    def hold(self, received: ReceivedRequest, edge: SendRecord | None) -> HeldRequest | None:
         """Hold a request if its World holds requests that ask a model; see `HeldRequests.hold`."""
         world = self._find_world(received)[1]
         held = self.held.hold(world, received, edge)
@@ -182,7 +182,7 @@ class MockApi(KeyedWorlds):
         return add_azure_headers(request, answer, lambda: str(UUID(int=self.stray_count)), MODELS, self.as_of)
 
     def _note(
-        self, request: Request, answer: Answer, world: World | None, seen: EdgeRecord | float | None, *, is_own: bool
+        self, request: Request, answer: Answer, world: World | None, seen: SendRecord | float | None, *, is_own: bool
     ) -> None:
         """Record an exchange in the journal of its World, or among the strays.
 

@@ -11,8 +11,7 @@ import orjson
 
 from harness.analysis.approval_ledger import Approval, ApprovalLedger, concerns_approvals
 from harness.analysis.call_ledger import Call, collect_calls
-from harness.analysis.flow import Flow
-from harness.analysis.flow_steps import FlowStep, build_steps
+from harness.analysis.flow import Flow, FlowStep, build_steps
 from harness.analysis.history.history import History
 from harness.analysis.lanes import LaneExchange, assign_lanes
 from harness.analysis.loss import losses_of

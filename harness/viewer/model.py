@@ -367,6 +367,6 @@ class ShownCase:
     gates: Sequence[str] = ()
     """Closed gates that a turn waits for."""
     sequence: Pooled = None
-    """`harness.analysis.sequence.SequenceDiagram` as JSON."""
+    """`harness.analysis.flow.SequenceDiagram` as JSON."""
     mermaid: str = ""
     version: int = VIEW_VERSION

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import Any, TypeGuard
 
-from harness.analysis.flow_steps import FlowStep, item_line
+from harness.analysis.flow import FlowStep, item_line
 from harness.answers.encode import cut_into_pieces, encode_frames, encode_partial_event
 from harness.api.responses import SOCKET
-from harness.core.delivery import Delivery, EdgeTimes
+from harness.core.delivery import Delivery, SendTimes
 from harness.core.exchange import Exchange, Json, Request, answer_error
 from harness.core.json_values import as_object
 from harness.core.text import pluralize, shorten
@@ -44,7 +44,7 @@ def show_edge(exchange: Exchange, world: World, began: float | None) -> Edge:
     )
 
 
-def _describe_cut(exchange: Exchange, seen: EdgeTimes) -> str:
+def _describe_cut(exchange: Exchange, seen: SendTimes) -> str:
     """Describe where an answer broke off; empty if it is complete, or still being sent."""
     if not exchange.answer.disconnection and (seen.whole or not seen.ended):
         return ""
@@ -75,7 +75,7 @@ def show_events(exchange: Exchange, world: World, pool: Pool) -> Iterator[Stream
         yield StreamEvent(pool.inside(dict(delivery.partial_event)), None, [len(part)] if part else (), delivered=False)
 
 
-def is_measured(seen: EdgeTimes | None) -> TypeGuard[EdgeTimes]:
+def is_measured(seen: SendTimes | None) -> TypeGuard[SendTimes]:
     """Return whether an answer was sent over a socket, so that its events have times.
 
     A recording has times of its own.
@@ -83,7 +83,7 @@ def is_measured(seen: EdgeTimes | None) -> TypeGuard[EdgeTimes]:
     return seen is not None and seen.connection > 0
 
 
-def measured_times(seen: EdgeTimes, count: int) -> list[float | None]:
+def measured_times(seen: SendTimes, count: int) -> list[float | None]:
     """Return when each event was sent in full, in milliseconds since the first byte; None if it was not."""
     begun = seen.first_byte or seen.arrived
     return [_milliseconds(seen.event_time(index), begun) for index in range(count)]

@@ -8,14 +8,12 @@ from functools import partial
 
 import harness.analysis.losses  # noqa: F401  (registers every loss)
 from harness.analysis.call_ledger import collect_calls
-from harness.analysis.collect_replies import collect_replies
+from harness.analysis.collect_replies import Usage, collect_replies, sum_usage
 from harness.analysis.flow import Flow, build_flow
 from harness.analysis.lanes import CLIENT_LANE, LaneExchange, assign_lanes, group_by_lane, without_probes
 from harness.analysis.loss import Lost, losses_of
-from harness.analysis.path import Path, build_path
-from harness.analysis.path_lists import Agents, Approvals, Calls, PathOwner
+from harness.analysis.path import Agents, Approvals, Calls, Path, PathOwner, build_path
 from harness.analysis.retries import Retry, find_retries
-from harness.analysis.token_usage import Usage, sum_usage
 from harness.core.errors import ConfigError
 from harness.core.exchange import Exchange
 from harness.core.replies import ModelReplies

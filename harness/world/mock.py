@@ -9,11 +9,11 @@ from urllib.parse import urlsplit
 
 import harness.analysis.client_mistakes  # noqa: F401  (registers every mistake)
 from harness.analysis.client_mistake import check_mistakes
+from harness.analysis.judgement import AllowedMistakes
 from harness.answers.run_events import CitationPlacement
 from harness.api.http.dialects import API_ROOTS, FOUNDRY
 from harness.api.models import Model
 from harness.core.account import Organization
-from harness.core.client_judgement import AllowedMistakes
 from harness.core.delivery import Gate
 from harness.core.errors import ConfigError
 from harness.core.exchange import Json

@@ -11,7 +11,8 @@ from types import MappingProxyType
 from typing import Any, Protocol, TypedDict
 
 from harness.analysis.approval_ledger import ApprovalLedger
-from harness.analysis.path_lists import PathClaim
+from harness.analysis.judgement import LENIENT, ClientJudgement
+from harness.analysis.path import PathClaim
 from harness.answers.response import finish_response
 from harness.answers.run_events import CitationPlacement
 from harness.api.encrypted_content import ContentOwner, make_encrypted_content
@@ -23,9 +24,8 @@ from harness.api.responses import FullItem, filter_item
 from harness.contract.overrides import Overrides
 from harness.contract.rule import RULES, Rule
 from harness.core.account import DEFAULT_ORGANIZATION, Organization
-from harness.core.client_judgement import LENIENT, ClientJudgement
 from harness.core.dates import CONTRACT_DATE, parse_as_of, start_of_clock
-from harness.core.delivery import EdgeLog, EdgeRecord, Gate, Pace, ReturnedAnswer
+from harness.core.delivery import Gate, Pace, ReturnedAnswer, SendLog, SendRecord
 from harness.core.errors import ConfigError, Problem
 from harness.core.exchange import EMPTY_MAPPING, Answer, Exchange, Json, Request, Stray, ToolRuns
 from harness.core.ids import Ids, is_project_id
@@ -183,7 +183,7 @@ class World:
         self.approval_ledger = ApprovalLedger()
         self.exchanges: list[Exchange] = []
         self.exchange_count = 0
-        self.edge = EdgeLog()
+        self.edge = SendLog()
         self.answered_by = TurnLog()
         self.problems: list[tuple[Request, Problem]] = []
         self.hear_strays(NO_STRAYS)
@@ -253,7 +253,7 @@ class World:
             known = count_failed(known, problem, count)
         return known
 
-    def add_exchange(self, request: Request, answer: Answer, edge: EdgeRecord | ReturnedAnswer | None = None) -> None:
+    def add_exchange(self, request: Request, answer: Answer, edge: SendRecord | ReturnedAnswer | None = None) -> None:
         """Add an exchange to the journal, with the edge's record and the turn that answered it."""
         self.exchange_count = number = self.exchange_count + 1
         exchange = Exchange(number, request, answer)
@@ -261,7 +261,7 @@ class World:
         self.exchanges.append(exchange)
         if edge is not None:
             self.edge.records[number] = edge
-            if isinstance(edge, EdgeRecord):
+            if isinstance(edge, SendRecord):
                 edge.stream = answer.events
         # The turn was taken before its exchange had a number.
         if (taken := self.script.current_turn) is not None:

@@ -7,8 +7,7 @@ from typing import Any
 import pytest
 
 import harness.analysis.client_mistakes  # noqa: F401  (registers every mistake)
-from harness.analysis.client_mistake import CLIENT_MISTAKES, SeenClient, client_mistakes_of
-from harness.analysis.mistake import MistakeKind, mistake
+from harness.analysis.client_mistake import CLIENT_MISTAKES, MistakeKind, SeenClient, client_mistakes_of, mistake
 from harness.analysis.receivers import RECEIVER_MISTAKES, SeenReceiver, mistakes_of
 from harness.core.errors import RegistrationError
 

@@ -6,10 +6,8 @@ from dataclasses import asdict
 
 import pytest
 
-from harness.analysis.flow import Flow
-from harness.analysis.flow_steps import FlowStep
+from harness.analysis.flow import Flow, FlowStep, SequenceDiagram, SequenceMessage
 from harness.analysis.losses.examples import output
-from harness.analysis.sequence import SequenceDiagram, SequenceMessage
 from harness.ending import incomplete
 from harness.items import function_call, mcp_call, message, reasoning
 from tests.support.threads import FUNCTION, Desk

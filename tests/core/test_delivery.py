@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from harness.core.delivery import EdgeRecord
+from harness.core.delivery import SendRecord
 
 
 def test_the_first_end_counts() -> None:
-    told: list[EdgeRecord] = []
-    record = EdgeRecord(100.0, 7)
+    told: list[SendRecord] = []
+    record = SendRecord(100.0, 7)
     record.on_end = told.append
     record.end(left_at=102.5)
     record.end(whole=True)
@@ -16,6 +16,6 @@ def test_the_first_end_counts() -> None:
 
 
 def test_a_clock_that_is_set_back_makes_no_negative_time() -> None:
-    record = EdgeRecord(100.0)
+    record = SendRecord(100.0)
     record.end(left_at=99.0)
     assert record.times.left == 0

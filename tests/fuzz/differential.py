@@ -18,7 +18,7 @@ from uvicorn import Config
 from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
 from uvicorn.server import ServerState
 
-from harness.core.delivery import EdgeRecord
+from harness.core.delivery import SendRecord
 from harness.core.exchange import Answer, ReceivedRequest
 from harness.server.transport.connection import HttpConnection
 from harness.server.transport.deliver import send_answer
@@ -157,7 +157,7 @@ class _Mock:
     def takes_whole(self, head: RequestHead) -> bool:
         return head.method == "POST"
 
-    def answer(self, received: ReceivedRequest, _: EdgeRecord) -> Answer:
+    def answer(self, received: ReceivedRequest, _: SendRecord) -> Answer:
         header = received.headers.get("x-a", "").encode("latin-1")
         return _answer(received.method, received.path, header, received.raw)
 

@@ -15,7 +15,7 @@ import pytest
 from websockets.exceptions import ConnectionClosedError
 from websockets.sync.client import ClientConnection, connect
 
-from harness.core.delivery import EdgeTimes
+from harness.core.delivery import SendTimes
 from harness.core.limits import Limits
 from harness.faults import Gate, chunks, cut, hang_up, pause
 from harness.server.asgi import Server, serve_in_thread
@@ -55,7 +55,7 @@ def ask(wire: http.client.HTTPConnection, mock: Mock, **members: Any) -> http.cl
     return wire.getresponse()
 
 
-def ended(mock: Mock, number: int = 1) -> EdgeTimes:
+def ended(mock: Mock, number: int = 1) -> SendTimes:
     """Return the times of an exchange once nothing more goes out."""
     assert wait_until(lambda: number in mock.world.edge and mock.world.edge[number].ended)
     return mock.world.edge[number]

@@ -7,7 +7,7 @@ from dataclasses import replace
 import orjson
 import pytest
 
-from harness.analysis.sequence import SequenceDiagram
+from harness.analysis.flow import SequenceDiagram
 from harness.faults import cut
 from harness.items import file_citation, function_call, mcp_call, message
 from harness.viewer.build_case import group_causes

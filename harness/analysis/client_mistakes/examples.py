@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 import orjson
 
 from harness.analysis.client_mistake import SeenClient
-from harness.core.delivery import DISCONNECT_AT_END, Delivery, EdgeTimes, Pause
+from harness.core.delivery import DISCONNECT_AT_END, Delivery, Pause, SendTimes
 from harness.core.exchange import Answer, Exchange, Json, Request
 
 BEGIN = 100.0
@@ -75,13 +75,13 @@ def _exchange(number: int, row: Sending) -> Exchange:
     return Exchange(number, request, row.answer)
 
 
-def _times(row: Sending) -> EdgeTimes:
+def _times(row: Sending) -> SendTimes:
     arrived, answer = BEGIN + row.at, row.answer
     last = arrived + (row.lasts if row.left is None else row.left)
     count = None if answer.events is None else len(answer.events)
     events = count if row.sent is None else row.sent
     whole = row.left is None and not answer.disconnection
     begun = answer.status > 0 and events != 0
-    return EdgeTimes(
+    return SendTimes(
         arrived, last if begun else None, last if begun else None, events, 0, row.left, 1, whole=whole, ended=True
     )

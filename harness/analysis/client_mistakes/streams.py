@@ -5,9 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
-from harness.analysis.client_mistake import CLIENT_MISTAKES, SeenClient
+from harness.analysis.client_mistake import CLIENT_MISTAKES, MistakeFacts, SeenClient, mistake
 from harness.analysis.client_mistakes.examples import OK, Sending, seen, streamed
-from harness.analysis.mistake import MistakeFacts, mistake
 from harness.analysis.retries import end_of, failure_of
 from harness.core.exchange import Exchange
 from harness.core.json_values import as_object

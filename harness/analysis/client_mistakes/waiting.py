@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from harness.analysis.client_mistake import CLIENT_MISTAKES, SeenClient
+from harness.analysis.client_mistake import CLIENT_MISTAKES, MistakeFacts, SeenClient, mistake
 from harness.analysis.client_mistakes.examples import OK, Sending, seen, stalled, streamed
-from harness.analysis.mistake import MistakeFacts, mistake
 
 
 @mistake(

@@ -30,8 +30,7 @@ from harness.analysis.history.request import (
     SaidText,
     said_once,
 )
-from harness.analysis.history.similar_text import SimilarTexts, letters_of
-from harness.analysis.history.text_holders import JoinedTexts, TextHolders
+from harness.analysis.history.text_index import JoinedTexts, SimilarTexts, TextIndex, letters_of
 from harness.analysis.history.tool_results import ToolResults, output_text
 from harness.api.encrypted_content import make_announced_content
 from harness.api.responses import PENDING_STATUSES, SOCKET
@@ -148,7 +147,7 @@ class History:
     open_calls: dict[str, OutputItem] = field(default_factory=dict)
     cited: SimilarTexts[OutputItem] = field(default_factory=SimilarTexts)
     joined: JoinedTexts = field(default_factory=JoinedTexts)
-    told: TextHolders = field(default_factory=TextHolders)
+    told: TextIndex = field(default_factory=TextIndex)
     compactions: list[OutputItem] = field(default_factory=list)
     agents: dict[Agent, int] = field(default_factory=dict)
     lanes: dict[int, int] = field(default_factory=dict)

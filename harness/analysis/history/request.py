@@ -6,8 +6,6 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 
-from harness.analysis.agent_names import mask_dates_and_ids
-from harness.analysis.history.growing_sequence import GrowingSequence
 from harness.analysis.history.items import (
     MESSAGE,
     ItemKey,
@@ -20,8 +18,9 @@ from harness.analysis.history.items import (
     item_type,
     message_text,
 )
-from harness.analysis.history.similar_text import letters_of
-from harness.analysis.lanes import INSTRUCTION_ROLES
+from harness.analysis.history.shared_prefix import GrowingSequence
+from harness.analysis.history.text_index import letters_of
+from harness.analysis.lanes import INSTRUCTION_ROLES, mask_dates_and_ids
 from harness.core.exchange import Json
 from harness.core.json_values import as_object, as_string, objects_in
 

@@ -13,7 +13,7 @@ from enum import Enum
 from typing import Any
 
 from harness.analysis.history.items import answered_id, client_call_id
-from harness.analysis.history.similar_text import letters_of
+from harness.analysis.history.text_index import letters_of
 from harness.core.exchange import Exchange, Json, ToolRun, ToolRuns
 from harness.core.json_values import as_object, as_string, objects_in
 from harness.core.text import quote

@@ -195,8 +195,8 @@ class _ContinuedReplies:
     def __init__(self, request: HistoryRequest, history: History) -> None:
         self._repeated: dict[int, list[tuple[str, OutputItem]]] = {}
         for place, item in request.placed_items:
-            if one := history.find_original(item):
-                self._repeated.setdefault(id(one.reply), []).append((place, one))
+            if original := history.find_original(item):
+                self._repeated.setdefault(id(original.reply), []).append((place, original))
         self._replies, length = history.find_continued(request)
         self._new = request.items_after(length) if self._replies else ()
         self._again = {reply for _, item in self._new for reply in _replies_that_say(item, history)}

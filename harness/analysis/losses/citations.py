@@ -10,7 +10,7 @@ from typing import Any
 from harness.analysis.history.history import History
 from harness.analysis.history.items import describe_item, message_text
 from harness.analysis.history.request import HistoryRequest, OutputItem
-from harness.analysis.history.similar_text import describe_edit, is_similar_text, letters_of
+from harness.analysis.history.text_index import describe_edit, is_similar_text, letters_of
 from harness.analysis.loss import LossFacts, loss
 from harness.analysis.losses.examples import NEXT, PROMPT, ask, assistant, user
 from harness.analysis.losses.text import describe_damage, find_message_in_place, without_citations
@@ -215,7 +215,7 @@ def _find_joined(text: str, candidates: Sequence[OutputItem], history: History) 
     letters = letters_of(text)
     found = [candidate for candidate in candidates if "" != letters_of(message_text(candidate.item)) in letters]
     texts = history.joined.find(letters) if text not in history.by_text else ()
-    found += [one for was in texts if (one := history.by_text[was].least_cited) and one.annotation_count]
+    found += [cited for was in texts if (cited := history.by_text[was].least_cited) and cited.annotation_count]
     for cited in {id(original.item): original for original in found}.values():
         asked = next((item for _, item in reversed(cited.reply.request.placed_items) if item.get("role") == "user"), {})
         # A text with both question and answer is a transcript told to another agent, not an answer.

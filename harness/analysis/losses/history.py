@@ -21,8 +21,8 @@ from harness.analysis.history.items import (
     item_type,
     message_text,
 )
-from harness.analysis.history.printed_items import find_printed_item
 from harness.analysis.history.request import HistoryRequest, OutputItem
+from harness.analysis.history.stringified_items import find_printed_item
 from harness.analysis.loss import LossFacts, loss
 from harness.analysis.losses.examples import (
     DEPLOY,

@@ -7,12 +7,11 @@ from collections.abc import Iterator, Sequence
 from difflib import SequenceMatcher
 from typing import NamedTuple
 
-from harness.analysis.agent_names import mask_dates_and_ids
 from harness.analysis.history.history import History
 from harness.analysis.history.items import MESSAGE, ItemKey, describe_item, item_key, item_type, message_text
 from harness.analysis.history.request import HistoryReply, HistoryRequest
-from harness.analysis.history.similar_text import letters_of
-from harness.analysis.lanes import INSTRUCTION_ROLES
+from harness.analysis.history.text_index import letters_of
+from harness.analysis.lanes import INSTRUCTION_ROLES, mask_dates_and_ids
 from harness.analysis.loss import LossFacts, loss
 from harness.analysis.losses.examples import DEPLOY, NEXT, PROMPT, REPLY, TEXT, ask, assistant, call, output, user
 from harness.analysis.losses.history import UNMISTAKABLE_LENGTH
@@ -249,7 +248,7 @@ def _facts(turn: _Turn, index: int) -> Json:
 def _is_told(text: str, request: HistoryRequest, history: History) -> bool:
     letters = letters_of(text)
     in_instructions = letters in letters_of(as_string(request.body.get("instructions")))
-    return in_instructions or history.told.is_held(letters, request.message_letters)
+    return in_instructions or history.told.appears_in(letters, request.message_letters)
 
 
 def _describe_change(was: str, now: str, before: HistoryRequest) -> str:

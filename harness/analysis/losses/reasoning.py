@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from harness.analysis.history.history import History
 from harness.analysis.history.items import client_call_id, describe_item, is_assistant, item_type, message_text
 from harness.analysis.history.request import HistoryRequest, OutputItem
-from harness.analysis.history.similar_text import letters_of
+from harness.analysis.history.text_index import letters_of
 from harness.analysis.loss import LossFacts, loss
 from harness.analysis.losses.examples import (
     DEPLOY,

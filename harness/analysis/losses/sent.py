@@ -11,7 +11,7 @@ from typing import NamedTuple
 from harness.analysis.history.history import History
 from harness.analysis.history.items import answered_id, client_call_id, describe_item, item_type, message_text
 from harness.analysis.history.request import HistoryRequest
-from harness.analysis.history.similar_text import letters_of
+from harness.analysis.history.text_index import letters_of
 from harness.analysis.history.tool_results import output_text
 from harness.analysis.loss import LossFacts, loss
 from harness.analysis.losses.calls import CONTENT_MEMBERS, changed_member, content_of

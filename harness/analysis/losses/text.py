@@ -9,7 +9,7 @@ from itertools import takewhile
 from harness.analysis.history.history import History
 from harness.analysis.history.items import describe_item, is_assistant, message_text
 from harness.analysis.history.request import HistoryRequest, OutputItem, SaidText
-from harness.analysis.history.similar_text import letters_of
+from harness.analysis.history.text_index import letters_of
 from harness.analysis.loss import LossFacts, loss
 from harness.analysis.losses.examples import NEXT, PROMPT, REPLY, TEXT, ask, assistant, user
 from harness.contract.rule import Case

@@ -17,7 +17,7 @@ from harness.analysis.history.items import (
     message_text,
 )
 from harness.analysis.history.request import HistoryReply, HistoryRequest
-from harness.analysis.history.similar_text import letters_of
+from harness.analysis.history.text_index import letters_of
 from harness.analysis.loss import LossFacts, loss
 from harness.analysis.losses.examples import (
     DEPLOY,
@@ -170,7 +170,7 @@ def _find_last_parts(request: HistoryRequest, history: History) -> Iterator[Loss
         answers = _answers(original.reply) if original else ()
         if original and len(answers) > 1 and original.item is not answers[-1] and original.reply.is_completed:
             last = letters_of(message_text(answers[-1]))
-            is_told = history.told.is_held(last, request.message_letters)
+            is_told = history.told.appears_in(last, request.message_letters)
             if not is_told and history.is_same_agent(original.reply.request, request):
                 gone = "missing from the history, which has the message before it in the same answer"
                 yield {"at": place, "said": original.number, "what": describe_item(answers[-1]), "gone": gone}
@@ -201,7 +201,7 @@ def _is_surely_lost(
     said: Json, reply: HistoryReply, length: int, request: HistoryRequest, history: History, kept: Sequence[int]
 ) -> bool:
     text = message_text(said).strip()
-    if history.told.is_held(letters_of(text), request.message_letters):
+    if history.told.appears_in(letters_of(text), request.message_letters):
         # Another message contains it, whatever its role.
         return False
     before = bisect_left(kept, len(request.placed_items) - len(request.items_after(length)))
@@ -218,8 +218,8 @@ def _find_kept(request: HistoryRequest, history: History) -> Sequence[int]:
         index
         for index, (_, item) in enumerate(request.placed_items)
         if is_assistant(item)
-        and (one := history.find_said(item))
-        and any(history.is_same_agent(original.reply.request, request) for original in one.originals[-1:])
+        and (said := history.find_said(item))
+        and any(history.is_same_agent(original.reply.request, request) for original in said.originals[-1:])
     ]
 
 

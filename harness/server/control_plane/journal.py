@@ -7,8 +7,8 @@ from typing import Any, Literal
 
 from fastapi import Request
 
+from harness.analysis.judgement import read_loss_policy
 from harness.analysis.loss import losses_of
-from harness.analysis.loss_policy import read_loss_policy
 from harness.analysis.receivers import mistakes_of
 from harness.contract.rule import RULES
 from harness.core.exchange import BYTES_AS_TEXT, Json, OnDisk

@@ -11,7 +11,7 @@ from threading import Lock
 from time import monotonic
 from typing import Any, NamedTuple
 
-from harness.core.delivery import EdgeRecord, EdgeTimes
+from harness.core.delivery import SendRecord, SendTimes
 from harness.core.exchange import Answer, Exchange, Json
 from harness.core.json_values import as_object
 from harness.core.text import shorten
@@ -37,7 +37,7 @@ class LiveEvent(NamedTuple):
     world: str
     kind: str
     number: int
-    row: Json | EdgeTimes
+    row: Json | SendTimes
 
 
 class EventRing(ApiObserver):
@@ -107,15 +107,15 @@ class EventRing(ApiObserver):
         self._add(world, "exchange", exchange.number, _describe(exchange))
         record = world.edge.records.get(exchange.number)
         # A stream is still going out; what the edge sees of it comes as an event of its own.
-        if isinstance(record, EdgeRecord) and not record.ended:
+        if isinstance(record, SendRecord) and not record.ended:
             record.on_end = partial(self._on_end, world, exchange.number)
         elif record is not None:
             self._add(world, "edge", exchange.number, world.edge[exchange.number])
 
-    def _on_end(self, world: World, number: int, record: EdgeRecord) -> None:
+    def _on_end(self, world: World, number: int, record: SendRecord) -> None:
         self._add(world, "edge", number, record.times)
 
-    def _add(self, world: World, kind: str, number: int, row: Json | EdgeTimes) -> None:
+    def _add(self, world: World, kind: str, number: int, row: Json | SendTimes) -> None:
         if not self._listeners and monotonic() - self._looked_at > UNWATCHED_SECONDS:
             self._stop()
             return

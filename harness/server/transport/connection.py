@@ -16,7 +16,7 @@ from itertools import count
 from time import time
 from typing import Any, cast
 
-from harness.core.delivery import EdgeRecord
+from harness.core.delivery import SendRecord
 from harness.core.headers import header_pairs
 from harness.server.transport.asgi_types import CONNECTION, EDGE, STOPPING, Scope, connection_scope
 from harness.server.transport.exchange import STARTED, FlowControl, HttpExchange, OnFailed, Service
@@ -183,7 +183,7 @@ class HttpConnection(asyncio.Protocol):
             return
         exchange = HttpExchange(
             head,
-            EdgeRecord(self._arrived, self.number),
+            SendRecord(self._arrived, self.number),
             self._service if by_service else None,
             self.transport,
             self.flow,

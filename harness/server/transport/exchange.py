@@ -19,7 +19,7 @@ from time import time
 from typing import Any, Protocol
 
 from harness.answers.frames import encode_body
-from harness.core.delivery import EdgeRecord
+from harness.core.delivery import SendRecord
 from harness.core.exchange import Answer, OnDisk, ReceivedRequest
 from harness.core.headers import header_pairs
 from harness.server.transport.asgi_types import EVENTS, Message, Receive, Scope, Send
@@ -47,7 +47,7 @@ class Service(Protocol):
     def takes_whole(self, head: RequestHead) -> bool:
         """Return whether `answer` answers a request."""
 
-    def answer(self, received: ReceivedRequest, edge: EdgeRecord) -> Answer | Awaitable[Answer]:
+    def answer(self, received: ReceivedRequest, edge: SendRecord) -> Answer | Awaitable[Answer]:
         """Answer a request, or return what to await for its answer."""
 
     async def deliver(self, answer: Answer, received: ReceivedRequest, receive: Receive, send: Send) -> None:
@@ -123,7 +123,7 @@ class HttpExchange:
     def __init__(
         self,
         head: RequestHead,
-        edge: EdgeRecord,
+        edge: SendRecord,
         service: Service | None,
         transport: asyncio.Transport,
         flow: FlowControl,

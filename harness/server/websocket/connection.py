@@ -12,7 +12,7 @@ from typing import Protocol
 
 import orjson
 
-from harness.core.delivery import Delivery, EdgeRecord
+from harness.core.delivery import Delivery, SendRecord
 from harness.core.exchange import Answer, Json
 from harness.core.headers import encode_headers
 from harness.server.transport.asgi_types import Message, Receive, Send
@@ -28,7 +28,7 @@ class Session(Protocol):
     closed: bool
     delivery: Delivery | None
 
-    def receive(self, message: str | bytes, *, edge: EdgeRecord | None) -> Sequence[Json] | Awaitable[Sequence[Json]]:
+    def receive(self, message: str | bytes, *, edge: SendRecord | None) -> Sequence[Json] | Awaitable[Sequence[Json]]:
         """Return the server's events for one message of the client; `edge` records how they are sent."""
 
 
@@ -38,7 +38,7 @@ async def serve_session(session: Session, receive: Receive, send: Send, connecti
     early: list[Message] = []
     while (message := early.pop(0) if early else await receive())["type"] == "websocket.receive":
         text = message.get("text")
-        edge = EdgeRecord(time(), connection)
+        edge = SendRecord(time(), connection)
         received = session.receive(message["bytes"] if text is None else text, edge=edge)
         edge.stream = events = await received if isawaitable(received) else received
         with _noting_departure(edge):
@@ -59,7 +59,7 @@ async def serve_session(session: Session, receive: Receive, send: Send, connecti
         await asyncio.sleep(0)  # lets other connections have a turn while one sends without a pause
 
 
-async def _send_event(edge: EdgeRecord, send: Send, event: Json) -> None:
+async def _send_event(edge: SendRecord, send: Send, event: Json) -> None:
     text = orjson.dumps(event)
     await send({"type": "websocket.send", "text": text.decode()})
     edge.add_part(len(text), time())
@@ -67,7 +67,7 @@ async def _send_event(edge: EdgeRecord, send: Send, event: Json) -> None:
 
 
 @contextmanager
-def _noting_departure(edge: EdgeRecord) -> Iterator[None]:
+def _noting_departure(edge: SendRecord) -> Iterator[None]:
     """Record that the client has left if sending fails."""
     try:
         yield

@@ -28,7 +28,7 @@ from harness.api.responses import (
     requested_lane,
 )
 from harness.contract.rule import CREATE_RESPONSE, RULES
-from harness.core.delivery import Delivery, EdgeRecord
+from harness.core.delivery import Delivery, SendRecord
 from harness.core.exchange import Answer, Json, ReceivedRequest, Request
 from harness.items.kind import CLIENT_CALL_NAMES, output_of_call
 from harness.items.transcript import conversation_id, input_items
@@ -176,7 +176,7 @@ class SocketSession:
         self._judge = judge
         self._observer = observer
 
-    def receive(self, message: str | bytes, *, is_own: bool = True, edge: EdgeRecord | None = None) -> Sequence[Json]:
+    def receive(self, message: str | bytes, *, is_own: bool = True, edge: SendRecord | None = None) -> Sequence[Json]:
         """Answer one message of the client with the server's events; a binary message is read as text. Never raises.
 
         With `is_own` False, the message was answered by another process and no observer hears of it; see

@@ -25,10 +25,10 @@ from dataclasses import MISSING, Field, fields, replace
 from functools import partial
 from typing import Any, get_args
 
+from harness.analysis.judgement import CLIENT_VALUES
 from harness.answers.run_events import CitationPlacement
 from harness.api.http.dialects import check_dialect
 from harness.core.account import Organization, RateLimit
-from harness.core.client_judgement import CLIENT_VALUES
 from harness.core.dates import parse_as_of
 from harness.core.exchange import Answer, Json
 from harness.core.vocabulary import render_json

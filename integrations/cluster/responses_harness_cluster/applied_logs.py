@@ -12,7 +12,7 @@ from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
-from harness.core.delivery import Delivery, EdgeRecord
+from harness.core.delivery import Delivery, SendRecord
 from harness.core.exchange import Answer, Json, ReceivedRequest
 from harness.server.websocket.session import SocketSession
 from responses_harness_cluster.log_entries import (
@@ -67,7 +67,7 @@ class Submitted(NamedTuple):
     mark: str
     is_reset: bool
     outcome: asyncio.Future[Any]
-    edge: EdgeRecord | None = None
+    edge: SendRecord | None = None
 
     @property
     def is_refusable(self) -> bool:
@@ -220,7 +220,7 @@ class AppliedLogs:
         if outcome is not None and not outcome.done():
             outcome.set_result(result)
 
-    async def _answer(self, replica: _Replica, request: LoggedRequest, edge: EdgeRecord | None, *, is_own: bool) -> Any:
+    async def _answer(self, replica: _Replica, request: LoggedRequest, edge: SendRecord | None, *, is_own: bool) -> Any:
         if request.kind == HTTP:
             head = (request.method, request.path, request.header_values, request.parameters)
             return self._api.handle(ReceivedRequest(*head, request.raw), is_own=is_own, edge=edge)
@@ -251,7 +251,7 @@ class AppliedLogs:
 
 
 def _receive(
-    session: SocketSession | None, request: LoggedRequest, edge: EdgeRecord | None, *, is_own: bool
+    session: SocketSession | None, request: LoggedRequest, edge: SendRecord | None, *, is_own: bool
 ) -> SessionEvents:
     if session is None:
         error: Json = {"message": "This connection is not known any more.", "type": "harness_error", "code": None}

@@ -28,7 +28,7 @@ from functools import partial
 from itertools import count
 from typing import Any
 
-from harness.core.delivery import EdgeRecord
+from harness.core.delivery import SendRecord
 from responses_harness_cluster.applied_logs import AppliedLogs, ControlPlane, Submitted, fail
 from responses_harness_cluster.log_entries import (
     FAILED,
@@ -76,7 +76,7 @@ class Replicas:
         self.courier = SharedCourier(api.worlds, self.submit)
 
     def submit(
-        self, key: str, request: LoggedRequest | None, *, is_reset: bool = False, edge: EdgeRecord | None = None
+        self, key: str, request: LoggedRequest | None, *, is_reset: bool = False, edge: SendRecord | None = None
     ) -> asyncio.Future[Any]:
         """Append a request to the log of a key ('' without a World), and return a future with its result.
 

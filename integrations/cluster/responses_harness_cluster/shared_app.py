@@ -9,7 +9,7 @@ from functools import partial
 from time import perf_counter
 from typing import Any, cast
 
-from harness.core.delivery import Delivery, EdgeRecord
+from harness.core.delivery import Delivery, SendRecord
 from harness.core.errors import ConfigError, HarnessError, Problem
 from harness.core.exchange import Answer, Json, ReceivedRequest
 from harness.server.answering import teapot_answer
@@ -69,7 +69,7 @@ class SharedApp(App):
         """Return whether a request is answered once it has arrived in full: all but the control plane's."""
         return not is_control_path(head.target.path)
 
-    def answer(self, received: ReceivedRequest, edge: EdgeRecord | None) -> Answer | Awaitable[Answer]:
+    def answer(self, received: ReceivedRequest, edge: SendRecord | None) -> Answer | Awaitable[Answer]:
         """Submit a request; its answer waits for its turn in the log."""
         begun, request = perf_counter(), _logged(HTTP, received)
         # Every server reads each entry of the log, and so does each server that starts.
@@ -195,7 +195,7 @@ class SharedSession:
         self._connection = connection
         self._note_lost = note_lost
 
-    async def receive(self, message: str | bytes, *, edge: EdgeRecord | None) -> Sequence[Json]:
+    async def receive(self, message: str | bytes, *, edge: SendRecord | None) -> Sequence[Json]:
         """Put a client's message into the log, and return the server's events."""
         kind, raw = (TEXT, message.encode()) if isinstance(message, str) else (BYTES, message)
         try:

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from harness.analysis.sequence import SequenceDiagram, SequenceMessage
+from harness.analysis.flow import SequenceDiagram, SequenceMessage
 from harness.examine.results import report_results
 from harness.report.formats import write_report
 from harness.report.formats.json_file import merge_reports

@@ -1,12 +1,10 @@
-"""Finds the text that a slightly changed one was made from: with another space, without a word.
-
-Texts are compared by their runs of letters and digits, so that the cost of a search depends only on the text's length.
-"""
+"""Finds the messages that contain a text, or begin or end with one, and the text that a changed one was made from."""
 
 from __future__ import annotations
 
 import re
 from collections import Counter
+from collections.abc import Set
 from dataclasses import dataclass, field
 from typing import Generic, TypeVar
 
@@ -99,3 +97,50 @@ def describe_edit(was: str, now: str, width: int = 12) -> tuple[str, str]:
         (index for index, pair in enumerate(zip(was, now, strict=False)) if pair[0] != pair[1]), min(len(was), len(now))
     )
     return was[max(0, start - width) : start + width], now[max(0, start - width) : start + width]
+
+
+class TextIndex:
+    """Remembers messages, and for each text that was searched for the messages that contain it."""
+
+    def __init__(self) -> None:
+        self._messages: list[str] = []
+        self._known: set[str] = set()
+        self._last: Set[str] = frozenset()
+        self._holders: dict[str, set[str]] = {}
+        self._compared: dict[str, int] = {}
+
+    def appears_in(self, text: str, messages: Set[str]) -> bool:
+        """Return whether one of these messages contains a text; the set `messages` must not change."""
+        if messages is not self._last:
+            self._messages += messages - self._known
+            self._known |= messages
+            self._last = messages
+        holders = self._holders.setdefault(text, set())
+        holders.update(message for message in self._messages[self._compared.get(text, 0) :] if text in message)
+        self._compared[text] = len(self._messages)
+        return not holders.isdisjoint(messages)
+
+
+class JoinedTexts:
+    """Texts that a longer one may begin or end with; the results of searches are cached."""
+
+    def __init__(self) -> None:
+        self._texts: list[tuple[str, str]] = []
+        self._known: set[str] = set()
+        self._found: dict[str, list[str]] = {}
+        self._compared: dict[str, int] = {}
+
+    def add(self, text: str) -> None:
+        """Remember a text, unless it is too short to be recognized."""
+        if text not in self._known and len(letters := letters_of(text)) >= SHORTEST:
+            self._known.add(text)
+            self._texts.append((text, letters))
+
+    def find(self, whole: str) -> list[str]:
+        """Find the texts with which `whole`, the letters of a longer one, begins or ends."""
+        found = self._found.setdefault(whole, [])
+        for text, letters in self._texts[self._compared.get(whole, 0) :]:
+            if len(letters) < len(whole) and (whole.startswith(letters) or whole.endswith(letters)):
+                found.append(text)
+        self._compared[whole] = len(self._texts)
+        return found

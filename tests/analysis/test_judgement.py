@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from harness.analysis.loss_policy import LossPolicy, read_loss_policy
+from harness.analysis.judgement import LossPolicy, read_loss_policy
 from harness.analysis.losses.examples import NEXT, PROMPT, REPLY, TEXT, assistant
 from harness.core.errors import ConfigError
 from harness.core.exchange import Exchange

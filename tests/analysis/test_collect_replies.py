@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from harness.analysis.token_usage import Usage
+from harness.analysis.collect_replies import Usage
 from harness.ending import usage
 from tests.support.in_process import Client
 

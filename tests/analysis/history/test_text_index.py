@@ -5,16 +5,16 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from harness.analysis.history.text_holders import TextHolders
+from harness.analysis.history.text_index import TextIndex
 
 TEXTS = st.text("ab", max_size=3)
 
 
 @given(st.lists(st.tuples(TEXTS, st.frozensets(TEXTS, max_size=4)), max_size=12))
 def test_it_says_what_a_search_says(questions: list[tuple[str, frozenset[str]]]) -> None:
-    holders = TextHolders()
+    holders = TextIndex()
     for text, messages in questions:
-        assert holders.is_held(text, messages) == any(text in message for message in messages)
+        assert holders.appears_in(text, messages) == any(text in message for message in messages)
 
 
 class NotedText(str):
@@ -28,9 +28,9 @@ class NotedText(str):
 
 
 def test_each_pair_is_looked_at_once() -> None:
-    holders, messages = TextHolders(), [NotedText(f"message {number}") for number in range(40)]
+    holders, messages = TextIndex(), [NotedText(f"message {number}") for number in range(40)]
     for length in range(1, 41):
         request = frozenset(messages[:length])
         for number in range(10):
-            assert not holders.is_held(f"answer {number}", request)
+            assert not holders.appears_in(f"answer {number}", request)
     assert NotedText.searches == 40 * 10
