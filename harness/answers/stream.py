@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from harness.answers.frames import encode_events
+from harness.answers.encode import encode_events
 from harness.answers.item_writer import split_into_tokens
 from harness.answers.reader import EventReader, StreamError
 from harness.answers.writer import LISTING, end_item, render_events

@@ -256,7 +256,7 @@ def _add_phase(progress: _TestProgress, report: pytest.TestReport, call: pytest.
 
 def _cassette_journal(cassette: CassetteSession | None) -> World:
     """Build a World's journal from the exchanges of a test with its cassette."""
-    from harness.verify.judging.to_journal import build_journal
+    from harness.verify.report_cases import build_journal
 
     return build_journal(cassette.interactions if cassette else ())
 

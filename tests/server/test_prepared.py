@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from harness.answers.frames import encode_body
+from harness.answers.encode import encode_body
 from harness.api.http.dialects import ApiPath
 from harness.contract.check import Checked, check
 from harness.contract.rule import RULES, Case

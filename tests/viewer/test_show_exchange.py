@@ -20,7 +20,7 @@ from harness.items import message
 from harness.report.report import RunFacts
 from harness.server.asgi import serve_in_thread
 from harness.server.mock_api import MockApi
-from harness.verify.judging.to_journal import build_journal
+from harness.verify.report_cases import build_journal
 from harness.viewer.build_case import CaseHead, build_case
 from harness.viewer.build_run import assemble_run
 from harness.viewer.model import StreamEvent

@@ -14,8 +14,7 @@ from typing import Any, cast
 
 import orjson
 
-from harness.answers.encode import cut_into_pieces, encode_frames, encode_partial_event
-from harness.answers.frames import encode_body
+from harness.answers.encode import cut_into_pieces, encode_body, encode_frames, encode_partial_event
 from harness.core.delivery import Delivery, Gate, Pause
 from harness.core.exchange import Answer, Json, OnDisk
 from harness.core.headers import encode_headers

@@ -18,7 +18,7 @@ from functools import partial
 from time import time
 from typing import Any, Protocol
 
-from harness.answers.frames import encode_body
+from harness.answers.encode import encode_body
 from harness.core.delivery import SendRecord
 from harness.core.exchange import Answer, OnDisk, ReceivedRequest
 from harness.core.headers import header_pairs

@@ -11,7 +11,7 @@ import harness.analysis.losses  # noqa: F401  (registers every loss)
 from harness.analysis.loss import Lost, losses_in_accepted
 from harness.cassettes.format.recorded import Recorded
 from harness.core.exchange import Exchange
-from harness.verify.judging.to_journal import rebuild_exchange
+from harness.verify.report_cases import rebuild_exchange
 from harness.world.world import World
 from tests.support.shared import READS_RECORDINGS, recordings
 

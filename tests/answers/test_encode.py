@@ -10,9 +10,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from harness.answers import frames
-from harness.answers.encode import encode_event
-from harness.answers.frames import MAX_KEPT_SIZE, MAX_PADDED_SIZE, encode_events
+from harness.answers import encode
+from harness.answers.encode import MAX_KEPT_SIZE, MAX_PADDED_SIZE, encode_event, encode_events
 from harness.answers.stream import StreamError, read_recorded, render_events
 from harness.answers.writer import ResponseEvents
 from harness.contract.rule import CREATE_RESPONSE, RULES, Case, Rule
@@ -88,7 +87,7 @@ def test_an_item_that_is_said_again_is_not_written_again(monkeypatch: pytest.Mon
     answers = [response_with(said, seed) for seed in ("first", "second", "third")]
     for answer in answers[:2]:
         encode_events(render_events(answer))
-    monkeypatch.setattr(frames, "write_item", None)
+    monkeypatch.setattr(encode, "write_item", None)
     sent = encode_events(render_events(answers[2]))
     for name in ("id", "call_id"):
         assert orjson.dumps(answers[2]["output"][0][name]) in sent
@@ -96,11 +95,11 @@ def test_an_item_that_is_said_again_is_not_written_again(monkeypatch: pytest.Mon
 
 
 def test_what_is_said_once_and_what_is_large_leaves_no_template() -> None:
-    kept = frames.make_template.cache_info().currsize
+    kept = encode.make_template.cache_info().currsize
     encode_events(render_events(response_with(message("Said only once, and only here."))))
     for _ in range(3):
         encode_events(render_events(response_with(message("x" * MAX_KEPT_SIZE))))
-    assert frames.make_template.cache_info().currsize == kept
+    assert encode.make_template.cache_info().currsize == kept
 
 
 def test_events_that_are_no_plan_are_encoded_as_they_are() -> None:
