@@ -1,4 +1,4 @@
-"""Registries of declarations by unique name: rules, item kinds, endings, faults, losses, operations, report formats.
+"""Names that a user may write: registries of declarations, keyword arguments, and the nearest name for an unknown one.
 
 A package declares one `Registry`; the modules that it lists fill it when they are imported (`import_modules`).
 """

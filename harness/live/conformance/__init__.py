@@ -1,5 +1,5 @@
 """Examines any server that claims to implement the API: what it refuses, accepts, answers and stores.
 
-`questions` and `scenario` define what is asked, `examine_server` asks it, `grade` and `score` rate the answers. No
+`questions` and `scenarios` define what is asked, `examine_server` asks it, `score` rates the answers. No
 rules are defined here.
 """
