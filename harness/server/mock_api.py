@@ -232,4 +232,4 @@ def _with_headers(answer: Answer, request_id: str) -> Answer:
     }
     if answer.headers:
         headers |= answer.headers
-    return answer._replace(headers=headers)
+    return Answer(answer.status, answer.body, headers, *answer[3:])  # `_replace` would take three times as long

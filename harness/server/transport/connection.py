@@ -26,6 +26,7 @@ from harness.server.transport.request_parser import (
     END,
     BadRequest,
     Part,
+    RequestAtOnce,
     RequestHead,
     RequestParser,
     Upgrade,
@@ -155,9 +156,11 @@ class HttpConnection(asyncio.Protocol):
 
     def _take(self, part: Part) -> None:
         """Handle a part of a request."""
-        if part is BEGIN:
-            self.state, self._since, self._received = HEAD, self.loop.time(), 1
-            self._arrived = time()  # the loop's clock may stand still within an iteration
+        if isinstance(part, RequestAtOnce):
+            self._begin_request()
+            self._begin_exchange(*part)
+        elif part is BEGIN:
+            self._begin_request()
         elif part is END:
             self.state, self._since = BETWEEN, self.loop.time()
             if self.exchanges:  # otherwise it has been answered already
@@ -173,8 +176,13 @@ class HttpConnection(asyncio.Protocol):
         else:
             self._refuse(400, str(part))
 
-    def _begin_exchange(self, head: RequestHead) -> None:
-        """Begin a request whose head has arrived."""
+    def _begin_request(self) -> None:
+        """Start the clock of a request."""
+        self.state, self._since, self._received = HEAD, self.loop.time(), 1
+        self._arrived = time()  # the loop's clock may stand still within an iteration
+
+    def _begin_exchange(self, head: RequestHead, body: bytes | None = None) -> None:
+        """Begin a request whose head has arrived, maybe with all of its body."""
         try:
             by_service = self._service is not None and self._service.takes_whole(head)
             scope = {} if by_service else head.as_scope()
@@ -195,6 +203,10 @@ class HttpConnection(asyncio.Protocol):
         if scope:
             exchange.scope = {**scope, **self._scope, "state": {**self._app_state, EDGE: exchange.edge}}
         self.state = BODY
+        if body is not None:
+            self.state = BETWEEN
+            exchange.add_body(body)
+            exchange.is_body_whole = True
         self.exchanges.append(exchange)
         if len(self.exchanges) > 1:
             # Back-pressure: nothing more is read until an answer has been sent.

@@ -198,7 +198,7 @@ class HttpExchange:
         try:
             received = self.head.as_received(
                 self._read_body()
-            )  # later there is no news, except that the client has left
+            )  # later, there is only the news that the client has left
             answer = service.answer(received, self.edge)
             written = self._encode_whole(answer) if isinstance(answer, Answer) else None
         except Exception as problem:
@@ -218,9 +218,8 @@ class HttpExchange:
         if len(body) > MOST_WRITTEN:
             return None
         headers = (*self._first_headers, *answer.headers.items())
-        if answer.events is None:
-            headers += (("content-length", str(len(body))),)
-        return self.framing.encode_head(answer.status, headers) + self.framing.encode_part(body, more=False)
+        head = self.framing.encode_head(answer.status, headers, len(body) if answer.events is None else None)
+        return head + self.framing.encode_part(body, more=False)
 
     async def _wait_and_deliver(
         self, service: Service, received: ReceivedRequest, answer: Answer | Awaitable[Answer]

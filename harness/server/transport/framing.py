@@ -43,13 +43,20 @@ class AnswerFraming:
         self._framing = BodyFraming.CLOSE
         self._missing = 0
 
-    def encode_head(self, status: int, headers: Headers) -> bytes:
-        """Encode the head and choose how the body is framed; RuntimeError for invalid header names or values."""
-        # Most answers differ in their last headers alone: the request id and the length.
-        usual, new = _encode_lines(headers[:-2]), _encode_lines.__wrapped__(headers[-2:])
+    def encode_head(self, status: int, headers: Headers, length: int | None = None) -> bytes:
+        """Encode the head and choose how the body is framed; RuntimeError for invalid header names or values.
+
+        `length` is that of the body, if it is known and not among the headers.
+        """
+        # Most answers differ in their last header alone, the request id.
+        usual, new = _encode_lines(headers[:-1]), _encode_lines.__wrapped__(headers[-1:])
         lines = [STATUS_LINES[status], usual.encoded, new.encoded]
+        if length is None:
+            length = usual.length if new.length is None else new.length
+        else:
+            lines.append(b"content-length: %d\r\n" % length)
         is_chunked = usual.is_chunked or new.is_chunked
-        self._choose(status, usual.length if new.length is None else new.length, is_chunked)
+        self._choose(status, length, is_chunked)
         if usual.says_close or new.says_close:
             # The app's own `Connection: close` is in the lines already.
             self.keep_alive = False

@@ -77,7 +77,7 @@ class RequestHead:
         """Whether the request asks for a tunnel, which is not offered."""
         return self.method == "CONNECT"
 
-    @property
+    @cached_property
     def body_size(self) -> int | None:
         """The size of the body, if its head says it."""
         size = self.texts.get("content-length", "0")
@@ -124,8 +124,15 @@ class Upgrade(NamedTuple):
     head: RequestHead
 
 
-Part = Mark | RequestHead | bytes | Upgrade | BadRequest
-"""A part of a request: BEGIN, its head, parts of its body, END. Nothing follows an upgrade or an invalid request."""
+class RequestAtOnce(NamedTuple):
+    """A request that arrived all at once."""
+
+    head: RequestHead
+    body: bytes
+
+
+Part = RequestAtOnce | Mark | RequestHead | bytes | Upgrade | BadRequest
+"""A request, or a part: BEGIN, its head, parts of its body, END. Nothing follows an upgrade or an invalid request."""
 
 
 class RequestParser:
@@ -146,8 +153,8 @@ class RequestParser:
 
     def feed(self, data: bytes) -> list[Part]:
         """Parse bytes and return the parts that they complete."""
-        start = end = 0
-        while not self._is_inside and (end := self._read_whole(data, start)):
+        start = 0
+        while start < len(data) and not self._is_inside and (end := self._read_whole(data, start)):
             start = end
         if start < len(data):
             self._parse(data[start:] if start else data)
@@ -162,7 +169,7 @@ class RequestParser:
         end = body_start + (head.body_size or 0)
         if end > len(data):
             return 0
-        self._parts += (BEGIN, head, data[body_start:end], END)
+        self._parts.append(RequestAtOnce(head, data[body_start:end]))
         return end
 
     def parse_head(self, head: bytes) -> RequestHead | None:
