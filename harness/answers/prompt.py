@@ -63,7 +63,7 @@ def estimate_settings_tokens(body: Json) -> int:
 
 def brings_tools(transcript: Transcript) -> bool:
     """Return whether items add tools to the response, in which case its settings depend on the input."""
-    return any(kind in transcript.types for kind in TOOL_BRINGERS)
+    return not transcript.types.isdisjoint(TOOL_BRINGERS)
 
 
 def read_prompt(body: Json, transcript: Transcript, conversation: str | None, settings: Settings) -> Prompt:

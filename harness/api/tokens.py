@@ -20,7 +20,7 @@ _UNREASONED: Json = {"reasoning_tokens": 0}
 
 def estimate_tokens(items: Iterable[Json]) -> int:
     """Estimate the tokens of items; only text members count, not ids and types."""
-    return sum([_estimate_item_tokens(item) for item in items])
+    return sum(map(_estimate_item_tokens, items))
 
 
 def _estimate_item_tokens(item: Json) -> int:

@@ -48,6 +48,8 @@ class WorldCall:
         self.body: Any = request.body
         self.world = world
         self.as_of = CONTRACT_DATE if world is None else world.as_of
+        if request.dialect != FOUNDRY:  # only Foundry has agents
+            self.agent = None
 
     def with_request(self, request: Request) -> Self:
         """Return a call with another request to the same World."""

@@ -242,8 +242,10 @@ def _key_of(request: Request) -> Key | None:
     body = request.body
     if request.fault or not isinstance(body, dict) or "input" not in body:
         return None
+    settings = {**body}
+    del settings["input"]
     try:
-        others = orjson.dumps({name: value for name, value in body.items() if name != "input"})
+        others = orjson.dumps(settings)
     except orjson.JSONEncodeError:  # an integer beyond 64 bits
         return None
     return (_decisive(request.headers), others) if len(others) <= MAX_SETTINGS else None

@@ -63,6 +63,7 @@ def path_below_root(path: str) -> str | None:
     return None if root is None else path[len(root) :].rstrip("/") or None
 
 
+@lru_cache(maxsize=256)
 def provider_of_host(host: str, path: str) -> str:
     """Return the provider at a host: openai, azure, foundry, or `""` for any other."""
     labels = host.lower().split(".")

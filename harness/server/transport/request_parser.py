@@ -139,13 +139,14 @@ class RequestParser:
     """Parses the requests of a connection into their parts; a head that a server has parsed is not parsed again."""
 
     def __init__(self) -> None:
-        self._parser = self._make_parser()
         self._is_inside = self._is_upgrade = False
         self._url = b""
         self._headers: list[tuple[bytes, bytes]] = []
         self._parts: list[Part] = []
 
-    def _make_parser(self) -> httptools.HttpRequestParser:
+    @cached_property
+    def _parser(self) -> httptools.HttpRequestParser:
+        """The parser of requests that arrive in parts or are unusual; most connections have none."""
         parser = httptools.HttpRequestParser(self)
         # Bytes after the last request of a connection must not keep that request from being answered.
         parser.set_dangerous_leniencies(lenient_data_after_close=True)
@@ -194,7 +195,7 @@ class RequestParser:
                     return
                 # httptools stops at any upgrade and leaves the body unread, so the request is parsed again without that
                 # header.
-                self._parser = self._make_parser()
+                del self._parser
                 self._parse(head.encode(without=b"upgrade"))
                 rest = rest[max(1, int(upgrade.args[0])) :]
             except httptools.HttpParserError as problem:
