@@ -324,7 +324,7 @@ export interface ShownCase {
   readonly waiting: readonly WaitingTurn[];
   /** Closed gates that a turn waits for. */
   readonly gates: readonly string[];
-  /** `harness.analysis.sequence.SequenceDiagram` as JSON. */
+  /** `harness.analysis.flow.SequenceDiagram` as JSON. */
   readonly sequence: Json;
   readonly mermaid: string;
   readonly version: number;
