@@ -181,7 +181,7 @@ class History:
             if operation == COMPACT:
                 body = {**self._assumed_members(), **body}
             if isinstance(previous, str) or conversation is None:
-                is_known = previous is None or previous in self.transcripts
+                is_known = previous is None or as_string(previous) in self.transcripts
                 continued = self.transcripts.get(as_string(previous), NO_ITEMS)
                 is_asked = operation != COMPACT
                 return HistoryRequest(exchange.number, body, continued, sent, is_known, previous is not None, is_asked)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from harness.analysis.call_ledger import call_arguments, parse_arguments
 from harness.analysis.history.history import History
 from harness.analysis.history.items import describe_item, is_assistant
 from harness.analysis.history.request import HistoryRequest, OutputItem
@@ -12,9 +13,10 @@ from harness.analysis.losses.examples import DEPLOY, NEXT, PROMPT, REPLY, TEXT, 
 from harness.core.exchange import Json
 from harness.ending import failed, incomplete
 from harness.faults import cut
-from harness.items import message
+from harness.items import function_call, message
 
 _STREAMED_REQUEST = {"input": [PROMPT], "stream": True}
+_HALF_CALL = function_call("deploy", '{"ref": "v', call_id=DEPLOY.members["call_id"], off_schema=True)
 _CONTINUED = ask([PROMPT], {"previous_response_id": "{0.id}", "input": [NEXT]}, turns=[[REPLY, incomplete()]])
 
 
@@ -40,6 +42,7 @@ _CONTINUED = ask([PROMPT], {"previous_response_id": "{0.id}", "input": [NEXT]}, 
     keeps=[
         ask([PROMPT], [PROMPT, assistant(TEXT), NEXT], turns=[REPLY]),
         ask([PROMPT], [PROMPT, assistant(TEXT, status="incomplete"), NEXT], turns=[[REPLY, incomplete()]]),
+        ask([PROMPT], {"previous_response_id": "{0.id}", "input": [output()]}, turns=[[_HALF_CALL, incomplete()]]),
         ask(_STREAMED_REQUEST, _STREAMED_REQUEST, [PROMPT, assistant(TEXT), NEXT], turns=[[REPLY, failed()], REPLY]),
         ask(
             _STREAMED_REQUEST,
@@ -59,7 +62,7 @@ def partial_taken(request: HistoryRequest, history: History) -> Iterator[LossFac
     sent = {id for _, id, _ in request.calls}
     for place, id, _ in request.outputs:
         calls = history.by_call.get(id, ()) if id not in sent else ()
-        if calls and all(original.is_partial for original in calls):
+        if calls and all(original.is_partial and _can_be_run(original.item) for original in calls):
             yield _facts(place, calls[-1])
 
 
@@ -79,6 +82,11 @@ def partial_continued(request: HistoryRequest, history: History) -> Iterator[Los
     original = history.find_original(last)
     if original and original.is_partial and any(item.get("role") == "user" for _, item in request.placed_items):
         yield _facts(request.placed_items[0][0], original)
+
+
+def _can_be_run(call: Json) -> bool:
+    """Return whether a call is whole enough to be run: half an object can only be answered with an error."""
+    return call.get("type") != "function_call" or isinstance(parse_arguments(call_arguments(call)), dict)
 
 
 def _facts(place: str, original: OutputItem) -> LossFacts:
