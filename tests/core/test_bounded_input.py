@@ -205,7 +205,6 @@ COMMANDS = {
     "cassettes": ("cassettes",),
     "check": ("check",),
     "drift": ("drift", "--yes"),
-    "import": ("import",),
     "learn": ("learn",),
     "report": ("report",),
     "serve --certificate": ("serve", "--port", "0", "--certificate"),
