@@ -101,7 +101,7 @@ class _ItemWriter:
         announced = self._kind.render_added(wire)
         if wire["type"] == WEB_SEARCH and not self._place.reasons and (action := wire.get("action")):
             announced["action"] = {"type": action["type"]}
-        if text := announced.get("encrypted_content"):
+        if wire["type"] == "reasoning" and (text := announced.get("encrypted_content")):
             announced["encrypted_content"] = make_announced_content(text)
         return announced
 

@@ -41,7 +41,7 @@ def make_encrypted_content(owner: ContentOwner, now: int) -> str:
 
 
 def make_announced_content(text: str) -> str:
-    """Make the ciphertext with which a stream adds an item that will end with the ciphertext `text`.
+    """Make the ciphertext with which a stream adds reasoning that will end with the ciphertext `text`.
 
     Recorded: it differs from the final one in each of 347 streams. It has the same owner, so it is accepted, but it
     holds nothing of the finished item.

@@ -118,7 +118,7 @@ def test_the_events_of_a_kind(made, told):
         (tool_search_output([{"type": "web_search"}]), {}),
         (program("text(1)"), {"code": ""}),
         (program_output("call_1", "1"), {"status": "completed", "result": ""}),
-        (compaction("gAAAAABfbG9uZw"), {"encrypted_content": "gAAAAABfBg9UzW="}),
+        (compaction("gAAAAABfbG9uZw"), {}),
     ],
     ids=lambda value: getattr(value, "type", ""),
 )
