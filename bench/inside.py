@@ -81,7 +81,7 @@ def checker(items: list[dict[str, Any]]) -> Callable[[], object]:
         "POST", "/responses", HEADERS, body=body, raw=raw, operation="POST /responses", schema="CreateResponse"
     )
     world = World(api_key=HEADERS["authorization"].removeprefix("Bearer "))
-    return lambda: check(WorldCall(request, world))
+    return lambda: check(WorldCall(request, world)).violation
 
 
 def verify(items: list[dict[str, Any]]) -> None:
