@@ -27,6 +27,7 @@ PAGES = {
     "CHANGELOG.md": "changelog.md",
     "bench/README.md": "benchmark.md",
     "cassettes/README.md": "cassettes.md",
+    "integrations/cluster/README.md": "cluster.md",
 }
 """Files of the repository that are pages of the site under another name."""
 
