@@ -147,11 +147,15 @@ class TestARecorder:
 
     def test_in_a_folder_recovers_what_was_left_there(self, live, tmp_path):
         with recorder(live, tmp_path, asking(2, rest=30)) as child:
-            assert soon(lambda: any(map(in_journal, left_in(tmp_path))) and in_journal(left_in(tmp_path)[0]) == 2)
+            assert soon(lambda: max(map(in_journal, left_in(tmp_path)), default=0) >= 2)
             child.kill()
             child.wait(30)
+        left = max(map(in_journal, left_in(tmp_path)))  # the client may have asked again
         code, errors = record(live, tmp_path, asking())
-        assert (code, "responses-harness: recovered 2 exchanges of a recording that was ended: " in errors) == (0, True)
+        assert (code, f"responses-harness: recovered {left} exchanges of a recording that was ended: " in errors) == (
+            0,
+            True,
+        )
         assert len([*tmp_path.iterdir()]) == 2
 
     def test_whose_terminal_is_closed_ends_as_if_interrupted(self, live, file):
