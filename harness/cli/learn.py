@@ -85,10 +85,10 @@ def _print_learned(derived: Derived, learned: Overrides) -> None:
     print_text(
         f"{pluralize(derived.exchanges, 'exchange')}: {before} disagree with the mock, {after} with what was learned"
     )
-    for name, entries in (("taken", learned.exemptions), ("refused", learned.refusals), ("known", learned.members)):
+    for name, entries in (("accepted", learned.exemptions), ("refused", learned.refusals), ("known", learned.members)):
         for entry in entries:
             about = describe_entry(entry)
-            print_text(f"{name}: {shorten(about, 200)}" if name == "taken" else shorten(about, 200))
+            print_text(f"{name}: {shorten(about, 200)}" if name == "accepted" else shorten(about, 200))
     for key, why in derived.dropped.items():
         print_text(f"not learned: {key}: {why}, and nothing distinguishes the two")
     for place, model in derived.foreign.items():

@@ -191,7 +191,7 @@ PYTHON = Vocabulary(
     api_key="mock.api_key",
     show_more="-v",
     mark="@pytest.mark.harness({})",
-    too_early=" while the test runs (a client made at import is too early)",
+    too_early=" while the test runs (a client created at import reads them too early)",
 )
 """For tests in pytest."""
 PYTHON_FILE = replace(

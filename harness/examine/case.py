@@ -35,11 +35,11 @@ FEATURES = {
     "mcp_approvals": "asks its user about the calls of remote MCP servers",
     "guardrails": "checks an answer and stops",
     "background": "runs in the background",
-    "resume": "goes on with a stream that was cut",
+    "resume": "resumes a stream that was cut",
     "compaction": "compacts its history",
     "timeout": "gives up on a request after a time that its user sets",
     "options": "passes members of the request on as they are",
-    "project_agents": "asks an agent that a Foundry project keeps",
+    "project_agents": "calls an agent of a Foundry project",
 }
 """What a client may be able to do beyond sending a prompt; an adapter names the features that it supports."""
 

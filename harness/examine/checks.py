@@ -37,7 +37,7 @@ def contains(*parts: str) -> Check:
         for part in parts:
             _, found, rest = rest.partition(part)
             if not found:
-                yield f"the user sees {quote(seen.outcome.text)}, without {quote(part)} where the model said it"
+                yield f"the user sees {quote(seen.outcome.text)}, without {quote(part)}, which the model wrote"
                 return
 
     return check
@@ -71,7 +71,7 @@ def runs_at_most(count: int) -> Check:
 
     def check(seen: ObservedRun) -> Iterator[str]:
         if len(seen.executions) > count:
-            yield f"tools ran: {_list_calls(list(seen.executions))}; no more than {count} are due"
+            yield f"tools ran: {_list_calls(list(seen.executions))}; at most {count} were expected"
 
     return check
 
@@ -82,7 +82,7 @@ def outputs(*parts: str) -> Check:
     def check(seen: ObservedRun) -> Iterator[str]:
         got = [_read_output(value) for call in seen.mock.calls for _, value in call.outputs]
         if len(got) != len(parts) or not all(part in output for part, output in zip(parts, got, strict=True)):
-            yield f"the model got {_quote_all(got)} for its calls, due were {_quote_all(list(parts))}"
+            yield f"the model got {_quote_all(got)} for its calls; expected were {_quote_all(list(parts))}"
 
     return check
 
@@ -102,7 +102,7 @@ def answers_calls(count: int) -> Check:
     def check(seen: ObservedRun) -> Iterator[str]:
         answered = sum(bool(call.outputs) for call in seen.mock.calls)
         if seen.outcome.error is None and answered != count:
-            yield f"{answered} calls have an output, {count} are due; the user sees no error"
+            yield f"{answered} calls have an output, {count} should; the user sees no error"
 
     return check
 
@@ -156,7 +156,7 @@ def interrupts(*tools: str) -> Check:
     def check(seen: ObservedRun) -> Iterator[str]:
         shown = seen.outcome.interruptions
         if shown is not None and sorted(shown) != sorted(tools):
-            yield f"the user was asked about {list(shown)}, due were {list(tools)}"
+            yield f"the user was asked about {list(shown)}; expected were {list(tools)}"
 
     return check
 
@@ -242,7 +242,7 @@ def mcp_runs(*tools: str) -> Check:
     def check(seen: ObservedRun) -> Iterator[str]:
         ran = sorted(approval.name for approval in seen.mock.approvals for _ in range(approval.executed))
         if ran != sorted(tools):
-            yield f"the server ran {ran} after approvals, due were {sorted(tools)}"
+            yield f"the server ran {ran} after approvals; expected were {sorted(tools)}"
 
     return check
 
@@ -296,7 +296,7 @@ def continues() -> Check:
         else:
             wanted = named[:1] * len(named) if named and named[0] else ["a conversation"]
         if named != wanted and seen.task.state in ("chain", "conversation"):
-            yield f"the requests name {named}, due were {wanted}"
+            yield f"the requests name {named}; expected were {wanted}"
 
     return check
 

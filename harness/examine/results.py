@@ -231,7 +231,7 @@ def report_results(results: ExaminationResults) -> Report:
 def results_of(report: Report, name: str = "the report") -> ExaminationResults:
     """Return the results in a report; ConfigError if it is not one of an examination."""
     if not report.examination:
-        raise ConfigError(f"{name}: no examination. Pass a file that {COMMAND} examine --report FILE.json wrote.")
+        raise ConfigError(f"{name}: not an examination. Pass a file that {COMMAND} examine --report FILE.json wrote.")
     cells: dict[str, list[Cell]] = {}
     for case in report.cases:
         cells.setdefault(case.examined["client"], []).append(Cell.from_case(case))

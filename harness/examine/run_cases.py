@@ -231,7 +231,7 @@ def run_case(
         mode=str(mode),
         verdict=verdict,
         reasons=tuple(
-            reason if f"\n{FIX}" in reason else f"{reason}\n{FIX}what is due: {case.shows}" for reason in reasons
+            reason if f"\n{FIX}" in reason else f"{reason}\n{FIX}expected behaviour: {case.shows}" for reason in reasons
         ),
         flow=mock.flow.text,
         diagram=drawn.mermaid if reasons else "",

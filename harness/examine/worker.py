@@ -33,7 +33,7 @@ def load(target: str) -> Adapter:
         found = getattr(found, name)
     made = found if isinstance(found, Adapter) else found()
     if not isinstance(made, Adapter):
-        raise TypeError(f"{target} makes a {type(made).__name__}, which is no harness.examine.adapter.Adapter")
+        raise TypeError(f"{target} makes a {type(made).__name__}, which is not a harness.examine.adapter.Adapter")
     return made
 
 

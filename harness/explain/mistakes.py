@@ -132,7 +132,7 @@ def loss_finding(lost: Lost, expected: bool) -> ReportFinding:
 def shown_otherwise_cause(message: str, vocabulary: Vocabulary) -> Cause:
     """Explain how what a client shows differs from what it received, as `POST /_harness/surfaced` found."""
     return Cause(
-        f"The client does not show what the model said: {message}",
+        f"The client does not show the answer of the model: {message}",
         kind="loss",
         fix="Check how the client builds its result from what it received, which GET /_harness/said returns.",
         allow=vocabulary.allow_losses([]),

@@ -172,7 +172,7 @@ def _narrow_wrong(proposals: Sequence[Proposal], worse: Sequence[Seen], derived:
         kept += narrowed
         if not narrowed:
             first = against[0]
-            derived.dropped[proposal.made_from[0].key] = f"the API did otherwise in {first.file}#{first.number}"
+            derived.dropped[proposal.made_from[0].key] = f"the API behaved differently in {first.file}#{first.number}"
     return kept
 
 

@@ -79,15 +79,15 @@ def _offer(recordings: Sequence[Path], known: Overrides | None, file: Path, host
     learned, _ = scrub_overrides(relative_evidence(derive_overrides(recordings, hosts=hosts).overrides, str))
     old = {describe_entry(entry) for entry in known.entries} if known else ()
     entries = [text for text in map(describe_entry, learned.entries) if text not in old]
-    yield f"{pluralize(len(judged), 'exchange')}, and the API did otherwise than the mock in {len(differ)}:"
+    yield f"{pluralize(len(judged), 'exchange')}; the API and the mock disagree in {len(differ)}:"
     yield from _cut([f"  {describe_disagreement(seen)}" for seen in differ])
     if not entries:
-        yield "  nothing can be learned of it: it depends on more than the request."
+        yield "  nothing can be learned from it: it depends on more than the request."
         return
     command = " ".join([f"{COMMAND} learn", *(f"--host {shlex.quote(host)}" for host in hosts)])
     named = " ".join(shlex.quote(recording.as_posix()) for recording in recordings)
     yield f"learn it: {command} --contract {shlex.quote(file.as_posix())} {named}"
-    yield "  writes, and the mock does as the API did:"
+    yield "  writes what makes the mock do as the API did:"
     yield from _cut([f"  - {shorten(text, 200)}" for text in entries])
 
 
@@ -97,10 +97,10 @@ def describe_disagreement(seen: Seen) -> str:
     recorded = f"{seen.error['status']} {seen.error.get('message', '')}"
     mock = f"{seen.violation.error.message} ({seen.violation.rule.id})" if seen.violation else ""
     if seen.verdict is VerdictKind.REQUEST_REFUSED:
-        return shorten(f"{what}: taken, the mock refuses it: {mock}", 400)
+        return shorten(f"{what}: accepted, the mock refuses it: {mock}", 400)
     if seen.verdict is VerdictKind.REFUSAL_MISSED:
-        return shorten(f"{what}: refused, the mock takes it: {recorded}", 400)
-    return shorten(f"{what}: refused in other words: {recorded} (the mock: {mock})", 400)
+        return shorten(f"{what}: refused, the mock accepts it: {recorded}", 400)
+    return shorten(f"{what}: refused with another message: {recorded} (the mock: {mock})", 400)
 
 
 def _cut(lines: Sequence[str]) -> Iterator[str]:

@@ -162,7 +162,7 @@ def _identity(entry: AnyEntry) -> str:
 def describe_entry(entry: AnyEntry) -> str:
     """Describe an entry in one line."""
     if isinstance(entry, Exemption):
-        about = f"{entry.rule} does not hold{f' at {entry.at}' if entry.at else ''}"
+        about = f"{entry.rule} does not apply{f' at {entry.at}' if entry.at else ''}"
     elif isinstance(entry, AddedRefusal):
         about = f"refused: {entry.error.status} {entry.error.message}"
     else:
@@ -178,7 +178,7 @@ def describe_entry(entry: AnyEntry) -> str:
 
 
 def exemption_rows(overrides: Overrides) -> list[dict[str, str]]:
-    """List the exemptions as rows for `responses-harness rules`: which part of which rule does not hold."""
+    """List the exemptions as rows for `responses-harness rules`: which part of which rule does not apply."""
     return [
         {"id": exemption.rule, "area": AREA, "level": "recorded", "summary": describe_entry(exemption)}
         for exemption in overrides.exemptions

@@ -78,7 +78,7 @@ def pytest_addoption(parser: pytest.Parser) -> None:
         default=None,
         metavar="new|all|rules",
         help="call the live API and record its answers: requests without a recording (new), all requests (all), or the "
-        "cassettes of rules (rules). Without it cassettes are replayed and nothing is asked.",
+        "cassettes of rules (rules). Without it cassettes are replayed, and the live API is not called.",
     )
     parser.addini(
         "harness_cassettes",

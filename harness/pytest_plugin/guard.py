@@ -40,11 +40,11 @@ _MAX_CHAIN = 20
 _client_noter = ClientNoter()
 
 _EARLY_FIXES = (
-    "Make the client while the test runs, in a function or in a fixture that requests `mock`.",
-    f"Or set `{SESSION_ENV}` in pytest's configuration: it leads clients made at import to the mock, too.",
+    "Create the client while the test runs, in a function or in a fixture that requests `mock`.",
+    f"Or set `{SESSION_ENV}` in pytest's configuration: clients created at import then use the mock, too.",
 )
-_AZURE_FIX = 'Make the client while the test runs, with @pytest.mark.harness(dialect="azure").'
-_ADDRESS_FIX = "Let the client read OPENAI_BASE_URL, or give it `mock.base_url`: its address is one of its own."
+_AZURE_FIX = 'Create the client while the test runs, with @pytest.mark.harness(dialect="azure").'
+_ADDRESS_FIX = "Let the client read OPENAI_BASE_URL, or pass it `mock.base_url`: now it has an address of its own."
 _MAX_CLIENTS = 3
 
 
@@ -168,7 +168,7 @@ def _explain(item: pytest.Item, address: str) -> str:
     rows = [
         *(("made", line.show(root)) for line in made),
         *(
-            [("made", "on a line that is not known: the client is a copy, or a library made it")]
+            [("made", "on an unknown line: the client is a copy, or a library created it")]
             if origins and not made
             else []
         ),

@@ -166,12 +166,12 @@ def _key_hint(config: pytest.Config, error: BaseException) -> str:
         return ""
     if found[1]:
         return (
-            "A client for Azure is made before the mock is there. Make it while the test runs, in a function or in a\n"
+            "A client for Azure is created before the mock exists. Create it while the test runs, in a function or in a\n"
             'fixture that requests `mock`, with @pytest.mark.harness(dialect="azure").'
         )
     return (
-        "A client is made before the mock is there. Make it while the test runs, in a function or in a fixture that\n"
-        f"requests `mock`. Or set `{SESSION_ENV}` in pytest's configuration, which leads clients made at import there."
+        "A client is created before the mock exists. Create it while the test runs, in a function or in a fixture that\n"
+        f"requests `mock`. Or set `{SESSION_ENV}` in pytest's configuration: clients created at import then use it, too."
     )
 
 

@@ -109,7 +109,7 @@ class _LateRequests:
         if self._address and session.exitstatus != pytest.ExitCode.INTERRUPTED:
             left = wait_until_quiet(self._address, self._root, self._known)
             self._notes += [
-                f"{program} after a wait of {WAIT_SECONDS:g} s: nobody sees what it asks from now on. End it in its test."
+                f"{program} after a wait of {WAIT_SECONDS:g} s: its later requests belong to no test. End it in its test."
                 for program in left
             ]
         self.until_end.close()
@@ -138,7 +138,7 @@ class _LateRequests:
         for note in self._notes:
             terminalreporter.write_line(note)
         if self._texts:
-            terminalreporter.write_line("The run fails for it, with exit code 1.", red=True)
+            terminalreporter.write_line("Therefore the run fails, with exit code 1.", red=True)
 
     def _explain(self, session: pytest.Session) -> None:
         """Explain the late requests that were not allowed, caught or reported, in one block and case per test."""

@@ -25,7 +25,7 @@ MAX_UNPLAYED = 6
 """How many exchanges are listed at most."""
 _SOURCES_STASH_KEY = pytest.StashKey["ProjectSources"]()
 NO_REQUEST_FIX = (
-    "The code under test must use the fixture `client`, or make its client while the test runs; or remove the marker."
+    "The code under test must use the fixture `client`, or create its client while the test runs; or remove the marker."
 )
 
 
@@ -50,10 +50,10 @@ def find_unplayed(item: pytest.Item, session: CassetteSession) -> Cause | None:
     left = total - used
     where, allow = _list(session.find_unplayed(MAX_UNPLAYED), left), PYTHON.allow_unused
     if not used:
-        what, fix = f"No request came: nothing of {name} was replayed.", NO_REQUEST_FIX
+        what, fix = f"No request was sent, so nothing of {name} was replayed.", NO_REQUEST_FIX
         return Cause(what, kind="no_request", where=where, fix=fix, allow=allow)
-    what = f"{left} of {pluralize(total, 'exchange')} in {name} no request asked for."
-    fix = f"Look why it was not asked for; pytest --record {shlex.quote(item.nodeid)} removes what is too much."
+    what = f"No request asked for {left} of {pluralize(total, 'exchange')} in {name}."
+    fix = f"Find out why; pytest --record {shlex.quote(item.nodeid)} removes what no test requests."
     return Cause(what, kind="unused", where=where, fix=fix, allow=allow)
 
 

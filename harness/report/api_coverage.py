@@ -32,9 +32,9 @@ Coverage = Mapping[str, frozenset[str]]
 """The covered names by dimension."""
 
 DIMENSIONS: Mapping[str, str] = {
-    "rules": "Rules that a request was held to",
+    "rules": "Rules that applied to a request",
     "refusals": "Rules that a request broke",
-    "said": "Kinds of items that the model said",
+    "said": "Kinds of items that the model sent",
     "sent": "Kinds of items that a client sent",
     "events": "Events that were streamed",
     "endpoints": "Endpoints",

@@ -99,10 +99,11 @@ def unknown_model_lines(counts: UnknownModels) -> list[str]:
     """Return a line for each name, those with the most requests first, and one for the rest."""
     ranked = sorted(counts.items(), key=lambda entry: (-entry[1], entry[0]))
     lines = [
-        f"model {quote(name)}: no table knows it, {pluralize(number, 'request')} under it" for name, number in ranked
+        f"model {quote(name)}: not in the table of models, named by {pluralize(number, 'request')}"
+        for name, number in ranked
     ]
     rest = len(lines) - MAX_NAMES
-    return lines if rest <= 0 else [*lines[:MAX_NAMES], f"… and {rest} more models that no table knows"]
+    return lines if rest <= 0 else [*lines[:MAX_NAMES], f"… and {rest} more models that are not in the table"]
 
 
 REPORT_VERSION = 1

@@ -60,4 +60,6 @@ def _name_dropped(world: World) -> str:
     """Return a line with the number of exchanges that the journal has dropped; empty if it still has all."""
     if not (count := world.exchange_count - len(world.exchanges)):
         return ""
-    return f"Not looked at for losses: the first {pluralize(count, 'exchange')}, which the journal (--journal) has dropped."
+    return (
+        f"Not checked for losses: the first {pluralize(count, 'exchange')}, which the journal (--journal) has dropped."
+    )

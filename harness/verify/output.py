@@ -125,7 +125,7 @@ def summary_lines(tally: Tally, verbose: bool = False) -> Iterator[str]:
     for kind in (*UNVERIFIABLE, VerdictKind.SKIPPED):
         yield from (f"{kind}  {times} × {why}" for why, times in count_reasons(tally, kind).items())
     if unlisted := count_reasons(tally, "models"):
-        yield f"models  nothing is known of what they can do, so that nothing was refused for it: {', '.join(unlisted)}"
+        yield f"models  their capabilities are unknown, so nothing was refused because of them: {', '.join(unlisted)}"
     for host, times in count_reasons(tally, "gateways").items():
         yield f"skipped  {pluralize(times, 'request')} for responses to {host}: --host {host} judges such"
     if others := tally.counts["others"]:

@@ -120,7 +120,7 @@ def _add(script: RecordedScript, interaction: Interaction, below: str) -> None:
     elif is_model_request(interaction):
         _add_turn(script, interaction, what)
     elif operation and operation.id in RUNS:
-        script.left_out.append(f"{what}: what a run of the Assistants API says is spread over other exchanges")
+        script.left_out.append(f"{what}: the output of a run of the Assistants API is spread over other exchanges")
     elif is_known:
         _note_error(script, interaction, what)
     else:
@@ -139,7 +139,7 @@ def _add_turn(script: RecordedScript, interaction: Interaction, what: str) -> No
         script.turns.append(lines)
         script.requests.append(interaction)
     else:
-        script.left_out.append(f"{what}: its answer ({interaction.status}) holds nothing that a model said")
+        script.left_out.append(f"{what}: its answer ({interaction.status}) has no output of a model")
 
 
 def _is_refused_again(script: RecordedScript, interaction: Interaction) -> bool:
@@ -276,7 +276,7 @@ class RequestChange:
 
     def __str__(self) -> str:
         if self.exchange is None:
-            return f"{self.what} was recorded and did not come"
+            return f"{self.what} was recorded, but not sent"
         if not self.diff:
             return f"request {self.exchange}, {self.what}, was not recorded"
         return f"request {self.exchange}, {self.what}, differs from the recording:\n{self.diff}"

@@ -95,17 +95,18 @@ def _find_rule(recorded: Recorded, request: Request, world: World) -> str | None
 
 
 VERDICT_TEXTS: Mapping[VerdictKind, str] = {
-    VerdictKind.REQUEST_REFUSED: "The API took the request, the mock refuses it.",
+    VerdictKind.REQUEST_REFUSED: "The API accepted the request, but the mock refuses it.",
     VerdictKind.REFUSAL_DIFFERENT: "The API and the mock refuse the request in different words.",
-    VerdictKind.REFUSAL_MISSED: "The API refused the request, the mock takes it.",
+    VerdictKind.REFUSAL_MISSED: "The API refused the request, but the mock accepts it.",
     VerdictKind.ANSWER_FINDING: "The answer does not conform.",
     VerdictKind.STREAM_FINDING: "The stream does not conform.",
-    VerdictKind.RESPELLED_DIFFERENT: "The mock tells the stream in other events.",
+    VerdictKind.RESPELLED_DIFFERENT: "The mock sends other events for the same stream.",
     VerdictKind.UNREADABLE: "It was not judged.",
 }
 """The first line of a finding's message, by verdict."""
 FIX_DISAGREEMENT = (
-    "Record it again. What stays so is new in the API, and the contract is behind it; or the server is another."
+    "Record it again. If the finding remains, the API has changed and the contract lags behind, or another server "
+    "answered."
 )
 FIX_UNREADABLE = "Record it again, or fix that place."
 FIX_NOTHING_JUDGED = f"Pass recordings of the API; `{COMMAND} verify` says how to name a gateway's host."

@@ -105,7 +105,7 @@ def write_steps(
 
 _MODULES = {"import contextlib": "contextlib.", "import openai": "(openai.", "import pytest": "pytest."}
 """The modules that a test may need, each with the text that uses it."""
-_ABOUT = f"""Written by `{COMMAND} view --write-test`: it scripts what the model said and sends what the client sent.
+_ABOUT = f"""Written by `{COMMAND} view --write-test`: it scripts the model's answers and sends the client's requests.
 Call your client instead of `openai_client` to test that; the script stays."""
 
 

@@ -45,7 +45,7 @@ def test_a_report_is_told(a: Path) -> None:
         "contract: 0 exchanges, 0 refusals expected, 1 unexpected, 0 losses, 1 turn unused, 0 % of rules",
     )
     assert "tests/test_a b.py:12  refusal unknown_parameter: 400 Unknown parameter: 'a|b'. (exchange 2" in said.stdout
-    assert "Rules that a request was held to    1" in said.stdout
+    assert "Rules that applied to a request     1" in said.stdout
 
 
 def test_many_findings_are_told_by_the_first(tmp_path: Path) -> None:

@@ -134,7 +134,7 @@ class TestTheExitCode:
         )
         ended = serve(*program(sending))
         assert ended.returncode == 1, ended.stderr
-        assert "The client does not show what the model said: text lost: " in ended.stderr
+        assert "The client does not show the answer of the model: text lost: " in ended.stderr
         assert "\n  allow   responses-harness serve --losses allow -- …\n" in ended.stderr
         assert serve("--losses", "allow", *program(sending)).returncode == 0
 

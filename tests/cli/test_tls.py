@@ -34,4 +34,4 @@ class TestTls:
     def test_tls_that_a_command_does_not_trust_is_told(self) -> None:
         ended = serve("--tls", *program("os.environ.pop('SSL_CERT_FILE'); ask()"))
         assert ended.returncode == 1
-        assert "responses-harness: a client turned down the certificate of this server (unknown ca)." in ended.stderr
+        assert "responses-harness: a client rejected the certificate of this server (unknown ca)." in ended.stderr

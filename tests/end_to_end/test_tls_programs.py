@@ -69,7 +69,7 @@ def test_node_that_does_not_trust_it_is_told(tmp_path: Path) -> None:
     needed("node")
     (tmp_path / "ask.mjs").write_text(NODE)
     ended = serve("env", "-u", "NODE_EXTRA_CA_CERTS", "node", "ask.mjs", folder=tmp_path)
-    assert "responses-harness: a client turned down the certificate of this server (" in ended.stderr
+    assert "responses-harness: a client rejected the certificate of this server (" in ended.stderr
     assert "NODE_EXTRA_CA_CERTS" in ended.stderr
 
 

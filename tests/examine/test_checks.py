@@ -64,7 +64,7 @@ class TestToolsThatRan:
     def test_tools_that_ran_are_no_more_than_are_due(self) -> None:
         assert list(checks.runs_at_most(1)(seen(SHIP))) == []
         (told,) = checks.runs_at_most(1)(seen(SHIP, SHIP))
-        assert told.endswith("; no more than 1 are due")
+        assert told.endswith("; at most 1 were expected")
 
 
 class TestOutputs:
@@ -74,7 +74,7 @@ class TestOutputs:
     @pytest.mark.parametrize("got", [["v2 is live", "18 °C"], ["18 °C"], ["18 °C", "v2", "v2"]])
     def test_in_another_order_or_number_are_told(self, got: list[str]) -> None:
         (told,) = checks.outputs("18", "v2")(seen(client=called(*got)))
-        assert told.endswith('due were "18", "v2"')
+        assert told.endswith('expected were "18", "v2"')
 
     @pytest.mark.parametrize(
         "output",
@@ -86,7 +86,7 @@ class TestOutputs:
     def test_outputs_are_counted_unless_the_task_failed(self) -> None:
         assert list(checks.answers_calls(1)(seen(client=called("ok")))) == []
         assert list(checks.answers_calls(2)(seen(client=called("ok")))) == [
-            "1 calls have an output, 2 are due; the user sees no error"
+            "1 calls have an output, 2 should; the user sees no error"
         ]
         assert list(checks.answers_calls(2)(seen(client=called("ok"), error=FAILED))) == []
 
@@ -143,4 +143,4 @@ def test_streamed_text_counts_only_where_there_is_a_stream() -> None:
 
 def test_an_mcp_tool_runs_once_after_its_approval() -> None:
     assert list(checks.mcp_runs()(seen())) == []
-    assert list(checks.mcp_runs("ship")(seen())) == ["the server ran [] after approvals, due were ['ship']"]
+    assert list(checks.mcp_runs("ship")(seen())) == ["the server ran [] after approvals; expected were ['ship']"]

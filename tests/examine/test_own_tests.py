@@ -66,7 +66,7 @@ class TestRunning:
         write(tmp_path, f"{TARGET}LastMessageOnly")
         said = outcome(tmp_path)
         assert "2 failed, 4 passed" in said
-        assert 'without "I look it up." where the model said it' in said
+        assert 'without "I look it up.", which the model wrote' in said
 
     def test_expected_refusals_are_marked(self, tmp_path: Path) -> None:
         known = {"answers/text": replace(CASES["answers/text"], refused=("model_missing",))}

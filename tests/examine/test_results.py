@@ -54,7 +54,7 @@ def test_what_is_written_is_read_back(tmp_path: Path) -> None:
 
 def test_a_report_of_tests_holds_no_results(tmp_path: Path) -> None:
     (tmp_path / "a.json").write_text(render_report(Report(), ".json"))
-    with pytest.raises(ConfigError, match=r"a.json: no examination. Pass a file that responses-harness examine"):
+    with pytest.raises(ConfigError, match=r"a.json: not an examination. Pass a file that responses-harness examine"):
         read_results(tmp_path / "a.json")
 
 

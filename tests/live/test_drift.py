@@ -186,7 +186,8 @@ def test_what_goes_on_with_words_that_were_not_said_again_is_not_sent(tmp_path: 
     follow = {**made[0], "id": "project/tape.jsonl#2", "request": {**HI, "input": [output]}}
     result = drifted(recording(tmp_path, [made[0], follow]))
     assert result.stdout == (
-        "1 exchange sent again: 1 as recorded, 0 not\n1 not sent: it goes on with what the model did not say this time\n"
+        "1 exchange sent again: 1 as recorded, 0 not\n"
+        "1 not sent: it continues output that the model did not give this time\n"
     )
 
 
@@ -194,7 +195,7 @@ def test_what_goes_on_with_words_that_were_not_said_again_is_not_sent(tmp_path: 
     ("changes", "why"),
     [
         ({"provider": "azure"}, "it is azure's"),
-        ({"status": 429, "response": {"error": {}}}, "what was answered was about the account or the hour: 429"),
+        ({"status": 429, "response": {"error": {}}}, "the answer was about the account or the time: 429"),
         ({"no_request": True}, "its request is not in the recording as it was sent"),
         ({"url_path": "/v1/chat/completions"}, "not judged: /chat/completions"),
     ],
@@ -245,7 +246,7 @@ def test_a_model_that_is_gone_is_reported_and_nothing_that_follows_from_it(tmp_p
     assert result.exit_code == 1
     assert result.stdout.endswith(
         "3 exchanges sent again: 1 as recorded, 1 not\n"
-        "1 not compared: something before it was answered otherwise\n"
+        "1 not compared: an earlier request was answered differently\n"
         "project/tape.jsonl#2  model\n"
         "  recorded  gpt-4.1\n"
         "  live      400 The requested model 'gpt-4.1' does not exist.\n"
@@ -286,7 +287,7 @@ def test_events_in_another_order_are_reported_by_the_first_that_is_wrong(tmp_pat
 
 def test_an_answer_about_the_account_is_not_compared(tmp_path: Path) -> None:
     result = drifted(recording(tmp_path, recorded(HI)), lambda *request: error(403, "Not today."))
-    assert (result.exit_code, "which is about the account or the hour" in result.stdout) == (2, True)
+    assert (result.exit_code, "which is about the account or the time" in result.stdout) == (2, True)
     assert "responses-harness: nothing was compared" in result.stderr
 
 

@@ -186,7 +186,7 @@ def test_other_words_of_a_refusal_are_reported(tmp_path: Path) -> None:
 
 def test_what_is_refused_now_is_reported_and_what_goes_on_with_it_is_not_sent(tmp_path: Path) -> None:
     result = drifted(tmp_path, connection(talked(*CHAIN)), change=lambda event: NO)
-    assert "1 exchange sent again: 0 as recorded, 1 not\n2 not sent: it goes on with what" in result.stdout
+    assert "1 exchange sent again: 0 as recorded, 1 not\n2 not sent: it continues output" in result.stdout
     assert "status\n  recorded  200\n  live      400 No." in result.stdout
 
 
@@ -216,7 +216,7 @@ def test_requests_that_overlap_are_left_out(tmp_path: Path) -> None:
     second = next(place for place, (_, side, _) in enumerate(then) if place and side == CLIENT)
     mixed = [then[0], then[second], *then[1:second], *then[second + 1 :]]
     result = drifted(tmp_path, connection(mixed), connection(talked(create())))
-    assert "2 left out: it was said over a WebSocket on which requests overlap" in result.stderr
+    assert "2 left out: it was sent over a WebSocket on which requests overlap" in result.stderr
     assert "1 exchange sent again: 1 as recorded, 0 not" in result.stdout
 
 
@@ -224,20 +224,20 @@ def test_responses_that_are_steered_are_left_out(tmp_path: Path) -> None:
     steer = {"type": "response.steer", "previous_response_id": "{0}", "input": "Be brief."}
     then = talked(create(model="gpt-6-astra"), steer)
     result = drifted(tmp_path, connection(then), connection(talked(create())))
-    assert "2 left out: it was said over a WebSocket on which responses are steered" in result.stderr
+    assert "2 left out: it was sent over a WebSocket on which responses are steered" in result.stderr
     assert "1 exchange sent again: 1 as recorded, 0 not" in result.stdout
 
 
 def test_what_breaks_off_in_the_recording_is_left_out(tmp_path: Path) -> None:
     then = talked(create(), create("and?"))
     result = drifted(tmp_path, connection(then[:-2], cut=True))
-    assert "1 left out: what was said to it over a WebSocket breaks off in the recording" in result.stderr
+    assert "1 left out: its answer over a WebSocket is cut off in the recording" in result.stderr
     assert "1 exchange sent again: 1 as recorded, 0 not" in result.stdout
 
 
 def test_what_began_no_response_is_left_out(tmp_path: Path) -> None:
     result = drifted(tmp_path, connection(talked({"type": "session.update"}, create())))
-    assert "1 left out: it was said over a WebSocket and began no response" in result.stderr
+    assert "1 left out: it was sent over a WebSocket and started no response" in result.stderr
     assert "1 exchange sent again: 1 as recorded, 0 not" in result.stdout
 
 
@@ -247,8 +247,7 @@ TOO_OLD = {"type": "error", "status": 400, "error": {"code": "websocket_connecti
 def test_what_was_answered_at_that_hour_is_left_out(tmp_path: Path) -> None:
     result = drifted(tmp_path, connection([*talked(create()), *frames(CLIENT, create()), *frames(SERVER, TOO_OLD)]))
     assert (
-        "1 left out: what was answered was about the account or the hour: websocket_connection_limit_reached"
-        in result.stderr
+        "1 left out: the answer was about the account or the time: websocket_connection_limit_reached" in result.stderr
     )
     assert "1 exchange sent again: 1 as recorded, 0 not" in result.stdout
 
@@ -283,13 +282,13 @@ def test_a_connection_that_breaks_off_is_not_compared(tmp_path: Path) -> None:
 def test_what_goes_on_with_an_answer_that_did_not_come_is_not_sent(tmp_path: Path) -> None:
     result = drifted(tmp_path, connection(talked(*CHAIN)), closing=True)
     assert "1 not compared: the connection is closed" in result.stdout
-    assert "2 not sent: it goes on with what the model did not say this time" in result.stdout
+    assert "2 not sent: it continues output that the model did not give this time" in result.stdout
 
 
 @pytest.mark.parametrize(("status", "what"), [(403, "403"), (400, "websocket_connection_limit_reached")])
 def test_an_answer_about_the_account_or_the_hour_is_not_compared(tmp_path: Path, status: int, what: str) -> None:
     result = drifted(tmp_path, connection(talked(create())), change=lambda event: {**TOO_OLD, "status": status})
-    assert f"1 not compared: it was answered {what}, which is about the account or the hour" in result.stdout
+    assert f"1 not compared: it was answered {what}, which is about the account or the time" in result.stdout
 
 
 def test_a_response_that_the_server_fails_is_not_compared(tmp_path: Path) -> None:
@@ -306,7 +305,7 @@ def test_a_response_that_the_server_fails_is_not_compared(tmp_path: Path) -> Non
     assert "1 not compared: it was answered server_error, which" in drifted(tmp_path, then, change=failed).stdout
     once = connection(talked(create(), change=failed))
     result = drifted(tmp_path, once, then)
-    assert "1 left out: what was answered was about the account or the hour: server_error" in result.stderr
+    assert "1 left out: the answer was about the account or the time: server_error" in result.stderr
     assert "1 exchange sent again: 1 as recorded, 0 not" in result.stdout
 
 

@@ -1,4 +1,4 @@
-"""`responses-harness learn`: where the API did otherwise than the mock, the mock does as the API did, and nothing more."""
+"""`responses-harness learn`: where the API and the mock disagree, the mock then does as the API did, and nothing more."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ class TestWhatTheApiTook:
     def test_becomes_an_exemption_of_that_rule_at_that_place(self, learn: Learn) -> None:
         assert learn(BLUE) == (
             "1 exchange: 1 disagree with the mock, 0 with what was learned\n"
-            "taken: unknown_parameter does not hold at colour (colour: text)\n"
+            "accepted: unknown_parameter does not apply at colour (colour: text)\n"
             "written: contract.yaml\n"
         )
         (entry,) = contract().exemptions
@@ -71,7 +71,7 @@ class TestWhatIsAboutItems:
     def test_a_second_reason_in_the_same_request_is_learned_too(self, learn: Learn) -> None:
         printed = learn(taken(input=[HELLO, SEARCH, OTHER_OUTPUT]))
         assert "1 exchange: 1 disagree with the mock, 0 with what was learned" in printed
-        assert "output_needs_call does not hold at input (kind: custom tool call output; input[].type: " in printed
+        assert "output_needs_call does not apply at input (kind: custom tool call output; input[].type: " in printed
         other = [{**SEARCH, "call_id": "s_2"}, {**OTHER_OUTPUT, "call_id": "s_2"}]
         assert verdict(input=[HELLO, *other]) == ""
 
@@ -128,7 +128,7 @@ class TestWhatTheApiRefused:
     ) -> None:
         (accepted,) = recorded({**ASK, "truncation": "auto", **stream})
         printed = learn(refused("No.", "truncation", "no", truncation="auto", **refused_as), accepted)
-        assert "not learned: a.yaml#1: the API did otherwise in " in printed
+        assert "not learned: a.yaml#1: the API behaved differently in " in printed
         assert not Path("contract.yaml").exists()
 
     def test_in_other_words_elsewhere_is_not_taken(self, learn: Learn) -> None:
@@ -169,9 +169,9 @@ def test_an_entry_that_changes_nothing_any_more_is_reported_and_goes(learn: Lear
     learn(BLUE, taken(shape="round"))
     write_jsonl(tmp_path, recorded(HI))
     printed = run_cli("verify", "--contract", "contract.yaml", TAPE).stdout
-    assert "contract.yaml:5: changes nothing any more: unknown_parameter does not hold at colour" in printed
+    assert "contract.yaml:5: changes nothing any more: unknown_parameter does not apply at colour" in printed
     again = run_cli("learn", TAPE).stdout
-    assert "no longer needed: contract.yaml:5: unknown_parameter does not hold at colour" in again
+    assert "no longer needed: contract.yaml:5: unknown_parameter does not apply at colour" in again
     assert contract().entries == ()
 
 
@@ -335,7 +335,7 @@ class TestWhatIsNoEvidence:
             refused("c", "colour", "c", colour="blue"),
         )
         assert [refusal.error.message for refusal in contract().refusals] == ["b", "c", "a"]
-        assert "no longer needed: contract.yaml:6: unknown_parameter does not hold at colour (colour: text)" in printed
+        assert "no longer needed: contract.yaml:6: unknown_parameter does not apply at colour (colour: text)" in printed
 
 
 class TestABundle:

@@ -18,8 +18,8 @@ def client(): return Client()
 @pytest.fixture
 def async_client(): return Client()
 """
-MADE_TOO_EARLY = "*A client is made before the mock is there. *"
-REMEDY = "*requests `mock`. Or set `harness_env = session` in pytest's configuration, *"
+MADE_TOO_EARLY = "*A client is created before the mock exists. *"
+REMEDY = "*requests `mock`. Or set `harness_env = session` in pytest's configuration: *"
 
 
 class TestClientsWithoutAKey:
@@ -48,7 +48,7 @@ def test_it(made, mock): ...
 
     def test_for_azure(self, run: Run) -> None:
         run("client = openai.AzureOpenAI(api_version='1')\ndef test_it(mock): ...").shows(
-            "*A client for Azure is made before the mock is there. *", '*(dialect="azure").'
+            "*A client for Azure is created before the mock exists. *", '*(dialect="azure").'
         )
 
     def test_need_no_hint_with_the_environment_of_the_session(self, run: Run) -> None:

@@ -67,7 +67,7 @@ class TestAfterTheLastTest:
             "  made    test_*.py:*, in test_first: kept = *",
             "  fix     In test_first, or in a fixture that requests `mock`, wait for everything it started: *",
             '  allow   @pytest.mark.harness(refusals=[[]"auth_invalid_key"])',
-            "*The run fails for it, with exit code 1.",
+            "*Therefore the run fails, with exit code 1.",
             passed=1,
         ).exits(FAILED)
 
@@ -174,7 +174,7 @@ def test_first(agent, mock): ...
     def test_workers_tell_the_one_that_reports(self, run: Run, pytester: pytest.Pytester) -> None:
         open_gate_at_the_end(pytester)
         run(THREAD, "-n1", "--harness-report=report.xml", apart=True).shows(
-            LATE, "  made    *", "*The run fails for it, with exit code 1.", passed=1
+            LATE, "  made    *", "*Therefore the run fails, with exit code 1.", passed=1
         ).exits(FAILED)
         assert Xml.parse(pytester.path / "report.xml").getroot().get("errors") == "1"
 

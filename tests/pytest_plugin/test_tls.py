@@ -85,7 +85,7 @@ early = openai.DefaultHttpxClient(verify=ssl.create_default_context())
 {SECURE}def test_it(mock):
     with openai.OpenAI(http_client=early, max_retries=0) as made:
         made.responses.create(model="gpt-4.1", input="x")
-""").shows("*responses-harness: TLS*", "a client turned down the certificate of this server (unknown ca). *", failed=1)
+""").shows("*responses-harness: TLS*", "a client rejected the certificate of this server (unknown ca). *", failed=1)
 
     def test_a_test_that_speaks_tls_needs_cryptography(self, run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
         monkeypatch.setattr("harness.core.errors.find_spec", lambda _: None)

@@ -62,9 +62,9 @@ def test_a_report_of_before_has_no_flow_as_data(tmp_path: Path) -> None:
     [
         ("{", "not JSON"),
         ("[" * 300 + "]" * 300, "not JSON: it nests more than 200 levels deep"),
-        ("[]", "no report: at its top"),
+        ("[]", "not a report: at its top"),
         ('{"version": 2}', "a report of version 2; this harness reads 1. Update it."),
-        ('{"version": 1, "totals": {}, "surface": {}, "tests": [{}]}', "no report: at"),
+        ('{"version": 1, "totals": {}, "surface": {}, "tests": [{}]}', "not a report: at"),
     ],
 )
 def test_a_file_that_is_no_report_is_refused(tmp_path: Path, content: str, said: str) -> None:
@@ -192,7 +192,7 @@ def test_markdown_tells_what_to_mend_and_what_was_touched() -> None:
     assert said.startswith("### ❌ contract: 0 exchanges, 0 refusals expected, 1 unexpected, 0 losses, 1 turn unused")
     assert r"400 Unknown parameter: 'a\|b'." in said
     assert "```mermaid\nsequenceDiagram\n```" in said
-    assert f"| Rules that a request was held to | 1 | {len(api_surface()['rules'])} | 0 % |" in said
+    assert f"| Rules that applied to a request | 1 | {len(api_surface()['rules'])} | 0 % |" in said
 
 
 class Tags(HTMLParser):

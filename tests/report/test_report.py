@@ -135,7 +135,7 @@ def test_a_rule_and_a_loss_are_explained_and_nothing_else() -> None:
     assert documentation_of("bogus") == {}
 
 
-LINE = 'model "gpt-5.9": no table knows it, 2 requests under it'
+LINE = 'model "gpt-5.9": not in the table of models, named by 2 requests'
 
 
 @pytest.fixture
@@ -175,7 +175,7 @@ class TestAModelThatNoTableKnows:
         assert orjson.loads(file.read_bytes())["unknown_models"] == {"gpt-5.9": 2}
         assert merge_reports([read_report(file), report]).unknown_models == {"gpt-5.9": 4}
         assert LINE.replace('"', "&quot;") in junit.render(report).replace('"', "&quot;")
-        assert "no table knows it, 2 requests under it" in markdown.render(report)
+        assert "not in the table of models, named by 2 requests" in markdown.render(report)
         assert build_run(report)[0].notes == [LINE]
 
     def test_a_model_that_no_table_knows_has_a_line_in_the_report_of_a_server(self, client: Client) -> None:
@@ -187,11 +187,11 @@ class TestAModelThatNoTableKnows:
     def test_unknown_models_are_named_by_the_number_of_their_requests(self) -> None:
         lines = unknown_model_lines({f"m{number}": number for number in range(1, MAX_NAMES + 4)})
         assert (len(lines), lines[0].partition(":")[0]) == (MAX_NAMES + 1, f'model "m{MAX_NAMES + 3}"')
-        assert lines[-1] == "… and 3 more models that no table knows"
+        assert lines[-1] == "… and 3 more models that are not in the table"
 
     def test_cannot_break_a_line_or_a_terminal(self) -> None:
         assert unknown_model_lines({"a\x1b[31m\nb": 1}) == [
-            'model "a\\u001b[31m\\nb": no table knows it, 1 request under it'
+            'model "a\\u001b[31m\\nb": not in the table of models, named by 1 request'
         ]
 
 

@@ -89,5 +89,5 @@ def test_verify_names_a_model_that_is_not_in_the_table_once(tmp_path: Path) -> N
     for number, model in enumerate(("our-model", "our-model", "gpt-5.4", "ft:gpt-4.1:acme::1")):
         write_recording(tmp_path / f"{number}.jsonl", model, 200)
     result = run_cli("verify", tmp_path)
-    said = "models  nothing is known of what they can do, so that nothing was refused for it: our-model\n"
+    said = "models  their capabilities are unknown, so nothing was refused because of them: our-model\n"
     assert said in result.output

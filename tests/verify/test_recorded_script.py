@@ -166,15 +166,18 @@ class TestOtherParts:
             over_http(HI, [1]),
         )
         assert recorded.left_out == [
-            "POST /v1/threads/thread_1/runs: what a run of the Assistants API says is spread over other exchanges",
+            "POST /v1/threads/thread_1/runs: the output of a run of the Assistants API is spread over other exchanges",
             "POST /v1/conversations: its error (500) is not played; only a model's can be scripted",
             "POST /v1/responses: no answer was recorded",
-            "POST /v1/responses: its answer (200) holds nothing that a model said",
+            "POST /v1/responses: its answer (200) has no output of a model",
         ]
 
     @pytest.mark.parametrize(
         ("tape", "why"),
-        [([posted("/threads/runs", {})], r": POST /v1/threads/runs: what a run"), ([], r"\. Pass a recording")],
+        [
+            ([posted("/threads/runs", {})], r": POST /v1/threads/runs: the output of a run"),
+            ([], r"\. Pass a recording"),
+        ],
     )
     def test_alone_are_no_script(self, tape: list[Interaction], why: str) -> None:
         with pytest.raises(ScriptError, match=f"tape: it has no model response{why}"):
@@ -267,7 +270,7 @@ class TestChanges:
         ("asked", "told"),
         [
             (["hi", "hi"], []),
-            (["hi"], ["POST /responses was recorded and did not come"]),
+            (["hi"], ["POST /responses was recorded, but not sent"]),
             (["hi"] * 3, ["request 3, POST /responses, was not recorded"]),
         ],
         ids=["the same", "too few", "too many"],

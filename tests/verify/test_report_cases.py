@@ -83,7 +83,8 @@ FOUND = {
     "a request that the mock refuses": (
         {**TAKEN, "request": {**HI, "colour": "blue"}},
         ("unknown_parameter", "colour"),
-        "The API took the request, the mock refuses it.\nrule  unknown_parameter\nmock  Unknown parameter: 'colour'.",
+        "The API accepted the request, but the mock refuses it.\nrule  unknown_parameter\n"
+        "mock  Unknown parameter: 'colour'.",
     ),
     "a refusal in other words": (
         exchange(1, {**HI, "input": 3}, 400, error("No numbers.")),
@@ -197,7 +198,7 @@ def test_every_form_is_written() -> None:
     assert "refusals.missed" in result.stdout
     (located,) = json.loads(Path("o.sarif").read_text())["runs"][0]["results"]
     assert located["locations"][0]["physicalLocation"]["artifactLocation"]["uri"] == "tape.jsonl"
-    assert '<failure message="The API refused the request, the mock takes it."' in Path("o.xml").read_text()
+    assert '<failure message="The API refused the request, but the mock accepts it."' in Path("o.xml").read_text()
     assert "1 disagreement" in Path("o.md").read_text()
     [row] = in_page(Path("o.html").read_text())[0].cases
     [cause] = row.causes

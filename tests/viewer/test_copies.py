@@ -164,7 +164,7 @@ def test_it_has_the_script_and_the_calls_of_the_client(asked: Asked) -> None:
     assert write_test(asked.show()).splitlines() == [
         '"""test_a.py::test_it',
         "",
-        "Written by `responses-harness view --write-test`: it scripts what the model said and sends what the client sent.",
+        "Written by `responses-harness view --write-test`: it scripts the model's answers and sends the client's requests.",
         "Call your client instead of `openai_client` to test that; the script stays.",
         '"""',
         "",

@@ -54,7 +54,7 @@ def parse_json(raw: bytes) -> Any:
     except orjson.JSONDecodeError as problem:
         if b"\\u" not in raw:
             raise Malformed(
-                f"line {problem.lineno}, column {problem.colno}: no JSON ({_json_error_reason(problem)})"
+                f"line {problem.lineno}, column {problem.colno}: not JSON ({_json_error_reason(problem)})"
             ) from problem
     except ValueError as problem:
         raise Malformed(f"no JSON ({problem})") from problem
@@ -228,7 +228,7 @@ def _scalar_value(event: yaml.ScalarEvent) -> Any:
     try:
         return base64.b64decode(text) if event.tag and event.tag.endswith("binary") else text
     except ValueError as problem:
-        raise _InvalidYaml(event.start_mark, "a binary value that is no base64") from problem
+        raise _InvalidYaml(event.start_mark, "a binary value that is not base64") from problem
 
 
 def _resolve_plain(text: str) -> Any:

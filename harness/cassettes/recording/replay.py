@@ -148,7 +148,7 @@ class ReplayApp:
                 wanted := _comparable_message(replay, interaction, message)
             ):
                 await self._close_with_error(
-                    "\n".join(["the message differs from the one recorded:", *diff_requests(recorded, wanted)]), send
+                    "\n".join(["the message differs from the recording:", *diff_requests(recorded, wanted)]), send
                 )
                 return
             else:
@@ -156,7 +156,7 @@ class ReplayApp:
             before = seconds
         # What the client of a cut connection would have sent next is unknown.
         if not interaction.cut and await _next_message(receive) is not None:
-            await self._close_with_error("the client says more than was recorded", send)
+            await self._close_with_error("the client sends more than was recorded", send)
 
     async def _close_with_error(self, miss: str, send: Send) -> None:
         answer = self._not_recorded_answer(miss)

@@ -108,7 +108,7 @@ case(
     title="A text beside a call",
     does="The output has a message, then a call.",
     source="recorded of most models, 2025 and 2026",
-    shows="The function runs; the text is not taken for the end.",
+    shows="The function runs; the text is not mistaken for the end.",
     task=WITH_TOOL,
     script=turns([message("I look it up."), function_call("get_weather", PARIS)], message("Done.")),
 )
@@ -120,7 +120,7 @@ case(
     title="A text after a call",
     does="The output has a call, then a message.",
     source="types of the SDK, `Response.output`: its length and order depend on the model",
-    shows="The function runs; the text is not taken for the end.",
+    shows="The function runs; the text is not mistaken for the end.",
     task=WITH_TOOL,
     script=turns([function_call("get_weather", PARIS), message("A moment.")], message("Done.")),
 )

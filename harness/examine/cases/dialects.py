@@ -239,7 +239,7 @@ _agent(
     contains("Good day.", "It is sunny."),
     title="A workflow that speaks twice",
     does="A workflow's steps are items of their own, open while the messages come that they send.",
-    shows="What it says, in its order; no step is taken for a call.",
+    shows="What it says, in its order; no step is mistaken for a call.",
 )
 _agent(
     "grounding",

@@ -58,7 +58,7 @@ def _arrives(name: str, title: str, script: Turn, source: str, **words: Any) -> 
         title=title[0].upper() + title[1:],
         does=f"The stream of one message comes with {title}.",
         source=source,
-        shows="The text, as it was said, once.",
+        shows="The text as the model wrote it, once.",
         streams=words.pop("streams", (True,)),
         script=turns(script),
         **words,

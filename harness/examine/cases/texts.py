@@ -34,7 +34,7 @@ case(
     title="One message",
     does="The output is one message with one text.",
     source="every recorded answer without tools",
-    shows="The text, as it was said.",
+    shows="The text as the model wrote it.",
     script=turns(message("Sunny, 5 < 21 °C & dry.")),
 )
 

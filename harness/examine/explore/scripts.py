@@ -140,4 +140,4 @@ def _of_type(kind: str, schema: Mapping[str, Any], root: Mapping[str, Any]) -> s
             return st.fixed_dictionaries(
                 needed, optional={name: member for name, member in members.items() if name not in needed}
             )
-    raise ConfigError(f"scripts: the type {kind!r} in a tool's parameters is none of JSON Schema's.")
+    raise ConfigError(f"scripts: the type {kind!r} in a tool's parameters is not a type of JSON Schema.")

@@ -140,5 +140,5 @@ _add("answers/unknown-members", _always(AddMembers({"new_member": {"of": 1}}), "
 _add("errors/rate-limit", _always(rate_limit("50ms"), "is a 429 first"), lossless=False)
 _add("errors/server-error", _always(server_error(), "is a 500 first"), lossless=False)
 _add("errors/overloaded", _always(overloaded(), "is a 503 first"), lossless=False)
-_add("errors/hang-up", _always(hang_up(), "is first none, the connection closes"), lossless=False)
-_add("errors/reset", _always(hang_up(reset=True), "is first none, the connection is reset"), lossless=False)
+_add("errors/hang-up", _always(hang_up(), "is missing at first: the connection closes"), lossless=False)
+_add("errors/reset", _always(hang_up(reset=True), "is missing at first: the connection is reset"), lossless=False)

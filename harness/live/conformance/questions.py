@@ -89,16 +89,16 @@ def explain_left_out(rule: Rule, case: Case, dialect: str) -> str:
     """Explain why no API of this dialect can be asked an example, whatever the account; empty if it can."""
     steps = (*case.before, case)
     if not is_valid_on(CONTRACT_DATE, rule.since, rule.until):
-        return "the API no longer says it"
+        return "the API no longer answers so"
     if any(step.as_of and step.as_of < CONTRACT_DATE for step in steps):
-        return "it is about an earlier day"
+        return "it concerns an earlier date"
     if _is_for_other_provider(rule, steps, dialect):
         return OTHER_PROVIDER
     if any(step.account for step in steps):
         return "it needs an account of its own"
     if any(step.skip for step in steps):
         return "time has to pass"
-    return "a model has to say certain words" if any(step.turns for step in steps) else ""
+    return "a model would have to give a certain answer" if any(step.turns for step in steps) else ""
 
 
 def _is_for_other_provider(rule: Rule, steps: Sequence[Case], dialect: str) -> bool:
@@ -274,7 +274,7 @@ def dialect_of(root: str) -> str:
 
 def _explain_rule_left_out(rule: Rule) -> str:
     if rule.error.body_template is not None:
-        return "it is said in another form"
+        return "its error has a form of its own"
     return "it is assumed, not known" if rule.level == "assumed" else ""
 
 
@@ -287,7 +287,7 @@ def _names_response(step: Case) -> bool:
     return body.get("type", CREATE_EVENT) != CREATE_EVENT and "{" in str(named)
 
 
-ANOTHER_MODEL = "it is about another model"
+ANOTHER_MODEL = "it needs another model"
 INVENTED_VALUES = re.compile(
     r'"encrypted_content":"|//[\w.]*example\.org|"(?:vs|file|pmpt|cntr|cfile|msg)_\w+"|data:image/'
 )
@@ -296,7 +296,7 @@ INVENTED_VALUES = re.compile(
 
 def _explain_accept_left_out(case: Case, listed: Collection[str]) -> str:
     if INVENTED_VALUES.search(orjson.dumps([step.body for step in (*case.before, case)]).decode()):
-        return "it names what no server has"
+        return "it contains made-up values"
     path = (case.on or CREATE_RESPONSE).partition(" ")[2]
     unlisted = path.startswith(ONE_MODEL) and path.removeprefix(ONE_MODEL) not in listed
     return ANOTHER_MODEL if unlisted else ""
@@ -305,9 +305,9 @@ def _explain_accept_left_out(case: Case, listed: Collection[str]) -> str:
 def _explain_case_left_out(case: Case, allowed: Collection[str], absent: Collection[str]) -> str:
     steps = (*case.before, case)
     if any("!" in (step.on or "") for step in steps):
-        return "it is asked outside of the base URL"
+        return "its path is outside the base URL"
     if any(step.on == SOCKET and _names_response(step) for step in steps):
-        return "it is about a response while it is made"
+        return "it concerns a response in progress"
     if lacking := next((endpoint for step in steps for endpoint in _needed_endpoints(step) if endpoint in absent), ""):
         return f"the server has no {lacking}"
     named = (step.body.get("model") for step in steps if isinstance(step.body, dict))

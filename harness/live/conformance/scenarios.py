@@ -100,11 +100,11 @@ def _claim_deltas(reply: ServerReply, delta: str, text_in: Callable[[Json], str]
     if not events or not reply.is_accepted:
         return
     ended = events[-1]
-    yield claim_equal("the last event is the end", ended.get("type"), "response.completed")
+    yield claim_equal("the last event ends the response", ended.get("type"), "response.completed")
     final = reply.body if isinstance(reply.body, dict) else {}
     pieces = [str(event.get("delta")) for event in events if event.get("type") == delta]
     yield Claim("it has deltas", "" if pieces else f"it has no {delta}")
-    yield claim_equal("the deltas are what the response says", "".join(pieces), text_in(final))
+    yield claim_equal("the deltas add up to the response", "".join(pieces), text_in(final))
 
 
 @scenario
@@ -142,11 +142,13 @@ def _claim_outputs_accepted(server: ServerUnderTest, request: Json, response: Js
     calls = [item for item in response["output"] if str(item.get("type")).endswith("_call")]
     outputs = [{"type": f"{call['type']}_output", "call_id": call.get("call_id"), "output": output} for call in calls]
     again, chained = {"tools": request["tools"]}, {"previous_response_id": id_of(response)}
-    reply = yield from require_response(server, {**again, **chained, "input": outputs}, "its output is taken by chain")
+    reply = yield from require_response(
+        server, {**again, **chained, "input": outputs}, "its output is accepted in a chain"
+    )
     yield from claim_completed_text(reply)
     replayed = [user_message(request["input"]), *response["output"], *outputs]
     yield from claim_completed_text(
-        (yield from require_response(server, {**again, "input": replayed}, "its output is taken by replay"))
+        (yield from require_response(server, {**again, "input": replayed}, "its output is accepted in a replay"))
     )
     unanswered = server.send("POST /responses", {**again, **chained, "input": "Well?"})
     yield claim_refused("a chain that leaves it unanswered is refused", unanswered)
@@ -182,9 +184,7 @@ def websocket(server: ServerUnderTest) -> ScenarioClaims:
         with server.connected() as elsewhere:
             yield claim_refused("what is not stored is not known to another connection", elsewhere(goes_on))
         second = send(goes_on)
-        yield Claim(
-            "after a refusal the connection goes on from it", "" if second.is_accepted else explain_failure(second)
-        )
+        yield Claim("after a refusal the connection can go on", "" if second.is_accepted else explain_failure(second))
 
 
 LONG_TEXT = "Remember this list of words: " + " ".join(f"{word} {n}" for n in range(100) for word in ("apple", "river"))
@@ -209,7 +209,7 @@ def chain(server: ServerUnderTest) -> ScenarioClaims:
     second = yield from require_response(
         server, {"input": "And of Spain?", "previous_response_id": id_of(first)}, "a chain is answered"
     )
-    yield claim_equal("it names what it goes on from", second.get("previous_response_id"), id_of(first))
+    yield claim_equal("it names the response that it continues", second.get("previous_response_id"), id_of(first))
     yield claim_equal("instructions are not inherited", second.get("instructions"), None)
     yield Claim("it has an id of its own", "" if id_of(second) != id_of(first) else "both are the same")
 
@@ -221,7 +221,7 @@ def history(server: ServerUnderTest) -> ScenarioClaims:
     replayed, items, previous, chained = {}, list[Json](), None, {}
     for turn in HISTORY_TURNS:
         items.append(user_message(turn))
-        replayed = yield from require_response(server, {"input": items}, "the history is taken as items")
+        replayed = yield from require_response(server, {"input": items}, "the history is accepted as items")
         items += replayed.get("output") or []
     for turn in HISTORY_TURNS:
         chained = yield from require_response(
@@ -285,7 +285,9 @@ def input_items_of_a_response(server: ServerUnderTest) -> ScenarioClaims:
     yield claim_equal("newest first", _message_texts((yield from require_answer(server, on))), texts[::-1])
     yield claim_equal("in order", _message_texts((yield from require_answer(server, f"{on}?order=asc"))), texts)
     page = yield from require_answer(server, f"{on}?order=asc&limit=2")
-    yield claim_equal("a page has what it may", (_message_texts(page), page.get("has_more")), (texts[:2], True))
+    yield claim_equal(
+        "a page has no more than its limit", (_message_texts(page), page.get("has_more")), (texts[:2], True)
+    )
     rest = yield from require_answer(server, f"{on}?order=asc&after={page.get('last_id')}")
     yield claim_equal("the next page has the rest", (_message_texts(rest), rest.get("has_more")), (texts[2:], False))
 
@@ -308,7 +310,7 @@ def conversation(server: ServerUnderTest) -> ScenarioClaims:
         yield claim_equal("the response names it", response.get("conversation"), {"id": id_of(made)})
         texts += [turn, text_of(response)]
     page = yield from require_answer(server, f"GET /conversations/{id_of(made)}/items?order=asc")
-    yield claim_equal("its items are what was said", _message_texts(page), texts)
+    yield claim_equal("its items are those of the conversation", _message_texts(page), texts)
     yield from require_answer(server, f"DELETE /conversations/{id_of(made)}")
     yield claim_equal("it is gone", server.send(f"GET /conversations/{id_of(made)}").status, 404)
 
@@ -355,5 +357,5 @@ def background_streamed(server: ServerUnderTest) -> ScenarioClaims:
     resumed = server.send(on)
     rest = [event.get("type") for event in resumed.recorded.events or ()]
     yield claim_equal(
-        "it goes on after the number that the client has", rest, [event.get("type") for event in events[seen:]]
+        "it resumes after the number that the client has", rest, [event.get("type") for event in events[seen:]]
     )

@@ -56,10 +56,10 @@ from harness.verify.judging.websockets import (
 from harness.verify.read_files import NotARecording, read_recording
 from harness.world.world import World
 
-SOCKET_OVERLAPS = "it was said over a WebSocket on which requests overlap"
-SOCKET_STEERED = "it was said over a WebSocket on which responses are steered"
-SOCKET_WITHOUT_RESPONSE = "it was said over a WebSocket and began no response"
-SOCKET_BREAKS_OFF = "what was said to it over a WebSocket breaks off in the recording"
+SOCKET_OVERLAPS = "it was sent over a WebSocket on which requests overlap"
+SOCKET_STEERED = "it was sent over a WebSocket on which responses are steered"
+SOCKET_WITHOUT_RESPONSE = "it was sent over a WebSocket and started no response"
+SOCKET_BREAKS_OFF = "its answer over a WebSocket is cut off in the recording"
 UNSENDABLE_FLAGS = ("no_request", "cut", "sanitized")
 """Flags of recordings that lack the request as it was sent."""
 
@@ -181,15 +181,15 @@ def _explain_left_out(recorded: Recorded, dialect: str) -> str:
     if recorded.provider != dialect:
         return f"it is {recorded.provider}'s"
     if cause := find_transient(recorded):
-        return f"what was answered was about the account or the hour: {cause}"
+        return f"the answer was about the account or the time: {cause}"
     if {"socket", "cut"} <= recorded.flags:
         return SOCKET_BREAKS_OFF
     is_lost = not recorded.flags.isdisjoint(UNSENDABLE_FLAGS) or (operation.is_form and not recorded.raw)
     return "its request is not in the recording as it was sent" if is_lost else ""
 
 
-CONTINUES_LOST_ANSWER = "it goes on with what the model did not say this time"
-FOLLOWS_DIFFERENCE = "something before it was answered otherwise"
+CONTINUES_LOST_ANSWER = "it continues output that the model did not give this time"
+FOLLOWS_DIFFERENCE = "an earlier request was answered differently"
 EXTERNAL_REASONS = (DEPENDS_ON_ACCOUNT, BEGAN_BEFORE, ENDED_UNSEEN, AGENT_HIDES_MODEL, DEPLOYMENT_HIDES_MODEL)
 """The reasons why an answer depends on more than the request."""
 
@@ -283,7 +283,7 @@ class _Resender:
 
     def _live_answer(self, request: Recorded, live: Recorded, fault: str) -> tuple[Recorded, str]:
         cause = find_transient(live)
-        why = f"it was answered {cause}, which is about the account or the hour" if cause else ""
+        why = f"it was answered {cause}, which is about the account or the time" if cause else ""
         answer = {name: getattr(live, name) for name in ("status", "answer", "events", "answer_headers", "flags")}
         return request._replace(date=self._sender.day, **answer), fault or why
 

@@ -46,7 +46,7 @@ def read_report(file: Path) -> Report:
         )
     if error := next(_validator().iter_errors(document), None):
         place = "/".join(map(str, error.instance_path)) or "its top"
-        raise ConfigError(f"{file}: no report: at {place}: {error.message[:200]}. {_FILE_HINT}")
+        raise ConfigError(f"{file}: not a report: at {place}: {error.message[:200]}. {_FILE_HINT}")
     return _parse_report(document)
 
 

@@ -16,13 +16,13 @@ from harness.report.report import Report, ReportCase, documentation_of
 SARIF_SCHEMA = "https://json.schemastore.org/sarif-2.1.0.json"
 _KIND_SUMMARIES = {
     "refusal": "The API refuses the request.",
-    "loss": "A client lost something of what was said.",
+    "loss": "A client lost part of the conversation.",
     "unanswered": "A request that no turn of the script answers.",
     "unused": "A turn of the script that no request took.",
     "disagreement": "A recorded exchange and the contract do not agree.",
     "unreadable": "A recording that could not be read to its end.",
-    "webhook": "A receiver of webhooks does not do what it has to.",
-    "client": "A client asks too often, too soon, not again, or on from where it was not.",
+    "webhook": "A receiver of webhooks handles a delivery wrongly.",
+    "client": "A client retries too often, too soon or not at all, or resumes at the wrong place.",
     "examined": "A client does not show or do what a case of an examination expects.",
 }
 

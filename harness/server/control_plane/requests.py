@@ -89,7 +89,7 @@ def _read_integer(text: str) -> int:
 
 
 def _refuse_constant(name: str) -> None:
-    raise ValueError(f"{name} is no value of it; leave it out, or write null")
+    raise ValueError(f"{name} is not a valid value; leave it out, or write null")
 
 
 def join_rows(rows: Iterable[bytes]) -> orjson.Fragment:

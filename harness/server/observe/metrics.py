@@ -40,7 +40,7 @@ class Metrics:
         def add_gauge(name: str, documentation: str) -> Gauge:
             return Gauge(name, documentation, registry=registry)
 
-        self._streams_open = add_gauge("harness_streams_open", "Streams that are on their way.")
+        self._streams_open = add_gauge("harness_streams_open", "Streams in progress.")
         self._gauges = {name: add_gauge(name, documentation) for name, (documentation, _) in _COUNTS.items()}
         labels = ("operation", "status", "dialect")
         self._requests = Counter("harness_requests", "Requests answered.", labels, registry=self._registry)
@@ -50,7 +50,7 @@ class Metrics:
         )
         self._seconds = Histogram(
             "harness_request_duration_seconds",
-            "Time in which an answer was made; sending it is not included.",
+            "Time to make an answer, without sending it.",
             ("operation",),
             buckets=BUCKETS,
             registry=self._registry,

@@ -31,8 +31,8 @@ PLAIN_ANSWER = (
 _REJECTIONS = ("UNKNOWN_CA", "CERTIFICATE", "UNRECOGNIZED_NAME", "ACCESS_DENIED")
 """Parts of the names of TLS alerts with which a client rejects a certificate."""
 REJECTED = (
-    "a client turned down the certificate of this server ({why}). It has to trust the authority that signed it; the "
-    "variables that say so (SSL_CERT_FILE, NODE_EXTRA_CA_CERTS and others) are read when it starts, or when it is made"
+    "a client rejected the certificate of this server ({why}). It has to trust the authority that signed it; it "
+    "reads the variables for that (SSL_CERT_FILE, NODE_EXTRA_CA_CERTS and others) when it starts, or when it is created"
 )
 SILENT = "it closed the connection in the handshake or right after it, as Node does"
 

@@ -349,7 +349,7 @@ def _judge_unread(recorded: Recorded) -> Iterator[Verdict]:
     if "encoded-answer" in recorded.flags:
         yield Verdict(VerdictKind.ANSWER_UNVERIFIABLE, {"why": "the answer is in an encoding that cannot be undone"})
     elif "unread-answer" in recorded.flags:
-        yield Verdict(VerdictKind.ANSWER_FINDING, {"at": "", "message": "The answer is no JSON, or breaks off."})
+        yield Verdict(VerdictKind.ANSWER_FINDING, {"at": "", "message": "The answer is not JSON, or breaks off."})
     else:
         yield Verdict(VerdictKind.ANSWER_UNVERIFIABLE, {"why": "the recording has no body of the answer"})
 

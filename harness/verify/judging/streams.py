@@ -136,7 +136,7 @@ def _check_ends(events: Sequence[Json], continues: bool, done: bool) -> Iterator
         yield Finding(f"events[{len(events) - 1}]", "expected done after it")
     runs = {event["data"]["id"] for event in events if event["data"].get("object") == "thread.run"}
     if len(runs) > 1:
-        yield Finding("events", f"it tells of {len(runs)} runs")
+        yield Finding("events", f"it has events of {len(runs)} runs")
 
 
 def _check_deltas(events: Sequence[Json]) -> Iterator[Finding]:
@@ -152,7 +152,7 @@ def _check_deltas(events: Sequence[Json]) -> Iterator[Finding]:
         elif kind == "created":
             known.setdefault(id, data)
         elif kind == "completed" and id in known and (wrong := list(_find_differing_texts(known[id], data))):
-            yield Finding(f"events[{index}].data.{wrong[0]}", "its deltas say something else")
+            yield Finding(f"events[{index}].data.{wrong[0]}", "its deltas add up to another text")
 
 
 def _find_differing_texts(accumulated: Json, completed: Json) -> Iterator[str]:

@@ -130,16 +130,16 @@ def _replace_value(value: Any, path: list[str | int], refused: str) -> Any:
 
 
 DEPENDS_ON_ACCOUNT = "it depends on the account"
-BEGAN_BEFORE = "it goes on with what the recording does not hold"
+BEGAN_BEFORE = "it continues what is not in the recording"
 DELETED_UNSEEN = "another client of the project may have deleted it"
-ENDED_UNSEEN = "what ran in the background may have ended unseen"
+ENDED_UNSEEN = "a background response may have ended in between"
 RECORDING_IS_CUT = "the recording is cut"
 ABOUT_CONNECTION = "it is about the connection, not about the request"
-AGENT_HIDES_MODEL = "an agent of Foundry stands behind it"
+AGENT_HIDES_MODEL = "an agent of Foundry answered it"
 DEPLOYMENT_HIDES_MODEL = "a deployment's name does not tell its model"
-AZURE_ACCEPTS_MORE = "Azure takes more than OpenAI"
+AZURE_ACCEPTS_MORE = "Azure accepts more than OpenAI"
 IDS_REWRITTEN = "the recording's ids were rewritten"
-ACCEPTED_NOW = "the API takes this value now"
+ACCEPTED_NOW = "the API accepts this value now"
 
 _PLACEHOLDER = re.compile(r"<[A-Z][A-Z0-9_]+>|\[?(?:REDACTED|SANITIZED)[A-Z_]*\]?")
 
@@ -176,7 +176,7 @@ def explain_unverifiable_violation(violation: Violation, recorded: Recorded, req
         return ENDED_UNSEEN
     # The day is that of the first recording or report; the API may have changed earlier.
     if rule.since and (not recorded.date or is_uncertain_on(recorded.date[:10], rule.since, "")):
-        return f"the API refuses this since {rule.since}"
+        return f"the API has refused this only since {rule.since}"
     if rule.id in (*UPLOAD_RULES, VERSION_RULE) or (rule.area in LONG_VALUE_AREAS and _is_cut(recorded)):
         return RECORDING_IS_CUT
     if not recorded.flags.isdisjoint(("sanitized", "inferred")) and rule.area in ID_AREAS:
@@ -209,7 +209,7 @@ def explain_unverifiable_error(
         if not violation and _is_about_missing_object(rule) and OPERATIONS[request.operation].is_project:
             return DELETED_UNSEEN
         if rule.until and (not (rule.check and recorded.date) or is_uncertain_on(recorded.date[:10], "", rule.until)):
-            return f"the API said so until {rule.until}"
+            return f"the API answered so until {rule.until}"
         if rule.area in LONG_VALUE_AREAS and _is_cut(recorded):
             return RECORDING_IS_CUT
     if is_accepted_now(request, error):

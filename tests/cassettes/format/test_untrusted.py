@@ -79,7 +79,7 @@ def test_a_broken_list_is_read_up_to_where_it_breaks() -> None:
         ("a:\n- &x [*x]", "line 2: an alias of nothing, or of what it stands in"),
         ("[a]: b", "a mapping has a key that is not a string"),
         ("a: &x [1]\n*x : b", "a mapping has a key that is not a string"),
-        ("a: !!binary a", "line 1: a binary value that is no base64"),
+        ("a: !!binary a", "line 1: a binary value that is not base64"),
         ("[" * (MAX_NESTING + 2), f"line 1: nested more than {MAX_NESTING} levels deep"),
         (
             "a: &a [x, x]\n" + "".join(f"{n}: &{n} [{f'*{m}, ' * 9}]\n" for m, n in pairwise("abcdefgh")),

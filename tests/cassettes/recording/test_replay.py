@@ -140,7 +140,7 @@ class TestAConnection:
         ("messages", "problem"),
         [
             (['{"type": "response.create", "input": "ho"}'], '+  "input": "ho"'),
-            ([HI[1], HI[1]], "the client says more than was recorded"),
+            ([HI[1], HI[1]], "the client sends more than was recorded"),
         ],
     )
     def test_a_connection_that_says_something_else_is_reported(self, messages, problem):

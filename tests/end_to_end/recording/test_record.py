@@ -259,9 +259,9 @@ class TestAValidatingProxy:
         command = (*ASKING, '{"model": "gpt-4.1", "input": "hi", "colour": "blue"}')
         offered = record(live, Path("a.yaml"), "--check", command=command).stderr
         for line in (
-            "responses-harness: 1 exchange, and the API did otherwise than the mock in 1:",
-            "responses-harness:   a.yaml#1, POST /responses: taken, the mock refuses it: Unknown parameter: 'colour'.",
-            "responses-harness:   - unknown_parameter does not hold at colour (colour: text)",
+            "responses-harness: 1 exchange; the API and the mock disagree in 1:",
+            "responses-harness:   a.yaml#1, POST /responses: accepted, the mock refuses it: Unknown parameter: 'colour'.",
+            "responses-harness:   - unknown_parameter does not apply at colour (colour: text)",
         ):
             assert line in offered
         (told,) = re.findall("^responses-harness: learn it: (.*)", offered, re.M)

@@ -70,7 +70,7 @@ def test_the_folder_of_cassettes_may_be_outside_of_the_project(run: Run, tmp_pat
         "*recorded/shared.yaml: 1 exchange removed that no test replays any more", passed=1
     )
     run("@pytest.mark.cassette('shared')\ndef test_one(): ...\n", *folder).shows(
-        "No request came: nothing of *recorded/shared.yaml was replayed.", failed=1
+        "No request was sent, so nothing of *recorded/shared.yaml was replayed.", failed=1
     )
 
 

@@ -310,12 +310,12 @@ def test_one(client):
 
     def test_the_run_says_what_differs_where_and_how_to_learn_it(self, run) -> None:
         run(self.SOURCE, "--record").shows(
-            "1 exchange, and the API did otherwise than the mock in 1:",
-            "  cassettes/weather/one.yaml#1, POST /responses: taken, the mock refuses it: Unknown parameter: 'colour'. "
+            "1 exchange; the API and the mock disagree in 1:",
+            "  cassettes/weather/one.yaml#1, POST /responses: accepted, the mock refuses it: Unknown parameter: 'colour'. "
             "(unknown_parameter)",
             "learn it: responses-harness learn --contract cassettes/weather/contract.yaml cassettes/weather/one.yaml",
-            "  writes, and the mock does as the API did:",
-            "  - unknown_parameter does not hold at colour (colour: text)",
+            "  writes what makes the mock do as the API did:",
+            "  - unknown_parameter does not apply at colour (colour: text)",
             passed=1,
         )
 

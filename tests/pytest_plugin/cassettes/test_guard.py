@@ -39,10 +39,12 @@ REFUSED = (
     "test_a_client_made_at_import_is_named_with_its_line_and_two_remedies.py::test_it uses the mock."
 )
 FIXES = [
-    "  fix   Make the client while the test runs, in a function or in a fixture that requests `mock`.",
-    "        Or set `harness_env = session` in pytest's configuration: it leads clients made at import to the mock, too.",
+    "  fix   Create the client while the test runs, in a function or in a fixture that requests `mock`.",
+    "        Or set `harness_env = session` in pytest's configuration: clients created at import then use the mock, too.",
 ]
-ADDRESS_FIX = "  fix   Let the client read OPENAI_BASE_URL, or give it `mock.base_url`: its address is one of its own."
+ADDRESS_FIX = (
+    "  fix   Let the client read OPENAI_BASE_URL, or pass it `mock.base_url`: now it has an address of its own."
+)
 
 
 @pytest.fixture(autouse=True)
@@ -265,7 +267,7 @@ client = {made}
 
 def test_it(mock):
     app.answer(client)
-""").shows("  made  on a line that is not known: the client is a copy, or a library made it", *FIXES, failed=1)
+""").shows("  made  on an unknown line: the client is a copy, or a library created it", *FIXES, failed=1)
 
 
 def test_a_module_that_a_test_imports_makes_its_client_at_import(run: Run) -> None:

@@ -34,9 +34,9 @@ def test_nothing_is_left_or_the_test_did_not_pass(run: Run, body: str) -> None:
 
 def test_a_test_that_asks_for_a_part_fails(run: Run) -> None:
     run(f"{MARK}def test_it(client):\n{ONE}").shows(
-        "1 of 2 exchanges in cassettes/two.yaml no request asked for.",
+        "No request asked for 1 of 2 exchanges in cassettes/two.yaml.",
         "  where   POST https://api.openai.com/v1/responses: 200",
-        "  fix     Look why it was not asked for; pytest --record *::test_it removes what",
+        "  fix     Find out why; pytest --record *::test_it removes what no test",
         "          is too much.",
         '  allow   @pytest.mark.harness(unused="allow")',
         failed=1,
@@ -45,7 +45,7 @@ def test_a_test_that_asks_for_a_part_fails(run: Run) -> None:
 
 def test_a_test_that_asks_for_nothing_fails(run: Run) -> None:
     run(f"{MARK}def test_it():\n    pass\n").shows(
-        "No request came: nothing of cassettes/two.yaml was replayed.", failed=1
+        "No request was sent, so nothing of cassettes/two.yaml was replayed.", failed=1
     )
 
 

@@ -118,7 +118,7 @@ class TestAScript:
             (b"{", "the body is not JSON"),
             (b"\xff", "the body is not JSON"),
             (b"[" * 100_000, "the body is not JSON"),
-            (b'{"turns": ["Hi."], "repeat": NaN}', "the body is not JSON: NaN is no value of it; leave it out, or "),
+            (b'{"turns": ["Hi."], "repeat": NaN}', "the body is not JSON: NaN is not a valid value; leave it out, or "),
             (
                 b'{"turns": [%b]}' % (b"9" * 5_000),
                 "the body is not JSON: an integer of 5,000 characters; write a string",
@@ -321,12 +321,12 @@ class TestWhatWasSaid:
         client.send("POST", "/_harness/surfaced", {"result": "See"})
         told = client.send("GET", "/_harness/report")[1]
         assert told["verdict"].startswith(
-            "The client does not show what the model said: annotations lost: 1 of 1 url_cit"
+            "The client does not show the answer of the model: annotations lost: 1 of 1 url_cit"
         )
         _, _, *rest = told["verdict"].splitlines()
         assert [line.split()[0] for line in rest] == ["fix", "allow", "source", "manual", "and", "The"]
         assert "?losses=allow" in rest[1]
-        assert "The client does not show what the model said: text truncated" in rest[-1]
+        assert "The client does not show the answer of the model: text truncated" in rest[-1]
         assert told["report"].startswith(told["verdict"])
         assert client.send("GET", "/_harness/report?losses=allow")[1]["verdict"] is None
         client.send("POST", "/_harness/world", {"name": "again"})

@@ -151,7 +151,7 @@ def test_a_client_that_turns_the_certificate_down_is_reported_once(
     assert answers(server, trusting)  # so it has read what the others said
     assert wait_until(lambda: bool(reported))
     assert [text.partition(".")[0] for text in reported] == [
-        "a client turned down the certificate of this server (unknown ca)"
+        "a client rejected the certificate of this server (unknown ca)"
     ]
 
 

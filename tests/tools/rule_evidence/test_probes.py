@@ -45,7 +45,7 @@ def test_what_would_change_the_answer_is_left_as_it_is() -> None:
         ("insufficient_quota", "it needs an account of its own"),
         ("token_invalid", "it is another provider's"),
         ("connection_limit_reached", "time has to pass"),
-        ("outputs_missing", "a model has to say certain words"),
+        ("outputs_missing", "a model would have to give a certain answer"),
     ],
 )
 def test_what_cannot_be_sent_with_any_account_is_left_out_and_counted(id: str, reason: str) -> None:

@@ -112,7 +112,7 @@ def test_what_ended_unseen_is_unverifiable(recorder: ExchangeRecorder, tmp_path:
     unpolled = [exchange for exchange in recorder.exchanges if exchange["method"] == "POST"]
     tally = tally_of(tmp_path, unpolled)
     assert tally.is_clean
-    assert dict(tally.reasons) == {("requests.unverifiable", "what ran in the background may have ended unseen"): 1}
+    assert dict(tally.reasons) == {("requests.unverifiable", "a background response may have ended in between"): 1}
 
 
 def test_a_refusal_of_a_run_that_may_have_moved_is_unverifiable(recorder: ExchangeRecorder, tmp_path: Path) -> None:
@@ -165,7 +165,7 @@ class TestFoundry:
         first, *_ = self.exchanges()
         first["request"] = {**PLAN, "tool_resources": {"of_tomorrow": {"indexes": []}}}
         reasons = tally_of(tmp_path, [first]).reasons
-        assert dict(reasons) == {("requests.unverifiable", "Azure takes more than OpenAI"): 1}
+        assert dict(reasons) == {("requests.unverifiable", "Azure accepts more than OpenAI"): 1}
 
 
 def stream_of(recorder: ExchangeRecorder) -> list[dict[str, Any]]:
@@ -192,13 +192,13 @@ def drop(name: str) -> Callable[[list[dict[str, Any]]], None]:
         (drop("thread.run.created"), "a stream does not begin with thread.run.queued"),
         (drop("thread.run.completed"), "a stream does not end with thread.run.step.completed"),
         (drop("done"), "expected done after it"),
-        (drop("thread.message.delta"), "its deltas say something else"),
+        (drop("thread.message.delta"), "its deltas add up to another text"),
         (drop("thread.message.created"), "was not created before its delta"),
         (bend("thread.run.step.completed", lambda step: step["step_details"]["tool_calls"][0].update(
-            code_interpreter={"input": "3", "outputs": []})), "its deltas say something else"),
+            code_interpreter={"input": "3", "outputs": []})), "its deltas add up to another text"),
         (bend("thread.message.completed", lambda body: body["content"].append(deepcopy(body["content"][0]))),
-         "its deltas say something else"),
-        (bend("thread.run.completed", lambda run: run.update(id="run_other")), "it tells of 2 runs"),
+         "its deltas add up to another text"),
+        (bend("thread.run.completed", lambda run: run.update(id="run_other")), "it has events of 2 runs"),
         (bend("thread.run.completed", lambda run: run.update(status="done")), "Invalid value: 'done'"),
         (bend("thread.run.completed", lambda run: run.pop("status")), "Missing required parameter: 'data.status'"),
         (lambda events: events[0].update(event="thread.run.invented"), "Invalid value: 'thread.run.invented'"),

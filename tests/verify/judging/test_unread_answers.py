@@ -33,7 +33,7 @@ def judge_body(tmp_path: Path, body: str | bytes, headers: dict[str, str], statu
 )
 def test_an_answer_that_is_no_json_is_a_finding(tmp_path: Path, body: str, headers: dict[str, str]) -> None:
     (found,) = judge_body(tmp_path, body, headers)["answers"]["findings"]
-    assert (found["at"], found["message"]) == ("", "The answer is no JSON, or breaks off.")
+    assert (found["at"], found["message"]) == ("", "The answer is not JSON, or breaks off.")
 
 
 @pytest.mark.parametrize(

@@ -120,14 +120,14 @@ class TestWhatChanged:
         older = {**one, "recorded_at": "2026-04-30T00:00:00Z"}
         assert judge(tmp_path, [older])["requests"]["accepted"] == 1
         of_the_month = {**one, "recorded_at": "2026-05-09T00:00:00Z"}
-        assert list(why(tmp_path, of_the_month, kind="requests")) == ["the API refuses this since 2026-05"]
+        assert list(why(tmp_path, of_the_month, kind="requests")) == ["the API has refused this only since 2026-05"]
         newer = {**one, "recorded_at": "2026-06-01T00:00:00Z"}
         assert judge(tmp_path, [newer])["requests"]["refused"][0]["rule"] == "local_shell_retired"
 
     def test_the_api_may_no_longer_say_it(self, tmp_path: Path) -> None:
         words = "The file type you uploaded is not supported. Please try again with a pdf"
         old = exchange(1, HI, 400, error(words, param="input", code="unsupported_file"))
-        assert why(tmp_path, old) == {"the API said so until 2025-07": 1}
+        assert why(tmp_path, old) == {"the API answered so until 2025-07": 1}
 
     @pytest.mark.parametrize(
         ("param", "body", "value"),
