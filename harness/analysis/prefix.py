@@ -1,0 +1,124 @@
+"""Compares what a model reads in two requests, up to the first place that differs.
+
+A model reads an item without its ids, status, annotations and other members that are for the client; a string is the
+same to it as one part with this text. What it reads of an item is the item's view.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import Any, Final, NamedTuple
+
+import orjson
+
+from harness.core.exchange import Json
+from harness.core.json_values import as_string, objects_in
+from harness.core.text import quote, shorten_json
+from harness.items.kind import CALL_OF_OUTPUT
+
+ABSENT: Final = object()
+"""The value of a place that a request does not have."""
+CONTEXT = 16
+"""How many characters before the first that differs are quoted."""
+MAX_DEPTH = 50
+"""How deep a place can be; values below it are compared whole."""
+_TEXT_PARTS = ("input_text", "output_text", "text", "summary_text", "reasoning_text")
+_PART_MEMBERS = ("type", "image_url", "file_id", "file_url", "file_data", "filename", "input_audio", "refusal")
+_CALL_MEMBERS = ("type", "name", "arguments", "input")
+_CLIENT_CALLS = frozenset({"function_call", "custom_tool_call"})
+_UPDATES = ("configuration_update", "additional_tools")
+"""The types of items that change settings from their place on."""
+
+
+class FirstDifference(NamedTuple):
+    """The first place at which two values differ, such as `[2].description`, with both values there."""
+
+    at: str
+    before: Any
+    now: Any
+
+    @property
+    def texts(self) -> tuple[str, str]:
+        """Both values, quoted from shortly before the first character that differs; `nothing` for an absent one."""
+        start = 0
+        if isinstance(self.before, str) and isinstance(self.now, str):
+            pairs = enumerate(zip(self.before, self.now, strict=False))
+            shared = next((place for place, (was, now) in pairs if was != now), min(len(self.before), len(self.now)))
+            start = max(shared - CONTEXT, 0)
+        return _show(self.before, start), _show(self.now, start)
+
+
+def _show(value: Any, start: int) -> str:
+    if value is ABSENT:
+        return "nothing"
+    if isinstance(value, str):
+        return quote(f"{'…' if start else ''}{value[start:]}")
+    return shorten_json(value)
+
+
+def find_difference(before: Any, now: Any, at: str = "", depth: int = MAX_DEPTH) -> FirstDifference | None:
+    """Find the first place at which two JSON values differ, in the order of the earlier one; None if they are equal."""
+    if before == now:
+        return None
+    if depth and isinstance(before, dict) and isinstance(now, dict):
+        names = [*before, *(name for name in now if name not in before)]
+        pairs: Iterator[tuple[str, Any, Any]] = (
+            (f"{at}.{name}" if at else name, before.get(name, ABSENT), now.get(name, ABSENT)) for name in names
+        )
+    elif depth and isinstance(before, list) and isinstance(now, list):
+        pairs = ((f"{at}[{index}]", _at(before, index), _at(now, index)) for index in range(max(len(before), len(now))))
+    else:
+        return FirstDifference(at, before, now)
+    found = (find_difference(one, other, place, depth - 1) for place, one, other in pairs)
+    return next(filter(None, found), None)
+
+
+def _at(values: Sequence[Any], index: int) -> Any:
+    return values[index] if index < len(values) else ABSENT
+
+
+def view_items(items: Sequence[Json]) -> list[Json | None]:
+    """Return the view of each item; None for reasoning, which is compared by what came before it."""
+    return [_view_item(item) for item in items]
+
+
+def _view_item(item: Json) -> Json | None:
+    kind = as_string(item.get("type"))
+    if "role" in item and kind in ("message", ""):
+        # A reasoning model reads a system message as the developer's.
+        role = "developer" if item["role"] == "system" else item["role"]
+        return {"role": role, "content": _view_content(item.get("content"))}
+    if kind in ("reasoning", "item_reference"):
+        return None
+    if kind in CALL_OF_OUTPUT:
+        return {"type": kind, "output": _view_content(item.get("output"))}
+    if kind in _UPDATES:
+        return {name: value for name, value in item.items() if name not in ("id", "agent") and value is not None}
+    names = _CALL_MEMBERS if kind in _CLIENT_CALLS else ("type", "name")
+    return {name: _read_json(item[name]) for name in names if item.get(name) is not None}
+
+
+def _view_content(content: Any) -> Any:
+    """Return the parts of a message or an output; texts that follow each other are one, and a single one a string."""
+    if not isinstance(content, list):
+        return content
+    parts: list[Any] = []
+    for part in objects_in(content):
+        text = as_string(part.get("text")) if part.get("type") in _TEXT_PARTS else None
+        if text is None:
+            parts.append({name: part[name] for name in _PART_MEMBERS if part.get(name) is not None})
+        elif parts and isinstance(parts[-1], str):
+            parts[-1] += text
+        else:
+            parts.append(text)
+    return parts[0] if len(parts) == 1 and isinstance(parts[0], str) else parts
+
+
+def _read_json(value: Any) -> Any:
+    """Return the value that the arguments of a call stand for: how they are spaced is not compared."""
+    if not isinstance(value, str):
+        return value
+    try:
+        return orjson.loads(value)
+    except ValueError:
+        return value
