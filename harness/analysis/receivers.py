@@ -75,7 +75,7 @@ _FORGERIES = {"wrong": "it was signed with another secret", "missing": "it was n
     lacks=[_seen(_made(400, "wrong"), _made(401, "missing"), _made()), _seen(_made(500, "wrong"))],
 )
 def webhook_unverified(seen: SeenReceiver) -> Iterator[MistakeFacts]:
-    """A receiver accepts a delivery that anyone may have sent: its signature is wrong or missing."""
+    """Receivers accept a delivery that anyone may have sent: its signature is wrong or missing."""
     for number, delivery in enumerate(seen.deliveries, 1):
         if delivery.is_accepted and delivery.signature in _FORGERIES:
             yield _facts(number, delivery, why=_FORGERIES[delivery.signature])
@@ -91,7 +91,7 @@ def webhook_unverified(seen: SeenReceiver) -> Iterator[MistakeFacts]:
     lacks=[_seen(_made(400, "stale")), _seen(_made())],
 )
 def webhook_replayed(seen: SeenReceiver) -> Iterator[MistakeFacts]:
-    """A receiver accepts a delivery with an old timestamp, so that anyone who has seen it can replay it."""
+    """Receivers accept a delivery with an old timestamp, so that anyone who has seen it can replay it."""
     for number, delivery in enumerate(seen.deliveries, 1):
         if delivery.is_accepted and delivery.signature == "stale":
             yield _facts(number, delivery)
@@ -107,7 +107,7 @@ def webhook_replayed(seen: SeenReceiver) -> Iterator[MistakeFacts]:
     lacks=[_seen(_made(seconds=14.9)), _seen(_made(None, error="connection refused", seconds=0.1))],
 )
 def webhook_late(seen: SeenReceiver) -> Iterator[MistakeFacts]:
-    """A receiver answers after the sender has given up, so that the event is sent again."""
+    """Receivers answer after the sender has given up, so that the event is sent again."""
     for number, delivery in enumerate(seen.deliveries, 1):
         if delivery.seconds >= delivery.limit:
             yield _facts(number, delivery, seconds=delivery.seconds, limit=delivery.limit)
@@ -150,7 +150,7 @@ def webhook_late(seen: SeenReceiver) -> Iterator[MistakeFacts]:
     ],
 )
 def webhook_not_idempotent(seen: SeenReceiver) -> Iterator[MistakeFacts]:
-    """An event that was accepted before has a second effect: the test's `effects` change, or a request is sent again.
+    """Events that were accepted before have a second effect: the test's `effects` change, or a request is sent again.
 
     No other effects are visible. A retrieve has none, and work may be done again after an attempt that failed.
     """
@@ -179,7 +179,7 @@ def webhook_not_idempotent(seen: SeenReceiver) -> Iterator[MistakeFacts]:
     ],
 )
 def webhook_never_taken(seen: SeenReceiver) -> Iterator[MistakeFacts]:
-    """A receiver refuses every attempt to deliver an event, and so never learns of it."""
+    """Receivers refuse every attempt to deliver an event, and so never learn of it."""
     last = {delivery.id: (number, delivery) for number, delivery in enumerate(seen.deliveries, 1)}
     taken = {delivery.id for delivery in seen.deliveries if delivery.is_accepted}
     for number, delivery in last.values():

@@ -86,7 +86,7 @@ def _find_repeated(request: Request, key: RequestKey, failed: Mapping[RequestKey
     """Find the failed requests that a request may repeat; one that is counted as a retry may have another body."""
     if (waiting := failed.get(key)) or not (count := counted_retries(request)):
         return waiting or []
-    others = (waiting for other, waiting in failed.items() if other[:3] == key[:3])
+    others = (waiting for failed_key, waiting in failed.items() if failed_key[:3] == key[:3])
     counted = [waiting for waiting in others if waiting and counted_retries(waiting[-1].request) == count - 1]
     return counted[-1] if counted else []
 
@@ -134,7 +134,7 @@ def _read_member(name: str, value: Any) -> Any:
 
 
 def _read_item(item: Any) -> Any:
-    """Return a message without its id, instructions without the time that they name; other items stay as they are."""
+    """Return a message without its id, instructions without the time in them, and other items unchanged."""
     if not isinstance(item, dict) or "role" not in item:
         return item
     read = {name: value for name, value in item.items() if name not in ("id", "status", "type")}

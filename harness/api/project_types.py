@@ -95,7 +95,7 @@ RESPONSE_PREFIXES = tuple(f"{kind.id_prefix}_" for kind in AGENT_KINDS.values())
 
 
 class NamedAgent(NamedTuple):
-    """The agent of a request as it is `named`; the version that answers, its definition, its kind.
+    """The agent of a request as `named`; the version that answers, its definition and kind.
 
     `members` are those of requests that it sets. Without a `version` the agent is unknown.
     """

@@ -1,4 +1,4 @@
-"""A request to a World, as rules and endpoints read it: what they derive from it is computed once, when first read."""
+"""A request to a World, as rules and endpoints read it: derived values are computed once, when first read."""
 
 from __future__ import annotations
 

@@ -135,7 +135,7 @@ def run_rules(rules: Iterable[Rule], call: WorldCall, is_exempt: IsExempt | None
 
 
 def _as_sent(call: WorldCall) -> Request:
-    """Return a request as its schema validates it: what the client has sent, not what its agent adds."""
+    """Return a request as the schema validates it: as the client sent it, without additions of an agent."""
     is_known_project = call.request.dialect == FOUNDRY and call.world is not None
     return apply_agent(call.request, None) if is_known_project else call.request
 

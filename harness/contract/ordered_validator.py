@@ -99,12 +99,12 @@ class _PreparedSchema:
             {
                 name: _any_of(
                     branch
-                    for branch, names, other in zip(objects, keys, has_other, strict=True)
-                    if other or name in names
+                    for branch, names, is_open in zip(objects, keys, has_other, strict=True)
+                    if is_open or name in names
                 )
                 for name in chosen
             },
-            _any_of(branch for branch, other in zip(objects, has_other, strict=True) if other),
+            _any_of(branch for branch, is_open in zip(objects, has_other, strict=True) if is_open),
             next((branch for branch in objects if not _requires_member(root, branch, key)), None),
         )
 
@@ -170,7 +170,7 @@ class _PreparedSchema:
         likely = union.named.get(name, union.unnamed) if isinstance(name, str) else union.by_kind["object"]
         branch = _choose_branch(union, value, schema)
         # If only the chosen branch is likely, the walk itself tells whether it fits.
-        is_decided = [id(other) for other in likely["anyOf"]] == [id(branch)]
+        is_decided = [id(option) for option in likely["anyOf"]] == [id(branch)]
         if not is_decided and likely["anyOf"] and self._is_valid(likely, value):
             return
         if isinstance(branch, ValidationError):

@@ -57,7 +57,7 @@ _CONDITION_KEYS = ("operation", "dialect", "models", "when")
 
 
 class Lined(NamedTuple):
-    """A value in a YAML file with its line, from 1, a member's that of its key; its members or elements are `Lined`, too."""
+    """A value in a YAML file with its line, from 1 (a member's is its key's); members and elements are `Lined`, too."""
 
     value: Any
     line: int

@@ -108,7 +108,7 @@ def refuse_other(path: Path) -> None:
 
 @contextmanager
 def open_bounded(path: Path, advice: str = SPLIT_ADVICE) -> Iterator[BoundedFile]:
-    """Open a file for bounded reading; OSError if it cannot be opened, or is none: a pipe would be waited for."""
+    """Open a file for bounded reading; OSError if it cannot be opened, or is not a file: reading a pipe would block."""
     refuse_other(path)
     with path.open("rb") as plain:
         yield BoundedFile(plain, advice)

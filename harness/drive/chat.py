@@ -160,7 +160,7 @@ def linear(exchanges: Iterable[Exchange], texts: Sequence[str] | Chat = ()) -> N
 
 
 def describe_nonlinear(journal: Sequence[Exchange], texts: Sequence[str], changes: Sequence[Lost] = ()) -> str:
-    """Describe the first request that is not linear, or with one of these `changes`; empty if there is none."""
+    """Describe the first request that is not linear, or has one of the `changes`; empty if all are linear."""
     model_requests = [exchange for exchange in journal if asks_model(exchange.request)]
     for lane in group_by_lane(model_requests).values():
         previous: Exchange | None = None

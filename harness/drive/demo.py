@@ -71,7 +71,7 @@ def _hand_over(mock: Mock) -> Iterator[Text]:
 
 
 def _has_agents() -> bool:
-    """Whether openai-agents is installed, and works with the installed `openai`; others have a package `agents`, too."""
+    """Return whether openai-agents is installed and fits the installed `openai`; others have a package `agents`, too."""
     try:
         from agents import Agent, OpenAIResponsesModel, RunConfig, Runner, function_tool  # noqa: F401
     except ImportError:

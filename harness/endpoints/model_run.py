@@ -214,7 +214,7 @@ def _mark_incomplete(item: Json) -> Json:
 
 
 def _complete_call(item: Json, body: Json, read: Sequence[Json]) -> Json:
-    """Add what a call's declared tool says of it, unless the script does: its namespace, and whether it is async."""
+    """Add to a call what its declared tool says, unless the script does: the namespace, and whether it is async."""
     if (kind := _CLIENT_TOOLS.get(item["type"])) is None:
         return item
     declared = declared_tools(body)

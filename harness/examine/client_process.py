@@ -170,7 +170,7 @@ class _Limits:
         self._unread = MAX_PRINTED
 
     def remaining(self) -> float:
-        """Return the seconds that are left; Hung if there are none."""
+        """Return the seconds that are left; Hung once time is up."""
         if (left := self._until - time.monotonic()) > 0:
             return left
         raise Hung(f"it took longer than {self._seconds:g} s")

@@ -109,7 +109,9 @@ class Cell:
     @classmethod
     def from_case(cls, case: ReportCase) -> Cell:
         """Read a cell from a case of a report."""
-        reasons = tuple(f"{found.message}\n{FIX}{found.fix}" if found.fix else found.message for found in case.found)
+        reasons = tuple(
+            f"{finding.message}\n{FIX}{finding.fix}" if finding.fix else finding.message for finding in case.found
+        )
         about = {name: case.examined[name] for name in _EXAMINED}
         drawn: dict[str, Any] = {"diagram": case.diagram, "seconds": case.seconds, "sequence": case.sequence}
         return cls(**{**about, "printed": tuple(about["printed"])}, **drawn, reasons=reasons)

@@ -1,4 +1,4 @@
-"""A task, which an adapter reads as one line of JSON, and its outcome, which it writes as one."""
+"""A task and its outcome; an adapter reads and writes each as a line of JSON."""
 
 from __future__ import annotations
 

@@ -158,7 +158,7 @@ def make_deployment(world: World, name: str, members: Json) -> str:
     fix="Make it first: `mock.connection(…)`.",
 )
 def connection_not_found(request: Request, world: WorldView) -> Iterator[Json]:
-    """A connection must exist."""
+    """Connections must exist."""
     if request.params["name"] not in world.store.table(CONNECTIONS):
         yield {"name": request.params["name"]}
 

@@ -404,6 +404,6 @@ def make_memory_store(world: World, name: str, members: Json) -> str:
     fix="Make it first: `POST /memory_stores`, or `mock.memory_store(…)`.",
 )
 def memory_store_not_found(request: Request, world: WorldView) -> Iterator[Json]:
-    """A memory store must exist."""
+    """Memory stores must exist."""
     if request.params["name"] not in world.store.table(MEMORY_STORES):
         yield {"name": request.params["name"]}

@@ -26,13 +26,13 @@ ACTIONS = ("spawn_agent", "interrupt_agent", "list_agents", "send_message", "fol
 
 @item("mac", status=False, defaults={"call_id": None, "arguments": "{}"})
 def multi_agent_call(action: str, arguments: Mapping[str, Any] | str = "{}", *, call_id: str | None = None) -> Json:
-    """An agent acts on others, for example `multi_agent_call("spawn_agent", {"task_name": "a"}, call_id="call_a")`."""
+    """Let an agent act on others, for example `multi_agent_call("spawn_agent", {"task_name": "a"}, call_id="call_a")`."""
     return {"action": _check_action(action), "arguments": encode_arguments(arguments), "call_id": call_id}
 
 
 @item("maco", status=False, defaults={"output": []})
 def multi_agent_call_output(action: str, call_id: str, output: str = "{}") -> Json:
-    """The API has executed the action with that `call_id`; `output` is the text of its result."""
+    """Return from the action with that `call_id`, which the API has executed; `output` is the text of its result."""
     return {
         "action": _check_action(action),
         "call_id": require_text("call_id", call_id),
@@ -42,7 +42,7 @@ def multi_agent_call_output(action: str, call_id: str, output: str = "{}") -> Js
 
 @item("amsg", status=False)
 def agent_message(author: str, recipient: str, encrypted_content: str = PLACEHOLDER_CIPHERTEXT) -> Json:
-    """One agent writes to another, encrypted for everyone else; it belongs to the recipient."""
+    """Let an agent write to another, encrypted for everyone else; it belongs to the recipient."""
     content = {"type": "encrypted_content", "encrypted_content": require_text("encrypted_content", encrypted_content)}
     return {
         "agent": {"agent_name": require_text("recipient", recipient)},

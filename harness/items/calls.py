@@ -59,7 +59,7 @@ def function_call(
     caller: Json | None = None,
     off_schema: bool = False,
 ) -> Json:
-    """The model calls a function of the client.
+    """Let the model call a function of the client.
 
     `arguments` is an object, written as compact JSON, or a str that is passed unchanged, as models do emit invalid
     JSON; a list of str is the exact deltas. Without `call_id` the World generates one. `caller` is the caller, for
@@ -93,7 +93,7 @@ def custom_tool_call(
     caller: Json | None = None,
     off_schema: bool = False,
 ) -> Json:
-    """The model calls a custom tool of the client with free text; a list of str is its exact deltas.
+    """Let the model call a custom tool of the client with free text; a list of str is its exact deltas.
 
     With `off_schema` the request need not declare the tool.
     """

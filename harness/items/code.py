@@ -34,7 +34,7 @@ PLACEHOLDER_CIPHERTEXT = "gAAAAABhYXJuZXNz"
 def code_interpreter_call(
     code: TextOrDeltas | None = "", *, container_id: str | None = None, outputs: Sequence[str | Json] | None = None
 ) -> Json:
-    """The model runs Python in its container; without `container_id` the World generates one.
+    """Let the model run Python in its container; without `container_id` the World generates one.
 
     An output is a string, shown as logs, or `{"type": "image", "url": "https://…"}`; on the wire `outputs` is null
     unless the request includes `code_interpreter_call.outputs`.
@@ -61,11 +61,11 @@ def _build_output(number: int, output: str | Json) -> Json:
     tool_types=("programmatic_tool_calling",),
 )
 def program(code: str, *, call_id: str | None = None, fingerprint: str = PLACEHOLDER_CIPHERTEXT) -> Json:
-    """The model writes a program that calls tools; its calls follow with `caller={"type": "program", …}`."""
+    """Let the model write a program that calls tools; its calls follow with `caller={"type": "program", …}`."""
     return {"call_id": call_id, "code": require_text("code", code), "fingerprint": fingerprint}
 
 
 @item("cmo", FinalMember("result", ""), FinalMember("status", "completed"), listed_status=False)
 def program_output(call_id: str, result: str) -> Json:
-    """The output of the program with that `call_id`."""
+    """Return the output of the program with that `call_id`."""
     return {"call_id": require_text("call_id", call_id), "result": result}

@@ -110,7 +110,7 @@ def local_shell_call(
     user: str | None = None,
     call_id: str | None = None,
 ) -> Json:
-    """The model runs a command, a list of words, on the client's machine."""
+    """Let the model run a command, a list of words, on the client's machine."""
     if isinstance(command, str) or not all(isinstance(word, str) for word in command):
         raise ScriptError(f"command is {show(command)}. Pass its words: ['ls', '-a'].")
     action = {"type": "exec", "command": list(command), "env": dict(env or {})}
@@ -147,7 +147,7 @@ def shell_call(
     container_id: str | None = None,
     call_id: str | None = None,
 ) -> Json:
-    """The model runs one or more commands, on the client's machine or in the container of `container_id`.
+    """Let the model run one or more commands, on the client's machine or in the container of `container_id`.
 
     A command may be a list of str, its exact deltas.
     """
@@ -161,13 +161,13 @@ def shell_call(
 
 @item("sho", StreamedOutputs("output"), defaults={"max_output_length": None}, output_of="shell_call")
 def shell_call_output(call_id: str, *output: str | Json, max_output_length: int | None = None) -> Json:
-    """The outputs of a call's commands in the API's container, each a string (`stdout`) or `shell_output(…)`."""
+    """Return the outputs of a call's commands in the API's container, each a string (`stdout`) or `shell_output(…)`."""
     outputs = [shell_output(shown) if isinstance(shown, str) else shown for shown in output]
     return {"call_id": require_text("call_id", call_id), "max_output_length": max_output_length, "output": outputs}
 
 
 def shell_output(stdout: str = "", stderr: str = "", *, exit_code: int | None = 0) -> Json:
-    """The output of a command and its exit code; None means a timeout."""
+    """Build the output of a command and its exit code; None means a timeout."""
     outcome = {"type": "timeout"} if exit_code is None else {"type": "exit", "exit_code": exit_code}
     return {"outcome": outcome, "stderr": stderr, "stdout": stdout}
 
@@ -184,7 +184,7 @@ PATCH_OPERATIONS = ("create_file", "update_file", "delete_file")
 def computer_call(
     action: Json | Sequence[Json], *, call_id: str | None = None, pending_safety_checks: Sequence[Json] = ()
 ) -> Json:
-    """The model uses a screen: `{"type": "click", "button": "left", "x": 1, "y": 2}`.
+    """Let the model use a screen: `{"type": "click", "button": "left", "x": 1, "y": 2}`.
 
     One action becomes `action`, a list becomes `actions`, as in the two generations of the tool.
     """
@@ -212,30 +212,30 @@ def computer_call(
     },
 )
 def apply_patch_call(operation: Json, *, call_id: str | None = None) -> Json:
-    """The model changes a file of the client: `create_file(…)`, `update_file(…)` or `delete_file(…)`."""
+    """Let the model change a file of the client: `create_file(…)`, `update_file(…)` or `delete_file(…)`."""
     if not isinstance(operation, dict) or operation.get("type") not in PATCH_OPERATIONS:
         raise ScriptError(f"operation is {show(operation)}. Pass one of: {', '.join(PATCH_OPERATIONS)}.")
     return {"call_id": call_id, "operation": operation}
 
 
 def create_file(path: str, diff: str | Sequence[str]) -> Json:
-    """The operation to write a new file, each line after a plus; a list of str is the exact deltas."""
+    """Write a new file, each line after a plus; a list of str is the exact deltas."""
     return {"type": "create_file", "diff": diff, "path": require_text("path", path)}
 
 
 def update_file(path: str, diff: str | Sequence[str]) -> Json:
-    """The operation to change a file, as a diff in the V4A format; a list of str is the exact deltas."""
+    """Change a file, as a diff in the V4A format; a list of str is the exact deltas."""
     return {"type": "update_file", "diff": diff, "path": require_text("path", path)}
 
 
 def delete_file(path: str) -> Json:
-    """The operation to delete a file."""
+    """Delete a file."""
     return {"type": "delete_file", "path": require_text("path", path)}
 
 
 @item("apo", FinalMember("status", "completed"), output_of="apply_patch_call")
 def apply_patch_call_output(call_id: str, output: str | None = None, *, status: str = "completed") -> Json:
-    """The result of a patch that the API applied itself; `status` is completed or failed."""
+    """Return the result of a patch that the API applied itself; `status` is completed or failed."""
     if status not in ("completed", "failed"):
         raise ScriptError(f"status is {show(status)}. Use one of: completed, failed.")
     members: Json = {"call_id": require_text("call_id", call_id), "output": output}

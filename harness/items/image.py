@@ -67,7 +67,7 @@ def image_generation_call(
     output_format: str = "png",
     error: Json | None = None,
 ) -> Json:
-    """The model generates an image: base64, or a list of the partial images in its stream, the last being the result.
+    """Let the model generate an image: base64, or a list of the partial images in its stream, the last being the result.
 
     A stream always shows the finished image. With `error` there is no image and the call has failed.
     """

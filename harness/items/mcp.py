@@ -62,7 +62,7 @@ class McpArguments(StreamedText):
     },
 )
 def mcp_list_tools(server_label: str, tools: Sequence[str | Json] = (), *, error: str | None = None) -> Json:
-    """The tools of a server, which the API lists before the model can call them.
+    """List the tools of a server, as the API does before the model can call them.
 
     A tool is a name, or an object with `name`, `input_schema`, `description` and `annotations`. `error` says why the
     list could not be read.
@@ -106,7 +106,7 @@ def mcp_call(
     error: str | Json | None = None,
     approval_request_id: str | None = None,
 ) -> Json:
-    """The API calls a tool of a server; `output` is its result.
+    """Let the API call a tool of a server; `output` is its result.
 
     With `error`, an object or a string (the server's answer over HTTP), the call has failed. `approval_request_id`
     names the request that the client approved; without it, an approved request for the same call is named.
@@ -133,7 +133,7 @@ def _approval_examples() -> Examples:
 
 @item("mcpr", status=False, examples=_approval_examples(), tool_types=SERVER_TYPES)
 def mcp_approval_request(server_label: str, name: str, arguments: Mapping[str, Any] | TextOrDeltas = "{}") -> Json:
-    """The model requests approval to call a tool of a server; the client answers with an `mcp_approval_response`."""
+    """Let the model request approval to call a tool of a server; the client answers with an `mcp_approval_response`."""
     return _call_members(server_label, name, arguments)
 
 

@@ -71,7 +71,7 @@ def message(
     logprobs: Sequence[Json] = (),
     phase: str | None = None,
 ) -> Json:
-    """A message of the assistant.
+    """Send a message of the assistant.
 
     Each positional argument is a content part: a str, a list of str (the exact deltas to stream), `refusal("…")` or
     `output_text("…")`; any other dict or pydantic object stands for its JSON, as in structured output. `annotations`
@@ -108,7 +108,7 @@ def _as_text(value: Any) -> Any:
 
 @named_arguments
 def output_text(text: TextOrDeltas, *, annotations: Sequence[Json] = (), logprobs: Sequence[Json] = ()) -> Json:
-    """A content part of text, with annotations and one logprobs entry per token."""
+    """Build a content part of text, with annotations and one logprobs entry per token."""
     joined = text if isinstance(text, str) else _join_deltas(text)
     fitted = [_place_annotation(f"annotations[{index}]", note, joined) for index, note in enumerate(annotations)]
     return {"type": "output_text", "annotations": fitted, "logprobs": list(logprobs), "text": text}
@@ -116,7 +116,7 @@ def output_text(text: TextOrDeltas, *, annotations: Sequence[Json] = (), logprob
 
 @named_arguments
 def refusal(text: TextOrDeltas) -> Json:
-    """A content part in which the model declines in these words; the response is still `completed`."""
+    """Build a content part in which the model declines in these words; the response is still `completed`."""
     return {"type": "refusal", "refusal": text}
 
 
@@ -124,7 +124,7 @@ def refusal(text: TextOrDeltas) -> Json:
 def url_citation(
     url: str, title: str, start_index: int | None = None, end_index: int | None = None, *, cite: str | None = None
 ) -> Json:
-    """A web page cited for `text[start_index:end_index]`, for the words `cite`, or for the whole text."""
+    """Cite a web page for `text[start_index:end_index]`, for the words `cite`, or for the whole text."""
     own = {"title": title, "url": url}
     return {"type": "url_citation", "end_index": end_index, "start_index": start_index, **own, "cite": cite}
 
@@ -139,7 +139,7 @@ def container_file_citation(
     *,
     cite: str | None = None,
 ) -> Json:
-    """A file that code wrote, cited for a range, for the words `cite`, or for the whole text."""
+    """Cite a file that code wrote, for a range, for the words `cite`, or for the whole text."""
     own = {"container_id": container_id, "end_index": end_index, "file_id": file_id, "filename": filename}
     return {"type": "container_file_citation", **own, "start_index": start_index, "cite": cite}
 
@@ -148,7 +148,7 @@ def container_file_citation(
 def file_citation(
     file_id: str, filename: str, index: int | None = None, *, cite: str | None = None, quote: str | None = None
 ) -> Json:
-    """A file cited at `index` of the text, after the words `cite`, or at the end.
+    """Cite a file at `index` of the text, after the words `cite`, or at the end.
 
     `quote` is the passage of the file, shown only in messages of a thread.
     """
@@ -158,7 +158,7 @@ def file_citation(
 
 @named_arguments
 def file_path(file_id: str, index: int | None = None, *, cite: str | None = None) -> Json:
-    """A file that the model made, named at `index` of the text, after the words `cite`, or at the end."""
+    """Name a file that the model made, at `index` of the text, after the words `cite`, or at the end."""
     return {"type": "file_path", "file_id": file_id, "index": index, "cite": cite}
 
 

@@ -131,7 +131,7 @@ def workflow_action(
     status: str | None = None,
     holds: int = 0,
 ) -> Json:
-    """A workflow takes a step, for example `workflow_action("SendActivity", "greet", holds=1)`.
+    """Let a workflow take a step, for example `workflow_action("SendActivity", "greet", holds=1)`.
 
     A stream sends the next `holds` items of the turn while this one is in progress: they are what the step says.
     """
@@ -159,7 +159,7 @@ def workflow_action(
     },
 )
 def oauth_consent_request(consent_link: str, server_label: str) -> Json:
-    """The user must consent, at an `https` link, before a server can be called; after that the client asks again."""
+    """Require the user to consent, at an `https` link, before a server can be called; after that the client asks again."""
     return {
         "consent_link": require_text("consent_link", consent_link),
         "server_label": require_text("server_label", server_label),
@@ -174,7 +174,7 @@ def oauth_consent_request(consent_link: str, server_label: str) -> Json:
     examples={"structured_outputs": between_messages(typed("structured_outputs", id="fco_1", output={"city": "Oslo"}))},
 )
 def structured_outputs(output: Any) -> Json:
-    """The model emits a value of the schema declared by the tool `capture_structured_outputs`."""
+    """Let the model emit a value of the schema declared by the tool `capture_structured_outputs`."""
     return {"output": output}
 
 
@@ -196,7 +196,7 @@ def memory_search_call(
     search_id: str | None = None,
     update_id: str | None = None,
 ) -> Json:
-    """The service searches its memories of the user; a memory is a string, or an object with its `memory_item`.
+    """Let the service search its memories of the user; a memory is a string, or an object with its `memory_item`.
 
     Recorded: it stays `in_progress` in a completed response, as an update of the memories follows.
     """
@@ -230,6 +230,6 @@ def memory_search_call(
 def remote_function_call(
     label: str, name: str | None = None, arguments: Mapping[str, Any] | str = "{}", *, call_id: str | None = None
 ) -> Json:
-    """The service calls a function of another agent, which `label` names: an older form of `a2a_preview_call`."""
+    """Let the service call a function of another agent, which `label` names: an older form of `a2a_preview_call`."""
     own = {"arguments": encode_arguments(arguments), "call_id": call_id, "label": require_text("label", label)}
     return own if name is None else {**own, "name": require_text("name", name)}

@@ -29,7 +29,7 @@ EXECUTIONS = ("server", "client")
     },
 )
 def web_search_call(action: str | Json | None = None) -> Json:
-    """The model searches the web for a query, or does the action `search(…)`, `open_page(…)` or `find_in_page(…)`.
+    """Let the model search the web for a query, or do the action `search(…)`, `open_page(…)` or `find_in_page(…)`.
 
     A call without an action is possible as well, as recorded.
     """
@@ -42,7 +42,7 @@ def web_search_call(action: str | Json | None = None) -> Json:
 
 
 def search(query: str, *more: str, sources: Sequence[str | Json] | None = None) -> Json:
-    """The action of searching for queries; `sources` are the addresses found, if the request includes them."""
+    """Search for queries; `sources` are the addresses found, if the request includes them."""
     queries = [require_text("query", text) for text in (query, *more)]
     action = {"type": "search", "queries": queries, "query": query}
     if sources is None:
@@ -54,12 +54,12 @@ def search(query: str, *more: str, sources: Sequence[str | Json] | None = None) 
 
 
 def open_page(url: str) -> Json:
-    """The action of reading a page."""
+    """Open a page."""
     return {"type": "open_page", "url": require_text("url", url)}
 
 
 def find_in_page(url: str, pattern: str) -> Json:
-    """The action of searching a page for a string."""
+    """Search a page for a string."""
     return {"type": "find_in_page", "pattern": require_text("pattern", pattern), "url": require_text("url", url)}
 
 
@@ -77,7 +77,7 @@ def find_in_page(url: str, pattern: str) -> Json:
     },
 )
 def file_search_call(queries: str | Sequence[str], *, results: Sequence[Json] | None = None) -> Json:
-    """The model searches vector stores.
+    """Let the model search vector stores.
 
     `results` are objects with `attributes`, `file_id`, `filename`, `score` and `text`; on the wire they are null unless
     the request includes `file_search_call.results`.
@@ -97,7 +97,7 @@ def file_search_call(queries: str | Sequence[str], *, results: Sequence[Json] | 
     tool_types=("tool_search",),
 )
 def tool_search_call(arguments: Json, *, execution: str = "server", call_id: str | None = None) -> Json:
-    """The model searches for deferred tools: `{"paths": ["crm"]}`, or the arguments of the client's own search.
+    """Let the model search for deferred tools: `{"paths": ["crm"]}`, or the arguments of the client's own search.
 
     With `execution="client"` the client answers with a `tool_search_output`; the API's own search has no `call_id`.
     """
@@ -106,7 +106,7 @@ def tool_search_call(arguments: Json, *, execution: str = "server", call_id: str
 
 @item("tso", defaults={"call_id": None, "execution": "server"}, output_of="tool_search_call")
 def tool_search_output(tools: Sequence[Json], *, execution: str = "server", call_id: str | None = None) -> Json:
-    """The tools found by the API's own search, as declared; from now on the model may call them."""
+    """Return the tools found by the API's own search, as declared; afterwards the model may call them."""
     return {"tools": list(tools), **_execution_members(execution, call_id)}
 
 

@@ -98,7 +98,7 @@ def _noting(initialize: Callable[..., None]) -> Callable[..., None]:
 
 
 def _note(client: Any, innermost: FrameType) -> None:
-    """Note the line of the project that is running; what runs the tests, and what started that, do not count."""
+    """Note the line of the project that is running; the test runner and its callers do not count."""
     inside = itertools.takewhile(lambda frame: not _module_of(frame).startswith(_RUNNERS), frames_of(innermost))
     frames = [frame for frame in inside if is_of_project(frame.f_code.co_filename)]
     codes = [frame.f_code for frame in frames]
@@ -115,7 +115,7 @@ def find_origin(client: Any, fixtures: Mapping[str, CodeType]) -> Line | None:
 
 
 def find_clients(host: str) -> list[Any]:
-    """Return the SDK client on the stack that connects to a host, or else those that were made for it."""
+    """Return the SDK client on the stack that connects to a host, or else all clients for that host."""
     if (asking := asking_client()) is not None:
         return [asking]
     return [client for client in list(_origins) if client.base_url.host == host]
@@ -152,7 +152,7 @@ def client_in(stack: Iterable[FrameType]) -> Any:
 
 
 def trace_key(key: str, root: str) -> tuple[list[str], list[str]]:
-    """Describe the lines of this process where clients with a key send requests, and those that made them."""
+    """Describe the lines of this process where clients with a key are created and send requests."""
     asked, clients = list[FrameType](), list[Any]()
     for innermost in sys._current_frames().values():
         stack = frames_of(innermost)

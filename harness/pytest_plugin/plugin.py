@@ -110,7 +110,7 @@ def pytest_configure(config: pytest.Config) -> None:
 
 @pytest.fixture(scope="session")
 def mock_server(pytestconfig: pytest.Config) -> Server:
-    """The server of this process, from the first test that uses it to the end of the run.
+    """Start the server of this process, from the first test that uses it to the end of the run.
 
     Only running tests have keys.
     """

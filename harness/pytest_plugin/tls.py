@@ -48,7 +48,7 @@ class TlsServer(NamedTuple):
 
 @pytest.fixture(scope="session")
 def _tls_server(mock_server: Server, pytestconfig: pytest.Config) -> TlsServer:
-    """The TLS server of this process, for the Worlds of `mock_server`; ConfigError without cryptography."""
+    """Start the TLS server of this process, for the Worlds of `mock_server`; ConfigError without cryptography."""
     from harness.server.asgi import serve_in_thread
     from harness.server.tls.certificate import make_certificate, require_cryptography
     from harness.server.tls.trust import write_trust

@@ -99,7 +99,7 @@ def _list_offers(declared: Sequence[Json], history: Sequence[Json]) -> Iterator[
 
 
 def _is_meant(tool: Json, entry: Json) -> bool:
-    """Return whether a choice of tools means this one, which one without a type always does."""
+    """Return whether a choice of tools means this tool; a tool without a type always matches."""
     if _VERSION.sub("", tool["type"]) != _VERSION.sub("", str(entry.get("type", tool["type"]))):
         return False
     # For an MCP server, `name` is one of its tools.
@@ -126,7 +126,7 @@ def _call_named(offer: Offer, declared: Sequence[Json]) -> list[Item]:
 
 
 def _call_server(tool: Json, name: str | None, history: Sequence[Json], world: World) -> list[Item]:
-    """List the tools of an MCP server, once in a conversation, and call one: the one of this `name` if there is one."""
+    """List the tools of an MCP server, once in a conversation, and call the tool `name` or, without it, the first."""
     if tool["type"] != "mcp":  # a project's, whose members may be anything; only two types ask for approval
         approval = as_string(tool.get("require_approval")) or as_object(tool.get("require_approval"))
         default = "always" if tool["type"] in ("fabric_iq_preview", "web_iq_preview") else "never"

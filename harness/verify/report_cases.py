@@ -147,7 +147,7 @@ class CaseWriter:
 
     def close(self) -> None:
         """Write the cases, after the whole file was judged."""
-        has_place = any(finding.line for found in self._found.values() for finding in found)
+        has_place = any(finding.line for findings in self._found.values() for finding in findings)
         lines = find_record_lines(self._recording) if has_place else []
         with self._spool.open("wb") as out:
             for file in dict.fromkeys((*self._worlds, *self._found)):

@@ -215,7 +215,7 @@ def _walk_ids(value: Any, path: str = "") -> Iterator[tuple[str, str]]:
 
 
 def _with_ids(value: Any, ids: Ids, used: set[str]) -> Any:
-    """Put the code of ids of this run in place of the recorded ones, and note the answers that it reads."""
+    """Replace recorded ids by code that reads those of this run, and note the answers to read."""
     if isinstance(value, dict):
         return {name: _with_ids(member, ids, used) for name, member in value.items()}
     if isinstance(value, list):

@@ -1,4 +1,4 @@
-"""Resources that a test creates in its World: their kinds, which the packages that have them declare."""
+"""Resources that a test creates in its World: their kinds, declared by other packages."""
 
 from __future__ import annotations
 

@@ -91,7 +91,7 @@ def _forbids_retry(exchange: Exchange) -> bool:
     ],
 )
 def retried_non_retryable(client: SeenClient) -> Iterator[MistakeFacts]:
-    """A request is sent again unchanged after a refusal that is about the request itself, and nothing else was changed.
+    """Requests are sent again unchanged after a refusal that is about the request itself, and nothing else was changed.
 
     The mistake is certain if the client counts its retries in `x-stainless-retry-count`; otherwise a test may have
     asked twice. It is not certain after a 429: OpenAI's SDKs do not read its code and retry an exhausted quota, too.
@@ -133,7 +133,7 @@ def _has_changed(client: SeenClient, retry: Retry) -> bool:
     ],
 )
 def retry_after_ignored(client: SeenClient) -> Iterator[MistakeFacts]:
-    """A request is sent again sooner than the refusal asked for."""
+    """Requests are sent again sooner than the refusal asked for."""
     for retry in client.retries:
         if retry.retry_after is not None and retry.after < retry.retry_after - TOLERANCE:
             told = {"asked": retry.retry_after, "status": client.by_number[retry.of].status}
@@ -154,7 +154,7 @@ def _attempts(status: int, *times: float) -> SeenClient:
     lacks=[_attempts(503, 0, 1, 3), _attempts(503, 0, 1, 3, 7, 15, 31)],
 )
 def retry_storm(client: SeenClient) -> Iterator[MistakeFacts]:
-    """A request is retried more than five times."""
+    """Requests are retried more than five times."""
     for chain in client.chains:
         if len(chain) > MOST_RETRIES:
             reasons = ", ".join(dict.fromkeys(retry.reason for retry in chain))
@@ -175,7 +175,7 @@ def retry_storm(client: SeenClient) -> Iterator[MistakeFacts]:
     ],
 )
 def no_backoff(client: SeenClient) -> Iterator[MistakeFacts]:
-    """A request is retried twice or more without a pause, or three times or more after pauses that do not grow."""
+    """Requests are retried twice or more without a pause, or three times or more after pauses that do not grow."""
     for chain in client.chains:
         # Where the server named the pause, its length is not the client's choice.
         free = [retry for retry in chain if retry.retry_after is None]
@@ -213,7 +213,7 @@ def no_backoff(client: SeenClient) -> Iterator[MistakeFacts]:
     ],
 )
 def gave_up_early(client: SeenClient) -> Iterator[MistakeFacts]:
-    """A client gives up after a temporary failure, without a single retry."""
+    """Clients give up after a temporary failure, without a single retry."""
     retried = {number for retry in client.retries for number in (retry.of, retry.exchange)}
     for exchange, times in client.timed:
         reason = failure_of(exchange, times)
@@ -255,7 +255,7 @@ def _goes_on(exchange: Exchange, client: SeenClient) -> bool:
     ],
 )
 def duplicate_create(client: SeenClient) -> Iterator[MistakeFacts]:
-    """A request is retried that the client only left, or is sent twice as it was although its answer was complete."""
+    """Requests are retried although the client merely left, or sent twice although the first answer was complete."""
     left = {retry.exchange: retry.of for retry in client.retries if retry.reason == "timeout"}
     answered: dict[tuple[RequestKey, bytes, Headers], int] = {}
     for exchange, times in client.timed:

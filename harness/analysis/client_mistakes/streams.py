@@ -60,7 +60,7 @@ def _response_id(exchange: Exchange) -> str | None:
     ],
 )
 def truncated_stream_accepted(client: SeenClient) -> Iterator[MistakeFacts]:
-    """A client continues a response whose stream broke off, as if it were complete.
+    """Clients continue a response whose stream broke off, as if it were complete.
 
     If the text or a call of such a stream is sent back as history, that is the loss `partial-taken`.
     """
@@ -100,7 +100,7 @@ def truncated_stream_accepted(client: SeenClient) -> Iterator[MistakeFacts]:
     ],
 )
 def abandoned_stream(client: SeenClient) -> Iterator[MistakeFacts]:
-    """A client leaves a stream, and neither cancels nor resumes it, nor retries the request.
+    """Clients leave a stream, and neither cancel nor resume it, nor retry the request.
 
     A stream that is sent faster than it is left is known to be left only in the process of the test, and of the
     `openai` package.
@@ -145,7 +145,7 @@ def abandoned_stream(client: SeenClient) -> Iterator[MistakeFacts]:
     ],
 )
 def resumed_from_the_wrong_event(client: SeenClient) -> Iterator[MistakeFacts]:
-    """A stream is resumed after an event that was never sent, so that the events in between are lost."""
+    """Streams are resumed after an event that was never sent, so that the events in between are lost."""
     # Few clients resume a stream, so the events are read only for the responses that were resumed.
     resumed = {_response_id(exchange) for exchange, _ in client.timed if _starting_after(exchange) is not None}
     last: dict[str, int] = {}

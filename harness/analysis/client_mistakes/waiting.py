@@ -26,7 +26,7 @@ from harness.analysis.client_mistakes.examples import OK, Sending, seen, stalled
     ],
 )
 def no_timeout(client: SeenClient) -> Iterator[MistakeFacts]:
-    """A client waits longer than `patience` for an answer, and would wait forever if it never came."""
+    """Clients wait longer than `patience` for an answer, and would wait forever if it never came."""
     for exchange, times in client.timed:
         pauses = exchange.answer.delivery.pauses if exchange.answer.delivery else ()
         sent = times.events if exchange.answer.events is not None else int(times.whole)

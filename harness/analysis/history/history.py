@@ -66,7 +66,7 @@ class SentItems(NamedTuple):
 
 
 def collect_sent(exchanges: Sequence[Exchange]) -> SentItems:
-    """Collect what a journal sends back: the input of its requests, and what it writes into conversations."""
+    """Collect what a journal sends back: the input of requests, and what is written into conversations."""
     items = [item for exchange in exchanges for _, item in _sent_items(exchange)]
     messages = [item for item in items if is_assistant(item) or item_type(item) in ("item_reference", "")]
     return SentItems(
@@ -194,7 +194,7 @@ class History:
     def _read_with_written(
         self, number: int, body: Json, conversation: str, sent: Sequence[PlacedItem], *, is_asked: bool = True
     ) -> HistoryRequest:
-        """Read a request that continues a conversation, with what has been written into it since it was last asked."""
+        """Read a request that continues a conversation, with the items written there since the last request."""
         written = self.written.get(conversation) or _Written(self.conversations.get(conversation, NO_ITEMS))
         is_known = conversation in self.conversations
         is_chained = bool(written.before.items) or not is_known

@@ -63,7 +63,7 @@ NO_ITEMS = KnownItems(GrowingSequence(), GrowingSequence(), GrowingSequence(), G
 
 @dataclass(frozen=True)
 class HistoryRequest:
-    """A request for a response: the `number` of its exchange, the `body`, the items that it sends and their places.
+    """A request for a response: the `number` of its exchange, the `body`, the items and their places.
 
     `previous` are the items of the response or conversation that it continues; `is_history_known` is False if the
     journal does not contain them, `is_chained` True if there are any. `is_asked` is False if a client writes items without

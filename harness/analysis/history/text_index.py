@@ -1,4 +1,4 @@
-"""Finds the messages that contain a text, or begin or end with one, and the text that a changed one was made from."""
+"""Finds messages that contain a text, or begin or end with it, and the original of a changed text."""
 
 from __future__ import annotations
 

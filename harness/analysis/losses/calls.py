@@ -98,7 +98,7 @@ _APPROVAL_REQUEST = mcp_approval_request("prod", "deploy", {"ref": "v2"})
     ],
 )
 def call_dropped(request: HistoryRequest, history: History) -> Iterator[LossFacts]:
-    """A call that was never answered is missing from a request that continues from it.
+    """Calls that were never answered are missing from a request that continues from it.
 
     A request continues from a call if it contains other output of the same response, or follows the user messages that
     led to the call, and comes from the same agent: a hand-off may omit the calls of another agent. A call that was
@@ -255,7 +255,7 @@ def _is_same_agent(request: HistoryRequest, original: OutputItem, history: Histo
     ],
 )
 def call_altered(request: HistoryRequest, history: History) -> Iterator[LossFacts]:
-    """A call comes back with the same `call_id`, but with another name or other arguments.
+    """Calls come back with the same `call_id`, but with another name or other arguments.
 
     Arguments are compared as JSON: white space and the order of members do not matter.
     """

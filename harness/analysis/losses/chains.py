@@ -43,7 +43,7 @@ def _then(previous: str, *new: Json) -> Case:
     ],
 )
 def chain_forked(request: HistoryRequest, history: History) -> Iterator[LossFacts]:
-    """A request continues a response that another has continued with a different user message, maybe on purpose."""
+    """Requests continue a response that another has continued with a different user message, maybe on purpose."""
     id, keys = request.body.get("previous_response_id"), [key for key in request.placed_keys if key]
     if not isinstance(id, str) or not keys or keys[0][0] != "user":
         return

@@ -48,7 +48,7 @@ def _sent_in_parts(*parts: tuple[str, Json | None]) -> Case:
     ],
 )
 def citation_misplaced(request: HistoryRequest, history: History) -> Iterator[LossFacts]:
-    """An annotation comes back in another part, where its positions mark other words or point beyond the text."""
+    """Annotations come back in another part, where their positions mark other words or point beyond the text."""
     known = {
         (tuple(sources_of(note)), _position(note)): (original, _marked(note, part))
         for _, item in request.assistant_messages
@@ -81,7 +81,7 @@ def citation_misplaced(request: HistoryRequest, history: History) -> Iterator[Lo
     ],
 )
 def citation_moved(request: HistoryRequest, history: History) -> Iterator[LossFacts]:
-    """An annotation comes back at other positions of the same text: the positions were lost or recomputed."""
+    """Annotations come back at other positions of the same text: the positions were lost or recomputed."""
     for place, item, originals in _find_cited(request, history):
         # Positions in an edited text cannot match; that is `text-edited`.
         if any(message_text(original.item) != message_text(item) for original in originals):

@@ -72,7 +72,7 @@ def _sent_with(note: Json) -> Case:
     ],
 )
 def citation_dropped(request: HistoryRequest, history: History) -> Iterator[LossFacts]:
-    """An assistant message comes back in parts, but with fewer annotations than the model gave it, or other sources.
+    """Assistant messages come back in parts, but with fewer annotations than the model gave it, or other sources.
 
     Only host and path of a URL are compared, because clients remove tracking parameters from its query. The message may
     have been edited slightly, cut off or joined with further text; one that was reworded, or whose citation marks were
@@ -94,7 +94,7 @@ def citation_dropped(request: HistoryRequest, history: History) -> Iterator[Loss
     ],
 )
 def citation_flattened(request: HistoryRequest, history: History) -> Iterator[LossFacts]:
-    """An assistant message with annotations comes back as a plain string, which cannot carry them.
+    """Assistant messages with annotations come back as a plain string, which cannot carry them.
 
     A string that names its sources itself, for example in links, keeps them.
     """
@@ -127,7 +127,7 @@ def citation_flattened(request: HistoryRequest, history: History) -> Iterator[Lo
     ],
 )
 def citation_doubled(request: HistoryRequest, history: History) -> Iterator[LossFacts]:
-    """An assistant message comes back with more copies of an annotation than the model gave it."""
+    """Assistant messages come back with more copies of an annotation than the model gave it."""
     for place, item in request.assistant_messages:
         notes = notes_of(item)
         original = history.find_original(item) if notes else None

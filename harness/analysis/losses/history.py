@@ -115,7 +115,7 @@ _SEND_ONCE = "Send the whole transcript, or name what it continues and send only
     ],
 )
 def history_replayed(request: HistoryRequest, history: History) -> Iterator[LossFacts]:
-    """A request repeats output of the model that its transcript already contains.
+    """Requests repeat output of the model that their transcript already contains.
 
     With `previous_response_id` or `conversation` the transcript is the items of these, then the input. Calls and items
     with ids are recognized by their ids; a message counts if it is long, follows the same message again, or follows
@@ -146,7 +146,7 @@ def _describe_first(found: list[tuple[str, int, Json]]) -> Iterator[LossFacts]:
     ],
 )
 def prompts_replayed(request: HistoryRequest, history: History) -> Iterator[LossFacts]:
-    """A request that continues another begins with all earlier user messages, which some workflows do on purpose."""
+    """Requests that continue another begin with all earlier user messages, which some workflows do on purpose."""
     yield from _describe_first(list(_find_prompts_again(request, history)))
 
 
@@ -292,7 +292,7 @@ def _most_frequent_pairs(request: HistoryRequest) -> Mapping[ItemKey, int]:
     ],
 )
 def item_coerced(request: HistoryRequest, history: History) -> Iterator[LossFacts]:
-    """A typed item of any kind became a message: an empty one, or one with the JSON or `repr` of the item or its parts.
+    """Typed items of any kind became a message: an empty one, or one with the JSON or `repr` of the item or its parts.
 
     A transcript retold within a text does not count, nor does an empty assistant message beside a call.
     """

@@ -48,7 +48,7 @@ def _after_compaction(*then: Json) -> Case:
     ],
 )
 def compaction_dropped(request: HistoryRequest, history: History) -> Iterator[LossFacts]:
-    """A conversation goes on without its compaction, and without the items that the compaction replaced.
+    """Conversations continue without their compaction, and without the items that the compaction replaced.
 
     It goes on if it has the user messages that the compaction followed, or other output of the same response.
     """
@@ -122,7 +122,7 @@ def item_dropped(request: HistoryRequest, history: History) -> Iterator[LossFact
     ],
 )
 def item_omitted(request: HistoryRequest, history: History) -> Iterator[LossFacts]:
-    """A history lacks a search, a picture or another call of the API; many clients keep only what was said."""
+    """Histories lack a search, a picture or another call of the API; many clients keep only what was said."""
     yield from (facts for is_at_work, facts in _find_omitted(request, history) if not is_at_work)
 
 
@@ -136,20 +136,20 @@ def _find_omitted(request: HistoryRequest, history: History) -> Iterator[tuple[b
     new = request.items_after(length)
     # Output that has no other items has no neighbour whose place is known.
     if len(replies) == 1 and new and not any(map(item_key, replies[0].output)):
-        for other in replies[0].output:
+        for sibling in replies[0].output:
             if (
-                is_hosted(other)
-                and as_string(other.get("id")) not in here
+                is_hosted(sibling)
+                and as_string(sibling.get("id")) not in here
                 and history.is_same_agent(replies[0].request, request)
             ):
-                yield False, {"at": new[0][0], "said": replies[0].number, "what": describe_item(other)}
+                yield False, {"at": new[0][0], "said": replies[0].number, "what": describe_item(sibling)}
     told = set[str]()
     for index, (place, item) in enumerate(request.placed_items):
         repeated = history.find_original(item)
-        for other in repeated.reply.output if repeated else ():
-            id = as_string(other.get("id"))
-            if repeated and is_hosted(other) and id not in here | told and item_type(other) != "mcp_list_tools":
+        for sibling in repeated.reply.output if repeated else ():
+            id = as_string(sibling.get("id"))
+            if repeated and is_hosted(sibling) and id not in here | told and item_type(sibling) != "mcp_list_tools":
                 told.add(id)
                 is_loop = index > last_prompt and any(map(client_call_id, repeated.reply.output))
-                is_call = item_type(other).endswith("_call") and repeated.reply.request.body.get("store") is not False
-                yield is_loop and is_call, {"at": place, "said": repeated.number, "what": describe_item(other)}
+                is_call = item_type(sibling).endswith("_call") and repeated.reply.request.body.get("store") is not False
+                yield is_loop and is_call, {"at": place, "said": repeated.number, "what": describe_item(sibling)}

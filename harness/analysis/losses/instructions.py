@@ -48,7 +48,7 @@ def _then(later: Json, **first: object) -> Case:
     ],
 )
 def instructions_dropped(request: HistoryRequest, history: History) -> Iterator[LossFacts]:
-    """A request answers a call with the same tools, but without the instructions of the request that led to the call.
+    """Requests answer a call with the same tools, but without the instructions of the request that led to the call.
 
     Different instructions, or none with different tools, may belong to another agent.
     """
@@ -77,7 +77,7 @@ def instructions_dropped(request: HistoryRequest, history: History) -> Iterator[
     ],
 )
 def instructions_omitted(request: HistoryRequest, history: History) -> Iterator[LossFacts]:
-    """The user continues with the same tools, but without instructions, which may have been meant for one answer."""
+    """Users continue with the same tools, but without instructions, which may have been meant for one answer."""
     if not request.placed_items or any(_find_answered_call(request, history)):
         return
     original = _find_continued(request, history)
@@ -94,7 +94,7 @@ def instructions_omitted(request: HistoryRequest, history: History) -> Iterator[
     keeps=[_then({"input": _ANSWERED, **_AGENT}), _then({"input": _ANSWERED, **_AGENT, "tools": TOOLS[:1]})],
 )
 def tools_omitted(request: HistoryRequest, history: History) -> Iterator[LossFacts]:
-    """A request answers a call, but offers no tools; a client may want to force a text as the final answer."""
+    """Requests answer a call, but offer no tools; a client may want to force a text as the final answer."""
     for place, original in _find_answered_call(request, history):
         if original.reply.request.tool_names and not request.tool_names:
             yield _facts(place, original)
@@ -115,7 +115,7 @@ def tools_omitted(request: HistoryRequest, history: History) -> Iterator[LossFac
     ],
 )
 def format_dropped(request: HistoryRequest, history: History) -> Iterator[LossFacts]:
-    """A request answers a call with the same instructions and tools, but without the JSON format that was asked for."""
+    """Requests answer a call with the same instructions and tools, but without the JSON format that was asked for."""
     for place, original in _find_answered_call(request, history):
         before = original.reply.request
         if before.agent == request.agent and before.asks_for_json and not request.asks_for_json:

@@ -83,7 +83,7 @@ _ORDER_KEPT = ask(
     ],
 )
 def order_changed(request: HistoryRequest, history: History) -> Iterator[LossFacts]:
-    """A response comes back reordered: reasoning after its successor, text after an output, a call after its output.
+    """Responses come back reordered: reasoning after its successor, text after an output, a call after its output.
 
     The order of text and calls before any output, and of parallel calls, does not matter: many clients store text and
     calls separately.
@@ -112,7 +112,7 @@ def items_reordered(request: HistoryRequest, history: History) -> Iterator[LossF
     ],
 )
 def turns_swapped(request: HistoryRequest, history: History) -> Iterator[LossFacts]:
-    """An answer comes back after a later one, whose request had it in its history."""
+    """Answers come back after a later answer whose request had them in its history."""
     seen: set[int] = set()
     latest: OutputItem | None = None
     for place, item in request.placed_items:

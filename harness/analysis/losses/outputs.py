@@ -110,7 +110,7 @@ def _code_case(**changed: Any) -> Case:
     ],
 )
 def output_altered(request: HistoryRequest, history: History) -> Iterator[LossFacts]:
-    """The output of a call, formerly a text, is now empty, doubled, a printed value or the output of another call.
+    """Outputs of calls, formerly a text, are now empty, doubled, a printed value or the output of another call.
 
     Any other text is accepted: clients may shorten old outputs and replace late ones.
     """
@@ -130,7 +130,7 @@ def output_altered(request: HistoryRequest, history: History) -> Iterator[LossFa
     keeps=[_changed_output_case("v2 is live"), _changed_output_case(_OUTPUT_PARTS), _mcp_case(), _code_case()],
 )
 def output_replaced(request: HistoryRequest, history: History) -> Iterator[LossFacts]:
-    """The output of a call is another text than before; long conversations commonly use placeholders.
+    """Outputs of calls are another text than before; long conversations commonly use placeholders.
 
     This includes what a call contains that the API has executed, which clients that send the call's id omit.
     """
@@ -211,7 +211,7 @@ def _describe_damage(was: str, now: str) -> str:
     ],
 )
 def output_twice(request: HistoryRequest, history: History) -> Iterator[LossFacts]:
-    """A call or an approval request is answered twice in one transcript."""
+    """Calls or approval requests are answered twice in one transcript."""
     if not request.outputs:
         return
     calls = Counter(filter(None, map(client_call_id, request.other_items)))
@@ -247,7 +247,7 @@ def output_twice(request: HistoryRequest, history: History) -> Iterator[LossFact
     ],
 )
 def output_printed(request: HistoryRequest, history: History) -> Iterator[LossFacts]:
-    """The output of a call is the printed form of a promise, a coroutine, an object or an image: useless to the model."""
+    """Outputs of calls are the printed form of a promise, a coroutine, an object or an image: useless to the model."""
     for place, id, item in request.outputs:
         text = output_text(item).strip() if id in history.by_call else ""
         if _PRINTED_OBJECT.fullmatch(text) or _is_printed_parts(item.get("output")):

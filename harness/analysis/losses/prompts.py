@@ -102,7 +102,7 @@ class _Turn(NamedTuple):
     ],
 )
 def prompt_dropped(request: HistoryRequest, history: History) -> Iterator[LossFacts]:
-    """A user message is missing or empty between two replies or before a tool loop.
+    """User messages are missing or empty between two replies or before a tool loop.
 
     It counts for the same agent, if no user message is left between these replies and no other message contains its
     text. A history may lose its beginning, and a client may remove a message that it added to those of the user.
@@ -154,7 +154,7 @@ def _describe_rest(turn: _Turn, request: HistoryRequest) -> str:
     ],
 )
 def prompt_altered(request: HistoryRequest, history: History) -> Iterator[LossFacts]:
-    """A user message comes back with other words, as a printed value, with another role, or after the reply to it.
+    """User messages come back with other words, as a printed value, with another role, or after the reply to it.
 
     Words that were added or removed at an end, masked or cut off with an ellipsis may be meant, and so may other dates
     and ids; then it is `prompt-edited`.
@@ -176,7 +176,7 @@ def prompt_altered(request: HistoryRequest, history: History) -> Iterator[LossFa
     keeps=[ask(*_talk(NEXT), turns=_TURNS), ask([PROMPT], [NEXT, assistant(TEXT), _LAST], turns=[REPLY])],
 )
 def prompt_edited(request: HistoryRequest, history: History) -> Iterator[LossFacts]:
-    """A user message comes back with another text; a client may have added something to it for one request."""
+    """User messages come back with another text; a client may have added something to it for one request."""
     for turn in _find_turns(request, history):
         if history.is_same_agent(turn.reply.request, request):
             for place, now, back in _find_changed_prompts(turn, request):

@@ -220,7 +220,7 @@ _PLANNED = reasoning(_PLAN)
     ],
 )
 def reasoning_spoken(request: HistoryRequest, history: History) -> Iterator[LossFacts]:
-    """A summary of reasoning comes back as words of the assistant, which then reads its thoughts as an answer."""
+    """Summaries of reasoning come back as words of the assistant, which then reads its thoughts as an answer."""
     for place, item in request.assistant_messages:
         letters = letters_of(message_text(item))
         thought = history.by_summary.get(letters) if len(letters) >= SHORTEST_SUMMARY else None

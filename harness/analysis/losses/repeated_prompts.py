@@ -62,7 +62,7 @@ _PICTURES: list[Json] = [
     ],
 )
 def prompt_doubled(request: HistoryRequest, history: History) -> Iterator[LossFacts]:
-    """A user message appears twice in a row where another request of the same conversation has it once."""
+    """User messages appear twice in a row where another request of the same conversation has it once."""
     if request.is_chained:
         return
     for length, place, item in _find_repeated_prompts(request):
@@ -126,7 +126,7 @@ def _doubling_facts(place: str, item: Json, said: int, number: int, here: str, t
     ],
 )
 def prompt_repeated(request: HistoryRequest, history: History) -> Iterator[LossFacts]:
-    """A user message appears twice in a row, and no other request shows whether the user sent it twice."""
+    """User messages appear twice in a row, and no other request shows whether the user sent it twice."""
     for length, place, item in _find_repeated_prompts(request):
         known = history.by_input.get(request.digests[length])
         if history.replies and not known and len(message_text(item).strip()) >= SHORTEST_REPEATED:
@@ -149,7 +149,7 @@ def prompt_repeated(request: HistoryRequest, history: History) -> Iterator[LossF
     ],
 )
 def prompt_after_outputs(request: HistoryRequest, history: History) -> Iterator[LossFacts]:
-    """A request answers calls and repeats the user message that led to them; the user may have sent it again."""
+    """Requests answer calls and repeat the user message that led to them; the user may have sent it again."""
     items = request.transcript.items
     if not request.placed_items or len(items) < 2:
         return
@@ -184,7 +184,7 @@ def prompt_after_outputs(request: HistoryRequest, history: History) -> Iterator[
     ],
 )
 def nothing_new(request: HistoryRequest, history: History) -> Iterator[LossFacts]:
-    """A history is sent that ends with the reply to it; an agent may be meant to continue on its own."""
+    """Histories are sent that end with the reply to it; an agent may be meant to continue on its own."""
     if request.is_chained or not request.is_asked or not request.assistant_messages:
         return
     replies, length = history.find_continued(request)

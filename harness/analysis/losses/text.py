@@ -76,7 +76,7 @@ _MESSAGE_ID = {"id": "{0.output.0.id}"}
     ],
 )
 def text_altered(request: HistoryRequest, history: History) -> Iterator[LossFacts]:
-    """The assistant's text comes back doubled, as a whole or in parts, or cut off.
+    """Text of the assistant comes back doubled, as a whole or in parts, or cut off.
 
     A message is recognized by its id, or by its place after the same transcript. A client may remove citations and
     thoughts from a text, and shorten it with an ellipsis.
@@ -94,7 +94,7 @@ def text_altered(request: HistoryRequest, history: History) -> Iterator[LossFact
     keeps=[_sent_back_case(TEXT), _sent_back_case(f"{TEXT}\n", **_MESSAGE_ID)],
 )
 def text_edited(request: HistoryRequest, history: History) -> Iterator[LossFacts]:
-    """The assistant's text comes back reworded; a user may have edited it."""
+    """Text of the assistant comes back reworded; a user may have edited it."""
     for place, item, original in _find_edited_messages(request, history):
         if not describe_damage(message_text(original.item), message_text(item)):
             yield _change_facts(place, item, original, "reworded")
@@ -205,7 +205,7 @@ def is_doubled(was: str, now: str) -> bool:
     ],
 )
 def phase_dropped(request: HistoryRequest, history: History) -> Iterator[LossFacts]:
-    """An assistant message with a `phase` comes back without it, or with another."""
+    """Assistant messages with a `phase` come back without it, or with another."""
     for place, item in request.assistant_messages:
         phases = said.phases if (said := history.find_said(item)) else {}
         if phases and "" not in phases and as_string(item.get("phase")) not in phases:
@@ -236,7 +236,7 @@ _REFUSED_PART: Json = {"type": "refusal", "refusal": _REFUSAL}
     ],
 )
 def refusal_spoken(request: HistoryRequest, history: History) -> Iterator[LossFacts]:
-    """A refusal of the model comes back as its text, or a text as its refusal."""
+    """Refusals of the model come back as its text, or text as its refusal."""
     for place, item in request.assistant_messages:
         said = history.find_said(item)
         now = _is_refusal(item)

@@ -86,7 +86,7 @@ FIX = "Send what the tool returned as the output of its call; if the call was re
     ],
 )
 def output_invented(request: HistoryRequest, history: History) -> Iterator[LossFacts]:
-    """A call was answered, but not with what its tool returned.
+    """Calls were answered, but not with what its tool returned.
 
     If the test wraps the tool in `counted`, the output must contain its result or a part of it. A call that was not
     executed may be answered with the reason, for example that the user refused it. Without `counted`, an output that
@@ -118,7 +118,7 @@ def output_invented(request: HistoryRequest, history: History) -> Iterator[LossF
     ],
 )
 def output_placeholder(request: HistoryRequest, history: History) -> Iterator[LossFacts]:
-    """An output states that its call was not executed, but not why; a client may have given up the call on purpose."""
+    """Outputs state that their call was not executed, but not why; a client may have given up the call on purpose."""
     invented = {facts["at"] for facts in output_invented(request, history)}
     for where, id, item in request.outputs:
         text, place = output_text(item), f"{where}.output"

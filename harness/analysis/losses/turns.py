@@ -123,7 +123,7 @@ _ONLY_PROMPTS = ask([PROMPT], [PROMPT, NEXT], turns=[REPLY])
     ],
 )
 def answer_dropped(request: HistoryRequest, history: History) -> Iterator[LossFacts]:
-    """The assistant's answer is missing from a history that contains what led to it and the user's next message.
+    """Answers of the assistant are missing from a history that contains what led to it and the user's next message.
 
     It counts if no request ever sends it back, and the same agent keeps other answers or is the only agent; if it was
     sent back once, and answers or outputs before it and answers after it still are; or if it comes late, after the
@@ -263,7 +263,7 @@ def _find_kept(request: HistoryRequest, history: History) -> Sequence[int]:
     ],
 )
 def role_changed(request: HistoryRequest, history: History) -> Iterator[LossFacts]:
-    """A message of the model comes back in its place, but with the role of the user or of instructions.
+    """Messages of the model come back in their place, but with the role of the user or of instructions.
 
     Among several agents, what one says may be passed to another, or to itself, as a user message.
     """

@@ -107,8 +107,8 @@ class Recorder:
         if interaction is None:
             return
         if not self._count:
-            for place, known in enumerate(self.existing, 1 - len(self.existing)):
-                self._ended.put((place, known))
+            for place, recorded in enumerate(self.existing, 1 - len(self.existing)):
+                self._ended.put((place, recorded))
         self._count += 1
         self._ended.put((number, interaction))
 

@@ -56,7 +56,7 @@ def scrub_interactions(interactions: Iterable[Interaction], secrets: Iterable[st
 
 
 class Scrubbed(NamedTuple):
-    """An interaction without secrets, the texts in it, decoded, and those in which there was nothing to mask."""
+    """An interaction without secrets, its decoded texts, and the texts without anything to mask."""
 
     interaction: Interaction
     texts: Sequence[str] = ()

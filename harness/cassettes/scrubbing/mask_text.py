@@ -316,8 +316,8 @@ class Masker:
         return _BASE64.sub(lambda found: self._mask_base64(found[0], depth), text)
 
     def _mask_known_secrets(self, text: str) -> str:
-        for known in (self.secrets, self.pieces):
-            for spelling in known.find_spellings(text):
+        for values in (self.secrets, self.pieces):
+            for spelling in values.find_spellings(text):
                 text = text.replace(spelling, mask(spelling))
         self.texts.append(text)
         return text

@@ -113,7 +113,7 @@ class KnownValues:
         """Return the spellings of values that a text contains, those of the longest value first."""
         ends: Iterable[str] = self._by_end
         if self._count > _FEW:
-            ends = self._by_end.keys() & {text[at : at + _END] for at in range(len(text) - _END + 1)}
+            ends = self._by_end.keys() & {text[start : start + _END] for start in range(len(text) - _END + 1)}
         found = [entry for end in ends for entry in self._by_end[end] if entry[2] in text]
         return [spelling for *_, spelling in sorted(found)]
 
@@ -151,7 +151,7 @@ class SeenWords:
             self._hidden[number] = "\n".join(hidden)
 
     def find_marks(self, values: Iterable[str]) -> list[str]:
-        """Return a part of each of these values that any exchange may contain; an empty one is in all of them."""
+        """Return a part of each value that any exchange may contain; an empty value is part of all."""
         marks = (max(_WORD.findall(value), key=len, default="") for value in values)
         return [mark for mark in marks if self._may_be_seen(mark) and mark.encode() in self._joined]
 

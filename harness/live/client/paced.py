@@ -1,4 +1,4 @@
-"""Sends requests to the live API at the pace it allows, retries limited and failed ones, and estimates what they cost."""
+"""Sends requests to the live API at the pace it allows, retries limited and failed requests, and estimates costs."""
 
 from __future__ import annotations
 

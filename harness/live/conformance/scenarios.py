@@ -52,7 +52,7 @@ RUN_REQUEST: Json = {"input": "Run make.", "tools": [RUN_TOOL], "tool_choice": {
 
 @scenario
 def text(server: ServerUnderTest) -> ScenarioClaims:
-    """A request is answered with text and usage."""
+    """Check that a request is answered with text and usage."""
     response = yield from require_response(server, {"input": QUESTION})
     yield from claim_completed_text(response)
     usage = response.get("usage") or {}
@@ -66,13 +66,13 @@ def text(server: ServerUnderTest) -> ScenarioClaims:
 
 @scenario
 def stream(server: ServerUnderTest) -> ScenarioClaims:
-    """The deltas of a stream add up to the text of the response in its last event."""
+    """Check that the deltas of a stream add up to the text of the response in its last event."""
     yield from _claim_streamed(server, {"input": QUESTION}, "response.output_text.delta", text_of)
 
 
 @scenario
 def tools_streamed(server: ServerUnderTest) -> ScenarioClaims:
-    """The deltas of a streamed function call add up to its arguments."""
+    """Check that the deltas of a streamed function call add up to its arguments."""
     yield from _claim_streamed(
         server, WEATHER_REQUEST, "response.function_call_arguments.delta", _call_text_reader("function", "arguments")
     )
@@ -80,7 +80,7 @@ def tools_streamed(server: ServerUnderTest) -> ScenarioClaims:
 
 @scenario
 def custom_tool_streamed(server: ServerUnderTest) -> ScenarioClaims:
-    """The deltas of a streamed custom tool call add up to its input."""
+    """Check that the deltas of a streamed custom tool call add up to its input."""
     yield from _claim_streamed(
         server, RUN_REQUEST, "response.custom_tool_call_input.delta", _call_text_reader("custom_tool", "input")
     )
@@ -109,7 +109,7 @@ def _claim_deltas(reply: ServerReply, delta: str, text_in: Callable[[Json], str]
 
 @scenario
 def tools(server: ServerUnderTest) -> ScenarioClaims:
-    """A required function call is made, its output accepted by chain and by replay, and a chain without it refused."""
+    """Check that a required call is made, its output accepted by chain and by replay, and a chain without it refused."""
     response, calls = yield from _require_calls(server, WEATHER_REQUEST, "function_call", WEATHER_TOOL["name"])
     for call in calls[:1]:
         yield _claim_matches_schema("the arguments keep to the schema of the tool", call.get("arguments"))
@@ -118,7 +118,7 @@ def tools(server: ServerUnderTest) -> ScenarioClaims:
 
 @scenario
 def custom_tool(server: ServerUnderTest) -> ScenarioClaims:
-    """A required custom tool call is made, and its output accepted by chain and by replay."""
+    """Check that a required custom tool call is made, and its output accepted by chain and by replay."""
     response, calls = yield from _require_calls(server, RUN_REQUEST, "custom_tool_call", RUN_TOOL["name"])
     for call in calls[:1]:
         yield Claim(
@@ -164,7 +164,7 @@ def _claim_matches_schema(claim: str, written: Any) -> Claim:
 
 @scenario
 def structured_output(server: ServerUnderTest) -> ScenarioClaims:
-    """The text of a structured output is JSON that matches its schema."""
+    """Check that the text of a structured output is JSON that matches its schema."""
     response = yield from require_response(server, {"input": "The capital of France, as JSON.", **CITY_FORMAT})
     yield from claim_completed_text(response)
     yield _claim_matches_schema("the text keeps to the schema", text_of(response))
@@ -204,7 +204,7 @@ AFTER_CANCEL = ("cancelled", "completed")
 
 @scenario
 def chain(server: ServerUnderTest) -> ScenarioClaims:
-    """A response continues another one by `previous_response_id`: it has an id of its own and inherits no instructions."""
+    """Check that `previous_response_id` continues a response, with a new id and without the instructions of the first."""
     first = yield from require_response(server, {"input": QUESTION, "instructions": "Be brief."})
     second = yield from require_response(
         server, {"input": "And of Spain?", "previous_response_id": id_of(first)}, "a chain is answered"
@@ -216,7 +216,7 @@ def chain(server: ServerUnderTest) -> ScenarioClaims:
 
 @scenario
 def history(server: ServerUnderTest) -> ScenarioClaims:
-    """The third turn costs as much by chain as by replay, so no part of the history is duplicated or missing."""
+    """Check that the third turn costs as much by chain as by replay, so no part of the history is duplicated or missing."""
     alone = yield from require_response(server, {"input": "hi"})
     replayed, items, previous, chained = {}, list[Json](), None, {}
     for turn in HISTORY_TURNS:
@@ -253,7 +253,7 @@ def _claim_token_costs(alone: Any, chained: Any, replayed: Any) -> Iterator[Clai
 
 @scenario
 def retrieve_and_delete(server: ServerUnderTest) -> ScenarioClaims:
-    """A response can be retrieved unchanged until it is deleted."""
+    """Check that a response can be retrieved unchanged until it is deleted."""
     made = yield from require_response(server, {"input": QUESTION})
     on = f"/responses/{id_of(made)}"
     read = yield from require_answer(server, f"GET {on}")
@@ -268,7 +268,7 @@ def retrieve_and_delete(server: ServerUnderTest) -> ScenarioClaims:
 
 @scenario
 def not_stored(server: ServerUnderTest) -> ScenarioClaims:
-    """A response that is not stored can be neither retrieved nor continued."""
+    """Check that a response that is not stored can be neither retrieved nor continued."""
     made = yield from require_response(server, {"input": QUESTION, "store": False})
     yield Claim("it does not say that it is stored", "it does" if made.get("store") is True else "")
     yield claim_equal("it cannot be read", server.send(f"GET /responses/{id_of(made)}").status, 404)
@@ -278,7 +278,7 @@ def not_stored(server: ServerUnderTest) -> ScenarioClaims:
 
 @scenario
 def input_items_of_a_response(server: ServerUnderTest) -> ScenarioClaims:
-    """The input items of a response are listed once each, newest first by default, in pages."""
+    """Check that the input items of a response are listed once each, newest first by default, in pages."""
     texts = ["One.", "Two.", "Three."]
     made = yield from require_response(server, {"input": [user_message(text) for text in texts]})
     on = f"GET /responses/{id_of(made)}/input_items"
@@ -300,7 +300,7 @@ def _message_texts(page: Json, *roles: str) -> list[str]:
 
 @scenario
 def conversation(server: ServerUnderTest) -> ScenarioClaims:
-    """A conversation, if the server has them, contains all messages once and in order, until it is deleted."""
+    """Check that a conversation, if the server has them, contains all messages once and in order, until it is deleted."""
     if server.lacks("/conversations"):
         return
     made = yield from require_answer(server, "POST /conversations", {}, "a conversation is made")
@@ -317,7 +317,7 @@ def conversation(server: ServerUnderTest) -> ScenarioClaims:
 
 @scenario
 def background(server: ServerUnderTest) -> ScenarioClaims:
-    """A background response exists immediately and is completed later."""
+    """Check that a background response exists immediately and is completed later."""
     made = yield from require_response(server, {"input": QUESTION, "background": True})
     yield claim_equal("it says so", made.get("background"), True)
     until = time.monotonic() + server.timeout
@@ -329,7 +329,7 @@ def background(server: ServerUnderTest) -> ScenarioClaims:
 
 @scenario
 def background_cancelled(server: ServerUnderTest) -> ScenarioClaims:
-    """A background response can be cancelled until it has ended."""
+    """Check that a background response can be cancelled until it has ended."""
     made = yield from require_response(server, {"input": QUESTION, "background": True})
     reply = server.send(f"POST /responses/{id_of(made)}/cancel")
     ended = (
@@ -344,7 +344,7 @@ def background_cancelled(server: ServerUnderTest) -> ScenarioClaims:
 
 @scenario
 def background_streamed(server: ServerUnderTest) -> ScenarioClaims:
-    """The stream of a background response can be resumed after any event."""
+    """Check that the stream of a background response can be resumed after any event."""
     reply = server.send("POST /responses", {"input": QUESTION, "background": True, "stream": True})
     events = reply.recorded.events
     yield Claim("it is answered by a stream", "" if events and reply.is_accepted else explain_failure(reply))

@@ -83,8 +83,12 @@ async def _render_bad_path(request: Request, problem: Exception) -> JSONResponse
     """Render an unknown path, or a method that a path does not have, in the form of all other problems."""
     assert isinstance(problem, HTTPException)
     path = request.scope["path"].removeprefix(CONTROL_ROOT)
-    methods = [method for method, known, _ in CONTROLS if known == path]
-    advice = f"Send {' or '.join(methods)}." if methods else suggest_name(path, [known for _, known, _ in CONTROLS])
+    methods = [method for method, control_path, _ in CONTROLS if control_path == path]
+    advice = (
+        f"Send {' or '.join(methods)}."
+        if methods
+        else suggest_name(path, [control_path for _, control_path, _ in CONTROLS])
+    )
     said = f"no control request {request.method} {shorten(path)}. {advice} {CONTROL_ROOT}/docs describes all."
     answer = await _render_problem(request, HarnessError(said))
     answer.status_code = problem.status_code
@@ -94,7 +98,7 @@ async def _render_bad_path(request: Request, problem: Exception) -> JSONResponse
 
 async def _check_query(request: Request) -> None:
     """Refuse parameters that a control request does not have, or has twice."""
-    path, known = request.scope["path"], [one.name for one in request.scope["route"].dependant.query_params]
+    path, known = request.scope["path"], [parameter.name for parameter in request.scope["route"].dependant.query_params]
     seen = set[str]()
     for name, _ in request.query_params.multi_items():
         if name not in known:

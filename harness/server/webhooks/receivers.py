@@ -144,7 +144,7 @@ def post(url: str, request: SignedRequest, timeout: float) -> Answered:
 
 
 def _too_late(statuses: Sequence[int], timeout: float) -> DeliveryProblem:
-    """Make the problem of an answer that has not ended in time, with the statuses that it began with, if it did."""
+    """Make the problem of an answer that did not end in time, with the statuses received so far."""
     begun = f"answered {statuses[-1]}, did not end" if statuses else "no answer"
     return DeliveryProblem(f"{begun} within {timeout:g} s")
 

@@ -141,7 +141,7 @@ def _keywords(arguments: Mapping[str, Any]) -> list[str]:
 
 
 def python_call(name: str, arguments: Sequence[str], is_broken: bool = False) -> str:
-    """Write a call, with each argument on a line of its own if they do not fit in one, or if it `is_broken`."""
+    """Write a call, with a line for each argument if one line is too short for all, or if `is_broken`."""
     return _bracket(f"{name}(", arguments, ")", is_broken)
 
 

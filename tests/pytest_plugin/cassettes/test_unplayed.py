@@ -37,7 +37,7 @@ def test_a_test_that_asks_for_a_part_fails(run: Run) -> None:
         "No request asked for 1 of 2 exchanges in cassettes/two.yaml.",
         "  where   POST https://api.openai.com/v1/responses: 200",
         "  fix     Find out why; pytest --record *::test_it removes what no test",
-        "          is too much.",
+        "          requests.",
         '  allow   @pytest.mark.harness(unused="allow")',
         failed=1,
     )

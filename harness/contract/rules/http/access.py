@@ -45,7 +45,7 @@ def mask_key(key: str) -> str:
     fix="Send `Authorization: Bearer <key>`; with an SDK, set `api_key` or the environment variable OPENAI_API_KEY.",
 )
 def auth_missing(request: Request) -> Iterator[Json]:
-    """A request must carry a bearer token.
+    """Requests must carry a bearer token.
 
     Another scheme, or a missing token, counts as none.
     """
@@ -114,7 +114,7 @@ def auth_invalid_key(request: Request) -> Iterator[Json]:
     fix="Give the key the missing scope: `mock.organization(scopes={'api.responses.write'})`.",
 )
 def auth_missing_scope(request: Request, world: WorldView) -> Iterator[Json]:
-    """A restricted key needs the scope of the operation: `api.responses.write` or `api.responses.read`."""
+    """Restricted keys need the scope of the operation: `api.responses.write` or `api.responses.read`."""
     granted = world.account.scopes
     scope = f"api.responses.{'read' if request.method == 'GET' else 'write'}"
     if granted is not None and scope not in granted:
@@ -136,7 +136,7 @@ def auth_missing_scope(request: Request, world: WorldView) -> Iterator[Json]:
     fix="Scripted: `mock.organization(failing=False)` ends it. Retry with backoff.",
 )
 def server_error(world: WorldView) -> Iterator[Json]:
-    """A failing backend answers 500, which SDKs retry."""
+    """Failing backends answer 500, which SDKs retry."""
     if world.account.failing:
         yield {}
 
@@ -160,7 +160,7 @@ def server_error(world: WorldView) -> Iterator[Json]:
     fix="Scripted: `mock.organization(overloaded=False)` ends it. Retry with backoff.",
 )
 def server_is_overloaded(world: WorldView) -> Iterator[Json]:
-    """A provider that lacks capacity answers 503, which SDKs retry."""
+    """Providers that lack capacity answer 503, which SDKs retry."""
     if world.account.overloaded:
         yield {}
 
@@ -181,7 +181,7 @@ def server_is_overloaded(world: WorldView) -> Iterator[Json]:
     fix="Scripted: `mock.organization(out_of_quota=False)` ends it. Waiting does not help with the real API.",
 )
 def insufficient_quota(world: WorldView) -> Iterator[Json]:
-    """An organization without credit is refused with 429, and its type is the code."""
+    """Organizations without credit are refused with 429, and its type is the code."""
     if world.account.out_of_quota:
         yield {}
 
@@ -218,7 +218,7 @@ def insufficient_quota(world: WorldView) -> Iterator[Json]:
     fix="Wait as the headers `retry-after` and `retry-after-ms` say, then try again.",
 )
 def rate_limit(request: Request, world: WorldView) -> Iterator[Json]:
-    """A request over the limit is refused with 429; the type is `requests` or `tokens`."""
+    """Requests over the limit are refused with 429; the type is `requests` or `tokens`."""
     account = world.account
     if limit := account.rate_limit:
         body = request.body if isinstance(request.body, dict) else {}

@@ -45,7 +45,7 @@ PERMISSION_DENIED = (
     fix="Give the principal a role with the data action: `mock.organization(scopes={'api.responses.write'})`.",
 )
 def data_action_missing(request: Request, world: WorldView) -> Iterator[Json]:
-    """A principal needs the operation's data action: write or read."""
+    """Principals need the operation's data action: write or read."""
     granted, action = world.account.scopes, "read" if request.method == "GET" else "write"
     if granted is not None and f"api.responses.{action}" not in granted:
         path = f"{request.root}{request.path}"
@@ -131,7 +131,7 @@ def _camel_case(name: str) -> str:
     fix="Wait as the headers `retry-after` and `retry-after-ms` say, then try again.",
 )
 def too_many_requests(world: WorldView) -> Iterator[Json]:
-    """A request over the limit of its deployment is refused with 429."""
+    """Requests over the limit of their deployment are refused with 429."""
     if limit := world.account.rate_limit:
         yield {"wait": ceil(limit.seconds), "wait_ms": ceil(limit.seconds * 1000)}
 

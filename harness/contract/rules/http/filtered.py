@@ -45,7 +45,7 @@ def _account_with(agent: Json) -> Organization:
     fix="Scripted: `mock.organization(blocked=())` ends it. With the real API change the prompt, or the agent's guardrail.",
 )
 def hosted_agent_guarded(world: WorldView, agent: NamedAgent | None) -> Iterator[Json]:
-    """A hosted agent refuses with its own message what the guardrail of its definition blocks."""
+    """Hosted agents refuse with their own message what the guardrail of its definition blocks."""
     if world.account.blocked and agent and agent.kind is HOSTED and agent.definition.get("rai_config"):
         yield {}
 
@@ -83,7 +83,7 @@ def hosted_agent_guarded(world: WorldView, agent: NamedAgent | None) -> Iterator
     fix="Scripted: `mock.organization(blocked=())` ends it. With the real API change the prompt, or the filter.",
 )
 def prompt_filtered(request: Request, world: WorldView, agent: NamedAgent | None) -> Iterator[Json]:
-    """A prompt with content that the filters block is refused, whether a stream was requested or not.
+    """Prompts with content that the filters block are refused, whether a stream was requested or not.
 
     Input of a hosted agent is not a prompt; its container calls models on its own.
     """

@@ -143,7 +143,7 @@ def route_not_found(request: Request) -> Iterator[Json]:
     fix="Add `?api-version=2025-04-01-preview`, or use the path `/openai/v1/…`, which needs none.",
 )
 def version_missing(request: Request) -> Iterator[Json]:
-    """A path without `/v1` needs `api-version` in the query."""
+    """Paths without `/v1` need `api-version` in the query."""
     if not is_versioned(request) and not api_version(request):
         yield {}
 
@@ -183,7 +183,7 @@ def version_not_allowed(request: Request) -> Iterator[Json]:
     fix="With `/openai/v1/…` leave `api-version` out; else give a version that the resource has.",
 )
 def version_unsupported(request: Request) -> Iterator[Json]:
-    """A path with `/v1` accepts no dated version; one without it requires a date."""
+    """Paths with `/v1` accept no dated version; one without it requires a date."""
     version = api_version(request)
     if version and version not in UNDATED_VERSIONS and (is_versioned(request) or not DATED_VERSION.fullmatch(version)):
         yield {}

@@ -77,7 +77,7 @@ def event_case(body: Any = None, *, absent: tuple[str, ...] = (), **more: Any) -
     fix="Open a new connection and send the whole context, or the `previous_response_id` of a stored response.",
 )
 def connection_limit_reached(world: ConnectionView) -> Iterator[Json]:
-    """A connection lasts 60 minutes; then it reports that and is closed.
+    """Connections last 60 minutes; then they report that and are closed.
 
     The time is the World's: `mock.skip(3600)` lets it pass.
     """
@@ -93,7 +93,7 @@ def connection_limit_reached(world: ConnectionView) -> Iterator[Json]:
     fix="Send events: the members of a request to `/responses` and `type: 'response.create'`.",
 )
 def event_type_missing(request: Request) -> Iterator[Json]:
-    """Every client event needs a `type`; without one nothing says what to do, so it is refused though no report shows it."""
+    """Every client event needs a `type`; without it the event is refused, though no report shows that."""
     if "type" not in request.body:
         yield {}
 
@@ -189,7 +189,7 @@ def stream_id_invalid(request: Request) -> Iterator[Json]:
     fix="Use a lane again, or open another connection.",
 )
 def stream_limit_reached(request: Request, world: ConnectionView) -> Iterator[Json]:
-    """A connection has at most 32 named lanes during its life; the default lane does not count.
+    """Connections have at most 32 named lanes during their life; the default lane does not count.
 
     The other limit, 16 responses in flight, refuses nothing: further ones wait.
     """

@@ -137,8 +137,8 @@ _IN_PATHS: Mapping[str, tuple[str, Known]] = {
 )
 def object_not_found(request: Request, world: WorldView) -> Iterator[Json]:
     """Batches, uploads and their parts, files of containers, webhook endpoints and cursors must exist for this key."""
-    for name, (kind, known) in _IN_PATHS.items():
-        if name in request.params and request.params[name] not in known(request, world):
+    for name, (kind, list_ids) in _IN_PATHS.items():
+        if name in request.params and request.params[name] not in list_ids(request, world):
             yield {"kind": kind, "name": name, "id": request.params[name]}
     yield from _absent_cursors(request, world)
     if request.operation == COMPLETE:

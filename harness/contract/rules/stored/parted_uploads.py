@@ -73,7 +73,7 @@ def upload_not_pending(request: Request, world: WorldView) -> Iterator[Json]:
     fix="Send `data`, as a file with a name.",
 )
 def part_incomplete(request: Request) -> Iterator[Json]:
-    """A part needs its bytes, as a file.
+    """Parts need their bytes, as a file.
 
     Without them there is nothing to add, so it is refused though no report shows it.
     """
@@ -93,7 +93,7 @@ def part_incomplete(request: Request) -> Iterator[Json]:
     fix="Send parts of at most 64 MB; `mock.organization(largest_file=…)` lowers the limit.",
 )
 def part_too_large(request: Request, world: WorldView) -> Iterator[Json]:
-    """A part has at most 64 MB, and at most the size of a whole file."""
+    """Parts have at most 64 MB, and at most the size of a whole file."""
     if sent_file(request, "data").size > min(LARGEST_PART, world.account.largest_file):
         yield {}
 

@@ -50,7 +50,7 @@ def _submit_outputs(*ids: str) -> Case:
     fix="Wait until the run has ended, answer what it asks for, or cancel it and wait.",
 )
 def message_while_active(request: Request, world: WorldView) -> Iterator[Json]:
-    """A thread accepts no messages while one of its runs is in progress or waits for the client."""
+    """Threads accept no messages while one of its runs is in progress or waits for the client."""
     thread = request.params["thread_id"]
     if run := world.store.threads[thread].active_run:
         yield {"thread": thread, "run": run["id"]}
@@ -65,7 +65,7 @@ def message_while_active(request: Request, world: WorldView) -> Iterator[Json]:
     fix="One run a thread at a time: wait until it has ended, or cancel it and wait.",
 )
 def run_while_active(request: Request, world: WorldView) -> Iterator[Json]:
-    """A thread can only have one run at a time."""
+    """Threads can only have one run at a time."""
     thread = request.params["thread_id"]
     if run := world.store.threads[thread].active_run:
         yield {"thread": thread, "run": run["id"]}

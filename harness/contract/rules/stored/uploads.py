@@ -157,7 +157,7 @@ def upload_purpose(request: Request) -> Iterator[Json]:
     fix="Let it expire from an hour to thirty days after `created_at`.",
 )
 def upload_expiry(request: Request) -> Iterator[Json]:
-    """A file expires between one hour and thirty days after its creation."""
+    """Files expire between one hour and thirty days after their creation."""
     lasts = request.body.get("expires_after")
     if isinstance(lasts, dict):
         anchor, seconds = lasts.get("anchor", "created_at"), lasts.get("seconds", str(EXPIRY_SECONDS[0]))
@@ -204,7 +204,7 @@ def upload_not_lines(request: Request) -> Iterator[Json]:
     fix="Rewind the stream before it is sent: it may have been read already.",
 )
 def upload_empty(request: Request) -> Iterator[Json]:
-    """A file needs at least one byte."""
+    """Files need at least one byte."""
     if not sent_file(request, "file").size:
         yield {}
 
@@ -221,7 +221,7 @@ def upload_empty(request: Request) -> Iterator[Json]:
     fix="Send less than 512 MB, for a batch less than 200 MB; `mock.organization(largest_file=…)` sets the limit.",
 )
 def upload_too_large(request: Request, world: WorldView) -> Iterator[Json]:
-    """A file has at most 512 MB, one for a batch at most 200 MB."""
+    """Files have at most 512 MB, one for a batch at most 200 MB."""
     most = world.account.largest_file
     if request.body["purpose"] == "batch":
         most = min(most, LARGEST_BATCH)

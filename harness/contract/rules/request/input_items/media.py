@@ -113,7 +113,7 @@ _CALL: Json = {"type": "function_call", "call_id": "call_1", "name": "f", "argum
     fix="Give the picture: `image_url`, an address or a data URL, or the `file_id` of an upload.",
 )
 def image_without_source(request: Request) -> Iterator[Json]:
-    """An image needs a URL or an uploaded file; null is neither."""
+    """Images need a URL or an uploaded file; null is neither."""
     for path, part in find_parts(request, "input_image"):
         if all(part.get(name) is None for name in _IMAGE_SOURCES):
             yield {"path": path}

@@ -238,7 +238,7 @@ def item_without_reasoning(world: WorldView, transcript: Transcript) -> Iterator
     fix="Add the reasoning item with its id or its encrypted content, or leave it out.",
 )
 def reasoning_unidentified(request: Request) -> Iterator[Json]:
-    """A conversation refuses a reasoning item with neither `id` nor `encrypted_content`."""
+    """Conversations refuse a reasoning item with neither `id` nor `encrypted_content`."""
     for item in objects_in(request.body.get("input")):  # where rules read the `items` of a conversation
         if item.get("type") == "reasoning" and not (item.get("id") or item.get("encrypted_content")):
             yield {}

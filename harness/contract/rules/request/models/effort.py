@@ -70,7 +70,7 @@ def effort_unsupported(request: Request, family: Model | None) -> Iterator[Json]
     fix="Leave `reasoning` out for a model that does not reason.",
 )
 def effort_without_reasoning(request: Request, family: Model | None) -> Iterator[Json]:
-    """A model that does not reason accepts no effort."""
+    """Models that do not reason accept no effort."""
     if reasoning_options(request).get("effort") and family and family.reasons is False:
         yield {}
 
@@ -185,6 +185,6 @@ def summary_value_unsupported(request: Request, family: Model | None) -> Iterato
     fix="Ask for encrypted reasoning only of models that reason.",
 )
 def encrypted_content_unsupported(request: Request, family: Model | None) -> Iterator[Json]:
-    """A model that does not reason has nothing to encrypt."""
+    """Models that do not reason have nothing to encrypt."""
     if "reasoning.encrypted_content" in (request.body.get("include") or ()) and family and family.reasons is False:
         yield {}

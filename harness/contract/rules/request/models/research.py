@@ -49,7 +49,7 @@ def tool_types(request: Request) -> list[str]:
     fix="Declare none but these tools.",
 )
 def research_tools_only(request: Request, family: Model | None) -> Iterator[Json]:
-    """A deep research model accepts search tools, and none of the client's tools."""
+    """Deep research models accept search tools, and none of the client's tools."""
     if family and family.only_tools and not set(tool_types(request)) <= {*family.only_tools, "web_search"}:
         yield {"kinds": quote_and_join(family.only_tools, "and")}
 
@@ -70,6 +70,6 @@ def research_tools_only(request: Request, family: Model | None) -> Iterator[Json
     fix="Declare one of these tools.",
 )
 def deep_research_tools(request: Request, family: Model | None) -> Iterator[Json]:
-    """A deep research model needs a tool to search with; checked before its other features."""
+    """Deep research models need a tool to search with; checked before their other features."""
     if family and family.needs_tools and not {*family.needs_tools, "web_search"}.intersection(tool_types(request)):
         yield {"kinds": quote_and_join(family.needs_tools, "or")}

@@ -62,7 +62,7 @@ def _is_refused(when: When, request: Request, family: Model) -> bool:
     fix="Leave sampling parameters out for a model that reasons, or send its defaults.",
 )
 def sampling_unsupported(request: Request, family: Model | None) -> Iterator[Json]:
-    """A reasoning model accepts no sampling parameters; the error's `code` is null.
+    """Reasoning models accept no sampling parameters; the error's `code` is null.
 
     With effort `none`, the default of some families, they are accepted.
     """
@@ -84,7 +84,7 @@ def sampling_unsupported(request: Request, family: Model | None) -> Iterator[Jso
     fix="Ask for logprobs of models that do not reason.",
 )
 def logprobs_unsupported(request: Request, family: Model | None) -> Iterator[Json]:
-    """A reasoning model provides no logprobs; `include` is reported before `top_logprobs`."""
+    """Reasoning models provide no logprobs; `include` is reported before `top_logprobs`."""
     if family and _is_refused(family.logprobs, request, family):
         if LOGPROBS in (request.body.get("include") or ()):
             yield {"name": "include"}

@@ -226,7 +226,7 @@ def mcp_unreachable(request: Request, world: WorldView) -> Iterator[Json]:
     fix="Scripted: `mock.organization(unlisted=…)`. With the real API see that the server answers `tools/list`.",
 )
 def mcp_unlisted(request: Request, world: WorldView) -> Iterator[Json]:
-    """An MCP server may fail to list its tools; the API answers with the status of that failure."""
+    """MCP servers may fail to list their tools; the API answers with the status of that failure."""
     for tool in _declared_mcp_tools(request):
         if tool.get("server_url") in world.account.unlisted:
             yield {"label": tool["server_label"]}
