@@ -44,7 +44,7 @@ def describe_mismatch(text: str, schema: Json) -> str:
     try:
         value = load_json(text)
     except ValueError as problem:
-        return f"it is not JSON:  {problem}"
+        return f"it is not JSON: {problem}"
     if validator.is_valid(value):
         return ""
     # A long list against a wrong schema has an error for each element.

@@ -118,7 +118,7 @@ def _stopped_by_signals(server: StoppableServer, secured: Secured | None) -> Ite
     def end_if_hanging(turns: int) -> None:
         faulthandler.cancel_dump_traceback_later()
         if server.turns == turns:
-            print_note("stoppedwith a request still in progress: the server hung.")
+            print_note("stopped with a request still in progress: the server hung.")
             end_at_once()
 
     def end_later(seconds: float, end: Callable[..., None], *given: int) -> None:

@@ -82,7 +82,7 @@ def outputs(*parts: str) -> Check:
     def check(seen: ObservedRun) -> Iterator[str]:
         got = [_read_output(value) for call in seen.mock.calls for _, value in call.outputs]
         if len(got) != len(parts) or not all(part in output for part, output in zip(parts, got, strict=True)):
-            yield f"the model got {_quote_all(got)} for its calls; expected were {_quote_all(list(parts))}"
+            yield f"the model got {_quote_all(got)} for its calls; expected {_quote_all(list(parts))}"
 
     return check
 
@@ -156,7 +156,7 @@ def interrupts(*tools: str) -> Check:
     def check(seen: ObservedRun) -> Iterator[str]:
         shown = seen.outcome.interruptions
         if shown is not None and sorted(shown) != sorted(tools):
-            yield f"the user was asked about {list(shown)}; expected were {list(tools)}"
+            yield f"the user was asked about {list(shown)}; expected {list(tools)}"
 
     return check
 
@@ -242,7 +242,7 @@ def mcp_runs(*tools: str) -> Check:
     def check(seen: ObservedRun) -> Iterator[str]:
         ran = sorted(approval.name for approval in seen.mock.approvals for _ in range(approval.executed))
         if ran != sorted(tools):
-            yield f"the server ran {ran} after approvals; expected were {sorted(tools)}"
+            yield f"the server ran {ran} after approvals; expected {sorted(tools)}"
 
     return check
 
@@ -296,7 +296,7 @@ def continues() -> Check:
         else:
             wanted = named[:1] * len(named) if named and named[0] else ["a conversation"]
         if named != wanted and seen.task.state in ("chain", "conversation"):
-            yield f"the requests name {named}; expected were {wanted}"
+            yield f"the requests name {named}; expected {wanted}"
 
     return check
 

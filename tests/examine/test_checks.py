@@ -74,7 +74,7 @@ class TestOutputs:
     @pytest.mark.parametrize("got", [["v2 is live", "18 °C"], ["18 °C"], ["18 °C", "v2", "v2"]])
     def test_in_another_order_or_number_are_told(self, got: list[str]) -> None:
         (told,) = checks.outputs("18", "v2")(seen(client=called(*got)))
-        assert told.endswith('expected were "18", "v2"')
+        assert told.endswith('expected "18", "v2"')
 
     @pytest.mark.parametrize(
         "output",
@@ -143,4 +143,4 @@ def test_streamed_text_counts_only_where_there_is_a_stream() -> None:
 
 def test_an_mcp_tool_runs_once_after_its_approval() -> None:
     assert list(checks.mcp_runs()(seen())) == []
-    assert list(checks.mcp_runs("ship")(seen())) == ["the server ran [] after approvals; expected were ['ship']"]
+    assert list(checks.mcp_runs("ship")(seen())) == ["the server ran [] after approvals; expected ['ship']"]
