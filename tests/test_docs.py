@@ -100,7 +100,10 @@ def desk(tmp_path_factory: pytest.TempPathFactory) -> Path:
     for file in (ROOT / "tests/cassettes").glob("*.yaml"):
         shutil.copy(file, recordings)
     (made / "cassettes").mkdir()
-    shutil.copy(recordings / "test_weather.yaml", made / "cassettes/weather.yaml")
+    recorded = (recordings / "test_weather.yaml").read_text(encoding="utf-8")
+    (made / "cassettes/weather.yaml").write_text(
+        recorded.replace('"model":"gpt-4.1"', '"model":"gpt-5.6-sol"'), "utf-8"
+    )
     return made
 
 

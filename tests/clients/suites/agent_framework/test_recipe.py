@@ -14,7 +14,7 @@ def get_weather(city: str) -> str:
 
 async def test_a_session_remembers_the_weather(mock):
     mock.script(function_call("get_weather", {"city": "Paris"}), message("Mild."), message("No umbrella."))
-    agent = Agent(OpenAIChatClient(model="gpt-5"), instructions="Be brief.", tools=[get_weather])
+    agent = Agent(OpenAIChatClient(model="gpt-5.6-sol"), instructions="Be brief.", tools=[get_weather])
     session = agent.create_session()
     assert (await agent.run("Weather in Paris?", session=session)).text == "Mild."
     assert (await agent.run("What do I take?", session=session)).text == "No umbrella."

@@ -16,7 +16,7 @@ def project(mock, foundry_credential):
 
 def ask(project, question, **more):
     """The code under test: it makes an agent and asks it."""
-    definition = PromptAgentDefinition(model="gpt-5-mini", instructions="Answer in one word.")
+    definition = PromptAgentDefinition(model="gpt-5.6-sol", instructions="Answer in one word.")
     agent = project.agents.create_version("helper", definition=definition)
     reference = {"type": "agent_reference", "name": agent.name, "version": agent.version}
     with project.get_openai_client() as client:
@@ -48,5 +48,5 @@ def test_a_tool_of_the_project(mock, project):
     )
     with project.get_openai_client() as client:
         search = {"type": "azure_ai_search", "azure_ai_search": {"indexes": [{"index_name": "gear"}]}}
-        response = client.responses.create(model="gpt-5-mini", input="Which tent?", tools=[search])
+        response = client.responses.create(model="gpt-5.6-sol", input="Which tent?", tools=[search])
     assert [item.type for item in response.output][:2] == ["azure_ai_search_call", "azure_ai_search_call_output"]

@@ -14,13 +14,13 @@ def deploy(ref: str) -> str:
 
 async def test_a_tool_is_called(mock, foundry_credential):
     mock.script(function_call("deploy", {"ref": "v2"}), message("v2 is live."))
-    chat = FoundryChatClient(project_endpoint=mock.project_endpoint, model="gpt-5-mini", credential=foundry_credential)
+    chat = FoundryChatClient(project_endpoint=mock.project_endpoint, model="gpt-5.6-sol", credential=foundry_credential)
     agent = Agent(chat, instructions="Ship.", tools=[deploy])
     assert (await agent.run("Ship v2.")).text == "v2 is live."
 
 
 async def test_a_stored_agent_answers(mock, foundry_credential):
-    mock.organization(agents={"shipping": {"model": "gpt-5-mini", "instructions": "Ship."}})
+    mock.organization(agents={"shipping": {"model": "gpt-5.6-sol", "instructions": "Ship."}})
     mock.when(agent="shipping", instructions="Ship").script(message("Done."))
     agent = FoundryAgent(
         project_endpoint=mock.project_endpoint,

@@ -15,7 +15,7 @@ def get_weather(city: str) -> str:
 
 
 def make_agent():
-    model = ChatOpenAI(model="gpt-4.1", use_responses_api=True)
+    model = ChatOpenAI(model="gpt-5.6-sol", use_responses_api=True)
     return create_agent(model, [get_weather], checkpointer=InMemorySaver())
 
 

@@ -7,14 +7,14 @@ from harness.faults import rate_limit
 
 
 def summarize(text):
-    response = litellm.responses(model="openai/gpt-4.1", input=f"Summarize: {text}", num_retries=0)
+    response = litellm.responses(model="openai/gpt-5.6-sol", input=f"Summarize: {text}", num_retries=0)
     return response.output[0].content[0].text
 
 
 def test_a_text_is_summarized(mock):
     mock.script("Short.")
     assert summarize("A long text.") == "Short."
-    assert mock.exchanges[0].request.body["model"] == "gpt-4.1"
+    assert mock.exchanges[0].request.body["model"] == "gpt-5.6-sol"
 
 
 def test_a_full_minute_is_told(mock):

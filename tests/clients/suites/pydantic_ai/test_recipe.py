@@ -11,7 +11,7 @@ class Forecast(BaseModel):
     degrees: int
 
 
-agent = Agent("openai-responses:gpt-4.1", output_type=Forecast, defer_model_check=True)
+agent = Agent("openai-responses:gpt-5.6-sol", output_type=Forecast, defer_model_check=True)
 
 
 @agent.tool_plain

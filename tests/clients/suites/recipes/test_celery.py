@@ -12,7 +12,7 @@ app.conf.task_always_eager = True
 @app.task(autoretry_for=(openai.RateLimitError,), max_retries=2, default_retry_delay=0)
 def summarize(text):
     with openai.OpenAI(max_retries=0) as client:
-        return client.responses.create(model="gpt-4.1", input=f"Summarize: {text}").output_text
+        return client.responses.create(model="gpt-5.6-sol", input=f"Summarize: {text}").output_text
 
 
 def test_the_task_answers(mock):

@@ -13,7 +13,7 @@ from harness.faults import rate_limit
 def ask(request):
     try:
         with openai.OpenAI(max_retries=0) as client:
-            response = client.responses.create(model="gpt-4.1", input=request.GET["question"])
+            response = client.responses.create(model="gpt-5.6-sol", input=request.GET["question"])
     except openai.RateLimitError:
         return JsonResponse({"error": "Try again later."}, status=503)
     return JsonResponse({"answer": response.output_text})

@@ -13,7 +13,7 @@ def get_weather(city: str) -> str:
 
 async def test_a_tool_is_called(mock):
     mock.script(function_call("get_weather", {"city": "Paris"}), message("Mild."))
-    llm = OpenAIResponses(model="gpt-4.1", api_base=mock.base_url, api_key=mock.api_key)
+    llm = OpenAIResponses(model="gpt-5.6-sol", api_base=mock.base_url, api_key=mock.api_key)
     answer = await FunctionAgent(tools=[get_weather], llm=llm).run("Weather in Paris?")
     assert str(answer) == "Mild."
     assert mock.calls.named("get_weather").times(1)
