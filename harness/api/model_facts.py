@@ -3,6 +3,8 @@
 A family is an entry of names and facts, one fact per line: its value, then its sources, best first. A source says how
 it is known (`recorded`, `reported`, `documented`, `typed`, `assumed`), where, and when. Anything missing is unknown,
 and nothing is refused because of it.
+
+A shutdown is announced per name (`shutdowns`: the day, the replacement or "", sources); `gone` is one that was observed.
 """
 
 from __future__ import annotations
@@ -18,6 +20,7 @@ import orjson
 
 MODELS_FILE = Path(__file__).with_name("models.json")
 _DATED_SOURCE = re.compile(r"(\w+) (.*?)(?: (\d{4}(?:-\d\d){0,2}))?")
+_SNAPSHOT = re.compile(r"-\d{4}-\d\d-\d\d$")
 _TOOL = "tool."
 
 FACTS: Mapping[str, str] = {
@@ -27,7 +30,6 @@ FACTS: Mapping[str, str] = {
     "found": "its name is found by the Responses API",
     "gone": "the day from which it is 404",
     "removed": "the day from which its name does not exist",
-    "shutdown": "the announced last day; not known to be kept",
     "window": "context window, tokens",
     "max_output": "most output, tokens",
     "reasons": "it is a reasoning model",
@@ -90,6 +92,15 @@ class Fact:
 
 
 @dataclass(frozen=True, slots=True)
+class Shutdown:
+    """An announced shutdown: its day, the recommended model or "", and its sources, best first."""
+
+    day: str
+    replacement: str
+    sources: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
 class ModelFacts:
     """The content of `models.json`: the facts of each family, and the names that the API refused, with the source."""
 
@@ -105,7 +116,7 @@ def split_source(source: str) -> tuple[str, str, str]:
 
 @cache
 def read_table() -> Mapping[str, Any]:
-    """Read the file: `families`, each with a list of value and sources per fact, and sources of `nonexistent` names."""
+    """Read the file: `families`, each with a list of value and sources per fact, `shutdowns`, `nonexistent` names."""
     table: Mapping[str, Any] = orjson.loads(MODELS_FILE.read_bytes())
     return table
 
@@ -119,6 +130,14 @@ def load_model_facts() -> ModelFacts:
         for family, facts in table["families"].items()
     }
     return ModelFacts(families, table["nonexistent"])
+
+
+def find_shutdown(name: str) -> Shutdown | None:
+    """Return the announced shutdown of a model, by its name; that of the base model for a fine-tuned one."""
+    base = name.split(":")[1] if name.startswith("ft:") else name
+    table = read_table()["shutdowns"]
+    entry = table.get(base) or table.get(_SNAPSHOT.sub("", base))
+    return Shutdown(entry[0], entry[1], tuple(entry[2:])) if entry else None
 
 
 def refused_tools(facts: Mapping[str, Sequence[Any]]) -> frozenset[str]:

@@ -13,7 +13,8 @@ from dataclasses import dataclass, replace
 from functools import lru_cache
 from typing import Any, Literal, TypeVar
 
-from harness.api.model_facts import read_table, refused_tools
+from harness.api.model_facts import find_shutdown, read_table, refused_tools
+from harness.core.dates import CONTRACT_DATE
 
 _WORD = re.compile(r"[A-Za-z]+")
 _SHORTEST_WORD = 3
@@ -307,6 +308,12 @@ def _cache(table: dict[str, T], name: str, value: T) -> T:
 
 MODELS = Models()
 """The families of the API."""
+
+
+def is_forecast_gone(name: str, day: str) -> bool:
+    """Return whether a model's shutdown is announced for a day after CONTRACT_DATE, or for one before it."""
+    return day > CONTRACT_DATE and (shutdown := find_shutdown(name)) is not None and shutdown.day <= day
+
 
 _OTHER_VENDOR = re.compile(
     r"(gemini|gemma|claude|mistral|mixtral|codestral|llama|deepseek|grok|qwen|command-r)[-\d.].*"

@@ -16,7 +16,10 @@ from typing import Protocol
 from harness.core.errors import ConfigError
 
 CONTRACT_DATE = "2026-11-22"
-"""The day of the newest evidence in this release, and the day of every World without `as_of`."""
+"""The day of the newest evidence in this release, and the day of every World without `as_of`.
+
+A later day is a forecast: the contract of this day without the models whose shutdown is announced until then.
+"""
 ALWAYS = ""
 """The start of the epoch before all changes."""
 _DAY_SECONDS = 86_400
@@ -39,15 +42,14 @@ class Dated(Protocol):
 
 
 def parse_as_of(text: object, option: str = "as_of") -> str:
-    """Return the day for `2026-03-15` or `2026-03` (its last day); ConfigError for any other value or a future day."""
+    """Return the day for `2026-03-15` or `2026-03` (its last day); ConfigError for any other value.
+
+    A day after CONTRACT_DATE is a forecast: what is announced by now.
+    """
     found = _find_day(text)
     if not found:
         raise ConfigError(f"{option}: {text!r} is not a date; pass a day or a month, such as 2026-03-15 or 2026-03.")
-    if found[0] > CONTRACT_DATE[: len(found[0])]:
-        raise ConfigError(
-            f"{option}: {text!r} is in the future: this release knows the API up to {CONTRACT_DATE}, which is the default."
-        )
-    return min(last_day(found[0]), CONTRACT_DATE)
+    return CONTRACT_DATE if CONTRACT_DATE.startswith(found[0]) else last_day(found[0])
 
 
 def is_day(text: str) -> bool:

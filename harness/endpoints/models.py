@@ -6,6 +6,7 @@ A key without a list of models has those whose defaults are known, and accepts o
 from __future__ import annotations
 
 from harness.api.operations import operation
+from harness.contract.rules.request.models.model import is_missing_model
 from harness.core.exchange import Answer, Json
 from harness.world.api_call import ApiCall
 from harness.world.world import CLOCK_START
@@ -14,7 +15,7 @@ from harness.world.world import CLOCK_START
 @operation("GET", "/models")
 def list_all(call: ApiCall) -> Answer:
     """List the models of the key, by name."""
-    there = (name for name, family in call.world.models.items() if not family.has_ended(call.world.as_of))
+    there = (name for name in call.world.models if not is_missing_model(name, call.world))
     names = sorted(there if call.world.account.models is None else call.world.account.models)
     return Answer(200, {"object": "list", "data": [_render_model(name) for name in names]})
 

@@ -12,7 +12,7 @@ from typing import Any
 import harness.analysis.losses
 import harness.foundry  # noqa: F401  (registers every operation and rule)
 from harness.analysis.loss import Loss
-from harness.api.model_facts import FACTS, Fact, load_model_facts, split_source
+from harness.api.model_facts import FACTS, Fact, Shutdown, find_shutdown, load_model_facts, split_source
 from harness.api.operations import OPERATIONS
 from harness.contract.rule import Case, Rule, matches_operation
 from harness.core.exchange import Json
@@ -152,9 +152,7 @@ def _to_json(value: Any) -> Any:
 LEVELS = ("recorded", "reported", "documented", "typed", "assumed")
 _NOT_OF_RESPONSES = frozenset({"served", "found"})
 """Facts of models that the Responses API does not serve; no other facts matter for them."""
-_EXCLUSIVE = frozenset(
-    {"served", "found", "gone", "removed", "shutdown", "needs_tools", "only_tools", "web_search.filters"}
-)
+_EXCLUSIVE = frozenset({"served", "found", "gone", "removed", "needs_tools", "only_tools", "web_search.filters"})
 """Facts that only some families have; a family without them is not incomplete."""
 _OF_REASONING = frozenset({"effort", "efforts", "mode", "modes", "context", "contexts", "summaries"})
 _WIDTH = max(map(len, FACTS))
@@ -191,6 +189,15 @@ def model_sections(family: str) -> Iterator[tuple[str, list[str]]]:
         "Known",
         [f"{name:<{_WIDTH}}  {format_value(fact.value)}  ({'; '.join(fact.sources)})" for name, fact in known],
     )
+    if announced := _shutdowns_of(facts["names"].value):
+        yield (
+            "Announced shutdowns",
+            [
+                f"{name}  {shutdown.day}{f', use {shutdown.replacement}' * bool(shutdown.replacement)}"
+                f"  ({'; '.join(shutdown.sources)})"
+                for name, shutdown in announced.items()
+            ],
+        )
     yield "Open: nothing is refused for it", [f"{name:<{_WIDTH}}  {FACTS[name]}" for name in open_facts(facts)] or ["-"]
 
 
@@ -201,7 +208,13 @@ def model_json(family: str) -> Json:
     for name, fact in facts.items():
         sources = [dict(zip(("level", "where", "date"), split_source(source), strict=True)) for source in fact.sources]
         known[name] = {"value": fact.value, "sources": sources}
-    return {"family": family, "facts": known, "open": open_facts(facts)}
+    shutdowns = {name: asdict(shutdown) for name, shutdown in _shutdowns_of(facts["names"].value).items()}
+    return {"family": family, "facts": known, "shutdowns": shutdowns, "open": open_facts(facts)}
+
+
+def _shutdowns_of(names: Sequence[str]) -> dict[str, Shutdown]:
+    """Return the announced shutdowns of these names."""
+    return {name: shutdown for name in names if (shutdown := find_shutdown(name))}
 
 
 def describe_model(family: str) -> str:

@@ -269,16 +269,10 @@ class TestTheDay:
     def test_the_day_is_that_of_the_contract_without_it(self) -> None:
         assert serve(*program(self.ASK_OLD)).stdout == "400\n"
 
-    @pytest.mark.slow
-    @pytest.mark.parametrize(
-        ("as_of", "problem"),
-        slow_except([0], [("soon", "'soon' is not a date; pass a day"), ("2999-01-01", "is in the future")]),
-    )
-    def test_the_day_has_to_be_one_of_the_past(self, as_of: str, problem: str) -> None:
-        ended = serve("--as-of", as_of, *program("ask()"))
+    def test_the_day_has_to_be_a_day(self) -> None:
+        ended = serve("--as-of", "soon", *program("ask()"))
         assert ended.returncode == 2
-        assert f"--as-of: '{as_of}'" in ended.stderr
-        assert problem in ended.stderr
+        assert "--as-of: 'soon' is not a date; pass a day" in ended.stderr
 
 
 def test_garbage_is_collected_seldom_while_the_command_runs(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -46,11 +46,9 @@ def test_what_is_no_date_is_refused_with_an_example(text: object) -> None:
         parse_as_of(text, "--as-of")
 
 
-@pytest.mark.parametrize("text", ["2999-01", "2999-01-01"])
-def test_the_future_is_not_known(text: str) -> None:
-    told = f"'{text}' is in the future: this release knows the API up to {CONTRACT_DATE}"
-    with pytest.raises(ConfigError, match=told):
-        parse_as_of(text)
+@pytest.mark.parametrize(("text", "day"), [("2027-01", "2027-01-31"), ("2027-01-14", "2027-01-14")])
+def test_a_day_to_come_is_a_forecast(text: str, day: str) -> None:
+    assert parse_as_of(text) == day > CONTRACT_DATE
 
 
 @pytest.mark.parametrize(

@@ -1,4 +1,4 @@
-"""`python -m tools.schemas`: generates the schemas from the SDK, and checks them."""
+"""`python -m tools.schemas`: generates the schemas from the SDK, reads its shutdown days, and checks both."""
 
 from __future__ import annotations
 
@@ -10,6 +10,7 @@ from harness.cli.support.app import ExitCode, print_text
 from harness.contract import schema
 from tools.program import make_program
 from tools.schemas import sync as schemas_of
+from tools.schemas.shutdowns import write_shutdowns
 
 
 def make_schemas(
@@ -30,6 +31,8 @@ def make_schemas(
         problems = schemas_of.check(directory)
         print_text("\n".join(problems or ["ok"]))
         raise typer.Exit(ExitCode.FOUND if problems else ExitCode.OK)
+    if sync and write_shutdowns():
+        print_text("models.json: shutdowns")
     changes = schemas_of.sync(directory, document) if sync else schemas_of.diff(directory, document)
     print_text("\n".join(map(str, changes)) or "nothing changes")
 

@@ -28,6 +28,7 @@ from harness.core.text import shorten
 from tools.schemas import from_openapi
 from tools.schemas.from_openapi import Change
 from tools.schemas.from_sdk import generate, sdk_version
+from tools.schemas.shutdowns import check_shutdowns
 
 __all__ = ["Change", "check", "diff", "generate", "pretty", "sync"]
 
@@ -112,6 +113,7 @@ def _check_sdk(directory: Path) -> Iterator[str]:
         file = directory / "openai" / f"{root}.json"
         if not file.is_file() or file.read_text(encoding="utf-8") != pretty(body):
             yield f"openai/{file.name} is not what openai {locked} generates; run `python -m tools.schemas --sync`"
+    yield from check_shutdowns()
 
 
 def _check_overlays(directory: Path) -> Iterator[str]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from harness.api.http.dialects import OPENAI
-from harness.api.models import Model, is_nonexistent_model
+from harness.api.models import Model, is_forecast_gone, is_nonexistent_model
 from harness.contract.rule import CREATE_RESPONSE, Case, WorldView, assumed, recorded, reported, rule
 from harness.core.account import Organization
 from harness.core.errors import COMMAND, ApiError
@@ -26,9 +26,11 @@ from harness.core.exchange import Json, Request
         "Model not found gpt-5-codex": {"model": "gpt-5-codex", "temperature": 0.5},
         "Model not found o4-mini-deep-research-2025-06-26": {"model": "o4-mini-deep-research-2025-06-26"},
         "Model not found sora-2": {"model": "sora-2"},
+        "Model not found gpt-5": Case({"model": "gpt-5"}, as_of="2026-12-11"),
     },
     accepts=[
         Case({"model": "gpt-5-codex"}, as_of="2026-07-22"),
+        Case({"model": "gpt-5"}, as_of="2026-12-10"),
         Case({"model": "gpt-5-codex"}, account=Organization(models=frozenset(["gpt-5-codex"]))),
         {"model": "o4-mini"},
     ],
@@ -37,10 +39,15 @@ from harness.core.exchange import Json, Request
 def model_gone(request: Request, world: WorldView, family: Model | None) -> Iterator[Json]:
     """A model that was shut down is not found, which is reported before any other fault of it.
 
-    Only an observed shutdown counts: an announced one may come later.
+    Only an observed shutdown counts: an announced one may come later. In a forecast, announced ones count too.
     """
-    if family and "" < family.gone <= world.as_of and world.account.models is None:
-        yield {"model": request.body["model"]}
+    name = request.body.get("model")
+    if (
+        world.account.models is None
+        and family
+        and ("" < family.gone <= world.as_of or is_forecast_gone(name, world.as_of))
+    ):
+        yield {"model": name}
 
 
 @rule(
@@ -159,4 +166,5 @@ def model_not_found(request: Request, world: WorldView, family: Model | None) ->
 def is_missing_model(name: str, world: WorldView) -> bool:
     """Return whether the API has no model of this name on the World's day."""
     family = world.models.find(name)
-    return is_nonexistent_model(name) or (family is not None and family.has_ended(world.as_of))
+    ended = family is not None and (family.has_ended(world.as_of) or is_forecast_gone(name, world.as_of))
+    return ended or is_nonexistent_model(name)
