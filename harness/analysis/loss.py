@@ -20,7 +20,7 @@ from harness.core.exchange import Exchange, ToolRuns
 from harness.core.registry import Registry
 
 LossFacts = Mapping[str, Any]
-"""`at`: the place in the request, `said`: the exchange with the original, and the fields of the message."""
+"""`at`: the place in the request, `said`: the exchange with the original, the message's fields, a more precise `fix`."""
 LossCheck = Callable[[HistoryRequest, History], Iterable[LossFacts]]
 
 
@@ -66,7 +66,7 @@ class Loss:
         for facts in self.check(request, history):
             message = self.message.format_map(facts)
             writer, _, at = facts["at"].rpartition("/")
-            yield Lost(self.id, int(writer or request.number), at, message, facts["said"], self.fix)
+            yield Lost(self.id, int(writer or request.number), at, message, facts["said"], facts.get("fix", self.fix))
 
 
 LOSSES: Registry[Loss] = Registry("loss")

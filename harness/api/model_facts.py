@@ -39,6 +39,7 @@ FACTS: Mapping[str, str] = {
     "modes": "values of `reasoning.mode`",
     "context": "the default of `reasoning.context`",
     "contexts": "values of `reasoning.context`",
+    "withholds": "the day from which it does not get reasoning that follows an edit",
     "summaries": "values of `reasoning.summary`",
     "temperature": "when it takes sampling parameters",
     "logprobs": "when it gives logprobs",

@@ -95,7 +95,8 @@ class Model:
     `turns` is the default of `reasoning.context`, None for a model that does not reason. Empty tuples mean unknown: any
     value is accepted. `lacks` holds the types of tools that it is known to refuse; `window` and `max_output` are in
     tokens, None if unknown. A request needs one of `needs_tools` and may have no tools but `only_tools`. `gone` is the
-    day (YYYY-MM-DD) from which it is refused as not found, `removed` the day from which its name does not exist. Of a
+    day (YYYY-MM-DD) from which it is refused as not found, `removed` the day from which its name does not exist, `withholds`
+    the day from which it does not get reasoning that follows an edit. Of a
     `name_only` family only the name is known. One that is not `found` is not a model of the Responses API.
     """
 
@@ -137,6 +138,7 @@ class Model:
     encrypts: bool = False
     name_only: bool = False
     truncations: tuple[str, ...] = ()
+    withholds: str = ""
 
     def has_ended(self, day: str) -> bool:
         """Return whether the model is gone on a day (YYYY-MM-DD)."""
@@ -289,6 +291,7 @@ def _build_family(name: str, facts: Mapping[str, Sequence[Any]]) -> Model:
         encrypts=value("encrypts", False),
         name_only=reasons is None,
         truncations=value("truncations", ()),
+        withholds=value("withholds", ""),
     )
 
 

@@ -12,6 +12,7 @@ from itertools import accumulate
 from typing import NamedTuple
 
 from harness.analysis.approval_ledger import concerns_approvals
+from harness.analysis.withheld import find_withheld, read_thoughts
 from harness.answers.parameters import items_of_day
 from harness.answers.prompt import Prompt
 from harness.api.project_types import PROMPT, NamedAgent
@@ -81,6 +82,8 @@ def run_model(prompt: Prompt, turn: Turn, world: World, agent: NamedAgent | None
     id = world.ids.response(now, parent, (agent.kind if agent else PROMPT).id_prefix)
     started = {**prompt.settings.initial_response, "id": id, "created_at": now}
     rendered, ending = _render_output(prompt, turn, id, now, world)
+    if "" < prompt.settings.family.withholds <= world.as_of:
+        started = _withhold_reasoning(started, prompt, rendered, world)
     if own := turn.ending.own:
         started |= {name: value for name, value in own.items() if name != "usage"}
         ending = replace(ending, own=own)
@@ -94,6 +97,22 @@ def run_model(prompt: Prompt, turn: Turn, world: World, agent: NamedAgent | None
         bool(started.get("background")) or not (started["store"] is False or world.account.zdr),
         ending,
     )
+
+
+def _withhold_reasoning(started: Json, prompt: Prompt, output: Sequence[Json], world: World) -> Json:
+    """List in a response the reasoning that the model did not get, and remember how its own was said."""
+    body, family = prompt.body, prompt.settings.family
+    items = [*prompt.transcript.stored, *prompt.own_input]
+    if any(item["type"] == "reasoning" for item in output):
+        world.store.thoughts.update(read_thoughts(body, family, items, output))
+    if "reasoning" not in prompt.transcript.types:
+        return started
+    withheld = find_withheld(body, family, items, world.account.name, world.store.thoughts)
+    if not withheld:
+        return started
+    members = list(started.items())
+    place = list(started).index("instructions")  # members are in alphabetical order
+    return dict([*members[:place], ("input_transformations", withheld), *members[place:]])
 
 
 def note_approvals(prompt: Prompt, turn: Turn, run: PendingResponse, world: World) -> None:

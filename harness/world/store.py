@@ -11,6 +11,7 @@ from dataclasses import dataclass, fields
 from itertools import pairwise
 from typing import Any, NamedTuple, TypeVar
 
+from harness.analysis.withheld import Thought
 from harness.api.resources.assistants import Thread
 from harness.api.resources.containers import Container
 from harness.api.resources.files import File, PartedUpload, VectorStore
@@ -86,7 +87,8 @@ class Store:
 
     `pending` holds the background responses in progress; `items` everything that an `item_reference` can name.
     `unfiltered_items` holds what the `include` of a request hid; `reasoning_of` and `follower_of` link a reasoning item
-    and the item after it; `encrypted_contents` holds those from scripts; `declared` are the tables of other packages.
+    and the item after it; `encrypted_contents` holds those from scripts; `thoughts` says how each reasoning item was said,
+    for models that withhold it after an edit; `declared` are the tables of other packages.
     """
 
     responses: Table[StoredResponse]
@@ -97,6 +99,7 @@ class Store:
     reasoning_of: Table[str]
     follower_of: Table[Sequence[str]]
     encrypted_contents: Table[str]
+    thoughts: Table[Thought]
     files: Table[File]
     vector_stores: Table[VectorStore]
     parted_uploads: Table[PartedUpload]
@@ -149,7 +152,7 @@ class Store:
                 self._drop_response(id)
         more = most * _ENTRIES_PER_RESPONSE
         bounded: list[Table[Any]] = [self.declared.get(kind.name, {}) for kind in TABLES.values() if kind.is_bounded]
-        bounded += [self.unfiltered_items, self.encrypted_contents, self.containers]
+        bounded += [self.unfiltered_items, self.encrypted_contents, self.thoughts, self.containers]
         for hidden in bounded:
             if len(hidden) > more:
                 for id in oldest_beyond(hidden, more):

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import NamedTuple
 
 from harness.analysis.history.items import (
@@ -168,6 +168,8 @@ class History:
         with the last write, as if the only agent so far were to be asked.
         """
         if request := self._read(exchange):
+            if withheld := objects_in(as_object(exchange.answer.body).get("input_transformations")):
+                request = replace(request, withheld=withheld)
             self.lanes[request.number] = self._find_lane(request)
         return request
 

@@ -67,7 +67,8 @@ class HistoryRequest:
 
     `previous` are the items of the response or conversation that it continues; `is_history_known` is False if the
     journal does not contain them, `is_chained` True if there are any. `is_asked` is False if a client writes items without
-    asking the model. All that is derived from these is computed once.
+    asking the model. `withheld` lists the reasoning that the model did not get, as the answer does. All that is derived
+    from these is computed once.
     """
 
     number: int
@@ -77,6 +78,7 @@ class HistoryRequest:
     is_history_known: bool
     is_chained: bool
     is_asked: bool = True
+    withheld: Sequence[Json] = ()
 
     @cached_property
     def transcript(self) -> KnownItems:

@@ -15,7 +15,7 @@ AREAS = (
         "attachments",
         "chains",
     ),
-    *("instructions", "text", "citations", "citation_places", "reasoning", "order", "endings", "sent"),
+    *("instructions", "text", "citations", "citation_places", "reasoning", "withheld", "order", "endings", "sent"),
 )
 
 import_modules(__name__, AREAS)

@@ -12,6 +12,7 @@ from harness.api.encrypted_content import (
     make_encrypted_content,
     rejection_reason,
 )
+from harness.api.models import Model
 from harness.contract.rule import TRANSCRIPT_MEMBERS, Case, WorldView, after, recorded, reported, rule
 from harness.contract.rules.example_requests import CALL, HI, OUTPUT
 from harness.core.errors import ApiError
@@ -201,20 +202,26 @@ _CIPHERTEXT = make_encrypted_content(ContentOwner("org-harness", "rs_1"), 0)
             _reasoning_body("{0.output.0.id}", "{0.output.0.encrypted_content}"),
             turns=_REASONED_MESSAGE_TURN,
         ),
+        {
+            **_reasoning_body("rs_1", make_encrypted_content(ContentOwner("org-other", "rs_1"), 0)),
+            "model": "gpt-6.2-sol",
+        },
     ],
     fix="Send the ciphertext back unchanged, with the item it came with, to the organization that gave it.",
 )
-def encrypted_content_invalid(world: WorldView, transcript: Transcript) -> Iterator[Json]:
+def encrypted_content_invalid(world: WorldView, transcript: Transcript, family: Model | None) -> Iterator[Json]:
     """A ciphertext must be the API's, of this organization and this item; an item without id is not compared.
 
     Strings without the form of a ciphertext are refused; a foreign one with that form is accepted, and so is one from a
-    script.
+    script. Models that withhold reasoning from an edited history withhold that of another organization, too.
     """
+    withholds = family is not None and "" < family.withholds <= world.as_of
     for item in [item for item in transcript.added if item.get("encrypted_content")]:
         text, id = item["encrypted_content"], item.get("id")
         if (
             isinstance(text, str)  # not every kind of item has it in its schema
             and text not in world.store.encrypted_contents
             and (reason := rejection_reason(text, id, world.account.name))
+            and not (withholds and reason == OTHER_ORGANIZATION and item["type"] == "reasoning")
         ):
             yield {"which": f"for item {id}" if id else f"{text[:4]}...{text[-4:]}", "reason": reason}

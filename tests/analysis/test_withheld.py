@@ -1,0 +1,193 @@
+"""Reasoning that a model from GPT-6.2 on does not get: what the answer says of it, and what the loss explains."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from harness.analysis.losses.examples import (
+    DEPLOY,
+    NEXT,
+    NOTIFY,
+    PROMPT,
+    REPLY,
+    TEXT,
+    THOUGHT,
+    TOOLS,
+    assistant,
+    call,
+    output,
+)
+from harness.api.encrypted_content import ContentOwner, make_encrypted_content
+from harness.core.exchange import Json
+from harness.items import reasoning
+from tests.support.in_process import Client
+from tests.support.websockets import Socket
+
+ASTRA: Json = {"model": "gpt-6.2-astra"}
+LEDGER: Json = {"role": "developer", "content": "Check the totals in the ledger. Name the rows."}
+ROWS = '[{"amount": 40}, {"amount": 50}]'
+
+
+@pytest.fixture
+def client() -> Client:
+    made = Client()
+    made.mock.script([THOUGHT, DEPLOY], [THOUGHT, NOTIFY], REPLY)
+    return made
+
+
+def removed(id: str, reason: str) -> Json:
+    return {"id": id, "action": "removed", "reason": reason, "type": "reasoning"}
+
+
+def thought_of(answer: Json) -> Json:
+    return answer["output"][0]
+
+
+def test_reasoning_after_a_shortened_output_is_withheld_and_that_before_it_is_not(client: Client) -> None:
+    first = client.ask([LEDGER, PROMPT], **ASTRA).body
+    asked = [LEDGER, PROMPT, thought_of(first), call(), output(value=ROWS)]
+    second = client.ask(asked, **ASTRA).body
+    notified = call("call_2", "notify", '{"who":"ops"}')
+    edited = [*asked[:-1], output(value='[{"amount": 90}]'), thought_of(second), notified, output("call_2")]
+    answer = client.ask(edited, **ASTRA).body
+    assert answer["input_transformations"] == [removed(thought_of(second)["id"], "prefix_mismatch")]
+    (lost,) = client.mock.losses
+    assert (lost.loss, lost.at, lost.said) == ("reasoning-withheld", "input[4]", 2)
+    assert "the client shortened `output` of the function_call_output (call_1) from" in lost.message
+    assert r"{\"amount\": 40}" in lost.message
+    assert lost.fix == "Shorten outputs, images and files before they are sent for the first time, never afterwards."
+
+
+def test_the_answer_says_it_in_every_form(client: Client) -> None:
+    first = client.ask([PROMPT], tools=TOOLS, **ASTRA).body
+    shown = [removed(thought_of(first)["id"], "prefix_mismatch")]
+    sent: Json = {"previous_response_id": first["id"], "tools": TOOLS[::-1], **ASTRA}
+    streamed = client.ask([output()], stream=True, **sent)
+    assert streamed.events is not None
+    responses = [event["response"] for event in streamed.events if "response" in event]
+    assert len(responses) == 3
+    assert [response["input_transformations"] for response in responses] == [shown] * 3
+    retrieved = client.send(f"GET /responses/{streamed.body['id']}").body
+    assert retrieved["input_transformations"] == shown
+    names = list(retrieved)
+    assert names[names.index("input_transformations") + 1] == "instructions"
+
+
+def test_a_web_socket_withholds_it_too() -> None:
+    socket = Socket()
+    socket.mock.script([THOUGHT, DEPLOY], REPLY)
+    first = socket.made([PROMPT], store=False, tools=TOOLS, **ASTRA)
+    then = socket.made([output()], previous_response_id=first["id"], store=False, **ASTRA)
+    assert then["input_transformations"] == [removed(thought_of(first)["id"], "prefix_mismatch")]
+
+
+def test_an_answer_from_which_nothing_was_withheld_does_not_mention_it(client: Client) -> None:
+    first = client.ask([PROMPT], **ASTRA).body
+    assert "input_transformations" not in first
+    assert "input_transformations" not in client.ask([output()], previous_response_id=first["id"], **ASTRA).body
+
+
+@pytest.mark.parametrize("members", [{"model": "gpt-6.1-sol"}, {"model": "gpt-5.6-sol"}, {"model": "gpt-5"}])
+def test_earlier_models_withhold_nothing(client: Client, members: Json) -> None:
+    first = client.ask([PROMPT], tools=TOOLS, **members).body
+    answer = client.ask([output()], previous_response_id=first["id"], **members).body
+    assert "input_transformations" not in answer
+    assert client.mock.losses == []
+
+
+def test_the_models_withheld_nothing_before_their_release() -> None:
+    client = Client()
+    client.world.set_date("2026-11-16")
+    client.mock.script([THOUGHT, DEPLOY], REPLY)
+    first = client.ask([PROMPT], tools=TOOLS, **ASTRA).body
+    assert "input_transformations" not in client.ask([output()], previous_response_id=first["id"], **ASTRA).body
+
+
+@pytest.mark.parametrize(
+    ("before", "now", "reason"),
+    [
+        ({}, {"model": "gpt-6.2-sol"}, "model_mismatch"),
+        ({"model": "gpt-6.2-sol"}, {}, None),
+        ({"model": "gpt-6.1-sol"}, {"tools": TOOLS}, None),
+        ({"safety_identifier": "ann"}, {"safety_identifier": "bob"}, "end_user_mismatch"),
+        ({"user": "ann"}, {"user": "bob"}, "end_user_mismatch"),
+        ({}, {"safety_identifier": "bob"}, None),
+        ({"safety_identifier": "ann"}, {}, None),
+        ({"reasoning": {"effort": "high"}}, {}, "prefix_mismatch"),
+        ({}, {"text": {"format": {"type": "text"}}, "tools": [], "reasoning": {"effort": "medium"}}, None),
+        ({"instructions": "Be brief."}, {"instructions": "Be kind."}, None),
+        ({"safety_identifier": "ann"}, {"safety_identifier": "bob", "model": "gpt-6.2-sol"}, "end_user_mismatch"),
+    ],
+)
+def test_what_changed_is_the_reason(client: Client, before: Json, now: Json, reason: str | None) -> None:
+    first = client.ask([PROMPT], **{**ASTRA, **before}).body
+    answer = client.ask([output()], previous_response_id=first["id"], **{**ASTRA, **now}).body
+    shown = [removed(thought_of(first)["id"], reason)] if reason else None
+    assert answer.get("input_transformations") == shown
+    assert [reason for lost in client.mock.losses if f"({reason})" in lost.message] == [reason] * bool(reason)
+
+
+def test_reasoning_of_another_organization_is_withheld_where_earlier_models_refuse_it(client: Client) -> None:
+    item = {
+        "type": "reasoning",
+        "id": "rs_1",
+        "summary": [],
+        "encrypted_content": make_encrypted_content(ContentOwner("org-other", "rs_1"), 0),
+    }
+    assert client.ask([item, PROMPT], model="gpt-6.1-sol").status == 400
+    answer = client.ask([item, PROMPT], **ASTRA)
+    assert answer.body["input_transformations"] == [removed("rs_1", "organization_mismatch")]
+    assert [lost.loss for lost in client.mock.losses] == ["reasoning-withheld"]
+
+
+def test_reasoning_of_earlier_turns_is_withheld_on_request(client: Client) -> None:
+    first = client.ask([PROMPT], **ASTRA).body
+    again = [PROMPT, thought_of(first), call(), output()]
+    turn: Json = {"reasoning": {"context": "current_turn"}, **ASTRA}
+    assert "input_transformations" not in client.ask(again, **turn).body
+    answer = client.ask([*again, assistant(TEXT), NEXT], **turn).body
+    assert answer["input_transformations"] == [removed(thought_of(first)["id"], "turn_boundary")]
+
+
+def test_reasoning_from_a_script_is_known_by_its_ciphertext() -> None:
+    members: Json = {"store": False, "include": ["reasoning.encrypted_content"], **ASTRA}
+    client = Client()
+    client.mock.script([reasoning("Hm.", encrypted_content="gAAAAABsb25nIHRob3VnaHQ"), DEPLOY], REPLY)
+    first = client.ask([PROMPT], **members).body
+    thought = {name: value for name, value in thought_of(first).items() if name != "id"}
+    answer = client.ask([LEDGER, PROMPT, thought, call(), output()], **members).body
+    assert answer["input_transformations"] == [removed(thought_of(first)["id"], "prefix_mismatch")]
+
+
+@pytest.mark.parametrize(
+    ("sent", "why"),
+    [
+        ([PROMPT], "the client dropped the developer message"),
+        ([LEDGER, assistant("Summary: ship v2.")], "the client replaced the user message by the assistant message"),
+        (
+            [{**LEDGER, "content": "Check the totals in the ledger. Name the columns."}, PROMPT],
+            'the client changed `content` of the developer message from "…edger. Name the rows." to '
+            '"…edger. Name the columns."',
+        ),
+        ([LEDGER, {"role": "developer", "content": "Hm."}, PROMPT], "the client inserted the developer message"),
+    ],
+)
+def test_the_edit_is_named(client: Client, sent: list[Json], why: str) -> None:
+    first = client.ask([LEDGER, PROMPT], **ASTRA).body
+    client.ask([*sent, thought_of(first), call(), output()], **ASTRA)
+    (message,) = [lost.message for lost in client.mock.losses if lost.loss == "reasoning-withheld"]
+    assert message.endswith(why)
+
+
+def test_what_was_withheld_by_the_api_itself_is_reported(client: Client) -> None:
+    client.ask([PROMPT], **ASTRA)
+    exchange = client.world.exchanges[-1]
+    body: dict[str, Any] = {**exchange.answer.body, "input_transformations": [removed("rs_0", "prefix_mismatch")]}
+    client.world.exchanges[-1] = exchange._replace(answer=exchange.answer._replace(body=body))
+    (lost,) = client.mock.losses
+    assert (lost.at, lost.message.partition(" (prefix")[2]) == (
+        "input",
+        "_mismatch): the client edited what came before it",
+    )
