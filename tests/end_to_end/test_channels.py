@@ -280,7 +280,12 @@ class TestTheImage:
             "targets"
         ]
         wanted = [*build["wheel"]["packages"], *build["wheel"]["force-include"]]
-        assert {name.split("/")[0] for name in wanted} | {"pyproject.toml", "README.md", "LICENSE"} <= kept
+        assert {name.split("/")[0] for name in wanted} | {
+            "pyproject.toml",
+            "hatch_build.py",
+            "README.md",
+            "LICENSE",
+        } <= kept
 
     def test_the_image_is_started_as_the_page_says(self) -> None:
         runs = [shlex.split(line) for line in re.findall(r"^    (docker run .*)$", PAGE.replace("\\\n", ""), re.M)]

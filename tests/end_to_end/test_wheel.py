@@ -77,6 +77,15 @@ def test_the_wheel_holds_every_module_and_schema(wheel):
     ]
 
 
+def test_the_description_of_the_wheel_leads_to_the_repository(wheel):
+    with ZipFile(wheel) as archive:
+        metadata = next(name for name in archive.namelist() if name.endswith("/METADATA"))
+        description = archive.read(metadata).decode().partition("\n\n")[2]
+    links = re.findall(r"\]\(([^)]+)\)", description)
+    assert len(links) > 20
+    assert [link for link in links if not link.startswith(("https://", "#"))] == []
+
+
 def test_the_installed_wheel_is_what_runs(installed, tmp_path):
     code = (
         "from harness.contract.schema import load, schemas_directory; print(schemas_directory()); "
