@@ -10,10 +10,10 @@ from __future__ import annotations
 import inspect
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from functools import cached_property
 from typing import Any, Generic, TypeVar
 
 from harness.analysis.retries import Retry, chains_of, find_retries
+from harness.core.cached import cached_property
 from harness.core.delivery import SendTimes
 from harness.core.errors import ConfigError, RegistrationError
 from harness.core.exchange import Exchange

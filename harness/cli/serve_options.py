@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import cached_property, partial
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -13,6 +13,7 @@ import typer
 
 from harness.analysis.judgement import CLIENT_VALUES
 from harness.cli.support.app import argument, given_options, option, refuse_others
+from harness.core.cached import cached_property
 from harness.core.errors import COMMAND, require_extra
 from harness.core.limits import SERVER_LIMITS, STORED_SECONDS, UNLIMITED, Limits
 from harness.core.webhooks import DEFAULT_SECRET, SECRET_VARIABLE

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from functools import cached_property
 from typing import Any, Protocol, Self, cast
 
 from harness.api.http.dialects import FOUNDRY
@@ -13,6 +12,7 @@ from harness.contract.dialect_body import PROMPT_SCHEMAS, apply_known_definition
 from harness.contract.overrides import Overrides
 from harness.contract.rule import WorldView
 from harness.core.account import Organization
+from harness.core.cached import cached_property
 from harness.core.dates import CONTRACT_DATE
 from harness.core.exchange import Json, Request
 from harness.items.transcript import Transcript, conversation_id, resolve_transcript

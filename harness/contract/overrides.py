@@ -8,11 +8,11 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from functools import cached_property
 from typing import Any
 
 from harness.api.models import Models
 from harness.contract.rule import CREATE_RESPONSE, Rule, recorded
+from harness.core.cached import cached_property
 from harness.core.errors import COMMAND, ApiError
 from harness.core.exchange import EMPTY_MAPPING, Json, Request
 

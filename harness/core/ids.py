@@ -37,7 +37,6 @@ class Ids:
         self._digits = ""
         self._left = 0
         self._item_partition = ("", "")
-        self._time = 0, "00000000"
 
     def _next_chunk(self) -> str:
         """Return the next 24 hex digits."""
@@ -50,12 +49,6 @@ class Ids:
             end = len(self._digits)
         self._left = start = end - _CHUNK
         return self._digits[start:end]
-
-    def _at(self, now: int) -> str:
-        """Return unix seconds as eight hex digits."""
-        if self._time[0] != now:
-            self._time = now, f"{now:08x}"
-        return self._time[1]
 
     def hex(self, prefix: str, digits: int) -> str:
         """Return `prefix` and an even number of hex digits: `hex("vs_", 32)`."""
@@ -78,7 +71,7 @@ class Ids:
             return self.project_id(f"{prefix}_", parent)
         found = (_PARTITIONED_ID.fullmatch(parent) or _PROJECT_ID.fullmatch(parent)) if parent else None
         partition = f"{found[1] if found else self._next_chunk()[:16]}00"
-        id = f"resp_{partition}{self._at(now)}{self._next_chunk()}"
+        id = f"resp_{partition}{now:08x}{self._next_chunk()}"
         self._item_partition = id, partition
         return id
 
@@ -95,7 +88,7 @@ class Ids:
                 return self.project_id(f"{prefix}_", response_id)
             partition = found[1] + found[2] if found else f"{self._next_chunk()[:16]}00"
             self._item_partition = response_id, partition
-        return f"{prefix}_{partition}{self._at(now)}{self._next_chunk()}"
+        return f"{prefix}_{partition}{now:08x}{self._next_chunk()}"
 
     def call(self) -> str:
         """Make the `call_id` that pairs a call with its output."""

@@ -13,10 +13,9 @@ T = TypeVar("T")
 
 @dataclass(frozen=True, slots=True)
 class TableKind(Generic[T]):
-    """A table by name; where responses are limited, one with `is_bounded` keeps only its newest entries."""
+    """A table by name."""
 
     name: str
-    is_bounded: bool = False
 
 
 class Tables(Protocol):
@@ -28,8 +27,12 @@ class Tables(Protocol):
 
 TABLES: Registry[TableKind[Any]] = Registry("table")
 """All declared tables by name."""
+BOUNDED_TABLES: list[str] = []
+"""The names of those that keep only their newest entries where responses are limited."""
 
 
 def declare_table(name: str, *, is_bounded: bool = False) -> TableKind[Any]:
     """Declare a table that every World has."""
-    return TABLES.add(name, TableKind(name, is_bounded))
+    if is_bounded:
+        BOUNDED_TABLES.append(name)
+    return TABLES.add(name, TableKind(name))

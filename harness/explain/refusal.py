@@ -6,7 +6,6 @@ import json
 import re
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import cached_property
 from typing import Any
 
 from harness.analysis.history.history import History
@@ -16,6 +15,7 @@ from harness.analysis.lanes import PROBE_RULES
 from harness.analysis.loss import Lost
 from harness.api.models import Models
 from harness.contract.rule import LEVELS, LIMITED_ACCOUNT, RULES, Rule
+from harness.core.cached import cached_property
 from harness.core.exchange import Exchange, Json, Request, answer_error
 from harness.core.json_values import as_object, as_string, objects_in
 from harness.core.text import pluralize, quote, shorten, shorten_json

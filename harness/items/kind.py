@@ -15,7 +15,7 @@ import inspect
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
-from functools import wraps
+from functools import lru_cache, wraps
 from typing import Any, ParamSpec, TypedDict, Unpack
 
 import orjson
@@ -236,6 +236,7 @@ def has_listed_status(type: str) -> bool:
     return declared is not None and declared.listed_status
 
 
+@lru_cache(maxsize=256)
 def id_prefix(type: str, *, in_project: bool = False) -> str:
     """Return the prefix of an item's id: an output has its call's, a type that no model emits has `item`.
 

@@ -8,10 +8,10 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence, Set
 from dataclasses import dataclass
-from functools import cached_property
 from typing import Any, NamedTuple
 
 from harness.api.tokens import estimate_tokens
+from harness.core.cached import cached_property
 from harness.core.exchange import Json
 from harness.items.kind import CALL_OF_OUTPUT, CLIENT_CALL_NAMES
 

@@ -7,12 +7,12 @@ import re
 import shlex
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
 
+from harness.core.cached import cached_property
 from harness.pytest_plugin.options import read_marker_options
 
 if TYPE_CHECKING:

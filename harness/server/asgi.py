@@ -7,7 +7,7 @@ import contextlib
 import socket
 import threading
 from collections.abc import Awaitable, Callable, Iterator
-from functools import cached_property, partial
+from functools import partial
 from tempfile import gettempdir
 from typing import Any, cast
 
@@ -15,6 +15,7 @@ import uvicorn
 
 from harness.api.http import multipart
 from harness.api.http.bodies import parse_query
+from harness.core.cached import cached_property
 from harness.core.delivery import SendRecord
 from harness.core.errors import ConfigError, Problem
 from harness.core.exchange import Answer, ReceivedRequest
@@ -152,7 +153,7 @@ class App:
 
 def is_control_path(path: str) -> bool:
     """Return whether a path is one of the control plane."""
-    return f"{path}/".startswith(f"{CONTROL_ROOT}/")
+    return path.startswith(CONTROL_ROOT) and f"{path}/".startswith(f"{CONTROL_ROOT}/")
 
 
 def edge_of(scope: Scope) -> SendRecord | None:
@@ -255,7 +256,7 @@ def uvicorn_config(app: AsgiApp, *, keep_alive: bool = True, tls: ServerContext 
     """
     protocol: Any = partial(HttpConnection, keep_alive=keep_alive)
     if isinstance(app, App):
-        protocol = partial(protocol, service=app, on_failed=app.note_failed)
+        protocol = partial(protocol, service=app)
     return uvicorn.Config(
         cast("Any", end_when_cancelled(app)),
         http=cast("Any", partial(TlsProtocol, make_protocol=protocol, context=tls)) if tls else protocol,

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from functools import cached_property
 from typing import Any
 
 from harness.answers.prompt import Prompt, read_prompt, read_settings
 from harness.contract.call import WorldCall
+from harness.core.cached import cached_property
 from harness.world.store import Store
 from harness.world.world import World
 

@@ -18,7 +18,7 @@ from harness.api.resources.files import File, PartedUpload, VectorStore
 from harness.api.responses import FullItem
 from harness.core.exchange import Json
 from harness.core.limits import oldest_beyond
-from harness.core.tables import TABLES, TableKind
+from harness.core.tables import BOUNDED_TABLES, TABLES, TableKind
 from harness.ending import DEFAULT_ENDING, Ending
 from harness.items.transcript import EMPTY_CHAIN, ItemChain, Transcript, conversation_id, resolve_transcript
 
@@ -151,9 +151,9 @@ class Store:
             for id in oldest_beyond(self.responses, most):
                 self._drop_response(id)
         more = most * _ENTRIES_PER_RESPONSE
-        bounded: list[Table[Any]] = [self.declared.get(kind.name, {}) for kind in TABLES.values() if kind.is_bounded]
-        bounded += [self.unfiltered_items, self.encrypted_contents, self.thoughts, self.containers]
-        for hidden in bounded:
+        own = self.unfiltered_items, self.encrypted_contents, self.thoughts, self.containers
+        bounded: list[Table[Any] | None] = [*own, *map(self.declared.get, BOUNDED_TABLES)]
+        for hidden in filter(None, bounded):
             if len(hidden) > more:
                 for id in oldest_beyond(hidden, more):
                     del hidden[id]

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from functools import cached_property
 
 from harness.analysis.history.items import (
     MESSAGE,
@@ -21,6 +20,7 @@ from harness.analysis.history.items import (
 from harness.analysis.history.shared_prefix import GrowingSequence
 from harness.analysis.history.text_index import letters_of
 from harness.analysis.lanes import INSTRUCTION_ROLES, mask_dates_and_ids
+from harness.core.cached import cached_property
 from harness.core.exchange import Json
 from harness.core.json_values import as_object, as_string, objects_in
 

@@ -94,9 +94,10 @@ def count_members(value: Any) -> int:
 def find_duplicate_name(raw: bytes, value: Any) -> JsonFault | None:
     """Return the first duplicate name in a body, by a second, slower parse if counting cannot rule one out."""
     names = raw.count(b'":')
-    if names == raw.count(b":") == count_members(value) and b"\\" not in raw:
+    members = len(value) if type(value) is dict and raw.count(b"{") == 1 else count_members(value)
+    if names == raw.count(b":") == members and b"\\" not in raw:
         return None  # most bodies: each colon follows a name, and no name ends in a backslash
-    if names - raw.count(b'\\":') == count_members(value) and not _needs_full_search(raw):
+    if names - raw.count(b'\\":') == members and not _needs_full_search(raw):
         return None
     return _find_duplicate(json.loads(raw, object_pairs_hook=tuple, parse_int=len), ())
 

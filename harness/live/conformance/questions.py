@@ -8,7 +8,6 @@ from __future__ import annotations
 import re
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import cached_property
 from typing import Any, Literal
 
 import orjson
@@ -18,6 +17,7 @@ from harness.api.http.dialects import API_ROOTS, OPENAI, parse_api_path
 from harness.api.responses import CREATE_EVENT, INJECT_EVENT, SOCKET
 from harness.contract.rule import CREATE_RESPONSE, RULES, Case, Rule
 from harness.contract.rules.example_requests import ANY_UPLOAD as ANY_FILE
+from harness.core.cached import cached_property
 from harness.core.dates import CONTRACT_DATE, is_valid_on
 from harness.core.exchange import Answer, Json
 from harness.items.examples import NEXT_MESSAGE, typed

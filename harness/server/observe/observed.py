@@ -5,13 +5,13 @@ from __future__ import annotations
 import select
 from collections.abc import Callable, Sequence
 from datetime import UTC, datetime
-from functools import cached_property
 from time import perf_counter, time
 
 import orjson
 
 from harness.api.http.dialects import parse_api_path
 from harness.api.operations import find_operation
+from harness.core.cached import cached_property
 from harness.core.errors import COMMAND
 from harness.core.exchange import Json
 from harness.core.secrets import redact, secrets_in_headers

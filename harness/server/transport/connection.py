@@ -11,15 +11,17 @@ from collections import deque
 from collections.abc import Callable, Coroutine
 from dataclasses import replace
 from enum import Enum, auto
-from functools import cached_property, partial
+from functools import partial
 from itertools import count
 from time import time
 from typing import Any, cast
 
+from harness.core.cached import cached_property
 from harness.core.delivery import SendRecord
+from harness.core.exchange import ReceivedRequest
 from harness.core.headers import header_pairs
 from harness.server.transport.asgi_types import CONNECTION, EDGE, STOPPING, Scope, connection_scope
-from harness.server.transport.exchange import STARTED, FlowControl, HttpExchange, OnFailed, Service
+from harness.server.transport.exchange import STARTED, FlowControl, HttpExchange, Service
 from harness.server.transport.framing import Headers, encode_text
 from harness.server.transport.request_parser import (
     BEGIN,
@@ -75,7 +77,6 @@ class HttpConnection(asyncio.Protocol):
         *,
         keep_alive: bool = True,
         service: Service | None = None,
-        on_failed: OnFailed = lambda received, problem: None,
     ) -> None:
         self.loop = _loop or asyncio.get_running_loop()
         self.state = NEW
@@ -87,7 +88,6 @@ class HttpConnection(asyncio.Protocol):
         self._app_state = app_state
         self._keep_alive = keep_alive
         self._service = service
-        self._on_failed = on_failed
         self._parser: RequestParser | None = None
         self._since = self.loop.time()
         self._arrived = 0.0
@@ -157,7 +157,7 @@ class HttpConnection(asyncio.Protocol):
     def _take(self, part: Part) -> None:
         """Handle a part of a request."""
         if isinstance(part, RequestAtOnce):
-            self._begin_request()
+            self._arrived = time()
             self._begin_exchange(*part)
         elif part is BEGIN:
             self._begin_request()
@@ -183,30 +183,20 @@ class HttpConnection(asyncio.Protocol):
 
     def _begin_exchange(self, head: RequestHead, body: bytes | None = None) -> None:
         """Begin a request whose head has arrived, maybe with all of its body."""
+        service = self._service
         try:
-            by_service = self._service is not None and self._service.takes_whole(head)
-            scope = {} if by_service else head.as_scope()
+            if service is None or not service.takes_whole(head):
+                service = None
+            scope = {} if service else head.as_scope()
         except BadRequest as problem:
             self._refuse(400, str(problem))
             return
-        exchange = HttpExchange(
-            head,
-            SendRecord(self._arrived, self.number),
-            self._service if by_service else None,
-            self.transport,
-            self.flow,
-            self._first_headers,
-            self._on_answered,
-            self._on_failed,
-            keep_alive=self._keep_alive and head.keeps_alive and head.version != "1.0" and not head.is_tunnel,
-        )
+        edge = SendRecord(self._arrived, self.number)
+        keep_alive = self._keep_alive and head.keeps_alive
+        exchange = HttpExchange(self, head, edge, service, body, keep_alive=keep_alive)
         if scope:
-            exchange.scope = {**scope, **self._scope, "state": {**self._app_state, EDGE: exchange.edge}}
-        self.state = BODY
-        if body is not None:
-            self.state = BETWEEN
-            exchange.add_body(body)
-            exchange.is_body_whole = True
+            exchange.scope = {**scope, **self._scope, "state": {**self._app_state, EDGE: edge}}
+        self.state = BODY if body is None else BETWEEN
         self.exchanges.append(exchange)
         if len(self.exchanges) > 1:
             # Back-pressure: nothing more is read until an answer has been sent.
@@ -214,7 +204,7 @@ class HttpConnection(asyncio.Protocol):
         self._answer_next()
 
     @property
-    def _first_headers(self) -> Headers:
+    def first_headers(self) -> Headers:
         """The headers that start every answer; the server replaces them once a second."""
         headers = self._server_state.default_headers
         if headers is not self._default_headers[0]:
@@ -249,7 +239,7 @@ class HttpConnection(asyncio.Protocol):
         task.add_done_callback(self._server_state.tasks.discard)
         self._server_state.tasks.add(task)
 
-    def _on_answered(self) -> None:
+    def on_answered(self) -> None:
         """Finish an exchange, and start the next one or end the connection."""
         self.exchanges.popleft()
         self._server_state.total_requests += 1
@@ -262,6 +252,11 @@ class HttpConnection(asyncio.Protocol):
             self._end()
         elif self.state is BETWEEN:
             self._since = self.loop.time()
+
+    def on_failed(self, received: ReceivedRequest, problem: BaseException) -> None:
+        """Report that a request was not answered, or not to its end."""
+        if self._service is not None:
+            self._service.note_failed(received, problem)
 
     def end_when_late(self) -> None:
         """Refuse a request that has not arrived in time, unless an earlier one is being answered.

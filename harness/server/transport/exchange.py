@@ -53,9 +53,8 @@ class Service(Protocol):
     async def deliver(self, answer: Answer, received: ReceivedRequest, receive: Receive, send: Send) -> None:
         """Send an answer in parts, as its delivery says."""
 
-
-OnFailed = Callable[[ReceivedRequest, BaseException], None]
-"""Hears that a request was not answered, or not to its end, and why."""
+    def note_failed(self, received: ReceivedRequest, problem: BaseException) -> None:
+        """Hear that a request was not answered, or not to its end, and why."""
 
 
 class FlowControl:
@@ -112,44 +111,57 @@ class AnswerState(Enum):
 PENDING, STARTED, COMPLETE, ABANDONED = AnswerState
 
 
+class Connection(Protocol):
+    """What the exchanges of a connection share; `first_headers` start every answer."""
+
+    transport: asyncio.Transport
+    flow: FlowControl
+
+    @property
+    def first_headers(self) -> Headers:
+        """The headers that start every answer."""
+
+    def on_answered(self) -> None:
+        """Hear that the first exchange is complete."""
+
+    def on_failed(self, received: ReceivedRequest, problem: BaseException) -> None:
+        """Report that a request was not answered, or not to its end, and why."""
+
+
 class HttpExchange:
-    """A request and its answer; `is_body_whole` says whether the request has arrived in full.
+    """A request and its answer on a connection; `is_body_whole` says whether the request has arrived in full.
 
     `service` answers it once it has; without one, an ASGI app reads the request. `scope` is its ASGI scope, empty until
-    an app needs it. `has_task` says whether a task works on the answer. `on_complete` is called once the answer is
-    sent; `edge` records how. To break off the connection, use the `transport` of the object that `send` is bound to.
+    an app needs it. `has_task` says whether a task works on the answer. `edge` records how the answer is sent. To break
+    off the connection, use the `transport` of the object that `send` is bound to.
     """
+
+    state = PENDING
+    has_task = False
+    _news: asyncio.Event | None = None
 
     def __init__(
         self,
+        connection: Connection,
         head: RequestHead,
         edge: SendRecord,
         service: Service | None,
-        transport: asyncio.Transport,
-        flow: FlowControl,
-        first_headers: Headers,
-        on_complete: Callable[[], None],
-        on_failed: OnFailed,
+        body: bytes | None,
         *,
         keep_alive: bool,
     ) -> None:
+        self.transport = connection.transport
         self.head = head
         self.edge = edge
         self.service = service
-        self.transport = transport
         self.framing = AnswerFraming(head.method, head.version, keep_alive=keep_alive)
-        self.state = PENDING
-        self.is_body_whole = self.has_task = False
+        self.is_body_whole = self._has_news = body is not None
         self.scope: Scope = {}
-        self._flow = flow
-        self._first_headers = first_headers
-        self._on_complete = on_complete
-        self._on_failed = on_failed
+        self._connection = connection
+        self._flow = connection.flow
         self._expects_continue = head.expects_continue
-        self._body: list[bytes] = []
-        self._unread = 0
-        self._has_news = False
-        self._news: asyncio.Event | None = None
+        self._body: list[bytes] = [body] if body else []
+        self._unread = len(body or b"")
 
     def add_body(self, body: bytes) -> bool:
         """Buffer a part of the request's body; return whether it is answered now, as nothing more is read of it."""
@@ -196,9 +208,8 @@ class HttpExchange:
     def answer(self, service: Service) -> Coroutine[Any, Any, None] | None:
         """Answer a request that has arrived in full, in one write; if that is impossible, return what to run."""
         try:
-            received = self.head.as_received(
-                self._read_body()
-            )  # later, there is only the news that the client has left
+            # Later, there is only the news that the client has left.
+            received = self.head.as_received(self._read_body())
             answer = service.answer(received, self.edge)
             written = self._encode_whole(answer) if isinstance(answer, Answer) else None
         except Exception as problem:
@@ -217,7 +228,7 @@ class HttpExchange:
         body = encode_body(answer)
         if len(body) > MOST_WRITTEN:
             return None
-        headers = (*self._first_headers, *answer.headers.items())
+        headers = (*self._connection.first_headers, *answer.headers.items())
         head = self.framing.encode_head(answer.status, headers, len(body) if answer.events is None else None)
         return head + self.framing.encode_part(body, more=False)
 
@@ -244,7 +255,7 @@ class HttpExchange:
     def _fail(self, text: str, problem: BaseException | None = None) -> None:
         _LOGGER.error(text, exc_info=problem)
         if self.state in (PENDING, STARTED):
-            self._on_failed(self.head.as_received(), problem or RuntimeError(text))
+            self._connection.on_failed(self.head.as_received(), problem or RuntimeError(text))
         if self.state is PENDING and not self.transport.is_closing():
             self._send_head(500, FAULT_HEADERS)
             self._send_part(FAULT, more=False)
@@ -289,7 +300,7 @@ class HttpExchange:
 
     def _send_head(self, status: int, headers: Headers) -> None:
         self.state, self._expects_continue = STARTED, False
-        self._write(self.framing.encode_head(status, (*self._first_headers, *headers)))
+        self._write(self.framing.encode_head(status, (*self._connection.first_headers, *headers)))
 
     def _write(self, data: bytes) -> None:
         self.transport.write(data)
@@ -307,7 +318,8 @@ class HttpExchange:
     def _complete(self) -> None:
         self.state = COMPLETE
         self.edge.end(whole=True)
-        self._note_news()
+        if self._news:
+            self._news.set()
         if not self.framing.keep_alive:
             self.transport.close()
-        self._on_complete()
+        self._connection.on_answered()

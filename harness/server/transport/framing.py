@@ -11,6 +11,7 @@ from typing import NamedTuple
 from harness.core.headers import ENCODING
 
 Headers = tuple[tuple[str, str], ...]
+"""Headers in the order in which they are sent."""
 
 PHRASES = {status.value: status.phrase for status in HTTPStatus}
 """The reason phrase of each standard status code."""
@@ -19,6 +20,7 @@ STATUS_LINES = {status: f"HTTP/1.1 {status} {PHRASES.get(status, '')}\r\n".encod
 CONTINUE = b"HTTP/1.1 100 Continue\r\n\r\n"
 _INVALID_NAME = re.compile(r'[\x00-\x1f\x7f()<>@,;:\[\]={} \t\\"]')
 _INVALID_VALUE = re.compile(r"[\x00-\x08\x0a-\x1f\x7f]")
+_FRAMING_HEADERS = ("connection", "content-length", "transfer-encoding")
 _WITHOUT_BODY = frozenset({204, 304})
 
 
@@ -34,41 +36,37 @@ class BodyFraming(Enum):
 class AnswerFraming:
     """Frames the answer to one request; `keep_alive` says whether the connection stays open for another one."""
 
-    __slots__ = ("_framing", "_is_head", "_missing", "_takes_chunks", "keep_alive")
+    _framing = BodyFraming.CLOSE
+    _missing = 0
 
     def __init__(self, method: str, http_version: str, *, keep_alive: bool) -> None:
         self.keep_alive = keep_alive
         self._is_head = method == "HEAD"
         self._takes_chunks = http_version != "1.0"
-        self._framing = BodyFraming.CLOSE
-        self._missing = 0
 
     def encode_head(self, status: int, headers: Headers, length: int | None = None) -> bytes:
         """Encode the head and choose how the body is framed; RuntimeError for invalid header names or values.
 
         `length` is that of the body, if it is known and not among the headers.
         """
-        # Most answers differ in their last header alone, the request id.
-        usual, new = _encode_lines(headers[:-1]), _encode_lines.__wrapped__(headers[-1:])
-        lines = [STATUS_LINES[status], usual.encoded, new.encoded]
+        lines, last = [STATUS_LINES[status]], headers[-1:]
+        if last and last[0][0].lower() not in _FRAMING_HEADERS:
+            # Most answers differ in their last header alone, the request id.
+            encoded, declared, is_chunked, says_close = _encode_lines(headers[:-1])
+            lines += (encoded, _encode_line(*last[0]).encode(ENCODING))
+        else:
+            encoded, declared, is_chunked, says_close = _encode_lines(headers)
+            lines.append(encoded)
         if length is None:
-            length = usual.length if new.length is None else new.length
+            length = declared
         else:
             lines.append(b"content-length: %d\r\n" % length)
-        is_chunked = usual.is_chunked or new.is_chunked
-        self._choose(status, length, is_chunked)
-        if usual.says_close or new.says_close:
+        if says_close:
             # The app's own `Connection: close` is in the lines already.
             self.keep_alive = False
         elif not self.keep_alive:
             lines.append(b"connection: close\r\n")
-        if self._framing is BodyFraming.CHUNKS and not is_chunked:
-            lines.append(b"transfer-encoding: chunked\r\n")
-        lines.append(b"\r\n")
-        return b"".join(lines)
-
-    def _choose(self, status: int, length: int | None, is_chunked: bool) -> None:
-        """Choose the framing. HTTP/1.0 has no chunks, so without a length only closing the connection ends the body."""
+        # HTTP/1.0 has no chunks, so without a length only closing the connection ends the body.
         if self._is_head:
             self._framing = BodyFraming.NO_BODY
         elif is_chunked:
@@ -76,8 +74,11 @@ class AnswerFraming:
         # 204 and 304 end with their head, so a length of 0 is the same as none.
         elif length is not None or status in _WITHOUT_BODY:
             self._framing, self._missing = BodyFraming.LENGTH, length or 0
-        else:
-            self._framing = BodyFraming.CHUNKS if self._takes_chunks else BodyFraming.CLOSE
+        elif self._takes_chunks:
+            self._framing = BodyFraming.CHUNKS
+            lines.append(b"transfer-encoding: chunked\r\n")
+        lines.append(b"\r\n")
+        return b"".join(lines)
 
     def encode_part(self, body: bytes, *, more: bool) -> bytes:
         """Encode a part of the body; RuntimeError if the body grows longer than its Content-Length."""
@@ -113,10 +114,7 @@ def _encode_lines(headers: Headers) -> _HeaderLines:
     """Encode header lines; RuntimeError for invalid names or values."""
     lines, length, is_chunked, says_close = [], None, False, False
     for name, value in headers:
-        if _INVALID_NAME.search(name):
-            raise RuntimeError("Invalid HTTP header name.")
-        if _INVALID_VALUE.search(value):
-            raise RuntimeError("Invalid HTTP header value.")
+        lines.append(_encode_line(name, value))
         lower = name.lower()
         if lower == "content-length":
             length = int(value)
@@ -124,8 +122,15 @@ def _encode_lines(headers: Headers) -> _HeaderLines:
             is_chunked = value.lower() == "chunked"
         elif lower == "connection":
             says_close = "close" in [token.strip() for token in value.lower().split(",")]
-        lines.append(f"{lower}: {value}\r\n")
     return _HeaderLines("".join(lines).encode(ENCODING), length, is_chunked, says_close)
+
+
+def _encode_line(name: str, value: str) -> str:
+    if _INVALID_NAME.search(name):
+        raise RuntimeError("Invalid HTTP header name.")
+    if _INVALID_VALUE.search(value):
+        raise RuntimeError("Invalid HTTP header value.")
+    return f"{name.lower()}: {value}\r\n"
 
 
 def encode_text(status: int, text: str) -> bytes:

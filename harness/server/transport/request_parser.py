@@ -5,13 +5,14 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 from enum import Enum, auto
-from functools import cached_property, lru_cache
+from functools import lru_cache
 from typing import NamedTuple
 from urllib.parse import unquote
 
 import httptools
 
 from harness.api.http.bodies import parse_query
+from harness.core.cached import cached_property
 from harness.core.exchange import EMPTY_MAPPING, ReceivedRequest
 from harness.core.headers import ENCODING
 from harness.server.transport.asgi_types import Scope
@@ -154,24 +155,19 @@ class RequestParser:
 
     def feed(self, data: bytes) -> list[Part]:
         """Parse bytes and return the parts that they complete."""
-        start = 0
-        while start < len(data) and not self._is_inside and (end := self._read_whole(data, start)):
+        start, size = 0, len(data)
+        while start < size and not self._is_inside:
+            # Most requests are usual and arrive at once.
+            body_start = data.find(HEAD_END, start, start + LONGEST_HEAD) + len(HEAD_END)
+            head = parse_head(data[start:body_start]) if body_start >= len(HEAD_END) else None
+            if head is None or (end := body_start + (head.body_size or 0)) > size:
+                break
+            self._parts.append(RequestAtOnce(head, data[body_start:end]))
             start = end
-        if start < len(data):
+        if start < size:
             self._parse(data[start:] if start else data)
         parts, self._parts = self._parts, []
         return parts
-
-    def _read_whole(self, data: bytes, start: int) -> int:
-        """Read the request that begins at `start` if it is usual and all there, and return where it ends, else 0."""
-        body_start = data.find(HEAD_END, start, start + LONGEST_HEAD) + len(HEAD_END)
-        if body_start < len(HEAD_END) or (head := parse_head(data[start:body_start])) is None:
-            return 0
-        end = body_start + (head.body_size or 0)
-        if end > len(data):
-            return 0
-        self._parts.append(RequestAtOnce(head, data[body_start:end]))
-        return end
 
     def parse_head(self, head: bytes) -> RequestHead | None:
         """Parse a head alone; None unless it is that of a usual request, whose body has a length."""
@@ -228,7 +224,8 @@ class RequestParser:
     def _make_head(self) -> RequestHead:
         parser = self._parser
         method, version = parser.get_method().decode("ascii"), parser.get_http_version()
-        return RequestHead(method, self._url, version, self._headers, parser.should_keep_alive())
+        keeps_alive = version != "1.0" and method != "CONNECT" and parser.should_keep_alive()
+        return RequestHead(method, self._url, version, self._headers, keeps_alive)
 
     def on_body(self, body: bytes) -> None:
         """Add a part of the body."""

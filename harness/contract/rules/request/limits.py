@@ -83,9 +83,10 @@ def context_length_exceeded(request: Request, family: Model | None) -> Iterator[
 
 def exceeds_window(request: Request, family: Model | None) -> bool:
     """Return whether a request's content exceeds the context window of its model."""
-    if not family or not family.window or request.body.get("truncation") == "auto":
+    if not family or not family.window:
         return False
-    if 0 < len(request.raw) <= 2 * family.window:  # too few bytes to contain so many words
+    # Most bodies have too few bytes to contain so many words.
+    if 0 < len(request.raw) <= 2 * family.window or request.body.get("truncation") == "auto":
         return False
     texts = [{"text": request.body.get("instructions")}, *input_items(request.body)]
     return count_words(texts) > family.window
