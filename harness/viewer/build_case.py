@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Collection, Iterable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import asdict, dataclass, replace
 from typing import Any, TypeVar
 
@@ -171,10 +172,8 @@ def _approvals(world: World, steps: Sequence[FlowStep]) -> Iterable[Approval]:
         if request and exchange.status == 200:
             added = [item for _, item in request.placed_items]
             if concerns_approvals([*added, *output]):
-                try:
+                with suppress(KeyError):  # items of a recording may lack members
                     ledger.add_exchange(exchange.number, request.previous_items, added, output)
-                except KeyError:  # items of a recording may lack members
-                    continue
         history.add_exchange(exchange, request)
     return ledger
 

@@ -10,10 +10,13 @@ import pytest
 from harness.analysis.flow import SequenceDiagram
 from harness.faults import cut
 from harness.items import file_citation, function_call, mcp_call, message
-from harness.viewer.build_case import group_causes
-from harness.viewer.model import CaseRow
+from harness.verify.report_cases import build_journal
+from harness.viewer.build_case import CaseHead, build_case, group_causes
+from harness.viewer.json_form import from_json
+from harness.viewer.model import CaseRow, ShownCase
 from harness.viewer.pool import PoolReader
 from tests.support.in_process import user
+from tests.support.recordings import HI, over_http
 from tests.support.shown import TOOL, Asked, places, read, transcript
 
 # What the model saw
@@ -153,6 +156,20 @@ def test_an_approval_is_a_call_with_its_decision(asked: Asked) -> None:
         0,
         "Late.",
     )
+
+
+def test_an_approval_of_a_recording_is_shown_though_one_beside_it_lacks_members() -> None:
+    whole = {"server_label": "prod", "name": "deploy", "arguments": "{}"}
+    requests = [{"type": "mcp_approval_request", "id": f"mcpr_{n}", **(whole if n else {})} for n in range(2)]
+    answers = [{"type": "mcp_approval_response", "approval_request_id": "mcpr_1", "approve": True}]
+    first, second = (
+        {"object": "response", "id": f"resp_{n}", "status": "completed", "output": requests if n == 1 else []}
+        for n in (1, 2)
+    )
+    then = {"model": "gpt-4.1", "input": answers, "previous_response_id": "resp_1"}
+    world = build_journal([over_http(HI, first), over_http(then, second)])
+    case = from_json(orjson.loads(orjson.dumps(build_case(CaseHead("a recording"), world))), ShownCase)
+    assert [(call.name, call.approval, call.answered) for call in case.calls] == [("prod.deploy", "approved", [2])]
 
 
 def test_a_stream_that_broke_off_has_what_was_sent(asked: Asked) -> None:
