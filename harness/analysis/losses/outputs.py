@@ -14,18 +14,13 @@ from harness.analysis.history.request import HistoryRequest
 from harness.analysis.history.tool_results import output_text
 from harness.analysis.loss import LossFacts, loss
 from harness.analysis.losses.examples import DEPLOY, NEXT, NOTIFY, PROMPT, REPLY, TEXT, ask, assistant, call, output
-from harness.analysis.losses.text import PRINTED_NOTHING, is_doubled
+from harness.analysis.losses.text import PRINTED_NOTHING, PRINTED_OBJECT, describe_encoding, is_doubled
 from harness.contract.rule import Case
 from harness.core.exchange import Json
 from harness.core.json_values import as_string
 from harness.core.text import quote
 from harness.items import code_interpreter_call, mcp_approval_request, mcp_call
 
-_PRINTED_OBJECT = re.compile(
-    r"\[object (?:Object|Promise|Function|AsyncFunction|Generator|AsyncGenerator)\]"
-    r"|<(?:coroutine|generator|async_generator|function|bound method|Future|Task|[\w.]+ object)\b[^<>]* at 0x[0-9a-f]+>"
-)
-"""Matches what programs print for a promise, a coroutine or an object instead of its value."""
 _PART_CONTENT = {
     "input_text": ("text",),
     "input_image": ("image_url", "file_id"),
@@ -110,7 +105,7 @@ def _code_case(**changed: Any) -> Case:
     ],
 )
 def output_altered(request: HistoryRequest, history: History) -> Iterator[LossFacts]:
-    """Outputs of calls, formerly a text, are now empty, doubled, a printed value or the output of another call.
+    """Outputs of calls, formerly a text, are now empty, doubled, printed, encoded otherwise or that of another call.
 
     Any other text is accepted: clients may shorten old outputs and replace late ones.
     """
@@ -181,6 +176,8 @@ def _describe_damage(was: str, now: str) -> str:
         return "is now empty"
     if is_doubled(was, now):
         return "is now doubled"
+    if how := describe_encoding(was, now):
+        return f"is now {how}"
     # A tool may return a printed list itself: it counts only if the earlier output was not one.
     printed = _PRINTED_LIST.match(now) and was[:20] in now and not _PRINTED_LIST.match(was)
     return "is now a printed list" if printed else ""
@@ -250,7 +247,7 @@ def output_printed(request: HistoryRequest, history: History) -> Iterator[LossFa
     """Outputs of calls are the printed form of a promise, a coroutine, an object or an image: useless to the model."""
     for place, id, item in request.outputs:
         text = output_text(item).strip() if id in history.by_call else ""
-        if _PRINTED_OBJECT.fullmatch(text) or _is_printed_parts(item.get("output")):
+        if PRINTED_OBJECT.fullmatch(text) or _is_printed_parts(item.get("output")):
             original = history.by_call[id][-1]
             yield {
                 "at": f"{place}.output",

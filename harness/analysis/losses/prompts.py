@@ -6,6 +6,7 @@ import re
 from collections.abc import Iterator, Sequence
 from difflib import SequenceMatcher
 from typing import NamedTuple
+from unicodedata import normalize
 
 from harness.analysis.history.history import History
 from harness.analysis.history.items import MESSAGE, ItemKey, describe_item, item_key, item_type, message_text
@@ -15,10 +16,10 @@ from harness.analysis.lanes import INSTRUCTION_ROLES, mask_dates_and_ids
 from harness.analysis.loss import LossFacts, loss
 from harness.analysis.losses.examples import DEPLOY, NEXT, PROMPT, REPLY, TEXT, ask, assistant, call, output, user
 from harness.analysis.losses.history import UNMISTAKABLE_LENGTH
-from harness.analysis.losses.text import ELLIPSIS, PRINTED_NOTHING
+from harness.analysis.losses.text import ELLIPSIS, PRINTED_NOTHING, describe_encoding
 from harness.contract.rule import after
 from harness.core.exchange import Json
-from harness.core.json_values import as_string
+from harness.core.json_values import as_string, objects_in
 from harness.core.text import quote
 from harness.items import message
 
@@ -26,9 +27,19 @@ MOST_ORIGINALS = 8
 """The maximum number of replies with the same text, the latest ones, that are compared."""
 MOST_WORDS, LEAST_KEPT_WORDS, LEAST_KEPT_LETTERS = 2000, 0.5, 0.8
 """The maximum number of words compared; the least share of words, or of a single word's letters, kept by an edit."""
+MOST_SHORT_WORDS, MOST_SHORT_LETTERS = 3, 20
+"""The size of a message that is too short to be summarized or completed: other words in its place are a mistake."""
+MOST_PREFIX_WORDS = 3
+"""The most words that are added or removed before a message as if they were part of it; more are a template."""
 _WORD = re.compile(r"\w+")
-_MASK = re.compile(r"\[[^\]]*\]|<[^>]*>|[*█]+|_{3,}|x{3,}", re.I)
+_MASK = re.compile(r"\[[^\]]*\]|\([^)]*\)|<[^>]*>|[*█]+|_{3,}|x{3,}|\b(?:redacted|omitted|removed|hidden)\b", re.I)
 """Matches what stands for words that were left out on purpose."""
+_AMOUNT = re.compile(r"(?<![\d.:/-])\d{5,8}(?![\d:/-])")
+"""Matches a number that is too short for a time or a generated id."""
+_ENDS = re.compile(r"""[.:?!…>)\]}|"'`。？！：]\s*$|\n\s*$|^[@/#]\S+\s*$""")
+_STARTS = re.compile(r"""^\s*\n|^\s*[<>()\[\]{}|"'`#—–]|^[.:?!…](?:\s|$)|^[。？！：]""")
+_PUNCTUATION = ".:?!…。？！： "
+"""What ends or starts a part of a text, such as a sentence, a paragraph, a tag or a name before a colon."""
 _PRINTED_PARTS = re.compile(r"""\[?\{\s*['"]""")
 _PRINTED_PICTURE = re.compile(r"""\{\s*['"]type['"]\s*:\s*['"]input_(?:image|file|audio)['"]""")
 _TEXT_PART: Json = {"type": "input_text", "text": "What is it?"}
@@ -51,13 +62,21 @@ def _talk(*prompt: Json) -> tuple[list[Json], ...]:
 class _Turn(NamedTuple):
     """A reply to the user in a transcript; `was` are the keys of the user messages before it in the original request.
 
-    `start` and `end` delimit the keys of the user messages before it in this request.
+    `start` and `end` delimit the keys of the user messages before it in this request. `is_certain` says that the reply
+    is not another with the same text.
     """
 
     reply: HistoryReply
     start: int
     end: int
     was: Sequence[ItemKey]
+    is_certain: bool
+
+    @property
+    def prompts(self) -> Sequence[Json]:
+        """The user messages of the original request."""
+        items = self.reply.request.transcript.items
+        return [item for item in items if (key := item_key(item)) and key[0] == "user"]
 
 
 @loss(
@@ -74,7 +93,7 @@ class _Turn(NamedTuple):
     ],
     keeps=[
         ask(*_talk(NEXT), turns=_TURNS),
-        ask(*_talk(user("In other words.")), turns=_TURNS),
+        ask(*_talk(user("In other words: is it live?")), turns=_TURNS),
         ask(*_talk()[:2], [assistant(TEXT), NEXT, assistant(_TOLD), _LAST], turns=_TURNS),
         ask(
             *_talk()[:2], [user(f"I asked: {NEXT['content']}"), assistant(TEXT), assistant(_TOLD), _LAST], turns=_TURNS
@@ -111,12 +130,12 @@ def prompt_dropped(request: HistoryRequest, history: History) -> Iterator[LossFa
         # Another agent may be told a part of the conversation, or a summary of it.
         if not history.is_same_agent(turn.reply.request, request):
             continue
-        for place, now, back in _find_changed_prompts(turn, request):
-            if not now:
-                yield {"at": place, "gone": "empty in", "rest": "its answer", **_facts(turn, -back)}
+        for place, item, original in _find_changed_prompts(turn, request):
+            if not message_text(item).strip():
+                yield {"at": place, "gone": "empty in", "rest": "its answer", **_facts(turn, original)}
         rest = _describe_rest(turn, request)
         if rest and not any(_is_told(text, request, history) for _, text in turn.was):
-            yield {"at": _place(turn, request), "gone": "missing from", "rest": rest, **_facts(turn, -1)}
+            yield {"at": _place(turn, request), "gone": "missing from", "rest": rest, **_facts(turn, turn.prompts[-1])}
 
 
 def _describe_rest(turn: _Turn, request: HistoryRequest) -> str:
@@ -141,12 +160,21 @@ def _describe_rest(turn: _Turn, request: HistoryRequest) -> str:
         ask(*_talk({**NEXT, "role": "developer"}), turns=_TURNS),
         ask(*_talk()[:2], [PROMPT, assistant(TEXT), assistant(_TOLD), NEXT, _LAST], turns=_TURNS),
         ask([PROMPT], [user("Ship v3, please."), assistant(TEXT), NEXT], turns=[REPLY]),
+        ask([PROMPT], [user("Ship v2, please, and v3"), assistant(TEXT), NEXT], turns=[REPLY]),
+        ask([user("Ship v2 to test")], [user("Ship v2"), call(), output()], turns=[DEPLOY]),
+        ask([user("Do not ship it")], [user("ship it"), assistant(TEXT), NEXT], turns=[REPLY]),
+        ask([user("Yes.")], [user("No."), assistant(TEXT, id="{0.output.0.id}"), NEXT], turns=[REPLY]),
+        ask([user("Pay 10000.")], [user("Pay 90000."), assistant(TEXT), NEXT], turns=[REPLY]),
+        ask(*_talk(user("And")), turns=_TURNS),
         ask(*_talk(PROMPT), turns=_TURNS),
     ],
     keeps=[
         ask(*_talk(NEXT), turns=_TURNS),
         ask(*_talk(user("[left out]")), turns=_TURNS),
         ask([PROMPT], [user("Ship *, please."), assistant(TEXT), NEXT], turns=[REPLY]),
+        ask([PROMPT], [user("Ann: Ship v2, please."), assistant(TEXT), NEXT], turns=[REPLY]),
+        ask([user("Use the notes: it is live.\n\nIs it?")], [user("Is it?"), assistant(TEXT), NEXT], turns=[REPLY]),
+        ask([user("Yes.")], [user("No."), assistant("Ok."), NEXT], turns=[message("Ok.")]),
         ask([PROMPT], [user("Ship v2, please. It is noon."), assistant(TEXT), NEXT], turns=[REPLY]),
         ask([PROMPT, user("It is 10:05.")], [PROMPT, user("It is 10:06."), assistant(TEXT), NEXT], turns=[REPLY]),
         ask([user("None")], [user("None"), assistant(TEXT), NEXT], turns=[REPLY]),
@@ -156,35 +184,41 @@ def _describe_rest(turn: _Turn, request: HistoryRequest) -> str:
 def prompt_altered(request: HistoryRequest, history: History) -> Iterator[LossFacts]:
     """User messages come back with other words, as a printed value, with another role, or after the reply to it.
 
-    Words that were added or removed at an end, masked or cut off with an ellipsis may be meant, and so may other dates
-    and ids; then it is `prompt-edited`.
+    Sentences, paragraphs or names that were added or removed at an end, words that are masked or cut off with an
+    ellipsis, and other dates and ids may be meant, and so may other words for a long message; then it is
+    `prompt-edited`.
     """
     for turn in _find_turns(request, history):
         if history.is_same_agent(turn.reply.request, request):
-            for place, now, back in _find_changed_prompts(turn, request):
-                if how := _describe_change(turn.was[-back][1], now, turn.reply.request):
-                    yield {"at": place, "how": how, **_facts(turn, -back)}
+            for place, item, original in _find_changed_prompts(turn, request):
+                if how := _describe_change(turn, original, item):
+                    yield {"at": place, "how": how, **_facts(turn, original)}
         if turn.start == turn.end and (how := _describe_other_place(turn, request)):
-            yield {"at": _place(turn, request), "how": how, **_facts(turn, -1)}
+            yield {"at": _place(turn, request), "how": how, **_facts(turn, turn.prompts[-1])}
 
 
 @loss(
     message="the user's {what} from exchange {said} comes back reworded: {now}",
     fix=_FIX,
     strict=True,
-    loses=[ask(*_talk(user("In other words.")), turns=_TURNS), ask(*_talk(user("And")), turns=_TURNS)],
-    keeps=[ask(*_talk(NEXT), turns=_TURNS), ask([PROMPT], [NEXT, assistant(TEXT), _LAST], turns=[REPLY])],
+    loses=[
+        ask(*_talk(user("In other words: is it live?")), turns=_TURNS),
+        ask([PROMPT], [user("Ship v2, please. It is noon."), assistant(TEXT), NEXT], turns=[REPLY]),
+    ],
+    keeps=[
+        ask(*_talk(NEXT), turns=_TURNS),
+        ask([PROMPT], [NEXT, assistant("Ok."), _LAST], turns=[message("Ok.")]),
+    ],
 )
 def prompt_edited(request: HistoryRequest, history: History) -> Iterator[LossFacts]:
     """User messages come back with another text; a client may have added something to it for one request."""
     for turn in _find_turns(request, history):
         if history.is_same_agent(turn.reply.request, request):
-            for place, now, back in _find_changed_prompts(turn, request):
-                was = turn.was[-back][1]
-                # The first message may begin another conversation, in which the model gave the same answer.
-                is_first = not turn.start and not (was in now or now in was)
-                if now and not is_first and not _describe_change(was, now, turn.reply.request):
-                    yield {"at": place, "now": quote(now, 80), **_facts(turn, -back)}
+            for place, item, original in _find_changed_prompts(turn, request):
+                was, now = (message_text(message).strip() for message in (original, item))
+                is_certain = turn.is_certain or was in now or now in was
+                if now and is_certain and not _describe_change(turn, original, item):
+                    yield {"at": place, "now": quote(now, 80), **_facts(turn, original)}
 
 
 def _find_turns(request: HistoryRequest, history: History) -> Iterator[_Turn]:
@@ -197,16 +231,33 @@ def _find_turns(request: HistoryRequest, history: History) -> Iterator[_Turn]:
     for _, item in request.items_after(index):
         if (key := item_key(item)) is None:
             continue
-        if key[0] in ("assistant", "call"):
-            for original in reversed(history.find_originals(item)[-MOST_ORIGINALS:]):
-                was = original.reply.request.last_prompts
-                if was and next(filter(None, map(item_key, original.reply.output)), None) == key:
-                    if was != keys[start:index]:
-                        yield _Turn(original.reply, start, index, was)
-                    break
+        if key[0] in ("assistant", "call") and (turn := _find_turn(item, key, start, index, request, history)):
+            yield turn
         index += 1
         if keys[index - 1][0] != "user":
             start = index
+
+
+def _find_turn(
+    item: Json, key: ItemKey, start: int, end: int, request: HistoryRequest, history: History
+) -> _Turn | None:
+    """Find the reply that an item repeats, if other user messages preceded it; of equal ones, that of its transcript."""
+    originals = history.find_originals(item)[-MOST_ORIGINALS:]
+    is_certain = start > 0 or as_string(item.get("id")) in history.by_id
+    if not is_certain and len(originals) == 1:
+        # A first message may begin another conversation, in which the model gave an answer with the same text.
+        is_latest = originals[0].reply is history.replies[-1] and len(key[1]) >= UNMISTAKABLE_LENGTH
+        is_certain = key[0] == "call" or is_latest
+    turns = [
+        _Turn(original.reply, start, end, was, is_certain)
+        for original in reversed(originals)
+        if (was := original.reply.request.last_prompts)
+        and next(filter(None, map(item_key, original.reply.output)), None) == key
+    ]
+    here = [turn for turn in turns if _goes_on(turn, request)]
+    if any(turn.was == request.item_keys[start:end] for turn in here or turns[:1]):
+        return None
+    return next(iter(here or turns), None)
 
 
 def _goes_on(turn: _Turn, request: HistoryRequest) -> bool:
@@ -220,8 +271,8 @@ def _goes_on(turn: _Turn, request: HistoryRequest) -> bool:
     return bool(length and last) and last[0] == before.item_keys[length - 1] and len(last[0][1]) >= UNMISTAKABLE_LENGTH
 
 
-def _find_changed_prompts(turn: _Turn, request: HistoryRequest) -> Iterator[tuple[str, str, int]]:
-    """Find the user messages before a reply whose text changed: place, text, and position counted back from the reply.
+def _find_changed_prompts(turn: _Turn, request: HistoryRequest) -> Iterator[tuple[str, Json, Json]]:
+    """Find the user messages before a reply whose text changed: place, message, and the original.
 
     Yields nothing if their number changed, or if they follow another transcript.
     """
@@ -230,19 +281,17 @@ def _find_changed_prompts(turn: _Turn, request: HistoryRequest) -> Iterator[tupl
     if count != len(turn.was) or not _goes_on(turn, request):
         return
     new = [placed for placed in request.items_after(turn.start) if item_key(placed[1])][:count]
-    for back, ((place, item), was) in enumerate(zip(new[::-1], turn.was[::-1], strict=True), 1):
-        now = message_text(item).strip()
-        if was[1] and now != was[1]:
-            yield place, now, back
+    for (place, item), original in zip(new[::-1], turn.prompts[::-1], strict=False):
+        if (was := message_text(original).strip()) and message_text(item).strip() != was:
+            yield place, item, original
 
 
 def _place(turn: _Turn, request: HistoryRequest) -> str:
     return request.items_after(turn.end)[0][0]
 
 
-def _facts(turn: _Turn, index: int) -> Json:
-    prompts = [item for item in turn.reply.request.transcript.items if (key := item_key(item)) and key[0] == "user"]
-    return {"said": turn.reply.request.number, "what": describe_item(prompts[index])}
+def _facts(turn: _Turn, original: Json) -> Json:
+    return {"said": turn.reply.request.number, "what": describe_item(original)}
 
 
 def _is_told(text: str, request: HistoryRequest, history: History) -> bool:
@@ -251,28 +300,73 @@ def _is_told(text: str, request: HistoryRequest, history: History) -> bool:
     return in_instructions or history.told.appears_in(letters, request.message_letters)
 
 
-def _describe_change(was: str, now: str, before: HistoryRequest) -> str:
-    """Describe how the words of a user message were changed; empty if the client may have meant it."""
+def _describe_change(turn: _Turn, original: Json, item: Json) -> str:
+    """Describe how the words of a user message were changed; empty if there are none or the client may have meant it."""
+    was, now = (message_text(message).strip() for message in (original, item))
+    if not now:
+        return ""
     if _is_printed(was, now):
         return f"is now a printed value: {quote(now, 80)}"
-    if ("user", now) in before.item_keys and was != now:
+    if ("user", now) in turn.reply.request.item_keys and was != now:
         return f"is now another message of the user: {quote(now, 80)}"
-    return f"has other words: {quote(now, 80)}" if _is_reworded(was, now) else ""
+    if how := describe_encoding(was, now):
+        return f"comes back {how}: {quote(now, 80)}"
+    is_changed = _is_reworded(was, now) or (
+        # A part beside that of the user is a document or another context.
+        not _has_part(item, was)
+        and not _has_part(original, now)
+        and (_is_extended(was, now) or (turn.is_certain and _is_exchanged(was, now)))
+    )
+    return f"has other words: {quote(now, 80)}" if is_changed else ""
+
+
+def _has_part(item: Json, text: str) -> bool:
+    """Return whether a part of a message has this text."""
+    return any(as_string(part.get("text")).strip() == text for part in objects_in(item.get("content")))
 
 
 def _is_reworded(was: str, now: str) -> bool:
     """Return whether words within a text were replaced, removed or added, while most of the others are the same."""
-    old, new = (_WORD.findall(mask_dates_and_ids(text.casefold())) for text in (was, now))
-    if len(old) > MOST_WORDS or ELLIPSIS.search(now) or {*_MASK.findall(now)} - {*_MASK.findall(was)}:
+    texts = [normalize("NFC", text.casefold()) for text in (was, now)]
+    old, new = (_WORD.findall(mask_dates_and_ids(text)) for text in texts)
+    if len(old) > MOST_WORDS or _is_masked(was, now):
         return False
+    if old == new:
+        return _AMOUNT.findall(was) != _AMOUNT.findall(now)
     if len(old) == len(new) == 1:
-        return old != new and SequenceMatcher(None, *old, *new).ratio() >= LEAST_KEPT_LETTERS
+        return SequenceMatcher(None, *old, *new).ratio() >= LEAST_KEPT_LETTERS
     words = SequenceMatcher(None, old, new, autojunk=False)
     # Text around the user's words, such as documents, may come and go.
     return words.ratio() >= LEAST_KEPT_WORDS and any(
         kind == "replace" or (kind != "equal" and start > 0 and end < len(old))
         for kind, start, end, _, _ in words.get_opcodes()
     )
+
+
+def _is_extended(was: str, now: str) -> bool:
+    """Return whether words of a sentence were added or removed at an end of a text."""
+    whole, part = (now, was.rstrip(_PUNCTUATION)) if len(was) < len(now) else (was, now.rstrip(_PUNCTUATION))
+    before, found, after = whole.partition(part) if part else (whole, "", "")
+    if not found or _is_masked(was, now) or (before and after.strip(_PUNCTUATION)):
+        return False
+    if before:
+        is_short = len(before.split()) <= MOST_PREFIX_WORDS
+        return is_short and bool(letters_of(before)) and not _ENDS.search(before)
+    # A sentence that was cut by mistake has no end.
+    return bool(letters_of(after)) and not _STARTS.search(after) and not (whole is was and _ENDS.search(now))
+
+
+def _is_exchanged(was: str, now: str) -> bool:
+    """Return whether a text that is too short for a summary became another such text."""
+    is_short = all(len(text.split()) <= MOST_SHORT_WORDS and len(text) <= MOST_SHORT_LETTERS for text in (was, now))
+    old, new = (letters_of(mask_dates_and_ids(normalize("NFC", text))) for text in (was, now))
+    is_kept = old in new or new in old if old and new else was in now or now in was
+    return is_short and not is_kept and not _is_masked(was, now)
+
+
+def _is_masked(was: str, now: str) -> bool:
+    """Return whether a text has a mark in place of words that were left out on purpose."""
+    return bool(ELLIPSIS.search(now) or {*_MASK.findall(now)} - {*_MASK.findall(was)})
 
 
 def _is_printed(was: str, now: str) -> bool:

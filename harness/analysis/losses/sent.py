@@ -57,7 +57,7 @@ _GONE = "is not in this request, which has the items before and after it"
     keeps=[
         ask([PROMPT], [*_SENT], turns=[REPLY], sent=_SENT, **_OFFERED),
         ask([PROMPT], [NEXT], turns=[REPLY], sent=_SENT, **_OFFERED),
-        ask([user("Hello.")], [PROMPT, assistant(TEXT), NEXT], turns=[REPLY]),
+        ask([user("Is v2 live by now, or does it wait?")], [PROMPT, assistant(TEXT), NEXT], turns=[REPLY]),
     ],
 )
 def sent_changed(request: HistoryRequest, history: History) -> Iterator[LossFacts]:

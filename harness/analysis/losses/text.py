@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import html
+import json
 import re
 from collections.abc import Iterator
 from itertools import takewhile
@@ -28,6 +30,18 @@ _CITATION_MARKERS = re.compile(
 
 PRINTED_NOTHING = ("None", "null", "undefined", "[object Object]")
 """What programs print for a value that is not a string."""
+PRINTED_OBJECT = re.compile(
+    r"\[object (?:Object|Promise|Function|AsyncFunction|Generator|AsyncGenerator)\]"
+    r"|<(?:coroutine|generator|async_generator|function|bound method|Future|Task|[\w.]+ object)\b[^<>]* at 0x[0-9a-f]+>"
+    r"|#<[\w:]+:0x[0-9a-f]+[^<>]*>"
+)
+"""Matches what programs print for a promise, a coroutine or an object instead of its value."""
+_MARKUP = re.compile(r"[<>`\[\]【】{}\ue200]")
+"""Matches a character that marks what a client may remove: a tag, a citation, a block of code or data."""
+LEAST_CUT = 3
+"""The fewest letters missing within a text that count."""
+_MISREAD_AS = ("latin-1", "cp1252")
+"""The encodings that a text in UTF-8 is most often taken for."""
 LEAST_STUTTER = 3
 """The fewest surplus letters, in repeated parts, that count; fewer are a typo, and so is one letter repeated."""
 
@@ -36,6 +50,7 @@ def _sent_back_case(sent: str, **members: str) -> Case:
     return ask([PROMPT], [PROMPT, assistant(sent, **members), NEXT], turns=[REPLY])
 
 
+_FOREIGN = "The café is <open> from nine to five."
 _PARTS = ("I deploy v2.", "The operators know about it.")
 _TWO_PARTS = message(*_PARTS)
 _MESSAGE_WITH_PHASE = message(TEXT, phase="commentary")
@@ -54,6 +69,13 @@ _MESSAGE_ID = {"id": "{0.output.0.id}"}
         _sent_back_case("", **_MESSAGE_ID),
         _sent_back_case(""),
         _sent_back_case("[object Object]"),
+        _sent_back_case("#<Content::Raw:0x00007f2b92e95588>"),
+        _sent_back_case(json.dumps(TEXT)),
+        _sent_back_case(TEXT.replace("deploy v2 and ", "")),
+        *(
+            ask([PROMPT], [PROMPT, assistant(text), NEXT], turns=[message(_FOREIGN)])
+            for text in (html.escape(_FOREIGN), _FOREIGN.encode().decode("cp1252"), _FOREIGN.replace("é", "?"))
+        ),
         _sent_back_case(f"{TEXT[:6]}{TEXT}"),
         _sent_back_case("".join(f"{word} {word} " for word in TEXT.split()), **_MESSAGE_ID),
         _sent_back_case("".join(2 * letter for letter in TEXT)),
@@ -65,6 +87,8 @@ _MESSAGE_ID = {"id": "{0.output.0.id}"}
         _sent_back_case(f"{TEXT[:20]}…"),
         _sent_back_case("Never mind.", **_MESSAGE_ID),
         _sent_back_case(f"{TEXT} It!", **_MESSAGE_ID),
+        ask([PROMPT], [PROMPT, assistant("I see. Yes."), NEXT], turns=[message("I see. <aside>Or no?</aside>Yes.")]),
+        ask([PROMPT], [PROMPT, assistant(_FOREIGN.replace("é", "e")), NEXT], turns=[message(_FOREIGN)]),
         _sent_back_case(TEXT.replace("tell", "tellll"), **_MESSAGE_ID),
         ask([PROMPT], [PROMPT, assistant("I will."), PROMPT], turns=[message("I will.【1†v2】")]),
         ask([PROMPT], [PROMPT, assistant("Yes."), NEXT], turns=[message("<thought>Or no?</thought>Yes.")]),
@@ -76,10 +100,10 @@ _MESSAGE_ID = {"id": "{0.output.0.id}"}
     ],
 )
 def text_altered(request: HistoryRequest, history: History) -> Iterator[LossFacts]:
-    """Text of the assistant comes back doubled, as a whole or in parts, or cut off.
+    """Text of the assistant comes back doubled, as a whole or in parts, cut, printed or in another encoding.
 
-    A message is recognized by its id, or by its place after the same transcript. A client may remove citations and
-    thoughts from a text, and shorten it with an ellipsis.
+    A message is recognized by its id, or by its place after the same transcript. A client may remove citations, thoughts
+    and whole paragraphs from a text, and shorten it with an ellipsis.
     """
     for place, item, original in _find_edited_messages(request, history):
         if how := describe_damage(message_text(original.item), message_text(item)):
@@ -146,8 +170,10 @@ def describe_damage(was: str, now: str) -> str:
     was, now = was.strip(), now.strip()
     if is_doubled(was, now):
         return "doubled"
-    if now in PRINTED_NOTHING and now != was:
+    if now != was and (now in PRINTED_NOTHING or PRINTED_OBJECT.fullmatch(now)):
         return "as a printed value"
+    if how := describe_encoding(was, now):
+        return how
     # A text that was shortened on purpose has a mark in that place.
     if was == now or not was or (now and ELLIPSIS.search(now)):
         return ""
@@ -157,7 +183,40 @@ def describe_damage(was: str, now: str) -> str:
     # Text after a closing tag such as `</think>` is left when a client removes the content of the tag.
     if cut != was and not cut.rstrip().endswith(">"):
         return "without its beginning"
+    if _is_cut_within(was, now):
+        return "without a part"
     return "with parts doubled" if _is_stuttered(letters_of(was), letters_of(now)) else ""
+
+
+def describe_encoding(was: str, now: str) -> str:
+    """Describe how a text was encoded once too often, or decoded as what it is not; empty if it was neither."""
+    if now == was:
+        return ""
+    as_json = [json.dumps(was), json.dumps(was, ensure_ascii=False)]
+    if now in as_json or now in [text[1:-1] for text in as_json]:
+        return "as JSON"
+    if html.unescape(now) == was:
+        return "with HTML escapes"
+    is_replaced = len(now) == len(was) and all(
+        new == old or (new in "?\ufffd" and old > "\x7f") for old, new in zip(was, now, strict=True)
+    )
+    return "in another encoding" if is_replaced or any(_misread(was, code) == now for code in _MISREAD_AS) else ""
+
+
+def _misread(text: str, encoding: str) -> str:
+    """Return what is read of a text in UTF-8 by a program that takes it for another encoding."""
+    return text.encode("utf-8", "surrogatepass").decode(encoding, "ignore").strip()
+
+
+def _is_cut_within(was: str, now: str) -> bool:
+    """Return whether a text lacks a part of a line; what is marked up may be left out on purpose."""
+    missing = len(was) - len(now)
+    if missing < LEAST_CUT:
+        return False
+    start = next(place for place, letter in enumerate(was) if now[place : place + 1] != letter)
+    cut = was[start : start + missing]
+    is_rest = was[:start] + was[start + missing :] == now
+    return is_rest and len(letters_of(cut)) >= LEAST_CUT and "\n" not in cut and not _MARKUP.search(cut)
 
 
 def without_citations(text: str) -> str:

@@ -64,8 +64,8 @@ def test_the_losses_that_are_known() -> None:
         *("item-coerced", "call-dropped", "call-altered", "output-altered", "output-invented", "output-twice"),
         *("output-printed", "answer-dropped", "prompt-doubled", "prompt-dropped", "prompt-altered", "role-changed"),
         *("text-altered", "reasoning-dropped", "reasoning-orphaned", "reasoning-spoken", "phase-dropped"),
-        "reasoning-withheld",
-        *("order-changed", "partial-taken", "attachment-dropped", "instructions-dropped", "format-dropped"),
+        *("reasoning-withheld", "attachment-altered"),
+        *("order-changed", "partial-taken", "attachment-dropped", "instructions-dropped"),
         *(
             "refusal-spoken",
             "compaction-dropped",
@@ -74,6 +74,7 @@ def test_the_losses_that_are_known() -> None:
             "reasoning-altered",
             "sent-changed",
             "item-dropped",
+            "format-dropped",
         ),
     }
     assert {loss.area for loss in LOSSES.values()} == set(AREAS)

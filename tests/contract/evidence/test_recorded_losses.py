@@ -19,7 +19,7 @@ pytestmark = READS_RECORDINGS
 
 KNOWN = {
     *("call-altered", "citation-dropped", "instructions-dropped", "order-changed", "phase-dropped"),
-    "reasoning-dropped",
+    *("output-printed", "reasoning-dropped", "text-altered"),
 }
 """What clients did lose, as looked at one by one: a new kind is looked at before it stands here."""
 
