@@ -43,7 +43,7 @@ from harness.analysis.losses.examples import (
 from harness.analysis.losses.text import PRINTED_NOTHING, is_doubled
 from harness.contract.rule import Case, after
 from harness.core.exchange import Json
-from harness.core.json_values import as_string
+from harness.core.json_values import as_string, objects_in
 from harness.core.text import pluralize, quote
 from harness.items import function_call, message, web_search_call
 
@@ -264,6 +264,16 @@ def _most_frequent_pairs(request: HistoryRequest) -> Mapping[ItemKey, int]:
             turns=[[web_search_call("v2"), REPLY]],
             **_SEARCHING,
         ),
+        ask(
+            [PROMPT],
+            [
+                PROMPT,
+                assistant(TEXT),
+                user([{"type": "input_text", "text": text} for text in (_SEARCH_AS_JSON, "So?")]),
+            ],
+            turns=[[web_search_call("v2"), REPLY]],
+            **_SEARCHING,
+        ),
     ],
     keeps=[
         ask([PROMPT], [PROMPT, assistant(TEXT), user(""), NEXT], turns=[[web_search_call("v2"), REPLY]], **_SEARCHING),
@@ -309,8 +319,14 @@ def item_coerced(request: HistoryRequest, history: History) -> Iterator[LossFact
             if lost:
                 instead = f"a message {quote(words)} instead" if words else "an empty message"
                 yield _coercion_facts(place, *lost, f"is missing, and this request has {instead}")
-        elif (found := find_printed_item(words, history)) and not here & set(_item_ids(found[1])):
-            yield _coercion_facts(place, *found, "became a message with its JSON as text")
+        else:
+            texts = {
+                words: None,
+                **dict.fromkeys(as_string(part.get("text")) for part in objects_in(item.get("content"))),
+            }
+            for found in filter(None, (find_printed_item(text.strip(), history) for text in texts)):
+                if not here & set(_item_ids(found[1])):
+                    yield _coercion_facts(place, *found, "became a message with its JSON as text")
 
 
 def _coercion_facts(place: str, number: int, item: Json, became: str) -> LossFacts:

@@ -167,6 +167,12 @@ def _describe_rest(turn: _Turn, request: HistoryRequest) -> str:
         ask([user("Pay 10000.")], [user("Pay 90000."), assistant(TEXT), NEXT], turns=[REPLY]),
         ask(*_talk(user("And")), turns=_TURNS),
         ask(*_talk(PROMPT), turns=_TURNS),
+        ask([PROMPT], [assistant(TEXT), PROMPT, NEXT], turns=[REPLY]),
+        after(
+            {"input": [PROMPT], "instructions": "You route."},
+            {"input": [user("Ship v3, please."), call(), output()], "instructions": "You plan."},
+            turns=[DEPLOY],
+        ),
     ],
     keeps=[
         ask(*_talk(NEXT), turns=_TURNS),
@@ -189,7 +195,8 @@ def prompt_altered(request: HistoryRequest, history: History) -> Iterator[LossFa
     `prompt-edited`.
     """
     for turn in _find_turns(request, history):
-        if history.is_same_agent(turn.reply.request, request):
+        # An agent to which another hands over is sent the same messages.
+        if turn.is_certain or history.is_same_agent(turn.reply.request, request):
             for place, item, original in _find_changed_prompts(turn, request):
                 if how := _describe_change(turn, original, item):
                     yield {"at": place, "how": how, **_facts(turn, original)}
@@ -395,7 +402,9 @@ def _describe_other_place(turn: _Turn, request: HistoryRequest) -> str:
     if before.digests[length] != request.digests[turn.end]:
         return ""
     said = [key for item in turn.reply.output if (key := item_key(item))]
-    if length and list(keys[turn.end : turn.end + len(said) + 1]) == [*said, turn.was[0]]:
+    behind = turn.end + len(said) + 1
+    # A single message after the only answer may be a new one with the same words.
+    if (length or len(keys) > behind) and list(keys[turn.end : behind]) == [*said, turn.was[0]]:
         return "comes after its answer"
     for _, item in reversed(request.placed_items[: len(request.placed_items) - len(request.items_after(turn.end)) + 2]):
         role = as_string(item.get("role"))

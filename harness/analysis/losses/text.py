@@ -80,6 +80,7 @@ _MESSAGE_ID = {"id": "{0.output.0.id}"}
         _sent_back_case("".join(f"{word} {word} " for word in TEXT.split()), **_MESSAGE_ID),
         _sent_back_case("".join(2 * letter for letter in TEXT)),
         *(ask([PROMPT], [PROMPT, assistant(part), NEXT], turns=[_TWO_PARTS]) for part in _PARTS),
+        ask([PROMPT], [PROMPT, assistant(_PARTS[0]), NEXT], turns=[message(_PARTS[0], refusal(_PARTS[1]))]),
     ],
     keeps=[
         _sent_back_case(TEXT),
@@ -149,7 +150,7 @@ def _find_left_alone(said: SaidText, request: HistoryRequest) -> OutputItem | No
         return None
     original = said.originals[0]
     whole = original.reply.output[original.index]
-    texts = [text for part in objects_in(whole.get("content")) if (text := as_string(part.get("text")).strip())]
+    texts = [text for part in objects_in(whole.get("content")) if (text := message_text({"content": [part]}).strip())]
     sent = [text for text in texts if letters_of(text) in request.message_letters] if len(texts) > 1 else ()
     return OutputItem(whole, original.reply, original.index) if len(sent) == 1 else None
 

@@ -36,7 +36,7 @@ from harness.analysis.losses.examples import (
     user,
 )
 from harness.analysis.losses.repeated_prompts import SHORTEST_REPEATED, is_prompt
-from harness.contract.rule import after
+from harness.contract.rule import Case, after
 from harness.core.exchange import Json
 from harness.core.json_values import as_string
 from harness.ending import incomplete
@@ -90,6 +90,12 @@ _ONLY_PROMPTS = ask([PROMPT], [PROMPT, NEXT], turns=[REPLY])
         ),
         ask([PROMPT], [PROMPT, assistant(TEXT), NEXT], turns=[[REPLY, _DONE_ANSWER]]),
         ask([PROMPT], [PROMPT, NEXT], turns=[message(refusal("I will not ship it."))]),
+        after(
+            {"input": [PROMPT], "instructions": "You route."},
+            {"input": [PROMPT, call(), output()], "instructions": "You plan."},
+            {"input": [PROMPT, call(), output(), NEXT], "instructions": "You plan."},
+            turns=[DEPLOY, REPLY],
+        ),
     ],
     keeps=[
         ask([PROMPT], [PROMPT, assistant(TEXT), NEXT], turns=[REPLY]),
@@ -111,6 +117,13 @@ _ONLY_PROMPTS = ask([PROMPT], [PROMPT, NEXT], turns=[REPLY])
             {"input": [PROMPT], "instructions": "You plan."},
             {"input": [PROMPT, NEXT], "instructions": "You route."},
             turns=[message("planner"), REPLY],
+        ),
+        after(
+            {"input": [PROMPT]},
+            Case({"model": "gpt-4.1", "input": [PROMPT, assistant(TEXT)]}, on="POST /responses/compact"),
+            {"input": [PROMPT, {"type": "compaction", "encrypted_content": "{1.output.1.encrypted_content}"}, NEXT]},
+            {"input": [PROMPT, assistant(TEXT), NEXT, _DONE, _LAST]},
+            turns=[REPLY, _DONE_ANSWER],
         ),
         ask([PROMPT], [PROMPT, assistant(TEXT), NEXT], [PROMPT, NEXT, _DONE, _LAST], turns=[REPLY, _DONE_ANSWER]),
         ask([PROMPT, NEXT], [PROMPT], [PROMPT, assistant(TEXT), NEXT], turns=[_DONE_ANSWER, REPLY]),
@@ -151,7 +164,7 @@ def _find_late_answers(request: HistoryRequest, history: History) -> Iterator[Lo
         late = [
             reply.request
             for reply in history.by_input.get(extend_hash(before, keys[place]), ())
-            if history.is_same_agent(reply.request, request)
+            if history.is_same_agent(reply.request, request) and not reply.request.is_compacted
         ]
         for reply in history.by_input.get(before, ()) if late else ():
             said = [answer for answer in _answers(reply) if text == message_text(answer).strip()]
@@ -209,7 +222,9 @@ def _is_surely_lost(
         # A request that lost the neighbours of this answer as well was shortened on purpose.
         is_known = before > 0 or request.item_keys[length - 1][0] == "output"
         return is_known and before < len(kept)
-    return bool(kept) or (not reply.request.asks_for_json and history.is_only_agent(request))
+    # Who sends outputs sends the whole transcript; another agent may need only the user messages.
+    is_whole = history.is_only_agent(request) or any(kind == "output" for kind, _ in request.item_keys[:length])
+    return bool(kept) or (not reply.request.asks_for_json and is_whole)
 
 
 def _find_kept(request: HistoryRequest, history: History) -> Sequence[int]:
