@@ -60,7 +60,7 @@ _CLIENT_SEARCH: Json = {
     source=[
         reported("https://github.com/router-for-me/CLIProxyAPI/issues/2368", "2026-03-27"),
         reported("https://github.com/microsoft/agent-framework/issues/8663", "2026-09"),
-        reported("https://github.com/microsoft/agent-framework/issues/7267: two calls of one id, one output", "2026"),
+        reported("https://github.com/microsoft/agent-framework/issues/7304: two calls of one id, one output", "2026-07-24"),
         reported("https://github.com/livekit/agents/issues/5136: a stored call, sent again, is taken", "2026-03-18"),
         documented(ASYNC_GUIDE, "2026"),
     ],
@@ -127,7 +127,7 @@ def call_needs_output(transcript: Transcript) -> Iterator[Json]:
         reported("https://github.com/continuedev/continue/issues/10092", "2026-02-01"),
         reported("https://github.com/microsoft/vscode/issues/320060", "2026-06-05"),
         recorded("pydantic/pydantic-ai: the API's own tool search needs no pair by call_id", "2026-07-31"),
-        reported("https://github.com/openai/openai-agents-js/issues/1435: an output sent again in a chain", "2026"),
+        reported("https://github.com/openai/openai-agents-js/issues/1435: an output sent again in a chain"),
         assumed("that two outputs of one call are refused in one request, too"),
     ],
     rejects={
