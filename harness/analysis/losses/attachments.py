@@ -82,7 +82,7 @@ _QUERY = re.compile(r"^(https?:[^?#]*)[?#].*")
     ],
 )
 def attachment_altered(request: HistoryRequest, history: History) -> Iterator[LossFacts]:
-    """An image or a file comes back as another, in another order, or twice.
+    """Images and files come back as others, in another order, or twice.
 
     An address may be signed anew, and a file may be sent in another way, such as by its id.
     """
