@@ -31,6 +31,8 @@ from harness.report.formats import FORMATS
 from harness.report.replace_file import explain_write_errors, open_replacement
 
 if TYPE_CHECKING:
+    from harness.report.outlook import Outlook
+    from harness.report.report import Report
     from harness.verify.run import JudgeObserver, Tally
 
 
@@ -61,6 +63,10 @@ class VerifyOptions:
         None, "For recordings: the host of a gateway to the API; repeatable.", metavar="HOST"
     )
     contract: Path | None = option(None, f"For recordings: overrides written by `{COMMAND} learn`.", metavar="FILE")
+    forecast: str = option(
+        "", "For recordings: list the models that will be gone by a day, or all announced ones.", metavar="DATE|all"
+    )
+    as_model: str = option("", "For recordings: judge each request as if it named this model.", metavar="NAME")
     verbose: bool = option(False, "List the files that are not recordings.", "--verbose", "-v")
     respell: bool = option(False, "Also compare each answer with that of the mock when scripted with its content.")
 
@@ -93,12 +99,15 @@ def _verify_recordings(options: VerifyOptions) -> None:
     from tempfile import TemporaryDirectory
 
     from harness.overrides.project_file import find_unused, load_overrides
+    from harness.report.formats import write_report
+    from harness.report.outlook import Outlook
     from harness.verify.judging.gateways import parse_host
     from harness.verify.run import JudgeOptions, verify_recordings
 
     paths, as_json, reports = options.paths or [], options.as_json, options.reports or []
     gateways, overrides = [parse_host(text) for text in options.host or []], load_overrides(options.contract, Path())
-    judging = JudgeOptions(gateways, options.respell, overrides, _case_collector(reports))
+    outlook = Outlook.parse(options.forecast, options.as_model, "--forecast")
+    judging = JudgeOptions(gateways, options.respell, overrides, _case_collector(reports, outlook))
     began = time.time()
     with TemporaryDirectory(prefix="harness-verify-") as folder:
         with progress("judging") as advance:
@@ -106,12 +115,27 @@ def _verify_recordings(options: VerifyOptions) -> None:
                 paths, Path(folder), options.jobs or _count_processors(), judging, progress=advance
             )
         why = _explain_gaps(tally, gateways)
-        _write_reports(Path(folder), reports, paths[0], why, began)
+        report = _load_report(Path(folder), paths[0], why, began) if reports or outlook else None
+        for file in reports:
+            write_report(report, file, file.suffix)
         _print_tally(tally, as_json, why, options.verbose)
+        ahead = _print_outlook(report, as_json) if outlook and report else False
         if overrides and as_json != Path("-"):
             for line in find_unused(overrides, tally.acted, tally.judged_files):
                 print_text(line)
-    _exit_by(tally, why)
+    _exit_by(tally, why, ahead=ahead)
+
+
+def _print_outlook(report: Report, as_json: Path | None) -> bool:
+    """Print what becomes of the requests, unless JSON is printed; return whether any will not be accepted."""
+    from harness.report.outlook import OUTLOOK_KINDS, outlook_lines
+
+    lines = outlook_lines(
+        (case.id, (found for found in case.found if found.kind in OUTLOOK_KINDS)) for case in report.cases
+    )
+    for line in lines if as_json != Path("-") else ():
+        print_text(line)
+    return any(found.kind in OUTLOOK_KINDS for _, found in report.unexpected)
 
 
 def _explain_gaps(tally: Tally, gateways: list[str]) -> str:
@@ -122,42 +146,37 @@ def _explain_gaps(tally: Tally, gateways: list[str]) -> str:
     return explain_missing_hosts(tally, gateways) or nothing or explain_bare_paths(tally)
 
 
-def _exit_by(tally: Tally, why: str) -> NoReturn:
+def _exit_by(tally: Tally, why: str, *, ahead: bool) -> NoReturn:
     if not why:
-        raise typer.Exit(ExitCode.OK if tally.is_clean else ExitCode.FOUND)
+        raise typer.Exit(ExitCode.FOUND if ahead or not tally.is_clean else ExitCode.OK)
     if tally.is_clean:
         raise ConfigError(why)
     print_note(why)
     raise typer.Exit(ExitCode.FOUND)
 
 
-def _case_collector(reports: list[Path]) -> Callable[[Path, Path], JudgeObserver] | None:
-    """Create the observer that collects the cases for reports, if any are wanted.
+def _case_collector(reports: list[Path], outlook: Outlook) -> Callable[[Path, Path], JudgeObserver] | None:
+    """Create the observer that collects the cases for reports and the outlook, if any are wanted.
 
     ConfigError for an unwritable file.
     """
-    if not reports:
+    if not reports and not outlook:
         return None
     from harness.report.formats import check_writable, is_page
     from harness.verify.report_cases import CaseWriter
 
     check_writable(reports)
-    return partial(CaseWriter, with_views=any(is_page(file) for file in reports))
+    return partial(CaseWriter, with_views=any(is_page(file) for file in reports), outlook=outlook)
 
 
-def _write_reports(folder: Path, reports: list[Path], recordings: Path, nothing_judged: str, began: float) -> None:
-    if not reports:
-        return
-    from harness.report.formats import write_report
+def _load_report(folder: Path, recordings: Path, nothing_judged: str, began: float) -> Report:
     from harness.verify.report_cases import load_report
     from harness.verify.run import OBSERVER_SUFFIX
     from harness.viewer.run_facts import collect_facts
 
     spools = sorted(folder.glob(f"*{OBSERVER_SUFFIX}"), key=lambda spool: int(spool.stem))
     report = load_report(spools, recordings, nothing_judged)
-    report = replace(report, facts=collect_facts("verify", Path(), began, time.time() - began))
-    for file in reports:
-        write_report(report, file, file.suffix)
+    return replace(report, facts=collect_facts("verify", Path(), began, time.time() - began))
 
 
 def _print_tally(tally: Tally, as_json: Path | None, nothing_judged: str, verbose: bool) -> None:

@@ -80,7 +80,17 @@ _SECTIONS: dict[CauseKind, Section] = {
 _ROW_LABELS = tuple(field.name for field in fields(Cause) if field.kw_only)
 
 FindingKind = Literal[
-    "refusal", "loss", "unanswered", "unused", "disagreement", "unreadable", "webhook", "client", "examined"
+    "refusal",
+    "loss",
+    "unanswered",
+    "unused",
+    "disagreement",
+    "unreadable",
+    "webhook",
+    "client",
+    "examined",
+    "shutdown",
+    "migration",
 ]
 _PLACES: dict[FindingKind, str] = {
     "unreadable": "the file",

@@ -11,7 +11,7 @@ import time
 from collections import Counter
 from collections.abc import Generator
 from contextlib import suppress
-from dataclasses import replace
+from dataclasses import asdict, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -30,6 +30,7 @@ if TYPE_CHECKING:
     from harness.cassettes.recording.vcr import CassetteSession
     from harness.core.exchange import Json
     from harness.explain.model import ReportFinding
+    from harness.report.outlook import Outlook
     from harness.report.report import Report, ReportCase, Totals, UnknownModels
     from harness.world.world import World
 
@@ -49,6 +50,9 @@ class _TestProgress(NamedTuple):
 
 
 _PROGRESS_STASH_KEY = pytest.StashKey[_TestProgress]()
+_OUTLOOK_STASH_KEY = pytest.StashKey["Outlook | None"]()
+_AHEAD = "ahead"
+"""The member of a summary with what becomes of a test's requests."""
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
@@ -69,6 +73,20 @@ def pytest_addoption(parser: pytest.Parser) -> None:
         metavar="PCT",
         help="fail a run whose requests exercised less than this percentage of the rules",
     )
+    group.addoption(
+        "--harness-forecast",
+        nargs="?",
+        const="all",
+        default="",
+        metavar="DATE",
+        help="list the tests whose models will be gone by a day or month, or with an announced end; write =DATE",
+    )
+    group.addoption(
+        "--harness-model",
+        default="",
+        metavar="NAME",
+        help="list the requests that another model would refuse or take otherwise, and fail the run for them",
+    )
 
 
 def pytest_configure(config: pytest.Config) -> None:
@@ -76,11 +94,25 @@ def pytest_configure(config: pytest.Config) -> None:
     for file in config.getoption("--harness-report"):
         if why := why_unwritable(file):
             raise pytest.UsageError(add_section(f"--harness-report={file}: {why}", "options-and-files"))
+    try:
+        config.stash[_OUTLOOK_STASH_KEY] = _read_outlook(config)
+    except ConfigError as problem:
+        raise pytest.UsageError(add_section(str(problem), "options-and-files")) from None
     least = config.getoption("--harness-fail-under")
     if least is not None and not 0 <= least <= 100:
         told = f"--harness-fail-under={least:g}: pass a number from 0 to 100."
         raise pytest.UsageError(add_section(told, "options-and-files"))
     config.pluginmanager.register(_Reporter(config), "harness-reporter")
+
+
+def _read_outlook(config: pytest.Config) -> Outlook | None:
+    """Read what is asked about later; None if nothing is. ConfigError for no day."""
+    by, model = config.getoption("--harness-forecast"), config.getoption("--harness-model")
+    if not by and not model:
+        return None
+    from harness.report.outlook import Outlook
+
+    return Outlook.parse(by, model, "--harness-forecast")
 
 
 class _Reporter:
@@ -89,6 +121,7 @@ class _Reporter:
     def __init__(self, config: pytest.Config) -> None:
         self.files = [config.invocation_params.dir / file for file in config.getoption("--harness-report")]
         self.plugins = config.pluginmanager
+        self.outlook = config.stash[_OUTLOOK_STASH_KEY]
         self.least: float | None = config.getoption("--harness-fail-under")
         self.with_exchanges = bool(self.files) or ACTIONS_VARIABLE in os.environ
         self.with_views = any(map(is_page, self.files))
@@ -126,6 +159,10 @@ class _Reporter:
     def _summarize(self, item: pytest.Item, progress: _TestProgress, world: World, judged: bool) -> dict[str, Any]:
         traced = self.traces.wants(progress.outcome)
         summary, case = _summarize_test(item, progress, world, self.with_exchanges or traced, judged)
+        if self.outlook:
+            ahead = _look_ahead(self.outlook, world)
+            summary[_AHEAD] = [asdict(finding) for finding in ahead]
+            case = case and replace(case, found=[*case.found, *ahead])
         if not traced or case is None:
             self.traces.remove(item)
         else:
@@ -153,6 +190,8 @@ class _Reporter:
         for file in self.files:
             self._write_file(file)
         self.problems += dict.fromkeys(summary[PROBLEM] for summary in self.summaries.values() if PROBLEM in summary)
+        if any(not found["expected"] for summary in self.summaries.values() for found in summary.get(_AHEAD, ())):
+            self.problems.append("Requests of these tests will not be accepted: see the lines above.")
         if self.least is not None and self.summaries:
             self._check_coverage(self.least)
         if self.problems and session.exitstatus == pytest.ExitCode.OK:
@@ -174,6 +213,8 @@ class _Reporter:
             terminalreporter.write_line(
                 f"{pluralize(len(silent), 'test')} asked for `mock` but sent it no request: {named}"
             )
+        for line in self._list_outlook():
+            terminalreporter.write_line(line)
         for line in self.traces.list_lines([*self.summaries.values()]):
             terminalreporter.write_line(line)
         for problem in self.problems:
@@ -183,6 +224,15 @@ class _Reporter:
 
             for command in annotation_commands(self._build_report()):
                 terminalreporter.write_line(command)
+
+    def _list_outlook(self) -> list[str]:
+        if not self.outlook:
+            return []
+        from harness.explain.model import ReportFinding
+        from harness.report.outlook import outlook_lines
+
+        ahead = {test: summary.get(_AHEAD, ()) for test, summary in self.summaries.items()}
+        return outlook_lines((test, [ReportFinding(**found) for found in findings]) for test, findings in ahead.items())
 
     def _write_file(self, file: Path) -> None:
         try:
@@ -296,6 +346,20 @@ def _summarize_test(
         found = [*collect_findings(world, exchanges, losses, passed, allowed, judged=judged), *strays]
     routed = sum(exchange.is_routed for exchange in exchanges)
     return {"totals": list(count_totals(len(exchanges), found, routed)), **summary}, case
+
+
+def _look_ahead(outlook: Outlook, world: World) -> list[ReportFinding]:
+    """Return what becomes of a test's accepted requests, each finding once."""
+    from harness.report.report import sanitize_finding
+
+    findings = (
+        finding
+        for exchange in world.exchanges
+        if exchange.status < 300 and not exchange.is_routed
+        for finding in outlook.findings(exchange.request, world, exchange.number)
+    )
+    first = {(finding.message, finding.fix): finding for finding in reversed(list(findings))}
+    return [sanitize_finding(finding) for finding in reversed(first.values())]
 
 
 def _stray_findings(world: World) -> list[ReportFinding]:

@@ -30,6 +30,7 @@ from harness.explain.model import ReportFinding
 from harness.report.api_coverage import Coverage, measure_coverage, merge_coverage
 from harness.report.fill_case import fill_case
 from harness.report.formats import CHECKOUT_VARIABLE
+from harness.report.outlook import NOTHING_ASKED, Outlook
 from harness.report.report import Report, ReportCase, RunFacts, sanitize_finding
 from harness.verify.compare import differing_error_members
 from harness.verify.judging.judge import answer_object, rebuild_request, recorded_error
@@ -115,11 +116,15 @@ FIX_NOTHING_JUDGED = f"Pass recordings of the API; `{COMMAND} verify` says how t
 class CaseWriter:
     """Observes how one file is judged and finally writes a case for each of its conversations to `spool`.
 
-    `with_views` adds what a page shows of a case.
+    `with_views` adds what a page shows of a case, `outlook` what becomes of its requests.
     """
 
-    def __init__(self, recording: Path, spool: Path, with_views: bool = False) -> None:
+    def __init__(
+        self, recording: Path, spool: Path, with_views: bool = False, outlook: Outlook = NOTHING_ASKED
+    ) -> None:
         self._with_views = with_views
+        self._outlook = outlook
+        self._world = World()
         self._recording = recording
         self._spool = spool
         self._worlds: dict[str, World] = {}
@@ -135,9 +140,14 @@ class CaseWriter:
                 journal.add_exchange(*exchanged)
                 exchange = journal.exchange_count
         self._at = (recorded.file, number, exchange)
+        self._world = world
 
     def note_verdict(self, verdict: Verdict) -> None:
         """Add a verdict on the exchange that was begun last, or on the file."""
+        if self._outlook and verdict.kind is VerdictKind.REQUEST_ACCEPTED and verdict.request:
+            file, number, exchange = self._at
+            findings = self._outlook.findings(verdict.request, self._world, exchange)
+            self._found.setdefault(file, []).extend(replace(finding, line=number) for finding in findings)
         if verdict.kind not in FINDINGS or verdict.entry is None:
             return
         name = printable_path(self._recording)
@@ -165,7 +175,9 @@ class CaseWriter:
         case = fill_case(ReportCase(name, place, 1, "passed", 0.0), world, ())
         every = [*case.found, *map(sanitize_finding, found)]
         every.sort(key=lambda finding: finding.exchange or 0)
-        judged = replace(case, outcome="failed" if found else "passed", found=every)
+        judged = replace(
+            case, outcome="failed" if any(not finding.expected for finding in found) else "passed", found=every
+        )
         return replace(judged, view=view_of_case(show_world(judged, world))) if self._with_views else judged
 
 

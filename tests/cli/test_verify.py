@@ -44,6 +44,31 @@ def bad() -> list[dict[str, Any]]:
     return [{**one, "request": {**HI, "colour": "blue"}}]
 
 
+class TestWhatIsAhead:
+    @pytest.mark.parametrize(
+        ("asked", "line"),
+        [
+            (("--forecast", "2027-01"), '"gpt-4.1" shuts down on 2027-01-14. Use gpt-6-luna, which OpenAI recommends.'),
+            (
+                ("--as-model", "gpt-6.2-sol"),
+                "gpt-6.2-sol refuses this request: 400 Unsupported parameter: 'temperature'",
+            ),
+        ],
+    )
+    def test_says_what_will_not_be_accepted(self, tmp_path: Path, asked: tuple[str, str], line: str) -> None:
+        file = write_jsonl(tmp_path, recorded({**HI, "temperature": 0.3}))
+        result = verify(file, *asked)
+        assert (result.exit_code, line in result.stdout) == (1, True), result.stdout
+        report = tmp_path / "a.sarif"
+        assert verify(file, *asked, "--report", report).exit_code == 1
+        (found,) = json.loads(report.read_text())["runs"][0]["results"]
+        assert found["level"] == "warning"
+
+    def test_other_defaults_are_listed_and_no_finding(self, tmp_path: Path) -> None:
+        result = verify(write_jsonl(tmp_path, recorded(HI)), "--as-model", "gpt-6.2-sol")
+        assert (result.exit_code, "takes this request otherwise" in result.stdout) == (0, True), result.stdout
+
+
 class TestExitCode:
     def test_0_when_nothing_is_found(self, tmp_path: Path) -> None:
         result = verify(write_jsonl(tmp_path, recorded(HI)))

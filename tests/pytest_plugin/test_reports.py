@@ -289,3 +289,31 @@ def test_a_file_without_a_suffix_is_markdown_that_is_appended(run, pytester, mon
     assert text.startswith("before\n")
     assert "contract" in text
     assert run(GOOD, "--harness-report=").ret == pytest.ExitCode.USAGE_ERROR
+
+
+LATER = """
+def test_warm(mock, client):
+    mock.script("hi")
+    client.responses.create(model="gpt-4o", input="x", temperature=0.3)
+
+def test_plain(mock, client):
+    mock.script("hi")
+    client.responses.create(model="gpt-6-sol", input="x")
+"""
+REFUSED = "gpt-6.2-sol refuses this request: 400 Unsupported parameter: 'temperature' is not supported with this model."
+GONE = '"gpt-4o" shuts down on 2027-01-14. Use gpt-6-luna, which OpenAI recommends.'
+
+
+@pytest.mark.parametrize("workers", [(), pytest.param(("-n", "1"), marks=pytest.mark.slow)])
+def test_a_run_says_what_becomes_of_its_requests_and_fails_for_them(run, pytester, workers):
+    asked = ("--harness-forecast=2027-02", "--harness-model=gpt-6.2-sol", "--harness-report=a.md", *workers)
+    result = run(LATER, *asked)
+    result.shows(f"{REFUSED} * 1 case: *::test_warm")
+    result.shows(f"{GONE} 1 case: *::test_warm")
+    assert result.ret == pytest.ExitCode.TESTS_FAILED
+    assert "gpt-6-luna" in (pytester.path / "a.md").read_text()
+
+
+def test_a_run_without_such_requests_passes(run):
+    assert run(LATER, "--harness-forecast=2026-12-31", "--harness-model=gpt-4o-mini").ret == pytest.ExitCode.OK
+    assert run(LATER, "--harness-forecast=soon").ret == pytest.ExitCode.USAGE_ERROR

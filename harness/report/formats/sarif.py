@@ -24,6 +24,8 @@ _KIND_SUMMARIES = {
     "webhook": "A receiver of webhooks handles a delivery wrongly.",
     "client": "A client retries too often, too soon or not at all, or resumes at the wrong place.",
     "examined": "A client does not show or do what a case of an examination expects.",
+    "shutdown": "A request uses a model whose shutdown is announced.",
+    "migration": "Another model refuses the request, or takes it otherwise.",
 }
 
 
@@ -69,7 +71,7 @@ def _result(case: ReportCase, finding: ReportFinding, index: int) -> Json:
     return {
         "ruleId": _rule_id(finding),
         "ruleIndex": index,
-        "level": "warning" if finding.kind == "unused" else "error",
+        "level": "warning" if finding.kind in ("unused", "shutdown", "migration") else "error",
         "message": {"text": escape_controls(f"{case.id}: {finding.text}")},
         "locations": [{"physicalLocation": place}],
         "partialFingerprints": {"finding/v1": sha256(fingerprint.encode()).hexdigest()[:32]},
