@@ -12,12 +12,12 @@ from harness.items.kind import CALL_OF_OUTPUT, ITEMS
 APPROVAL_REQUEST = "mcp_approval_request"
 APPROVAL_RESPONSE = "mcp_approval_response"
 MCP_CALL = "mcp_call"
-_APPROVAL_TYPES = frozenset({APPROVAL_REQUEST, APPROVAL_RESPONSE, MCP_CALL})
+APPROVAL_TYPES = frozenset({APPROVAL_REQUEST, APPROVAL_RESPONSE, MCP_CALL})
 
 
 def concerns_approvals(items: Sequence[Json]) -> bool:
     """Return whether any of these items is an approval request, its answer or an MCP call."""
-    return not _APPROVAL_TYPES.isdisjoint([item.get("type") for item in items])
+    return not APPROVAL_TYPES.isdisjoint([item.get("type") for item in items])
 
 
 @dataclass(frozen=True, slots=True)

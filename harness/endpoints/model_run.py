@@ -11,7 +11,7 @@ from dataclasses import replace
 from itertools import accumulate
 from typing import NamedTuple
 
-from harness.analysis.approval_ledger import concerns_approvals
+from harness.analysis.approval_ledger import APPROVAL_TYPES, concerns_approvals
 from harness.analysis.withheld import find_withheld, read_thoughts
 from harness.answers.parameters import items_of_day
 from harness.answers.prompt import Prompt
@@ -68,7 +68,7 @@ def _take_lines(prompt: Prompt, call: ApiCall) -> tuple[PlayedTurn, PlayedTurn |
     # The rule about the window lets streams pass: the API begins them, and they fail.
     if prompt.body.get("stream") and exceeds_window(call.request, call.family):
         return OVERFLOW, None
-    if not world.mcp_servers:
+    if not world.mcp_servers.by_label:
         return world.script.next(call), None
     taken, waiting = world.mcp_servers.plan_turn(prompt.body, prompt.transcript.items, lambda: world.script.next(call))
     world.script.note_taken(taken)
@@ -119,6 +119,8 @@ def note_approvals(prompt: Prompt, turn: Turn, run: PendingResponse, world: Worl
     """Record the approvals in a request and its response, and the lines that wait for them."""
     if turn.awaiting_approval:
         world.mcp_servers.hold_for_approval(run.output, turn.awaiting_approval)
+    if turn.is_text and APPROVAL_TYPES.isdisjoint(prompt.transcript.added_by_type):
+        return  # most turns
     if turn.taken is not OVERFLOW and concerns_approvals([*prompt.own_input, *run.output]):
         number = world.exchange_count + 1
         world.approval_ledger.add_exchange(number, run.previous, run.own_input, run.output)

@@ -25,7 +25,7 @@ def read_request(received: ReceivedRequest, place: ApiPath) -> Request:
         reason = "wrong method" if known else "unknown URL" if root else "outside the API"
         return Request(method, below, headers, query, raw=raw, operation=reason, dialect=dialect, root=root)
     kind = headers.get("content-type", "")
-    if form is None and not multipart.is_form(kind):
+    if form is None and (kind == "application/json" or not multipart.is_form(kind)):
         return request_from(operation, params, place, headers, query, raw)
     reads_form = operation.reads_form(kind)
     # A large form has already been parsed, from the connection to disk; a small one arrives as bytes.

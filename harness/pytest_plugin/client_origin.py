@@ -99,12 +99,16 @@ def _noting(initialize: Callable[..., None]) -> Callable[..., None]:
 
 def _note(client: Any, innermost: FrameType) -> None:
     """Note the line of the project that is running; the test runner and its callers do not count."""
-    inside = itertools.takewhile(lambda frame: not _module_of(frame).startswith(_RUNNERS), frames_of(innermost))
-    frames = [frame for frame in inside if is_of_project(frame.f_code.co_filename)]
-    codes = [frame.f_code for frame in frames]
+    line, codes = 0, list[CodeType]()
+    frame: FrameType | None = innermost
+    while frame and not str(frame.f_globals.get("__name__")).startswith(_RUNNERS):
+        if is_of_project(frame.f_code.co_filename):
+            line = line or frame.f_lineno
+            codes.append(frame.f_code)
+        frame = frame.f_back
     if codes:
         where = "at import" if "<module>" in [code.co_name for code in codes] else f"in {codes[0].co_name}"
-        _origins[client] = Line(codes[0].co_filename, frames[0].f_lineno, where), codes
+        _origins[client] = Line(codes[0].co_filename, line, where), codes
 
 
 def find_origin(client: Any, fixtures: Mapping[str, CodeType]) -> Line | None:

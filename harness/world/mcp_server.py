@@ -192,24 +192,21 @@ class McpServers:
     """The scripted MCP servers of one key by label, and the lines that wait for an approval."""
 
     def __init__(self) -> None:
-        self._servers: dict[str, McpServer] = {}
+        self.by_label: dict[str, McpServer] = {}
         self._awaiting_approval: list[AwaitingApproval] = []
-
-    def __bool__(self) -> bool:
-        return bool(self._servers)
 
     def add(self, server: McpServer) -> None:
         """Add a server, replacing one with the same label."""
-        self._servers[server.label] = server
+        self.by_label[server.label] = server
 
     def tools_of(self, offer: Json) -> Sequence[Json] | None:
         """Return the tools of a server that a request's `mcp` tool allows; None if the server is not scripted."""
-        server = self._servers.get(offer.get("server_label", ""))
+        server = self.by_label.get(offer.get("server_label", ""))
         return None if server is None else server.allowed_tools(offer)
 
     def call(self, label: str, name: str, arguments: str) -> Json:
         """Call a tool and return the members of the call, with its `output` or `error`."""
-        return dict(self._servers[label].call(name, arguments).members)
+        return dict(self.by_label[label].call(name, arguments).members)
 
     def plan_turn(self, body: Json, read: Sequence[Json], take_turn: TakeTurn) -> tuple[PlayedTurn, PlayedTurn | None]:
         """Plan the turn for a request with the transcript `read`: tool listings, approved calls, then scripted lines.
@@ -219,7 +216,7 @@ class McpServers:
         """
         offers = {tool["server_label"]: tool for tool in declared_tools(body) if self._is_served(tool)}
         granted = {
-            request["id"]: request for request in _approved_requests(read) if request["server_label"] in self._servers
+            request["id"]: request for request in _approved_requests(read) if request["server_label"] in self.by_label
         }
         # All approvals of a turn must be there: the API continues when the last one comes.
         awaited = (waiting.held for waiting in self._awaiting_approval if waiting.ids <= granted.keys())
@@ -241,17 +238,17 @@ class McpServers:
         self._awaiting_approval.append(AwaitingApproval(ids, held))
 
     def _is_served(self, tool: Json) -> bool:
-        return tool.get("type") == "mcp" and tool.get("server_label") in self._servers
+        return tool.get("type") == "mcp" and tool.get("server_label") in self.by_label
 
     def _tool_listings(self, offers: OfferedServers, read: Sequence[Json], scripted: Sequence[Item]) -> Iterator[Item]:
         listed = {item.get("server_label") for item in read if item.get("type") == MCP_LIST_TOOLS}
         listed |= {item.members["server_label"] for item in scripted if item.type == MCP_LIST_TOOLS}
         for label, offer in offers.items():
             if label not in listed:
-                yield mcp_list_tools(label, self._servers[label].allowed_tools(offer))
+                yield mcp_list_tools(label, self.by_label[label].allowed_tools(offer))
 
     def _plan_approved_call(self, request: Json) -> PlannedCall:
-        return PlannedCall(self._servers[request["server_label"]], request["name"], request["arguments"], request["id"])
+        return PlannedCall(self.by_label[request["server_label"]], request["name"], request["arguments"], request["id"])
 
     def _decide_calls(
         self, taken: PlayedTurn, offers: OfferedServers, granted: dict[str, Json], take_turn: TakeTurn
@@ -289,7 +286,7 @@ class McpServers:
         self, call: Item, offers: OfferedServers, granted: dict[str, Json], is_later: bool
     ) -> Item | PlannedCall:
         label, name, arguments = (call.members[member] for member in ("server_label", "name", "arguments"))
-        if label not in self._servers or call.members["output"] is not None or call.members["error"]:
+        if label not in self.by_label or call.members["output"] is not None or call.members["error"]:
             return _name_approval(call, _take_request(call, granted))  # the script says the result
         if not is_later and (request := _take_request(call, granted)):
             return self._plan_approved_call(request)
@@ -298,7 +295,7 @@ class McpServers:
                 f"mcp_call({show(label)}, {show(name)}): the request has no such server, so the model cannot call it. "
                 f'Declare it in its tools: {{"type": "mcp", "server_label": "{label}", "server_url": "…"}}.'
             )
-        server, offer = self._servers[label], offers[label]
+        server, offer = self.by_label[label], offers[label]
         if needs_approval(server.find_tool(name, offer), offer):
             return mcp_approval_request(label, name, arguments)
         return PlannedCall(server, name, arguments)

@@ -254,13 +254,13 @@ def _last_number(journal: Sequence[Exchange]) -> int:
 
 def rule_names() -> set[str]:
     """Return the ids and areas of all rules."""
-    return {*RULES, *(rule.area for rule in RULES.values()), AREA}
+    return {*RULES, *[rule.area for rule in RULES.values()], AREA}
 
 
 def is_refused_by(exchange: Exchange, text: str) -> bool:
     """Return whether a request was refused by this rule or area, or with a message that contains this text."""
     rule = exchange.answer.rule or ""
-    if text == rule or (text == PROBE_RULES[1] and rule in PROBE_RULES):
+    if text in (rule, ANY) or (text == PROBE_RULES[1] and rule in PROBE_RULES):
         return True
     if text in rule_names():
         return text in (rule, RULES[rule].area if rule in RULES else AREA)

@@ -11,7 +11,7 @@ from collections import deque
 from collections.abc import Callable, Coroutine
 from dataclasses import replace
 from enum import Enum, auto
-from functools import partial
+from functools import lru_cache, partial
 from itertools import count
 from time import time
 from typing import Any, cast
@@ -39,6 +39,11 @@ REQUEST_SECONDS = 20.0
 RECEIVED_PER_SECOND = 500
 _NUMBERS = count(1)
 TOO_SLOW = "The request did not become whole in time."
+
+
+@lru_cache(maxsize=8)
+def _decode(headers: tuple[tuple[bytes, bytes], ...]) -> Headers:
+    return tuple(header_pairs(headers))
 
 
 class ConnectionState(Enum):
@@ -93,7 +98,6 @@ class HttpConnection(asyncio.Protocol):
         self._arrived = 0.0
         self._received = 0
         self._is_answering = False
-        self._default_headers: tuple[Any, Headers] = (), ()
         self._end: Callable[[], None] = lambda: None
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
@@ -150,17 +154,19 @@ class HttpConnection(asyncio.Protocol):
         self._received += len(data)
         self._parser = self._parser or RequestParser()
         for part in self._parser.feed(data):
-            self._take(part)
+            if isinstance(part, RequestAtOnce):
+                self._arrived = time()
+                self._begin_exchange(*part)
+            else:
+                self._take(part)
             if self.state is ENDING:
                 break
 
     def _take(self, part: Part) -> None:
         """Handle a part of a request."""
-        if isinstance(part, RequestAtOnce):
-            self._arrived = time()
-            self._begin_exchange(*part)
-        elif part is BEGIN:
-            self._begin_request()
+        if part is BEGIN:
+            # Starts the clock of the request; the loop's may stand still within an iteration.
+            self.state, self._since, self._received, self._arrived = HEAD, self.loop.time(), 1, time()
         elif part is END:
             self.state, self._since = BETWEEN, self.loop.time()
             if self.exchanges:  # otherwise it has been answered already
@@ -175,11 +181,6 @@ class HttpConnection(asyncio.Protocol):
             self._upgrade(part.head)
         else:
             self._refuse(400, str(part))
-
-    def _begin_request(self) -> None:
-        """Start the clock of a request."""
-        self.state, self._since, self._received = HEAD, self.loop.time(), 1
-        self._arrived = time()  # the loop's clock may stand still within an iteration
 
     def _begin_exchange(self, head: RequestHead, body: bytes | None = None) -> None:
         """Begin a request whose head has arrived, maybe with all of its body."""
@@ -206,10 +207,7 @@ class HttpConnection(asyncio.Protocol):
     @property
     def first_headers(self) -> Headers:
         """The headers that start every answer; the server replaces them once a second."""
-        headers = self._server_state.default_headers
-        if headers is not self._default_headers[0]:
-            self._default_headers = headers, tuple(header_pairs(headers))
-        return self._default_headers[1]
+        return _decode(tuple(self._server_state.default_headers))
 
     @cached_property
     def _scope(self) -> Scope:

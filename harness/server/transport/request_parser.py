@@ -141,13 +141,14 @@ class RequestParser:
 
     def __init__(self) -> None:
         self._is_inside = self._is_upgrade = False
+        self._missing = 0
         self._url = b""
         self._headers: list[tuple[bytes, bytes]] = []
         self._parts: list[Part] = []
 
     @cached_property
     def _parser(self) -> httptools.HttpRequestParser:
-        """The parser of requests that arrive in parts or are unusual; most connections have none."""
+        """The parser of requests that are unusual or whose head arrives in parts; most connections have none."""
         parser = httptools.HttpRequestParser(self)
         # Bytes after the last request of a connection must not keep that request from being answered.
         parser.set_dangerous_leniencies(lenient_data_after_close=True)
@@ -157,17 +158,32 @@ class RequestParser:
         """Parse bytes and return the parts that they complete."""
         start, size = 0, len(data)
         while start < size and not self._is_inside:
-            # Most requests are usual and arrive at once.
+            if self._missing:
+                start = self._take_body(data, start)
+                continue
+            # Most heads are usual, and most requests arrive at once, or first the head and then the body.
             body_start = data.find(HEAD_END, start, start + LONGEST_HEAD) + len(HEAD_END)
             head = parse_head(data[start:body_start]) if body_start >= len(HEAD_END) else None
-            if head is None or (end := body_start + (head.body_size or 0)) > size:
+            if head is None:
                 break
-            self._parts.append(RequestAtOnce(head, data[body_start:end]))
-            start = end
+            end = body_start + (head.body_size or 0)
+            if end <= size:
+                self._parts.append(RequestAtOnce(head, data[body_start:end]))
+                start = end
+            else:
+                self._parts += (BEGIN, head)
+                self._missing, start = end - body_start, body_start
         if start < size:
             self._parse(data[start:] if start else data)
         parts, self._parts = self._parts, []
         return parts
+
+    def _take_body(self, data: bytes, start: int) -> int:
+        """Take a part of the body of a request with a usual head; return where the part ends."""
+        part = data[start : start + self._missing]
+        self._missing -= len(part)
+        self._parts += (part,) if self._missing else (part, END)
+        return start + len(part)
 
     def parse_head(self, head: bytes) -> RequestHead | None:
         """Parse a head alone; None unless it is that of a usual request, whose body has a length."""
