@@ -136,8 +136,11 @@ def find_operation(method: str, path: str, root: str = "") -> tuple[Operation | 
 
     A literal path precedes a template, but only for its own methods: `GET /responses/compact` retrieves a response.
     """
-    if not _PROJECT_ROOT.fullmatch(root):
-        own = _find_in(PROJECT_API_PATHS, method, path) if _PROJECT_ROOT.match(root) else (None, {}, False)
+    project = _PROJECT_ROOT.match(root)
+    if project is None:
+        return _find_in(PATHS, method, path)
+    if project.end() < len(root):
+        own = _find_in(PROJECT_API_PATHS, method, path)
         return own if own[0] else _find_in(PATHS, method, path)
     found = _find_in(PROJECT_PATHS, method, path)
     return _find_in(PATHS, method, path) if not found[2] and _CLASSIC_PATH.match(path) else found

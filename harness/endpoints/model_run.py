@@ -57,7 +57,7 @@ def take_turn(prompt: Prompt, call: ApiCall) -> Turn:
     """Take the turn that answers a prompt; NoTurn if no turn does, ScriptError if no model could answer like that."""
     taken, waiting = _take_lines(prompt, call)
     scripted, ending = split_ending(taken.lines)
-    is_text = all(item.is_text for item in scripted)
+    is_text = not [True for item in scripted if not item.is_text]
     items = scripted if is_text else name_approvals(scripted, prompt.transcript)
     taken.check(prompt.body, items, ending, lambda: prompt.transcript.items)
     return Turn(taken, items, ending, waiting, is_text)

@@ -19,16 +19,17 @@ _REQUEST_IDS = ("x-request-id", "apim-request-id")
 
 @dataclass(slots=True)
 class _OpenedStream:
-    """A stream that the client has opened: the id of its request, and how many events were taken from it."""
+    """A stream that the client has opened: the id of its request, how many events were taken from it, and the last."""
 
     request_id: str
     events: int = 0
-    is_whole: bool = False
+    last: Any = None
+    has_ended: bool = False
 
-    def take(self, event: Any) -> None:
-        """Count an event; one that ends the response ends the reading, too."""
-        self.events += 1
-        self.is_whole = self.is_whole or getattr(event, "type", "error") in (*END_EVENTS, "error")
+    @property
+    def is_whole(self) -> bool:
+        """Whether nothing more was to be read: the event that ends a response is the last."""
+        return self.has_ended or (self.events > 0 and getattr(self.last, "type", "error") in (*END_EVENTS, "error"))
 
 
 _readings: list[_OpenedStream] = []
@@ -69,20 +70,22 @@ def _watching(initialize: Callable[..., None], count: Callable[[Any, _OpenedStre
 def _count(events: Iterator[Any], reading: _OpenedStream) -> Iterator[Any]:
     try:
         for event in events:
-            reading.take(event)
+            reading.events += 1
+            reading.last = event
             yield event
     except Exception:
-        reading.is_whole = True  # there was nothing more to read
+        reading.has_ended = True  # there was nothing more to read
         raise
-    reading.is_whole = True
+    reading.has_ended = True
 
 
 async def _count_async(events: AsyncIterator[Any], reading: _OpenedStream) -> AsyncIterator[Any]:
     try:
         async for event in events:
-            reading.take(event)
+            reading.events += 1
+            reading.last = event
             yield event
     except Exception:
-        reading.is_whole = True  # there was nothing more to read
+        reading.has_ended = True  # there was nothing more to read
         raise
-    reading.is_whole = True
+    reading.has_ended = True

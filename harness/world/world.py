@@ -374,7 +374,7 @@ class World:
         response = finish_response(run.initial_response, run.output, run.usage, self.now + 1, run.ending)
         if run.is_stored:
             self.store.put_response(response, run.own_input, run.previous)
-        if run.ending.status != "failed" and run.conversation and run.conversation in self.store.conversations:
+        if run.conversation and run.ending.status != "failed" and run.conversation in self.store.conversations:
             self.store.add_to_conversation(run.conversation, [*run.own_input, *run.output])
         self.tell_webhooks(response)
         return response

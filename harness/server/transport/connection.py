@@ -139,7 +139,8 @@ class HttpConnection(asyncio.Protocol):
         if self.exchanges:
             self.exchanges[-1].framing.keep_alive = False
             for exchange in self.exchanges:
-                exchange.scope.setdefault("state", {})[STOPPING] = True
+                if exchange.scope is not None:
+                    exchange.scope["state"][STOPPING] = True
         else:
             self.transport.close()
 
@@ -188,7 +189,7 @@ class HttpConnection(asyncio.Protocol):
         try:
             if service is None or not service.takes_whole(head):
                 service = None
-            scope = {} if service else head.as_scope()
+            scope = None if service else head.as_scope()
         except BadRequest as problem:
             self._refuse(400, str(problem))
             return

@@ -131,13 +131,16 @@ class Connection(Protocol):
 class HttpExchange:
     """A request and its answer on a connection; `is_body_whole` says whether the request has arrived in full.
 
-    `service` answers it once it has; without one, an ASGI app reads the request. `scope` is its ASGI scope, empty until
-    an app needs it. `has_task` says whether a task works on the answer. `edge` records how the answer is sent. To break
-    off the connection, use the `transport` of the object that `send` is bound to.
+    `service` answers it once it has; without one, an ASGI app reads the request. `scope` is its ASGI scope, None
+    unless an app answers. `has_task` says whether a task works on the answer. `edge` records how the answer is sent. To
+    break off the connection, use the `transport` of the object that `send` is bound to.
     """
 
     state = PENDING
     has_task = False
+    scope: Scope | None = None
+    _has_continued = False
+    _unread = 0
     _news: asyncio.Event | None = None
 
     def __init__(
@@ -156,12 +159,9 @@ class HttpExchange:
         self.service = service
         self.framing = AnswerFraming(head.method, head.version, keep_alive=keep_alive)
         self.is_body_whole = self._has_news = body is not None
-        self.scope: Scope = {}
         self._connection = connection
         self._flow = connection.flow
-        self._expects_continue = head.expects_continue
         self._body: list[bytes] = [body] if body else []
-        self._unread = len(body or b"")
 
     def add_body(self, body: bytes) -> bool:
         """Buffer a part of the request's body; return whether it is answered now, as nothing more is read of it."""
@@ -201,9 +201,9 @@ class HttpExchange:
 
     def ask_for_body(self) -> None:
         """Tell a client that waits for it to send the body."""
-        if self._expects_continue and not self.transport.is_closing():
+        if self.head.expects_continue and not self._has_continued and not self.transport.is_closing():
             self.transport.write(CONTINUE)
-            self._expects_continue = False
+            self._has_continued = True
 
     def answer(self, service: Service) -> Coroutine[Any, Any, None] | None:
         """Answer a request that has arrived in full, in one write; if that is impossible, return what to run."""
@@ -229,8 +229,7 @@ class HttpExchange:
         if len(body) > MOST_WRITTEN:
             return None
         headers = (*self._connection.first_headers, *answer.headers.items())
-        head = self.framing.encode_head(answer.status, headers, len(body) if answer.events is None else None)
-        return head + self.framing.encode_part(body, more=False)
+        return self.framing.encode_whole(answer.status, headers, body, is_stream=answer.events is not None)
 
     async def _wait_and_deliver(
         self, service: Service, received: ReceivedRequest, answer: Answer | Awaitable[Answer]
@@ -299,7 +298,7 @@ class HttpExchange:
             raise RuntimeError(f"Unexpected ASGI message {kind!r} for an answer that is {self.state.name}.")
 
     def _send_head(self, status: int, headers: Headers) -> None:
-        self.state, self._expects_continue = STARTED, False
+        self.state, self._has_continued = STARTED, True
         self._write(self.framing.encode_head(status, (*self._connection.first_headers, *headers)))
 
     def _write(self, data: bytes) -> None:

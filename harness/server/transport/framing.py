@@ -20,6 +20,7 @@ STATUS_LINES = {status: f"HTTP/1.1 {status} {PHRASES.get(status, '')}\r\n".encod
 CONTINUE = b"HTTP/1.1 100 Continue\r\n\r\n"
 _INVALID_NAME = re.compile(r'[\x00-\x1f\x7f()<>@,;:\[\]={} \t\\"]')
 _INVALID_VALUE = re.compile(r"[\x00-\x08\x0a-\x1f\x7f]")
+_NO_HEADER = ("", "")
 _FRAMING_HEADERS = ("connection", "content-length", "transfer-encoding")
 _WITHOUT_BODY = frozenset({204, 304})
 
@@ -41,44 +42,24 @@ class AnswerFraming:
 
     def __init__(self, method: str, http_version: str, *, keep_alive: bool) -> None:
         self.keep_alive = keep_alive
-        self._is_head = method == "HEAD"
-        self._takes_chunks = http_version != "1.0"
+        self._method = method
+        self._version = http_version
 
     def encode_head(self, status: int, headers: Headers, length: int | None = None) -> bytes:
         """Encode the head and choose how the body is framed; RuntimeError for invalid header names or values.
 
         `length` is that of the body, if it is known and not among the headers.
         """
-        lines, last = [STATUS_LINES[status]], headers[-1:]
-        if last and last[0][0].lower() not in _FRAMING_HEADERS:
-            # Most answers differ in their last header alone, the request id.
-            encoded, declared, is_chunked, says_close = _encode_lines(headers[:-1])
-            lines += (encoded, _encode_line(*last[0]).encode(ENCODING))
-        else:
-            encoded, declared, is_chunked, says_close = _encode_lines(headers)
-            lines.append(encoded)
+        # Most answers differ in their last header alone, the request id.
+        others, new = (headers[:-1], headers[-1]) if headers else ((), _NO_HEADER)
+        if new[0].lower() in _FRAMING_HEADERS:
+            others, new = headers, _NO_HEADER
+        start = _encode_start(status, others, length is not None, self.keep_alive, self._method, self._version)
+        self._framing, self.keep_alive, self._missing = start.framing, start.keep_alive, length or start.length
+        last = b"" if new is _NO_HEADER else _encode_line(*new).encode(ENCODING)
         if length is None:
-            length = declared
-        else:
-            lines.append(b"content-length: %d\r\n" % length)
-        if says_close:
-            # The app's own `Connection: close` is in the lines already.
-            self.keep_alive = False
-        elif not self.keep_alive:
-            lines.append(b"connection: close\r\n")
-        # HTTP/1.0 has no chunks, so without a length only closing the connection ends the body.
-        if self._is_head:
-            self._framing = BodyFraming.NO_BODY
-        elif is_chunked:
-            self._framing = BodyFraming.CHUNKS
-        # 204 and 304 end with their head, so a length of 0 is the same as none.
-        elif length is not None or status in _WITHOUT_BODY:
-            self._framing, self._missing = BodyFraming.LENGTH, length or 0
-        elif self._takes_chunks:
-            self._framing = BodyFraming.CHUNKS
-            lines.append(b"transfer-encoding: chunked\r\n")
-        lines.append(b"\r\n")
-        return b"".join(lines)
+            return b"%b%b%b" % (start.encoded, last, start.end)
+        return b"%b%bcontent-length: %d\r\n%b" % (start.encoded, last, length, start.end)
 
     def encode_part(self, body: bytes, *, more: bool) -> bytes:
         """Encode a part of the body; RuntimeError if the body grows longer than its Content-Length."""
@@ -94,35 +75,57 @@ class AnswerFraming:
                 raise RuntimeError("Response content longer than Content-Length")
         return body
 
+    def encode_whole(self, status: int, headers: Headers, body: bytes, *, is_stream: bool) -> bytes:
+        """Encode an answer with all of its body; that of a stream has no length in its head."""
+        head = self.encode_head(status, headers, None if is_stream else len(body))
+        if self._framing is BodyFraming.CHUNKS and body:
+            return b"%b%x\r\n%b\r\n0\r\n\r\n" % (head, len(body), body)  # copies a long body once
+        return head + self.encode_part(body, more=False)
+
     @property
     def is_short(self) -> bool:
         """Whether the body encoded so far is shorter than its Content-Length."""
         return self._framing is BodyFraming.LENGTH and self._missing > 0
 
 
-class _HeaderLines(NamedTuple):
-    """Encoded header lines, and what they say about the body and the connection."""
+class _Start(NamedTuple):
+    """The beginning and the `end` of a head, around the headers that are new in each answer, and what it says."""
 
     encoded: bytes
-    length: int | None
-    is_chunked: bool
-    says_close: bool
+    end: bytes
+    framing: BodyFraming
+    length: int
+    keep_alive: bool
 
 
 @lru_cache(maxsize=256)
-def _encode_lines(headers: Headers) -> _HeaderLines:
-    """Encode header lines; RuntimeError for invalid names or values."""
-    lines, length, is_chunked, says_close = [], None, False, False
-    for name, value in headers:
-        lines.append(_encode_line(name, value))
-        lower = name.lower()
-        if lower == "content-length":
-            length = int(value)
-        elif lower == "transfer-encoding":
-            is_chunked = value.lower() == "chunked"
-        elif lower == "connection":
-            says_close = "close" in [token.strip() for token in value.lower().split(",")]
-    return _HeaderLines("".join(lines).encode(ENCODING), length, is_chunked, says_close)
+def _encode_start(
+    status: int, headers: Headers, has_length: bool, keep_alive: bool, method: str, http_version: str
+) -> _Start:
+    """Encode the beginning of a head; with `has_length` the length of the body follows. RuntimeError as `encode_head`."""
+    said = {name.lower(): value for name, value in headers}
+    lines = [_encode_line(*header) for header in headers]
+    tokens = [token.strip() for token in said.get("connection", "").lower().split(",")]
+    is_chunked = said.get("transfer-encoding", "").lower() == "chunked"
+    end = ""
+    if "close" in tokens:  # the app's own `Connection: close` is in the lines already
+        keep_alive = False
+    elif not keep_alive:
+        end = "connection: close\r\n"
+    if method == "HEAD":
+        framing = BodyFraming.NO_BODY
+    elif is_chunked:
+        framing = BodyFraming.CHUNKS
+    # 204 and 304 end with their head, so a length of 0 is the same as none.
+    elif has_length or "content-length" in said or status in _WITHOUT_BODY:
+        framing = BodyFraming.LENGTH
+    # HTTP/1.0 has no chunks, so without a length only closing the connection ends the body.
+    elif http_version == "1.0":
+        framing = BodyFraming.CLOSE
+    else:
+        framing, end = BodyFraming.CHUNKS, f"{end}transfer-encoding: chunked\r\n"
+    encoded = STATUS_LINES[status] + "".join(lines).encode(ENCODING)
+    return _Start(encoded, f"{end}\r\n".encode(), framing, int(said.get("content-length", 0)), keep_alive)
 
 
 def _encode_line(name: str, value: str) -> str:
