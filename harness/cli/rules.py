@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from harness.cli.support.app import print_json, print_page, print_rows, require_known
+from harness.cli.support.app import print_json, print_page, print_rows, print_text, require_known
 from harness.cli.support.completion import complete_area, complete_rule
 from harness.core.errors import COMMAND, ConfigError
 
@@ -28,6 +28,10 @@ def rules(
     area: Annotated[str, typer.Option(autocompletion=complete_area, help="Only the rules of this area.")] = "",
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
     assumed: Annotated[bool, typer.Option("--assumed", help="Only assumed rules.")] = False,
+    export: Annotated[
+        Path | None,
+        typer.Option(metavar="DIR", help="Write the examples of all rules as JSON, with runners in Python and Node."),
+    ] = None,
     contract: Annotated[
         Path | None,
         typer.Option(
@@ -39,6 +43,9 @@ def rules(
 
     The list is in order of precedence: the API reports only the first error.
     """
+    if export:
+        _export(export)
+        return
     from harness.contract.overrides import AREA
     from harness.contract.rule import RULES
     from harness.overrides.project_file import exemption_rows, load_overrides
@@ -57,6 +64,18 @@ def rules(
     chosen = [r for r in found if area in ("", r.area) and (r.level == "assumed" or not assumed)]
     exempt = exemption_rows(own) if own and not words and area in ("", AREA) and not assumed else []
     print_rows([*map(rule_row, chosen), *exempt], as_json)
+
+
+def _export(folder: Path) -> None:
+    """Write the contract as data and print what to do with it; ConfigError for a folder that cannot be written."""
+    from harness.live.conformance.export import export_contract
+    from harness.report.replace_file import explain_write_errors
+
+    with explain_write_errors(str(folder), "Pass another folder to --export"):
+        count = export_contract(folder)
+    print_text(
+        f"{count} examples in {folder / 'contract.json'}; `python {folder / 'run_contract.py'} URL` asks a server."
+    )
 
 
 def _find_rules(known: Mapping[str, Rule], words: list[str]) -> list[Rule]:

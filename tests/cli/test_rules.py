@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -19,6 +20,21 @@ def test_all_are_listed_in_order_of_precedence() -> None:
     header, *lines = result.stdout.splitlines()
     assert header.split() == ["id", "area", "level", "summary"]
     assert [line.split()[0] for line in lines] == list(RULES)
+
+
+def test_the_examples_are_exported_as_data(tmp_path: Path) -> None:
+    result = run_cli("rules", "--export", str(tmp_path / "contract"))
+    assert result.exit_code == 0
+    assert "run_contract.py URL` asks a server." in result.stdout
+    written = {file.name for file in (tmp_path / "contract").iterdir()}
+    assert written == {"contract.json", "contract.schema.json", "run_contract.py", "run_contract.mjs"}
+
+
+def test_a_folder_that_cannot_be_written_is_said(tmp_path: Path) -> None:
+    (file := tmp_path / "contract").write_text("")
+    result = run_cli("rules", "--export", str(file))
+    assert result.exit_code == 2
+    assert "Pass another folder to --export" in result.output
 
 
 def test_an_area_alone() -> None:

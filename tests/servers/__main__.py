@@ -1,6 +1,7 @@
 """Start real servers and print what `verify --server` says of each: `python -m tests.servers [NAME…] [--json DIR]`.
 
-Ends with 1 when our own does not score 100 %, with 2 when a server cannot be installed or started.
+The runners of `rules --export` ask each server too. Ends with 1 when our own does not score 100 % or a runner finds
+something else than `verify`, with 2 when a server cannot be installed or started.
 """
 
 from __future__ import annotations
@@ -12,9 +13,11 @@ import subprocess
 import sys
 import tempfile
 import time
+from collections import Counter
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
 from pathlib import Path
+from shutil import which
 from signal import SIGKILL, SIGTERM
 from typing import Any
 from urllib.error import HTTPError, URLError
@@ -24,8 +27,10 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
+from harness.api.responses import SOCKET
 from harness.core.errors import ConfigError, HarnessError
 from harness.core.limits import Limits
+from harness.live.conformance.export import export_contract
 from harness.server.asgi import bind, serve_in_thread
 from harness.server.mock_api import MockApi
 from harness.unscripted.default_model import small_talk
@@ -53,7 +58,10 @@ def main(arguments: Sequence[str] | None = None) -> int:
             table.add_row(
                 name, Text(", ".join((*KINDS[name].python, *KINDS[name].npm))), *_cells(report), f"{seconds:.0f}"
             )
-            right = right and (name != "harness" or report["percent"] == 100)
+            differing = [runner for runner, alike in report["runners"].items() if not alike]
+            if differing:
+                print(f"{name}: {', '.join(differing)} and `verify --server` differ", file=sys.stderr)
+            right = right and not differing and (name != "harness" or report["percent"] == 100)
     except HarnessError as problem:
         print(problem, file=sys.stderr)
         return 2
@@ -84,9 +92,33 @@ def examined(kind: Kind, reports: Path | None) -> tuple[dict[str, Any], float]:
             command = [sys.executable, "-m", "harness", "verify", "--server", f"http://127.0.0.1:{start.port}/v1"]
             named = ["--model", kind.model, "--key-env", "SERVER_KEY", "--json", str(file), *kind.options]
             run = subprocess.run([*command, *named], env={**os.environ, "SERVER_KEY": KEY}, stdout=subprocess.DEVNULL)
-        if run.returncode > 1 or not file.exists():
-            raise ConfigError(f"{kind.name} was not examined.")
-        return json.loads(file.read_bytes()), time.monotonic() - began
+            if run.returncode > 1 or not file.exists():
+                raise ConfigError(f"{kind.name} was not examined.")
+            report = json.loads(file.read_bytes())
+            report["runners"] = dict(compare_runners(kind, f"http://127.0.0.1:{start.port}/v1", report, home))
+        return report, time.monotonic() - began
+
+
+def compare_runners(kind: Kind, url: str, report: dict[str, Any], home: Path) -> Iterator[tuple[str, bool]]:
+    """Yield each runner of the exported contract, and whether it finds what `verify` found, WebSockets apart."""
+    export_contract(home / "contract")
+    expected = Counter(
+        (finding["kind"], finding["name"], finding["outcome"])
+        for finding in report["findings"]
+        if finding["kind"] in ("refusal", "accept") and finding["request"]["on"] != SOCKET
+    )
+    for command in ([sys.executable, "run_contract.py"], ["node", "run_contract.mjs"]):
+        if not which(command[0]):
+            continue
+        file = home / f"{command[1]}.json"
+        asked = [*command, url, kind.model, str(file)]
+        environment = {**os.environ, "SERVER_KEY": KEY}
+        run = subprocess.run(asked, cwd=home / "contract", env=environment, capture_output=True, text=True)
+        said = json.loads(file.read_text()) if run.returncode == 0 else {"findings": []}
+        actual = Counter((found["kind"], found["name"], found["outcome"]) for found in said["findings"])
+        for difference in [*(expected - actual), *(actual - expected)]:
+            print(kind.name, command[1], *difference, file=sys.stderr)
+        yield command[1], run.returncode == 0 and actual == expected
 
 
 @contextmanager

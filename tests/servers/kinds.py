@@ -103,7 +103,7 @@ KINDS = {
         Kind("litellm", _litellm, python=("litellm[proxy]==1.106.2",)),
         Kind("aimock", _aimock, npm=("@copilotkit/aimock@1.43.0",)),
         Kind("hermes", _hermes, python=("hermes-agent==0.19.0", "aiohttp==3.14.1"), model="hermes-agent"),
-        Kind("agentserver", _hosted("agent_server.py"), python=("azure-ai-agentserver-responses==2.3.0",)),
+        Kind("agentserver", _hosted("agent_server.py"), python=("azure-ai-agentserver-responses==2.4.0b1",)),
         Kind("agent-framework", _hosted("agent_framework_host.py"), python=HOSTING, model="gpt-5"),
     )
 }

@@ -90,8 +90,8 @@ def explain_left_out(rule: Rule, case: Case, dialect: str) -> str:
     steps = (*case.before, case)
     if not is_valid_on(CONTRACT_DATE, rule.since, rule.until):
         return "the API no longer answers so"
-    if any(step.as_of and step.as_of < CONTRACT_DATE for step in steps):
-        return "it concerns an earlier date"
+    if any(step.as_of and step.as_of != CONTRACT_DATE for step in steps):
+        return "it concerns another date"
     if _is_for_other_provider(rule, steps, dialect):
         return OTHER_PROVIDER
     if any(step.account for step in steps):
@@ -308,13 +308,13 @@ def _explain_case_left_out(case: Case, allowed: Collection[str], absent: Collect
         return "its path is outside the base URL"
     if any(step.on == SOCKET and _names_response(step) for step in steps):
         return "it concerns a response in progress"
-    if lacking := next((endpoint for step in steps for endpoint in _needed_endpoints(step) if endpoint in absent), ""):
+    if lacking := next((endpoint for step in steps for endpoint in needed_endpoints(step) if endpoint in absent), ""):
         return f"the server has no {lacking}"
     named = (step.body.get("model") for step in steps if isinstance(step.body, dict))
     return ANOTHER_MODEL if any(isinstance(name, str) and name not in allowed for name in named) else ""
 
 
-def _needed_endpoints(step: Case) -> Iterator[str]:
+def needed_endpoints(step: Case) -> Iterator[str]:
     """Yield the optional endpoints a request needs: its own, and conversations if it continues a conversation."""
     on = step.on or CREATE_RESPONSE
     path = on.partition(" ")[2].partition("?")[0]
