@@ -172,6 +172,7 @@ def test_reasoning_from_a_script_is_known_by_its_ciphertext() -> None:
             '"…edger. Name the columns."',
         ),
         ([LEDGER, {"role": "developer", "content": "Hm."}, PROMPT], "the client inserted the developer message"),
+        ([LEDGER, PROMPT, {"role": "developer", "content": "Hm."}], "the client inserted the developer message"),
     ],
 )
 def test_the_edit_is_named(client: Client, sent: list[Json], why: str) -> None:

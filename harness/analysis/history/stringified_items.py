@@ -68,11 +68,12 @@ def _parse_objects(words: str) -> list[Any]:
     """Parse the objects in a text that is the JSON or `repr` of a list or of one object; empty for other texts."""
     if words[:1] not in ("{", "[") or "type" not in words or len(words) > LONGEST_PARSED_TEXT:
         return []
-    value = _parse_literal(words)
+    value = parse_literal(words)
     return value if isinstance(value, list) else [value]
 
 
-def _parse_literal(words: str) -> Any:
+def parse_literal(words: str) -> Any:
+    """Parse a text as JSON or as a Python literal; None if it is neither."""
     for read in (orjson.loads, literal_eval):
         with suppress(ValueError, SyntaxError, MemoryError, RecursionError, TypeError), catch_warnings():
             simplefilter("ignore")  # `literal_eval` warns of invalid escapes

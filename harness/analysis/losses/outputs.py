@@ -11,6 +11,7 @@ from typing import Any
 from harness.analysis.history.history import History
 from harness.analysis.history.items import answered_id, client_call_id, describe_item, is_hosted
 from harness.analysis.history.request import HistoryRequest
+from harness.analysis.history.stringified_items import parse_literal
 from harness.analysis.history.tool_results import output_text
 from harness.analysis.loss import LossFacts, loss
 from harness.analysis.losses.examples import DEPLOY, NEXT, NOTIFY, PROMPT, REPLY, TEXT, ask, assistant, call, output
@@ -232,6 +233,7 @@ def output_twice(request: HistoryRequest, history: History) -> Iterator[LossFact
             "<coroutine object deploy at 0x7f3c2a1b>",
             "<shop.orders.Order object at 0x7f3c2a1b>",
             "<bound method Shop.deploy of a shop at 0x7f3c2a1b>",
+            str(output()),
             json.dumps([*_OUTPUT_PARTS, {"type": "input_image", "image_url": "data:image/png;base64,iVBORw0KGgo="}]),
         )
     ],
@@ -247,7 +249,7 @@ def output_printed(request: HistoryRequest, history: History) -> Iterator[LossFa
     """Outputs of calls are the printed form of a promise, a coroutine, an object or an image: useless to the model."""
     for place, id, item in request.outputs:
         text = output_text(item).strip() if id in history.by_call else ""
-        if PRINTED_OBJECT.fullmatch(text) or _is_printed_parts(item.get("output")):
+        if PRINTED_OBJECT.fullmatch(text) or _is_printed_parts(item.get("output")) or _is_printed_item(text, id):
             original = history.by_call[id][-1]
             yield {
                 "at": f"{place}.output",
@@ -267,6 +269,12 @@ def _is_printed_parts(text: Any) -> bool:
         return False
     kinds = [_part_kind(part) for part in parts]
     return all(kinds) and any(kind != "input_text" for kind in kinds)
+
+
+def _is_printed_item(text: str, id: str) -> bool:
+    """Return whether an output is the JSON or the `repr` of an item that answers its call."""
+    value = parse_literal(text) if text[:1] == "{" and id in text else None
+    return isinstance(value, dict) and answered_id(value) == id
 
 
 def _part_kind(part: Any) -> str:

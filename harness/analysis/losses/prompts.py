@@ -37,7 +37,7 @@ _MASK = re.compile(r"\[[^\]]*\]|\([^)]*\)|<[^>]*>|[*█]+|_{3,}|x{3,}|\b(?:redac
 _AMOUNT = re.compile(r"(?<![\d.:/-])\d{5,8}(?![\d:/-])")
 """Matches a number that is too short for a time or a generated id."""
 _ENDS = re.compile(r"""[.:?!…>)\]}|"'`。？！：]\s*$|\n\s*$|^[@/#]\S+\s*$""")
-_STARTS = re.compile(r"""^\s*\n|^\s*[<>()\[\]{}|"'`#—–]|^[.:?!…](?:\s|$)|^[。？！：]""")
+_STARTS = re.compile(r"""^\s*\n|^\s*[<>()\[\]{}|"'`@#—–]|^[.:?!…](?:\s|$)|^[。？！：]""")
 _PUNCTUATION = ".:?!…。？！： "
 """What ends or starts a part of a text, such as a sentence, a paragraph, a tag or a name before a colon."""
 _PRINTED_PARTS = re.compile(r"""\[?\{\s*['"]""")

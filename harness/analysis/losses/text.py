@@ -5,12 +5,13 @@ from __future__ import annotations
 import html
 import json
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from itertools import takewhile
 
 from harness.analysis.history.history import History
 from harness.analysis.history.items import describe_item, is_assistant, message_text
 from harness.analysis.history.request import HistoryRequest, OutputItem, SaidText
+from harness.analysis.history.stringified_items import LONGEST_PARSED_TEXT, parse_literal
 from harness.analysis.history.text_index import letters_of
 from harness.analysis.loss import LossFacts, loss
 from harness.analysis.losses.examples import NEXT, PROMPT, REPLY, TEXT, ask, assistant, user
@@ -36,10 +37,11 @@ PRINTED_OBJECT = re.compile(
     r"|#<[\w:]+:0x[0-9a-f]+[^<>]*>"
 )
 """Matches what programs print for a promise, a coroutine or an object instead of its value."""
-_MARKUP = re.compile(r"[<>`\[\]【】{}\ue200]")
+_MARKUP = re.compile(r"[<>`()\[\]【】{}\ue200]")
 """Matches a character that marks what a client may remove: a tag, a citation, a block of code or data."""
 LEAST_CUT = 3
 """The fewest letters missing within a text that count."""
+_LITERAL_STARTS = ("[", "{", "b")
 _MISREAD_AS = ("latin-1", "cp1252")
 """The encodings that a text in UTF-8 is most often taken for."""
 LEAST_STUTTER = 3
@@ -70,7 +72,7 @@ _MESSAGE_ID = {"id": "{0.output.0.id}"}
         _sent_back_case(""),
         _sent_back_case("[object Object]"),
         _sent_back_case("#<Content::Raw:0x00007f2b92e95588>"),
-        _sent_back_case(json.dumps(TEXT)),
+        *map(_sent_back_case, (json.dumps(TEXT), str([TEXT]), str({"text": TEXT}), str(TEXT.encode()))),
         _sent_back_case(TEXT.replace("deploy v2 and ", "")),
         *(
             ask([PROMPT], [PROMPT, assistant(text), NEXT], turns=[message(_FOREIGN)])
@@ -196,12 +198,26 @@ def describe_encoding(was: str, now: str) -> str:
     as_json = [json.dumps(was), json.dumps(was, ensure_ascii=False)]
     if now in as_json or now in [text[1:-1] for text in as_json]:
         return "as JSON"
+    if now[:1] in _LITERAL_STARTS and was in _strings_in(parse_literal(now[:LONGEST_PARSED_TEXT])):
+        return "as a printed value"
     if html.unescape(now) == was:
         return "with HTML escapes"
     is_replaced = len(now) == len(was) and all(
         new == old or (new in "?\ufffd" and old > "\x7f") for old, new in zip(was, now, strict=True)
     )
     return "in another encoding" if is_replaced or any(_misread(was, code) == now for code in _MISREAD_AS) else ""
+
+
+def _strings_in(value: object) -> Sequence[str]:
+    """List the texts in a value: in bytes, or in the members of an object or a list, but not in parts with a type."""
+    if isinstance(value, bytes):
+        return [value.decode("utf-8", "replace")]
+    members: Sequence[object] = ()
+    if isinstance(value, dict) and "type" not in value:
+        members = list(value.values())
+    elif isinstance(value, list):
+        members = value
+    return [text for member in members for text in ([member] if isinstance(member, str) else _strings_in(member))]
 
 
 def _misread(text: str, encoding: str) -> str:

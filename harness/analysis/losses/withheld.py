@@ -288,7 +288,7 @@ def _setting_change(found: FirstDifference, was: Json, now: Json) -> _Edit:
 def _item_change(at: str, said: Sequence[_Read], sent: Sequence[_Read]) -> _Edit:
     """Describe the edit that leads from the items `said` to those that were `sent`, the first of which differ."""
     one, other = said[0], sent[0]
-    if other is _END or said[1].view == other.view:
+    if one is not _END and (other is _END or said[1].view == other.view):
         return _Edit(at, f"the client dropped the {one}", _APPEND)
     if one is _END or sent[1].view == one.view:
         return _Edit(at, f"the client inserted the {other}", _fix_of(other.view))
