@@ -8,6 +8,7 @@ from collections.abc import Iterator, Sequence
 from itertools import chain
 from typing import Any
 
+from harness.analysis.history.history import History
 from harness.analysis.lanes import asks_model
 from harness.core.exchange import Exchange, Json
 from harness.core.text import pluralize, quote
@@ -332,6 +333,27 @@ def compacts(*gone: str) -> Check:
             yield "the last request has no compaction item"
         texts = [_text_of(item) for item in items if item.get("role") == "assistant"]
         yield from (f"the last request still holds {quote(text)}" for text in gone if text in texts)
+
+    return check
+
+
+def keeps_reasoning() -> Check:
+    """Check that the model got all of its earlier reasoning with each request."""
+
+    def check(seen: ObservedRun) -> Iterator[str]:
+        history, missing, reasons = History(), set[str](), Counter[str]()
+        for exchange in seen.exchanges:
+            request = history.read_request(exchange) if exchange.status == 200 else None
+            if request and request.is_asked:
+                said = {item["id"] for reply in history.replies for item in reply.output if item["type"] == "reasoning"}
+                read = {found.item["id"] for item in request.other_items if (found := history.find_output(item))}
+                missing |= said - read
+                reasons.update(str(entry.get("reason")) for entry in request.withheld)
+            history.add_exchange(exchange, request)
+        if missing:
+            yield f"{pluralize(len(missing), 'reasoning item')} left out"
+        if reasons:
+            yield f"reasoning withheld: {', '.join(reasons)}"
 
     return check
 

@@ -82,7 +82,7 @@ class ClientSession:
         """The members of a `stateless` request: `store` false, and encrypted reasoning for models that reason."""
         if self.task.state != "stateless":
             return {}
-        return {"store": False, **({"include": [SEALED]} if self.task.model.startswith("gpt-5") else {})}
+        return {"store": False, **({"include": [SEALED]} if self.task.model.startswith(("gpt-5", "gpt-6")) else {})}
 
     @property
     def agents(self) -> tuple[Agent, ...]:

@@ -64,6 +64,30 @@ def agent_not_there(request: Request, world: WorldView) -> Iterator[Json]:
 
 
 @rule(
+    on="GET /agents/{agent_name}/versions/{agent_version}",
+    dialects=FOUNDRY,
+    error=project_not_found("Agent {name} with version {version}not found"),
+    source=[
+        recorded("azure-sdk-assets: .NET, AgentsTests.TestAgentCRUD", "2026-04-07"),
+        reported("public notes of a workshop: of an unknown agent, too", "2026-05"),
+    ],
+    rejects={
+        "Agent other with version 2 not found": Case(
+            None, on=f"GET !{PROJECT_PATH}/agents/other/versions/2?api-version=v1"
+        ),
+        "Agent helper with version 2 not found": after(
+            CREATE_VERSION, Case(None, on=f"GET !{PROJECT_PATH}/agents/helper/versions/2?api-version=v1")
+        ),
+    },
+    accepts=[after(CREATE_VERSION, Case(None, on=f"GET !{PROJECT_PATH}/agents/helper/versions/1?api-version=v1"))],
+    fix="Read a version that the agent has: `GET /agents/{name}/versions` lists them.",
+)
+def agent_version_not_there(request: Request, world: WorldView) -> Iterator[Json]:
+    """A version of an agent that is read must exist."""
+    yield from check_agent_exists(world, request.params["agent_name"], request.params["agent_version"])
+
+
+@rule(
     on=EXISTING_AGENT,
     dialects=FOUNDRY,
     error=project_error(404, "Agent not found", code="not_found", type="error"),

@@ -42,6 +42,9 @@ STATE_DATE = "2026-07-01"
 
 The last day without them is 2026-06-06 (both recorded).
 """
+LISTED_DATE = "2026-06-06"
+"""The day on which lists of agents were recorded."""
+_LISTED_MEMBERS = ("object", "id", "name", "versions")
 AGENT_NAME = re.compile(r"[A-Za-z0-9](?:[A-Za-z0-9-]{0,61}[A-Za-z0-9])?")
 """The valid names of agents."""
 _IDENTITY_MEMBERS = ("instance_identity", "blueprint", "blueprint_reference")
@@ -131,6 +134,12 @@ def render_agent(world: WorldView, name: str) -> Json:
         shown["agent_card"] = settings["agent_card"]
     shown["agent_endpoint"] = endpoint
     return shown | {member: newest[member] for member in _IDENTITY_MEMBERS if member in newest}
+
+
+def render_listed_agent(world: WorldView, name: str) -> Json:
+    """Render an agent as a list shows it: recorded of agents of every kind, with nothing but its newest version."""
+    shown = render_agent(world, name)
+    return shown if world.as_of < LISTED_DATE else {member: shown[member] for member in _LISTED_MEMBERS}
 
 
 def versions_of(world: WorldView, name: str) -> Sequence[Json]:

@@ -26,6 +26,7 @@ from harness.foundry.agent_versions import (
     newest_version,
     order_definition,
     render_agent,
+    render_listed_agent,
     sent_version,
     versions_of,
 )
@@ -126,7 +127,7 @@ def update(call: ApiCall) -> Answer:
 @operation("GET", "/agents", project=True)
 def list_all(call: ApiCall) -> Answer:
     """List the agents of the project, newest first unless `order=asc`, optionally by `kind`."""
-    every = [render_agent(call.world, name) for name in agent_names(call.world)]
+    every = [render_listed_agent(call.world, name) for name in agent_names(call.world)]
     kind = call.query.get("kind")
     shown = [agent for agent in every if kind in (None, agent["versions"]["latest"]["definition"].get("kind"))]
     return Answer(200, agent_page(shown, call.query))

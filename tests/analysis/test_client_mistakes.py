@@ -39,7 +39,7 @@ def test_who_is_right_is_not(kind: MistakeKind[Any], example: SeenClient | SeenR
 
 
 def test_every_kind_says_what_it_is_and_who_says_so() -> None:
-    assert len(CLIENT_MISTAKES) == 10
+    assert len(CLIENT_MISTAKES) == 11
     for kind in KINDS:
         assert kind.doc.endswith((".", "`."))
         assert kind.fix.endswith((".", "`."))
@@ -49,7 +49,7 @@ def test_every_kind_says_what_it_is_and_who_says_so() -> None:
 def test_only_what_can_be_no_intention_is_looked_for_always() -> None:
     shown = [example for kind in CLIENT_MISTAKES.values() for example in kind.shows]
     certain = {mistake.mistake for example in shown for mistake in client_mistakes_of(example)}
-    assert certain == {"retried-non-retryable", "resumed-from-the-wrong-event"}
+    assert certain == {"retried-non-retryable", "resumed-from-the-wrong-event", "documented-refusal"}
 
 
 def test_a_mistake_without_examples_cannot_be_declared() -> None:

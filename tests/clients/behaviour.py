@@ -10,6 +10,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 from harness.core.text import pluralize
 from harness.examine.results import Cell, ClientExamination
+from harness.examine.run_cases import ANSWER
 
 BEGIN, END = "<!-- behaviour: begin -->", "<!-- behaviour: end -->"
 GROUPS: Mapping[str, Mapping[str, str]] = {
@@ -35,6 +36,12 @@ GROUPS: Mapping[str, Mapping[str, str]] = {
         "streams/stall": "a stream stands still",
         "errors/no-headers": "no headers",
         "errors/slow-headers": "slow headers",
+    },
+    "What reaches gpt-6.2-sol of its reasoning": {
+        "state/reasoning-in-a-loop": "a tool loop",
+        "state/reasoning-of-a-session": "a session of two turns",
+        "agents/reasoning-of-a-hand-off": "a hand-off",
+        "agents/reasoning-of-an-approval": "an approval",
     },
 }
 """The cases of each table, and the heads of their columns."""
@@ -69,8 +76,23 @@ def _table(title: str, columns: Mapping[str, str], old: str, every: Sequence[Cli
 
 def _row(found: ClientExamination, columns: Iterable[str]) -> str:
     """Return the row of a client; empty when none of the cases applies to it."""
-    cells = [_describe([cell for cell in found.cells if cell.case == case]) for case in columns]
+    cells = [
+        (_describe_reasoning if "/reasoning-" in case else _describe)(
+            [cell for cell in found.cells if cell.case == case]
+        )
+        for case in columns
+    ]
     return f"| {found.declared.client} | {' | '.join(cells)} |" if any(text != "–" for text in cells) else ""
+
+
+def _describe_reasoning(cells: Iterable[Cell]) -> str:
+    """What reached the model, `all`, or what did not; where ways of keeping a session differ, with their names."""
+    ways: dict[str, dict[str, None]] = {}
+    for cell in cells:
+        if cell.ended:
+            told = "all" if cell.verdict == "pass" else cell.reason if cell.ended == ANSWER else cell.ended
+            ways.setdefault(told, {})[cell.mode.split(",")[1]] = None
+    return "; ".join(told if len(ways) == 1 else f"{told} ({', '.join(ways[told])})" for told in ways) or "–"
 
 
 def _describe(cells: Iterable[Cell]) -> str:

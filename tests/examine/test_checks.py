@@ -10,8 +10,8 @@ import pytest
 from harness.examine import checks
 from harness.examine.case import Check, ObservedRun, ToolCall
 from harness.examine.task import Outcome, Task
-from harness.items import function_call
-from tests.support.in_process import Client
+from harness.items import function_call, reasoning
+from tests.support.in_process import Client, user
 from tests.support.tools import functions
 
 SHIP, UNDO = ("ship", {"ref": "v2"}), ("undo", {})
@@ -144,3 +144,22 @@ def test_streamed_text_counts_only_where_there_is_a_stream() -> None:
 def test_an_mcp_tool_runs_once_after_its_approval() -> None:
     assert list(checks.mcp_runs()(seen())) == []
     assert list(checks.mcp_runs("ship")(seen())) == ["the server ran [] after approvals; expected ['ship']"]
+
+
+class TestReasoning:
+    @pytest.mark.parametrize(
+        ("names", "tools", "told"),
+        [
+            (("reasoning", "function_call"), ["f"], []),
+            (("function_call",), ["f"], ["1 reasoning item left out"]),
+            (("reasoning", "function_call"), ["f", "g"], ["reasoning withheld: prefix_mismatch"]),
+        ],
+    )
+    def test_all_of_it_reaches_the_model(self, names: Sequence[str], tools: Sequence[str], told: list[str]) -> None:
+        client, members = Client(), {"model": "gpt-6.2-sol", "store": False, "include": ["reasoning.encrypted_content"]}
+        client.mock.script([reasoning(), function_call("f", {}, call_id="call_1")], "Done.")
+        first = client.ask([user("hi")], tools=functions("f"), **members).body
+        kept = [item for item in first["output"] if item["type"] in names]
+        output = {"type": "function_call_output", "call_id": "call_1", "output": "ok"}
+        client.ask([user("hi"), *kept, output], tools=functions(*tools), **members)
+        assert list(checks.keeps_reasoning()(seen(client=client))) == told

@@ -118,8 +118,17 @@ class TestAnAgent:
         assert project.ask("GET /agents").body == {"data": [], "has_more": False, "object": "list"}
         for method, path in [("GET", ""), ("DELETE", ""), ("GET", "/versions"), ("GET", "/versions/1")]:
             rule = project.ask(f"{method} /agents/helper{path}").rule
-            assert rule == ("agent_not_found" if path or method == "DELETE" else "agent_not_there")
+            not_there = {"": "agent_not_there", "/versions/1": "agent_version_not_there"}
+            assert rule == (not_there.get(path, "agent_not_found") if method == "GET" else "agent_not_found")
         assert project.respond(agent_reference=HELPER).rule == "agent_unknown"
+
+    @pytest.mark.parametrize(("as_of", "is_brief"), [("2026-06-05", False), ("2026-06-06", True), ("2026-11-01", True)])
+    def test_is_listed_with_its_newest_version_alone(self, project: ProjectClient, as_of: str, is_brief: bool) -> None:
+        project.mock.world.set_date(as_of)
+        project.define("helper")
+        (listed,) = project.ask("GET /agents").body["data"]
+        assert (list(listed) == ["object", "id", "name", "versions"]) is is_brief
+        assert "agent_endpoint" in project.ask("GET /agents/helper").body
 
     def test_lives_below_its_project_alone(self, project: ProjectClient) -> None:
         project.define("helper")

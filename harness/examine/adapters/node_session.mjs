@@ -26,7 +26,7 @@ class Session {
     this.interruptions = task.approvals.length ? [] : null;
     this.answers = [...task.approvals];
     this.replays = ['replay', 'stateless'].includes(task.state);
-    this.sealed = task.state === 'stateless' && task.model.startsWith('gpt-5') ? { include: ['reasoning.encrypted_content'] } : {};
+    this.sealed = task.state === 'stateless' && /^gpt-[56]/.test(task.model) ? { include: ['reasoning.encrypted_content'] } : {};
     this.connection = { baseURL: task.base_url, apiKey: task.api_key };
     if (task.timeout !== null) this.connection.timeout = 1000 * task.timeout;
     const names = task.tools.map(({ name }) => name);

@@ -6,7 +6,7 @@ import_modules(
     __name__,
     (
         *("texts", "endings", "items"),  # answers
-        *("calls", "tools", "state", "agents", "approvals", "streams", "errors"),
+        *("calls", "tools", "state", "agents", "approvals", "preserved", "streams", "errors"),
         "dialects",
     ),
 )

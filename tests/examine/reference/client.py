@@ -123,7 +123,14 @@ class ReferenceSession(AssistantsSession):
         """Return what a request says of the agent that answers it; one that a project keeps needs its name only."""
         if name := self.task.project_agent:
             return {"agent_reference": {"type": "agent_reference", "name": name}}
-        return {"model": self.task.model, "instructions": agent.instructions, "tools": self.tools_of(agent)}
+        said: Json = {"model": self.task.model, "instructions": agent.instructions, "tools": self.tools_of(agent)}
+        if len(self.task.agents) < 2 or not self.task.model.startswith("gpt-6.2"):
+            return said
+        # Other tools would be an edit of the history: all agents offer the same, of which each may call its own.
+        names = [{"type": "function", "name": tool["name"]} for tool in said["tools"]]
+        every = [tool for each in self.task.agents for tool in self.tools_of(each)]
+        tools = [tool for place, tool in enumerate(every) if tool not in every[:place]]
+        return {**said, "tools": tools, "tool_choice": {"type": "allowed_tools", "mode": "auto", "tools": names}}
 
     def state_of(self, thread: Thread) -> Json:
         """Return the members that keep the session."""
@@ -133,7 +140,9 @@ class ReferenceSession(AssistantsSession):
         if self.task.state == "conversation":
             return {"conversation": thread.conversation}
         if self.task.state == "stateless":
-            sealed = {"include": ["reasoning.encrypted_content"]} if self.task.model.startswith("gpt-5") else {}
+            sealed = (
+                {"include": ["reasoning.encrypted_content"]} if self.task.model.startswith(("gpt-5", "gpt-6")) else {}
+            )
             return {"store": False, **sealed}
         return {}
 

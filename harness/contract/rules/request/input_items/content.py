@@ -2,9 +2,14 @@
 
 from __future__ import annotations
 
-from harness.contract.rule import reported, shape
+from collections.abc import Iterator
+
+from harness.contract.rule import assumed, recorded, reported, rule, shape
+from harness.contract.rules.example_requests import HI
 from harness.contract.rules.request.shape import PROBED
 from harness.core.errors import ApiError
+from harness.core.exchange import Json, Request
+from harness.core.json_values import as_object
 
 _INVALID_VALUE = ApiError(400, "Invalid value: '{value}'. Supported values are: {values}.", "{path}", "invalid_value")
 PART_TYPES = (
@@ -127,3 +132,36 @@ shape(
     },
     fix="Send the item back as the API returned it, or leave it out.",
 )
+
+_SEARCH: Json = {"type": "web_search_call", "id": "ws_1", "status": "completed"}
+
+
+@rule(
+    when="input[]",
+    items="web_search_call",
+    mentions="sources",
+    error=ApiError(
+        400, "Unknown parameter: 'input[{index}].action.sources'.", "input[{index}].action.sources", "unknown_parameter"
+    ),
+    source=[
+        reported("https://github.com/pydantic/pydantic-ai: a comment in its mapping of web searches", "2025-09"),
+        reported("a public recording", "2026"),
+        recorded("posit-dev/chatlas: null is accepted", "2026-05-06"),
+        assumed("that it holds for every model and on every day"),
+    ],
+    rejects={
+        "Unknown parameter: 'input[1].action.sources'.": {
+            "input": [HI, {**_SEARCH, "action": {"type": "search", "query": "x", "sources": []}}, HI]
+        }
+    },
+    accepts=[
+        {"input": [HI, {**_SEARCH, "action": {"type": "search", "query": "x", "sources": None}}, HI]},
+        {"input": [HI, {**_SEARCH, "action": {"type": "search", "query": "x"}}, HI]},
+    ],
+    fix="Leave `sources` out when the item is sent back: `include` asks for it, but it is no part of the input.",
+)
+def web_search_sources(request: Request) -> Iterator[Json]:
+    """The sources of a search, which `include` asks for, are not sent back."""
+    for index, item in enumerate(request.body["input"]):
+        if item.get("type") == "web_search_call" and as_object(item.get("action")).get("sources") is not None:
+            yield {"index": index}

@@ -1,0 +1,70 @@
+"""What a model from GPT-6.2 on gets of its earlier reasoning: over a tool loop, a session, a hand-off, an approval."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+from harness.examine.case import DEPLOY, WEATHER, Script, case, turns
+from harness.examine.cases.agents import CALL, HAND_OFF, OPERATIONS, TO_OPS
+from harness.examine.cases.approvals import ASKS_FIRST, YES
+from harness.examine.checks import keeps_reasoning, shows
+from harness.examine.task import Task
+from harness.items import function_call, message, reasoning
+
+MODEL = "gpt-6.2-sol"
+GUIDE = "https://developers.openai.com/api/docs/guides/keep-prefix-unchanged, 2026-11"
+ASKED = Task(prompts=("Ship v2.",), tools=(WEATHER, DEPLOY), model=MODEL)
+LOOK = function_call("get_weather", {"city": "Oslo"})
+
+
+def _kept(id: str, title: str, does: str, task: Task, script: Script, *said: str, **words: Any) -> None:
+    case(
+        id,
+        shows(*said),
+        keeps_reasoning(),
+        title=title,
+        does=does,
+        shows="All reasoning reaches the model: nothing before it was edited, and `input_transformations` is empty.",
+        severity="should",
+        task=task,
+        script=script,
+        losses=("reasoning-withheld",),
+        **{"source": GUIDE, **words},
+    )
+
+
+_kept(
+    "state/reasoning-in-a-loop",
+    "Reasoning in a tool loop",
+    "The model reasons before each of two calls and before its answer.",
+    ASKED,
+    turns([reasoning(), LOOK], [reasoning(), CALL], [reasoning(), message("v2 is out.")]),
+    "v2 is out.",
+)
+_kept(
+    "state/reasoning-of-a-session",
+    "Reasoning of earlier turns",
+    "The model reasons before a call and before each answer; it reads the reasoning of all turns.",
+    replace(ASKED, prompts=("Ship v2.", "And v3?")),
+    turns([reasoning(), CALL], [reasoning(), message("v2 is out.")], [reasoning(), message("Not yet.")]),
+    "v2 is out.",
+    "Not yet.",
+)
+_kept(
+    "agents/reasoning-of-a-hand-off",
+    "Reasoning before a hand-off",
+    "The planner reasons and hands over to the operator, who has other tools.",
+    replace(OPERATIONS, model=MODEL),
+    turns([reasoning(), TO_OPS], [reasoning(), CALL], [reasoning(), message("v2 is out.")]),
+    "v2 is out.",
+    source=f"{GUIDE}: other `tools` are an edit; {HAND_OFF}",
+)
+_kept(
+    "agents/reasoning-of-an-approval",
+    "Reasoning before an approval",
+    "The model reasons before a call that needs the user's approval.",
+    replace(ASKED, tools=(ASKS_FIRST,), approvals=(YES,)),
+    turns([reasoning(), CALL], [reasoning(), message("v2 is out.")]),
+    "v2 is out.",
+)
