@@ -217,7 +217,7 @@ class _LaneTracker:
         """Find what a request continues: the newest item from an earlier answer, else its chain."""
         body, params = as_object(request.body), request.params
         for item in reversed(_input_items(body)):
-            known = (self.predecessors.get(key) for key in _reference_keys(item))
+            known = (self.predecessors.get(key) for key in reference_keys(item))
             if origin := next(filter(None, known), None):
                 # Only the output of a call can be a hand-off; other items merely repeat what the lane has shown.
                 return origin if str(item.get("type")).endswith("_output") else _Predecessor(origin.lane)
@@ -269,7 +269,7 @@ class _LaneTracker:
         self.predecessors.update((("id", id), _Predecessor(lane)) for id in ids if isinstance(id, str))
         for item in objects_in(body.get("output")):
             call = item if isinstance(item.get("call_id"), str) else None
-            self.predecessors.update((key, _Predecessor(lane, call)) for key in _reference_keys(item))
+            self.predecessors.update((key, _Predecessor(lane, call)) for key in reference_keys(item))
 
 
 def assign_lanes(exchanges: Sequence[Exchange], hints: Sequence[str] = ()) -> list[LaneExchange]:
@@ -367,7 +367,7 @@ def _declared_agent(body: Json) -> str:
     return as_string(agent.get("name")) or as_string(as_object(body.get("metadata")).get("agent"))
 
 
-def _reference_keys(item: Json) -> Iterator[ReferenceKey]:
+def reference_keys(item: Json) -> Iterator[ReferenceKey]:
     """Yield the keys by which an item can be found among earlier answers."""
     for kind, member in (("id", "call_id"), ("id", "approval_request_id"), ("id", "id")):
         if isinstance(item.get(member), str):

@@ -83,19 +83,34 @@ def view_items(items: Sequence[Json]) -> list[Json | None]:
 
 
 def _view_item(item: Json) -> Json | None:
+    head, content = split_item(item)
+    return {**head, content: _view_content(item.get(content))} if head and content else head
+
+
+def split_item(item: Json) -> tuple[Json | None, str]:
+    """Return what a model reads of an item besides its content, and the name of the member with the content, if any.
+
+    Reasoning has neither.
+    """
     kind = as_string(item.get("type"))
     if "role" in item and kind in ("message", ""):
         # A reasoning model reads a system message as the developer's.
-        role = "developer" if item["role"] == "system" else item["role"]
-        return {"role": role, "content": _view_content(item.get("content"))}
+        return {"role": "developer" if item["role"] == "system" else item["role"]}, "content"
     if kind in ("reasoning", "item_reference"):
-        return None
+        return None, ""
     if kind in CALL_OF_OUTPUT:
-        return {"type": kind, "output": _view_content(item.get("output"))}
+        return {"type": kind}, "output"
     if kind in _UPDATES:
-        return {name: value for name, value in item.items() if name not in ("id", "agent") and value is not None}
+        return {name: value for name, value in item.items() if name not in ("id", "agent") and value is not None}, ""
     names = _CALL_MEMBERS if kind in _CLIENT_CALLS else ("type", "name")
-    return {name: _read_json(item[name]) for name in names if item.get(name) is not None}
+    return {name: _read_json(item[name]) for name in names if item.get(name) is not None}, ""
+
+
+def view_part(part: Json) -> Any:
+    """Return what a model reads of a part of a message or an output: the text of one with text."""
+    if part.get("type") in _TEXT_PARTS:
+        return as_string(part.get("text"))
+    return {name: part[name] for name in _PART_MEMBERS if part.get(name) is not None}
 
 
 def _view_content(content: Any) -> Any:
@@ -103,14 +118,11 @@ def _view_content(content: Any) -> Any:
     if not isinstance(content, list):
         return content
     parts: list[Any] = []
-    for part in objects_in(content):
-        text = as_string(part.get("text")) if part.get("type") in _TEXT_PARTS else None
-        if text is None:
-            parts.append({name: part[name] for name in _PART_MEMBERS if part.get(name) is not None})
-        elif parts and isinstance(parts[-1], str):
-            parts[-1] += text
+    for part in map(view_part, objects_in(content)):
+        if isinstance(part, str) and parts and isinstance(parts[-1], str):
+            parts[-1] += part
         else:
-            parts.append(text)
+            parts.append(part)
     return parts[0] if len(parts) == 1 and isinstance(parts[0], str) else parts
 
 

@@ -69,7 +69,7 @@ def find_withheld(
         if owner and owner.organization != organization:
             reason = "organization_mismatch"
         elif thought:
-            reason = _find_mismatch(thought, body, prefixes and prefixes[place]) or reason
+            reason = _find_mismatch(thought, body, prefixes[place] if prefixes else None) or reason
         if reason:
             id = thought.id if thought else id or (owner.item if owner else "")
             withheld.append({"id": id, "action": "removed", "reason": reason, "type": "reasoning"})

@@ -203,8 +203,8 @@ def echo_prompt(prompt: Json) -> Json:
 
 
 def echo_cache_options(options: Json) -> Json:
-    """Return the cache options with defaults."""
-    return {"mode": "implicit", "ttl": "30m", **options}
+    """Return the cache options with defaults; `prewarm` is not among them (typed)."""
+    return {"mode": "implicit", "ttl": "30m", **{name: value for name, value in options.items() if name != "prewarm"}}
 
 
 def echo_moderation(moderation: Json) -> Json:

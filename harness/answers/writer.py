@@ -32,6 +32,7 @@ _AT_START: Json = {
     "incomplete_details": None,
     "moderation": None,
     "output": [],
+    "prompt_cache_diagnostics": None,
     "tool_usage": TOOL_USAGE,
     "usage": None,
 }

@@ -26,11 +26,15 @@ from harness.items.agents import ROOT_AGENT, by_agent
 from harness.items.kind import ITEMS, Item, id_prefix, render_item
 from harness.items.transcript import Transcript
 from harness.world.api_call import ApiCall
+from harness.world.cache_misses import diagnose
 from harness.world.mcp_server import name_approvals
+from harness.world.prompt_cache import LEAST_TOKENS, NOT_CACHED, CachedPrompt, CacheUse
 from harness.world.script import PlayedTurn
 from harness.world.store import PendingResponse
 from harness.world.world import World
 
+_UNAVAILABLE: Json = {"type": "unavailable"}
+"""The diagnostics of a prompt that is too small (recorded), and in comparison with a response in progress (documented)."""
 TEXT_PREFIX = id_prefix("message")
 _WORD = re.compile(r"\S+")
 MAX_TOKENS_MEMBERS = incomplete("max_output_tokens").members
@@ -84,18 +88,19 @@ def run_model(prompt: Prompt, turn: Turn, world: World, agent: NamedAgent | None
     rendered, ending = _render_output(prompt, turn, id, now, world)
     if "" < prompt.settings.family.withholds <= world.as_of:
         started = _withhold_reasoning(started, prompt, rendered, world)
+    use, diagnostics = _use_cache(prompt, id, rendered, now, world)
     if own := turn.ending.own:
         started |= {name: value for name, value in own.items() if name != "usage"}
         ending = replace(ending, own=own)
     return PendingResponse(
         started,
         items_of_day(rendered, world.as_of),
-        _make_usage(prompt, turn, rendered, ending, world),
+        make_usage(prompt.tokens, rendered, _find_spent(prompt.body, turn, ending), use.details(world.as_of)),
         world.add_item_ids(prompt.own_input, id, now),
         prompt.transcript.stored,
         prompt.conversation,
         bool(started.get("background")) or not (started["store"] is False or world.account.zdr),
-        ending,
+        replace(ending, members={**ending.members, **diagnostics}) if diagnostics else ending,
     )
 
 
@@ -219,14 +224,19 @@ def _find_spent(body: Json, turn: Turn, ending: Ending) -> int | None:
     return limit if ending.members == MAX_TOKENS_MEMBERS else None
 
 
-def _make_usage(prompt: Prompt, turn: Turn, output: Sequence[Json], ending: Ending, world: World) -> Json:
-    """Make the usage of a response; for an unscripted one also its cached tokens."""
-    body, spent = prompt.body, _find_spent(prompt.body, turn, ending)
-    if turn.taken.is_scripted:
-        return make_usage(prompt.tokens, output, spent)
-    previous = world.store.responses.get(body.get("previous_response_id") or "")
-    cached = world.prompt_cache.read(body, prompt.tokens, previous and previous.response)
-    return make_usage(prompt.tokens, output, spent, cached=cached)
+def _use_cache(prompt: Prompt, id: str, output: Sequence[Json], now: int, world: World) -> tuple[CacheUse, Json]:
+    """Read the prompt of the response `id` from the cache and write it there; also return the members that it adds."""
+    compared = (prompt.body.get("prompt_cache_options") or {}).get("comparison_response_id")
+    use, diagnostics = NOT_CACHED, _UNAVAILABLE
+    # Most prompts are shorter, and cost nothing here.
+    if prompt.tokens >= LEAST_TOKENS:
+        cache = world.prompt_cache
+        use = cache.use(prompt, now, world.as_of)
+        cached = CachedPrompt(world.exchange_count + 1, now, prompt, use, output)
+        cache.remember(id, cached)
+        if compared and compared not in world.store.pending:
+            diagnostics = diagnose(cached, cache.prompts.get(compared))
+    return use, {"prompt_cache_diagnostics": diagnostics} if compared else {}
 
 
 def _mark_incomplete(item: Json) -> Json:

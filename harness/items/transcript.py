@@ -48,17 +48,33 @@ class ChainFacts(NamedTuple):
         )
 
 
+class Boundary(NamedTuple):
+    """A place in a chain up to which a prompt can be cached: a digest of all before it, and its estimated tokens.
+
+    `ttl` is the lifetime that a client's breakpoint gives ('' for the request's), None without one. `is_end` says that a
+    message of the client or an output ends here, `is_opening` that all items so far are instructions.
+    """
+
+    digest: int
+    tokens: int
+    ttl: str | None = None
+    is_end: bool = False
+    is_opening: bool = True
+
+
 class ItemChain:
     """An immutable list of items: those of the `previous` chain, then the chain's `own`.
 
-    A chain of n responses thus costs only their own items, and outlives the responses that it passes through.
+    A chain of n responses thus costs only their own items, and outlives the responses that it passes through. Its
+    `boundaries` are those of its own items, once the prompt cache has looked for them.
     """
 
-    __slots__ = ("_facts", "own", "previous")
+    __slots__ = ("_facts", "boundaries", "own", "previous")
 
     def __init__(self, own: Sequence[Json] = (), previous: ItemChain | None = None) -> None:
         self.own = own
         self.previous = previous
+        self.boundaries: Sequence[Boundary] | None = None
         self._facts: ChainFacts | None = None
 
     def __iter__(self) -> Iterator[Json]:

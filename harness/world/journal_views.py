@@ -18,6 +18,7 @@ from harness.core.errors import ConfigError
 from harness.core.exchange import Exchange
 from harness.core.replies import ModelReplies
 from harness.core.webhooks import WebhookDelivery
+from harness.world.cache_misses import CacheReport, find_misses
 from harness.world.webhooks import NO_COURIER
 from harness.world.world import World
 
@@ -69,6 +70,17 @@ class JournalViews:
     def usage(self) -> Usage:
         """The tokens of all replies: `input_tokens`, `cached_tokens`, …, and `by_agent["planner"].output_tokens`."""
         return sum_usage(self.replies, self._agents_by_number())
+
+    @property
+    def cache(self) -> CacheReport:
+        """What the prompt cache spared: `hit_rate`, the share of all input tokens, and `misses` with their reasons.
+
+        `assert mock.cache.misses == []` fails with `request 4 missed: tools_changed: tools[2].description: …`.
+        """
+        agents = self._agents_by_number()
+        used = sum_usage(self.replies, agents)
+        rate = used.cached_tokens / used.input_tokens if used.input_tokens else 0.0
+        return CacheReport(rate, find_misses(self.world.prompt_cache.prompts, agents))
 
     @property
     def path(self) -> Path:

@@ -19,6 +19,8 @@ from tests.support.tools import functions
 
 MORE = 1.15
 """How many times the calls and bytes of an early turn a late one may have; ids and tables vary a little."""
+INSTRUCTIONS = "word " * 900
+"""More than 1,024 tokens, so that the prompt cache takes part from the first turn."""
 
 
 @pytest.fixture
@@ -46,7 +48,8 @@ def play(post: Callable[..., Any], turns: int, follow: Callable[[Any], Any]) -> 
         said: Any = user("Go on.")
         if number % 2:
             said = {"type": "function_call_output", "call_id": last["output"][0]["call_id"], "output": "ok"}
-        last = post("/v1/responses", {"model": "gpt-4.1", "tools": functions("f"), "input": [said], **follow(last)})
+        body = {"model": "gpt-4.1", "instructions": INSTRUCTIONS, "tools": functions("f"), "input": [said]}
+        last = post("/v1/responses", {**body, **follow(last)})
         yield
 
 

@@ -161,6 +161,7 @@ CONTROLS: Sequence[tuple[str, str, Callable[..., Awaitable[Any]]]] = (
     ("GET", "/approvals", journal.approvals),
     ("GET", "/agents", journal.agents),
     ("GET", "/usage", journal.usage),
+    ("GET", "/cache", journal.cache),
     ("GET", "/path", journal.path),
     ("GET", "/deliveries", journal.deliveries),
     ("GET", "/report", journal.report),

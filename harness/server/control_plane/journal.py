@@ -105,6 +105,11 @@ async def usage(request: Request) -> Json:
     return {**used.as_json(), "by_agent": {name: share.as_json() for name, share in used.by_agent.items()}}
 
 
+async def cache(request: Request) -> Json:
+    """Show what the prompt cache spared: the share of all input tokens, and each request that missed it, with why."""
+    return asdict(mock_of(request).cache)
+
+
 async def path(request: Request) -> Json:
     """Show the agents, their calls and texts in order: as one line of text, and step by step."""
     taken = mock_of(request).path

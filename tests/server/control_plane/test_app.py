@@ -261,7 +261,7 @@ class TestTheServer:
                     "rules",
                 ),
                 *("said", "calls", "approvals", "surfaced", "flow", "losses", "report"),
-                *("agents", "usage", "path", "worlds", "events", "retries", "view/run", "view/case"),
+                *("agents", "usage", "cache", "path", "worlds", "events", "retries", "view/run", "view/case"),
                 *("waiting", "turns", "hold", "answer", "step", "decide"),
             )
         }

@@ -66,6 +66,8 @@ shape(
         reported("public reports of six more origins", "2026-08"),
         reported("public notes of a client: of the container of a code interpreter", "2026"),
         reported("public reports of two origins, with the whole error: of a conversation", "2025-10"),
+        reported("pydantic-ai 2.68, without the words: of a response to compare with", "2026-11"),
+        assumed("that these words are those of a conversation"),
     ],
     rejects={
         "Invalid 'tools[0].container': 'user'. Expected an ID that begins with 'cntr'.": {
@@ -80,6 +82,10 @@ shape(
             "previous_response_id": "gen-123"
         },
         "Invalid 'conversation': 'abc'. Expected an ID that begins with 'conv'.": {"conversation": "abc"},
+        "Invalid 'prompt_cache_options.comparison_response_id': 'x'. Expected an ID that begins with 'resp'.": {
+            "model": "gpt-5.6",
+            "prompt_cache_options": {"comparison_response_id": "x"},
+        },
     },
     accepts=[
         _call_body("fcX"),
