@@ -8,7 +8,7 @@ import html
 import json
 import re
 from collections.abc import Iterable, Iterator, Sequence
-from functools import cache, lru_cache
+from functools import lru_cache
 from typing import Any
 
 JsonPath = tuple[str | int, ...]
@@ -74,7 +74,7 @@ def _is_decodable(text: str) -> bool:
     return True
 
 
-@cache
+@lru_cache(_KEPT)
 def json_escapes(value: str) -> tuple[str, ...]:
     """List the spellings of a value: as it is, as escaped in a JSON string, and in a JSON string inside another."""
     once = [json.dumps(value, ensure_ascii=narrow)[1:-1] for narrow in (False, True)]

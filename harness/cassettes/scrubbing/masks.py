@@ -77,10 +77,10 @@ def _draw_characters(seed: str, length: int, alphabet: str) -> str:
     return "".join(alphabet[byte % len(alphabet)] for byte in shake_256(seed.encode()).digest(length))
 
 
-_FEW = 16
-"""As many spellings are searched for one by one; among more, those whose end is in the text."""
+_WORD = re.compile(r"[A-Za-z0-9_.~\-]{6,}")
+"""Characters that look the same in JSON, URLs, HTML and YAML."""
 _END = 6
-"""Characters of an end, in which values differ more than in their start; no value is shorter."""
+"""Characters of the end of a word, in which values differ more than in their start."""
 _LONGEST = 80
 """What counts as the length of the shortest value, if that is longer."""
 
@@ -88,14 +88,15 @@ _LONGEST = 80
 class KnownValues:
     """Secret values in all spellings of JSON.
 
-    The answers of an API behind a proxy each set a new cookie, so there may be tens of thousands.
+    The answers of an API behind a proxy each set a new cookie, so there may be tens of thousands: a text is searched only
+    for those of which it has the end of the longest word, and only in words that are as long.
     """
 
     def __init__(self, values: Iterable[str] = ()) -> None:
         self._values: set[str] = set()
         self._by_end: dict[str, list[tuple[int, str, str]]] = {}
-        self._count = 0
-        self.shortest = _LONGEST
+        self._words = _WORD
+        self.shortest = self._shortest_word = _LONGEST
         self.add(values)
 
     def add(self, values: Iterable[str]) -> list[str]:
@@ -105,21 +106,29 @@ class KnownValues:
         self.shortest = min([self.shortest, *map(len, new)])
         for value in new:
             for spelling in json_escapes(value):
-                self._by_end.setdefault(spelling[-_END:], []).append((-len(value), value, spelling))
-                self._count += 1
+                word = _longest_word(spelling)
+                self._by_end.setdefault(word[-_END:], []).append((-len(value), value, spelling))
+                self._shortest_word = min(self._shortest_word, len(word) or _LONGEST)
+        if new:
+            self._words = re.compile(rf"[A-Za-z0-9_.~\-]{{{self._shortest_word},}}")
         return new
 
     def find_spellings(self, text: str) -> list[str]:
         """Return the spellings of values that a text contains, those of the longest value first."""
-        ends: Iterable[str] = self._by_end
-        if self._count > _FEW:
-            ends = self._by_end.keys() & {text[start : start + _END] for start in range(len(text) - _END + 1)}
-        found = [entry for end in ends for entry in self._by_end[end] if entry[2] in text]
+        if not self._by_end:
+            return []
+        ends = {
+            word[start : start + _END] for word in self._words.findall(text) for start in range(len(word) - _END + 1)
+        }
+        ends.add("")
+        found = [entry for end in self._by_end.keys() & ends for entry in self._by_end[end] if entry[2] in text]
         return [spelling for *_, spelling in sorted(found)]
 
 
-_WORD = re.compile(r"[A-Za-z0-9_.~\-]{6,}")
-"""Characters that look the same in JSON, URLs, HTML and YAML."""
+def _longest_word(text: str) -> str:
+    return max(_WORD.findall(text), key=len, default="")
+
+
 _PIECE = 8
 """Characters of the pieces into which words are cut."""
 _SLOTS = 1 << 27
@@ -152,7 +161,7 @@ class SeenWords:
 
     def find_marks(self, values: Iterable[str]) -> list[str]:
         """Return a part of each value that any exchange may contain; an empty value is part of all."""
-        marks = (max(_WORD.findall(value), key=len, default="") for value in values)
+        marks = map(_longest_word, values)
         return [mark for mark in marks if self._may_be_seen(mark) and mark.encode() in self._joined]
 
     def _may_be_seen(self, mark: str) -> bool:

@@ -33,6 +33,16 @@ def test_what_only_resembles_a_value_is_not_found(known):
     assert known.find_spellings("swordfish-8 cookie-00 piece schlü") == known.find_spellings("") == []
 
 
+def test_a_value_is_found_whatever_surrounds_and_interrupts_it():
+    chance = random.Random(7)
+    values = ["".join(chance.choices("ab1-/+ é", k=chance.randint(6, 12))) for _ in range(40)]
+    known = KnownValues(values)
+    for _ in range(200):
+        text = "".join(chance.choices([*values, *'ab1-/"'], k=6))
+        found = known.find_spellings(text)
+        assert {value for value in values if value in text} == {*values} & {*found}
+
+
 def test_adding_returns_what_is_new():
     known = KnownValues(["abcdefgh"])
     assert known.add(["abcdefgh", "ijklmnop", "ijklmnop"]) == ["ijklmnop"]
