@@ -9,6 +9,7 @@ compared without case, `_` and `-`.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import replace
 from itertools import zip_longest
@@ -179,9 +180,12 @@ def _nested_pair(members: Json) -> RequestAnswerPair | None:
     return None
 
 
+_PREFIXED = re.compile("request|response")
+
+
 def _strip_name_prefixes(message: Any) -> Any:
     """Remove the prefix that some recorders put before a message's names: `RequestHeaders`, `request_body`."""
-    if not isinstance(message, dict):
+    if not isinstance(message, dict) or not any(map(_PREFIXED.match, message)):
         return message
     return {name.removeprefix("request").removeprefix("response"): value for name, value in message.items()} | message
 

@@ -170,10 +170,12 @@ def judge(recorded: Recorded, world: World) -> Iterator[Verdict]:
     if operation is None:
         yield Verdict(VerdictKind.SKIPPED, {"why": explain_skip(recorded)})
         return
-    secrets = secrets_in_headers(recorded.headers) | secrets_in_headers(recorded.answer_headers)
     for verdict in _judge_parts(recorded, world, operation, request):
-        entry = None if verdict.entry is None else redact({"id": recorded.id, **verdict.entry}, secrets)
-        yield replace(verdict, entry=entry)
+        if verdict.entry is None:
+            yield verdict
+            continue
+        secrets = secrets_in_headers(recorded.headers) | secrets_in_headers(recorded.answer_headers)
+        yield replace(verdict, entry=redact({"id": recorded.id, **verdict.entry}, secrets))
 
 
 def predict_violation(recorded: Recorded, world: World) -> Violation | None:
