@@ -6,7 +6,7 @@ differ from the recording is reported at the end of the run and in the report of
 
 from __future__ import annotations
 
-from collections.abc import Generator, Iterator
+from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import pytest
@@ -47,10 +47,8 @@ def _cassette_script(request: pytest.FixtureRequest, openai_mock: Mock) -> Itera
     note_replay(path)
 
 
-@pytest.hookimpl(wrapper=True)
-def pytest_runtest_makereport(item: pytest.Item) -> Generator[None, pytest.TestReport, pytest.TestReport]:
+def compare_with_recording(item: pytest.Item, report: pytest.TestReport) -> None:
     """Compare the requests of a test with those of its recording, once its body has run."""
-    report = yield
     played = item.stash.get(_PLAYED_STASH_KEY, None)
     if played and report.when == "call":
         from harness.core.text import escape_controls
@@ -66,7 +64,6 @@ def pytest_runtest_makereport(item: pytest.Item) -> Generator[None, pytest.TestR
                 report.sections.append((TITLE, "\n".join(lines)))
     if played and report.when == "teardown":
         del item.stash[_PLAYED_STASH_KEY]
-    return report
 
 
 class ChangesTold:

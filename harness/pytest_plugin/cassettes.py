@@ -113,7 +113,7 @@ def pytest_configure(config: pytest.Config) -> None:
 def pytest_itemcollected(item: pytest.Item) -> None:
     """Set up the cassette of a marked test before its other fixtures."""
     names = item.fixturenames if isinstance(item, pytest.Function) else []
-    if item.get_closest_marker("cassette") and not _FIXTURES.intersection(names):
+    if "cassette" in item.keywords and item.get_closest_marker("cassette") and not _FIXTURES.intersection(names):
         names.insert(0, "_cassette_script" if is_played_as_script(item) else "_cassette_session")
 
 
@@ -177,16 +177,16 @@ def _describe_unplayed(item: pytest.Item) -> str:
     return escape_controls(render_causes([cause], PYTHON)) if cause else ""
 
 
-@pytest.hookimpl(wrapper=True)
-def pytest_runtest_makereport(item: pytest.Item) -> Generator[None, pytest.TestReport, pytest.TestReport]:
+def note_outcome(item: pytest.Item, report: pytest.TestReport) -> None:
     """Remember whether a test has passed, as the recording of a failed or interrupted one is not written.
 
     The report of a test that failed on its own gets a section about unanswered requests.
     """
-    report = yield
-    if CASSETTE_STASH_KEY in item.stash and report.when == "setup" and report.failed:
+    if CASSETTE_STASH_KEY not in item.stash:
+        return
+    if report.when == "setup" and report.failed:
         item.stash[_PASSED_STASH_KEY] = False
-    if report.when == "call" and CASSETTE_STASH_KEY in item.stash:
+    if report.when == "call":
         item.stash[_PASSED_STASH_KEY] = not report.failed
         message = _describe_unanswered(item)
         # The error may be the unanswered request itself, which the report then already contains.
@@ -194,9 +194,8 @@ def pytest_runtest_makereport(item: pytest.Item) -> Generator[None, pytest.TestR
             from harness.explain.render import SECTION_TITLE
 
             report.sections.append((SECTION_TITLE, message))
-    if report.when == "teardown" and CASSETTE_STASH_KEY in item.stash:
+    if report.when == "teardown":
         del item.stash[CASSETTE_STASH_KEY]
-    return report
 
 
 @pytest.fixture

@@ -147,15 +147,12 @@ def _is_caused_by_refusal(error: BaseException) -> bool:
     return any(isinstance(cause, NetworkBlocked) for cause in error_chain(error))
 
 
-@pytest.hookimpl(wrapper=True)
-def pytest_runtest_makereport(item: pytest.Item) -> Generator[None, pytest.TestReport, pytest.TestReport]:
+def explain_refused(item: pytest.Item, report: pytest.TestReport) -> None:
     """Explain refused connections in the report of a test that has failed by itself."""
-    report = yield
     refused = item.stash.get(_REFUSED_STASH_KEY, {})
     if report.failed and refused and not item.stash.get(_TOLD_STASH_KEY, False):
         item.stash[_TOLD_STASH_KEY] = True
         report.sections.append(("responses-harness: the live API", "\n".join(refused.values())))
-    return report
 
 
 def _explain(item: pytest.Item, address: str) -> str:

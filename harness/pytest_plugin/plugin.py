@@ -18,8 +18,10 @@ from urllib.parse import urlsplit
 import pytest
 
 from harness.core.errors import COMMAND, HarnessError
+from harness.pytest_plugin.as_script import compare_with_recording
+from harness.pytest_plugin.cassettes import note_outcome
 from harness.pytest_plugin.environment import SESSION_KEY, session_server, set_environment
-from harness.pytest_plugin.guard import is_live_api_refused
+from harness.pytest_plugin.guard import explain_refused, is_live_api_refused
 from harness.pytest_plugin.hints import hide_library_frames, may_come_of_silence
 from harness.pytest_plugin.late import late_requests
 from harness.pytest_plugin.options import (
@@ -32,7 +34,7 @@ from harness.pytest_plugin.options import (
     overrides_of,
     read_marker_options,
 )
-from harness.pytest_plugin.tls import tls_server
+from harness.pytest_plugin.tls import report_rejected, tls_server
 
 if TYPE_CHECKING:
     from harness.analysis.loss import Lost
@@ -208,11 +210,13 @@ def pytest_runtest_call(item: pytest.Item) -> Generator[None, Any, Any]:
 def pytest_runtest_makereport(
     item: pytest.Item, call: pytest.CallInfo[None]
 ) -> Generator[None, pytest.TestReport, pytest.TestReport]:
-    """Add sections about the World to the report of a failure, and hide frames of HTTP libraries."""
+    """Add what the parts of the plugin know to the report of a failure, and hide frames of HTTP libraries."""
     world = item.stash.get(WORLD_STASH_KEY, None)
     if world and call.excinfo and not item.config.getoption("fulltrace") and not item.config.getoption("usepdb"):
         hide_library_frames(call.excinfo.value)
     report = yield
+    for add in (explain_refused, report_rejected, note_outcome, compare_with_recording):
+        add(item, report)
     if world and report.failed:
         is_own = bool(call.excinfo and isinstance(call.excinfo.value, HarnessError)) or is_live_api_refused(item)
         is_own = is_own or (not world.exchanges and not world.strays and not may_come_of_silence(call))

@@ -8,7 +8,7 @@ from __future__ import annotations
 import os
 import sys
 import time
-from collections.abc import Generator, Mapping
+from collections.abc import Mapping
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -110,10 +110,8 @@ def foundry_credential(openai_mock: Mock) -> FoundryCredential:
     return FoundryCredential(openai_mock.api_key)
 
 
-@pytest.hookimpl(wrapper=True)
-def pytest_runtest_makereport(item: pytest.Item) -> Generator[None, pytest.TestReport, pytest.TestReport]:
+def report_rejected(item: pytest.Item, report: pytest.TestReport) -> None:
     """Report for a failed test which clients rejected the certificate."""
-    report = yield
     if report.failed and (own := item.config.stash.get(_STASH_KEY, None)):
         end = time.monotonic() + (_ALERT_SECONDS if _REJECTED in report.longreprtext else 0)
         while not own.rejections and time.monotonic() < end:
@@ -121,4 +119,3 @@ def pytest_runtest_makereport(item: pytest.Item) -> Generator[None, pytest.TestR
         if own.rejections:
             report.sections.append((_SECTION, "\n".join(f"{text}." for text in own.rejections)))
             own.rejections.clear()
-    return report
