@@ -152,7 +152,9 @@ def _to_json(value: Any) -> Any:
 LEVELS = ("recorded", "reported", "documented", "typed", "assumed")
 _NOT_OF_RESPONSES = frozenset({"served", "found"})
 """Facts of models that the Responses API does not serve; no other facts matter for them."""
-_EXCLUSIVE = frozenset({"served", "found", "gone", "removed", "needs_tools", "only_tools", "web_search.filters"})
+_EXCLUSIVE = frozenset(
+    {"served", "found", "gone", "removed", "needs_tools", "only_tools", "web_search.filters", "withholds"}
+)
 """Facts that only some families have; a family without them is not incomplete."""
 _OF_REASONING = frozenset({"effort", "efforts", "mode", "modes", "context", "contexts", "summaries"})
 _WIDTH = max(map(len, FACTS))
@@ -218,10 +220,11 @@ def _shutdowns_of(names: Sequence[str]) -> dict[str, Shutdown]:
 
 
 def describe_model(family: str) -> str:
-    """Describe a family by its other names."""
+    """Describe a family by its other names; one of which only the name is known by what that means."""
     facts = load_model_facts().families[family]
     others = [name for name in facts["names"].value if name != family]
-    return f"Also {', '.join(others)}." if others else "It has no other name."
+    named = f"Also {', '.join(others)}." if others else "It has no other name."
+    return f"{named} Nothing else is known of it, so nothing is refused for it." if len(facts) == 1 else named
 
 
 def coverage_rows(met: Mapping[str, Sequence[int]] | None = None) -> list[dict[str, str]]:

@@ -74,7 +74,7 @@ UnknownModels = Mapping[str, int]
 
 
 def count_unknown_models(world: World) -> Counter[str]:
-    """Count the answered OpenAI requests by model name, for names that neither the table nor the test knows."""
+    """Count the answered OpenAI requests by model name, for names of whose models neither table nor test knows a fact."""
     told = world.account.models or ()
     names = (
         as_object(exchange.request.body).get("model")
@@ -82,9 +82,9 @@ def count_unknown_models(world: World) -> Counter[str]:
         if exchange.request.dialect == OPENAI and 200 <= exchange.status < 300 and not exchange.is_routed
     )
     counted = Counter(name for name in names if isinstance(name, str) and name not in told)
-    return Counter(
-        {sanitize_value(name): number for name, number in counted.items() if world.models.find(name) is None}
-    )
+    families = {name: world.models.find(name) for name in counted}
+    unknown = [name for name, family in families.items() if family is None or family.name_only]
+    return Counter({sanitize_value(name): counted[name] for name in unknown})
 
 
 def merge_unknown_models(counts: Iterable[UnknownModels]) -> Counter[str]:
@@ -99,11 +99,11 @@ def unknown_model_lines(counts: UnknownModels) -> list[str]:
     """Return a line for each name, those with the most requests first, and one for the rest."""
     ranked = sorted(counts.items(), key=lambda entry: (-entry[1], entry[0]))
     lines = [
-        f"model {quote(name)}: not in the table of models, named by {pluralize(number, 'request')}"
+        f"model {quote(name)}: 0 facts; nothing was refused for it, in {pluralize(number, 'request')}"
         for name, number in ranked
     ]
     rest = len(lines) - MAX_NAMES
-    return lines if rest <= 0 else [*lines[:MAX_NAMES], f"… and {rest} more models that are not in the table"]
+    return lines if rest <= 0 else [*lines[:MAX_NAMES], f"… and {rest} more models without facts"]
 
 
 REPORT_VERSION = 1
@@ -215,7 +215,7 @@ NO_FACTS = RunFacts()
 class Report:
     """The cases of a run; by dimension of the API, the `known` names and those that were `hit`.
 
-    `unknown_models` are names of models that are not in the table, with the number of their requests. Only pages show
+    `unknown_models` are names of models of which no fact is known, with the number of their requests. Only pages show
     the `facts`. `examination` has the clients and the descriptions of the cases of an examination.
     """
 

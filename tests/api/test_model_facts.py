@@ -12,6 +12,7 @@ from openai.types.shared.chat_model import ChatModel
 
 from harness.api.model_facts import FACTS, MODELS_FILE, load_model_facts, split_source
 from harness.api.models import MODELS, is_nonexistent_model
+from harness.report.catalogue import describe_model
 from tests.support.slow import slow_except_every
 
 FAMILIES = load_model_facts().families
@@ -27,6 +28,13 @@ def test_every_model_of_the_sdk_is_in_the_table() -> None:
     unknown = {name for name in sdk_names() if MODELS.find(name) is None and not is_nonexistent_model(name)}
     assert not unknown
     assert len(sdk_names()) >= 60
+
+
+def test_every_model_of_the_sdk_has_facts_or_is_said_to_have_none() -> None:
+    families = {family.name for name in sdk_names() if (family := MODELS.find(name))}
+    silent = {name for name in families if "Nothing else is known of it" not in describe_model(name)}
+    assert silent == {name for name in families if len(FAMILIES[name]) > 1}
+    assert {"gpt-6.2-astra", "gpt-6.2-sol", "gpt-6.1-sol", "gpt-6.1-terra", "gpt-6-astra", "gpt-6-luna"} <= silent
 
 
 @pytest.mark.parametrize("family", slow_except_every(4, FAMILIES))

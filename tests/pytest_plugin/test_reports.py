@@ -58,7 +58,7 @@ def _nobody_reads_annotations(monkeypatch):
 
 
 def test_a_run_ends_with_a_line(run):
-    run(SUITE).shows('model "gpt-5.9": not in the table of models, named by 1 request', LINE).hides("::error*")
+    run(SUITE).shows('model "gpt-5.9": 0 facts; nothing was refused for it, in 1 request', LINE).hides("::error*")
 
 
 def test_a_run_that_fails_for_a_key_of_no_test_says_so_in_every_form(run, pytester):

@@ -135,7 +135,7 @@ def test_a_rule_and_a_loss_are_explained_and_nothing_else() -> None:
     assert documentation_of("bogus") == {}
 
 
-LINE = 'model "gpt-5.9": not in the table of models, named by 2 requests'
+LINE = 'model "gpt-5.9": 0 facts; nothing was refused for it, in 2 requests'
 
 
 @pytest.fixture
@@ -145,9 +145,21 @@ def client() -> Client:
 
 class TestAModelThatNoTableKnows:
     def test_a_model_that_no_table_knows_is_counted_by_its_requests(self, client: Client) -> None:
-        for name in ("gpt-5.9", "gpt-4.1", "gpt-5.9", "ft:gpt-4.1-mini:acme::9aBc", "gpt-4o-2099-01-01", "gtp-4.1"):
+        for name in (
+            "gpt-5.9",
+            "gpt-4.1",
+            "gpt-5.9",
+            "gpt-6-rosalind",
+            "ft:gpt-4.1-mini:acme::9aBc",
+            "gpt-4o-2099-01-01",
+            "gtp-4.1",
+        ):
             client.ask(model=name)
-        assert count_unknown_models(client.world) == {"gpt-5.9": 2, "ft:gpt-4.1-mini:acme::9aBc": 1}
+        assert count_unknown_models(client.world) == {
+            "gpt-5.9": 2,
+            "gpt-6-rosalind": 1,
+            "ft:gpt-4.1-mini:acme::9aBc": 1,
+        }
 
     def test_a_model_that_no_table_knows_is_known_when_the_test_has_told_of_it(self, client: Client) -> None:
         client.mock.add_model(Model("gpt-5.9", "gpt-5.9"))
@@ -175,7 +187,7 @@ class TestAModelThatNoTableKnows:
         assert orjson.loads(file.read_bytes())["unknown_models"] == {"gpt-5.9": 2}
         assert merge_reports([read_report(file), report]).unknown_models == {"gpt-5.9": 4}
         assert LINE.replace('"', "&quot;") in junit.render(report).replace('"', "&quot;")
-        assert "not in the table of models, named by 2 requests" in markdown.render(report)
+        assert "0 facts; nothing was refused for it, in 2 requests" in markdown.render(report)
         assert build_run(report)[0].notes == [LINE]
 
     def test_a_model_that_no_table_knows_has_a_line_in_the_report_of_a_server(self, client: Client) -> None:
@@ -187,11 +199,11 @@ class TestAModelThatNoTableKnows:
     def test_unknown_models_are_named_by_the_number_of_their_requests(self) -> None:
         lines = unknown_model_lines({f"m{number}": number for number in range(1, MAX_NAMES + 4)})
         assert (len(lines), lines[0].partition(":")[0]) == (MAX_NAMES + 1, f'model "m{MAX_NAMES + 3}"')
-        assert lines[-1] == "… and 3 more models that are not in the table"
+        assert lines[-1] == "… and 3 more models without facts"
 
     def test_cannot_break_a_line_or_a_terminal(self) -> None:
         assert unknown_model_lines({"a\x1b[31m\nb": 1}) == [
-            'model "a\\u001b[31m\\nb": not in the table of models, named by 1 request'
+            'model "a\\u001b[31m\\nb": 0 facts; nothing was refused for it, in 1 request'
         ]
 
 
