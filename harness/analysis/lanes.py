@@ -339,9 +339,11 @@ def _choose_name(lane: _Lane, hints: Sequence[str]) -> str:
 
 def _is_same_agent(lane: _Lane, profile: _AgentProfile, *, continued: bool) -> bool:
     known = lane.profile
-    if (lane.declared_name and not profile.instructions) or (
-        known.model and profile.model and known.model != profile.model
-    ):
+    if lane.declared_name and not profile.instructions:
+        return False
+    # A client without instructions and tools is one client, whichever models it asks.
+    is_plain = not (known.instructions or known.tools or profile.instructions or profile.tools)
+    if not is_plain and known.model and profile.model and known.model != profile.model:
         return False
     if known.instructions == profile.instructions:
         return _is_nested(known.tools, profile.tools)

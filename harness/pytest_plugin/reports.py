@@ -22,7 +22,7 @@ from harness.pytest_plugin.cassettes import CASSETTE_STASH_KEY
 from harness.pytest_plugin.late import late_requests
 from harness.pytest_plugin.options import read_marker_options
 from harness.pytest_plugin.plugin import WORLD_STASH_KEY, find_losses, sent_nothing
-from harness.pytest_plugin.traces import PROBLEM, TraceWriter, show_test
+from harness.pytest_plugin.traces import CAPTURED_STASH_KEY, PROBLEM, TraceWriter, show_test
 from harness.report.formats import ACTIONS_VARIABLE, FORMATS, is_page, why_unwritable, write_report
 
 if TYPE_CHECKING:
@@ -37,6 +37,8 @@ if TYPE_CHECKING:
 _OUTCOMES_BY_SEVERITY = ("passed", "xpassed", "xfailed", "skipped", "failed", "error")
 """The outcomes of a test's phases, the most severe last."""
 _SUMMARY_ATTRIBUTE = "_harness_summary"
+MAX_CAPTURED = 20_000
+"""Characters of each captured text that the page of a report keeps, the last ones."""
 _SILENT, _MAX_SILENT = "silent", 5
 """The member of a summary of a test that sent nothing, and how many of these tests the last lines name."""
 
@@ -115,6 +117,12 @@ def _read_outlook(config: pytest.Config) -> Outlook | None:
     return Outlook.parse(by, model, "--harness-forecast")
 
 
+def _row_of(summary: dict[str, Any]) -> dict[str, Any]:
+    """Return the row of a test in the page of a report; empty if no page is written."""
+    row: dict[str, Any] = summary.get("case", {}).get("view", {}).get("row", {})
+    return row
+
+
 class _Reporter:
     """The summaries of a run's tests by id; for a test that was run again, the last one."""
 
@@ -150,6 +158,9 @@ class _Reporter:
         if report.when == "teardown" and (world or cassette or broken):
             judged = world is not None or progress.outcome != "passed"
             with suppress(ConfigError):  # an invalid marker has failed its test already
+                item.stash[CAPTURED_STASH_KEY] = [
+                    (title, text[-MAX_CAPTURED:]) for title, text in report.sections if title.startswith("Captured ")
+                ]
                 summary = self._summarize(item, progress, world or _cassette_journal(cassette), judged)
                 if world and not cassette and progress.outcome == "passed" and sent_nothing(item, world):
                     summary[_SILENT] = True
@@ -179,6 +190,8 @@ class _Reporter:
     def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
         """Remove the summary from the test report before other plugins serialize the report."""
         if not self.is_worker and (summary := report.__dict__.pop(_SUMMARY_ATTRIBUTE, None)):
+            if (earlier := _row_of(self.summaries.get(report.nodeid, {}))) and (row := _row_of(summary)):
+                row["retries"] = earlier["retries"] + 1
             self.summaries[report.nodeid] = summary
 
     @pytest.hookimpl(trylast=True)

@@ -26,6 +26,8 @@ FAILED = ("failed", "error")
 DEFAULT_FOLDER = "harness-traces"
 TRACE, PROBLEM = "trace", "trace_problem"
 """The members of a summary about a trace: its file, or why it could not be written."""
+CAPTURED_STASH_KEY = pytest.StashKey[list[tuple[str, str]]]()
+"""What a test printed and logged: pairs of a title and a text."""
 _NO_CI = ("", "0", "false")
 
 
@@ -100,4 +102,5 @@ def show_test(item: pytest.Item, case: ReportCase, world: World) -> ShownCase:
     from harness.viewer.build_run import show_world
 
     causes = item.stash.get(CAUSES_STASH_KEY, [])
-    return show_world(case, world, causes, time.time() - case.seconds, str(item.config.rootpath))
+    printed = item.stash.get(CAPTURED_STASH_KEY, [])
+    return show_world(case, world, causes, time.time() - case.seconds, str(item.config.rootpath), printed)

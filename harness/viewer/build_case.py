@@ -19,6 +19,7 @@ from harness.analysis.loss import losses_of
 from harness.core.exchange import Json, ToolRuns
 from harness.core.json_values import as_object, objects_in
 from harness.core.text import escape_controls, shorten
+from harness.core.webhooks import WebhookDelivery
 from harness.explain.model import Cause, ReportFinding
 from harness.explain.turn import summarize_unused
 from harness.report.report import PASSED_OUTCOMES, documentation_of
@@ -30,6 +31,7 @@ from harness.viewer.model import (
     ShownCall,
     ShownCase,
     ShownCause,
+    ShownDelivery,
     ShownExchange,
     ShownFinding,
     ShownHandOff,
@@ -183,6 +185,9 @@ DIAGRAM_STEPS = 200
 SEARCH_WIDTH = 300
 """Characters of an exchange that the search of a run covers."""
 
+MAX_CLIENT = 60
+"""Characters of a client's name."""
+
 Cleaned = TypeVar("Cleaned", ReportFinding, ShownCause, ShownHandOff)
 
 
@@ -190,7 +195,7 @@ Cleaned = TypeVar("Cleaned", ReportFinding, ShownCause, ShownHandOff)
 class CaseHead:
     """The head of a case: its id and place, its outcome and duration in seconds, and `why`, the error of the test.
 
-    Places of turns are shown relative to the folder `root`.
+    Places of turns are shown relative to the folder `root`. `printed` is what the test printed and logged.
     """
 
     id: str
@@ -202,6 +207,7 @@ class CaseHead:
     why: str = ""
     name: str = ""
     root: str = ""
+    printed: Sequence[tuple[str, str]] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -236,6 +242,8 @@ def build_case(head: CaseHead, world: World, judged: JudgedCase = JudgedCase(), 
         ],
         [_show_waiting(head.root, route, turn, pool) for route, turn in world.unused],
         [label(name) for name, gate in world.gates.items() if not gate.is_open],
+        [_show_delivery(delivery, pool) for delivery in world.webhooks.deliveries] if world.webhooks else [],
+        [(label(title), label(text)) for title, text in head.printed],
         pool.inside(asdict(drawn)) if steps else None,
         label(drawn.mermaid) if steps else "",
     )
@@ -252,7 +260,7 @@ def _build_row(head: CaseHead, world: World, judged: JudgedCase, steps: Sequence
     label = pool.label
     return CaseRow(
         escape_controls(head.id),
-        escape_controls(head.name or head.id),
+        label(head.name) if head.name else escape_controls(head.id),
         label(head.file),
         head.line,
         head.outcome,
@@ -264,7 +272,14 @@ def _build_row(head: CaseHead, world: World, judged: JudgedCase, steps: Sequence
         *_causes_and_consequences(head, judged, pool),
         [label(shorten(summarize_step(step), SEARCH_WIDTH)) for step in steps],
         head.began or began_at(world),
+        label(_client_of(world)),
     )
+
+
+def _client_of(world: World) -> str:
+    """Return the program that sent the first request in a World's journal, as far as its headers say."""
+    headers = world.exchanges[0].request.headers if world.exchanges else {}
+    return shorten(headers.get("user-agent", "").split(" (")[0], MAX_CLIENT)
 
 
 def _show_exchanges(
@@ -338,6 +353,12 @@ def _clean(thing: Cleaned, pool: Pool, *members: str) -> Cleaned:
 def _clean_cause(cause: ShownCause, pool: Pool) -> ShownCause:
     rows = [(label, pool.label(text)) for label, text in cause.rows]
     return replace(_clean(cause, pool, "what", "at", "group", "general"), rows=rows)
+
+
+def _show_delivery(made: WebhookDelivery, pool: Pool) -> ShownDelivery:
+    texts = map(pool.label, (made.event, made.response, made.url))
+    outcome = (made.status, pool.label(made.error), round(made.seconds, 3), made.signature)
+    return ShownDelivery(*texts, made.attempt, made.exchanges[0], *outcome)
 
 
 def _show_waiting(root: str, route: Route | RoutedPath, turn: Any, pool: Pool) -> WaitingTurn:

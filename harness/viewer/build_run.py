@@ -30,14 +30,19 @@ def view_of_case(shown: ShownCase) -> Json:
 
 
 def show_world(
-    case: ReportCase, world: World, causes: Sequence[Cause] = (), began: float | None = None, root: str = ""
+    case: ReportCase,
+    world: World,
+    causes: Sequence[Cause] = (),
+    began: float | None = None,
+    root: str = "",
+    printed: Sequence[tuple[str, str]] = (),
 ) -> ShownCase:
     """Build the view of a report's case from its World; `causes` are why it failed, as far as they are explained.
 
-    Places of turns are shown relative to the folder `root`.
+    Places of turns are shown relative to the folder `root`. `printed` is what the test printed and logged.
     """
     judged = JudgedCase(causes, [*case.found], [world.api_key] if world.api_key else [])
-    return build_case(replace(head_of(case, began), root=root), world, judged)
+    return build_case(replace(head_of(case, began), root=root, printed=printed), world, judged)
 
 
 def build_run(report: Report) -> tuple[Run, list[str]]:
@@ -79,7 +84,6 @@ def assemble_run(rows: Sequence[CaseRow], facts: RunFacts, **members: Any) -> Ru
         facts.outcomes or Counter(row.outcome for row in rows),
         causes=group_causes(rows),
         cases=rows,
-        files=sorted({row.file for row in rows} - {""}),
         **own,
     )
 

@@ -89,6 +89,10 @@ class CaseRow:
     texts: Sequence[str] = ()
     began: float | None = None
     """Unix seconds."""
+    client: str = ""
+    """The program that sent the first request: `OpenAI/Python 3.57.0`."""
+    retries: int = 0
+    """How often the test was run before; it is shown as it ended last."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -175,7 +179,6 @@ class Run:
     documented: Mapping[str, Documentation] = field(default_factory=dict)
     examination: ShownExamination | None = None
     comparison: Comparison | None = None
-    files: Sequence[str] = ()
     version: int = VIEW_VERSION
 
 
@@ -209,12 +212,13 @@ class Tried:
 
 @dataclass(frozen=True, slots=True)
 class AnsweredBy:
-    """The turn of a script that answered: its number, the route, the place in the script."""
+    """The turn of a script that answered: its number, the route, the place in the script, and its statement there."""
 
     turn: int = 0
     route: str = ""
     file: str = ""
     line: int = 0
+    source: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -343,6 +347,21 @@ class ShownHandOff:
 
 
 @dataclass(frozen=True, slots=True)
+class ShownDelivery:
+    """An attempt to deliver an event to a webhook, after the exchange `after`; without a `status`, `error` says why."""
+
+    event: str
+    response: str
+    url: str
+    attempt: int
+    after: int
+    status: int | None = None
+    error: str = ""
+    seconds: float = 0.0
+    signature: str = ""
+
+
+@dataclass(frozen=True, slots=True)
 class WaitingTurn:
     """A turn of the script that no request has taken."""
 
@@ -366,6 +385,9 @@ class ShownCase:
     waiting: Sequence[WaitingTurn] = ()
     gates: Sequence[str] = ()
     """Closed gates that a turn waits for."""
+    deliveries: Sequence[ShownDelivery] = ()
+    printed: Sequence[tuple[str, str]] = ()
+    """What the test printed and logged: pairs of a title and a text."""
     sequence: Pooled = None
     """`harness.analysis.flow.SequenceDiagram` as JSON."""
     mermaid: str = ""

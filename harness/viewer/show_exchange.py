@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import ast
 from collections.abc import Iterator, Sequence
+from linecache import getlines
+from textwrap import dedent
 from typing import Any, TypeGuard
 
 from harness.analysis.flow import FlowStep, item_line
@@ -115,6 +118,8 @@ def _piece_sizes(events: Sequence[Json], delivery: Delivery) -> Iterator[Sequenc
         yield [len(piece) for piece in cut_into_pieces(frame, delivery.chunk_size)]
 
 
+MAX_STATEMENT = 8
+"""How many lines of the statement that scripted a turn are shown."""
 GIST_WIDTH = 200
 """Maximum length, in characters, of the line about a request or an answer."""
 GIST_ITEMS = 3
@@ -181,7 +186,21 @@ class ExchangeShower:
         if (origin := self._world.answered_by.get(number)) is None:
             return None
         label = self._pool.label
-        return AnsweredBy(origin.turn, label(origin.route), label(relative_path(origin.file, self._root)), origin.line)
+        where = label(relative_path(origin.file, self._root)), origin.line
+        return AnsweredBy(origin.turn, label(origin.route), *where, label(_read_statement(origin.file, origin.line)))
+
+
+def _read_statement(file: str, line: int) -> str:
+    """Read the statement that begins in a line of a file, or only the line if it is long or not Python."""
+    lines = getlines(file)[max(0, line - 1) :][:MAX_STATEMENT]
+    for count in range(1, len(lines) + 1):
+        text = dedent("".join(lines[:count])).strip()
+        try:
+            ast.parse(text)
+        except SyntaxError:
+            continue
+        return text
+    return lines[0].strip() if lines else ""
 
 
 def summarize_step(step: FlowStep) -> str:

@@ -63,7 +63,7 @@ class TranscriptReader:
     ) -> tuple[Any, int]:
         """Build the transcript of a request with the items that are `new`; also return how many items are not new."""
         elements = [*self._elements(request, new)]
-        before = sum(element.origin != "input" for element in elements)
+        before = sum(element.origin not in ("input", "instructions") for element in elements)
         for number, finding, origin in marked:
             elements = self._mark(elements, exchange, number, finding, origin)
         return self._pool.put([{name: getattr(element, name) for name in _MEMBERS} for element in elements]), before

@@ -89,6 +89,12 @@ def test_other_tools_or_another_model_are_another_agents(world, ask):
     assert lanes(world) == {"Be kind": [1], "Be kind 2": [2], "Be kind 3": [3]}
 
 
+def test_a_client_without_instructions_and_tools_is_one_agent_with_any_model(world, ask):
+    ask("hi")
+    ask({"model": "gpt-4.1-mini", "input": "hi"})
+    assert lanes(world) == {"agent 1": [1, 2]}
+
+
 def test_an_agent_may_gain_and_lose_tools(world, ask):
     for names in ("a", "ab", "b", ""):
         ask(instructions=OPS, **tools(names))

@@ -158,6 +158,41 @@ def test_a_run_without_the_mock_says_nothing(run):
     run("def test_it(): ...").hides("contract:*")
 
 
+RUN_TWICE = """
+import pytest
+from _pytest.runner import runtestprotocol
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_runtest_protocol(item, nextitem):
+    for _ in range(2):
+        reports = runtestprotocol(item, nextitem=nextitem, log=False)
+        for report in reports:
+            item.ihook.pytest_runtest_logreport(report=report)
+        item._initrequest()
+        item._report_sections.clear()
+    return True
+"""
+
+
+def test_a_page_has_what_a_test_printed_and_how_often_it_was_run(run, pytester):
+    pytester.makeconftest(RUN_TWICE)
+    run(
+        """
+from harness.items import message
+
+def test_it(mock, openai_client):
+    print("Printed by the test.")
+    mock.script(message("hi"))
+    openai_client.responses.create(model="gpt-4.1", input="x")
+""",
+        "--harness-report=a.html",
+    )
+    text = (pytester.path / "a.html").read_text()
+    [row] = in_page(text)[0].cases
+    assert (row.outcome, row.retries) == ("passed", 1)
+    assert in_page(text)[1][0].printed == [("Captured stdout call", "Printed by the test.\n")]
+
+
 def test_a_report_tells_each_test_that_used_the_mock(run, pytester):
     run(SUITE, "--harness-report=a.json")
     told = read_cases(pytester.path / "a.json")

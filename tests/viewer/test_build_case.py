@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from typing import Any
 
 import orjson
 import pytest
@@ -34,7 +35,8 @@ def test_a_history_that_is_sent_again_says_where_it_was_said(asked: Asked) -> No
         ("resent", 1, "input[1]", ""),
         ("input", 0, "input[2]", ""),
     ]
-    assert [case.exchanges[1].before, read(case, 2, "added")] == [3, [user("On.")]]
+    assert case.exchanges[0].before == 0
+    assert [case.exchanges[1].before, read(case, 2, "added")] == [2, [user("On.")]]
     assert case.exchanges[1].gist == 'user "On."'
     assert case.exchanges[1].said == 'assistant "Two."'
 
@@ -270,3 +272,44 @@ def test_a_request_that_no_turn_answers_and_a_loss_are_worded_for_several_tests_
     lost.ask([user("Look."), user("And?")], tools=[TOOL])
     [cause] = lost.show().row.causes
     assert cause.what == cause.general.replace(": ", " in request 2: ", 1)
+
+
+# What else belongs to the story
+
+
+def test_a_delivery_stands_after_the_exchange_that_it_followed(asked: Asked) -> None:
+    received = []
+
+    async def app(scope: Any, receive: Any, send: Any) -> None:
+        received.append(await receive())
+        await send({"type": "http.response.start", "status": 204, "headers": []})
+        await send({"type": "http.response.body", "body": b""})
+
+    asked.mock.webhooks(app, "/hook")
+    asked.mock.script("Done.")
+    asked.ask("Go.", background=True)
+    asked.mock.advance()
+    asked.mock.advance()
+    assert asked.mock.deliveries
+    [made] = asked.show("passed").deliveries
+    assert (made.event, made.status, made.attempt, made.after) == ("response.completed", 204, 1, 1)
+
+
+def test_a_turn_has_the_line_that_scripted_it(asked: Asked) -> None:
+    asked.mock.script("Here.")
+    asked.mock.script(
+        message("There."),
+    )
+    asked.ask("hi")
+    asked.ask("And now?")
+    shown = [exchange.answered_by for exchange in asked.show("passed").exchanges]
+    assert [by and (by.file, by.source) for by in shown] == [
+        (__file__, 'asked.mock.script("Here.")'),
+        (__file__, 'asked.mock.script(\n    message("There."),\n)'),
+    ]
+
+
+def test_a_case_names_its_client(asked: Asked) -> None:
+    asked.mock.script("Here.")
+    asked.ask("hi")
+    assert asked.show("passed").row.client == "me/1"

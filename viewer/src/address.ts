@@ -27,8 +27,7 @@ function decode(part: string): string {
 
 export function write(path: readonly (string | number)[], query: Query | URLSearchParams = {}): string {
   const params = query instanceof URLSearchParams ? query : new URLSearchParams();
-  if (!(query instanceof URLSearchParams))
-    for (const [name, value] of Object.entries(query)) if (value !== null) params.set(name, String(value));
+  if (!(query instanceof URLSearchParams)) for (const [name, value] of Object.entries(query)) if (value !== null) params.set(name, String(value));
   const text = params.toString();
   return `#/${path.map((part) => encodeURIComponent(part)).join("/")}${text ? `?${text}` : ""}`;
 }
@@ -37,8 +36,7 @@ export const link = {
   run: (query?: Query) => write([], query),
   tab: (tab: string, query?: Query) => write([tab], query),
   rule: (id: string) => write(["rule", id]),
-  case: (id: string, number?: number, tab?: string, query?: Query) =>
-    write(["case", id, ...(number ? [number, ...(tab ? [tab] : [])] : [])], query),
+  case: (id: string, number?: number, tab?: string, query?: Query) => write(["case", id, ...(number ? [number, ...(tab ? [tab] : [])] : [])], query),
 };
 
 export function go(href: string): void {

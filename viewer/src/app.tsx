@@ -24,9 +24,23 @@ function Screen({ run, address }: { run: Run; address: Address }) {
   const [kind, id] = address.path;
   if (kind === "case" && id !== undefined) return <Opened run={run} id={id} address={address} />;
   if (kind === "rule" && id !== undefined)
-    return <Frame run={run} crumbs={[{ text: id, href: link.rule(id) }]}><RuleScreen run={run} id={id} /></Frame>;
-  if (kind === undefined && run.source === "examine") return <Frame run={run}><ExamineScreen run={run} /></Frame>;
-  if (kind === "examine") return <Frame run={run} crumbs={[{ text: "Examine", href: link.tab("examine") }]}><ExamineScreen run={run} /></Frame>;
+    return (
+      <Frame run={run} crumbs={[{ text: id, href: link.rule(id) }]}>
+        <RuleScreen run={run} id={id} />
+      </Frame>
+    );
+  if (kind === undefined && run.source === "examine")
+    return (
+      <Frame run={run}>
+        <ExamineScreen run={run} />
+      </Frame>
+    );
+  if (kind === "examine")
+    return (
+      <Frame run={run} crumbs={[{ text: "Examine", href: link.tab("examine") }]}>
+        <ExamineScreen run={run} />
+      </Frame>
+    );
   return <RunScreen run={run} address={address} />;
 }
 
@@ -40,7 +54,15 @@ function Opened({ run, id, address }: { run: Run; id: string; address: Address }
       {problem ? (
         <Trouble problem={problem} />
       ) : !opened ? (
-        <p class="screen empty">{loading ? "Opening …" : <>There is no “{id}” here. <a href={link.run()}>Show everything.</a></>}</p>
+        <p class="screen empty">
+          {loading ? (
+            "Opening …"
+          ) : (
+            <>
+              There is no “{id}” here. <a href={link.run()}>Show everything.</a>
+            </>
+          )}
+        </p>
       ) : number ? (
         <ExchangeScreen run={run} opened={opened} number={number} tab={address.path[3] ?? "transcript"} />
       ) : (

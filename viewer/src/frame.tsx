@@ -28,9 +28,13 @@ export function Frame({ run, crumbs = [], below, dock, children }: Shape) {
       <header class="head">
         <div class="top">
           <nav class="crumbs" aria-label="Where you are">
-            <a class="name" href={link.run()}>responses-harness</a>
+            <a class="name" href={link.run()}>
+              responses-harness
+            </a>
             {crumbs.map((crumb, index) => (
-              <a key={crumb.href} href={crumb.href} aria-current={index === last ? "page" : undefined}>{crumb.text}</a>
+              <a key={crumb.href} href={crumb.href} aria-current={index === last ? "page" : undefined}>
+                {crumb.text}
+              </a>
             ))}
           </nav>
           {crumbs.length === 0 && <About run={run} />}
@@ -53,13 +57,13 @@ function About({ run }: { run: Run }) {
   const parts = [run.command, date(run.began), run.seconds > 0 ? seconds(run.seconds) : "", run.commit].filter(Boolean);
   return (
     <div class="about">
-      {parts.map((part) => <span key={part}>{part}</span>)}
+      {parts.map((part) => (
+        <span key={part}>{part}</span>
+      ))}
       {versions.length > 0 && (
         <details class="versions">
           <summary>versions</summary>
-          <dl class="pairs">
-            {versions.flatMap(([name, version]) => [<dt key={name}>{name}</dt>, <dd key={`${name} is`}>{version}</dd>])}
-          </dl>
+          <dl class="pairs">{versions.flatMap(([name, version]) => [<dt key={name}>{name}</dt>, <dd key={`${name} is`}>{version}</dd>])}</dl>
         </details>
       )}
     </div>

@@ -47,18 +47,24 @@ export function KeysHelp() {
   useKeys({ "?": ["show these keys", open] });
   return (
     <>
-      <button class="quiet" onClick={open} aria-label="Keys">?</button>
+      <button class="quiet" onClick={open} aria-label="Keys">
+        ?
+      </button>
       <dialog ref={dialog} class="keys" aria-label="Keys" onClick={(event) => event.target === dialog.current && dialog.current?.close()}>
         <h2>Keys</h2>
         <dl>
           {shown.map(([key, what]) => (
             <div key={key}>
-              <dt><kbd>{NAMES[key] ?? key}</kbd></dt>
+              <dt>
+                <kbd>{NAMES[key] ?? key}</kbd>
+              </dt>
               <dd>{what}</dd>
             </div>
           ))}
         </dl>
-        <form method="dialog"><button>Close</button></form>
+        <form method="dialog">
+          <button>Close</button>
+        </form>
       </dialog>
     </>
   );

@@ -71,6 +71,10 @@ export interface CaseRow {
   readonly texts: readonly string[];
   /** Unix seconds. */
   readonly began: number | null;
+  /** The program that sent the first request: `OpenAI/Python 3.57.0`. */
+  readonly client: string;
+  /** How often the test was run before; it is shown as it ended last. */
+  readonly retries: number;
 }
 
 /** A dimension of the API: its title, all names, and the names that the run has touched. */
@@ -150,7 +154,6 @@ export interface Run {
   readonly documented: { readonly [name: string]: Documentation };
   readonly examination: ShownExamination | null;
   readonly comparison: Comparison | null;
-  readonly files: readonly string[];
   readonly version: number;
 }
 
@@ -179,12 +182,13 @@ export interface Tried {
   readonly failed: string;
 }
 
-/** The turn of a script that answered: its number, the route, the place in the script. */
+/** The turn of a script that answered: its number, the route, the place in the script, and its statement there. */
 export interface AnsweredBy {
   readonly turn: number;
   readonly route: string;
   readonly file: string;
   readonly line: number;
+  readonly source: string;
 }
 
 /**
@@ -304,6 +308,19 @@ export interface ShownHandOff {
   readonly call_id: string;
 }
 
+/** An attempt to deliver an event to a webhook, after the exchange `after`; without a `status`, `error` says why. */
+export interface ShownDelivery {
+  readonly event: string;
+  readonly response: string;
+  readonly url: string;
+  readonly attempt: number;
+  readonly after: number;
+  readonly status: number | null;
+  readonly error: string;
+  readonly seconds: number;
+  readonly signature: string;
+}
+
 /** A turn of the script that no request has taken. */
 export interface WaitingTurn {
   readonly text: string;
@@ -324,6 +341,9 @@ export interface ShownCase {
   readonly waiting: readonly WaitingTurn[];
   /** Closed gates that a turn waits for. */
   readonly gates: readonly string[];
+  readonly deliveries: readonly ShownDelivery[];
+  /** What the test printed and logged: pairs of a title and a text. */
+  readonly printed: readonly (readonly [string, string])[];
   /** `harness.analysis.flow.SequenceDiagram` as JSON. */
   readonly sequence: Json;
   readonly mermaid: string;

@@ -17,8 +17,10 @@ from fastapi.responses import HTMLResponse
 import harness.analysis.losses  # noqa: F401  (registers every loss)
 from harness.analysis.loss import losses_in_accepted
 from harness.core.errors import COMMAND
-from harness.core.text import pluralize
+from harness.core.json_values import as_object, objects_in
+from harness.core.text import item_text, pluralize, shorten
 from harness.explain.verdict import collect_findings, find_verdict
+from harness.items.transcript import input_items
 from harness.report.report import RunFacts
 from harness.server.control_plane.requests import EventNumber, join_rows, named_world, send_json
 from harness.server.keyed_worlds import shown_name
@@ -38,6 +40,9 @@ NEWEST_JUDGED = 1_000
 WAIT_PER_SECOND = 30.0
 """Seconds of pause after each second of work for the viewer while requests arrive, so they slow down by 3 % at most."""
 LONGEST_WAIT = 5.0
+HASH_LETTERS = 8
+"""How much of the hash of its key a World is named by, before the client's first words."""
+MAX_WORDS = 40
 JUDGED_IN_PASSING = 100
 """How many exchanges a World may have to be judged while requests arrive; a longer one is judged once it is quiet."""
 QUIET_SECONDS = 1.0
@@ -194,8 +199,18 @@ def _is_busy(world: World) -> bool:
 
 def _head(world: World) -> CaseHead:
     name = shown_name(world)
+    title = "" if world.name != world.api_key else _name_by_words(name, world)
     seconds = round(time() - world.created, 3)
-    return CaseHead(name, outcome="open", seconds=seconds, began=world.created, root=_ROOT)
+    return CaseHead(name, outcome="open", seconds=seconds, began=world.created, name=title, root=_ROOT)
+
+
+def _name_by_words(name: str, world: World) -> str:
+    """Name a World whose key has no owner: by the beginning of its hash and the client's first words."""
+    sent = (
+        item for exchange in world.exchanges[:1] for item in objects_in(input_items(as_object(exchange.request.body)))
+    )
+    words = next((item_text(item) for item in sent if item.get("role") == "user"), "")
+    return f"{name.removeprefix('key-')[:HASH_LETTERS]} {shorten(' '.join(words.split()), MAX_WORDS)}".strip()
 
 
 def _judge(world: World) -> JudgedCase:

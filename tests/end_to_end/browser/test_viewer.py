@@ -205,7 +205,6 @@ def test_nothing_that_was_sent_becomes_a_part_of_the_page(seen: Any) -> None:
         "/2": '/responses/<img/src="x"onerror=alert(1)><b>bold</b>',
         "/2/headers": 'x-note\t<img/src="x"onerror=alert(1)><b>bold</b>',
         "/4/sent": "</script><script>document.title",
-        "files": HOSTILE_FILE,
     }.items():
         assert text in seen["hostile"][screen], screen
     assert (seen["refused"], seen["titleAfter"]) == ([True], "responses-harness")

@@ -128,7 +128,7 @@ seen.injected = seen.crawled.evil;
 const [hostile, fileOfHostile] = JSON.parse(settings.hostile).map((id) => `#/case/${encodeURIComponent(id)}`);
 const tabs = ["", "/sent", "/answer", "/stream", "/why", "/headers", "/compare"];
 const screens = ["", ...[1, 2, 3, 4].flatMap((number) => tabs.map((tab) => `/${number}${tab}`))];
-const places = { ...Object.fromEntries(screens.map((rest) => [rest, hostile + rest])), file: fileOfHostile, request: `${fileOfHostile}/1`, files: "#/files" };
+const places = { ...Object.fromEntries(screens.map((rest) => [rest, hostile + rest])), file: fileOfHostile, request: `${fileOfHostile}/1` };
 seen.hostile = {};
 for (const [name, place] of Object.entries(places)) {
   await go(page, place);

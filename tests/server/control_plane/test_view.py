@@ -142,3 +142,10 @@ def test_the_viewer_leaves_the_server_time_while_requests_come(server: Server, m
     shown_run(server)
     shown_run(server)
     assert [seconds for seconds in slept if seconds] == [view.LONGEST_WAIT], "nobody waits when nothing has come"
+
+
+def test_a_world_without_an_owner_is_named_by_its_hash_and_the_first_words_of_its_client(server: Server) -> None:
+    send(server.port, "POST", "/v1/responses", {"model": "gpt-4.1", "input": "Weather in Paris?"})
+    [row] = shown_run(server).cases
+    assert row.name == f"{row.id.removeprefix('key-')[:8]} Weather in Paris?"
+    assert shown_case(server, row.id).row.name == row.name

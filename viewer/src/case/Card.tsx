@@ -6,7 +6,7 @@ import type { OpenedCase, OpenedExchange } from "../data/opened";
 import { isObject, type Json } from "../data/pool";
 import { useSource } from "../data/use";
 import { count, milliseconds } from "../format";
-import type { ShownCall, ShownExchange } from "../model";
+import type { AnsweredBy, ShownCall, ShownDelivery, ShownExchange } from "../model";
 import { Copy } from "../parts/Copy";
 import { Sign } from "../parts/Sign";
 import { LongText } from "../parts/Text";
@@ -29,25 +29,28 @@ export function Card({ opened, exchange, rails, unfolded, unfold }: Shape) {
   const ended = endOf(lines);
   return (
     <article class="card" aria-label={`Request ${shown.number}`}>
-      <div class="card-head">
-        <CardHead opened={opened} exchange={exchange} />
-        <Tracks rails={rails} lane={shown.lane} segments={segmentsAt(rails, shown.lane, shown.number, lines, -1)} number={shown.number} />
-      </div>
-      {lines.map((line, index) => (
-        <div key={index} class={`turn-line ${line.kind === "item" ? `of-${line.by}` : `of-${line.kind}`} ${index === ended ? "divided" : ""}`}>
-          <div class="what">
-            <LineText line={line} opened={opened} exchange={exchange} rails={rails} unfold={() => unfold(shown.number)} />
-          </div>
-          <Tracks rails={rails} lane={shown.lane} segments={segmentsAt(rails, shown.lane, shown.number, lines, index)} number={shown.number} />
+      <div class="card-lines">
+        <div class="card-head">
+          <CardHead opened={opened} exchange={exchange} />
+          <Tracks rails={rails} lane={shown.lane} segments={segmentsAt(rails, shown.lane, shown.number, lines, -1)} number={shown.number} />
         </div>
-      ))}
+        {lines.map((line, index) => (
+          <div key={index} class={`turn-line ${line.kind === "item" ? `of-${line.by}` : `of-${line.kind}`} ${index === ended ? "divided" : ""}`}>
+            <div class="what">
+              <LineText line={line} opened={opened} exchange={exchange} rails={rails} unfold={() => unfold(shown.number)} />
+            </div>
+            <Tracks rails={rails} lane={shown.lane} segments={segmentsAt(rails, shown.lane, shown.number, lines, index)} number={shown.number} />
+          </div>
+        ))}
+      </div>
+      <Scripted by={shown.answered_by} />
     </article>
   );
 }
 
 /** Finds the first line of the answer. */
 function endOf(lines: readonly Line[]): number {
-  return lines.findIndex((line) => (line.kind === "item" && line.by === "answer") || line.kind === "error");
+  return lines.findIndex((line) => (line.kind === "item" && line.by === "answer") || line.kind === "error" || line.kind === "status");
 }
 
 function CardHead({ opened, exchange: { shown } }: { opened: OpenedCase; exchange: OpenedExchange }) {
@@ -55,10 +58,18 @@ function CardHead({ opened, exchange: { shown } }: { opened: OpenedCase; exchang
   return (
     <p class="row dim small">
       <a href={link.case(opened.id, shown.number)}>{shown.number}</a>
-      {opened.lanes.length > 1 && <span class="lane-name" style={{ color: laneColour(shown.lane) }}>■ {opened.lanes[shown.lane]}</span>}
+      {opened.lanes.length > 1 && (
+        <span class="lane-name" style={{ color: laneColour(shown.lane) }}>
+          ■ {opened.lanes[shown.lane]}
+        </span>
+      )}
       {arrived !== null && <span>+{milliseconds(arrived)}</span>}
       {arrived !== null && ended !== null && <span>took {milliseconds(ended - arrived)}</span>}
-      {!isPlain(shown) && <span class="mono">{shown.method} {shown.path}</span>}
+      {!isPlain(shown) && (
+        <span class="mono">
+          {shown.method} {shown.path}
+        </span>
+      )}
     </p>
   );
 }
@@ -85,19 +96,31 @@ function LineText({ line, opened, exchange, rails, unfold }: LineShape) {
         </button>
       );
     case "more":
-      return <button class="act dim" aria-expanded={false} onClick={unfold}>▸ {count(line.count, "item")} more added by this request</button>;
+      return (
+        <button class="act dim" aria-expanded={false} onClick={unfold}>
+          ▸ {count(line.count, "item")} more added by this request
+        </button>
+      );
     case "item":
       return <ItemLine line={line} opened={opened} rails={rails} />;
     case "mark": {
       const { sign, label, text } = sumUp(line.item.mark === "lost" ? (line.item.was ?? line.item.item) : line.item.item);
       return (
         <a class="marked" href={link.case(opened.id, exchange.number, "transcript")}>
-          <Sign of="wrong" label={line.item.mark} /> <strong class="wrong">{line.item.mark}</strong> <b>{sign} {label}</b> <span class="wrap">{text.slice(0, 200)}</span>
+          <Sign of="wrong" label={line.item.mark} /> <strong class="wrong">{line.item.mark}</strong>{" "}
+          <b>
+            {sign} {label}
+          </b>{" "}
+          <span class="wrap">{text.slice(0, 200)}</span>
         </a>
       );
     }
     case "missing":
-      return <span class="wrong"><Sign of="wrong" /> no output for <b>{line.call.name}</b> <span class="mono">{line.call.call_id}</span></span>;
+      return (
+        <span class="wrong">
+          <Sign of="wrong" /> no output for <b>{line.call.name}</b> <span class="mono">{line.call.call_id}</span>
+        </span>
+      );
     case "request":
       return <span class="wrap">{line.text}</span>;
     case "error":
@@ -107,18 +130,68 @@ function LineText({ line, opened, exchange, rails, unfold }: LineShape) {
           {line.asked && " (expected)"}
         </a>
       );
+    case "status":
+      return (
+        <span>
+          <Sign of="open" label="" /> response <b>{line.text}</b>
+        </span>
+      );
+    case "delivery":
+      return <Delivered delivery={line.delivery} />;
     case "edge":
-      return <span class="doubtful"><Sign of="doubtful" /> {line.text}</span>;
+      return (
+        <span class="doubtful">
+          <Sign of="doubtful" /> {line.text}
+        </span>
+      );
   }
+}
+
+/** An event that was sent to a webhook, and what its receiver answered. */
+function Delivered({ delivery }: { delivery: ShownDelivery }) {
+  const { event, url, attempt, status, error, signature } = delivery;
+  const accepted = status !== null && status >= 200 && status < 300;
+  return (
+    <>
+      <Sign of={accepted ? "right" : "doubtful"} label={accepted ? "accepted" : "not accepted"} /> webhook <b>{event}</b> <span class="mono wrap">{url}</span>{" "}
+      <span class="dim small">
+        {status ?? error}
+        {attempt > 1 && ` · attempt ${attempt}`}
+        {signature && signature !== "valid" && ` · signature ${signature}`}
+      </span>
+    </>
+  );
+}
+
+/** The line of the test that scripted a turn. */
+function Scripted({ by }: { by: AnsweredBy | null }) {
+  if (!by?.file) return null;
+  return (
+    <p class="scripted small">
+      <span class="dim">
+        {by.turn ? `turn ${by.turn} · ` : ""}
+        {by.file}
+        {by.line ? `:${by.line}` : ""}
+      </span>
+      {by.source && <code class="wrap">{by.source}</code>}
+    </p>
+  );
 }
 
 function ItemLine({ line, opened, rails }: { line: Extract<Line, { kind: "item" }>; opened: OpenedCase; rails: Rails }) {
   const { sign, label, text, wire } = sumUp(line.item, line.call);
   return (
     <>
-      <b class="who">{sign && <span class="dim">{sign} </span>}{label}</b>{" "}
-      <span class={wire ? "mono wrap" : "wrap"}><LongText text={text} most={SHOWN} /></span>
-      {line.call && line.by !== "before" && !isRemote(line.item) && <CallTags call={line.call} made={line.by === "answer"} opened={opened} output={outputOf(line.call, opened, rails)} />}
+      <b class="who">
+        {sign && <span class="dim">{sign} </span>}
+        {label}
+      </b>{" "}
+      <span class={wire ? "mono wrap" : "wrap"}>
+        <LongText text={text} most={SHOWN} />
+      </span>
+      {line.call && line.by !== "before" && !isRemote(line.item) && (
+        <CallTags call={line.call} made={line.by === "answer"} opened={opened} output={outputOf(line.call, opened, rails)} />
+      )}
     </>
   );
 }
@@ -149,7 +222,17 @@ function CallTags({ call, made, opened, output }: TagsShape) {
       {made && output === "missing" && <span class="wrong">no output ✗</span>}
       {made && output === "waits" && <span class="dim">no output yet</span>}
       {twice && <span class="wrong">executed ×{call.executed}</span>}
-      {again && <span class="doubtful">answered in {call.answered.map((number) => <a key={number} href={link.case(opened.id, number)}> {number}</a>)}</span>}
+      {again && (
+        <span class="doubtful">
+          answered in{" "}
+          {call.answered.map((number) => (
+            <a key={number} href={link.case(opened.id, number)}>
+              {" "}
+              {number}
+            </a>
+          ))}
+        </span>
+      )}
     </span>
   );
 }
@@ -165,16 +248,32 @@ function Decisions({ id, world }: { id: string; world: string }) {
   };
   return (
     <>
-      {source instanceof LiveSource && <button class="act" onClick={send(true)}>approve</button>}
-      {source instanceof LiveSource && <button class="act" onClick={send(false)}>deny</button>}
+      {source instanceof LiveSource && (
+        <button class="act" onClick={send(true)}>
+          approve
+        </button>
+      )}
+      {source instanceof LiveSource && (
+        <button class="act" onClick={send(false)}>
+          deny
+        </button>
+      )}
       <Copy label="copy approval" text={() => decision(true)} />
       <Copy label="copy denial" text={() => decision(false)} />
-      {problem && <span class="wrong wrap" role="alert">{problem}</span>}
+      {problem && (
+        <span class="wrong wrap" role="alert">
+          {problem}
+        </span>
+      )}
     </>
   );
 }
 
-const APPROVALS: { readonly [decision: string]: string } = { approved: "✓ approved by the client", denied: "✗ denied by the client", waiting: "● waiting for approval" };
+const APPROVALS: { readonly [decision: string]: string } = {
+  approved: "✓ approved by the client",
+  denied: "✗ denied by the client",
+  waiting: "● waiting for approval",
+};
 
 export function Tracks({ rails, lane, segments, number }: { rails: Rails; lane: number; segments: readonly Segment[]; number: number }) {
   const crossed = segments.findLastIndex((segment) => segment === "start" || segment === "end");
@@ -182,7 +281,11 @@ export function Tracks({ rails, lane, segments, number }: { rails: Rails; lane: 
   return (
     <div class="tracks" aria-hidden="true">
       {segments.map((segment, track) => (
-        <i key={track} class={`${segment} ${track < crossed ? "crossed" : ""} ${rail(track)?.missing ? "wrong" : ""}`} style={{ "--across": rail(crossed)?.missing ? "var(--wrong)" : "currentColor" }} />
+        <i
+          key={track}
+          class={`${segment} ${track < crossed ? "crossed" : ""} ${rail(track)?.missing ? "wrong" : ""}`}
+          style={{ "--across": rail(crossed)?.missing ? "var(--wrong)" : "currentColor" }}
+        />
       ))}
     </div>
   );

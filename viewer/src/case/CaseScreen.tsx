@@ -41,7 +41,11 @@ export function CaseScreen({ run, opened, address }: { run: Run; opened: OpenedC
     <main class="screen scrolls" tabIndex={-1}>
       <nav class="tabs views" aria-label="Views of this test">
         {(Object.keys(VIEWS) as View[]).map((name) => (
-          <a key={name} href={link.case(opened.id, undefined, undefined, name === "turns" ? {} : { view: name })} aria-current={name === view ? "page" : undefined}>
+          <a
+            key={name}
+            href={link.case(opened.id, undefined, undefined, name === "turns" ? {} : { view: name })}
+            aria-current={name === view ? "page" : undefined}
+          >
             {VIEWS[name]}
           </a>
         ))}

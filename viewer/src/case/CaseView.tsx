@@ -1,9 +1,11 @@
 /** A case: what it is, why it failed, then its turns. */
 import { link } from "../address";
 import type { OpenedCase } from "../data/opened";
+import { Transcript } from "../exchange/Transcript";
 import { count, date, meaning, place, seconds, title } from "../format";
 import { News, useUnseen } from "../live/news";
 import type { Run } from "../model";
+import { useMedia } from "../parts/media";
 import { Sign } from "../parts/Sign";
 import { CauseRows, Consequences } from "../run/CauseBlock";
 import { laneColour } from "./Card";
@@ -19,8 +21,14 @@ interface Shape {
   readonly moved?: number | undefined;
 }
 
+/** From here on what the model saw in the selected turn stands beside the turns, unless the causes do. */
+const ROOM = "(min-width: 1500px)";
+
 export function CaseView({ run, opened, beside = false, selected, moved }: Shape) {
   const { unseen, end, show } = useUnseen(opened.exchanges.length);
+  const roomy = useMedia(ROOM);
+  const exchange = selected === undefined ? undefined : opened.exchange(selected);
+  const previewed = !beside && roomy && !hasCauses(opened) && exchange;
   return (
     <div class="case-view">
       <CaseHead opened={opened} />
@@ -30,8 +38,17 @@ export function CaseView({ run, opened, beside = false, selected, moved }: Shape
           <Turns opened={opened} selected={selected} moved={moved} />
           {opened.exchanges.length === 0 && <p class="empty">No request came{opened.row.outcome === "open" ? " yet" : ""}.</p>}
           {(beside || opened.row.outcome !== "open") && <Waiting opened={opened} />}
+          <Printed opened={opened} />
           <div ref={end} />
         </div>
+        {previewed && (
+          <section class="preview exchange" aria-label={`Request ${previewed.number}`}>
+            <h2>
+              <a href={link.case(opened.id, previewed.number)}>Request {previewed.number}: what the model saw</a>
+            </h2>
+            <Transcript run={run} opened={opened} exchange={previewed} key={previewed.number} />
+          </section>
+        )}
       </div>
       {opened.row.outcome === "open" && <News count={unseen} what="" show={show} />}
     </div>
@@ -52,23 +69,49 @@ export function CaseHead({ opened }: { opened: OpenedCase }) {
         <Sign of={meaning(row.outcome)} label={row.outcome} /> <a href={link.case(opened.id)}>{title(row)}</a>
       </h1>
       <p class="row dim small">
-        {facts.filter(Boolean).map((fact) => <span key={String(fact)} class="wrap">{fact}</span>)}
-        {opened.lanes.length > 1 && opened.lanes.map((name, lane) => (
-          <span key={name}><span style={{ color: laneColour(lane) }}>■</span> {name}</span>
+        {facts.filter(Boolean).map((fact) => (
+          <span key={String(fact)} class="wrap">
+            {fact}
+          </span>
         ))}
+        {opened.lanes.length > 1 &&
+          opened.lanes.map((name, lane) => (
+            <span key={name}>
+              <span style={{ color: laneColour(lane) }}>■</span> {name}
+            </span>
+          ))}
       </p>
     </header>
   );
 }
 
+/** What the test printed and logged. */
+function Printed({ opened }: { opened: OpenedCase }) {
+  if (opened.printed.length === 0) return null;
+  return (
+    <section class="printed small" aria-label="What the test printed">
+      {opened.printed.map(([name, text]) => (
+        <details key={name}>
+          <summary class="dim">{name}</summary>
+          <pre class="mono wrap">{text}</pre>
+        </details>
+      ))}
+    </section>
+  );
+}
+
+const hasCauses = ({ row }: OpenedCase) => row.consequences.length > 0 || row.causes.some((cause) => !cause.expected);
+
 export function Causes({ run, opened }: { run: Run; opened: OpenedCase }) {
   const wrong = opened.row.causes.filter((cause) => !cause.expected);
-  if (wrong.length === 0 && opened.row.consequences.length === 0) return null;
+  if (!hasCauses(opened)) return null;
   return (
     <section class="causes" aria-label="Why it failed">
       {wrong.map((cause, index) => (
         <details key={index} class="why" open={index === 0}>
-          <summary><Sign of="wrong" /> <strong class="wrap">{cause.what}</strong></summary>
+          <summary>
+            <Sign of="wrong" /> <strong class="wrap">{cause.what}</strong>
+          </summary>
           <CauseRows run={run} cause={cause} id={opened.id} />
         </details>
       ))}
@@ -89,7 +132,11 @@ function Waiting({ opened }: { opened: OpenedCase }) {
           {turn.file && ` · ${turn.file}${turn.line ? `:${turn.line}` : ""}`}
         </p>
       ))}
-      {opened.gates.map((gate) => <p key={gate} class="doubtful"><Sign of="doubtful" /> the gate “{gate}” is closed</p>)}
+      {opened.gates.map((gate) => (
+        <p key={gate} class="doubtful">
+          <Sign of="doubtful" /> the gate “{gate}” is closed
+        </p>
+      ))}
     </section>
   );
 }

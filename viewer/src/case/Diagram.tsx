@@ -26,7 +26,15 @@ function readSequence(value: Json): { participants: string[]; messages: Message[
   const list = (name: string) => (Array.isArray(sequence[name]) ? (sequence[name] as readonly Json[]) : []);
   const message = (sent: Json): Message[] =>
     isObject(sent)
-      ? [{ source: Number(sent["source"]), target: Number(sent["target"]), kind: String(sent["kind"]), text: String(sent["text"] ?? ""), exchange: Number(sent["exchange"] ?? 0) }]
+      ? [
+          {
+            source: Number(sent["source"]),
+            target: Number(sent["target"]),
+            kind: String(sent["kind"]),
+            text: String(sent["text"] ?? ""),
+            exchange: Number(sent["exchange"] ?? 0),
+          },
+        ]
       : [];
   return { participants: list("participants").map(String), messages: list("messages").flatMap(message) };
 }
@@ -64,14 +72,27 @@ function Drawing({ id, participants, messages, picture }: Drawn) {
   });
   const width = SIDE * 2 + STEP * (participants.length - 1);
   return (
-    <svg ref={picture} width={width} height={bottom + 24} viewBox={`0 0 ${width} ${bottom + 24}`} role="img" aria-label={`Who sent what to whom: ${participants.join(", ")}`} class="sequence">
+    <svg
+      ref={picture}
+      width={width}
+      height={bottom + 24}
+      viewBox={`0 0 ${width} ${bottom + 24}`}
+      role="img"
+      aria-label={`Who sent what to whom: ${participants.join(", ")}`}
+      class="sequence"
+    >
       {participants.map((name, place) => (
         <g key={place}>
           <line class="life" x1={SIDE + place * STEP} x2={SIDE + place * STEP} y1={TOP - 16} y2={bottom + 12} />
-          <text class="participant" x={SIDE + place * STEP} y={TOP - 30} text-anchor="middle"><title>{name}</title>{shorten(name, FIT)}</text>
+          <text class="participant" x={SIDE + place * STEP} y={TOP - 30} text-anchor="middle">
+            <title>{name}</title>
+            {shorten(name, FIT)}
+          </text>
         </g>
       ))}
-      {placed.map(({ message, lines, y }, index) => <Arrow key={index} id={id} message={message} lines={lines} y={y} />)}
+      {placed.map(({ message, lines, y }, index) => (
+        <Arrow key={index} id={id} message={message} lines={lines} y={y} />
+      ))}
     </svg>
   );
 }
@@ -87,10 +108,16 @@ function Arrow({ id, message, lines, y }: { id: string; message: Message; lines:
     <g class={`arrow ${message.kind} ${message.exchange ? "leads" : ""}`} onClick={open}>
       <title>{message.text}</title>
       {lines.map((line, index) => (
-        <text key={index} x={itself ? from + 12 : (from + to) / 2} y={y - 8 - (lines.length - 1 - index) * LINE} text-anchor={itself ? "start" : "middle"}>{line}</text>
+        <text key={index} x={itself ? from + 12 : (from + to) / 2} y={y - 8 - (lines.length - 1 - index) * LINE} text-anchor={itself ? "start" : "middle"}>
+          {line}
+        </text>
       ))}
       <path class="shaft" d={itself ? `M${from},${y - 14} h30 v14 h-30` : `M${from},${y} L${to},${y}`} />
-      {message.kind === "failure" ? <path class="head" d={`M${to - way * 10},${y - 5} l${way * 10},10 m0,-10 l${-way * 10},10`} /> : <path class="head" d={head} />}
+      {message.kind === "failure" ? (
+        <path class="head" d={`M${to - way * 10},${y - 5} l${way * 10},10 m0,-10 l${-way * 10},10`} />
+      ) : (
+        <path class="head" d={head} />
+      )}
     </g>
   );
 }

@@ -22,8 +22,20 @@ export function Requests({ opened, selected, moved }: { opened: OpenedCase; sele
               <span class="dim">{number}</span>
               <span class="dim">{arrived === null ? "" : `+${milliseconds(arrived)}`}</span>
               <span class="dim">{arrived === null || ended === null ? "" : milliseconds(ended - arrived)}</span>
-              <span class={wrong ? "wrong" : shown.asked ? "dim" : "right"}>{shown.status}{wrong && " ✗"}</span>
-              <span class="wrap">{opened.lanes.length > 1 && <span style={{ color: laneColour(shown.lane) }} title={opened.lanes[shown.lane]}>■ </span>}<span class="mono">{shown.method} {shown.path}</span></span>
+              <span class={wrong ? "wrong" : shown.asked ? "dim" : "right"}>
+                {shown.status}
+                {wrong && " ✗"}
+              </span>
+              <span class="wrap">
+                {opened.lanes.length > 1 && (
+                  <span style={{ color: laneColour(shown.lane) }} title={opened.lanes[shown.lane]}>
+                    ■{" "}
+                  </span>
+                )}
+                <span class="mono">
+                  {shown.method} {shown.path}
+                </span>
+              </span>
               <span class="wrap">{shown.gist}</span>
               <span class={`wrap ${wrong ? "wrong" : "dim"}`}>{shown.error || shown.said}</span>
             </a>

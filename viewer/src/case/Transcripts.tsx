@@ -20,7 +20,11 @@ export function Transcripts({ opened }: { opened: OpenedCase }) {
         const last = opened.inLane(lane).findLast(({ shown }) => shown.status < 400 && shown.transcript !== null);
         return (
           <section key={name}>
-            {opened.lanes.length > 1 && <h2><span style={{ color: laneColour(lane) }}>■</span> {name}</h2>}
+            {opened.lanes.length > 1 && (
+              <h2>
+                <span style={{ color: laneColour(lane) }}>■</span> {name}
+              </h2>
+            )}
             {last ? <Transcript opened={opened} last={last} /> : <p class="empty">No answers here.</p>}
           </section>
         );
@@ -42,7 +46,13 @@ function Transcript({ opened, last }: { opened: OpenedCase; last: OpenedExchange
       label="Transcript"
       render={({ item, number, mark }) => (
         <div class="said">
-          <p class="small"><b>{speakerOf(item)}</b> <a class="dim" href={link.case(opened.id, number)}>request {number}</a> {mark && <span class="wrong">✗ {mark}</span>}</p>
+          <p class="small">
+            <b>{speakerOf(item)}</b>{" "}
+            <a class="dim" href={link.case(opened.id, number)}>
+              request {number}
+            </a>{" "}
+            {mark && <span class="wrong">✗ {mark}</span>}
+          </p>
           <ItemView item={item} />
         </div>
       )}

@@ -39,7 +39,9 @@ function LaneNames({ opened }: { opened: OpenedCase }) {
     <div class="turn names-of-lanes" aria-hidden="true">
       <span />
       {opened.lanes.map((name, lane) => (
-        <strong key={name} class="wrap"><span style={{ color: laneColour(lane) }}>■</span> {name}</strong>
+        <strong key={name} class="wrap">
+          <span style={{ color: laneColour(lane) }}>■</span> {name}
+        </strong>
       ))}
     </div>
   );
@@ -61,9 +63,15 @@ function Turn({ opened, exchange, rails, unfolded, unfold, selected }: Shape) {
   return (
     <div class={`turn ${selected ? "selected" : ""}`} data-number={shown.number}>
       <Time opened={opened} exchange={exchange} />
-      {handed.map((handOff) => <HandedOver key={handOff.call_id} opened={opened} handOff={handOff} lane={shown.lane} />)}
+      {handed.map((handOff) => (
+        <HandedOver key={handOff.call_id} opened={opened} handOff={handOff} lane={shown.lane} />
+      ))}
       {lanes.map((name, lane) => (
-        <div key={name} class={`lane ${lane === shown.lane ? "own" : ""} ${handed.length && lane === shown.lane ? "reached" : ""}`} style={{ color: laneColour(lane), gridColumn: lane + 2 }}>
+        <div
+          key={name}
+          class={`lane ${lane === shown.lane ? "own" : ""} ${handed.length && lane === shown.lane ? "reached" : ""}`}
+          style={{ color: laneColour(lane), gridColumn: lane + 2 }}
+        >
           {lane === shown.lane ? (
             <Card {...{ opened, exchange, rails, unfolded, unfold }} />
           ) : (
@@ -78,7 +86,11 @@ function Turn({ opened, exchange, rails, unfolded, unfold, selected }: Shape) {
 function Time({ opened, exchange: { shown } }: { opened: OpenedCase; exchange: OpenedExchange }) {
   const { arrived, last_byte: ended } = shown.edge;
   return (
-    <a class="when small" href={link.case(opened.id, shown.number)} title={ended !== null && arrived !== null ? `answered after ${milliseconds(ended - arrived)}` : ""}>
+    <a
+      class="when small"
+      href={link.case(opened.id, shown.number)}
+      title={ended !== null && arrived !== null ? `answered after ${milliseconds(ended - arrived)}` : ""}
+    >
       <b>{shown.number}</b>
       {arrived !== null && <span class="dim">+{milliseconds(arrived)}</span>}
     </a>
@@ -91,9 +103,19 @@ function HandedOver({ opened, handOff, lane }: { opened: OpenedCase; handOff: Sh
   if (from < 0) return null;
   const back = from > lane;
   return (
-    <div class={`handed ${back ? "back" : ""}`} style={{ gridColumn: back ? `${lane + 3} / ${from + 3}` : `${from + 2} / ${lane + 2}`, color: laneColour(from), "--span": Math.abs(from - lane) }}>
+    <div
+      class={`handed ${back ? "back" : ""}`}
+      style={{
+        gridColumn: back ? `${lane + 3} / ${from + 3}` : `${from + 2} / ${lane + 2}`,
+        color: laneColour(from),
+        "--span": Math.abs(from - lane),
+      }}
+    >
       <span class="small mono">{handOff.name}</span>
-      <span class="unseen"> hands over from {handOff.by} to {handOff.to}</span>
+      <span class="unseen">
+        {" "}
+        hands over from {handOff.by} to {handOff.to}
+      </span>
     </div>
   );
 }

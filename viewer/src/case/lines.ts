@@ -2,7 +2,7 @@
 import type { OpenedCase, OpenedExchange, OpenedItem } from "../data/opened";
 import { isObject, type Json, type JsonObject } from "../data/pool";
 import { count, milliseconds } from "../format";
-import type { ShownCall } from "../model";
+import type { ShownCall, ShownDelivery } from "../model";
 
 export type Line =
   | { readonly kind: "before"; readonly count: number; readonly opened: boolean }
@@ -12,6 +12,8 @@ export type Line =
   | { readonly kind: "missing"; readonly call: ShownCall }
   | { readonly kind: "request"; readonly text: string }
   | { readonly kind: "error"; readonly text: string; readonly rule: string; readonly asked: boolean }
+  | { readonly kind: "status"; readonly text: string }
+  | { readonly kind: "delivery"; readonly delivery: ShownDelivery }
   | { readonly kind: "edge"; readonly text: string };
 
 /** Items that were there before this request. */
@@ -20,7 +22,9 @@ const EARLIER = new Set(["resent", "chain", "conversation"]);
 export function linesOf(opened: OpenedCase, exchange: OpenedExchange, missing: readonly ShownCall[], unfolded: boolean): Line[] {
   const { shown } = exchange;
   const calls = new Map(opened.calls.map((call) => [call.call_id, call]));
-  const item = (by: "before" | "request" | "answer") => (value: Json): Line => ({ kind: "item", item: value, by, call: calls.get(callId(value)) });
+  const item =
+    (by: "before" | "request" | "answer") =>
+    (value: Json): Line => ({ kind: "item", item: value, by, call: calls.get(callId(value)) });
   const before = unfolded ? exchange.transcript.filter(({ origin }) => EARLIER.has(origin)).map((known) => known.item) : [];
   const lines: Line[] = [
     ...(shown.before > 0 ? [{ kind: "before", count: shown.before, opened: unfolded } as const] : []),
@@ -32,8 +36,9 @@ export function linesOf(opened: OpenedCase, exchange: OpenedExchange, missing: r
   lines.push(...missing.map((call): Line => ({ kind: "missing", call })));
   lines.push(...exchange.output.map(item("answer")));
   if (shown.error) lines.push({ kind: "error", text: `${shown.status} ${shown.error}`, rule: shown.rule, asked: shown.asked });
-  else if (shown.output.length === 0 && shown.said) lines.push({ kind: "item", item: { role: "assistant", content: shown.said }, by: "answer", call: undefined });
-  return [...lines, ...edgeLines(exchange)];
+  else if (shown.output.length === 0 && shown.said) lines.push({ kind: "status", text: shown.said });
+  const delivered = opened.deliveries.filter(({ after }) => after === shown.number);
+  return [...lines, ...edgeLines(exchange), ...delivered.map((delivery): Line => ({ kind: "delivery", delivery }))];
 }
 
 /** How many items that a request added are shown of many: of the first and of the last ones. */
@@ -78,11 +83,17 @@ export function sumUp(item: Json, call?: ShownCall): Summary {
   const text = (name: string) => (typeof item[name] === "string" ? item[name] : "");
   const type = text("type");
   if (item["role"] || type === "message") return { sign: "", label: text("role") || "message", text: contentText(item["content"]), wire: false };
-  if (type === "reasoning") return { sign: "", label: "reasoning", text: contentText(item["summary"]) || contentText(item["content"]) || "(hidden)", wire: false };
+  if (type === "reasoning")
+    return { sign: "", label: "reasoning", text: contentText(item["summary"]) || contentText(item["content"]) || "(hidden)", wire: false };
   if (isAnswer(item)) return { sign: "←", label: call?.name || outputName(type), text: answerText(item), wire: true };
   const name = text("name");
   if (name && (type.endsWith("_call") || type === "mcp_approval_request"))
-    return { sign: "→", label: type === "function_call" ? name : `${type.replaceAll("_", " ")} ${name}`, text: text("arguments") || text("input"), wire: true };
+    return {
+      sign: "→",
+      label: type === "function_call" ? name : `${type.replaceAll("_", " ")} ${name}`,
+      text: text("arguments") || text("input"),
+      wire: true,
+    };
   return { sign: type.endsWith("_call") ? "→" : "", label: type.replaceAll("_", " ") || "item", text: rest(item), wire: true };
 }
 

@@ -104,7 +104,9 @@ function startLine(lines: readonly Line[], { call }: Rail): number {
 
 function endLine(lines: readonly Line[], { call, missing }: Rail): number {
   const at = lines.findIndex((line) =>
-    missing ? line.kind === "missing" && line.call === call : line.kind === "item" && line.by === "request" && isAnswer(line.item) && callId(line.item) === call.call_id,
+    missing
+      ? line.kind === "missing" && line.call === call
+      : line.kind === "item" && line.by === "request" && isAnswer(line.item) && callId(line.item) === call.call_id,
   );
   return Math.max(0, at);
 }

@@ -22,8 +22,7 @@ export async function* readEvents(answer: Response): AsyncGenerator<SentEvent> {
 
 function readBlock(block: string): SentEvent | undefined {
   const lines = block.split("\n");
-  const field = (name: string) =>
-    lines.filter((line) => line.startsWith(`${name}:`)).map((line) => line.slice(name.length + 1).replace(/^ /, ""));
+  const field = (name: string) => lines.filter((line) => line.startsWith(`${name}:`)).map((line) => line.slice(name.length + 1).replace(/^ /, ""));
   const data = field("data");
   return data.length > 0 ? { id: field("id").at(-1) ?? "", data: data.join("\n") } : undefined;
 }

@@ -1,6 +1,7 @@
 /** Reads a page that carries its data: gzipped JSON in base64, or plain JSON, in elements of the page. */
-import type { ShownCase, Run } from "../model";
+import type { Run, ShownCase } from "../model";
 import { OpenedCase } from "./opened";
+import { textOfCase } from "./shown_text";
 import { Problem, type Source } from "./source";
 
 const GZIP = "H4sI";
@@ -58,7 +59,7 @@ export class FileSource implements Source {
     if (known !== undefined) return known;
     const part = await this.part(id);
     const element = part === undefined ? null : document.getElementById(part);
-    const text = element ? (await read(element)).toLowerCase() : "";
+    const text = element ? textOfCase(JSON.parse(await read(element)) as ShownCase) : "";
     this.kept += text.length;
     if (this.kept < TEXTS) this.texts.set(id, text);
     return text;

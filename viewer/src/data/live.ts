@@ -1,8 +1,9 @@
 /** Asks the server that the page came from, and follows what happens there. */
-import type { ShownCase, Run } from "../model";
-import { OpenedCase } from "./opened";
-import { Problem, type Source } from "./source";
+import type { Run, ShownCase } from "../model";
 import { readEvents } from "./events";
+import { OpenedCase } from "./opened";
+import { shownText } from "./shown_text";
+import { Problem, type Source } from "./source";
 
 const ROOT = "/_harness";
 const TOKEN = "x-harness-token";
@@ -70,7 +71,7 @@ export class LiveSource implements Source {
   async text(id: string): Promise<string> {
     const opened = await this.open(id);
     const parts = opened?.exchanges.map(({ request, answer, events }) => [request, answer, events?.map(({ event }) => event)]);
-    return JSON.stringify(parts ?? []).toLowerCase();
+    return shownText(parts);
   }
 
   watch(changed: () => void): () => void {

@@ -1,5 +1,5 @@
 /** A case whose parts are put together when they are read. */
-import type { CaseRow, ShownCase, ShownCall, ShownExchange, ShownFinding, ShownHandOff, WaitingTurn } from "../model";
+import type { CaseRow, ShownCall, ShownCase, ShownDelivery, ShownExchange, ShownFinding, ShownHandOff, WaitingTurn } from "../model";
 import { isObject, type Json, Pool } from "./pool";
 
 export interface OpenedItem {
@@ -20,7 +20,10 @@ export interface OpenedEvent {
 }
 
 export class OpenedExchange {
-  constructor(readonly shown: ShownExchange, private readonly pool: Pool) {}
+  constructor(
+    readonly shown: ShownExchange,
+    private readonly pool: Pool,
+  ) {}
 
   get number(): number {
     return this.shown.number;
@@ -79,7 +82,11 @@ const NEWEST = 5000;
 export class OpenedCase {
   private readonly numbered: ReadonlyMap<number, OpenedExchange>;
 
-  private constructor(private readonly head: ShownCase, readonly exchanges: readonly OpenedExchange[], private readonly pool: Pool) {
+  private constructor(
+    private readonly head: ShownCase,
+    readonly exchanges: readonly OpenedExchange[],
+    private readonly pool: Pool,
+  ) {
     this.numbered = new Map(exchanges.map((exchange) => [exchange.number, exchange]));
   }
 
@@ -119,6 +126,12 @@ export class OpenedCase {
   }
   get gates(): readonly string[] {
     return this.head.gates;
+  }
+  get deliveries(): readonly ShownDelivery[] {
+    return this.head.deliveries;
+  }
+  get printed(): ShownCase["printed"] {
+    return this.head.printed;
   }
   get mermaid(): string {
     return this.head.mermaid;

@@ -2,14 +2,14 @@
 import type { ComponentChildren } from "preact";
 import { go, link, setQuery, useAddress } from "../address";
 import { Diagram } from "../case/Diagram";
-import { useCase } from "../data/use";
 import type { OpenedCase } from "../data/opened";
+import { useCase } from "../data/use";
 import { count } from "../format";
 import { useKeys } from "../keys";
 import type { Run, ShownCell, ShownExamination } from "../model";
 import { Copy } from "../parts/Copy";
-import { Linked } from "../parts/Text";
 import { Sign } from "../parts/Sign";
+import { Linked } from "../parts/Text";
 import { meaningOf, rightOneFor } from "./matrix";
 
 interface CellScreenProps {
@@ -80,12 +80,14 @@ function Side({ cell, children }: { cell: ShownCell; children?: ComponentChildre
       {children}
       {cell.reason && <p class={`prose ${meaningOf(cell.verdict)}`}>{cell.reason}</p>}
       <dl class="cell-details">
-        {cell.details.filter(([name, value]) => value !== cell.reason && (name !== FLOW || !cell.flow)).map(([name, value], index) => (
-          <div key={index}>
-            <dt>{name}</dt>
-            <dd class={value.includes("\n") ? "mono" : ""}>{value}</dd>
-          </div>
-        ))}
+        {cell.details
+          .filter(([name, value]) => value !== cell.reason && (name !== FLOW || !cell.flow))
+          .map(([name, value], index) => (
+            <div key={index}>
+              <dt>{name}</dt>
+              <dd class={value.includes("\n") ? "mono" : ""}>{value}</dd>
+            </div>
+          ))}
       </dl>
       {cell.flow && <Flow id={cell.flow} />}
       {cell.reproduce && (

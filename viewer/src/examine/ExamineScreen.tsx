@@ -6,7 +6,7 @@ import { useKeys } from "../keys";
 import type { Run, ShownCell, ShownExamination } from "../model";
 import { Sign } from "../parts/Sign";
 import { CellScreen } from "./CellScreen";
-import { causesOf, changesBetween, meaningOf, passedOf, type CauseRow, type Change } from "./matrix";
+import { type CauseRow, type Change, causesOf, changesBetween, meaningOf, passedOf } from "./matrix";
 
 export const linkToCell = (cell: ShownCell): string => link.tab("examine", { case: cell.case, client: cell.client, mode: cell.mode });
 
@@ -103,12 +103,7 @@ function ChangeCounts({ changes, wanted }: { changes: ReadonlyMap<ShownCell, Cha
   return (
     <p class="counts">
       {CHANGES.map(([name, label]) => (
-        <button
-          key={name}
-          class="quiet"
-          aria-pressed={wanted === name}
-          onClick={() => setQuery({ change: wanted === name ? null : name })}
-        >
+        <button key={name} class="quiet" aria-pressed={wanted === name} onClick={() => setQuery({ change: wanted === name ? null : name })}>
           <span class={name === "new" ? "wrong" : name === "gone" ? "right" : ""}>
             {counted(name)} {label}
           </span>

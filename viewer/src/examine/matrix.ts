@@ -73,9 +73,5 @@ export function changesBetween(cells: readonly ShownCell[], old: string, now: st
 /** A cell that did well where this one did not: of the same case, of the same mode if there is one. */
 export function rightOneFor(cells: readonly ShownCell[], wrong: ShownCell): ShownCell | undefined {
   const right = cells.filter((cell) => cell.case === wrong.case && cell.verdict === "pass");
-  return (
-    right.find((cell) => cell.mode === wrong.mode && cell.client !== wrong.client) ??
-    right.find((cell) => cell.client !== wrong.client) ??
-    right[0]
-  );
+  return right.find((cell) => cell.mode === wrong.mode && cell.client !== wrong.client) ?? right.find((cell) => cell.client !== wrong.client) ?? right[0];
 }

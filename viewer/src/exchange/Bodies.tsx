@@ -1,12 +1,12 @@
 /** The bodies as they were sent: the request with its refusal at its place, and the answer. */
 import type { OpenedExchange } from "../data/opened";
-import { Copy, Download } from "../parts/Copy";
 import { sizeOf } from "../parts/base64";
+import { Copy, Download } from "../parts/Copy";
 import { JsonView } from "../parts/json";
 import { isObject } from "../parts/json_rows";
-import type { Shown } from "./ExchangeScreen";
 import { placesOf } from "./Problems";
 import type { FoundAt } from "./places";
+import type { Shown } from "./shown";
 
 const write = (value: unknown): string => (typeof value === "string" ? value : JSON.stringify(value, null, 2));
 

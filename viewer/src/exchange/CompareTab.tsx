@@ -2,8 +2,8 @@
 import { link, setQuery, useAddress } from "../address";
 import type { OpenedCase, OpenedExchange } from "../data/opened";
 import { JsonDiff } from "../parts/diff";
-import type { Shown } from "./ExchangeScreen";
 import { alignInputs } from "./same_input";
+import type { Shown } from "./shown";
 
 export function CompareTab({ opened, exchange }: Shown) {
   const { query } = useAddress();
@@ -37,11 +37,7 @@ export function CompareTab({ opened, exchange }: Shown) {
 
 function Choice({ opened, exchange, other }: { opened: OpenedCase; exchange: OpenedExchange; other: OpenedExchange }) {
   return (
-    <select
-      value={String(other.number)}
-      onChange={(event) => setQuery({ with: event.currentTarget.value })}
-      aria-label="The request to compare with"
-    >
+    <select value={String(other.number)} onChange={(event) => setQuery({ with: event.currentTarget.value })} aria-label="The request to compare with">
       {opened.exchanges
         .filter((known) => known !== exchange)
         .map(({ number, shown }) => (

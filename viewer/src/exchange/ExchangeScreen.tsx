@@ -11,16 +11,11 @@ import { Copies } from "./Copies";
 import { HeadersTab } from "./HeadersTab";
 import { Problems } from "./Problems";
 import { StreamTab } from "./StreamTab";
+import type { Shown } from "./shown";
+import { TranscriptTab } from "./TranscriptTab";
 import { readTab, TABS, type Tab, TITLES } from "./tabs";
 import { since } from "./times";
-import { TranscriptTab } from "./TranscriptTab";
 import { WhyTab } from "./WhyTab";
-
-export interface Shown {
-  readonly run: Run;
-  readonly opened: OpenedCase;
-  readonly exchange: OpenedExchange;
-}
 
 export function ExchangeScreen({ run, opened, number, tab }: { run: Run; opened: OpenedCase; number: number; tab: string }) {
   const exchange = opened.exchange(number);
@@ -49,9 +44,7 @@ function Found({ run, opened, exchange, tab }: Shown & { tab: Tab }) {
     "[": ["the previous request", () => see(earlier)],
     "]": ["the next request", () => see(later)],
     Escape: ["back to the test", back],
-    ...Object.fromEntries(
-      TABS.map((name, index) => [String(index + 1), [TITLES[name], () => go(link.case(opened.id, exchange.number, name))]]),
-    ),
+    ...Object.fromEntries(TABS.map((name, index) => [String(index + 1), [TITLES[name], () => go(link.case(opened.id, exchange.number, name))]])),
   });
   const shown = { run, opened, exchange };
   return (

@@ -1,7 +1,8 @@
 /** What goes around the bodies: headers of both, and what was seen at the edge of the server. */
-import { sizeOf } from "../parts/base64";
+
 import type { Edge } from "../model";
-import type { Shown } from "./ExchangeScreen";
+import { sizeOf } from "../parts/base64";
+import type { Shown } from "./shown";
 import { duration, since } from "./times";
 
 type Headers = readonly (readonly [string, string])[];

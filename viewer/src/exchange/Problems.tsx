@@ -1,10 +1,10 @@
 /** What is wrong with an exchange: the refusal and the findings, each with its place, rule, evidence and fix. */
 import { link } from "../address";
 import type { ShownFinding } from "../model";
-import { Linked } from "../parts/Text";
 import { Sign } from "../parts/Sign";
-import type { Shown } from "./ExchangeScreen";
+import { Linked } from "../parts/Text";
 import { type FoundAt, locate } from "./places";
+import type { Shown } from "./shown";
 
 /** The findings of an exchange; a refusal is told by the exchange itself. */
 export function findingsOf({ opened, exchange }: Shown): readonly ShownFinding[] {
@@ -41,9 +41,7 @@ export function Problems(shown: Shown) {
   const refused = placeOf(items.findIndex((item) => item.mark === "refused"));
   return (
     <div class="problems">
-      {error && (
-        <Problem {...shared} what={`${status} ${error}`} rule={rule} expected={asked} where={where} fix={fix} place={refused} />
-      )}
+      {error && <Problem {...shared} what={`${status} ${error}`} rule={rule} expected={asked} where={where} fix={fix} place={refused} />}
       {findings.map((finding, index) => (
         <Problem
           key={index}

@@ -4,9 +4,9 @@ import { link } from "../address";
 import type { OpenedCase, OpenedExchange } from "../data/opened";
 import { JsonDiff, TextDiff } from "../parts/diff";
 import { JsonView } from "../parts/json";
-import { LongText } from "../parts/Text";
 import { identify, isEqual } from "../parts/json_difference";
 import { isObject } from "../parts/json_rows";
+import { LongText } from "../parts/Text";
 
 export function SidePanel({ opened, exchange }: { opened: OpenedCase; exchange: OpenedExchange }) {
   const before = opened.before(exchange.number);
@@ -25,8 +25,7 @@ interface PartProps {
   readonly opened: OpenedCase;
 }
 
-const isNothing = (value: unknown): boolean =>
-  value === null || value === undefined || value === "" || (Array.isArray(value) && value.length === 0);
+const isNothing = (value: unknown): boolean => value === null || value === undefined || value === "" || (Array.isArray(value) && value.length === 0);
 
 function Part({ title, children, was, is, before, opened }: PartProps & { title: string; children: ComponentChildren }) {
   if (isNothing(is) && isNothing(was)) return null;
@@ -105,7 +104,10 @@ function Tool({ tool, was, isNew }: { tool: unknown; was: unknown; isNew: boolea
     <details class="tool">
       <summary>
         <span class="mono">{isNew ? <ins>{nameOf(tool)}</ins> : nameOf(tool)}</span>{" "}
-        <span class="dim">{isNew ? "added " : changed ? "changed " : ""}{described}</span>
+        <span class="dim">
+          {isNew ? "added " : changed ? "changed " : ""}
+          {described}
+        </span>
       </summary>
       {changed ? <JsonDiff was={was} is={tool} /> : <JsonView value={tool} label={nameOf(tool)} />}
     </details>

@@ -7,10 +7,10 @@ import { ItemView, speakerOf } from "../parts/item";
 import { JsonView } from "../parts/json";
 import { isObject } from "../parts/json_rows";
 import { VirtualList } from "../parts/VirtualList";
-import type { Shown } from "./ExchangeScreen";
 import { grow } from "./grow";
-import type { FoundAt } from "./places";
 import { placesOf } from "./Problems";
+import type { FoundAt } from "./places";
+import type { Shown } from "./shown";
 import { duration } from "./times";
 
 const MEASURED = "Times since the first byte, measured when the last byte of each event was handed to the socket.";
@@ -22,11 +22,7 @@ export function StreamTab(shown: Shown) {
   const { exchange } = shown;
   const events = useMemo(() => exchange.events, [exchange]);
   if (!events || events.length === 0) {
-    return (
-      <p class="dim">
-        Not streamed. {exchange.shown.events ? "No event was sent." : "See the whole answer in the tab Answer."}
-      </p>
-    );
+    return <p class="dim">Not streamed. {exchange.shown.events ? "No event was sent." : "See the whole answer in the tab Answer."}</p>;
   }
   return <Stream exchange={exchange} events={events} wrong={placesOf(shown, "stream")} />;
 }
@@ -168,14 +164,7 @@ function Stepper({ index, count, see }: { index: number; count: number; see: (in
       <button onClick={() => see(index - 1)} disabled={index === 0} aria-label="the previous event">
         ‹
       </button>
-      <input
-        type="range"
-        min={0}
-        max={count - 1}
-        value={index}
-        onInput={(event) => see(Number(event.currentTarget.value))}
-        aria-label="event"
-      />
+      <input type="range" min={0} max={count - 1} value={index} onInput={(event) => see(Number(event.currentTarget.value))} aria-label="event" />
       <button onClick={() => see(index + 1)} disabled={index === count - 1} aria-label="the next event">
         ›
       </button>
@@ -191,9 +180,7 @@ function Grown({ events, selected, wrong }: Omit<StreamProps, "exchange" | "wron
   const event = events[selected]?.event ?? null;
   return (
     <>
-      <h2>
-        The answer so far {grown.status && <span class="dim">{grown.status}</span>}
-      </h2>
+      <h2>The answer so far {grown.status && <span class="dim">{grown.status}</span>}</h2>
       {grown.items.length === 0 && <p class="dim">No item yet.</p>}
       {grown.items.map((item, index) => (
         <div key={index} class={`item ${index === grown.touched ? "item-grows" : ""}`}>

@@ -8,8 +8,8 @@ import { ItemView, speakerOf } from "../parts/item";
 import { isObject } from "../parts/json_rows";
 import { Linked } from "../parts/Text";
 import { VirtualList } from "../parts/VirtualList";
-import type { Shown } from "./ExchangeScreen";
-import { ranges, rowsOfTranscript, type FoldRow, type TranscriptRow } from "./transcript_rows";
+import type { Shown } from "./shown";
+import { type FoldRow, ranges, rowsOfTranscript, type TranscriptRow } from "./transcript_rows";
 
 const WORDS: { readonly [mark: string]: string } = {
   lost: "lost: it is not in this request",

@@ -4,8 +4,8 @@ import type { OpenedCase, OpenedExchange } from "../data/opened";
 import { ItemView, speakerOf } from "../parts/item";
 import { JsonView } from "../parts/json";
 import { isObject } from "../parts/json_rows";
-import type { Shown } from "./ExchangeScreen";
 import { SidePanel } from "./SidePanel";
+import type { Shown } from "./shown";
 import { Transcript } from "./Transcript";
 
 export function TranscriptTab(shown: Shown) {

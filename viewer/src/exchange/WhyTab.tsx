@@ -1,7 +1,8 @@
 /** Why this answer: the turn or the route that answered, and why no other route did. */
-import { Sign } from "../parts/Sign";
+
 import type { AnsweredBy, Tried, WaitingTurn } from "../model";
-import type { Shown } from "./ExchangeScreen";
+import { Sign } from "../parts/Sign";
+import type { Shown } from "./shown";
 
 const HARNESS_STATUS = 418;
 

@@ -26,7 +26,7 @@ export function grow(events: readonly unknown[]): Grown {
   return { items, status, touched };
 }
 
-const copy = (value: unknown): Members => (isObject(value) ? structuredClone(value) as Members : {});
+const copy = (value: unknown): Members => (isObject(value) ? (structuredClone(value) as Members) : {});
 const index = (value: unknown): number => (typeof value === "number" && value >= 0 && value < 10_000 ? value : 0);
 
 function growItem(items: Members[], type: string, event: Readonly<Members>): number {

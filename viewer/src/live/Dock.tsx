@@ -5,8 +5,9 @@ import { LiveSource } from "../data/live";
 import { useSource } from "../data/use";
 import { count } from "../format";
 import { Sign } from "../parts/Sign";
+import type { Act } from "./act";
 import { Held, type HeldRequest } from "./Held";
-import { Script, type QueuedTurn } from "./Script";
+import { type QueuedTurn, Script } from "./Script";
 import "./dock.css";
 
 /** What waits in a World, as `GET /_harness/waiting` lists it. */
@@ -18,9 +19,6 @@ interface Waiting {
   readonly gates: readonly string[];
   readonly background: readonly string[];
 }
-
-/** Does something in the World; what went wrong is shown in the dock. Whether it was done is returned. */
-export type Act = (path: string, body: object, method?: "POST" | "DELETE") => Promise<boolean>;
 
 /** How often is asked whether an answer has come to its next step, in milliseconds: that is no event. */
 const STEPPING = 400;
@@ -72,15 +70,30 @@ function LiveDock({ world, source }: { world: string; source: LiveSource }) {
   if (!waiting) return null;
   return (
     <section class="dock" aria-label="Controls of this World">
-      {problem && <p class="wrong wrap" role="alert"><Sign of="wrong" label="" /> {problem} <button class="act" onClick={() => setProblem("")}>dismiss</button></p>}
-      {waiting.requests.map((request) => <Held key={request.request} request={request} act={act} />)}
+      {problem && (
+        <p class="wrong wrap" role="alert">
+          <Sign of="wrong" label="" /> {problem}{" "}
+          <button class="act" onClick={() => setProblem("")}>
+            dismiss
+          </button>
+        </p>
+      )}
+      {waiting.requests.map((request) => (
+        <Held key={request.request} request={request} act={act} />
+      ))}
       <div class="dock-row">
         <Script turns={waiting.turns} act={act} />
         <Switch on={waiting.holds} label="answer requests by hand" path="/hold" act={act} />
         <Steps stepped={waiting.stepped} act={act} />
-        {waiting.gates.map((gate) => <button key={gate} onClick={() => act("/open", { gate })}>open gate “{gate}”</button>)}
+        {waiting.gates.map((gate) => (
+          <button key={gate} onClick={() => act("/open", { gate })}>
+            open gate “{gate}”
+          </button>
+        ))}
         {waiting.background.length > 0 && (
-          <button onClick={() => act("/advance", {})} title={waiting.background.join(", ")}>advance {count(waiting.background.length, "background response")}</button>
+          <button onClick={() => act("/advance", {})} title={waiting.background.join(", ")}>
+            advance {count(waiting.background.length, "background response")}
+          </button>
         )}
         <Time act={act} />
         <Reset world={world} act={act} />
@@ -129,7 +142,16 @@ function Time({ act }: { act: Act }) {
     >
       <label>
         <span class="unseen">Seconds to skip</span>
-        <input class="seconds" type="number" min="0" max="9007199254740991" step="1" value={seconds} onInput={(event) => setSeconds(event.currentTarget.value)} /> s
+        <input
+          class="seconds"
+          type="number"
+          min="0"
+          max="9007199254740991"
+          step="1"
+          value={seconds}
+          onInput={(event) => setSeconds(event.currentTarget.value)}
+        />{" "}
+        s
       </label>
       <button>skip</button>
     </form>
@@ -142,7 +164,9 @@ function Reset({ world, act }: { world: string; act: Act }) {
   return (
     <span class="row">
       Delete everything in “{world}”?{" "}
-      <button class="primary" onClick={async () => (await act("/world", {}, "DELETE")) && go(link.run())}>delete</button>
+      <button class="primary" onClick={async () => (await act("/world", {}, "DELETE")) && go(link.run())}>
+        delete
+      </button>
       <button onClick={() => setAsked(false)}>cancel</button>
     </span>
   );

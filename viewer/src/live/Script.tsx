@@ -1,7 +1,7 @@
 /** The turns of a script that wait: what the model will say. They can be added, changed and removed. */
 import { useState } from "preact/hooks";
 import { count } from "../format";
-import type { Act } from "./Dock";
+import type { Act } from "./act";
 
 export interface QueuedTurn {
   readonly turn: string;
@@ -18,7 +18,9 @@ export function Script({ turns, act }: { turns: readonly QueuedTurn[]; act: Act 
       <summary>script: {turns.length === 0 ? "no turns waiting" : `${count(turns.length, "turn")} waiting`}</summary>
       <div class="dock-panel scrolls" tabIndex={0} role="group" aria-label="Waiting turns">
         <ol>
-          {turns.map((turn) => <Queued key={`${turn.turn} ${turn.text}`} turn={turn} act={act} />)}
+          {turns.map((turn) => (
+            <Queued key={`${turn.turn} ${turn.text}`} turn={turn} act={act} />
+          ))}
         </ol>
         <Editor label="Turns to add, in YAML or JSON" begin="- message: " save="queue" act={(yaml) => act("/turns", { yaml })} />
       </div>
@@ -33,11 +35,18 @@ function Queued({ turn, act }: { turn: QueuedTurn; act: Act }) {
     <li>
       <p class="row">
         <span class="wrap stretch">
-          {turn.text} <span class="dim small">{turn.route !== "script" && turn.route} {turn.file && `${turn.file}${turn.line ? `:${turn.line}` : ""}`}</span>
+          {!edited && turn.text}{" "}
+          <span class="dim small">
+            {turn.route !== "script" && turn.route} {turn.file && `${turn.file}${turn.line ? `:${turn.line}` : ""}`}
+          </span>
         </span>
         <span class="acts">
-          <button class="act" onClick={() => setEdited(!edited)}>{edited ? "cancel" : turn.yaml ? "edit" : "replace"}</button>
-          <button class="act" onClick={() => act("/turns", named)}>remove</button>
+          <button class="act" onClick={() => setEdited(!edited)}>
+            {edited ? "cancel" : turn.yaml ? "edit" : "replace"}
+          </button>
+          <button class="act" onClick={() => act("/turns", named)}>
+            remove
+          </button>
         </span>
       </p>
       {edited && (
@@ -87,7 +96,9 @@ export function Editor({ label, begin, save, act }: EditorShape) {
           onKeyDown={(event) => (event.ctrlKey || event.metaKey) && event.key === "Enter" && void send()}
         />
       </label>
-      <button class="primary" disabled={!text.trim()}>{save}</button>
+      <button class="primary" disabled={!text.trim()}>
+        {save}
+      </button>
     </form>
   );
 }

@@ -26,10 +26,11 @@ export function TokenForm({ use }: { use: (token: string) => void }) {
       }}
     >
       <label>
-        Control token{" "}
-        <input type="password" autocomplete="off" value={token} onInput={(event) => setToken(event.currentTarget.value)} />
+        Control token <input type="password" autocomplete="off" value={token} onInput={(event) => setToken(event.currentTarget.value)} />
       </label>
-      <button class="primary" disabled={!token}>Use it</button>
+      <button class="primary" disabled={!token}>
+        Use it
+      </button>
     </form>
   );
 }

@@ -33,7 +33,11 @@ export function News({ count, what, above = false, show }: { count: number; what
 }
 
 /** Counts what was added at the end of a list while its end was not in view; `end` is an element there. */
-export function useUnseen(total: number): { readonly unseen: number; readonly end: { current: HTMLDivElement | null }; readonly show: () => void } {
+export function useUnseen(total: number): {
+  readonly unseen: number;
+  readonly end: { current: HTMLDivElement | null };
+  readonly show: () => void;
+} {
   const end = useRef<HTMLDivElement>(null);
   const [seen, setSeen] = useState(total);
   const latest = useRef(total);

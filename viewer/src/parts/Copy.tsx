@@ -47,5 +47,9 @@ export function Download({ name, text, label, type = "text/plain" }: { name: str
     anchor.click();
     setTimeout(() => URL.revokeObjectURL(address), 1000);
   };
-  return <button class="act" onClick={act}>{label}</button>;
+  return (
+    <button class="act" onClick={act}>
+      {label}
+    </button>
+  );
 }

@@ -22,7 +22,9 @@ const nowhere: LinkTo = () => "";
 export function Linked({ text, linkTo = nowhere }: { text: string; linkTo?: LinkTo }) {
   return (
     <>
-      {readable(text).split(MARKED).map((part, index) => (index % 2 === 0 ? part : <Marked key={index} part={part} linkTo={linkTo} />))}
+      {readable(text)
+        .split(MARKED)
+        .map((part, index) => (index % 2 === 0 ? part : <Marked key={index} part={part} linkTo={linkTo} />))}
     </>
   );
 }
@@ -30,10 +32,14 @@ export function Linked({ text, linkTo = nowhere }: { text: string; linkTo?: Link
 function Marked({ part, linkTo }: { part: string; linkTo: LinkTo }) {
   if (part.startsWith("`")) return <code>{part.slice(1, -1)}</code>;
   if (part.startsWith("http"))
-    return <a href={part} target="_blank" rel="noopener noreferrer">{shortAddress(part)} ↗</a>;
+    return (
+      <a href={part} target="_blank" rel="noopener noreferrer">
+        {shortAddress(part)} ↗
+      </a>
+    );
   const number = part.split(" ")[1] ?? "";
   const address = linkTo(Number(number));
-  return address ? <a href={address}>request {number}</a> : <>{part}</>;
+  return address ? <a href={address}>request {number}</a> : part;
 }
 
 function shortAddress(address: string): string {
@@ -58,7 +64,7 @@ export function LongText({ text, most = MOST_CHARACTERS, linkTo }: { text: strin
 }
 
 function beginning(text: string, most: number): string {
-  let end = text.length > most * 1.3 ? most : text.length;
+  const end = text.length > most * 1.3 ? most : text.length;
   let line = -1;
   for (let count = 0; count < MOST_LINES; count++) {
     line = text.indexOf("\n", line + 1);

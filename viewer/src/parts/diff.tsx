@@ -1,8 +1,8 @@
 import "./diff.css";
 import { useMemo, useState } from "preact/hooks";
+import { JsonView } from "./json";
 import { compareJson, type Difference } from "./json_difference";
 import { gistOf, isObject } from "./json_rows";
-import { JsonView } from "./json";
 import { LongText, readable } from "./Text";
 import { compareTexts, type Piece } from "./text_difference";
 

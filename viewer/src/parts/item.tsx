@@ -1,8 +1,8 @@
 import "./item.css";
 import "./prose.css";
 import { JsonView, Picture } from "./json";
-import { LongText } from "./Text";
 import { isObject } from "./json_rows";
+import { LongText } from "./Text";
 
 type Members = Readonly<Record<string, unknown>>;
 
@@ -55,9 +55,7 @@ function Content({ content }: { content: unknown }) {
   );
 }
 
-const Prose = ({ text: prose }: { text: string }) => (
-  <p class="prose">{prose ? <LongText text={prose} /> : <span class="dim">empty text</span>}</p>
-);
+const Prose = ({ text: prose }: { text: string }) => <p class="prose">{prose ? <LongText text={prose} /> : <span class="dim">empty text</span>}</p>;
 
 function Part({ part }: { part: unknown }) {
   if (!isObject(part)) return <JsonView value={part} />;

@@ -2,9 +2,9 @@ import "./json.css";
 import type { ComponentChildren } from "preact";
 import { useLayoutEffect, useMemo, useRef, useState } from "preact/hooks";
 import { readBase64, sizeOf } from "./base64";
+import { gistOf, leadsTo, nearest, type Row, rowsOf } from "./json_rows";
 import { LongText } from "./Text";
 import { VirtualList } from "./VirtualList";
-import { gistOf, leadsTo, nearest, rowsOf, type Row } from "./json_rows";
 
 const MOST_ROWS = 300;
 const INDENT = 16;

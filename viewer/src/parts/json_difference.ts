@@ -55,8 +55,7 @@ export function identify(value: unknown): string {
 }
 
 /** What an element is like: two that are alike at one place are one that changed. */
-const kindOf = (value: unknown): string =>
-  isObject(value) ? `${String(value.type ?? "")}/${String(value.role ?? "")}` : typeof value;
+const kindOf = (value: unknown): string => (isObject(value) ? `${String(value.type ?? "")}/${String(value.role ?? "")}` : typeof value);
 
 function compareLists(was: readonly unknown[], is: readonly unknown[], path: string): Difference[] {
   const result: Difference[] = [];
@@ -106,18 +105,14 @@ function alignMiddle(before: readonly string[], after: readonly string[], start:
   const [rows, columns] = [before.length, after.length];
   if (rows * columns > MOST_PAIRS) {
     const longest = Math.max(rows, columns);
-    return Array.from({ length: longest }, (_, index): Pair => [
-      index < rows ? start + index : null,
-      index < columns ? start + index : null,
-    ]);
+    return Array.from({ length: longest }, (_, index): Pair => [index < rows ? start + index : null, index < columns ? start + index : null]);
   }
   const width = columns + 1;
   const common = new Uint32Array((rows + 1) * width);
   const at = (row: number, column: number): number => common[row * width + column] ?? 0;
   for (let row = rows - 1; row >= 0; row--) {
     for (let column = columns - 1; column >= 0; column--) {
-      common[row * width + column] =
-        before[row] === after[column] ? at(row + 1, column + 1) + 1 : Math.max(at(row + 1, column), at(row, column + 1));
+      common[row * width + column] = before[row] === after[column] ? at(row + 1, column + 1) + 1 : Math.max(at(row + 1, column), at(row, column + 1));
     }
   }
   const pairs: Pair[] = [];

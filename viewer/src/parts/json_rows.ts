@@ -23,8 +23,7 @@ const OPEN_DEPTH = 2;
 const OPEN_VALUES = 24;
 const FOLDED_NULLS = 2;
 
-export const isObject = (value: unknown): value is Readonly<Record<string, unknown>> =>
-  typeof value === "object" && value !== null && !Array.isArray(value);
+export const isObject = (value: unknown): value is Readonly<Record<string, unknown>> => typeof value === "object" && value !== null && !Array.isArray(value);
 
 const isBranch = (value: unknown): boolean => typeof value === "object" && value !== null;
 
@@ -95,8 +94,7 @@ export function rowsOf(value: unknown, toggled: Toggled, marked: string, base = 
 
   const members = (part: Readonly<Record<string, unknown>>, path: string, depth: number): void => {
     const names = Object.keys(part);
-    const isFoldable = (name: string | undefined): boolean =>
-      name !== undefined && part[name] === null && join(path, name) !== marked;
+    const isFoldable = (name: string | undefined): boolean => name !== undefined && part[name] === null && join(path, name) !== marked;
     for (let index = 0; index < names.length; index++) {
       let end = index;
       while (isFoldable(names[end])) end++;
@@ -119,8 +117,6 @@ export function rowsOf(value: unknown, toggled: Toggled, marked: string, base = 
 export function gistOf(value: unknown): string {
   if (Array.isArray(value)) return value.length === 1 ? "1 element" : `${value.length} elements`;
   if (!isObject(value)) return "";
-  const told = ["type", "role", "name", "id", "call_id", "status"].flatMap((name) =>
-    typeof value[name] === "string" ? [value[name]] : [],
-  );
+  const told = ["type", "role", "name", "id", "call_id", "status"].flatMap((name) => (typeof value[name] === "string" ? [value[name]] : []));
   return told.length ? told.join(" · ") : Object.keys(value).slice(0, 6).join(", ");
 }

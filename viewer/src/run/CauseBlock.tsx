@@ -6,7 +6,7 @@ import { count, nouns, place } from "../format";
 import type { CaseRow, CauseGroup, Run, ShownCause } from "../model";
 import { Copy } from "../parts/Copy";
 import { Sign } from "../parts/Sign";
-import { LongText, Linked } from "../parts/Text";
+import { Linked, LongText } from "../parts/Text";
 import { CaseLink } from "./CaseLine";
 
 /** Up to how many characters a cause is set as a headline. */
@@ -34,7 +34,9 @@ export function CauseBlock({ run, group, cases, opened, selected, choose }: Shap
     <details class="cause" open={opened}>
       <summary>
         <Sign of="wrong" />
-        <strong class={group.what.length > HEADLINE ? "wrap long" : "wrap"}><Linked text={group.what} /></strong>
+        <strong class={group.what.length > HEADLINE ? "wrap long" : "wrap"}>
+          <Linked text={group.what} />
+        </strong>
         <span class="dim small">
           {run.comparison?.new.includes(group.id) && <b class="wrong">new </b>}
           {count(cases.length, ...nouns(run))}
@@ -87,24 +89,35 @@ export function CauseRows({ run, cause, id }: { run: Run; cause: ShownCause; id:
   return (
     <>
       <dl class="cause-rows">
-        {cause.rows.filter(([label]) => label !== COPIED).map(([label, text]) => (
-          <div key={label}>
-            <dt>{label}</dt>
-            <dd class={CODE.has(label) ? "mono wrap" : "wrap"}><LongText text={text} linkTo={linkTo} /></dd>
-          </div>
-        ))}
+        {cause.rows
+          .filter(([label]) => label !== COPIED)
+          .map(([label, text]) => (
+            <div key={label}>
+              <dt>{label}</dt>
+              <dd class={CODE.has(label) ? "mono wrap" : "wrap"}>
+                <LongText text={text} linkTo={linkTo} />
+              </dd>
+            </div>
+          ))}
         {cause.rule && (
           <div>
             <dt>{cause.kind === "loss" ? "loss" : "rule"}</dt>
             <dd>
               <a href={link.rule(cause.rule)}>{cause.rule}</a>
-              {documented && <span class="dim"> · <Linked text={documented.summary} /></span>}
+              {documented && (
+                <span class="dim">
+                  {" "}
+                  · <Linked text={documented.summary} />
+                </span>
+              )}
             </dd>
           </div>
         )}
       </dl>
       <div class="acts">
-        <a class="act" href={link.case(id, cause.exchange || undefined)}>{cause.exchange ? "open the request" : "open"}</a>
+        <a class="act" href={link.case(id, cause.exchange || undefined)}>
+          {cause.exchange ? "open the request" : "open"}
+        </a>
         {cause.exchange > 0 && <Copy label="copy as test" text={() => copied("pytest")} />}
         {(expected ?? cause.kind === "refusal") && <Copy label="expect it" text={() => expected ?? copied("refusal")} />}
       </div>
@@ -118,7 +131,11 @@ export function Consequences({ row }: { row: CaseRow }) {
   return (
     <details class="after dim small">
       <summary class="wrap">Then: {row.consequences[0]?.split("\n")[0]}</summary>
-      {row.consequences.map((text) => <p key={text} class="mono wrap"><Linked text={text} /></p>)}
+      {row.consequences.map((text) => (
+        <p key={text} class="mono wrap">
+          <Linked text={text} />
+        </p>
+      ))}
       <p>{place(row)}</p>
     </details>
   );

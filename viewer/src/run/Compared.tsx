@@ -14,15 +14,29 @@ export function Compared({ run, comparison }: { run: Run; comparison: Comparison
   const nothing = comparison.new.length + gone.length + broken.length + mended.length + added.length + missing.length === 0;
   return (
     <section class="compared" aria-labelledby="compared">
-      <h2 id="compared" class="wrap">Compared with <span class="mono">{comparison.earlier}</span></h2>
+      <h2 id="compared" class="wrap">
+        Compared with <span class="mono">{comparison.earlier}</span>
+      </h2>
       <p class="dim">{nothing ? "No differences." : `${count(comparison.new.length, "new cause")}, ${gone.length} gone`}</p>
       {comparison.clients.map(([old, now]) => (
-        <p key={now}><a href={link.tab("examine", { old, new: now })}>{old} → {now}: each case</a></p>
+        <p key={now}>
+          <a href={link.tab("examine", { old, new: now })}>
+            {old} → {now}: each case
+          </a>
+        </p>
       ))}
       {gone.length > 0 && (
         <details>
-          <summary><Sign of="right" label="" /> {count(gone.length, "cause")} gone</summary>
-          <ul>{gone.map((group) => <li key={group.id} class="wrap"><Linked text={group.what} /> <span class="dim">{count(group.cases.length, ...nouns(run))}</span></li>)}</ul>
+          <summary>
+            <Sign of="right" label="" /> {count(gone.length, "cause")} gone
+          </summary>
+          <ul>
+            {gone.map((group) => (
+              <li key={group.id} class="wrap">
+                <Linked text={group.what} /> <span class="dim">{count(group.cases.length, ...nouns(run))}</span>
+              </li>
+            ))}
+          </ul>
         </details>
       )}
       <Went title={`${capital(many)} that broke`} ids={broken} of="wrong" run={run} />
@@ -44,12 +58,23 @@ interface WentShape {
 function Went({ title, ids, of, run }: WentShape) {
   if (ids.length === 0) return null;
   const known = new Set(run.cases.map((row) => row.id));
-  const lines = ids.map((id) => <li key={id} class="wrap">{known.has(id) ? <a href={link.case(id)}>{id}</a> : id}</li>);
+  const lines = ids.map((id) => (
+    <li key={id} class="wrap">
+      {known.has(id) ? <a href={link.case(id)}>{id}</a> : id}
+    </li>
+  ));
   return (
     <details>
-      <summary><Sign of={of} label="" /> {ids.length.toLocaleString("en")} · {title}</summary>
+      <summary>
+        <Sign of={of} label="" /> {ids.length.toLocaleString("en")} · {title}
+      </summary>
       <ul>{lines.slice(0, LISTED)}</ul>
-      {lines.length > LISTED && <details><summary class="dim small">{count(lines.length - LISTED, "other")}</summary><ul>{lines.slice(LISTED)}</ul></details>}
+      {lines.length > LISTED && (
+        <details>
+          <summary class="dim small">{count(lines.length - LISTED, "other")}</summary>
+          <ul>{lines.slice(LISTED)}</ul>
+        </details>
+      )}
     </details>
   );
 }

@@ -5,10 +5,19 @@ import { Sign } from "../parts/Sign";
 
 export function Coverage({ run, sought }: { run: Run; sought: string }) {
   const entries = Object.entries(run.coverage);
-  if (entries.length === 0) return <main class="scrolls screen"><p class="empty">Nothing was measured. <code>pytest --harness-report=report.html</code> measures how much of the API the tests use.</p></main>;
+  if (entries.length === 0)
+    return (
+      <main class="scrolls screen">
+        <p class="empty">
+          Nothing was measured. <code>pytest --harness-report=report.html</code> measures how much of the API the tests use.
+        </p>
+      </main>
+    );
   return (
     <main class="scrolls screen" tabIndex={-1}>
-      {entries.map(([name, covered]) => <Dimension key={name} name={name} covered={covered} sought={sought.trim().toLowerCase()} />)}
+      {entries.map(([name, covered]) => (
+        <Dimension key={name} name={name} covered={covered} sought={sought.trim().toLowerCase()} />
+      ))}
     </main>
   );
 }
@@ -24,7 +33,9 @@ function Dimension({ name, covered, sought }: { name: string; covered: Covered; 
         <strong>{covered.title}</strong>
         <meter value={part} aria-label={covered.title} />
         <span>{Math.round(part * 100)} %</span>
-        <span class="dim small">{hit.size.toLocaleString("en")} of {covered.known.length.toLocaleString("en")}</span>
+        <span class="dim small">
+          {hit.size.toLocaleString("en")} of {covered.known.length.toLocaleString("en")}
+        </span>
       </summary>
       <ul class="names small">
         {shown.map((known) => (

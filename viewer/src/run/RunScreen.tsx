@@ -10,15 +10,16 @@ import { useKeys } from "../keys";
 import { Dock } from "../live/Dock";
 import { News, useKnown } from "../live/news";
 import type { Outcome, Run } from "../model";
+import { useMedia } from "../parts/media";
 import { Sign } from "../parts/Sign";
 import { VirtualList } from "../parts/VirtualList";
 import { CaseLine, type Choose } from "./CaseLine";
 import { CauseBlock } from "./CauseBlock";
 import { Compared } from "./Compared";
 import { Coverage } from "./Coverage";
-import { Files } from "./Files";
-import { casesOf, type ListRow, listRows, type Order, ORDERS } from "./rows";
+import { casesOf, type ListRow, listRows, ORDERS, type Order } from "./rows";
 import { type Found, useSearch } from "./search";
+import { TimeLine } from "./TimeLine";
 import "./run.css";
 
 /** From here on the selected case stands beside the list. */
@@ -48,12 +49,16 @@ export function RunScreen({ run, address }: { run: Run; address: Address }) {
   );
   return (
     <Frame run={run} below={<Verdict run={run} tab={tab} outcome={address.query.get("outcome")} order={address.query.get("order")} search={search} />}>
-      {tab === "coverage" ? <Coverage run={run} sought={sought} /> : tab === "files" ? <Files run={run} sought={sought} /> : <Tests run={run} address={address} />}
+      {tab === "coverage" ? <Coverage run={run} sought={sought} /> : <Tests run={run} address={address} />}
     </Frame>
   );
 }
 
-const NAMES: { readonly [outcome in Outcome]?: string } = { error: "errors", xfailed: "failed as expected", xpassed: "passed unexpectedly" };
+const NAMES: { readonly [outcome in Outcome]?: string } = {
+  error: "errors",
+  xfailed: "failed as expected",
+  xpassed: "passed unexpectedly",
+};
 
 /** The name of an outcome after its number: `passed`; those that are open have the name of what they are. */
 function outcomeName(run: Run, outcome: string, value: number): string {
@@ -72,7 +77,10 @@ function CauseOrder({ order }: { order: string | null }) {
   const isNewest = order === "newest";
   return (
     <>
-      {" · "}<button class="act" onClick={() => setQuery({ order: isNewest ? null : "newest" })}>{isNewest ? "original order" : "newest first"}</button>
+      {" · "}
+      <button class="act" onClick={() => setQuery({ order: isNewest ? null : "newest" })}>
+        {isNewest ? "original order" : "newest first"}
+      </button>
     </>
   );
 }
@@ -85,22 +93,23 @@ function Verdict({ run, tab, outcome, order, search }: VerdictShape) {
   const tabs = [
     ["", capital(nouns(run)[1])],
     ...(Object.keys(run.coverage).length > 0 || run.source === "pytest" ? [["coverage", "Coverage"]] : []),
-    ...(run.source === "serve" ? [] : [["files", "Files"]]),
     ...(run.examination ? [["examine", "Examine"]] : []),
   ] as const;
   return (
     <div class="verdict">
       <h1 class="counts" title={run.line}>
-        {counts.sort(([one], [other]) => ranks.indexOf(one) - ranks.indexOf(other)).map(([name, value]) => (
-          <a
-            key={name}
-            class={meaning(name)}
-            {...(listed.has(name) ? { href: link.run({ outcome: outcome === name ? null : name }) } : {})}
-            aria-current={outcome === name || undefined}
-          >
-            <Sign of={meaning(name)} label="" /> {value.toLocaleString("en")} {outcomeName(run, name, value)}
-          </a>
-        ))}
+        {counts
+          .sort(([one], [other]) => ranks.indexOf(one) - ranks.indexOf(other))
+          .map(([name, value]) => (
+            <a
+              key={name}
+              class={meaning(name)}
+              {...(listed.has(name) ? { href: link.run({ outcome: outcome === name ? null : name }) } : {})}
+              aria-current={outcome === name || undefined}
+            >
+              <Sign of={meaning(name)} label="" /> {value.toLocaleString("en")} {outcomeName(run, name, value)}
+            </a>
+          ))}
         {run.cases.length < total && <span class="dim">{run.cases.length.toLocaleString("en")} of them used the mock</span>}
         {run.causes.length > 0 && (
           <span class="dim">
@@ -113,29 +122,55 @@ function Verdict({ run, tab, outcome, order, search }: VerdictShape) {
       {search}
       <nav class="tabs" aria-label="Views of this run">
         {tabs.map(([name, title]) => (
-          <a key={name} href={name ? link.tab(name) : link.run()} aria-current={name === tab ? "page" : undefined}>{title}</a>
+          <a key={name} href={name ? link.tab(name) : link.run()} aria-current={name === tab ? "page" : undefined}>
+            {title}
+          </a>
         ))}
       </nav>
     </div>
   );
 }
 
-function useWide(): boolean {
-  const media = useMemo(() => matchMedia(TWO_COLUMNS), []);
-  const [wide, setWide] = useState(media.matches);
-  useEffect(() => {
-    const changed = () => setWide(media.matches);
-    media.addEventListener("change", changed);
-    return () => media.removeEventListener("change", changed);
-  }, []);
-  return wide;
+/** Of a server's Worlds, those of a client: the program that sent the first request. */
+function ofClient(run: Run, client: string | null): Run {
+  if (!client) return run;
+  const cases = run.cases.filter((row) => row.client === client);
+  const ids = new Set(cases.map((row) => row.id));
+  return { ...run, cases, causes: run.causes.filter((group) => group.cases.some(([id]) => ids.has(id))) };
 }
 
-function Tests({ run: whole, address }: { run: Run; address: Address }) {
+function LiveTools({ run, client, paused, pause }: { run: Run; client: string | null; paused: boolean; pause: () => void }) {
+  const clients = [...new Set(run.cases.map((row) => row.client).filter(Boolean))].sort();
+  return (
+    <p class="row small live-tools">
+      <button class="act" aria-pressed={paused} onClick={pause}>
+        {paused ? "▸ resume" : "‖ pause the list"}
+      </button>
+      {clients.length > 1 && (
+        <label>
+          <span class="unseen">Client</span>
+          <select value={client ?? ""} onChange={(event) => setQuery({ client: event.currentTarget.value, select: null })}>
+            <option value="">all clients</option>
+            {clients.map((name) => (
+              <option key={name} value={name}>
+                {name}
+              </option>
+            ))}
+          </select>
+        </label>
+      )}
+    </p>
+  );
+}
+
+function Tests({ run: current, address }: { run: Run; address: Address }) {
   const source = useSource();
-  const { known: run, news, show } = useKnown(whole, source.live);
-  const wide = useWide();
   const { query } = address;
+  const [paused, setPaused] = useState<Run>();
+  const client = query.get("client");
+  const whole = useMemo(() => ofClient(paused ?? current, client), [paused ?? current, client]);
+  const { known: run, news, show } = useKnown(whole, source.live);
+  const wide = useMedia(TWO_COLUMNS);
   const found = useSearch(run, query.get("q") ?? "");
   const given = query.get("order");
   const order: Order = given && given in ORDERS ? (given as Order) : source.live ? "newest" : "file";
@@ -174,8 +209,10 @@ function Tests({ run: whole, address }: { run: Run; address: Address }) {
   return (
     <div class={wide && ids.length > 0 ? "two" : "one"}>
       <main class="scrolls screen list" tabIndex={-1}>
+        {source.live && <LiveTools run={current} client={client} paused={paused !== undefined} pause={() => setPaused(paused ? undefined : current)} />}
         <News above count={news} what={news === 1 ? "World" : "Worlds"} show={show} />
         {run.comparison && !found && !wanted.outcome && <Compared run={run} comparison={run.comparison} />}
+        {!source.live && !found && <TimeLine rows={run.cases} selected={selected} choose={choose} />}
         {found && <Searched found={found} order={order} />}
         {rows.length === 0 && <Empty run={run} found={found} outcome={wanted.outcome} />}
         <VirtualList
@@ -208,14 +245,26 @@ interface RowShape {
 }
 
 function Row({ run, row, selected, choose, toggle, order }: RowShape) {
-  if (row.kind === "note") return <p class="note wrap"><Sign of="doubtful" /> {row.text}</p>;
-  if (row.kind === "file") return <h3 class="file wrap">{row.file}<span> {row.count}</span></h3>;
+  if (row.kind === "note")
+    return (
+      <p class="note wrap">
+        <Sign of="doubtful" /> {row.text}
+      </p>
+    );
+  if (row.kind === "file")
+    return (
+      <h3 class="file wrap">
+        {row.file}
+        <span> {row.count}</span>
+      </h3>
+    );
   if (row.kind === "case") return <CaseLine row={row.row} line={row.line} selected={row.row.id === selected} choose={choose} />;
   if (row.kind === "cause") return <CauseBlock run={run} group={row.group} cases={row.cases} opened={row.first} selected={selected} choose={choose} />;
   return (
     <div class="fold">
       <button class="quiet" aria-expanded={row.opened} onClick={() => toggle(row.outcome)}>
-        <span class="dim">{row.opened ? "▾" : "▸"}</span> <Sign of={meaning(row.outcome)} label="" /> {row.count.toLocaleString("en")} {outcomeName(run, row.outcome, row.count)}
+        <span class="dim">{row.opened ? "▾" : "▸"}</span> <Sign of={meaning(row.outcome)} label="" /> {row.count.toLocaleString("en")}{" "}
+        {outcomeName(run, row.outcome, row.count)}
       </button>
       {row.opened && <Orders order={order} />}
     </div>
@@ -227,7 +276,11 @@ function Orders({ order }: { order: Order }) {
     <label class="dim small">
       <span class="unseen">Order</span>
       <select value={order} onChange={(event) => setQuery({ order: event.currentTarget.value })}>
-        {Object.entries(ORDERS).map(([name, title]) => <option key={name} value={name}>{title}</option>)}
+        {Object.entries(ORDERS).map(([name, title]) => (
+          <option key={name} value={name}>
+            {title}
+          </option>
+        ))}
       </select>
     </label>
   );
@@ -247,11 +300,29 @@ function Searched({ found, order }: { found: Found; order: Order }) {
 }
 
 function Empty({ run, found, outcome }: { run: Run; found: Found | undefined; outcome: string | null }) {
-  if (found) return <p class="empty">No matches. Press <kbd>Esc</kbd> to see everything again.</p>;
-  if (outcome) return <p class="empty">None {outcomeName(run, outcome, 0)}. <a href={link.run()}>Show all.</a></p>;
+  if (found)
+    return (
+      <p class="empty">
+        No matches. Press <kbd>Esc</kbd> to see everything again.
+      </p>
+    );
+  if (outcome)
+    return (
+      <p class="empty">
+        None {outcomeName(run, outcome, 0)}. <a href={link.run()}>Show all.</a>
+      </p>
+    );
   if (run.source === "serve")
-    return <p class="empty">No requests yet. Point a client at this server: <code>OPENAI_BASE_URL={location.origin}/v1</code>, with any key that begins with <code>sk-</code>.</p>;
-  return <p class="empty">No test used the mock. Tests that use the fixture <code>mock</code>, or a cassette, appear here.</p>;
+    return (
+      <p class="empty">
+        No requests yet. Point a client at this server: <code>OPENAI_BASE_URL={location.origin}/v1</code>, with any key that begins with <code>sk-</code>.
+      </p>
+    );
+  return (
+    <p class="empty">
+      No test used the mock. Tests that use the fixture <code>mock</code>, or a cassette, appear here.
+    </p>
+  );
 }
 
 /** How many milliseconds a selection lasts before its case is opened: who walks through a list opens none. */

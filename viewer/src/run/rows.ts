@@ -29,8 +29,17 @@ const FOLDED: readonly Outcome[] = ["passed", "skipped", "xfailed", "xpassed"];
 
 export function listRows(run: Run, wanted: Wanted): ListRow[] {
   const { found, outcome } = wanted;
-  if (found) return sorted(run.cases.filter((row) => found.lines.has(row.id) && matches(row, outcome)), wanted, found.lines);
-  if (outcome && outcome !== "failed") return sorted(run.cases.filter((row) => matches(row, outcome)), wanted);
+  if (found)
+    return sorted(
+      run.cases.filter((row) => found.lines.has(row.id) && matches(row, outcome)),
+      wanted,
+      found.lines,
+    );
+  if (outcome && outcome !== "failed")
+    return sorted(
+      run.cases.filter((row) => matches(row, outcome)),
+      wanted,
+    );
   const wrong = [...causes(run, wanted.order), ...notes(run)];
   return outcome ? wrong : [...wrong, ...alive(run, wanted), ...folds(run, wanted)];
 }
@@ -58,7 +67,10 @@ function causes(run: Run, order: Order): ListRow[] {
 }
 
 function alive(run: Run, wanted: Wanted): ListRow[] {
-  return sorted(run.cases.filter((row) => row.outcome === "open"), { ...wanted, order: wanted.order === "file" ? "newest" : wanted.order });
+  return sorted(
+    run.cases.filter((row) => row.outcome === "open"),
+    { ...wanted, order: wanted.order === "file" ? "newest" : wanted.order },
+  );
 }
 
 function folds(run: Run, wanted: Wanted): ListRow[] {
@@ -73,7 +85,11 @@ function folds(run: Run, wanted: Wanted): ListRow[] {
 
 function sorted(rows: readonly CaseRow[], { order }: Wanted, lines?: ReadonlyMap<string, string>): ListRow[] {
   const show = (row: CaseRow): ListRow => ({ kind: "case", row, line: lines?.get(row.id) ?? "" });
-  if (order === "newest") return rows.map((row, index) => [row, index] as const).sort(newest).map(([row]) => show(row));
+  if (order === "newest")
+    return rows
+      .map((row, index) => [row, index] as const)
+      .sort(newest)
+      .map(([row]) => show(row));
   if (order === "slowest") return [...rows].sort((one, other) => other.seconds - one.seconds).map(show);
   if (order === "requests") return [...rows].sort((one, other) => other.exchanges - one.exchanges).map(show);
   const files = new Map<string, CaseRow[]>();

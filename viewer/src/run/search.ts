@@ -26,14 +26,13 @@ export function useSearch(run: Run, sought: string): Found | undefined {
     if (!words) return;
     let ended = false;
     const look = async () => {
-      const wanted = JSON.stringify(words).slice(1, -1);
       const lines = new Map<string, string>();
       let paused = performance.now();
       for (const [index, row] of run.cases.entries()) {
         const text = names.has(row.id) ? "" : await source.text(row.id).catch(() => "");
         if (ended) return;
-        const at = text.indexOf(wanted);
-        if (at >= 0) lines.set(row.id, BODY + text.slice(Math.max(0, at - AROUND), at + wanted.length + AROUND));
+        const at = text.indexOf(words);
+        if (at >= 0) lines.set(row.id, BODY + text.slice(Math.max(0, at - AROUND), at + words.length + AROUND).replaceAll("\n", " · "));
         const last = index === run.cases.length - 1;
         if (!last && performance.now() - paused < STEP) continue;
         setBodies({ words, lines: new Map(lines), looked: index + 1 });
