@@ -313,12 +313,13 @@ def test_every_command_and_option_is_there():
     options = [(command, item) for command, *rest in used for item in rest if item.startswith("--")]
     assert [(command, option) for command, option in options if option not in known[command]] == []
     alone = {
-        name.split()[0].partition("=")[0]
+        re.split(r"[=[]", name.split()[0])[0]
         for page in DOCUMENTS
         for name in ticked(text_of(page))
         if re.match(r"--\w", name)
     }
     of_pytest = {"--record", "--harness-report", "--harness-fail-under", "--harness-trace", "--harness-trace-dir"}
+    of_pytest |= {"--harness-forecast", "--harness-model"}
     of_tools = {"--recordings", "--sync", "--diff"}
     assert alone <= of_pytest.union(of_tools, *known.values())
 
