@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from typing import Any, Protocol, Self, cast
 
-from harness.api.http.dialects import FOUNDRY
+from harness.api.http.dialects import FOUNDRY, add_definition, apply_agent
 from harness.api.models import Model
 from harness.api.project_types import NamedAgent
 from harness.contract import schema
-from harness.contract.dialect_body import PROMPT_SCHEMAS, apply_known_definition, resolve_agent
+from harness.contract.dialect_body import PROMPT_SCHEMAS, known_definition, resolve_agent
 from harness.contract.overrides import Overrides
 from harness.contract.rule import WorldView
 from harness.core.account import Organization
@@ -92,6 +92,12 @@ class WorldCall:
         body, store = self.body or {}, self.world.store
         return resolve_transcript(store.chain(body.get("previous_response_id"), self.conversation), body, store.items)
 
+    @cached_property
+    def as_sent(self) -> Request:
+        """The request as the schema validates it: as the client sent it, without additions of an agent."""
+        is_known_project = self.request.dialect == FOUNDRY and self.world is not None
+        return apply_agent(self.request) if is_known_project else self.request
+
     @property
     def resolved(self) -> Self:
         """The call with the definition of its agent applied, where a project's request names one."""
@@ -100,7 +106,8 @@ class WorldCall:
     @cached_property
     def _with_definition(self) -> Self:
         assert self.world is not None
-        return self.with_request(apply_known_definition(self.request, self.agent, self.as_of))
+        definition = known_definition(self.agent, self.request.schema, self.as_of)
+        return self.with_request(add_definition(self.as_sent, definition))
 
     def with_account(self, account: Organization) -> WorldCall:
         """Return a call to the same World with another account."""

@@ -14,7 +14,7 @@ from typing import Any, Generic, NamedTuple, TypeVar
 
 import orjson
 
-from harness.api.http.dialects import FOUNDRY, OPENAI, apply_agent
+from harness.api.http.dialects import OPENAI
 from harness.api.models import Models
 from harness.api.responses import omit_agents
 from harness.contract import first_violation
@@ -113,7 +113,7 @@ def _omit_exempted(call: C, overrides: Overrides, models: Models) -> tuple[C, li
 def _find_violation(call: WorldCall, is_exempt: IsExempt | None = None) -> Violation | None:
     """Return the first violation of a request that is not exempt."""
     plan = plan_rules(call.request, call.world)
-    violation = run_rules(plan.before, call, is_exempt) or _check_schema(_as_sent(call), call.as_of)
+    violation = run_rules(plan.before, call, is_exempt) or _check_schema(call.as_sent, call.as_of)
     if violation or not plan.after:
         return violation
     about = _read_after_schema(call.resolved)
@@ -132,12 +132,6 @@ def run_rules(rules: Iterable[Rule], call: WorldCall, is_exempt: IsExempt | None
             if is_exempt is None or not is_exempt(rule, facts, error):
                 return Violation(rule, error, facts)
     return None
-
-
-def _as_sent(call: WorldCall) -> Request:
-    """Return a request as the schema validates it: as the client sent it, without additions of an agent."""
-    is_known_project = call.request.dialect == FOUNDRY and call.world is not None
-    return apply_agent(call.request, None) if is_known_project else call.request
 
 
 def _read_after_schema(call: WorldCall) -> WorldCall:
@@ -185,7 +179,7 @@ def conforms_to_schema(call: WorldCall, violation: Violation | None) -> bool:
     if violation is None or violation.rule.area not in AREAS_BEFORE_SCHEMA:
         # A rule without a check belongs to the schema: its violation is one of the schema.
         return violation is None or violation.rule.check is not None
-    return violation.rule.area != "transport" and _check_schema(_as_sent(call), call.as_of) is None
+    return violation.rule.area != "transport" and _check_schema(call.as_sent, call.as_of) is None
 
 
 def check_answer(root: str, body: Any, as_of: str = CONTRACT_DATE, dialect: str = OPENAI) -> Finding | None:

@@ -16,7 +16,7 @@ from typing import Any
 
 import orjson
 
-from harness.api.http.dialects import FOUNDRY, OPENAI, apply_agent, omit_dialect_members
+from harness.api.http.dialects import FOUNDRY, OPENAI, omit_dialect_members
 from harness.api.project_types import PROJECT_DEFAULTS, PROJECT_MEMBERS, PROJECT_TOOLS, RESPONSE_PREFIXES, NamedAgent
 from harness.contract.first_violation import find_violation
 from harness.contract.overrides import repair_body
@@ -59,14 +59,14 @@ def resolve_agent(request: Request, world: WorldView) -> NamedAgent | None:
     return resolver(request, world) if resolver else None
 
 
-def apply_known_definition(request: Request, agent: NamedAgent | None, as_of: str) -> Request:
-    """Add the definition of its agent to a request to Foundry, as far as the request's schema knows its members.
+def known_definition(agent: NamedAgent | None, root: str | None, as_of: str) -> Json:
+    """Return the definition of an agent as far as a schema of requests knows its members.
 
     The client has not sent these members, so no schema refuses them.
     """
-    if agent is None or agent.version is None or not request.schema:
-        return apply_agent(request, None)
-    return apply_agent(request, _known_members(orjson.dumps(agent.members), request.schema, as_of))
+    if agent is None or agent.version is None or not root:
+        return {}
+    return _known_members(orjson.dumps(agent.members), root, as_of)
 
 
 @lru_cache(maxsize=256)

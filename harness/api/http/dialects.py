@@ -228,11 +228,10 @@ def is_at_agent_endpoint(request: Request) -> bool:
     return request.dialect == FOUNDRY and _AGENT_ENDPOINT.match(request.root) is not None
 
 
-def apply_agent(request: Request, definition: Json | None) -> Request:
-    """Apply the definition of its agent to a request to Foundry, and drop Foundry's members of items.
+def apply_agent(request: Request) -> Request:
+    """Name the agent of a request to Foundry in its body, with the model `""`, and drop Foundry's members of items.
 
-    Without a definition the model of an agent is `""`. A
-    request may consist of only a conversation (recorded 2026-02-26 to 2026-06-26): its `input` is then empty.
+    A request may consist of only a conversation (recorded 2026-02-26 to 2026-06-26): its `input` is then empty.
     """
     body = request.body
     if request.dialect != FOUNDRY or not isinstance(body, dict):
@@ -245,8 +244,19 @@ def apply_agent(request: Request, definition: Json | None) -> Request:
     if request.operation.startswith(_OPERATIONS_OF_AGENTS) and isinstance(agent := agent_of(request), dict):
         # Public clients leave the model of an agent empty.
         sent = {name: value for name, value in own.items() if value is not None and (name, value) != ("model", "")}
-        own = {"model": "", AGENT_REFERENCE: agent, **(definition or {}), **sent}
+        own = {"model": "", AGENT_REFERENCE: agent, **sent}
     return request._replace(body=own)
+
+
+def add_definition(request: Request, definition: Json) -> Request:
+    """Add the definition of its agent to a request that names one in its body, as far as the client has not set it."""
+    body = request.body
+    if not definition or not request.operation.startswith(_OPERATIONS_OF_AGENTS) or not isinstance(body, dict):
+        return request
+    sent = {name: value for name, value in body.items() if (name, value) != ("model", "")}
+    if not isinstance(agent := sent.get(AGENT_REFERENCE), dict):
+        return request
+    return request._replace(body={"model": "", AGENT_REFERENCE: agent, **definition, **sent})
 
 
 def _omit_foundry_members(item: Any) -> Any:

@@ -13,6 +13,7 @@ from harness.api.http.dialects import (
     FOUNDRY,
     OPENAI,
     ApiPath,
+    add_definition,
     agent_of,
     apply_agent,
     check_dialect,
@@ -87,18 +88,18 @@ class TestAnAgent:
         request = to_foundry({"agent_reference": HELPER, "input": "hi", "instructions": None})
         said = {"agent_reference": HELPER, "input": "hi"}
         definition = {"model": "mine", "instructions": "Help."}
-        assert apply_agent(request, definition).body == {**said, **definition}
-        assert apply_agent(request, None).body == {**said, "model": ""}
+        assert add_definition(apply_agent(request), definition).body == {**said, **definition}
+        assert apply_agent(request).body == {**said, "model": ""}
 
     def test_leaves_marks_on_items_that_openai_does_not_know(self) -> None:
         bare, others = {"type": "message", "role": "user", "content": "x"}, ["no item", user("y")]
         marked = {**bare, "response_id": "r", "agent_reference": HELPER}
         request = to_foundry({"model": "m", "input": [marked, *others]})
-        assert apply_agent(request, None).body["input"] == [bare, *others]
+        assert apply_agent(request).body["input"] == [bare, *others]
 
     def test_changes_nothing_elsewhere(self) -> None:
         for request in (Request("POST", "/responses", body={"agent_reference": HELPER}), to_foundry(None)):
-            assert apply_agent(request, {"model": "mine"}) is request
+            assert add_definition(apply_agent(request), {"model": "mine"}) is request
 
 
 def test_the_schema_sees_only_what_openai_knows() -> None:

@@ -53,7 +53,7 @@ def as_turn(recorded: Recorded, world: World) -> RecordedTurn | None:
     final = answer_object(recorded)
     if renderable_response(final) is None or final["status"] != "completed":
         return None
-    body = drop_nulls(apply_agent(rebuild_request(recorded)[1], None).body)
+    body = drop_nulls(apply_agent(rebuild_request(recorded)[1]).body)
     items = [item_from_wire(item) for item in final["output"]]
     return RecordedTurn(recorded.id, body, items, list(world.store.transcript(body).items))
 
