@@ -122,7 +122,7 @@ def _run_behind_proxy(
     """
     from harness.api.http.dialects import redirected_environment
     from harness.cassettes.recording.proxy import run_proxy
-    from harness.server.asgi import bind
+    from harness.server.http_server import bind
 
     host, port = address
     listening = bind(host, port)

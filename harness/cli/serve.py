@@ -62,7 +62,7 @@ def serve_foreground(
     A signal stops the server, which gives unfinished answers a few seconds, after which a hanging server is killed; a
     second signal stops it at once.
     """
-    from harness.server.asgi import App, bind, uvicorn_config
+    from harness.server.http_server import App, bind, uvicorn_config
     from harness.server.transport.stoppable_server import StoppableServer
 
     listening = bind(host, port)

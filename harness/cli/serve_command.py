@@ -158,7 +158,7 @@ def run_with_mock(options: ServeOptions, api: MockApi, access: ControlAccess, se
     from harness.api.http.dialects import OPENAI
     from harness.core.text import pluralize
     from harness.report.formats import is_page
-    from harness.server.asgi import serve_in_thread
+    from harness.server.http_server import serve_in_thread
 
     command, host, dialect = options.command or [], options.host, options.dialect or OPENAI
     permitted, reports = options.permitted, options.reports or []

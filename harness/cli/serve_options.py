@@ -22,7 +22,7 @@ from harness.server.deployment import DEFAULT_PREFIX, MEMORY, Deployment, find_d
 
 if TYPE_CHECKING:
     from harness.core.account import Organization
-    from harness.server.asgi import App
+    from harness.server.http_server import App
     from harness.server.judgement import Permitted
     from harness.server.mock_api import MockApi
     from harness.server.observe.observed import Observer

@@ -18,7 +18,7 @@ from harness.core.exchange import Exchange, Json
 from harness.drive.clients import import_openai
 from harness.items import function_call, message
 from harness.items.transcript import EMPTY_CHAIN, Transcript, input_items
-from harness.server.asgi import serve_in_thread
+from harness.server.http_server import serve_in_thread
 from harness.server.mock_api import MockApi
 from harness.world.mock import Mock
 from harness.world.route import condition_value

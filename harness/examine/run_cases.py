@@ -27,7 +27,7 @@ from harness.examine.results import FIX, Cell, ClientExamination, Verdict, name_
 from harness.examine.task import Outcome, Task
 from harness.examine.tool_server import ToolServer, serve_tools
 from harness.explain.verdict import find_verdict
-from harness.server.asgi import Server, serve_in_thread
+from harness.server.http_server import Server, serve_in_thread
 from harness.server.mock_api import MockApi
 from harness.viewer.build_case import CaseHead, JudgedCase, build_case
 from harness.viewer.build_run import view_of_case

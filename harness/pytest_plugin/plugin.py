@@ -39,7 +39,7 @@ from harness.pytest_plugin.tls import report_rejected, tls_server
 if TYPE_CHECKING:
     from harness.analysis.loss import Lost
     from harness.explain.model import Cause
-    from harness.server.asgi import Server
+    from harness.server.http_server import Server
     from harness.server.mock_api import MockApi
     from harness.world.exploration import Exploration, Scenario
     from harness.world.mock import Mock
@@ -119,7 +119,7 @@ def mock_server(pytestconfig: pytest.Config) -> Server:
     from harness.core.garbage import paused_collection
 
     with paused_collection():
-        from harness.server.asgi import serve_in_thread
+        from harness.server.http_server import serve_in_thread
         from harness.server.mock_api import MockApi
     if early := session_server(pytestconfig):
         return early.start()

@@ -21,7 +21,7 @@ from harness.pytest_plugin.options import read_marker_options
 
 if TYPE_CHECKING:
     from harness.drive.clients import FoundryCredential
-    from harness.server.asgi import Server
+    from harness.server.http_server import Server
     from harness.world.mock import Mock
 
 CREDENTIAL = "foundry_credential"
@@ -49,7 +49,7 @@ class TlsServer(NamedTuple):
 @pytest.fixture(scope="session")
 def _tls_server(mock_server: Server, pytestconfig: pytest.Config) -> TlsServer:
     """Start the TLS server of this process, for the Worlds of `mock_server`; ConfigError without cryptography."""
-    from harness.server.asgi import serve_in_thread
+    from harness.server.http_server import serve_in_thread
     from harness.server.tls.certificate import make_certificate, require_cryptography
     from harness.server.tls.trust import write_trust
 

@@ -15,8 +15,8 @@ from harness.core.errors import ConfigError
 from harness.core.limits import STORED_SECONDS, Limits
 
 if TYPE_CHECKING:
-    from harness.server.asgi import App
     from harness.server.control_plane.access import ControlAccess
+    from harness.server.http_server import App
     from harness.server.mock_api import MockApi
 
 MEMORY = "memory"
@@ -61,7 +61,7 @@ class Deployment:
 
     def make_app(self, api: MockApi, access: ControlAccess) -> App:
         """Create the app of a mock of `api_type`; ConfigError if the store cannot be used."""
-        from harness.server.asgi import App
+        from harness.server.http_server import App
 
         return App(api, access)
 

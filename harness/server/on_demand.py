@@ -12,7 +12,7 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from harness.server.asgi import Server
+    from harness.server.http_server import Server
     from harness.server.mock_api import MockApi
 
 HOST = "127.0.0.1"
@@ -37,7 +37,7 @@ class OnDemandServer:
 
     def start(self) -> Server:
         """Start the server unless it is running already, and return it."""
-        from harness.server.asgi import Server
+        from harness.server.http_server import Server
 
         with self._lock:
             if self._server is None:

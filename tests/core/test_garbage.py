@@ -8,7 +8,7 @@ from weakref import ref
 from harness.core.garbage import collect_new_garbage, paused_collection, small_collections
 from harness.core.limits import Limits
 from harness.items import message
-from harness.server.asgi import serve_in_thread
+from harness.server.http_server import serve_in_thread
 from harness.server.mock_api import MockApi
 from harness.world.world import World
 from tests.support.processes import wait_until

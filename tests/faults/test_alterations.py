@@ -26,7 +26,7 @@ from harness.faults import (
     stream_error,
 )
 from harness.items import message
-from harness.server.asgi import Server, serve_in_thread
+from harness.server.http_server import Server, serve_in_thread
 from harness.server.mock_api import MockApi
 from tests.support.in_process import Client, post, types
 

@@ -10,9 +10,9 @@ from typing import Any
 from urllib.parse import quote_from_bytes
 
 from harness.items import function_call, message
-from harness.server.asgi import App
 from harness.server.control_plane.app import CONTROLS, control_app
 from harness.server.control_plane.openapi import BODIES
+from harness.server.http_server import App
 from harness.server.mock_api import CONTROL_ROOT, MockApi
 from harness.unscripted.default_model import small_talk
 from tests.fuzz.parsers.seeds import SCRIPTS, hostile_json, hostile_yaml

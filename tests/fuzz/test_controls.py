@@ -8,8 +8,8 @@ from typing import Any
 
 import pytest
 
-from harness.server.asgi import App
 from harness.server.control_plane.app import CONTROLS
+from harness.server.http_server import App
 from harness.server.mock_api import MockApi
 from tests.fuzz.controls import LONGEST, Control, complaint, controls, prepared
 from tests.support.seed import REPEAT, TODAY

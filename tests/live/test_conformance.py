@@ -34,7 +34,7 @@ from harness.live.conformance.examine_server import examine_server
 from harness.live.conformance.questions import OPTIONAL_ENDPOINTS, STORED_ITEMS, build_questions, minimal_requests
 from harness.live.conformance.scenario import SCENARIOS, run_scenario
 from harness.live.conformance.score import Score, score_json, summary_lines
-from harness.server.asgi import serve_in_thread
+from harness.server.http_server import serve_in_thread
 from harness.server.mock_api import MockApi
 from harness.unscripted.default_model import small_talk
 from harness.verify.examples import play_case

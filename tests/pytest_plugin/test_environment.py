@@ -179,7 +179,8 @@ def test_it(mock): ...
 import sys
 
 def pytest_sessionfinish():
-    print("loaded:", sorted({"harness.server.asgi", "harness.server.mock_api", "uvicorn", "openai"} & set(sys.modules)))
+    watched = {"harness.server.http_server", "harness.server.mock_api", "uvicorn", "openai"}
+    print("loaded:", sorted(watched & set(sys.modules)))
 """)
         pytester.makepyfile("def test_it(): ...")
         result = pytester.runpytest_subprocess("-p", "no:cacheprovider", "-s", *SESSION, timeout=SECONDS)

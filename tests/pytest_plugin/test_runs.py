@@ -90,7 +90,8 @@ def test_collecting_starts_no_server(pytester):
 import sys
 
 def pytest_sessionfinish():
-    print("loaded:", sorted({"harness.server.asgi", "harness.server.mock_api", "fastapi", "openai"} & set(sys.modules)))
+    watched = {"harness.server.http_server", "harness.server.mock_api", "fastapi", "openai"}
+    print("loaded:", sorted(watched & set(sys.modules)))
 """)
     pytester.makepyfile("def test_it(mock): ...")
     result = pytester.runpytest_subprocess("--collect-only", "-p", "no:cacheprovider", timeout=SECONDS)

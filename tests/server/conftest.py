@@ -8,7 +8,7 @@ import pytest
 
 from harness.core.limits import Limits
 from harness.items import message
-from harness.server.asgi import Server, serve_in_thread
+from harness.server.http_server import Server, serve_in_thread
 from harness.server.mock_api import MockApi
 
 

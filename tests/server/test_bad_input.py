@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 
 from harness.core.exchange import ReceivedRequest
 from harness.items import message
-from harness.server.asgi import Server
+from harness.server.http_server import Server
 from harness.server.mock_api import MockApi
 from tests.support.cpu_time import cpu_time
 

@@ -10,9 +10,9 @@ import pytest
 from harness.core.errors import ConfigError
 from harness.core.limits import Limits
 from harness.server import deployment
-from harness.server.asgi import App
 from harness.server.control_plane.access import LOOPBACK_ACCESS
 from harness.server.deployment import Deployment, find_deployment
+from harness.server.http_server import App
 from harness.server.mock_api import MockApi
 
 

@@ -18,7 +18,7 @@ from websockets.sync.client import ClientConnection, connect
 from harness.core.delivery import SendTimes
 from harness.core.limits import Limits
 from harness.faults import Gate, chunks, cut, hang_up, pause
-from harness.server.asgi import Server, serve_in_thread
+from harness.server.http_server import Server, serve_in_thread
 from harness.server.mock_api import MockApi
 from harness.world.mock import Mock
 from tests.support.in_process import Client

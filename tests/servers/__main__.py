@@ -31,7 +31,7 @@ from harness.api.responses import SOCKET
 from harness.core.errors import ConfigError, HarnessError
 from harness.core.limits import Limits
 from harness.live.conformance.export import export_contract
-from harness.server.asgi import bind, serve_in_thread
+from harness.server.http_server import bind, serve_in_thread
 from harness.server.mock_api import MockApi
 from harness.unscripted.default_model import small_talk
 from tests.clients.environments import prepared

@@ -18,7 +18,7 @@ from harness.core.delivery import Delivery, Gate, Pause
 from harness.faults import chunks, cut, framing, pause
 from harness.items import message
 from harness.report.report import RunFacts
-from harness.server.asgi import serve_in_thread
+from harness.server.http_server import serve_in_thread
 from harness.server.mock_api import MockApi
 from harness.verify.report_cases import build_journal
 from harness.viewer.build_case import CaseHead, build_case

@@ -22,7 +22,7 @@ from harness.cassettes.format.interaction import SERVER, Interaction
 from harness.cassettes.recording.in_flight import InFlightInteraction, Recording, non_retryable_answer
 from harness.core.exchange import Answer
 from harness.core.headers import HeaderPairs, encode_headers, header_pairs, normalize_headers
-from harness.server.asgi import read_body, uvicorn_config
+from harness.server.http_server import read_body, uvicorn_config
 from harness.server.transport.asgi_types import Receive, Scope, Send
 from harness.server.transport.deliver import disconnect, send_answer
 from harness.server.transport.stoppable_server import STOP_SECONDS, StoppableServer

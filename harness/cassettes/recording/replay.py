@@ -28,7 +28,7 @@ from harness.core.errors import COMMAND, ConfigError, ScriptError
 from harness.core.exchange import Answer, Request
 from harness.core.headers import encode_headers, normalize_headers
 from harness.explain.unanswered import changed_lines
-from harness.server.asgi import read_body
+from harness.server.http_server import read_body
 from harness.server.transport.asgi_types import Receive, Scope, Send
 from harness.server.transport.deliver import disconnect, send_answer
 from harness.server.websocket.connection import CLOSE_NORMAL, refuse_upgrade

@@ -60,7 +60,7 @@ def secure(
 
 def origin_for_clients(secured: Secured | None, host: str, port: int) -> str:
     """Return the origin of a server's URLs, with a host name that is in its certificate."""
-    from harness.server.asgi import origin_of
+    from harness.server.http_server import origin_of
 
     if secured is None:
         return origin_of("http", host, port)

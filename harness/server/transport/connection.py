@@ -16,6 +16,9 @@ from itertools import count
 from time import time
 from typing import Any, cast
 
+from uvicorn import Config
+from uvicorn.server import ServerState
+
 from harness.core.cached import cached_property
 from harness.core.delivery import SendRecord
 from harness.core.exchange import ReceivedRequest
@@ -75,8 +78,8 @@ class HttpConnection(asyncio.Protocol):
 
     def __init__(
         self,
-        config: Any,
-        server_state: Any,
+        config: Config,
+        server_state: ServerState,
         app_state: dict[str, Any],
         _loop: asyncio.AbstractEventLoop | None = None,
         *,

@@ -9,9 +9,9 @@ from pathlib import Path
 
 from harness.core.errors import DISTRIBUTION, ConfigError
 from harness.core.limits import Limits
-from harness.server.asgi import App
 from harness.server.control_plane.access import ControlAccess
 from harness.server.deployment import DEFAULT_PREFIX, Deployment
+from harness.server.http_server import App
 from harness.server.mock_api import MockApi
 from responses_harness_cluster.redis_log import RedisLog
 from responses_harness_cluster.replicated_api import ReplicatedApi

@@ -14,8 +14,8 @@ from harness.core.errors import ConfigError, HarnessError, Problem
 from harness.core.exchange import Answer, Json, ReceivedRequest
 from harness.server.answering import teapot_answer
 from harness.server.api_observers import AnsweredRequest
-from harness.server.asgi import App, connection_of, is_control_path, read_body, received_of
 from harness.server.control_plane.access import LOOPBACK_ACCESS, ControlAccess
+from harness.server.http_server import App, connection_of, is_control_path, read_body, received_of
 from harness.server.mock_api import CONTROL_ROOT
 from harness.server.transport.asgi_types import AsgiApp, Receive, Scope, Send
 from harness.server.transport.deliver import send_answer

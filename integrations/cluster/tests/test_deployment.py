@@ -11,9 +11,9 @@ from responses_harness_cluster.shared_app import SharedApp
 
 from harness.core.errors import ConfigError
 from harness.core.limits import Limits
-from harness.server.asgi import App
 from harness.server.control_plane.access import LOOPBACK_ACCESS
 from harness.server.deployment import find_deployment
+from harness.server.http_server import App
 
 SHARED = Cluster("redis://localhost:6379/0")
 

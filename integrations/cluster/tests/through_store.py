@@ -17,7 +17,7 @@ from responses_harness_cluster.replicated_api import ReplicatedApi
 from responses_harness_cluster.server_record import ServerRecord
 from responses_harness_cluster.shared_app import SharedApp
 
-import harness.server.asgi
+import harness.server.http_server
 from harness.core.exchange import Exchange
 from harness.server.mock_api import MockApi
 
@@ -37,7 +37,7 @@ class StoredApp(SharedApp):
 
 def pytest_configure() -> None:
     if os.environ.get("HARNESS_TEST_STORE"):
-        harness.server.asgi.App = StoredApp  # type: ignore[misc]
+        harness.server.http_server.App = StoredApp  # type: ignore[misc]
 
 
 @pytest.hookimpl(wrapper=True)

@@ -12,7 +12,7 @@ from harness.cassettes.files import read_cassette
 from harness.cassettes.recording.vcr import use_cassette
 from harness.faults import hang_up
 from harness.items import message
-from harness.server.asgi import serve_in_thread
+from harness.server.http_server import serve_in_thread
 from harness.server.mock_api import MockApi
 from harness.world.mock import Mock
 from tests.support.processes import free_port

@@ -16,7 +16,7 @@ from harness.cassettes.recording import proxy
 from harness.cassettes.recording.proxy import CLIENT_GONE_TIMEOUT
 from harness.faults import Gate, cut, hang_up, pause, rate_limit
 from harness.items import message
-from harness.server.asgi import bind
+from harness.server.http_server import bind
 from tests.support.processes import wait_until
 from tests.support.servers.live_server import Front, recorded, request_head
 from tests.support.servers.stalling import ENDLESS, SILENT, STUCK, TRICKLING, TRICKLING_HEAD, stalling

@@ -22,7 +22,7 @@ from harness.cassettes.scrubbing.mask_interactions import Scrubbed, Scrubber
 from harness.core.headers import normalize_headers
 from harness.faults import Gate, chunks, cut, pause
 from harness.items import message
-from harness.server.asgi import serve_in_thread
+from harness.server.http_server import serve_in_thread
 from harness.server.mock_api import MockApi
 from harness.world.mock import Mock
 

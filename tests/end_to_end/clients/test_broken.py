@@ -9,7 +9,7 @@ import pytest
 
 from harness.contract.rule import RULES
 from harness.contract.rule_plan import forget_plans
-from harness.server.asgi import serve_in_thread
+from harness.server.http_server import serve_in_thread
 from harness.server.mock_api import MockApi
 from harness.world.mock import Mock
 from tests.support.clients import broken

@@ -15,7 +15,7 @@ from harness.examine.results import Cell
 from harness.examine.run_cases import run_case
 from harness.examine.task import Task
 from harness.examine.tool_server import ToolServer, serve_tools
-from harness.server.asgi import Server, serve_in_thread
+from harness.server.http_server import Server, serve_in_thread
 from harness.server.mock_api import MockApi
 
 

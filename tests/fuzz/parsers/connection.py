@@ -10,8 +10,8 @@ from typing import Any
 from uvicorn import Config
 from uvicorn.server import ServerState
 
-from harness.server.asgi import App, uvicorn_config
 from harness.server.control_plane.app import control_app
+from harness.server.http_server import App, uvicorn_config
 from harness.server.mock_api import MockApi
 from harness.unscripted.default_model import small_talk
 

@@ -22,7 +22,7 @@ from harness.contract.rule import RULES
 from harness.core.limits import Limits
 from harness.live.conformance.examine_server import examine_server
 from harness.live.conformance.export import export_contract
-from harness.server.asgi import serve_in_thread
+from harness.server.http_server import serve_in_thread
 from harness.server.mock_api import MockApi
 from harness.unscripted.default_model import small_talk
 

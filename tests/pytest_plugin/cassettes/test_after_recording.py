@@ -10,7 +10,7 @@ import pytest
 
 from harness.cassettes.files import last_replay_date, read_cassette
 from harness.items import message
-from harness.server.asgi import serve_in_thread
+from harness.server.http_server import serve_in_thread
 from harness.server.mock_api import MockApi
 from tests.support.inner_run import Run
 from tests.support.slow import slow_except

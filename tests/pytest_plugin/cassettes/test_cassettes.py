@@ -11,7 +11,7 @@ import pytest
 from harness.cassettes.files import read_cassette
 from harness.contract.overrides_file import parse_overrides
 from harness.items import message
-from harness.server.asgi import serve_in_thread
+from harness.server.http_server import serve_in_thread
 from harness.server.mock_api import MockApi
 from harness.world.mock import Mock
 from tests.support.slow import slow_except_every

@@ -9,7 +9,7 @@ from harness.cassettes.format.interaction import CassetteHeader
 from harness.cassettes.format.serializer import dump_cassette
 from harness.items import message
 from harness.report.formats.json_file import read_report
-from harness.server.asgi import serve_in_thread
+from harness.server.http_server import serve_in_thread
 from harness.server.mock_api import MockApi
 from tests.support.recordings import HI, over_http, recorded, sse
 from tests.support.reports import read_cases

@@ -15,8 +15,8 @@ from hypothesis.errors import Unsatisfiable
 
 from harness.core.exchange import ReceivedRequest
 from harness.items import function_call, message
-from harness.server.asgi import App
 from harness.server.control_plane.access import control_access
+from harness.server.http_server import App
 from harness.server.mock_api import MockApi
 from tests.fuzz.stands import sampled
 

@@ -9,8 +9,8 @@ from collections.abc import Iterator
 
 import pytest
 
-from harness.server.asgi import serve_in_thread
 from harness.server.control_plane.access import control_access
+from harness.server.http_server import serve_in_thread
 from harness.server.mock_api import MockApi
 from tests.support.processes import run as run_child
 from tests.support.servers.json_client import ask, send

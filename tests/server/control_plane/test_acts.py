@@ -12,7 +12,7 @@ from typing import Any
 import httpx
 import pytest
 
-from harness.server.asgi import Server, serve_in_thread
+from harness.server.http_server import Server, serve_in_thread
 from harness.server.mock_api import MockApi
 
 

@@ -14,9 +14,9 @@ import pytest
 
 from harness.faults import Gate, pause
 from harness.items import message
-from harness.server.asgi import Server, serve_in_thread
 from harness.server.control_plane import live
 from harness.server.control_plane.access import ControlAccess
+from harness.server.http_server import Server, serve_in_thread
 from harness.server.mock_api import MockApi
 from harness.server.observe import event_ring
 from tests.support.processes import wait_until

@@ -11,9 +11,9 @@ import pytest
 
 from harness.faults import pause
 from harness.items import message
-from harness.server.asgi import Server, serve_in_thread
 from harness.server.control_plane import view
 from harness.server.control_plane.access import ControlAccess
+from harness.server.http_server import Server, serve_in_thread
 from harness.server.mock_api import MockApi
 from harness.viewer.json_form import from_json
 from harness.viewer.model import Run, ShownCase

@@ -13,7 +13,7 @@ import pytest
 from harness.core.vocabulary import JSON
 from harness.core.webhooks import DEFAULT_SECRET
 from harness.items import message
-from harness.server.asgi import Server, serve_in_thread
+from harness.server.http_server import Server, serve_in_thread
 from harness.server.mock_api import MockApi
 from tests.support.servers.json_client import KeyClient
 

@@ -24,7 +24,7 @@ from harness.core.exchange import ReceivedRequest
 from harness.core.limits import Limits
 from harness.faults import rate_limit
 from harness.items import message
-from harness.server.asgi import App, serve_in_thread
+from harness.server.http_server import App, serve_in_thread
 from harness.server.mock_api import MockApi
 from harness.server.observe.metrics import Metrics
 from harness.server.observe.observed import UNKNOWN, observe, render_json, render_text, write_lines, write_refusals

@@ -18,7 +18,7 @@ from websockets.sync.client import connect
 
 from harness.faults import cut, hang_up
 from harness.items import message
-from harness.server.asgi import Server, serve_in_thread
+from harness.server.http_server import Server, serve_in_thread
 from harness.server.mock_api import MockApi
 from harness.server.tls import protocol
 from harness.server.tls.certificate import ServerCertificate, make_certificate

@@ -17,7 +17,7 @@ from websockets.sync.client import ClientConnection, connect
 
 from harness.faults import Gate, cut, hang_up, pause
 from harness.items import message
-from harness.server.asgi import Server, serve_in_thread
+from harness.server.http_server import Server, serve_in_thread
 from harness.server.mock_api import MockApi
 from harness.world.mock import Mock
 from tests.support.processes import wait_until

@@ -18,7 +18,7 @@ import pytest
 from harness.core.exchange import Answer, Request
 from harness.faults import cut, pause
 from harness.items import message
-from harness.server.asgi import App, Server, serve_in_thread
+from harness.server.http_server import App, Server, serve_in_thread
 from harness.server.mock_api import MockApi
 from harness.server.transport import request_parser
 from harness.server.transport.connection import HttpConnection

@@ -10,7 +10,7 @@ from collections.abc import Iterator
 import pytest
 
 from harness.items import message
-from harness.server.asgi import Server, serve_in_thread
+from harness.server.http_server import Server, serve_in_thread
 from harness.server.mock_api import MockApi
 from harness.unscripted.default_model import small_talk
 from harness.world.mock import Mock

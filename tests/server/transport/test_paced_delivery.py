@@ -8,7 +8,7 @@ import openai
 
 from harness.faults import pace
 from harness.items import message
-from harness.server.asgi import Server
+from harness.server.http_server import Server
 from tests.support.processes import wait_until
 
 TTFT, RATE = 0.2, 20.0

@@ -17,7 +17,7 @@ import pytest
 
 from harness.api.http.multipart import FormParser
 from harness.core.exchange import InMemory, OnDisk
-from harness.server.asgi import Server, serve_in_thread
+from harness.server.http_server import Server, serve_in_thread
 from harness.server.mock_api import MockApi
 from harness.server.transport import upload_spool
 from harness.server.transport.upload_spool import LARGE_FORM, MAX_IN_MEMORY, SpooledContent, read_form

@@ -9,7 +9,7 @@ from importlib.metadata import version
 import pytest
 import uvicorn
 
-from harness.server.asgi import serve_in_thread
+from harness.server.http_server import serve_in_thread
 from harness.server.mock_api import MockApi
 
 MOVED = f"uvicorn {version('uvicorn')} has no {{}} as harness/server uses it; adapt that"

@@ -23,8 +23,8 @@ from websockets.sync.client import ClientConnection, connect
 from harness.core.exchange import ReceivedRequest
 from harness.core.limits import Limits
 from harness.items import message
-from harness.server import asgi as module
-from harness.server.asgi import App, Server, serve_in_thread, uvicorn_config
+from harness.server import http_server as module
+from harness.server.http_server import App, Server, serve_in_thread, uvicorn_config
 from harness.server.mock_api import MockApi
 from harness.server.websocket.connection import serve_session
 from harness.server.websocket.session import SocketSession

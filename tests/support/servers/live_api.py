@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from harness.core.exchange import Answer
-from harness.server.asgi import App, read_body
+from harness.server.http_server import App, read_body
 from harness.server.mock_api import MockApi
 from harness.server.websocket.connection import refuse_upgrade
 from harness.unscripted.default_model import small_talk

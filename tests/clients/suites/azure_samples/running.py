@@ -23,7 +23,7 @@ from project import prepare, variables_of
 from scripts import SCRIPTS, eager
 
 from harness.items.kind import Item
-from harness.server.asgi import serve_in_thread
+from harness.server.http_server import serve_in_thread
 from harness.server.mock_api import MockApi
 from harness.server.tls.certificate import make_certificate
 from harness.world.script import Script
