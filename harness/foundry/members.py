@@ -183,7 +183,7 @@ NULL_CONTEXT_SINCE, CONTEXT_SINCE = "2026-06-19", "2026-06-26"
 
 Other members of `reasoning` are left out of JSON when null.
 """
-USAGE_WITHOUT = "cache_write_tokens"
+USAGE_WITHOUT = ("cache_write_tokens", "cache_write_tokens_details")
 """A detail of the input that a project's usage lacks. Recorded up to 2026-07-01."""
 DEFAULT_RETENTION = "in_memory"
 """The `prompt_cache_retention` of every model if the request has none. Recorded 2026-05-22 to 2026-07-01."""
@@ -285,7 +285,7 @@ def _show(schema: str, value: Json, day: str) -> Json:
 
 def show_usage(usage: Json) -> Json:
     """Show the usage of a response or a compaction, without the detail that a project does not count."""
-    details = {name: count for name, count in usage["input_tokens_details"].items() if name != USAGE_WITHOUT}
+    details = {name: count for name, count in usage["input_tokens_details"].items() if name not in USAGE_WITHOUT}
     return {**usage, "input_tokens_details": details}
 
 
