@@ -44,6 +44,10 @@ OVERFLOW = PlayedTurn([failed("context_length_exceeded")])
 """The answer of a stream to input that exceeds the model's context window."""
 
 
+PREWARMED = PlayedTurn(())
+"""The answer to a request that only prepares the cache."""
+
+
 class Turn(NamedTuple):
     """The items of a turn, the response's ending, and the lines held back until the calls in the turn are approved.
 
@@ -72,6 +76,8 @@ def _take_lines(prompt: Prompt, call: ApiCall) -> tuple[PlayedTurn, PlayedTurn |
     # The rule about the window lets streams pass: the API begins them, and they fail.
     if prompt.body.get("stream") and exceeds_window(call.request, call.family):
         return OVERFLOW, None
+    if (prompt.body.get("prompt_cache_options") or {}).get("prewarm"):
+        return PREWARMED, None
     if not world.mcp_servers.by_label:
         return world.script.next(call), None
     taken, waiting = world.mcp_servers.plan_turn(prompt.body, prompt.transcript.items, lambda: world.script.next(call))

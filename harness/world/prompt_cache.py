@@ -214,19 +214,11 @@ def _boundaries_of(chain: ItemChain) -> Sequence[Boundary]:
     while link is not None and link.boundaries is None:
         missing.append(link)
         link = link.previous
-    last = _last_boundary(link)
+    last = link.boundaries[-1] if link and link.boundaries else Boundary(0, 0)
     for unmarked in reversed(missing):
-        unmarked.boundaries = _find_boundaries(unmarked.own, last)
-        last = unmarked.boundaries[-1] if unmarked.boundaries else last
+        unmarked.boundaries = _find_boundaries(unmarked.own, last) or [last]
+        last = unmarked.boundaries[-1]
     return chain.boundaries or ()
-
-
-def _last_boundary(link: ItemChain | None) -> Boundary:
-    while link is not None:
-        if link.boundaries:
-            return link.boundaries[-1]
-        link = link.previous
-    return Boundary(0, 0)
 
 
 def _find_boundaries(items: Sequence[Json], last: Boundary) -> list[Boundary]:

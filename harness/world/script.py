@@ -82,11 +82,6 @@ class PlayedTurn(NamedTuple):
     places: Sequence[Place] = (NOWHERE,)
 
     @property
-    def is_scripted(self) -> bool:
-        """Whether the lines come from a script rather than from the fallback."""
-        return self.route is not None
-
-    @property
     def place(self) -> str:
         """The place in the script, such as `script, turn 2`; empty if unscripted."""
         return f"{self.route}, turn {self.number}" if self.route else ""

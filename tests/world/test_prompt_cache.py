@@ -226,6 +226,17 @@ def test_arguments_nested_too_deep_are_not_compared() -> None:
     assert read(talk, [call, output]) > TOKENS
 
 
+def test_a_request_that_prepares_the_cache_takes_no_turn() -> None:
+    talk = Conversation(model=NEW)
+    talk.api.open(KEY).script("Yes.")
+    prepared = talk.ask(LONG, prompt_cache_options={"prewarm": True}).body
+    assert (prepared["output"], prepared["usage"]["output_tokens"]) == ([], 0)
+    assert prepared["usage"]["input_tokens_details"]["cache_write_tokens"] == TOKENS
+    answer = talk.ask(LONG).body
+    assert answer["output"][0]["content"][0]["text"] == "Yes."
+    assert answer["usage"]["input_tokens_details"]["cached_tokens"] == TOKENS
+
+
 def test_an_earlier_day_has_the_counts_of_its_day() -> None:
     talk = Conversation(model=NEW)
     talk.api.open(KEY).world.set_date("2026-10-01")
