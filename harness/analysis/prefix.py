@@ -26,6 +26,7 @@ _TEXT_PARTS = ("input_text", "output_text", "text", "summary_text", "reasoning_t
 _PART_MEMBERS = ("type", "image_url", "file_id", "file_url", "file_data", "filename", "input_audio", "refusal")
 _CALL_MEMBERS = ("type", "name", "arguments", "input")
 _CLIENT_CALLS = frozenset({"function_call", "custom_tool_call"})
+_UNREAD_OF_TOOLS = ("authorization", "headers", "require_approval", "container")
 _UPDATES = ("configuration_update", "additional_tools")
 """The types of items that change settings from their place on."""
 
@@ -75,6 +76,14 @@ def find_difference(before: Any, now: Any, at: str = "", depth: int = MAX_DEPTH)
 
 def _at(values: Sequence[Any], index: int) -> Any:
     return values[index] if index < len(values) else ABSENT
+
+
+def view_tools(body: Json) -> list[Json]:
+    """Return what a model reads of the tools of a request."""
+    return [
+        {name: value for name, value in tool.items() if value is not None and name not in _UNREAD_OF_TOOLS}
+        for tool in objects_in(body.get("tools"))
+    ]
 
 
 def view_items(items: Sequence[Json]) -> list[Json | None]:

@@ -20,16 +20,14 @@ from typing import NamedTuple
 
 import orjson
 
-from harness.analysis.prefix import view_items
+from harness.analysis.prefix import view_items, view_tools
 from harness.api.encrypted_content import owner_of_content
 from harness.api.models import Model
 from harness.core.exchange import Json
-from harness.core.json_values import as_object, as_string, objects_in
+from harness.core.json_values import as_object, as_string
 
 _TIERS = ("astra", "sol", "terra", "luna")
 _TIER = re.compile(rf"(gpt-\d+(?:\.\d+)?)-({'|'.join(_TIERS)})")
-_UNREAD = ("authorization", "headers", "require_approval", "container")
-"""The members of a tool that the model does not read."""
 
 
 class Thought(NamedTuple):
@@ -105,12 +103,8 @@ def start_of_turn(body: Json, family: Model, items: Sequence[Json]) -> int:
 
 def view_settings(body: Json, family: Model) -> Json:
     """Return the settings of a request that are part of the history of its reasoning, as the model reads them."""
-    tools = [
-        {name: value for name, value in tool.items() if value is not None and name not in _UNREAD}
-        for tool in objects_in(body.get("tools"))
-    ]
     settings: Json = {
-        "tools": tools,
+        "tools": view_tools(body),
         "text": {"format": as_object(body.get("text")).get("format") or {"type": "text"}},
         "reasoning": {"effort": as_object(body.get("reasoning")).get("effort") or family.effort},
     }

@@ -10,7 +10,7 @@ from harness.core.text import pluralize
 from harness.core.vocabulary import PYTHON
 from harness.explain.model import Cause, ReportFinding
 from harness.explain.turn import list_unused
-from harness.world.strays import StrayLog
+from harness.world.refusals import StrayLog
 from harness.world.world import World
 
 

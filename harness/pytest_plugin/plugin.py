@@ -373,7 +373,7 @@ class WorldExplorer:
     @contextmanager
     def _fresh(self) -> Iterator[Mock]:
         from harness.drive.counted import record_runs
-        from harness.world.strays import StrayLog
+        from harness.world.refusals import StrayLog
 
         api, world = self.api, self.world
         del api.worlds[world.api_key]

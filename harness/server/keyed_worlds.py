@@ -19,7 +19,7 @@ from harness.core.text import shorten
 from harness.core.vocabulary import Vocabulary
 from harness.foundry.blobs import signing_key
 from harness.world.mock import Mock
-from harness.world.strays import StrayLog
+from harness.world.refusals import StrayLog
 from harness.world.world import Courier, World, WorldOptions
 
 KEY_PREFIX = "sk-"

@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 import orjson
 
 from harness.analysis.lanes import INSTRUCTION_ROLES
-from harness.analysis.prefix import split_item, view_part
+from harness.analysis.prefix import split_item, view_part, view_tools
 from harness.answers.parameters import default_retention
 from harness.answers.prompt import Prompt
 from harness.api.tokens import UNCACHED, estimate_tokens
@@ -39,7 +39,6 @@ REASONING: Json = {"type": "reasoning"}
 """What is compared of a reasoning item: that it is there."""
 _TIERS: Mapping[str | None, str] = {None: "default", "auto": "default", "fast": "priority"}
 _ROLES = {"user": "user", "assistant": "assistant", "developer": "developer", "system": "developer"}
-_HIDDEN_OF_TOOLS = ("authorization", "headers")
 
 
 Text = tuple[str | bytes, Json | None]
@@ -141,10 +140,7 @@ def read_settings_in_prefix(prompt: Prompt) -> Json:
         "model": shown.get("model"),
         "prompt_cache_key": body.get("prompt_cache_key"),
         "service_tier": _TIERS.get(tier, tier),
-        "tools": [
-            {name: value for name, value in tool.items() if name not in _HIDDEN_OF_TOOLS}
-            for tool in body.get("tools") or ()
-        ],
+        "tools": view_tools(body),
         "parallel_tool_calls": shown.get("parallel_tool_calls"),
         "text.format": text.get("format"),
         "reasoning.effort": (shown.get("reasoning") or {}).get("effort"),

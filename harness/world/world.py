@@ -38,12 +38,11 @@ from harness.world.exploration import Explorer
 from harness.world.mcp_server import McpServers
 from harness.world.prompt_cache import PromptCache
 from harness.world.quotas import Quotas, make_quotas
-from harness.world.refusals import RefusalLedger
+from harness.world.refusals import MAX_SHOWN, NO_STRAYS, HeardStrays, RefusalLedger, StrayLog
 from harness.world.route import Route
 from harness.world.routed import RoutedPath
 from harness.world.script import Fallback, Script, TurnLog
 from harness.world.store import PendingResponse, Store, empty_store
-from harness.world.strays import MAX_SHOWN, NO_STRAYS, HeardStrays, StrayLog
 from harness.world.webhooks import Webhooks
 
 

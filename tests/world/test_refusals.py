@@ -8,7 +8,7 @@ from typing import Any
 from harness.server.judgement import judge_world
 from harness.server.mock_api import MockApi
 from harness.world.mock import Mock
-from harness.world.strays import MAX_BODY, MAX_SHOWN
+from harness.world.refusals import MAX_BODY, MAX_SHOWN
 from harness.world.world import World
 from tests.support.in_process import ask, send
 
