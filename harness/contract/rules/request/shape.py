@@ -172,6 +172,14 @@ shape(
         "Invalid value: 'bogus'. Supported values are: 'commentary' and 'final_answer'.": {
             "input": [{"role": "assistant", "content": "x", "phase": "bogus"}]
         },
+        "Invalid value: 'ogg'. Supported values are: 'mp3' and 'wav'.": {
+            "input": [
+                {
+                    "role": "user",
+                    "content": [{"type": "input_audio", "input_audio": {"data": "UklGRg==", "format": "ogg"}}],
+                }
+            ]
+        },
     },
     fix="Use one of the values the message lists.",
 )
