@@ -13,7 +13,7 @@ import orjson
 
 from harness.core.exchange import Json
 from harness.core.json_values import as_string, objects_in
-from harness.core.text import quote, shorten_json
+from harness.core.text import count_shared, quote, shorten_json
 from harness.items.kind import CALL_OF_OUTPUT
 
 ABSENT: Final = object()
@@ -43,9 +43,7 @@ class FirstDifference(NamedTuple):
         """Both values, quoted from shortly before the first character that differs; `nothing` for an absent one."""
         start = 0
         if isinstance(self.before, str) and isinstance(self.now, str):
-            pairs = enumerate(zip(self.before, self.now, strict=False))
-            shared = next((place for place, (was, now) in pairs if was != now), min(len(self.before), len(self.now)))
-            start = max(shared - CONTEXT, 0)
+            start = max(count_shared(self.before, self.now) - CONTEXT, 0)
         return _show(self.before, start), _show(self.now, start)
 
 

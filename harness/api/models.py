@@ -15,6 +15,7 @@ from typing import Any, Literal, TypeVar
 
 from harness.api.model_facts import find_shutdown, read_table, refused_tools
 from harness.core.dates import CONTRACT_DATE
+from harness.core.text import count_shared
 
 _WORD = re.compile(r"[A-Za-z]+")
 _SHORTEST_WORD = 3
@@ -229,7 +230,7 @@ class Models(Mapping[str, Model]):
     def _nearest_family(self, name: str) -> Model:
         """Return the first family with the longest common prefix with a name, of at least two characters."""
         shared = {
-            candidate: _count_shared(candidate, name)
+            candidate: count_shared(candidate, name)
             for candidate, family in self._all().items()
             if not family.name_only
         }
@@ -292,13 +293,6 @@ def _build_family(name: str, facts: Mapping[str, Sequence[Any]]) -> Model:
         name_only=reasons is None,
         truncations=value("truncations", ()),
         withholds=value("withholds", ""),
-    )
-
-
-def _count_shared(one: str, other: str) -> int:
-    """Count the characters of the common prefix of two names."""
-    return next(
-        (place for place, (a, b) in enumerate(zip(one, other, strict=False)) if a != b), min(len(one), len(other))
     )
 
 

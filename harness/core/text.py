@@ -158,3 +158,9 @@ def escape_values(value: Any) -> Any:
     if isinstance(value, dict):
         return {escape_controls(name): escape_values(member) for name, member in value.items()}
     return [escape_values(element) for element in value] if isinstance(value, list) else value
+
+
+def count_shared(text: str, other: str) -> int:
+    """Count the characters with which both texts begin."""
+    pairs = enumerate(zip(text, other, strict=False))
+    return next((place for place, (one, two) in pairs if one != two), min(len(text), len(other)))

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import takewhile
+from json import dumps
 from typing import NamedTuple
 
 from harness.analysis.lanes import INSTRUCTION_ROLES, ReferenceKey, reference_keys
@@ -12,6 +13,7 @@ from harness.analysis.prefix import ABSENT, FirstDifference, find_difference, vi
 from harness.answers.prompt import Prompt
 from harness.api.tokens import estimate_tokens
 from harness.core.exchange import Json
+from harness.core.text import count_shared
 from harness.world.prompt_cache import REASONING, CachedPrompt, read_settings_in_prefix
 
 _REASONS: Mapping[str, str] = {
@@ -26,6 +28,8 @@ _REASONS: Mapping[str, str] = {
     "prompt": "input_changed",
 }
 """The API's reason for a difference in a setting, in the order in which its guide lists them (assumed to be its own)."""
+EDITED = 0.8
+"""How much two texts share if one is an edit of the other."""
 
 
 class PromptDifference(NamedTuple):
@@ -114,7 +118,7 @@ def find_misses(prompts: Mapping[str, CachedPrompt], agents: Mapping[int, str]) 
     """Find the requests that missed the cache, oldest first; `agents` maps the number of an exchange to its agent.
 
     A prompt is compared with those whose answer it repeats; if it begins a conversation, what does not depend on it
-    is compared with the agent's latest.
+    is compared with the agent's latest, or with that of an agent whose instructions are the same but for an edit.
     """
     said: dict[ReferenceKey, list[CachedPrompt]] = {}
     latest: dict[str, CachedPrompt] = {}
@@ -123,8 +127,9 @@ def find_misses(prompts: Mapping[str, CachedPrompt], agents: Mapping[int, str]) 
         continued = _find_continued(response, cached, said)
         found = [_find_miss(cached, before, compare_prompts(before.prompt, cached.prompt)) for before in continued]
         agent = agents.get(cached.exchange)
-        if not continued and agent is not None and (before := latest.get(agent)):
-            found = [_find_new_beginning(cached, before)]
+        if not continued and agent is not None:
+            before = latest.get(agent) or _find_edited(cached, latest.values())
+            found = [_find_new_beginning(cached, before)] if before else []
         if found and all(found):
             misses.append(found[0])
         if agent is not None:
@@ -147,11 +152,35 @@ def _find_continued(
     return next((said[key] for key in keys if key in said), ())
 
 
+def _find_edited(cached: CachedPrompt, latest: Iterable[CachedPrompt]) -> CachedPrompt | None:
+    """Find the newest prompt of the same key whose instructions are the same but for an edit, such as the time."""
+    key, texts = cached.prompt.body.get("prompt_cache_key"), _read_instructions(cached.prompt)
+    for before in sorted(latest, key=lambda other: other.exchange, reverse=True):
+        others = _read_instructions(before.prompt)
+        if before.prompt.body.get("prompt_cache_key") == key and _share(texts, others) >= EDITED:
+            return before
+    return None
+
+
+def _read_instructions(prompt: Prompt) -> str:
+    return dumps([prompt.body.get("instructions"), *view_items(_leading_instructions(prompt))])
+
+
+def _leading_instructions(prompt: Prompt) -> list[Json]:
+    return [*takewhile(lambda item: item.get("role") in INSTRUCTION_ROLES, prompt.transcript.items)]
+
+
+def _share(text: str, other: str) -> float:
+    """Return how much of the longer text is what both begin and end with."""
+    start = count_shared(text, other)
+    end = count_shared(text[start:][::-1], other[start:][::-1])
+    return (start + end) / max(len(text), len(other))
+
+
 def _find_new_beginning(cached: CachedPrompt, before: CachedPrompt) -> CacheMiss | None:
     """Find the miss of a prompt that begins a conversation: its settings or leading instructions have changed."""
-    leading = [*takewhile(lambda item: item.get("role") in INSTRUCTION_ROLES, before.prompt.transcript.items)]
     settings = _compare_settings(before.prompt, cached.prompt)
-    difference = settings or _compare_items(before.prompt, cached.prompt, len(leading))
+    difference = settings or _compare_items(before.prompt, cached.prompt, len(_leading_instructions(before.prompt)))
     return _find_miss(cached, before, difference) if difference else None
 
 

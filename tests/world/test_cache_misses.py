@@ -48,6 +48,33 @@ def test_a_conversation_that_only_grows_misses_nothing(model: str) -> None:
     assert 0.70 < cache.hit_rate < 0.76
 
 
+@pytest.mark.parametrize("model", [OLD, NEW])
+@pytest.mark.parametrize("has_role", [False, True], ids=["instructions", "developer message"])
+def test_a_time_in_the_instructions_is_named(model: str, has_role: bool) -> None:
+    talk = Conversation(model=model, tools=[WEATHER])
+    for time in ("09:00", "09:01"):
+        text = f"It is {time}. {LONG}"
+        if has_role:
+            talk.ask([{"role": "developer", "content": text}, {"role": "user", "content": "Hi."}])
+        else:
+            talk.ask("Hi.", instructions=text)
+    (miss,) = mock_of(talk).cache.misses
+    assert (miss.exchange, miss.compared, miss.reason) == (2, 1, "input_changed")
+    assert (miss.at, miss.before[:14], miss.now[:14]) == (
+        "input[0].content" if has_role else "instructions",
+        '"It is 09:00. ',
+        '"It is 09:01. ',
+    )
+
+
+def test_other_instructions_or_another_key_miss_nothing() -> None:
+    talk = Conversation(model=NEW)
+    talk.ask("Hi.", instructions=f"You plan. {LONG}", prompt_cache_key="ann")
+    talk.ask("Hi.", instructions=f"You plot. {LONG}", prompt_cache_key="bob")
+    talk.ask("Hi.", instructions=f"You review. {'line ' * 2_000}", prompt_cache_key="ann")
+    assert mock_of(talk).cache.misses == []
+
+
 def test_a_changed_tool_is_named_to_the_place() -> None:
     talk = Conversation(model=NEW, tools=[WEATHER, WEATHER | {"name": "get_rain"}, TIME])
     said = history(talk, LONG)
