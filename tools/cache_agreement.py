@@ -64,7 +64,7 @@ class CacheAgreement:
         models.add(answer["model"])
         for counter, counted in (("API", _with_tokens(prompt, tokens)), ("mock", prompt)):
             cache = self._caches.setdefault((recorded.file, counter), PromptCache())
-            read = cache.use(counted, int(answer["created_at"]), world.as_of).read
+            read = cache.use(counted, answer["output"], int(answer["created_at"]), world.as_of).read
             if is_compared:
                 self.counts[counter, cached > 0, read > 0] += 1
 

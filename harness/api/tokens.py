@@ -14,7 +14,7 @@ TOKENS_PER_ITEM = 4  # role and separators
 _COUNTED_MEMBERS = frozenset({"content", "text", "output", "arguments", "input", "code", "summary", "refusal"})
 
 
-UNCACHED: Json = {"cache_write_tokens": 0, "cached_tokens": 0}
+_UNCACHED: Json = {"cache_write_tokens": 0, "cached_tokens": 0}
 _UNREASONED: Json = {"reasoning_tokens": 0}
 
 
@@ -63,7 +63,7 @@ def set_usage(counted: Json, own: Mapping[str, int]) -> Json:
     named = {"cached": "cached_tokens", "cache_written": "cache_write_tokens"}
     # A script that counts the input itself counts what is cached of it, too.
     counts_input = "input_tokens" in own or not own.keys().isdisjoint(named)
-    read = {**(UNCACHED if counts_input else counted["input_tokens_details"])}
+    read = {**(_UNCACHED if counts_input else counted["input_tokens_details"])}
     said = {**counted["output_tokens_details"]}
     read |= {named[name]: count for name, count in own.items() if name in named}
     if "reasoning" in own:
@@ -80,9 +80,7 @@ def set_usage(counted: Json, own: Mapping[str, int]) -> Json:
     }
 
 
-def make_usage(
-    input_tokens: int, output: Sequence[Json], spent: int | None = None, input_details: Json = UNCACHED
-) -> Json:
+def make_usage(input_tokens: int, output: Sequence[Json], spent: int | None = None) -> Json:
     """Make the `usage` object of a response; `spent` is its output tokens if known."""
     output_tokens = reasoned = 0
     for item in output:
@@ -96,7 +94,7 @@ def make_usage(
         output_tokens, reasoned = spent, min(reasoned, spent)
     return {
         "input_tokens": input_tokens,
-        "input_tokens_details": input_details,
+        "input_tokens_details": _UNCACHED,
         "output_tokens": output_tokens,
         "output_tokens_details": {"reasoning_tokens": reasoned} if reasoned else _UNREASONED,
         "total_tokens": input_tokens + output_tokens,

@@ -6,7 +6,7 @@ An output is cut only where it certainly exceeds `max_output_tokens`, not by an 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from itertools import accumulate
 from typing import NamedTuple
@@ -20,7 +20,7 @@ from harness.api.resources.containers import CODE_CALL
 from harness.api.tokens import count_words, make_usage
 from harness.api.tools import all_tools, declared_tools, namespace_of
 from harness.contract.rules.request.limits import exceeds_window
-from harness.core.exchange import Json
+from harness.core.exchange import EMPTY_MAPPING, Json
 from harness.ending import Ending, failed, incomplete, split_ending
 from harness.items.agents import ROOT_AGENT, by_agent
 from harness.items.kind import ITEMS, Item, id_prefix, render_item
@@ -28,7 +28,7 @@ from harness.items.transcript import Transcript
 from harness.world.api_call import ApiCall
 from harness.world.cache_misses import diagnose
 from harness.world.mcp_server import name_approvals
-from harness.world.prompt_cache import LEAST_TOKENS, NOT_CACHED, CachedPrompt, CacheUse
+from harness.world.prompt_cache import LEAST_TOKENS, CachedPrompt
 from harness.world.script import PlayedTurn
 from harness.world.store import PendingResponse
 from harness.world.world import World
@@ -94,14 +94,15 @@ def run_model(prompt: Prompt, turn: Turn, world: World, agent: NamedAgent | None
     rendered, ending = _render_output(prompt, turn, id, now, world)
     if "" < prompt.settings.family.withholds <= world.as_of:
         started = _withhold_reasoning(started, prompt, rendered, world)
-    use, diagnostics = _use_cache(prompt, id, rendered, now, world)
+    usage = make_usage(prompt.tokens, rendered, _find_spent(prompt.body, turn, ending))
+    usage, diagnostics = _use_cache(prompt, id, rendered, usage, world)
     if own := turn.ending.own:
         started |= {name: value for name, value in own.items() if name != "usage"}
         ending = replace(ending, own=own)
     return PendingResponse(
         started,
         items_of_day(rendered, world.as_of),
-        make_usage(prompt.tokens, rendered, _find_spent(prompt.body, turn, ending), use.details(world.as_of)),
+        usage,
         world.add_item_ids(prompt.own_input, id, now),
         prompt.transcript.stored,
         prompt.conversation,
@@ -230,19 +231,22 @@ def _find_spent(body: Json, turn: Turn, ending: Ending) -> int | None:
     return limit if ending.members == MAX_TOKENS_MEMBERS else None
 
 
-def _use_cache(prompt: Prompt, id: str, output: Sequence[Json], now: int, world: World) -> tuple[CacheUse, Json]:
-    """Read the prompt of the response `id` from the cache and write it there; also return the members that it adds."""
+def _use_cache(
+    prompt: Prompt, id: str, output: Sequence[Json], usage: Json, world: World
+) -> tuple[Json, Mapping[str, Json]]:
+    """Count in the usage of the response `id` what is cached of its prompt; also return the diagnostics it asks for."""
     compared = (prompt.body.get("prompt_cache_options") or {}).get("comparison_response_id")
-    use, diagnostics = NOT_CACHED, _UNAVAILABLE
+    diagnostics = _UNAVAILABLE
     # Most prompts are shorter, and cost nothing here.
-    if prompt.tokens >= LEAST_TOKENS:
+    if usage["total_tokens"] >= LEAST_TOKENS:
         cache = world.prompt_cache
-        use = cache.use(prompt, now, world.as_of)
-        cached = CachedPrompt(world.exchange_count + 1, now, prompt, use, output)
+        use = cache.use(prompt, output, world.now, world.as_of)
+        usage = {**usage, "input_tokens_details": use.details(world.as_of)}
+        cached = CachedPrompt(world.exchange_count + 1, world.now, prompt, use, output)
         cache.remember(id, cached)
-        if compared and compared not in world.store.pending:
+        if compared and compared not in world.store.pending and prompt.tokens >= LEAST_TOKENS:
             diagnostics = diagnose(cached, cache.prompts.get(compared))
-    return use, {"prompt_cache_diagnostics": diagnostics} if compared else {}
+    return usage, {"prompt_cache_diagnostics": diagnostics} if compared else EMPTY_MAPPING
 
 
 def _mark_incomplete(item: Json) -> Json:

@@ -16,8 +16,8 @@ from harness.analysis.lanes import INSTRUCTION_ROLES
 from harness.analysis.prefix import split_item, view_part, view_tools
 from harness.answers.parameters import default_retention
 from harness.answers.prompt import Prompt
-from harness.api.tokens import UNCACHED, estimate_tokens
-from harness.core.exchange import EMPTY_MAPPING, Json
+from harness.api.tokens import estimate_tokens
+from harness.core.exchange import Json
 from harness.core.json_values import objects_in
 from harness.core.limits import oldest_beyond
 from harness.items.kind import CALL_OF_OUTPUT
@@ -26,9 +26,8 @@ from harness.items.transcript import Boundary, ItemChain
 LEAST_TOKENS, STEP = 1_024, 128
 BLOCK_SIZE = 512
 """The characters between two boundaries of older models, about one step of tokens."""
-MAX_REMEMBERED = 20_000
+MAX_REMEMBERED, MAX_PROMPTS = 20_000, 1_000
 """The maximum number of boundaries and of prompts remembered per key; the newest are kept."""
-MAX_PROMPTS = 1_000
 MAX_LOOKED_UP, MAX_WRITTEN = 80, 4
 """How many boundaries, from gpt-5.6 on, a request looks up and writes: the last ones of its prompt."""
 LIFETIMES: Mapping[str, int] = {"in_memory": 300, "24h": 1_800, "30m": 1_800, "12h": 43_200}
@@ -48,23 +47,18 @@ Text = tuple[str | bytes, Json | None]
 class CacheUse(NamedTuple):
     """The tokens of a prompt `read` from the cache and those `written`, by lifetime; `kept` can be read from now on."""
 
-    read: int = 0
-    written: Mapping[str, int] = EMPTY_MAPPING
-    kept: int = 0
-    lifetime: int = 0
+    read: int
+    written: Mapping[str, int]
+    kept: int
+    lifetime: int
 
     def details(self, day: str) -> Json:
         """Return the `input_tokens_details` of an answer on a day (YYYY-MM-DD)."""
-        if self is NOT_CACHED:
-            return UNCACHED
         counts: Json = {"cache_write_tokens": sum(self.written.values()), "cached_tokens": self.read}
         if self.written and day >= DETAILS_SINCE:
             by_ttl = {f"ttl_{ttl}_tokens": self.written.get(ttl, 0) for ttl in ("12h", "30m")}
             counts["cache_write_tokens_details"] = by_ttl
         return counts
-
-
-NOT_CACHED = CacheUse()
 
 
 class CachedPrompt(NamedTuple):
@@ -93,8 +87,8 @@ class PromptCache:
         self._expires: dict[int, int] = {}
         self.prompts: dict[str, CachedPrompt] = {}
 
-    def use(self, prompt: Prompt, now: int, day: str) -> CacheUse:
-        """Read the longest cached beginning of a prompt, and write what is to be cached of it."""
+    def use(self, prompt: Prompt, output: Sequence[Json], now: int, day: str) -> CacheUse:
+        """Read the longest cached beginning of a prompt, and write what is to be cached of it and of its output."""
         is_new = prompt.settings.family.cache_options
         ttl = (prompt.body.get("prompt_cache_options") or {}).get("ttl") or "30m"
         if not is_new:
@@ -102,8 +96,8 @@ class PromptCache:
             ttl = retention or "in_memory"
         unread: list[_Place] = []
         read = 0
-        for place in _select_places(prompt, ttl) if is_new else _every_place(prompt, ttl):
-            if self._expires.get(place.key, 0) > now:
+        for place in _select_places(prompt, ttl) if is_new else _every_place(prompt, output, ttl):
+            if self._expires.get(place.key, 0) > now and place.tokens <= prompt.tokens:
                 self._keep(place, now)
                 read = place.tokens
                 break
@@ -119,7 +113,7 @@ class PromptCache:
             del self._expires[key]
         if is_new:
             return CacheUse(read, written, end, LIFETIMES[ttl])
-        return CacheUse(read // STEP * STEP, {}, end // STEP * STEP, LIFETIMES[ttl])
+        return CacheUse(read // STEP * STEP, {}, min(end, prompt.tokens) // STEP * STEP, LIFETIMES[ttl])
 
     def _keep(self, place: _Place, now: int) -> None:
         self._expires.pop(place.key, None)  # the newest last
@@ -149,8 +143,8 @@ def read_settings_in_prefix(prompt: Prompt) -> Json:
     }
 
 
-def _walk_back(prompt: Prompt) -> Iterator[tuple[int, int, Boundary]]:
-    """Yield the boundaries of a prompt from its end, each after its key and the tokens before it, down to the least."""
+def _walk_back(prompt: Prompt, output: Sequence[Json] = ()) -> Iterator[tuple[int, int, Boundary]]:
+    """Yield the boundaries of a prompt and its output from the end, each after its key and the tokens before it."""
     body, transcript = prompt.body, prompt.transcript
     base = hash(_dump(read_settings_in_prefix(prompt)))
     tokens, before = prompt.settings.tokens, 0
@@ -162,9 +156,9 @@ def _walk_back(prompt: Prompt) -> Iterator[tuple[int, int, Boundary]]:
             opening = ()
         else:
             base, before = opening[-1].digest, opening[-1].tokens
-    link: ItemChain | None = ItemChain(transcript.added, transcript.stored)
+    link: ItemChain | None = ItemChain(output, ItemChain(transcript.added, transcript.stored))
     while link is not None:
-        for boundary in reversed(_boundaries_of(link)):
+        for boundary in reversed(_boundaries_of(link) if link.own else ()):
             if (total := tokens + before + boundary.tokens) < LEAST_TOKENS:
                 return
             yield hash((base, boundary.digest)), total, boundary
@@ -174,9 +168,9 @@ def _walk_back(prompt: Prompt) -> Iterator[tuple[int, int, Boundary]]:
             yield boundary.digest, tokens + boundary.tokens, boundary
 
 
-def _every_place(prompt: Prompt, ttl: str) -> Iterator[_Place]:
-    """Yield each boundary of a prompt, as older models cache it."""
-    for key, tokens, _ in _walk_back(prompt):
+def _every_place(prompt: Prompt, output: Sequence[Json], ttl: str) -> Iterator[_Place]:
+    """Yield each boundary of a prompt and its output, as older models cache both (recorded 2025-09 to 2026-01)."""
+    for key, tokens, _ in _walk_back(prompt, output):
         yield _Place(key, tokens, ttl, is_written=True)
 
 

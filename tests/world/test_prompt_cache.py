@@ -158,6 +158,16 @@ def test_a_history_is_read_however_a_client_sends_it(model: str) -> None:
         assert read(talk, tools=[WEATHER], **way) >= cached // 128 * 128
 
 
+@pytest.mark.parametrize(("model", "least", "most"), [(OLD, 4_992, 5_008), (NEW, TOKENS, TOKENS)])
+def test_older_models_also_read_what_they_said_themselves(model: str, least: int, most: int) -> None:
+    talk = Conversation(model=model)
+    talk.api.open(KEY).script(LONG, "Yes.", LONG, "Yes.")
+    first = talk.ask(LONG).body
+    assert least <= read(talk, "And?", previous_response_id=first["id"]) <= most
+    short = talk.ask("Short.").body
+    assert (read(talk, "And?", previous_response_id=short["id"]) > 0) == (model == OLD)
+
+
 def test_a_breakpoint_is_read_whatever_follows_it() -> None:
     talk = Conversation(model=NEW)
     assert details(talk, [user(LONG, "One?", marked=LONG)])["cache_write_tokens"] == TOKENS + 1
