@@ -6,18 +6,22 @@ from collections.abc import Iterator
 from typing import Any
 
 import pytest
+from hypothesis import given, settings
 
 from harness.answers.response import render_input_items
 from harness.api.operations import OPERATIONS, PATHS, Cursors, find_operation, operation
+from harness.api.responses import INCLUDE_VALUES
 from harness.contract.schema import root_names, schemas_directory
 from harness.core.errors import RegistrationError
 from harness.core.exchange import Answer
-from harness.ending import incomplete
+from harness.core.ids import Ids
+from harness.ending import completed, incomplete
 from harness.items import custom_tool_call, function_call, message, reasoning
-from harness.items.kind import Item
+from harness.items.kind import Item, render_item
 from harness.world.api_call import ApiCall
 from tests.support.in_process import Client, error
 from tests.support.registries import restored
+from tests.support.streams import ITEMS
 from tests.support.tools import functions
 
 
@@ -275,3 +279,21 @@ class TestAConversation:
         items = client.world.store.conversations[id].items
         assert [item["content"][0]["text"] for item in items] == ["a", "b", "ok", "c", "ok"]
         assert len({item["id"] for item in items}) == 5
+
+
+def holds(answered: Any, scripted: Any) -> bool:
+    """Return whether an answer has everything that a script names; `include` may add to it."""
+    if isinstance(scripted, dict):
+        return all(holds(answered.get(name), value) for name, value in scripted.items() if value is not None)
+    return bool(answered == scripted)
+
+
+@settings(max_examples=60, deadline=None)
+@given(item=ITEMS)
+def test_an_item_of_any_kind_is_answered_as_scripted(item: Item) -> None:
+    client = Client()
+    client.mock.script([item, completed(off_schema=True)])
+    (answered,) = client.ask(include=[*INCLUDE_VALUES]).body["output"]
+    generated = {"id", *(name for name in ("call_id", "container_id") if item.members.get(name) is None)}
+    scripted = render_item(item, Ids("any"), "resp_0", 0)
+    assert holds(answered, {name: value for name, value in scripted.items() if name not in generated})
