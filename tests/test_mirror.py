@@ -64,8 +64,8 @@ TESTED_WITH = {
     },
     "server/test_mock_api.py": {"endpoints/request", "server/answering", "world/api_call"},
     "server/websocket/test_session.py": {"world/websocket_state"},
-    "verify/judging/test_judge.py": {"verify/judging/mock_answer", "verify/judging/recording_day"},
-    "verify/test_output.py": {"verify/judging/gateways", "viewer/run_facts"},
+    "verify/judging/test_judge.py": {"verify/judging/circumstances", "verify/judging/mock_answer"},
+    "verify/test_output.py": {"viewer/run_facts"},
     "world/test_store.py": {"core/tables"},
     "world/test_webhooks.py": {"core/webhooks"},
     "world/test_yaml_file.py": {

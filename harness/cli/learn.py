@@ -50,7 +50,7 @@ def learn(
         scrub_overrides,
         write_overrides,
     )
-    from harness.verify.judging.gateways import parse_host
+    from harness.verify.judging.circumstances import parse_host
     from harness.verify.report_cases import path_from_root
 
     beside = paths[0] if paths[0].is_dir() else paths[0].parent

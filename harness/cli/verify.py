@@ -101,7 +101,7 @@ def _verify_recordings(options: VerifyOptions) -> None:
     from harness.overrides.project_file import find_unused, load_overrides
     from harness.report.formats import write_report
     from harness.report.outlook import Outlook
-    from harness.verify.judging.gateways import parse_host
+    from harness.verify.judging.circumstances import parse_host
     from harness.verify.run import JudgeOptions, verify_recordings
 
     paths, as_json, reports = options.paths or [], options.as_json, options.reports or []

@@ -6,6 +6,7 @@ Examples are a client made at import without a key, a fixture `client` of anothe
 from __future__ import annotations
 
 import re
+import sys
 from collections.abc import Generator
 from types import TracebackType
 from typing import Any
@@ -219,3 +220,21 @@ def _is_of_library(entry: TracebackType) -> bool:
 
     root = str(entry.tb_frame.f_globals.get("__name__")).partition(".")[0]
     return root in _HIDDEN and not is_of_project(entry.tb_frame.f_code.co_filename)
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_assertrepr_compare(
+    left: object, right: object
+) -> Generator[None, list[list[str] | None], list[list[str] | None]]:
+    """Append the path to pytest's explanation of the difference."""
+    explained = yield
+    path = _path_of(left) or _path_of(right)
+    if path is None:
+        return explained
+    return [[*lines, "", f"the path: {path}"] if lines else lines for lines in explained]
+
+
+def _path_of(value: object) -> Any:
+    """Return the path behind a list from `mock`; nothing is imported for other comparisons."""
+    module = sys.modules.get("harness.analysis.path")
+    return value.path if module and isinstance(value, module.OnPath) else None

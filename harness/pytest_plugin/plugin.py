@@ -57,7 +57,6 @@ PARTS = (
     "environment",
     "guard",
     "hints",
-    "paths",
     "clients",
     "tls",
     "cassettes",

@@ -12,7 +12,7 @@ from rich.table import Table
 from harness.cassettes.files import printable_path
 from harness.core.exchange import Json
 from harness.core.text import pluralize, shorten
-from harness.verify.judging.gateways import is_host_of
+from harness.verify.judging.circumstances import is_host_of
 from harness.verify.judging.verdict import FINDINGS, UNVERIFIABLE, VerdictKind
 from harness.verify.run import Tally
 

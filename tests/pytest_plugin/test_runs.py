@@ -144,7 +144,7 @@ LOADED_UNUSED = {
     *("harness.pytest_plugin.cassettes", "harness.pytest_plugin.client_origin", "harness.pytest_plugin.clients"),
     "harness.pytest_plugin.environment",
     *("harness.pytest_plugin.guard", "harness.pytest_plugin.hints", "harness.pytest_plugin.late"),
-    *("harness.pytest_plugin.options", "harness.pytest_plugin.paths", "harness.pytest_plugin.plugin"),
+    *("harness.pytest_plugin.options", "harness.pytest_plugin.hints", "harness.pytest_plugin.plugin"),
     *("harness.pytest_plugin.reports", "harness.pytest_plugin.tls", "harness.pytest_plugin.traces"),
     *("harness.report", "harness.report.formats"),
 }

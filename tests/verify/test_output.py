@@ -17,7 +17,7 @@ from harness.live.conformance.score import Score, explain_nothing_asked
 from harness.report.formats.json_file import read_report
 from harness.report.report import Report
 from harness.verify import output
-from harness.verify.judging.gateways import parse_host
+from harness.verify.judging.circumstances import parse_host
 from tests.support.command_line import run_cli
 from tests.support.recordings import HI, error, exchange, judged, recorded, write_jsonl
 

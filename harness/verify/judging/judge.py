@@ -32,7 +32,7 @@ from harness.foundry.resources import Versioned
 from harness.foundry.skills import SKILLS
 from harness.foundry.toolboxes import TOOLBOXES
 from harness.verify.compare import differing_error_members, select_error_members
-from harness.verify.judging.recording_day import enter_day
+from harness.verify.judging.circumstances import enter_day
 from harness.verify.judging.streams import judge_response_stream, judge_run_stream
 from harness.verify.judging.unverifiable import (
     explain_edited,

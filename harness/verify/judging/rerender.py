@@ -26,10 +26,15 @@ from harness.core.exchange import Answer, Json, Request
 from harness.core.secrets import redact, secrets_in_headers
 from harness.items.transcript import conversation_id
 from harness.verify.compare import ABSENT, Difference, Profile, compare, describe_kind, map_strings
+from harness.verify.judging.circumstances import enter_day
 from harness.verify.judging.judge import rebuild_request
-from harness.verify.judging.mock_answer import is_response_request, render_mock_answer, renderable_response
-from harness.verify.judging.project_answer import find_project_differences, find_refusal_differences
-from harness.verify.judging.recording_day import enter_day
+from harness.verify.judging.mock_answer import (
+    find_project_differences,
+    find_refusal_differences,
+    is_response_request,
+    render_mock_answer,
+    renderable_response,
+)
 from harness.verify.judging.streams import judge_response_stream
 from harness.verify.judging.unverifiable import explain_edited, has_unrecorded_history
 from harness.verify.judging.verdict import Verdict, VerdictKind

@@ -12,9 +12,8 @@ from typing import Any
 from harness.api.http.dialects import user_of
 from harness.api.operations import OPERATIONS
 from harness.core.exchange import Json, Request
-from harness.core.registry import import_modules
 from harness.foundry.access import OWNERS
-from harness.verify.remember.registry import PRESUMED, REMEMBERED, play
+from harness.verify.remember.objects import PRESUMED, REMEMBERED, play
 from harness.world.world import World
 
 __all__ = ["MIN_REMEMBERED", "PRESUMED", "REMEMBERED", "remember"]
@@ -23,7 +22,6 @@ MIN_REMEMBERED = 1000
 """The minimum number of newest objects per table that a World remembers; older ones are dropped to bound memory."""
 _SMALL_OBJECTS = ("items", "reasoning_of", "follower_of", "files", "vector_stores")
 """Tables that remember eight times as many objects."""
-import_modules(__name__, ("responses", "threads", "project"))
 
 
 def remember(world: World, request: Request, answer: Any, events: Sequence[Json] | None = None) -> None:

@@ -1,4 +1,4 @@
-"""Recognizes exchanges with a gateway: a user's own host that implements the API, perhaps below a path of its own.
+"""Finds where and when an exchange was recorded: whether the host is a gateway to the API, and the day it is judged for.
 
 A recording does not show whether an unknown host is a gateway, so the user must name it.
 """
@@ -6,12 +6,15 @@ A recording does not show whether an unknown host is a gateway, so the user must
 from __future__ import annotations
 
 from collections.abc import Collection
+from datetime import date, timedelta
 from urllib.parse import urlsplit
 
 from harness.api.http.dialects import API_ROOTS, OPENAI, parse_api_path, root_of
 from harness.api.operations import find_operation
 from harness.cassettes.format.recorded import Recorded
+from harness.core.dates import day_of_recording
 from harness.core.errors import ConfigError
+from harness.world.world import World
 
 _SURE_PREFIX = "/responses"
 """Paths that no other API is known to have."""
@@ -55,3 +58,34 @@ def _path_below_gateway(recorded: Recorded) -> str:
     parts = recorded.path.strip("/").split("/")
     below = ("/" + "/".join(parts[index:]) for index in range(len(parts)))
     return next((path for path in below if find_operation(recorded.method, path)[0]), "")
+
+
+_NOT_THERE = ("Model not found ", "does not exist.")
+"""The beginning and the end of the API's messages about a model that no longer exists."""
+
+
+def enter_day(world: World, recorded: Recorded) -> None:
+    """Set the World's day to that of a recorded exchange.
+
+    Without a date, the day of the previous exchange is kept; but if a model answered that no longer existed then, the
+    day is the last one of that model.
+    """
+    if recorded.date:
+        world.as_of = day_of_recording(recorded.date)
+    elif ended := _end_of_model(world, recorded):
+        world.as_of = (date.fromisoformat(ended) - timedelta(days=1)).isoformat()
+
+
+def _end_of_model(world: World, recorded: Recorded) -> str:
+    """Return the day on which a model that still answers had ended, if before the World's day; else empty."""
+    name = recorded.request.get("model") if isinstance(recorded.request, dict) else None
+    family = world.models.find(name) if isinstance(name, str) else None
+    ends = [day for day in family.ends if "" < day <= world.as_of] if family else []
+    # The model answered, so an undated recording was made before the end of the model.
+    return "" if not ends or _says_it_is_gone(recorded) else min(ends)
+
+
+def _says_it_is_gone(recorded: Recorded) -> bool:
+    error = recorded.answer.get("error") if isinstance(recorded.answer, dict) else None
+    message = str(error.get("message")) if isinstance(error, dict) else ""
+    return message.startswith(_NOT_THERE[0]) or message.endswith(_NOT_THERE[1])
