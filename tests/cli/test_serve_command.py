@@ -218,7 +218,7 @@ class TestADialect:
     @pytest.mark.parametrize(
         ("dialect", "names"),
         slow_except(
-            [0],
+            [],
             [
                 ("foundry", {"AZURE_AI_PROJECT_ENDPOINT", "FOUNDRY_PROJECT_ENDPOINT", "PROJECT_ENDPOINT"}),
                 ("azure", {"AZURE_OPENAI_ENDPOINT", "AZURE_OPENAI_API_KEY", "OPENAI_API_VERSION"}),
@@ -269,6 +269,7 @@ class TestTheDay:
     def test_the_day_is_that_of_the_contract_without_it(self) -> None:
         assert serve(*program(self.ASK_OLD)).stdout == "400\n"
 
+    @pytest.mark.slow
     def test_the_day_has_to_be_a_day(self) -> None:
         ended = serve("--as-of", "soon", *program("ask()"))
         assert ended.returncode == 2

@@ -65,8 +65,8 @@ def text_of_json(part: Any) -> str:
 
 
 def test_an_agent_that_shows_all_passes(mock: Mock, client: openai.OpenAI) -> None:
-    found = mock.explore(shows_all(answer, client), generate=scripts([LOOK_UP]), examples=30)
-    assert (found.tried, list(found.changed)) == (30, [])
+    found = mock.explore(shows_all(answer, client), generate=scripts([LOOK_UP]), examples=10)
+    assert (found.tried, list(found.changed)) == (10, [])
 
 
 def drops_second_call(client: openai.OpenAI, shown: list[Any]) -> None:

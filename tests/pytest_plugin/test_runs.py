@@ -62,6 +62,7 @@ def test_the_async_client_under_the_auto_mode_of_pytest_asyncio(run):
     run(COLLECT + ASYNC.format(fixtures=""), "-o", "asyncio_mode=auto").assert_outcomes(passed=3)
 
 
+@pytest.mark.slow
 def test_the_async_client_under_trio(run):
     backend = 'pytestmark = pytest.mark.anyio\n@pytest.fixture\ndef anyio_backend(): return "trio"\n'
     one = ASYNC.format(fixtures="anyio_backend, ").partition("async def test_at_once")[0]

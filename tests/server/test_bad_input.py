@@ -507,7 +507,7 @@ def is_answered(method: str, path: str, query: dict[str, Any], raw: bytes) -> bo
 
 
 class TestAnything:
-    @settings(max_examples=300, deadline=None)
+    @settings(max_examples=100, deadline=None)
     @given(BODIES)
     def test_json_earns_a_response_or_an_error_of_the_api(self, body: Any) -> None:
         assert is_answered("POST", "/v1/responses", {}, json.dumps(body).encode())

@@ -84,7 +84,7 @@ class TestTheOutcomeIsTheSame:
         assert compared["accepted"] > 4000
         assert compared["refused"] > 50
 
-    @settings(max_examples=100)
+    @settings(max_examples=40)
     @given(
         bodies=st.lists(st.sampled_from(BODIES), min_size=1, max_size=4),
         inputs=st.tuples(st.sampled_from(INPUTS), st.sampled_from(INPUTS)),

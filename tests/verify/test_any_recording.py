@@ -69,7 +69,7 @@ def failures_of(folder: Path, *exchanges: dict[str, Any]) -> list[str]:
 
 @given(data=st.data())
 @settings(
-    max_examples=60, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow]
+    max_examples=30, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow]
 )
 def test_any_exchange_is_judged(tmp_path: Path, data: st.DataObject) -> None:
     exchanges = [*read_recording(write_jsonl(tmp_path, CONVERSATION))]

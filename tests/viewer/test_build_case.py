@@ -223,14 +223,14 @@ def test_wire_data_is_exact_and_labels_are_escaped(asked: Asked) -> None:
 
 
 def test_a_transcript_that_grows_is_stored_once(asked: Asked) -> None:
-    asked.mock.script(*[f"Answer {number}." for number in range(60)])
+    asked.mock.script(*[f"Answer {number}." for number in range(30)])
     history = []
     sizes = []
-    for number in range(60):
+    for number in range(30):
         history.append(user(f"Question {number}"))
         said = asked.ask(history)["output"][0]["content"][0]["text"]
         history.append({"role": "assistant", "content": said})
-        if number in (29, 59):
+        if number in (14, 29):
             sizes.append(len(orjson.dumps(asked.show("passed"))))
     assert sizes[1] < sizes[0] * 2.2
 

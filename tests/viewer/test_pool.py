@@ -26,7 +26,7 @@ def through_json(pool: Pool, shown: Any) -> Any:
 
 
 @given(st.lists(VALUES, max_size=6))
-@settings(deadline=None)
+@settings(deadline=None, max_examples=40)
 def test_every_value_comes_back(values: list[Any]) -> None:
     pool = Pool()
     shown = [pool.put(value) for value in [*values, *values]]

@@ -233,7 +233,7 @@ def test_a_request_with_secrets_is_replayed():
     ] == []
 
 
-@pytest.mark.parametrize("coding", slow_except([0], ["utf-16", "utf-16-le", "utf-16-be"]))
+@pytest.mark.parametrize("coding", slow_except([], ["utf-16", "utf-16-le", "utf-16-be"]))
 def test_no_kind_is_left_in_a_file_of_utf16(coding):
     head = b'--b\r\nContent-Disposition: form-data; name="file"; filename="a.env"\r\n\r\n'
     left = []
