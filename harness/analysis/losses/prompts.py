@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Sequence
 from difflib import SequenceMatcher
+from itertools import islice
 from typing import NamedTuple
 from unicodedata import normalize
 
@@ -16,6 +17,7 @@ from harness.analysis.lanes import INSTRUCTION_ROLES, mask_dates_and_ids
 from harness.analysis.loss import LossFacts, loss
 from harness.analysis.losses.examples import DEPLOY, NEXT, PROMPT, REPLY, TEXT, ask, assistant, call, output, user
 from harness.analysis.losses.history import UNMISTAKABLE_LENGTH
+from harness.analysis.losses.repeated_prompts import is_prompt
 from harness.analysis.losses.text import ELLIPSIS, PRINTED_NOTHING, describe_encoding
 from harness.contract.rule import after
 from harness.core.exchange import Json
@@ -74,9 +76,9 @@ class _Turn(NamedTuple):
 
     @property
     def prompts(self) -> Sequence[Json]:
-        """The user messages of the original request."""
-        items = self.reply.request.transcript.items
-        return [item for item in items if (key := item_key(item)) and key[0] == "user"]
+        """The user messages before the reply in the original request."""
+        said = (item for item in reversed(self.reply.request.transcript.items) if is_prompt(item))
+        return list(islice(said, len(self.was)))[::-1]
 
 
 @loss(
@@ -287,8 +289,8 @@ def _find_changed_prompts(turn: _Turn, request: HistoryRequest) -> Iterator[tupl
     # With another number of messages it is not known which became which.
     if count != len(turn.was) or not _goes_on(turn, request):
         return
-    new = [placed for placed in request.items_after(turn.start) if item_key(placed[1])][:count]
-    for (place, item), original in zip(new[::-1], turn.prompts[::-1], strict=False):
+    new = list(islice((placed for placed in request.items_after(turn.start) if item_key(placed[1])), count))
+    for (place, item), original in zip(new[::-1], turn.prompts[::-1], strict=True):
         if (was := message_text(original).strip()) and message_text(item).strip() != was:
             yield place, item, original
 
@@ -365,10 +367,11 @@ def _is_extended(was: str, now: str) -> bool:
 
 def _is_exchanged(was: str, now: str) -> bool:
     """Return whether a text that is too short for a summary became another such text."""
-    is_short = all(len(text.split()) <= MOST_SHORT_WORDS and len(text) <= MOST_SHORT_LETTERS for text in (was, now))
+    if any(len(text) > MOST_SHORT_LETTERS or len(text.split()) > MOST_SHORT_WORDS for text in (was, now)):
+        return False
     old, new = (letters_of(mask_dates_and_ids(normalize("NFC", text))) for text in (was, now))
     is_kept = old in new or new in old if old and new else was in now or now in was
-    return is_short and not is_kept and not _is_masked(was, now)
+    return not is_kept and not _is_masked(was, now)
 
 
 def _is_masked(was: str, now: str) -> bool:
