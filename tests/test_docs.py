@@ -264,7 +264,7 @@ def test_every_member_of_the_account_is_listed():
 
 
 def test_every_key_of_a_script_file_is_listed():
-    assert first_cells(section("server.md", "Script files")) == set(DOCUMENT_KEYS)
+    assert first_cells(text_of(ROOT / "docs/script-files.md")) == set(DOCUMENT_KEYS)
 
 
 def test_every_member_of_mock_is_listed():
@@ -298,7 +298,7 @@ def test_every_control_path_is_listed():
     from harness.server.mock_api import CONTROL_ROOT, MockApi
 
     served = {route.path for route in control_app(MockApi()).routes}
-    listed = {name.split()[-1] for name in first_cells(section("server.md", "The control plane"))}
+    listed = {name.split()[-1] for name in first_cells(text_of(ROOT / "docs/control-plane.md").partition("\n## ")[0])}
     assert listed == served - {f"{CONTROL_ROOT}/docs", f"{CONTROL_ROOT}/openapi.json"}
 
 
