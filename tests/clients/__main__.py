@@ -29,7 +29,7 @@ from tests.clients.matrix import Row, Run, played, runs
 from tests.clients.publish import examine_release, read_environments, render_page
 from tests.clients.samples import SUITE, publish_samples
 
-PAGE = ROOT / "docs" / "clients.md"
+PAGE = ROOT / "docs" / "results" / "clients.md"
 """Where the examinations are published."""
 JOBS = (os.cpu_count() or 1) + 1
 """Environments at a time: one more than there are processors, as installing and clients wait a lot."""
@@ -78,7 +78,7 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument("--jobs", type=int, default=JOBS, metavar="N", help=f"environments at a time (default: {JOBS})")
     parser.add_argument("--list", action="store_true", help="list suites, environments and packages, and run nothing")
     told = (
-        "examine the releases of examined.toml (those of the adapters given) and write docs/clients.md; "
+        "examine the releases of examined.toml (those of the adapters given) and write docs/results/clients.md; "
         f"of {SUITE}, write how the samples end, and their table in docs/foundry.md"
     )
     parser.add_argument("--publish", action="store_true", help=told)

@@ -1,4 +1,4 @@
-"""What each examined client does on the faults of a stream, a retry and a timeout: the tables of `docs/clients.md`.
+"""What each examined client does on the faults of a stream, a retry and a timeout: the tables of `docs/results/clients.md`.
 
 `python -m tests.clients --publish --behaviour openai` runs these cases alone, and replaces the rows of that client.
 """

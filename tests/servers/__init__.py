@@ -1,1 +1,1 @@
-"""Other people's servers of the API, held to the contract: `python -m tests.servers` makes the table of docs/servers.md."""
+"""Other people's servers of the API, held to the contract: `python -m tests.servers` writes docs/results/servers.md."""
