@@ -414,7 +414,9 @@ def test_the_readme_is_a_first_page():
 def test_the_figures_of_the_readme_are_those_of_their_pages():
     """Those of both mocks are measured by `tests.servers` and `bench`, which write them into their pages."""
     row = next(
-        line for line in text_of(ROOT / "docs/results/servers.md").splitlines() if line.startswith("| `@copilotkit/aimock")
+        line
+        for line in text_of(ROOT / "docs/results/servers.md").splitlines()
+        if line.startswith("| `@copilotkit/aimock")
     )
     refuses, _, answers, streams = re.findall(r"(\d+) %", row.partition("% |")[2])[:4]
     assert streams == "0"
