@@ -22,7 +22,9 @@ else:
         def __get__(self, instance, owner=None):
             if instance is None:
                 return self
-            value = instance.__dict__[self._name] = self._compute(instance)
+            value = self._compute(instance)
+            # Not through `__dict__`, which would make every other attribute of the object slower; frozen ones are set, too.
+            object.__setattr__(instance, self._name, value)
             return value
 
 

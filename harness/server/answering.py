@@ -115,7 +115,8 @@ def refusal_answer(refusal: Violation) -> Answer:
 
 def call_handler(call: ApiCall) -> Answer:
     """Call the handler of the operation."""
-    return call_in_dialect(OPERATIONS[call.request.operation].handler, call)
+    handler = OPERATIONS[call.request.operation].handler
+    return handler(call) if call.request.dialect == OPENAI else call_in_dialect(handler, call)
 
 
 def call_in_dialect(handler: Handler, call: ApiCall) -> Answer:

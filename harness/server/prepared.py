@@ -203,16 +203,13 @@ class PreparedRequests:
             return check(call)
         prepared = self._prepared.get(key)
         if prepared is not None and prepared.holds_in(world):
-            return self._check_prepared(call, prepared)
+            checked = prepared.check(call)
+            if checked.violation is None:
+                self._keep_whole(call, prepared)
+            return checked
         checked = check(call)
         if checked.violation is None and self._prepared.has_seen(key) and (made := prepare(call)):
             self._prepared.put(key, made, len(key[1]))
-        return checked
-
-    def _check_prepared(self, call: ApiCall, prepared: Prepared) -> Checked[ApiCall]:
-        checked = prepared.check(call)
-        if checked.violation is None:
-            self._keep_whole(call, prepared)
         return checked
 
     def _keep_whole(self, call: ApiCall, prepared: Prepared) -> None:
