@@ -68,6 +68,7 @@ PROJECT_RESPONSE = (
     *_always("agent_reference", since=REWRITTEN),
     *_if_set("agent_session_id"),
     *_if_set("content_filters", since="2026-05-21"),
+    *_if_set("input_transformations"),  # assumed: what was withheld must be somewhere
 )
 """A response as JSON, of a model or a prompt agent."""
 NOT_LISTED = frozenset({"prompt_cache_retention", "text", "completed_at", "content_filters"})

@@ -22,7 +22,7 @@ from harness.analysis.losses.examples import (
 from harness.api.encrypted_content import ContentOwner, make_encrypted_content
 from harness.core.exchange import Json
 from harness.items import reasoning
-from tests.support.in_process import Client
+from tests.support.in_process import Client, post
 from tests.support.websockets import Socket
 
 ASTRA: Json = {"model": "gpt-6.2-astra"}
@@ -81,6 +81,14 @@ def test_a_web_socket_withholds_it_too() -> None:
     first = socket.made([PROMPT], store=False, tools=TOOLS, **ASTRA)
     then = socket.made([output()], previous_response_id=first["id"], store=False, **ASTRA)
     assert then["input_transformations"] == [removed(thought_of(first)["id"], "prefix_mismatch")]
+
+
+@pytest.mark.parametrize("path", ["/openai/v1/responses", "/api/projects/p/openai/v1/responses"])
+def test_azure_says_it_too(client: Client, path: str) -> None:
+    first = post(client.api, {"input": "hi", "tools": TOOLS, **ASTRA}, path).body
+    then = post(client.api, {"input": [output()], "previous_response_id": first["id"], **ASTRA}, path).body
+    assert then["input_transformations"] == [removed(thought_of(first)["id"], "prefix_mismatch")]
+    assert [lost.loss for lost in client.mock.losses] == ["reasoning-withheld"]
 
 
 def test_an_answer_from_which_nothing_was_withheld_does_not_mention_it(client: Client) -> None:
