@@ -1,4 +1,4 @@
-import type { Call, Conditions, Delivery, Exchange, MockOptions, Retry, Turn, Usage, WebhookOptions } from "./types.js";
+import type { Cache, Call, Conditions, Delivery, Exchange, MockOptions, Retry, Turn, Usage, WebhookOptions } from "./types.js";
 export type * from "./types.js";
 /** Why a test fails: the report of its World. */
 export declare class MockFailure extends Error {
@@ -48,6 +48,8 @@ export declare class Mock {
     agents(): Promise<string[]>;
     /** The tokens of all answers, and by agent. */
     usage(): Promise<Usage>;
+    /** The share of the tokens that was read from the prompt cache, and the requests that missed it, with the reason. */
+    cache(): Promise<Cache>;
     /** Which agent acted, what it called and said, in one line: `planner → get_weather(city=Paris) ✓ 18 °C`. */
     path(): Promise<string>;
     /** The requests that were sent again after a failure, oldest first. */

@@ -108,6 +108,10 @@ class Mock {
     async usage() {
         return this.send("GET", "/usage");
     }
+    /** The share of the tokens that was read from the prompt cache, and the requests that missed it, with the reason. */
+    async cache() {
+        return this.send("GET", "/cache");
+    }
     /** Which agent acted, what it called and said, in one line: `planner → get_weather(city=Paris) ✓ 18 °C`. */
     async path() {
         return (await this.send("GET", "/path")).text;

@@ -2,6 +2,7 @@ import { API_KEY, setEnvironment } from "./environment.js";
 import { scriptOf } from "./command.js";
 import { control, serverOrigin } from "./control.js";
 import type {
+  Cache,
   Call,
   Conditions,
   Delivery,
@@ -131,6 +132,11 @@ export class Mock {
   /** The tokens of all answers, and by agent. */
   async usage(): Promise<Usage> {
     return this.send("GET", "/usage");
+  }
+
+  /** The share of the tokens that was read from the prompt cache, and the requests that missed it, with the reason. */
+  async cache(): Promise<Cache> {
+    return this.send("GET", "/cache");
   }
 
   /** Which agent acted, what it called and said, in one line: `planner → get_weather(city=Paris) ✓ 18 °C`. */

@@ -104,6 +104,12 @@ export interface TokenCounts {
   total_tokens: number;
 }
 
+/** What the prompt cache spared: the share of all input tokens, and the requests that missed it. */
+export interface Cache {
+  hit_rate: number;
+  misses: Array<{ exchange: number; reason: string; at: string; before: string; now: string; missed_tokens: number; compared: number }>;
+}
+
 /** The tokens of all answers, and those of each agent by its name. */
 export interface Usage extends TokenCounts {
   by_agent: Record<string, TokenCounts>;

@@ -295,6 +295,16 @@ class TestWhatWasSaid:
         named = [client.send("GET", f"/_harness/calls?name={name}")[1] for name in ("f", "g")]
         assert [[call["agent"] for call in calls] for calls in named] == [["planner"], []]
 
+    def test_what_missed_the_prompt_cache_is_listed_with_the_reason(self, client: KeyClient) -> None:
+        client.send("POST", "/_harness/script", {"turns": ["One.", "Two."]})
+        for minute in (10, 11):
+            client.ask(instructions=f"You are the planner. It is 12:{minute}. {'Be brief. ' * 500}")
+        status, shown = client.send("GET", "/_harness/cache")
+        assert (status, shown["hit_rate"]) == (200, 0.0)
+        assert [(miss["exchange"], miss["reason"], miss["at"]) for miss in shown["misses"]] == [
+            (2, "input_changed", "instructions")
+        ]
+
     def test_what_was_said_is_compared_with_a_result(self, client: KeyClient) -> None:
         client.send("POST", "/_harness/script", {"turns": [list(self.TURN)]})
         client.ask(tools=functions("f"))
