@@ -123,8 +123,11 @@ def is_noticed(tests: Sequence[Path]) -> bool:
 
 @cache
 def pass_unchanged(tests: tuple[Path, ...]) -> bool:
-    """Return whether tests pass without a change; what fails anyway notices nothing."""
-    return not is_noticed(tests)
+    """Return whether tests pass without a change; what fails anyway notices nothing, which is printed."""
+    if is_noticed(tests):
+        print(f"fails without a change: pytest {' '.join(map(str, tests))}", flush=True)
+        return False
+    return True
 
 
 def survives(change: Change) -> bool:

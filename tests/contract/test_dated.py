@@ -139,7 +139,7 @@ class TestAWorld:
         world = World(options=WorldOptions(as_of="2026-03"))
         assert (world.as_of, world.now) == ("2026-03-31", 1_774_958_400)
 
-    @pytest.mark.parametrize("as_of", ["soon", "2999-01"])
-    def test_a_world_needs_a_date_of_the_past(self, as_of: str) -> None:
+    @pytest.mark.parametrize("as_of", ["soon", "2026-13"])
+    def test_a_world_needs_a_date(self, as_of: str) -> None:
         with pytest.raises(ConfigError, match="as_of: "):
             World(options=WorldOptions(as_of=as_of))

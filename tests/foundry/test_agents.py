@@ -71,6 +71,15 @@ class TestTheEndpointOfAnAgent:
         direct(project, share("1", 100))
         assert project.respond(ENDPOINT).body["id"].startswith("resp_")
 
+    def test_filters_the_prompt_of_an_agent_but_not_of_one_that_calls_models_itself(
+        self, project: ProjectClient
+    ) -> None:
+        project.define("helper")
+        project.mock.organization(blocked=["violence"])
+        assert project.respond(ENDPOINT).body["error"]["code"] == "content_filter"
+        project.define("helper", kind="hosted")
+        assert project.respond(ENDPOINT).status == 200
+
     def test_falls_back_to_the_newest_version_when_the_selected_one_is_gone(self, project: ProjectClient) -> None:
         project.define("helper", instructions="One.")
         project.define("helper", instructions="Two.")

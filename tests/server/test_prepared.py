@@ -34,6 +34,18 @@ PATH = "/v1/responses"
 TIMES = 4
 
 
+def test_a_value_that_is_stored_again_takes_its_room_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    cache = prepared.RepeatCache[str, int]()
+    cache.put("a", 1, 0)
+    monkeypatch.setattr(prepared, "MAX_CACHE_SIZE", 2 * cache._size)
+    for number in range(3):
+        cache.put("a", number, 0)
+    cache.put("b", 3, 0)
+    assert (cache.get("a"), cache.get("b")) == (2, 3)
+    cache.put("c", 4, 0)
+    assert (cache.get("a"), cache.get("b"), cache.get("c")) == (None, 3, 4)
+
+
 class NothingKept(PreparedRequests):
     """Reads and checks each request as if it came first."""
 

@@ -60,6 +60,12 @@ def test_it_waits_for_approvals_too() -> None:
     assert inject(session, id, [approval])[-1] == "response.completed"
 
 
+def test_outputs_for_a_response_that_there_is_not_come_back_in_an_event_of_their_own() -> None:
+    _, session, _ = opened()
+    outputs = [{"type": "function_call_output", "call_id": "call_1", "output": "1"}]
+    assert inject(session, "resp_9", outputs) == ["response.inject.failed"]
+
+
 @pytest.mark.slow
 @given(JSON)
 @settings(max_examples=100, deadline=None)
