@@ -28,8 +28,9 @@ from tests.support.slow import slow_except
 
 class TestTheCommand:
     def test_reaches_the_mock_and_owns_stdout(self, script: str) -> None:
-        ended = serve("--script", script, *program("ask(); print(ask()['output'][0]['content'][0]['text'])"))
-        assert (ended.returncode, ended.stdout) == (0, "Sure.\n")
+        saying = "ask(); print(ask()['output'][0]['content'][0]['text'], os.environ['HARNESS_CONTROL_TOKEN'])"
+        ended = serve("--script", script, "--control-token", "a-long-token", *program(saying))
+        assert (ended.returncode, ended.stdout) == (0, "Sure. a-long-token\n")
         assert ended.stderr == "responses-harness: 2 requests, nothing is wrong\n"
 
     @pytest.mark.slow
