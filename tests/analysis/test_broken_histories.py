@@ -108,6 +108,9 @@ def test_a_whole_history_has_lost_nothing(strict: bool) -> None:
     ("change", "since", "loss"),
     [
         (prompt(FIRST), 2, "prompt-dropped"),
+        (prompt(FIRST, user("Please ship version two and three")), 2, "prompt-altered"),
+        (prompt(SECOND, user("Who was told about")), 4, "prompt-altered"),
+        (prompt(SECOND, user("was told about the release?")), 4, "prompt-altered"),
         (prompt(SECOND), 4, "prompt-dropped"),
         (prompt(THIRD), 5, "prompt-dropped"),
         (prompt(FIRST, user("")), 4, "prompt-dropped"),
@@ -137,6 +140,12 @@ def test_a_broken_history_is_a_loss(change: Change, since: int, loss: str) -> No
     "text",
     [
         f"{SECOND} Answer in one sentence.",
+        f"{SECOND}\n\n<notes>It is live.</notes>",
+        f"{SECOND} (it is 10:05)",
+        f"Notes: it is live.\n\n{SECOND}",
+        f"Ann (10:05): {SECOND}",
+        f"@ops {SECOND}",
+        f"> {SECOND}",
         "Who was told about the [REDACTED]?",
         "Who was told…",
         "Who was told?",
