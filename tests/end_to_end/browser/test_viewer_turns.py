@@ -78,9 +78,21 @@ def test_a_diagram_is_a_picture_and_mermaid(seen: Any) -> None:
     assert seen["picture"].endswith(".svg")
 
 
-def test_a_test_is_a_transcript_and_a_table_too(seen: Any) -> None:
+def test_a_test_is_a_transcript_too(seen: Any) -> None:
     assert "user" in seen["transcript"]
-    assert len(seen["table"]) > 1
+
+
+def test_search_finds_what_is_shown(seen: Any) -> None:
+    assert seen["hits"] == {"stored": "0 hits", "shown": "1 hit"}
+
+
+def test_the_time_line_has_a_bar_for_each_test(seen: Any) -> None:
+    assert seen["bars"] > 10
+
+
+def test_a_turn_shows_the_line_that_scripted_it(seen: Any) -> None:
+    assert "test_stories.py:" in seen["scripted"][0]
+    assert "mock.script(" in seen["scripted"][0]
 
 
 def test_a_small_screen_shows_one_thing_and_a_way_back(seen: Any) -> None:

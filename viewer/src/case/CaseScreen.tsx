@@ -1,4 +1,4 @@
-/** A test or a World on a screen of its own: its turns, its diagram, its transcript, its requests. */
+/** A test or a World on a screen of its own: its turns, its diagram, its transcript. */
 import { useState } from "preact/hooks";
 import { type Address, go, link, setQuery } from "../address";
 import type { OpenedCase } from "../data/opened";
@@ -6,10 +6,9 @@ import { useKeys } from "../keys";
 import type { Run } from "../model";
 import { CaseHead, CaseView } from "./CaseView";
 import { Diagram } from "./Diagram";
-import { Requests } from "./Requests";
 import { Transcripts } from "./Transcripts";
 
-const VIEWS = { turns: "Turns", diagram: "Diagram", transcript: "Transcript", requests: "Requests" } as const;
+const VIEWS = { turns: "Turns", diagram: "Diagram", transcript: "Transcript" } as const;
 type View = keyof typeof VIEWS;
 
 export function CaseScreen({ run, opened, address }: { run: Run; opened: OpenedCase; address: Address }) {
@@ -35,7 +34,6 @@ export function CaseScreen({ run, opened, address }: { run: Run; opened: OpenedC
     1: ["turns", () => see("turns")],
     2: ["diagram", () => see("diagram")],
     3: ["transcript", () => see("transcript")],
-    4: ["requests", () => see("requests")],
   });
   return (
     <main class="screen scrolls" tabIndex={-1}>
@@ -57,7 +55,6 @@ export function CaseScreen({ run, opened, address }: { run: Run; opened: OpenedC
           <CaseHead opened={opened} />
           {view === "diagram" && <Diagram opened={opened} />}
           {view === "transcript" && <Transcripts opened={opened} />}
-          {view === "requests" && <Requests opened={opened} selected={selected} moved={moved} />}
         </>
       )}
     </main>

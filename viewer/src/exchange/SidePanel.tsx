@@ -6,7 +6,6 @@ import { JsonDiff, TextDiff } from "../parts/diff";
 import { JsonView } from "../parts/json";
 import { identify, isEqual } from "../parts/json_difference";
 import { isObject } from "../parts/json_rows";
-import { LongText } from "../parts/Text";
 
 export function SidePanel({ opened, exchange }: { opened: OpenedCase; exchange: OpenedExchange }) {
   const before = opened.before(exchange.number);
@@ -46,23 +45,20 @@ function Part({ title, children, was, is, before, opened }: PartProps & { title:
   );
 }
 
+/** What changed in the instructions; as they are they stand first in the transcript. */
 function Instructions(props: PartProps) {
   const { was, is, before } = props;
-  const changed = before && typeof was === "string" && typeof is === "string" && was !== is;
+  if (!before || isEqual(was ?? null, is ?? null)) return null;
   return (
     <Part {...props} title="Instructions">
-      {changed ? (
+      {typeof was === "string" && typeof is === "string" ? (
         <p class="prose">
           <TextDiff was={was} is={is} />
-        </p>
-      ) : typeof is === "string" ? (
-        <p class="prose">
-          <LongText text={is} />
         </p>
       ) : isNothing(is) ? (
         <p class="dim">none</p>
       ) : (
-        <JsonView value={is} label="instructions" />
+        <JsonDiff was={was} is={is} />
       )}
     </Part>
   );
